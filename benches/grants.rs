@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use chacha20::ChaCha20Rng;
-use grantor::SystemEntropy;
+use grantor::secret::SystemEntropy;
 use grantor::wire::Endpoint;
 use rand_core::{Rng, SeedableRng};
 

@@ -2,7 +2,8 @@
 
 use std::hint::black_box;
 
-use grantor::{Config, RedirectUriError, RedirectUriPolicy, RegisteredRedirectUri};
+use grantor::Config;
+use grantor::redirect_uri::{RedirectUriError, RedirectUriPolicy, RegisteredRedirectUri};
 
 use crate::measure::{Contender, interleaved};
 use crate::options::Options;

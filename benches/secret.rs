@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
+use grantor::secret::{Entropy, SystemEntropy};
 use grantor::testing::SeededEntropy;
 use grantor::wire::Endpoint;
-use grantor::{Entropy, SystemEntropy};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use grantor::client::{AuthenticationMethod, AuthenticationMethods, ClientKeys, GrantType, GrantTypes};
+use grantor::config::BoundTokens;
+use grantor::jose::JwkSet;
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::store::{Insertion, Replay, ReplayStore, Stores};
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{
-    AuthenticationMethod, AuthenticationMethods, AuthorizationServer, BoundTokens, Client, ClientId, ClientKeys,
-    Config, GrantType, GrantTypes, JwkSet, MemoryStore, Timestamp,
-};
+use grantor::{AuthorizationServer, Client, ClientId, Config, MemoryStore, Timestamp};
 use serde_json::Value;
 use support::keys::{Signer, token_hash};
 use support::one_client::OneClient;

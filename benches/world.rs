@@ -4,12 +4,14 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use grantor::application::{Logo, RegistrationLimits};
 use grantor::scope::ResourceScope;
+use grantor::secret::Entropy;
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
-    ApplicationForm, Approval, AuthorizationServer, Clock, Config, Consent, Decision, Entropy, Logo, MemoryStore,
-    PendingAuthorization, RegistrationLimits, Subject, Timestamp,
+    ApplicationForm, Approval, AuthorizationServer, Clock, Config, Consent, Decision, MemoryStore,
+    PendingAuthorization, Subject, Timestamp,
 };
 
 const ISSUER: &str = "https://auth.example";

@@ -98,10 +98,11 @@ grantor::store_tests!(#[tokio::test] => store: CustomStore::default(), another: 
 
 use std::error::Error;
 
+use grantor::application::Logo;
 use grantor::scope::ResourceScope;
 use grantor::store::{CodeStore, Page, TokenStore};
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{ApplicationForm, Approval, AuthorizationServer, ClientId, Config, Consent, Decision, Logo, Subject};
+use grantor::{ApplicationForm, Approval, AuthorizationServer, ClientId, Config, Consent, Decision, Subject};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {

@@ -4,12 +4,15 @@
 
 use std::error::Error;
 
-use grantor::message::{AuthorizationCodeExchange, AuthorizationRequest, AuthorizationResponse};
-use grantor::message::{TokenRefresh, TokenRequest, TokenResponse};
+use grantor::application::Logo;
+use grantor::client::{GrantType, GrantTypes};
 use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
+use grantor::secret::CodeVerifier;
+use grantor::wire::message::{AuthorizationCodeExchange, AuthorizationRequest, AuthorizationResponse};
+use grantor::wire::message::{TokenRefresh, TokenRequest, TokenResponse};
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{ApplicationForm, Approval, AuthorizationServer, Client, ClientId, ClientSecret, CodeVerifier, Config};
-use grantor::{Consent, Decision, GrantType, GrantTypes, Logo, MemoryStore, Subject};
+use grantor::{ApplicationForm, Approval, AuthorizationServer, Client, ClientId, ClientSecret, Config};
+use grantor::{Consent, Decision, MemoryStore, Subject};
 
 fn build() -> Result<AuthorizationServer, Box<dyn Error>> {
     let mut config = Config::strict("https://auth.example");

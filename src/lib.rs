@@ -38,17 +38,41 @@
 //! | [`Authorization`](store::Authorization) | a request that is held, then its code |
 //! | [`Grant`](store::Grant) | all tokens of one consent, or a part of a client's own tokens |
 //! | [`Scope`](scope::Scope), [`ResourceScope`](scope::ResourceScope) | what a token may do, and on which resources |
-//! | [`Reason`], [`ErrorCode`] | why a request was refused, exactly, and as the error code of the response |
+//! | [`Reason`], [`ErrorCode`](error::ErrorCode) | why a request was refused, exactly, and as the error code of the response |
 //!
-//! # The layers
+//! # The modules
+//!
+//! The names at the root are those of the guides' first steps. Every other name is in the module of its noun:
+//! [`client`], [`application`], [`redirect_uri`], [`scope`], [`secret`], [`config`], [`hooks`], [`fetch`], [`store`],
+//! [`registration`], [`authorization`], [`resource`], [`wire`].
+//!
+//! The folders of the source, from the top down. A folder uses those below it:
 //!
 //! ```text
-//! facade      AuthorizationServer
-//! protocol    endpoints → grants          Registrar
-//! hooks       EventSink, Throttle, Subjects, RegistrationPolicy, Fetcher → Reason → store traits → records
-//! settings    Config, Profile
-//! model       Client, Application, redirect URIs
-//! vocabulary  messages, secrets, ids, clock, entropy, scopes, wire
+//! server         what you call; removal of expired records
+//! endpoint       one file for each URL
+//! authorization  what a browser does: the request, the consent, the decision
+//! registration   applications and their review; clients that register themselves
+//! resource       the check of access tokens at resources
+//! grant          one file for each grant type; revocation
+//! client_auth    one file for each method of client authentication; DPoP proofs
+//! claim          writes one record, and finds out whether the write was applied
+//! context        what every request uses: stores, settings, clock, hooks
+//! hooks          what you implement: events, throttle, subjects, policy
+//! fetch          documents and key sets of clients: the fetcher, caches, shared fetches
+//! error          why a request is refused, and how that is reported
+//! store          the store traits, and the four stores
+//! config         the settings, their ranges, the security report
+//! model          what is stored: clients, applications, authorizations, grants, with their encoding
+//! wire           requests, responses, parameters, typed messages, JSON
+//! jose           signed tokens and public keys
+//! secret         tokens, codes, digests, randomness, PKCE
+//! scope          scopes and resource scopes
+//! text           the rule for texts that people read
+//! bounds         places: how many records of one owner may exist
+//! clock          time
+//! testing        a manual clock, repeatable randomness, the rules of stores as tests
+//! guide          the guides
 //! ```
 //!
 //! # What it does, and what it does not
@@ -105,121 +129,56 @@
     clippy::wildcard_enum_match_arm
 )]
 
-mod access_token;
+pub mod authorization;
+mod bounds;
 mod claim;
-mod client;
 mod client_auth;
-mod clock;
-mod codec;
-mod config;
+pub mod clock;
+pub mod config;
 mod context;
-mod documents;
-mod dpop;
 mod endpoint;
-mod entropy;
-mod error;
-mod fetch;
-mod fetched;
+pub mod error;
+pub mod fetch;
 mod grant;
 #[cfg(any(doc, doctest))]
 pub mod guide;
-mod hooks;
-mod id;
-mod jose;
-mod json;
-mod key_sets;
-pub mod message;
-mod newest_time;
-mod pkce;
-mod policy;
-mod protected_resource;
-mod purge;
-mod record;
-mod registrar;
+pub mod hooks;
+pub mod jose;
+mod model;
+pub mod registration;
+pub mod resource;
 pub mod scope;
-mod secret;
-mod server;
-mod slot;
-mod span;
+pub mod secret;
+pub mod server;
 pub mod store;
-mod subject;
 #[cfg(feature = "testing")]
 pub mod testing;
-mod text;
-mod throttle;
-#[cfg(feature = "tracing")]
-mod tracing_events;
+pub mod text;
 pub mod wire;
 
-pub use crate::client::application::{
-    Application, ApplicationFilter, ApplicationForm, CheckedForm, Field, FieldError, Logo, LogoSlot, Problem,
-    RegistrationLimits,
-};
-pub use crate::client::metadata::{
-    ClientMetadata, DocumentError, DocumentUrlError, MetadataError, MoreMetadata, RegistrationBounds,
-};
-pub use crate::client::redirect_uri::{
-    RedirectUri, RedirectUriComparison, RedirectUriError, RedirectUriPolicy, RegisteredRedirectUri,
-};
-pub use crate::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientBuilder, ClientKeys, ClientOrigin,
-    ClientSecretError, ClientState, ClientType, GrantType, GrantTypes, KeyFetchError, OpenClient, Privileges,
-    RefreshRotation,
-};
-pub use crate::clock::{Clock, SystemClock, Timestamp, TimestampError};
-pub use crate::codec::DecodeError;
-pub use crate::config::documents::MetadataDocuments;
-pub use crate::config::error::ConfigError;
-pub use crate::config::report::{Finding, SecurityReport};
-pub use crate::config::{
-    AccessTokenRevocation, AssertionAudience, AuthorizationErrors, BasicReading, BoundTokens, Config, DpopNonces,
-    ExchangeRedirectUri, ForeignTokenAnswer, Grace, GraceEnd, KeySets, OpenClients, PkceRequirement, Profile,
-    ReuseResponse, StateCharacters, SupersededTokenRevocation, TokenPrefixes,
-};
-pub use crate::endpoint::decide::{Consent, Decision};
-pub use crate::endpoint::pending::{AuthorizationError, PendingAuthorization, RequestedScope};
-pub use crate::endpoint::resource::{Authenticated, ResourceError, ResourceServer};
-pub use crate::entropy::{Entropy, SystemEntropy};
-pub use crate::error::{ErrorCode, Reason};
-pub use crate::fetch::{FetchError, FetchErrorKind, FetchRequest, FetchResponse, Fetcher};
-pub use crate::grant::client_credentials::MachineToken;
-pub use crate::hooks::{
-    ApplicationChange, Attempt, AttemptKind, Event, EventSink, Severity, SubjectStatus, Subjects, Throttle,
-    ThrottleDecision,
-};
-pub use crate::id::{AuthorizationId, ClientId, ClientIdError, GrantId, IdError, PushedRequestId};
-pub use crate::jose::{JwkError, JwkSet, JwkSetError, JwkThumbprint, JwkThumbprintError, SigningAlgorithm};
-pub use crate::pkce::{CodeChallenge, CodeChallengeError, CodeVerifier, CodeVerifierError};
-pub use crate::policy::{
-    ApproveWithin, DocumentHosts, DocumentRequest, QueueAll, RegistrationDecision, RegistrationPolicy,
-    RegistrationRequest,
-};
-pub use crate::protected_resource::ProtectedResource;
-pub use crate::purge::PurgeError;
-pub use crate::registrar::{
-    Approval, Approved, InitialAccessTokenTerms, MadeInitialAccessToken, Narrowing, Registrar, RegistrarError, Widening,
-};
-pub use crate::secret::derive::DerivationKey;
-pub use crate::secret::nonce::NonceKey;
-pub use crate::secret::{
-    AccessToken, AuthorizationCode, AuthorizationHandle, ClientSecret, InitialAccessToken, RefreshToken,
-    RegistrationAccessToken,
-};
-pub use crate::server::{AuthorizationServer, Builder};
-pub use crate::store::cached::CachedClients;
-pub use crate::store::memory::MemoryStore;
-#[cfg(feature = "postgres")]
-pub use crate::store::postgres::{PostgresError, PostgresOptions, PostgresProblem, PostgresStore};
-#[cfg(feature = "redis")]
-pub use crate::store::redis::{RedisError, RedisOptions, RedisProblem, RedisStore};
-#[cfg(feature = "sqlite")]
-pub use crate::store::sqlite::{SqliteError, SqliteOptions, SqliteProblem, SqliteStore};
-pub use crate::subject::{Subject, SubjectError};
-pub use crate::text::{LookAlikeKey, TextError, TextFault};
-pub use crate::throttle::{MemoryThrottle, Rate, ThrottleLimits};
+pub use crate::authorization::{AuthorizationError, Consent, Decision, PendingAuthorization};
+pub use crate::clock::{Clock, SystemClock, Timestamp};
+pub use crate::config::{Config, ConfigError};
+pub use crate::error::Reason;
 #[cfg(feature = "tracing")]
-pub use crate::tracing_events::TracingEvents;
-pub use crate::wire::cors::Cors;
+pub use crate::hooks::TracingEvents;
+pub use crate::hooks::{Event, EventSink, MemoryThrottle};
+pub use crate::model::application::{Application, ApplicationForm};
+pub use crate::model::client::Client;
+pub use crate::model::id::ClientId;
+pub use crate::model::subject::Subject;
+pub use crate::model::{application, client, client_metadata, id, protected_resource, redirect_uri, subject};
+pub use crate::registration::{Approval, Registrar, RegistrarError};
+pub use crate::resource::{Authenticated, ResourceError, ResourceServer};
+pub use crate::secret::ClientSecret;
+pub use crate::server::AuthorizationServer;
+#[cfg(feature = "postgres")]
+pub use crate::store::postgres::PostgresStore;
+#[cfg(feature = "redis")]
+pub use crate::store::redis::RedisStore;
+#[cfg(feature = "sqlite")]
+pub use crate::store::sqlite::SqliteStore;
+pub use crate::store::{CachedClients, MemoryStore};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -8,14 +8,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::executor::block_on;
+use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use grantor::scope::ScopeCatalog;
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{
-    AuthorizationServer, Client, ClientId, Config, MemoryStore, RedirectUriPolicy, RegisteredRedirectUri, Timestamp,
-    TracingEvents,
-};
+use grantor::{AuthorizationServer, Client, ClientId, Config, MemoryStore, Timestamp, TracingEvents};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};

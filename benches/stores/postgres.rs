@@ -6,7 +6,8 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use grantor::{PostgresOptions, PostgresStore};
+use grantor::PostgresStore;
+use grantor::store::postgres::PostgresOptions;
 use tokio::runtime::Runtime;
 
 use super::callers::{Callers, Latencies};

@@ -4,7 +4,8 @@ use std::env;
 use std::process::Command;
 use std::sync::Arc;
 
-use grantor::{RedisOptions, RedisStore};
+use grantor::RedisStore;
+use grantor::store::redis::RedisOptions;
 use redis::aio::MultiplexedConnection;
 use tokio::runtime::Runtime;
 
@@ -108,7 +109,7 @@ impl Raw {
     }
 
     async fn refresh(mut self, grants: Arc<Grants>, number: u64) {
-        let key = [b"grantor:grants:", grantor::GrantId::from_bytes(id(number)).to_string().as_bytes()].concat();
+        let key = [b"grantor:grants:", grantor::id::GrantId::from_bytes(id(number)).to_string().as_bytes()].concat();
         let row: Vec<u8> = redis::cmd("GET").arg(&key).query_async(&mut self.connection).await.unwrap();
         // Version, number of the write and due time; the record with its length before it; the lists.
         let (header, rest) = row.split_at(16);

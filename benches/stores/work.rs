@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use grantor::GrantId;
+use grantor::id::GrantId;
 use grantor::store::{Insertion, Replacement, Replay, ReplayStore, TokenStore};
 use tokio::runtime::Runtime;
 

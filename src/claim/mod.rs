@@ -13,12 +13,15 @@
 //!   fail-over. So a record that was read instead of written is [confirmed](crate::store::TokenStore::confirm) before
 //!   the answer.
 
+#[cfg(test)]
+mod tests;
+
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::entropy::Entropy;
-use crate::record::{Authorization, Grant, LastPurge, PushedRequest};
+use crate::model::{Authorization, Grant, LastPurge, PushedRequest};
+use crate::secret::entropy::Entropy;
 use crate::store::{Insertion, Registration, Replacement, StoreError, Stores};
 
 /// How often a flow tries before it gives up: 128 times, far more than the requests that change one record concurrently.
@@ -347,6 +350,3 @@ impl Row for Registration {
         stores.registry()?.confirm(Self::clone(&row)).await
     }
 }
-
-#[cfg(test)]
-mod tests;

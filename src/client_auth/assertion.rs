@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::clock::{ALLOWED_SKEW, Timestamp};
 use crate::config::{AssertionAudience, Config};
-use crate::id::ClientId;
 use crate::jose::{Claims, JoseError, Jws};
-use crate::record::{MOST_JTI_BYTES, Replay};
+use crate::model::id::ClientId;
+use crate::model::{MOST_JTI_BYTES, Replay};
 use crate::wire::Endpoint;
 
 /// The type of assertions that are only for client authentication [RFC 10070].

@@ -9,10 +9,10 @@ use base64::engine::general_purpose::STANDARD;
 use memchr::memchr;
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::client::AuthenticationMethod;
 use crate::client_auth::credentials::{Credentials, Definition, Presented, Reading};
 use crate::config::BasicReading;
 use crate::error::Reason;
+use crate::model::client::AuthenticationMethod;
 use crate::wire::params::{form_decode, is_encoded};
 use crate::wire::request::{HeaderLine, split_scheme};
 

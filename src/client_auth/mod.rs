@@ -8,24 +8,27 @@
 mod assertion;
 pub(crate) mod basic;
 pub(crate) mod credentials;
+pub(crate) mod dpop;
 pub(crate) mod none;
 pub(crate) mod post;
 pub(crate) mod private_key_jwt;
+pub(crate) mod proof;
+pub(crate) mod sender;
 
 use std::borrow::Cow;
 use std::iter;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::client::{AuthenticationMethod, Client, ClientSecrets, ClientType};
 use crate::client_auth::credentials::{CLIENT_ID, Credentials, Definition, Evidence, Presented, Reading};
 use crate::config::Config;
 use crate::context::Context;
 use crate::error::{ErrorCode, Reason};
 use crate::hooks::{Attempt, AttemptKind};
-use crate::id::ClientId;
 use crate::jose::SigningAlgorithm;
-use crate::record::Replay;
+use crate::model::Replay;
+use crate::model::client::{AuthenticationMethod, Client, ClientSecrets, ClientType};
+use crate::model::id::ClientId;
 use crate::secret::Digest;
 use crate::store::StoreError;
 use crate::wire::params::Params;

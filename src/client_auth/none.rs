@@ -1,8 +1,8 @@
 //! `none`: a public client sends its id in the form and does not authenticate [RFC 6749 section 3.2.1].
 
-use crate::client::ClientType;
 use crate::client_auth::credentials::{Credentials, Definition, Presented, Reading};
 use crate::error::Reason;
+use crate::model::client::ClientType;
 use crate::wire::Endpoint;
 
 /// A request uses this method if it uses no other.

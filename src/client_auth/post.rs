@@ -1,8 +1,8 @@
 //! `client_secret_post`: the client's id and secret in the form [RFC 6749 section 2.3.1].
 
-use crate::client::AuthenticationMethod;
 use crate::client_auth::credentials::{Credentials, Definition, Presented, Reading};
 use crate::error::Reason;
+use crate::model::client::AuthenticationMethod;
 
 const SECRET: &str = "client_secret";
 

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::client::{Client, ClientKeys, KeyFetchError};
 use crate::client_auth::assertion::Assertion;
 use crate::client_auth::credentials::{Credentials, Definition, Evidence, Presented, Reading};
 use crate::context::Context;
 use crate::error::Reason;
+use crate::fetch::key_sets::FetchedSet;
 use crate::hooks::Event;
 use crate::jose::{Jwk, SigningAlgorithm};
-use crate::key_sets::FetchedSet;
-use crate::record::Replay;
+use crate::model::Replay;
+use crate::model::client::{Client, ClientKeys, KeyFetchError};
 use crate::wire::Endpoint;
 
 const ASSERTION: &str = "client_assertion";

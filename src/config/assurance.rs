@@ -1,8 +1,8 @@
 //! Which keys clients may register, according to the settings.
 
-use crate::client::{AssuranceRules, AuthenticationMethod, ClientType};
 use crate::config::Config;
 use crate::jose::{IS_AVAILABLE, JwkSetBounds, SigningAlgorithm};
+use crate::model::client::{AssuranceRules, AuthenticationMethod, ClientType};
 
 impl Config {
     /// The algorithms that clients may sign assertions with.

@@ -3,9 +3,9 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::client::{AuthenticationMethod, AuthenticationMethods};
 use crate::config::error::{ConfigError, seconds};
 use crate::config::{Config, KeySets};
+use crate::model::client::{AuthenticationMethod, AuthenticationMethods};
 
 /// The parts of the server that assertions and proofs need, and whether they are present.
 #[derive(Clone, Copy, Debug)]

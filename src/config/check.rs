@@ -5,11 +5,11 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::client::redirect_uri::{
-    RedirectUriComparison, WebScheme, WebUri, check_host, check_path_and_query, is_app_scheme,
-};
 use crate::config::error::{ConfigError, quoted, seconds};
 use crate::config::{Config, PkceRequirement, Profile};
+use crate::model::redirect_uri::{
+    RedirectUriComparison, WebScheme, WebUri, check_host, check_path_and_query, is_app_scheme,
+};
 use crate::wire::cors::Cors;
 
 /// The largest value that `state_bytes` may have.

@@ -1,10 +1,10 @@
 //! What metadata documents need in addition to the settings.
 
-use crate::client::ClientType;
-use crate::client::redirect_uri::WebUri;
 use crate::config::Config;
 use crate::config::check::is_loopback;
 use crate::config::error::{ConfigError, quoted};
+use crate::model::client::ClientType;
+use crate::model::redirect_uri::WebUri;
 
 /// The parts that metadata documents need, and whether they are present.
 #[derive(Clone, Copy, Debug)]

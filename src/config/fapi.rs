@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::client::AuthenticationMethods;
 use crate::config::error::{ConfigError, quoted, seconds};
 use crate::config::{AssertionAudience, AuthorizationErrors, BoundTokens, Config, Profile};
+use crate::model::client::AuthenticationMethods;
 
 impl Config {
     /// Checks the requirements of [`Config::fapi`]. Redirect URIs and PKCE are checked with those of the strict

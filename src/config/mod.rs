@@ -15,11 +15,13 @@ mod resources;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::client::application::RegistrationLimits;
-use crate::client::redirect_uri::{RedirectUriComparison, RedirectUriPolicy};
-use crate::client::{AuthenticationMethod, AuthenticationMethods, Client, ClientType, RefreshRotation};
-use crate::config::documents::MetadataDocuments;
-use crate::protected_resource::ProtectedResource;
+pub use crate::config::documents::MetadataDocuments;
+pub use crate::config::error::ConfigError;
+pub use crate::config::report::{Finding, SecurityReport};
+use crate::model::application::RegistrationLimits;
+use crate::model::client::{AuthenticationMethod, AuthenticationMethods, Client, ClientType, RefreshRotation};
+use crate::model::protected_resource::ProtectedResource;
+use crate::model::redirect_uri::{RedirectUriComparison, RedirectUriPolicy};
 use crate::scope::ScopeCatalog;
 use crate::secret::derive::DerivationKey;
 use crate::secret::nonce::NonceKey;
@@ -147,7 +149,7 @@ pub struct Config {
     /// profile 10 to 60 s.
     pub clock_skew: Duration,
     /// How the key sets of clients with a `jwks_uri` are fetched, checked and cached, and how large registered sets may
-    /// be. They are fetched with the [`Builder::fetcher`](crate::Builder::fetcher), such as that of the package
+    /// be. They are fetched with the [`Builder::fetcher`](crate::server::Builder::fetcher), such as that of the package
     /// `grantor-fetch`.
     pub key_sets: KeySets,
 
@@ -216,7 +218,7 @@ pub struct Config {
     /// Whether a refresh replaces the refresh token [RFC 9700 section 4.14.2]; it does, except in the FAPI profile.
     ///
     /// This is the default for confidential clients. [`Approval::refresh_rotation`](crate::Approval::refresh_rotation)
-    /// and [`ClientBuilder::refresh_rotation`](crate::ClientBuilder::refresh_rotation) set it for one client. Public
+    /// and [`ClientBuilder::refresh_rotation`](crate::client::ClientBuilder::refresh_rotation) set it for one client. Public
     /// and native clients always get a new refresh token, because nothing else protects them against a stolen one.
     /// Native clients that authenticate only with a key, as all do in the FAPI profile, count as confidential here.
     pub refresh_rotation: RefreshRotation,
@@ -254,7 +256,7 @@ pub struct Config {
 
     /// Whether clients may get access tokens for themselves, without a user [RFC 6749 section 4.4]; off.
     ///
-    /// Each client must also be registered for [`GrantType::ClientCredentials`](crate::GrantType::ClientCredentials),
+    /// Each client must also be registered for [`GrantType::ClientCredentials`](crate::client::GrantType::ClientCredentials),
     /// with [`machine_scopes`](crate::ApplicationForm::machine_scopes) and
     /// [`machine_resources`](crate::ApplicationForm::machine_resources).
     pub client_credentials: bool,
@@ -267,13 +269,13 @@ pub struct Config {
 
     /// Whether clients may register themselves at the registration endpoint [RFC 7591]; off in every profile.
     ///
-    /// It needs a [`RegistrationPolicy`](crate::RegistrationPolicy), which decides about each of them, and a store for
+    /// It needs a [`RegistrationPolicy`](crate::hooks::RegistrationPolicy), which decides about each of them, and a store for
     /// registrations. If it is on, the metadata has `registration_endpoint`.
     pub dynamic_registration: bool,
     /// Whether a client id may be the https URL of a metadata document
     /// [draft-ietf-oauth-client-id-metadata-document]; off in every profile.
     ///
-    /// It needs a [`Fetcher`](crate::Fetcher), a [`RegistrationPolicy`](crate::RegistrationPolicy), which decides about
+    /// It needs a [`Fetcher`](crate::fetch::Fetcher), a [`RegistrationPolicy`](crate::hooks::RegistrationPolicy), which decides about
     /// each of them, and a store for registrations. A client with a document has no secret, so it also needs
     /// [`public_clients`](Self::public_clients), or [`AuthenticationMethod::PrivateKeyJwt`] among the
     /// [`authentication_methods`](Self::authentication_methods). The server's metadata then includes
@@ -292,7 +294,7 @@ pub struct Config {
     /// every profile.
     ///
     /// The response to a registration then includes the address and the token for this. A client that registered
-    /// earlier has neither. The [`RegistrationPolicy`](crate::RegistrationPolicy) also decides about replacements.
+    /// earlier has neither. The [`RegistrationPolicy`](crate::hooks::RegistrationPolicy) also decides about replacements.
     pub registration_management: bool,
     /// How many clients that registered themselves or have a metadata document are kept, and for how long.
     pub open_clients: OpenClients,

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::client::RefreshRotation;
-use crate::client::redirect_uri::{RedirectUriComparison, WebUri};
 use crate::config::{
     AssertionAudience, AuthorizationErrors, BasicReading, Config, ExchangeRedirectUri, PkceRequirement, Profile,
     ReuseResponse, StateCharacters,
 };
+use crate::model::client::RefreshRotation;
+use crate::model::redirect_uri::{RedirectUriComparison, WebUri};
 use crate::wire::RedirectStatus;
 use crate::wire::cors::Cors;
 

@@ -1,10 +1,10 @@
 //! Checks that the protected resources do not contradict each other, the catalog or the profile.
 
-use crate::client::redirect_uri::{WebUri, check_host, uri_text};
 use crate::config::check::is_loopback;
 use crate::config::error::{ConfigError, quoted};
 use crate::config::{Config, Profile};
-use crate::protected_resource::{Identifier, OFFLINE_ACCESS, ProtectedResource};
+use crate::model::protected_resource::{Identifier, OFFLINE_ACCESS, ProtectedResource};
+use crate::model::redirect_uri::{WebUri, check_host, uri_text};
 use crate::scope::{ScopeError, ScopeSet};
 use crate::text::check_line;
 

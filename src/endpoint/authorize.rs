@@ -7,16 +7,18 @@
 
 use std::sync::Arc;
 
-use crate::client::Client;
-use crate::client::redirect_uri::RedirectUri;
+use crate::authorization::document_client;
+use crate::authorization::pending::{AuthorizationError, Destination, PendingAuthorization};
+use crate::authorization::pushed_request;
+use crate::authorization::request::{self, Asked, Fault, NoDestination, names};
+use crate::authorization::stored_client;
 use crate::config::AuthorizationErrors;
 use crate::context::Context;
-use crate::endpoint::authorization_request::{self, Asked, Fault, NoDestination, names};
-use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthorization};
-use crate::endpoint::{document, pushed, stored};
 use crate::error::Reason;
-use crate::id::ClientId;
-use crate::record::PushedRequest;
+use crate::model::PushedRequest;
+use crate::model::client::Client;
+use crate::model::id::ClientId;
+use crate::model::redirect_uri::RedirectUri;
 use crate::wire::params::{ParamLimits, Params, parameters_named};
 use crate::wire::{Endpoint, Request};
 
@@ -71,7 +73,7 @@ async fn authorize_pushed(
     let query = read(reference, &REFERENCE, &limits(context)).map_err(page)?;
     let client = query.bytes("client_id").ok_or(Reason::MissingParameter("client_id")).map_err(page)?;
     let uri = query.bytes(REQUEST_URI).ok_or(Reason::UnknownRequestUri).map_err(page)?;
-    let pushed = pushed::visit(context, request, uri, client).await.map_err(page)?;
+    let pushed = pushed_request::visit(context, request, uri, client).await.map_err(page)?;
     let unlimited = ParamLimits { bytes: usize::MAX, parameters: usize::MAX };
     let query = read(pushed.parameters.as_bytes(), names(&context.config), &unlimited).map_err(page)?;
     check(context, request, &query, Some(&pushed)).await
@@ -98,20 +100,20 @@ async fn check(
     pushed: Option<&PushedRequest>,
 ) -> Result<PendingAuthorization, AuthorizationError> {
     let page = |reason| AuthorizationError::page(context, reason);
-    let found = match document::named(context, query.bytes("client_id")) {
+    let found = match document_client::named(context, query.bytes("client_id")) {
         // Boxed, because it is rare and would make the future of every request larger.
-        Some(id) => Box::pin(document::find(context, request, id)).await?,
-        None => client(context, query).await.map(document::Found::stored).map_err(page)?,
+        Some(id) => Box::pin(document_client::find(context, request, id)).await?,
+        None => client(context, query).await.map(document_client::Found::stored).map_err(page)?,
     };
-    let document::Found { client, document } = found;
+    let document_client::Found { client, document } = found;
     // Everything granted to the client was withdrawn after it pushed the request.
     if let Some(pushed) = pushed
         && client.has_withdrawn(pushed.epoch).map_err(|stale| page(stale.into()))?
     {
         return Err(page(Reason::UnknownRequestUri));
     }
-    let redirect_uri = authorization_request::redirect_uri(context, &client, query)
-        .map_err(|refused| no_destination(context, &client, refused))?;
+    let redirect_uri =
+        request::redirect_uri(context, &client, query).map_err(|refused| no_destination(context, &client, refused))?;
     let asked = judge(context, &client, query, pushed.is_some());
     let asked = asked.map_err(|fault| refused(context, &client, &redirect_uri, query, fault))?;
     let Asked { challenge, key, state, scopes, audience, protected_resources } = asked;
@@ -137,8 +139,8 @@ async fn client(context: &Context, query: &Params<'_>) -> Result<Arc<Client>, Re
     let id = query.bytes("client_id").ok_or(Reason::MissingParameter("client_id"))?;
     let id = str::from_utf8(id).map_err(|_| Reason::UnknownClient)?;
     let id = ClientId::new(id).map_err(|_| Reason::UnknownClient)?;
-    let client = stored::find(context, &id).await?.ok_or(Reason::UnknownClient)?;
-    stored::check(context, &client)?;
+    let client = stored_client::find(context, &id).await?.ok_or(Reason::UnknownClient)?;
+    stored_client::check(context, &client)?;
     Ok(client)
 }
 
@@ -148,7 +150,7 @@ fn judge(context: &Context, client: &Client, query: &Params<'_>, is_pushed: bool
     if must_be_pushed && !is_pushed {
         return Err(Reason::NotPushed.into());
     }
-    authorization_request::judge(context, client, query)
+    request::judge(context, client, query)
 }
 
 fn no_destination(context: &Context, client: &Client, refused: NoDestination<'_>) -> AuthorizationError {
@@ -167,7 +169,7 @@ fn refused(
     query: &Params<'_>,
     fault: Fault,
 ) -> AuthorizationError {
-    let state = authorization_request::state(context, query).ok().flatten();
+    let state = request::state(context, query).ok().flatten();
     match (fault, context.config.authorization_errors) {
         (Fault::OfServiceParameter(reason), AuthorizationErrors::PageForServiceParameters) => {
             AuthorizationError::page_for(context, client, reason)

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::client::ClientOrigin;
 use crate::context::Context;
-use crate::endpoint::{bearer, registration, submitted};
+use crate::endpoint::client_request;
+use crate::endpoint::registration_request;
 use crate::error::Reason;
+use crate::hooks::registration_policy::{RegistrationDecision, RegistrationRequest};
 use crate::hooks::{Attempt, AttemptKind};
-use crate::id::ClientId;
-use crate::policy::{RegistrationDecision, RegistrationRequest};
-use crate::registrar::{Decided, OwnRegistration, Registrar, RegistrarError};
+use crate::model::client::ClientOrigin;
+use crate::model::id::ClientId;
+use crate::registration::{Decided, OwnRegistration, Registrar, RegistrarError};
+use crate::resource::bearer;
 use crate::secret::{Digest, RegistrationAccessToken};
 use crate::wire::{Endpoint, Request, Response};
 
@@ -17,7 +19,7 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
     let Some(id) = client_id(request) else { return Response::new(404) };
     match answer(context, request, &id).await {
         Ok(response) => response,
-        Err(reason) => submitted::refused(context, request, Endpoint::ClientConfiguration, Some(&id), &reason),
+        Err(reason) => client_request::refused(context, request, Endpoint::ClientConfiguration, Some(&id), &reason),
     }
 }
 
@@ -36,7 +38,7 @@ async fn answer(context: &Arc<Context>, request: &Request<'_>, id: &ClientId) ->
     let attempt = Attempt { client: Some(id.as_str()), peer: request.peer_address(), ..begun };
     context.check_throttle(&attempt).await?;
     let token = bearer::in_header(request)?.ok_or(Reason::NoAccessToken)?;
-    let registrar = registration::registrar(context)?;
+    let registrar = registration_request::registrar(context)?;
     let caller = Caller { context, registrar: &registrar, id, token };
     let own = registrar.own_registration(id, &caller.digest()).await.map_err(refusal);
     match &own {
@@ -83,7 +85,7 @@ impl Caller<'_> {
     fn describe(&self, own: &OwnRegistration) -> Response {
         let token = String::from_utf8_lossy(self.token);
         let token = Some(RegistrationAccessToken::new(token));
-        let message = registration::information(&self.context.config, &own.client, &own.application, token);
+        let message = registration_request::information(&self.context.config, &own.client, &own.application, token);
         Response::token_json(200, serde_json::to_vec(&message).unwrap_or_default())
     }
 
@@ -92,15 +94,15 @@ impl Caller<'_> {
         let context = self.context;
         let begun = Attempt::new(AttemptKind::Registration, Endpoint::ClientConfiguration);
         context.check_throttle(&Attempt { peer: request.peer_address(), ..begun }).await?;
-        let body = registration::body(context, request)?;
-        let replacement = registration::rules(context).judge_replacement(self.id, body);
+        let body = registration_request::body(context, request)?;
+        let replacement = registration_request::rules(context).judge_replacement(self.id, body);
         let replacement = replacement.map_err(Reason::ClientMetadata)?;
         let asked = RegistrationRequest {
             peer: request.peer_address(),
             updated: Some(self.id),
             ..RegistrationRequest::new(ClientOrigin::DynamicRegistration, &replacement.metadata)
         };
-        let (bounds, awaits_review) = match registration::decide(context, &asked).await {
+        let (bounds, awaits_review) = match registration_request::decide(context, &asked).await {
             RegistrationDecision::Approve(bounds) => (bounds, false),
             RegistrationDecision::Queue(bounds) => (bounds, true),
             RegistrationDecision::Refuse => return Err(Reason::RegistrationRefused),

@@ -2,17 +2,18 @@
 
 use std::sync::LazyLock;
 
-use crate::access_token::{self, UsableToken};
-use crate::client::Client;
+use crate::client_auth::sender;
 use crate::context::Context;
-use crate::endpoint::submitted::Names;
-use crate::endpoint::{caller, submitted};
+use crate::endpoint::client_request;
+use crate::endpoint::client_request::Names;
 use crate::error::Reason;
 use crate::hooks::Event;
-use crate::id::ClientId;
-use crate::message::{Confirmation, IntrospectionResponse, TokenType};
-use crate::protected_resource::Target;
+use crate::model::client::Client;
+use crate::model::id::ClientId;
+use crate::model::protected_resource::Target;
+use crate::resource::access_token::{self, UsableToken};
 use crate::scope::ResourceScope;
+use crate::wire::message::{Confirmation, IntrospectionResponse, TokenType};
 use crate::wire::params::{Params, RESOURCE};
 use crate::wire::{Endpoint, Request, Response};
 
@@ -20,13 +21,13 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(["token", "token_typ
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     let refuse = |client: Option<&ClientId>, reason| {
-        submitted::refused(context, request, Endpoint::Introspection, client, &reason)
+        client_request::refused(context, request, Endpoint::Introspection, client, &reason)
     };
-    let form = match submitted::read(context, request, Endpoint::Introspection, &NAMES) {
+    let form = match client_request::read(context, request, Endpoint::Introspection, &NAMES) {
         Ok(form) => form,
         Err(reason) => return refuse(None, reason),
     };
-    let client = match caller::identify(context, request, Endpoint::Introspection, &form).await {
+    let client = match sender::identify(context, request, Endpoint::Introspection, &form).await {
         Ok(caller) => caller.client,
         Err(reason) => return refuse(None, reason),
     };

@@ -4,17 +4,18 @@ use crate::client_auth;
 use crate::config::bound_tokens::proof_algorithm_names;
 use crate::config::{BoundTokens, Config};
 use crate::context::Context;
-use crate::error::{Reason, delivery};
+use crate::error::Reason;
+use crate::error::response;
 use crate::grant;
-use crate::message::{Metadata, ResourceMetadata};
-use crate::pkce::CodeChallenge;
-use crate::protected_resource::ProtectedResource;
+use crate::model::protected_resource::ProtectedResource;
+use crate::secret::pkce::CodeChallenge;
+use crate::wire::message::{Metadata, ResourceMetadata};
 use crate::wire::{Endpoint, Request, Response};
 
 /// Answers with the document that was made when the server was built.
 pub(crate) fn serve(context: &Context, request: &Request<'_>) -> Response {
     if !Endpoint::Metadata.allows(request.method()) {
-        return delivery::to_client(&Reason::MethodNotAllowed, request, Endpoint::Metadata, &context.config);
+        return response::to_client(&Reason::MethodNotAllowed, request, Endpoint::Metadata, &context.config);
     }
     Response::new(200).with_header("Content-Type", "application/json").with_body(context.metadata.to_vec())
 }

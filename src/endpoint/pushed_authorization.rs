@@ -8,21 +8,22 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+use crate::authorization::pushed_request::REQUEST_URI_PREFIX;
+use crate::authorization::request::{self, Fault, NoDestination, names};
+use crate::bounds;
 use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
+use crate::client_auth::proof;
+use crate::client_auth::sender::{self, Caller};
 use crate::clock::Timestamp;
 use crate::context::Context;
-use crate::endpoint::authorization_request::{self, Fault, NoDestination, names};
-use crate::endpoint::caller::{self, Caller};
-use crate::endpoint::pushed::REQUEST_URI_PREFIX;
-use crate::endpoint::submitted::Names;
-use crate::endpoint::{proof, submitted};
-use crate::entropy::Entropy;
+use crate::endpoint::client_request;
+use crate::endpoint::client_request::Names;
 use crate::error::Reason;
-use crate::id::{ClientId, IdText, PushedRequestId};
-use crate::record::PushedRequest;
+use crate::model::PushedRequest;
+use crate::model::id::{ClientId, IdText, PushedRequestId};
 use crate::secret::Digest;
+use crate::secret::entropy::Entropy;
 use crate::secret::opaque::{self, MintedOpaque};
-use crate::slot;
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
@@ -39,12 +40,13 @@ const LABEL: &[u8] = b"pushed request";
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     const ENDPOINT: Endpoint = Endpoint::PushedAuthorization;
     let names = Names::new(names(&context.config).iter().copied().chain(REFUSED));
-    let refuse = |client: Option<&ClientId>, reason| submitted::refused(context, request, ENDPOINT, client, &reason);
-    let form = match submitted::read(context, request, ENDPOINT, &names) {
+    let refuse =
+        |client: Option<&ClientId>, reason| client_request::refused(context, request, ENDPOINT, client, &reason);
+    let form = match client_request::read(context, request, ENDPOINT, &names) {
         Ok(form) => form,
         Err(reason) => return refuse(None, reason),
     };
-    let caller = match caller::identify(context, request, ENDPOINT, &form).await {
+    let caller = match sender::identify(context, request, ENDPOINT, &form).await {
         Ok(caller) => caller,
         Err(reason) => return refuse(None, reason),
     };
@@ -59,7 +61,7 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
             if caller.key.is_some() { proof::with_nonce(context, response) } else { response }
         }
         Err(reason @ Reason::RedirectUri(_)) => {
-            submitted::refused_for_uri(context, request, ENDPOINT, client, form.bytes("redirect_uri"), &reason)
+            client_request::refused_for_uri(context, request, ENDPOINT, client, form.bytes("redirect_uri"), &reason)
         }
         Err(reason) => refuse(Some(client), reason),
     }
@@ -82,11 +84,11 @@ fn judge(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<(), Re
     if context.config.needs_pushed_redirect_uri() && form.bytes("redirect_uri").is_none() {
         return Err(Reason::MissingRedirectUri);
     }
-    authorization_request::redirect_uri(context, client, form).map_err(|refused| match refused {
+    request::redirect_uri(context, client, form).map_err(|refused| match refused {
         NoDestination::Missing => Reason::MissingRedirectUri,
         NoDestination::Refused(_, error) => Reason::RedirectUri(error),
     })?;
-    let asked = authorization_request::judge(context, client, form).map_err(Fault::into_reason)?;
+    let asked = request::judge(context, client, form).map_err(Fault::into_reason)?;
     // > If both mechanisms are used at the same time, the authorization server MUST reject the request if the JWK
     // > Thumbprint in dpop_jkt does not match the public key in the DPoP header.
     //
@@ -236,7 +238,7 @@ impl Flow for Filling<'_> {
 /// The id of a slot. Successive requests in the slot share it.
 fn slot_id(client: &ClientId, slot: usize) -> PushedRequestId {
     let slot = u16::try_from(slot).unwrap_or_default().to_be_bytes();
-    PushedRequestId::from_bytes(slot::id(LABEL, &slot, client))
+    PushedRequestId::from_bytes(bounds::id(LABEL, &slot, client))
 }
 
 /// Draws the slots in the order in which they are tried.
@@ -263,7 +265,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::entropy::SystemEntropy;
+    use crate::secret::entropy::SystemEntropy;
 
     /// 9126-2.3-01
     #[test]

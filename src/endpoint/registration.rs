@@ -1,102 +1,80 @@
-//! What the registration endpoint and the client configuration endpoint share [RFC 7591, RFC 7592].
+//! The registration endpoint [RFC 7591 section 3]: the order of checks, the policy, the response.
 
 use std::sync::Arc;
 
-use crate::client::application::Application;
-use crate::client::metadata::MetadataRules;
-use crate::client::{AuthenticationMethod, Client, ClientKeys, GrantType};
-use crate::client_auth;
-use crate::config::Config;
-use crate::context::Context;
+use crate::context::{Context, is_failed_authentication};
+use crate::endpoint::client_request;
+use crate::endpoint::registration_request;
 use crate::error::Reason;
-use crate::grant;
-use crate::message::ClientInformationResponse;
-use crate::policy::{RegistrationDecision, RegistrationRequest};
-use crate::registrar::Registrar;
-use crate::secret::RegistrationAccessToken;
-use crate::store::StoreError;
-use crate::wire::{Body, Endpoint, Request};
+use crate::hooks::registration_policy::{RegistrationDecision, RegistrationRequest};
+use crate::hooks::{Attempt, AttemptKind};
+use crate::model::client::ClientOrigin;
+use crate::registration::{Admission, InitialAccess, Registered, Registrar};
+use crate::resource::bearer;
+use crate::wire::message::ClientInformationResponse;
+use crate::wire::{Endpoint, Request, Response};
 
-/// The registrar. `build()` ensures that there is one if clients may register themselves.
-pub(crate) fn registrar(context: &Arc<Context>) -> Result<Registrar, StoreError> {
-    let registrar = Registrar::new(Arc::clone(context), grant::offered(&context.config).collect());
-    registrar.ok_or_else(|| StoreError::permanent("there is no registry"))
+pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Response {
+    let begun = Attempt::new(AttemptKind::Registration, Endpoint::Registration);
+    let attempt = Attempt { peer: request.peer_address(), ..begun };
+    match answer(context, request, &attempt).await {
+        Ok(message) => Response::token_json(201, serde_json::to_vec(&message).unwrap_or_default()),
+        Err(reason) => {
+            if is_failed_authentication(&reason) {
+                context.note_failed_authentication(&attempt, &reason).await;
+            }
+            client_request::refused(context, request, Endpoint::Registration, None, &reason)
+        }
+    }
 }
 
-/// The body, if its media type is JSON and it is not too large [RFC 7591 section 3.1].
-pub(crate) fn body<'a>(context: &Context, request: &Request<'a>) -> Result<&'a [u8], Reason> {
-    let body = match request.body_bytes() {
-        Body::Bytes(bytes) if bytes.len() <= context.config.body_bytes => bytes,
-        Body::Bytes(_) | Body::TooLarge => return Err(Reason::TooLarge),
-        Body::Empty => &[],
+async fn answer(
+    context: &Arc<Context>,
+    request: &Request<'_>,
+    attempt: &Attempt<'_>,
+) -> Result<ClientInformationResponse, Reason> {
+    if !Endpoint::Registration.allows(request.method()) {
+        return Err(Reason::MethodNotAllowed);
+    }
+    context.check_throttle(attempt).await?;
+    let registrar = registration_request::registrar(context)?;
+    let initial = initial_access(context, request, &registrar).await?;
+    let body = registration_request::body(context, request)?;
+    let metadata = registration_request::rules(context).judge(body).map_err(Reason::ClientMetadata)?;
+    let origin = ClientOrigin::DynamicRegistration;
+    let asked = RegistrationRequest {
+        peer: request.peer_address(),
+        initial_access_token: initial.as_ref().map(|initial| &initial.id),
+        ..RegistrationRequest::new(origin, &metadata)
     };
-    if request.is_json() { Ok(body) } else { Err(Reason::RegistrationMediaType) }
+    let (bounds, awaits_review) = match registration_request::decide(context, &asked).await {
+        RegistrationDecision::Approve(bounds) => (bounds, false),
+        RegistrationDecision::Queue(bounds) => (bounds, true),
+        RegistrationDecision::Refuse => return Err(Reason::RegistrationRefused),
+    };
+    let bounds = match initial.as_ref().and_then(|initial| initial.bounds.as_ref()) {
+        Some(own) => bounds.within(own),
+        None => bounds,
+    };
+    let admitted = bounds.admit(metadata, &context.config.scopes).map_err(Reason::ClientMetadata)?;
+    let admission = Admission { origin, admitted, bounds, awaits_review, initial };
+    let Registered { client, application, secret, token } = registrar.register(&admission).await?;
+    let mut message = registration_request::information(&context.config, &client, &application, token);
+    // RFC 7591 section 3.2.1: 0 if the secret never expires.
+    message.client_secret_expires_at = secret.as_ref().map(|_| 0);
+    message.client_secret = secret;
+    Ok(message)
 }
 
-pub(crate) fn rules(context: &Context) -> MetadataRules {
-    let config = &context.config;
-    MetadataRules {
-        catalog: config.scopes.clone(),
-        limits: config.registration.clone(),
-        redirect_uris: config.redirect_uris.clone(),
-        methods: client_auth::offered(config, Endpoint::Token).collect(),
-        omitted_method: config.open_clients.omitted_method,
-        keys: config.assurance_rules(context.key_sets.is_some()),
+/// The initial access token of the request, if one is needed.
+async fn initial_access(
+    context: &Context,
+    request: &Request<'_>,
+    registrar: &Registrar,
+) -> Result<Option<InitialAccess>, Reason> {
+    if !context.config.require_initial_access_token {
+        return Ok(None);
     }
-}
-
-pub(crate) async fn decide(context: &Context, asked: &RegistrationRequest<'_>) -> RegistrationDecision {
-    match &context.registration_policy {
-        Some(policy) => policy.decide(asked).await,
-        None => RegistrationDecision::Refuse,
-    }
-}
-
-/// > Additionally, the authorization server MUST return all registered metadata about this client.
-///
-/// [RFC 7591 section 3.2.1]
-///
-/// While an update awaits review, this is the metadata in force.
-pub(crate) fn information(
-    config: &Config,
-    client: &Client,
-    application: &Application,
-    token: Option<RegistrationAccessToken>,
-) -> ClientInformationResponse {
-    let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    let (form, mut message) = (application.form(), ClientInformationResponse::new(client.id().as_str()));
-    message.client_id_issued_at = client.open().map(|open| open.registered().seconds().into());
-    message.registration_client_uri = token.is_some().then(|| configuration_uri(config, client));
-    message.registration_access_token = token;
-    message.redirect_uris = form.redirect_uris().iter().map(|uri| uri.as_str().to_owned()).collect();
-    let method = form.authentication_methods().iter().next().unwrap_or(AuthenticationMethod::None);
-    message.token_endpoint_auth_method = Some(method.to_string());
-    match form.keys() {
-        Some(ClientKeys::Set(set)) => message.jwks = serde_json::from_str(set.as_str()).ok(),
-        Some(ClientKeys::Url(url)) => message.jwks_uri = Some(url.to_string()),
-        None => {}
-    }
-    message.token_endpoint_auth_signing_alg = form.signing_algorithm().map(|algorithm| algorithm.to_string());
-    message.require_pushed_authorization_requests = form.requires_pushed_requests();
-    message.dpop_bound_access_tokens = form.requires_bound_tokens();
-    message.grant_types = form.grant_types().iter().map(|grant_type: GrantType| grant_type.to_string()).collect();
-    message.response_types = vec!["code".to_owned()];
-    message.application_type = Some(form.application_type().as_str().to_owned());
-    message.scope = text(&config.scopes.to_wire(&client.default_scopes()));
-    message.client_name = text(form.name());
-    message.client_uri = text(form.website());
-    if let Some(more) = application.more_metadata() {
-        message.logo_uri = more.logo_uri().and_then(text);
-        message.tos_uri = more.tos_uri().and_then(text);
-        message.policy_uri = more.policy_uri().and_then(text);
-        message.contacts = more.contacts().map(str::to_owned).collect();
-        message.software_id = more.software_id().and_then(text);
-        message.software_version = more.software_version().and_then(text);
-    }
-    message
-}
-
-/// The address at which the client manages its registration. It is made from the settings, never from a header.
-fn configuration_uri(config: &Config, client: &Client) -> String {
-    format!("{}/{}", config.url_of(Endpoint::Registration), client.id())
+    let token = bearer::in_header(request)?.ok_or(Reason::NoAccessToken)?;
+    registrar.initial_access(token).await.map(Some)
 }

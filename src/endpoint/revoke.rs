@@ -2,13 +2,14 @@
 
 use std::sync::LazyLock;
 
-use crate::client::Client;
+use crate::client_auth::sender;
 use crate::context::Context;
-use crate::endpoint::submitted::Names;
-use crate::endpoint::{caller, submitted};
+use crate::endpoint::client_request;
+use crate::endpoint::client_request::Names;
 use crate::error::Reason;
 use crate::grant::revocation;
-use crate::id::ClientId;
+use crate::model::client::Client;
+use crate::model::id::ClientId;
 use crate::secret::opaque::Presented;
 use crate::secret::refresh::PresentedRefresh;
 use crate::wire::params::{Params, RESOURCE};
@@ -19,13 +20,14 @@ use crate::wire::{Endpoint, Request, Response};
 static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(["token", "token_type_hint", RESOURCE]));
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
-    let refuse =
-        |client: Option<&ClientId>, reason| submitted::refused(context, request, Endpoint::Revocation, client, &reason);
-    let form = match submitted::read(context, request, Endpoint::Revocation, &NAMES) {
+    let refuse = |client: Option<&ClientId>, reason| {
+        client_request::refused(context, request, Endpoint::Revocation, client, &reason)
+    };
+    let form = match client_request::read(context, request, Endpoint::Revocation, &NAMES) {
         Ok(form) => form,
         Err(reason) => return refuse(None, reason),
     };
-    let client = match caller::identify(context, request, Endpoint::Revocation, &form).await {
+    let client = match sender::identify(context, request, Endpoint::Revocation, &form).await {
         Ok(caller) => caller.client,
         Err(reason) => return refuse(None, reason),
     };

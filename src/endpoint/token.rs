@@ -4,16 +4,18 @@ use std::io::Write as _;
 use std::iter;
 use std::sync::{Arc, LazyLock};
 
-use crate::client::{Client, GrantType};
+use crate::client_auth::proof;
+use crate::client_auth::sender::{self, Caller};
 use crate::context::Context;
-use crate::endpoint::caller::{self, Caller};
-use crate::endpoint::submitted::Names;
-use crate::endpoint::{proof, submitted, used};
+use crate::endpoint::client_request;
+use crate::endpoint::client_request::Names;
 use crate::error::Reason;
 use crate::grant;
 use crate::grant::issue::Issued;
-use crate::id::{ClientId, IdText};
 use crate::jose::JwkThumbprint;
+use crate::model::client::{Client, GrantType};
+use crate::model::id::{ClientId, IdText};
+use crate::registration::last_use;
 use crate::secret::opaque::MintedOpaque;
 use crate::secret::refresh::MintedRefresh;
 use crate::wire::params::Params;
@@ -23,12 +25,12 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(iter::once("grant_ty
 
 pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Response {
     let refuse =
-        |client: Option<&ClientId>, reason| submitted::refused(context, request, Endpoint::Token, client, &reason);
-    let form = match submitted::read(context, request, Endpoint::Token, &NAMES) {
+        |client: Option<&ClientId>, reason| client_request::refused(context, request, Endpoint::Token, client, &reason);
+    let form = match client_request::read(context, request, Endpoint::Token, &NAMES) {
         Ok(form) => form,
         Err(reason) => return refuse(None, reason),
     };
-    let Caller { client, key } = match caller::identify(context, request, Endpoint::Token, &form).await {
+    let Caller { client, key } = match sender::identify(context, request, Endpoint::Token, &form).await {
         Ok(caller) => caller,
         Err(reason) => return refuse(None, reason),
     };
@@ -42,7 +44,7 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
                 Some(_) => proof::with_nonce(context, token_response(context, &issued, "DPoP")),
             }
         }
-        Err(reason @ Reason::RedirectUriMismatch) => submitted::refused_for_uri(
+        Err(reason @ Reason::RedirectUriMismatch) => client_request::refused_for_uri(
             context,
             request,
             Endpoint::Token,
@@ -75,7 +77,7 @@ async fn note_use(context: &Arc<Context>, client: &Client, issued: &Issued) {
     if issued.refresh_token.is_some() {
         let until = context.now().plus(context.config.refresh_token_lifetime);
         // If this fails, one of the next refreshes records the use.
-        let _ = used::note(context, client, until).await;
+        let _ = last_use::note(context, client, until).await;
     }
 }
 

@@ -1,15 +1,15 @@
 //! Why a request is refused, and how that is reported on the wire.
 
-pub(crate) mod delivery;
+pub(crate) mod response;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::client::metadata::{DocumentError, MetadataError};
-use crate::client::redirect_uri::RedirectUriError;
-use crate::client::{KeyFetchError, StaleClient};
-use crate::protected_resource::TargetError;
+use crate::model::client::{KeyFetchError, StaleClient};
+use crate::model::client_metadata::{DocumentError, MetadataError};
+use crate::model::protected_resource::TargetError;
+use crate::model::redirect_uri::RedirectUriError;
 use crate::scope::ScopeError;
 use crate::store::StoreError;
 

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim, draw_version};
-use crate::client::{Client, Granted};
 use crate::clock::Timestamp;
 use crate::config::{Config, ExchangeRedirectUri};
 use crate::context::Context;
@@ -16,10 +15,11 @@ use crate::grant::issue::{self, Issued, NewPair, Place};
 use crate::grant::live_grants;
 use crate::grant::withdraw;
 use crate::hooks::Event;
-use crate::id::{AuthorizationId, GrantId};
 use crate::jose::JwkThumbprint;
-use crate::protected_resource::{Audience, Named, ResourceTable};
-use crate::record::{Authorization, Grant, Pairs, RevocationReason, Stage};
+use crate::model::client::{Client, Granted};
+use crate::model::id::{AuthorizationId, GrantId};
+use crate::model::protected_resource::{Audience, Named, ResourceTable};
+use crate::model::{Authorization, Grant, Pairs, RevocationReason, Stage};
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
 use crate::secret::derive::PairSecrets;
@@ -331,12 +331,12 @@ impl Flow for Inserting<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::ApplicationType;
-    use crate::client::redirect_uri::RedirectUri;
     use crate::grant::fixtures::{at, client, no_resources, scopes};
-    use crate::pkce::CodeVerifier;
+    use crate::model::client::ApplicationType;
+    use crate::model::redirect_uri::RedirectUri;
+    use crate::model::subject::Subject;
     use crate::scope::ConsentedResources;
-    use crate::subject::Subject;
+    use crate::secret::pkce::CodeVerifier;
 
     const URI: &str = "https://app.example/cb";
     const KEY: JwkThumbprint = JwkThumbprint::from_bytes([7; 32]);
@@ -412,7 +412,7 @@ mod tests {
     /// In the order of RFC 6749 section 4.1.3 and RFC 7636 section 4.6.
     const FAULTS: [Fault; 8] = [
         ("UnknownCode", |scene| scene.code = b"another"),
-        ("CodeOfAnotherClient", |scene| scene.client.id = crate::id::ClientId::new("other").unwrap()),
+        ("CodeOfAnotherClient", |scene| scene.client.id = crate::model::id::ClientId::new("other").unwrap()),
         ("RedirectUriMismatch", |scene| scene.redirect_uri = Some("https://app.example/other")),
         ("WrongVerifier", |scene| scene.verifier = Some("a-verifier-that-meets-no-challenge-of-this-code")),
         ("AnotherDpopKey", |scene| scene.key = Some(JwkThumbprint::from_bytes([8; 32]))),

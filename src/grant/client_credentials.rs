@@ -5,24 +5,24 @@
 
 use std::sync::Arc;
 
+use crate::bounds;
 use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
-use crate::client::{Client, GrantType};
 use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::context::Context;
-use crate::entropy::Entropy;
 use crate::error::Reason;
 use crate::grant::definition::Definition;
 use crate::grant::issue::Issued;
 use crate::hooks::Event;
-use crate::id::{ClientId, GrantId};
 use crate::jose::JwkThumbprint;
-use crate::protected_resource::{Audience, Named, ResourceTable};
-use crate::record::{AccessPart, FurtherAccess, Grant, Pairs, TokenPair};
+use crate::model::client::{Client, GrantType};
+use crate::model::id::{ClientId, GrantId};
+use crate::model::protected_resource::{Audience, Named, ResourceTable};
+use crate::model::{AccessPart, FurtherAccess, Grant, Pairs, TokenPair};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
+use crate::secret::entropy::Entropy;
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::Family;
-use crate::slot;
 use crate::store::StoreError;
 use crate::wire::params::{Params, RESOURCE};
 
@@ -268,7 +268,7 @@ fn pairs_of(tokens: Vec<FurtherAccess>, of_slot: &ScopeSet) -> Pairs {
 /// The id of a slot. It is the same again after a purge.
 fn slot_id(client: &ClientId, slot: usize) -> GrantId {
     let slot = u8::try_from(slot).unwrap_or_default();
-    GrantId::from_bytes(slot::id(LABEL, &[slot], client))
+    GrantId::from_bytes(bounds::id(LABEL, &[slot], client))
 }
 
 /// Live tokens that a slot may hold, so that all slots hold `machine_tokens`.
@@ -310,11 +310,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::client::{ApplicationType, ClientType, GrantTypes};
-    use crate::entropy::SystemEntropy;
     use crate::grant::fixtures::{at, no_resources, scopes};
-    use crate::record::{Revocation, RevocationReason};
+    use crate::model::client::{ApplicationType, ClientType, GrantTypes};
+    use crate::model::{Revocation, RevocationReason};
     use crate::secret::Digest;
+    use crate::secret::entropy::SystemEntropy;
 
     fn client() -> Client {
         Client::builder(ClientId::new("machine").unwrap())

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use crate::client::Client;
 use crate::clock::Timestamp;
 use crate::config::Config;
-use crate::entropy::SystemEntropy;
 use crate::grant::issue::{self, NewPair, Place};
-use crate::id::{ClientId, GrantId, IdText};
 use crate::jose::JwkThumbprint;
-use crate::protected_resource::{Audience, ResourceTable};
-use crate::record::{GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair};
+use crate::model::client::Client;
+use crate::model::id::{ClientId, GrantId, IdText};
+use crate::model::protected_resource::{Audience, ResourceTable};
+use crate::model::subject::Subject;
+use crate::model::{GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeCatalog, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::derive::{Link, PairSecrets};
+use crate::secret::entropy::SystemEntropy;
 use crate::secret::refresh::{Family, Lineage, PresentedRefresh, TagKey};
-use crate::subject::Subject;
 
 /// When the grant of a [`Line`] began.
 pub(crate) const BEGIN: u32 = 1_000_000;
@@ -120,7 +120,7 @@ impl Line {
         PresentedRefresh::parse("rt_", self.refresh[place].as_bytes()).unwrap()
     }
 
-    fn pair(&mut self, lineage: &Lineage, secrets: PairSecrets, seconds: u32) -> crate::record::TokenPair {
+    fn pair(&mut self, lineage: &Lineage, secrets: PairSecrets, seconds: u32) -> crate::model::TokenPair {
         self.grant.pairs_made += 1;
         let place = Place {
             grant: self.grant.id,

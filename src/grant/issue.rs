@@ -2,13 +2,13 @@
 
 use std::num::NonZeroU32;
 
-use crate::client::{Client, GrantType};
 use crate::clock::Timestamp;
 use crate::config::Config;
-use crate::id::GrantId;
 use crate::jose::JwkThumbprint;
-use crate::protected_resource::Audience;
-use crate::record::TokenPair;
+use crate::model::TokenPair;
+use crate::model::client::{Client, GrantType};
+use crate::model::id::GrantId;
+use crate::model::protected_resource::Audience;
 use crate::scope::ScopeSet;
 use crate::secret::derive::PairSecrets;
 use crate::secret::opaque::MintedOpaque;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::record::Record;
+use crate::model::Record;
 use crate::store::{Page, StoreError};
 
 /// Items that are read at once.
@@ -72,9 +72,9 @@ impl<Id: Ord> Reader<Id> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::DecodeError;
-    use crate::id::GrantId;
-    use crate::record::Grant;
+    use crate::model::Grant;
+    use crate::model::codec::DecodeError;
+    use crate::model::id::GrantId;
 
     fn id(number: u8) -> GrantId {
         GrantId::from_bytes([number; 16])

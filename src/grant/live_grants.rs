@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::grant::list::Reader;
 use crate::grant::withdraw;
-use crate::id::GrantId;
-use crate::record::{Grant, RevocationReason};
+use crate::model::id::GrantId;
+use crate::model::subject::Subject;
+use crate::model::{Grant, RevocationReason};
 use crate::store::StoreError;
-use crate::subject::Subject;
 
 /// Revokes the grants beyond [`grants_per_client`](crate::Config::grants_per_client) that were refreshed longest ago,
 /// but never the new one.

@@ -13,7 +13,6 @@ pub(crate) mod refresh_token;
 pub(crate) mod revocation;
 pub(crate) mod withdraw;
 
-use crate::client::{Client, GrantType};
 use crate::config::Config;
 use crate::context::Context;
 use crate::error::Reason;
@@ -23,6 +22,7 @@ use crate::grant::definition::Definition;
 use crate::grant::issue::Issued;
 use crate::grant::refresh_token::Refresh;
 use crate::jose::JwkThumbprint;
+use crate::model::client::{Client, GrantType};
 use crate::wire::params::Params;
 
 /// The table of grant types: what each reads, and when it is offered.

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use crate::claim::{After, Flow, Seen, Step, claim};
-use crate::client::Client;
 use crate::clock::Timestamp;
 use crate::config::{AccessTokenRevocation, Config, ForeignTokenAnswer, SupersededTokenRevocation};
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::refresh_token::{Standing, standing, was_bound};
+use crate::grant::refresh_token::standing;
+use crate::grant::refresh_token::{Standing, was_bound};
 use crate::grant::withdraw;
 use crate::hooks::Event;
-use crate::id::GrantId;
-use crate::record::{Grant, RevocationReason};
+use crate::model::client::Client;
+use crate::model::id::GrantId;
+use crate::model::{Grant, RevocationReason};
 use crate::secret::Digest;
 use crate::secret::opaque::Presented;
 use crate::secret::refresh::PresentedRefresh;
@@ -230,9 +231,9 @@ mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
-    use crate::client::ClientType;
     use crate::grant::fixtures::{Line, at, client};
-    use crate::record::Pairs;
+    use crate::model::Pairs;
+    use crate::model::client::ClientType;
     use crate::secret::refresh::TagKey;
 
     /// Who sends the token, and what became of its grant.

@@ -8,13 +8,13 @@ use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::grant::list::Reader;
 use crate::hooks::Event;
-use crate::id::{AuthorizationId, ClientId, GrantId};
-use crate::record::{Authorization, Grant, PLACE_KEPT, Pairs, Revocation, RevocationReason, Stage};
+use crate::model::id::{AuthorizationId, ClientId, GrantId};
+use crate::model::subject::Subject;
+use crate::model::{Authorization, Grant, PLACE_KEPT, Pairs, Revocation, RevocationReason, Stage};
 use crate::scope::{ConsentedResources, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::refresh::Family;
 use crate::store::StoreError;
-use crate::subject::Subject;
 
 /// The outcome of a revocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

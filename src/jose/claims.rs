@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::jose::JoseError;
-use crate::json::Json;
+use crate::wire::json::Json;
 
 /// The claims of a token. They cannot be printed: together with the rest of the token they are a credential.
 pub(crate) struct Claims(BTreeMap<String, Json>);

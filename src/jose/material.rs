@@ -2,7 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use crate::jose::{JwkError, SigningAlgorithm, base64url};
+use crate::jose::base64url;
+use crate::jose::{JwkError, SigningAlgorithm};
 
 /// The length of a coordinate of P-256, and of an Ed25519 key, in bytes.
 const COORDINATE_BYTES: usize = 32;

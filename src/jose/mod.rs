@@ -12,6 +12,8 @@ mod jws;
 mod material;
 #[cfg_attr(not(feature = "jose"), path = "no_signature.rs")]
 mod signature;
+#[cfg(test)]
+mod tests;
 mod thumbprint;
 
 pub use algorithm::SigningAlgorithm;
@@ -29,6 +31,3 @@ pub(crate) const IS_AVAILABLE: bool = cfg!(feature = "jose");
 
 /// The maximum nesting depth of the JSON of headers, claims and keys.
 const DEPTH: usize = 8;
-
-#[cfg(test)]
-mod tests;

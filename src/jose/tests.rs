@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::jose::jwk_set::JwkSetBounds;
-use crate::json::Json;
+use crate::wire::json::Json;
 
 const BOUNDS: JwkSetBounds = JwkSetBounds { bytes: 65_536, keys: 32 };
 

@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::scope::nearest::nearest;
-use crate::scope::{Permission, Scope, ScopeDefinition, ScopeNotation, ScopeSet, is_scope_token, platform};
+use crate::scope::platform;
+use crate::scope::{Permission, Scope, ScopeDefinition, ScopeNotation, ScopeSet, is_scope_token};
 use crate::secret::CLIENT_SECRET_CHARACTERS;
 use crate::text::{TextError, check_line};
 

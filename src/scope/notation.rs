@@ -69,7 +69,7 @@ impl ScopeNotation {
 
 impl Default for ScopeNotation {
     fn default() -> Self {
-        Self::suffixes(super::READ_SUFFIX, super::READ_WRITE_SUFFIX)
+        Self::suffixes(crate::scope::READ_SUFFIX, crate::scope::READ_WRITE_SUFFIX)
     }
 }
 

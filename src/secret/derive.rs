@@ -11,8 +11,8 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::entropy::Entropy;
 use crate::secret::Digest;
+use crate::secret::entropy::Entropy;
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::{FRESH_BYTES, Fresh};
 
@@ -134,7 +134,8 @@ pub(crate) struct MissingKey;
 /// # Examples
 ///
 /// ```
-/// use grantor::{Config, DerivationKey};
+/// use grantor::Config;
+/// use grantor::secret::DerivationKey;
 ///
 /// # let (new, old) = ([1; 32], [2; 32]);
 /// let mut config = Config::strict("https://auth.example");
@@ -177,7 +178,7 @@ impl fmt::Debug for DerivationKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entropy::SystemEntropy;
+    use crate::secret::entropy::SystemEntropy;
 
     fn hex(digest: &[u8]) -> String {
         digest.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -5,9 +5,11 @@
 
 pub(crate) mod derive;
 mod digest;
+pub(crate) mod entropy;
 pub(crate) mod minted;
 pub(crate) mod nonce;
 pub(crate) mod opaque;
+pub(crate) mod pkce;
 pub(crate) mod refresh;
 
 use std::fmt;
@@ -15,8 +17,11 @@ use std::ops::RangeInclusive;
 
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::entropy::Entropy;
-use crate::id::{ClientId, MADE_CHARACTERS, letters_and_digits};
+use crate::model::id::{ClientId, MADE_CHARACTERS, letters_and_digits};
+pub use crate::secret::derive::DerivationKey;
+pub use crate::secret::entropy::{Entropy, SystemEntropy};
+pub use crate::secret::nonce::NonceKey;
+pub use crate::secret::pkce::{CodeChallenge, CodeChallengeError, CodeVerifier, CodeVerifierError};
 pub(crate) use digest::{Digest, is_equal};
 
 /// Defines a secret text: only `expose` shows it, and it is wiped when dropped.
@@ -128,7 +133,7 @@ pub(crate) const CLIENT_SECRET_CHARACTERS: RangeInclusive<usize> = 32..=255;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entropy::SystemEntropy;
+    use crate::secret::entropy::SystemEntropy;
 
     #[test]
     fn debug_shows_no_secret() {

@@ -14,8 +14,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::clock::Timestamp;
-use crate::entropy::Entropy;
-use crate::id::{GrantId, ID_CHARACTERS, decode_id, write_base64url};
+use crate::model::id::{GrantId, ID_CHARACTERS, decode_id, write_base64url};
+use crate::secret::entropy::Entropy;
 use crate::secret::minted::Minted;
 use crate::secret::{Digest, is_equal};
 
@@ -259,8 +259,8 @@ impl PresentedRefresh {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entropy::SystemEntropy;
-    use crate::id::{ID_BYTES, IdText};
+    use crate::model::id::{ID_BYTES, IdText};
+    use crate::secret::entropy::SystemEntropy;
 
     struct Token {
         text: Vec<u8>,

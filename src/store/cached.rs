@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::client::Client;
-use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::clock::{Clock, SystemClock, Timestamp};
-use crate::id::ClientId;
+use crate::model::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::model::client::Client;
+use crate::model::id::ClientId;
 use crate::store::{ClientRegistry, ClientStore, Insertion, Page, Purge, Registration, Replacement, StoreError};
 
 /// A [`ClientStore`] that caches what `find` of another store returns.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::clock::Timestamp;
-use crate::id::ClientId;
+use crate::model::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::model::id::ClientId;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::client_store::ClientStore;
 use crate::store::error::StoreError;

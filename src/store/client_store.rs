@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::client::Client;
-use crate::id::ClientId;
+use crate::model::client::Client;
+use crate::model::id::ClientId;
 use crate::store::error::StoreError;
 
 /// Looks up clients, as every request does.
@@ -21,7 +21,7 @@ use crate::store::error::StoreError;
 /// 2. `current` returns the last acknowledged write, never from a cache or a replica.
 ///    Kit: `current_answers_the_last_write`.
 ///    If a client's long list of resources was replaced, the client keeps the previous list among its [former
-///    ones](crate::ClientBuilder::former_resources). Otherwise, earlier consents cover no named resource.
+///    ones](crate::client::ClientBuilder::former_resources). Otherwise, earlier consents cover no named resource.
 /// 3. A client is read back equal in every field. An unregistered id has no client.
 ///    Kit: `every_field_comes_back`, `an_unknown_id_has_no_client`.
 ///

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::clock::Timestamp;
-use crate::id::AuthorizationId;
-use crate::record::Authorization;
+use crate::model::Authorization;
+use crate::model::id::AuthorizationId;
+use crate::model::subject::Subject;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::error::StoreError;
 use crate::store::page::Page;
 use crate::store::purge::Purge;
-use crate::subject::Subject;
 
 /// Keeps authorization requests and their codes.
 #[doc = ""]

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use crate::clock::Timestamp;
-use crate::id::ClientId;
+use crate::model::id::ClientId;
+use crate::model::subject::Subject;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::error::StoreError;
 use crate::store::purge::Purge;
-use crate::subject::Subject;
 
 /// A database: bytes under a key with a version, listed in order, with a time from which they may be removed.
 ///

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use crate::codec::DecodeError;
+use crate::model::codec::DecodeError;
 
 /// A failure of the store. The operation may or may not have taken effect.
 ///

@@ -18,26 +18,29 @@ pub(crate) mod memory;
 mod over_engine;
 mod page;
 #[cfg(feature = "postgres")]
-pub(crate) mod postgres;
+pub mod postgres;
 mod purge;
 mod purge_store;
 mod pushed_request_store;
 #[cfg(feature = "redis")]
-pub(crate) mod redis;
+pub mod redis;
 mod registration;
 mod replay_store;
 #[cfg(feature = "sqlite")]
-pub(crate) mod sqlite;
+pub mod sqlite;
 mod stores;
 mod token_store;
 
-pub use crate::record::{Authorization, Grant, LastPurge, PushedRequest, Replay, Revocation, RevocationReason};
+pub use crate::model::codec::DecodeError;
+pub use crate::model::{Authorization, Grant, LastPurge, PushedRequest, Replay, Revocation, RevocationReason};
 pub use crate::store::answer::{Insertion, Replacement};
+pub use crate::store::cached::CachedClients;
 pub use crate::store::client_registry::ClientRegistry;
 pub use crate::store::client_store::ClientStore;
 pub use crate::store::code_store::CodeStore;
 pub use crate::store::engine::{Columns, Ended, Engine, List, Part, Row, Table, Write};
 pub use crate::store::error::StoreError;
+pub use crate::store::memory::MemoryStore;
 pub use crate::store::page::Page;
 pub use crate::store::purge::Purge;
 pub use crate::store::purge_store::PurgeStore;

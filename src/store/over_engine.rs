@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
-use crate::client::{Client, ClientState};
 use crate::clock::Timestamp;
-use crate::codec::DecodeError;
-use crate::id::{AuthorizationId, ClientId, GrantId, PushedRequestId};
-use crate::record::{Authorization, Grant, LastPurge, PushedRequest, Record, Replay};
+use crate::model::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::model::client::{Client, ClientState};
+use crate::model::codec::DecodeError;
+use crate::model::id::{AuthorizationId, ClientId, GrantId, PushedRequestId};
+use crate::model::subject::Subject;
+use crate::model::{Authorization, Grant, LastPurge, PushedRequest, Record, Replay};
 use crate::secret::Digest;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::client_registry::ClientRegistry;
@@ -25,7 +26,6 @@ use crate::store::pushed_request_store::PushedRequestStore;
 use crate::store::registration::{LogoWrite, Registration};
 use crate::store::replay_store::ReplayStore;
 use crate::store::token_store::TokenStore;
-use crate::subject::Subject;
 
 /// A record with its own table, listed by its subject if it has one.
 trait Tabled: Record + PartialEq {
@@ -425,7 +425,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::record::Revocation;
+    use crate::model::Revocation;
 
     /// One row, compared by its bytes.
     #[derive(Debug, Default)]

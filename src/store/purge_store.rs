@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::record::LastPurge;
+use crate::model::LastPurge;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::error::StoreError;
 

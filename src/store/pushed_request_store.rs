@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::clock::Timestamp;
-use crate::id::PushedRequestId;
-use crate::record::PushedRequest;
+use crate::model::PushedRequest;
+use crate::model::id::PushedRequestId;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::error::StoreError;
 use crate::store::purge::Purge;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::client::Client;
-use crate::client::application::{Application, Logo};
+use crate::model::application::{Application, Logo};
+use crate::model::client::Client;
 
 /// A write of one client with its application and logos.
 #[derive(Clone, Debug)]

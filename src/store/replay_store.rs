@@ -5,7 +5,7 @@ use std::fmt;
 use async_trait::async_trait;
 
 use crate::clock::Timestamp;
-use crate::record::Replay;
+use crate::model::Replay;
 use crate::store::answer::Insertion;
 use crate::store::error::StoreError;
 use crate::store::purge::Purge;

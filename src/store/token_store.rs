@@ -6,13 +6,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::clock::Timestamp;
-use crate::id::GrantId;
-use crate::record::Grant;
+use crate::model::Grant;
+use crate::model::id::GrantId;
+use crate::model::subject::Subject;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::error::StoreError;
 use crate::store::page::Page;
 use crate::store::purge::Purge;
-use crate::subject::Subject;
 
 /// Keeps grants: all tokens of one consent, in one record.
 #[doc = ""]
@@ -34,7 +34,8 @@ use crate::subject::Subject;
 /// use std::sync::{Arc, Mutex};
 ///
 /// use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
-/// use grantor::{GrantId, Subject, Timestamp};
+/// use grantor::{Subject, Timestamp};
+/// use grantor::id::GrantId;
 ///
 /// #[derive(Debug, Default)]
 /// struct Simple(Mutex<BTreeMap<GrantId, Arc<Grant>>>);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::client::Client;
-use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
-use crate::id::ClientId;
+use crate::model::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::model::client::Client;
+use crate::model::id::ClientId;
 use crate::store::{ClientRegistry, Insertion, LogoWrite, Page, Registration, Replacement};
 use crate::testing::rows::answer;
 use crate::testing::told::{cut, first_difference};

@@ -1,7 +1,12 @@
 //! The rules of [`ClientRegistry`](crate::store::ClientRegistry#contract), one function each.
 
 use crate::store::ClientRegistry;
-use crate::testing::registry_rules::{confirm, cost, list, parts, purge, write};
+use crate::testing::registry_rules::confirm;
+use crate::testing::registry_rules::cost;
+use crate::testing::registry_rules::list;
+use crate::testing::registry_rules::parts;
+use crate::testing::registry_rules::purge;
+use crate::testing::registry_rules::write;
 
 /// Rule 1: of many callers that insert one id, one gets `Inserted`, and all stored parts are its own.
 pub async fn insert_has_one_winner<S: ClientRegistry>(store: &S, another: &S) {

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock, Timestamp};
-use crate::entropy::{Entropy, SystemEntropy};
-use crate::id::{AuthorizationId, letters_and_digits};
-use crate::record::RETENTION;
+use crate::model::RETENTION;
+use crate::model::id::{AuthorizationId, letters_and_digits};
+use crate::model::subject::Subject;
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
-use crate::subject::Subject;
+use crate::secret::entropy::{Entropy, SystemEntropy};
 
 /// Returns a user that no other call returns.
 #[must_use]

@@ -8,7 +8,15 @@ macro_rules! record_rules {
 
         use crate::store::$trait;
         use crate::testing::rows::$rows;
-        use crate::testing::rules::{confirm, expiry, fields, found, insert, purge, purge_race, replace, unreadable};
+        use crate::testing::rules::confirm;
+        use crate::testing::rules::expiry;
+        use crate::testing::rules::fields;
+        use crate::testing::rules::found;
+        use crate::testing::rules::insert;
+        use crate::testing::rules::purge;
+        use crate::testing::rules::purge_race;
+        use crate::testing::rules::replace;
+        use crate::testing::rules::unreadable;
 
         /// Rule 1: of many callers that insert one id, one gets `Inserted`, and the stored row is its own.
         pub async fn insert_has_one_winner<S: $trait>(store: &S, another: &S) {

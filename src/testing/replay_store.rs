@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::store::ReplayStore;
-use crate::testing::rules::{expiry, replay};
+use crate::testing::rules::expiry;
+use crate::testing::rules::replay;
 
 /// Rule 1: of many callers that insert one digest, with any end, one gets `Inserted`.
 pub async fn one_identifier_has_one_winner<S: ReplayStore>(store: &S, another: &S) {

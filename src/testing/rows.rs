@@ -6,13 +6,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::id::{AuthorizationId, GrantId, PushedRequestId};
-use crate::record::Record;
+use crate::model::Record;
+use crate::model::id::{AuthorizationId, GrantId, PushedRequestId};
+use crate::model::subject::Subject;
 use crate::store::{
     Authorization, CodeStore, Grant, Insertion, Page, Purge, PushedRequest, PushedRequestStore, Replacement,
     RevocationReason, StoreError, TokenStore,
 };
-use crate::subject::Subject;
 use crate::testing::records;
 
 /// The authorizations of a store under test.

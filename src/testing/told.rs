@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::record::Record;
+use crate::model::Record;
 
 /// How many characters of a value are printed.
 const SHOWN: usize = 300;
@@ -45,8 +45,8 @@ pub(super) fn cut(value: &(impl Debug + ?Sized)) -> String {
 mod tests {
     use super::*;
     use crate::clock::Timestamp;
-    use crate::pkce::CodeChallenge;
-    use crate::record::Authorization;
+    use crate::model::Authorization;
+    use crate::secret::pkce::CodeChallenge;
     use crate::testing::records;
 
     #[test]

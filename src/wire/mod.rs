@@ -5,12 +5,15 @@
 
 pub(crate) mod challenge;
 pub(crate) mod cors;
+pub(crate) mod json;
+pub mod message;
 pub(crate) mod page;
 pub(crate) mod params;
 pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod route;
 
+pub use self::cors::Cors;
 pub use self::page::protective_headers;
 pub use self::request::{Body, Request};
 pub use self::response::{RedirectStatus, Response};

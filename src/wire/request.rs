@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use memchr::memchr;
 
-use crate::subject::Subject;
+use crate::model::subject::Subject;
 
 /// An HTTP request, reduced to what the endpoints read.
 ///

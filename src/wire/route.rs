@@ -83,7 +83,7 @@ impl Endpoint {
         if self == Self::Metadata { vec![published.clone(), format!("{published}/")] } else { vec![published] }
     }
 
-    /// Returns whether [`Cors`](crate::Cors) covers it. It covers only endpoints that a page calls without credentials
+    /// Returns whether [`Cors`](crate::wire::Cors) covers it. It covers only endpoints that a page calls without credentials
     /// that the browser adds by itself [RFC 9700 section 2.6, CORS-02, CORS-03].
     pub(crate) const fn is_covered_by_cors(self) -> bool {
         match self {

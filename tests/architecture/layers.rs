@@ -6,18 +6,18 @@ use crate::source::{self, Source};
 
 /// Each line may import only lines below it; within a group, left may import right.
 const LAYERS: &str = "
-leaves      store/cached   store/memory   store/postgres   store/redis   store/sqlite   testing   throttle   tracing_events   guide
+leaves      store/cached   store/memory   store/postgres   store/redis   store/sqlite   testing   hooks/throttle   hooks/tracing_events   guide
 facade      server
-protocol    endpoint -> client_auth, grant, access_token, registrar   purge
+protocol    endpoint -> authorization -> registration -> grant   endpoint -> resource -> client_auth   authorization -> client_auth
 claim       claim
-context     context -> newest_time
-proofs      dpop
-key_sets    key_sets
-hooks       hooks -> error -> store -> record   policy   documents -> fetched
+context     context
+proofs      client_auth/dpop
+fetch       fetch/key_sets   fetch/documents
+hooks       hooks -> error -> store
 settings    config
-model       protected_resource -> client
-messages    message -> pkce
-vocabulary  slot, scope -> text -> secret -> id -> entropy, clock   codec -> clock   fetch   jose -> json   wire -> subject   span
+model       model
+messages    wire/message -> secret/pkce
+vocabulary  bounds, scope -> text -> secret -> model/id -> secret/entropy, clock   model/codec -> clock   fetch -> fetch/shared -> clock   jose -> wire/json   wire -> model/subject   hooks/span
 ";
 
 /// Imported by the crate's root alone.
@@ -25,25 +25,7 @@ const LEAVES: &str = "leaves";
 
 /// What files of one folder may share; all other files there must not import each other.
 const SHARED: [(&str, &[&str]); 2] = [
-    (
-        "endpoint",
-        &[
-            "authorization_request",
-            "bearer",
-            "caller",
-            "document",
-            "form",
-            "held",
-            "pending",
-            "possession",
-            "proof",
-            "pushed",
-            "registration",
-            "stored",
-            "submitted",
-            "used",
-        ],
-    ),
+    ("endpoint", &["client_request", "form", "registration_request"]),
     ("grant", &["definition", "fixtures", "issue", "list", "live_grants", "refresh_token", "withdraw"]),
 ];
 
@@ -163,17 +145,20 @@ fn the_table_says_who_is_above_whom() {
     for (who, whom) in [
         ("server", "wire/page"),
         ("secret/refresh", "clock"),
-        ("store", "record/grant"),
+        ("store", "model/grant"),
         ("grant/withdraw", "claim"),
-        ("endpoint/introspect", "access_token"),
+        ("endpoint/introspect", "resource/access_token"),
         ("endpoint/token", "grant/issue"),
     ] {
         assert!(layers.allow(who, whom), "{who} may import {whom}");
         assert!(!layers.allow(whom, who), "{whom} may not import {who}");
     }
-    for (who, whom) in
-        [("registrar", "endpoint/token"), ("clock", "entropy"), ("scope", "wire"), ("testing", "store/memory")]
-    {
+    for (who, whom) in [
+        ("registration", "endpoint/token"),
+        ("clock", "secret/entropy"),
+        ("scope", "wire"),
+        ("testing", "store/memory"),
+    ] {
         assert!(!layers.allow(who, whom), "{who} may not import {whom}");
     }
 }

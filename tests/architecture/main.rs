@@ -6,6 +6,7 @@ mod layers;
 mod public_api;
 mod public_types;
 mod source;
+mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

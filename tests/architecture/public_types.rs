@@ -3,12 +3,33 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use grantor::message::*;
+use grantor::application::*;
+use grantor::authorization::*;
+use grantor::client::*;
+use grantor::client_metadata::*;
+use grantor::clock::*;
+use grantor::config::*;
+use grantor::error::*;
+use grantor::fetch::*;
+use grantor::hooks::*;
+use grantor::id::*;
+use grantor::jose::*;
+use grantor::protected_resource::*;
+use grantor::redirect_uri::*;
+use grantor::registration::*;
+use grantor::resource::*;
 use grantor::scope::*;
+use grantor::secret::*;
+use grantor::server::*;
+use grantor::store::postgres::*;
+use grantor::store::redis::*;
+use grantor::store::sqlite::*;
 use grantor::store::*;
+use grantor::subject::*;
 use grantor::testing::*;
+use grantor::text::*;
+use grantor::wire::message::*;
 use grantor::wire::*;
-use grantor::*;
 
 use crate::source;
 

@@ -7,8 +7,10 @@ use std::task::{Context, Waker};
 
 use async_trait::async_trait;
 use futures::future::join_all;
+use grantor::client::{AuthenticationMethod, AuthenticationMethods};
+use grantor::config::Profile;
 use grantor::wire::{Endpoint, Response};
-use grantor::{AuthenticationMethod, AuthenticationMethods, Clock as _, Config, Profile};
+use grantor::{Clock as _, Config};
 use support::intercepted::{Failure, Fate, Script, over};
 use support::keys::{Signer, unchanged};
 use support::world::{Credentials, PKCE, Pair, VERIFIER, World, e401, form, ok, pair};

@@ -8,13 +8,17 @@ use std::task::{Context, Waker};
 use crate::waiting::Waiting;
 use async_trait::async_trait;
 use futures::future::join_all;
+use grantor::application::ApplicationFilter;
+use grantor::client_metadata::RegistrationBounds;
+use grantor::config::Profile;
+use grantor::fetch::{FetchError, FetchRequest, FetchResponse, Fetcher};
+use grantor::hooks::{ApproveWithin, QueueAll};
 use grantor::scope::{ResourceScope, ScopeCatalog};
+use grantor::secret::AuthorizationHandle;
+use grantor::server::Builder;
 use grantor::store::Page;
 use grantor::wire::Request;
-use grantor::{
-    ApplicationFilter, ApproveWithin, AuthorizationHandle, Builder, Client, ClientId, Config, Consent, Decision,
-    FetchError, FetchRequest, FetchResponse, Fetcher, Profile, QueueAll, RegistrationBounds, Subject,
-};
+use grantor::{Client, ClientId, Config, Consent, Decision, Subject};
 use support::intercepted::{Failure, Fate, Script, over_with};
 use support::world::{PKCE, SCOPES, SESSION, World, code, config_of, ok};
 

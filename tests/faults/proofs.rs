@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use async_trait::async_trait;
+use grantor::Clock;
+use grantor::config::{BoundTokens, Profile};
 use grantor::wire::Response;
-use grantor::{BoundTokens, Clock, Profile};
 use support::intercepted::{Failure, Fate, Script, over};
 use support::keys::{Signer, unchanged};
 use support::world::{VERIFIER, World, e400, ok, pair};

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use async_trait::async_trait;
-use grantor::{AuthorizationError, Consent, Decision, Profile};
+use grantor::config::Profile;
+use grantor::{AuthorizationError, Consent, Decision};
 
 use crate::waiting::Waiting;
 use support::intercepted::step::Answer;

@@ -11,7 +11,7 @@ use std::thread;
 
 use async_trait::async_trait;
 use futures::executor::block_on;
-use grantor::ClientState;
+use grantor::client::ClientState;
 use grantor::store::TokenStore;
 
 use support::intercepted::step::{Answer, Step};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use grantor::{Logo, RegistrationLimits};
+use grantor::application::{Logo, RegistrationLimits};
 
 use crate::operations::allocator;
 use crate::operations::service::{Pair, Service, pair as pair_of, subject};

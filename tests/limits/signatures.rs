@@ -6,13 +6,12 @@ use std::task::{Context, Poll, Waker};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use grantor::client::{AuthenticationMethod, AuthenticationMethods, ClientKeys};
+use grantor::jose::JwkSet;
 use grantor::store::Stores;
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{
-    AuthenticationMethod, AuthenticationMethods, AuthorizationServer, Client, ClientId, ClientKeys, Config, JwkSet,
-    MemoryStore, Timestamp,
-};
+use grantor::{AuthorizationServer, Client, ClientId, Config, MemoryStore, Timestamp};
 use support::keys::Signer;
 use support::one_client::OneClient;
 

@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 
 use futures::executor::block_on;
+use grantor::hooks::{Attempt, AttemptKind, Throttle};
 use grantor::wire::Endpoint;
-use grantor::{Attempt, AttemptKind, MemoryThrottle, Subject, Throttle};
+use grantor::{MemoryThrottle, Subject};
 
 use crate::operations::allocator;
 

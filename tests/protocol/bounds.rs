@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use futures::future::join_all;
+use grantor::config::Profile;
 use grantor::store::{Authorization, CodeStore, Page, RevocationReason, TokenStore};
-use grantor::{Consent, Decision, Profile, Subject};
+use grantor::{Consent, Decision, Subject};
 
 use crate::interleaved::{reconfigured, side_by_side};
 use support::world::{Credentials, PKCE, Pair, SESSION, World, code, e400, empty, form, ok, pair, text};
@@ -306,11 +307,11 @@ async fn an_exchange_that_stands_still_past_its_codes_end_is_refused() {
     struct Slow(grantor::testing::ManualClock, Arc<std::sync::atomic::AtomicU32>);
 
     #[async_trait::async_trait]
-    impl grantor::Subjects for Slow {
-        async fn status(&self, _: &Subject, _: &grantor::Client) -> grantor::SubjectStatus {
+    impl grantor::hooks::Subjects for Slow {
+        async fn status(&self, _: &Subject, _: &grantor::Client) -> grantor::hooks::SubjectStatus {
             let seconds = self.1.swap(0, std::sync::atomic::Ordering::SeqCst);
             self.0.advance(std::time::Duration::from_secs(seconds.into()));
-            grantor::SubjectStatus::Active
+            grantor::hooks::SubjectStatus::Active
         }
     }
 

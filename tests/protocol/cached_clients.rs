@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use grantor::application::{ApplicationFilter, Logo, LogoSlot};
+use grantor::client::Privileges;
 use grantor::store::{ClientRegistry, Insertion, Page, Purge, Registration, Replacement};
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::ManualClock;
 use grantor::{
-    Application, ApplicationFilter, AuthorizationServer, CachedClients, Client, ClientId, Config, Logo, LogoSlot,
-    MemoryStore, Privileges, Registrar, Subject, Timestamp,
+    Application, AuthorizationServer, CachedClients, Client, ClientId, Config, MemoryStore, Registrar, Subject,
+    Timestamp,
 };
 
 use support::world::{Reviewer as _, form, logo};

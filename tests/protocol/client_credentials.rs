@@ -5,13 +5,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use grantor::application::Problem;
+use grantor::client::{ApplicationType, ClientType, GrantType, GrantTypes};
+use grantor::config::{AccessTokenRevocation, Profile};
+use grantor::hooks::{SubjectStatus, Subjects};
+use grantor::id::GrantId;
 use grantor::scope::{Permission, Resource, ResourceScope};
 use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, Stores, TokenStore};
 use grantor::wire::Response;
 use grantor::{
-    AccessTokenRevocation, ApplicationForm, ApplicationType, Approval, AuthorizationServer, Client, ClientSecret,
-    ClientType, Clock, Config, GrantId, GrantType, GrantTypes, MemoryStore, Problem, Profile, RegistrarError, Subject,
-    SubjectStatus, Subjects, Timestamp,
+    ApplicationForm, Approval, AuthorizationServer, Client, ClientSecret, Clock, Config, MemoryStore, RegistrarError,
+    Subject, Timestamp,
 };
 
 use crate::interleaved::{serve_from, side_by_side};

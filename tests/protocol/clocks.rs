@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::future::join_all;
+use grantor::config::Profile;
+use grantor::server::PurgeError;
 use grantor::store::{PurgeStore, Stores};
 use grantor::testing::SeededEntropy;
-use grantor::{AuthorizationServer, Config, Consent, Decision, Profile, PurgeError, Timestamp};
+use grantor::{AuthorizationServer, Config, Consent, Decision, Timestamp};
 
 use support::world::{PKCE, Pair, SESSION, START, World, e400, empty, ok, pair, wa};
 

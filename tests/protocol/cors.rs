@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use grantor::config::Profile;
+use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
 use grantor::scope::{Permission, Resource};
 use grantor::store::{ClientStore, StoreError, Stores};
+use grantor::wire::Cors;
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{
-    Attempt, AuthorizationServer, Client, ClientId, Config, Cors, Decision, MemoryStore, Profile, Throttle,
-    ThrottleDecision,
-};
+use grantor::{AuthorizationServer, Client, ClientId, Config, Decision, MemoryStore};
 
 use support::world::{ISSUER, PKCE, SESSION, World, config_of, e400, e401, ok, public_form};
 

@@ -1,6 +1,8 @@
 //! `derivation_keys`: successors of refresh tokens derived with a key that is not in the database.
 
-use grantor::{AuthorizationServer, Config, DerivationKey, MemoryStore, Profile};
+use grantor::config::Profile;
+use grantor::secret::DerivationKey;
+use grantor::{AuthorizationServer, Config, MemoryStore};
 
 use crate::interleaved::reconfigured;
 use crate::rfc6749_refresh::records;

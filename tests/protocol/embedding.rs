@@ -1,10 +1,12 @@
 //! What an embedder relies on besides the protocol.
 
+use grantor::client::ClientType;
+use grantor::config::{PkceRequirement, Profile};
+use grantor::hooks::{Attempt, AttemptKind, SubjectStatus, Subjects, Throttle, ThrottleDecision};
 use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{
-    Approval, Attempt, AttemptKind, AuthorizationServer, Client, ClientId, ClientSecret, ClientType, Config, Consent,
-    Decision, MemoryStore, PkceRequirement, Profile, Subject, SubjectStatus, Subjects, Throttle, ThrottleDecision,
+    Approval, AuthorizationServer, Client, ClientId, ClientSecret, Config, Consent, Decision, MemoryStore, Subject,
 };
 
 use support::world::{
@@ -18,7 +20,7 @@ async fn endpoints_are_mounted_where_the_metadata_says() {
     for issuer in ["https://auth.example", "https://auth.example/tenant", "https://auth.example/a/b/"] {
         let server = AuthorizationServer::new(Config::platform(issuer), MemoryStore::new()).unwrap();
         let response = server.serve(Endpoint::Metadata, &Request::new("GET")).await;
-        let metadata: grantor::message::Metadata = serde_json::from_slice(response.body()).unwrap();
+        let metadata: grantor::wire::message::Metadata = serde_json::from_slice(response.body()).unwrap();
         for (endpoint, advertised) in [
             (Endpoint::Authorization, &metadata.authorization_endpoint),
             (Endpoint::Token, &metadata.token_endpoint),

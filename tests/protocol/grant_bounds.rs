@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use grantor::Profile;
+use grantor::config::Profile;
 use grantor::wire::Response;
 
 use crate::grant_states::record;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use grantor::config::Profile;
 use grantor::store::{CodeStore, Grant, Insertion, Page, TokenStore};
-use grantor::{Consent, Decision, MemoryStore, Profile};
+use grantor::{Consent, Decision, MemoryStore};
 use sha2::{Digest, Sha256};
 
 use crate::interleaved::serve_from;

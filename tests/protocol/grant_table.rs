@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
+use grantor::ApplicationForm;
+use grantor::config::Profile;
 use grantor::store::{Page, TokenStore};
-use grantor::{ApplicationForm, Profile};
 
 use crate::grant_states::{record, restore};
 use support::world::{Credentials, PKCE, Pair, VERIFIER, World, form, pair};

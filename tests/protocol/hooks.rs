@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use grantor::config::Profile;
+use grantor::hooks::{Attempt, SubjectStatus, Subjects, Throttle, ThrottleDecision};
 use grantor::wire::{Endpoint, Response};
-use grantor::{
-    Attempt, Client, Config, Consent, Decision, Profile, Subject, SubjectStatus, Subjects, Throttle, ThrottleDecision,
-};
+use grantor::{Client, Config, Consent, Decision, Subject};
 
 use support::world::{
     ISSUER, PKCE, Pair, SESSION, World, code, config_of, e400, e401, empty, error_body, ok, pair, r401, red, text,

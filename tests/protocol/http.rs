@@ -1,7 +1,8 @@
 //! What applies to every endpoint: sizes, headers, bytes, hostile requests.
 
+use grantor::Decision;
+use grantor::config::Profile;
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{Decision, Profile};
 
 use support::world::{
     FORM, PKCE, REDIRECT_URI, SESSION, World, code, count, e400, encode, error_body, form, ok, page, red, text,

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use grantor::id::GrantId;
 use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, Stores, TokenStore};
 use grantor::wire::Response;
-use grantor::{AuthorizationServer, Config, GrantId, Subject, Timestamp};
+use grantor::{AuthorizationServer, Config, Subject, Timestamp};
 use tokio::sync::Barrier;
 use tokio::task::yield_now;
 

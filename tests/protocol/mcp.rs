@@ -1,7 +1,9 @@
 //! The authorization of the Model Context Protocol, as far as it needs no separate part.
 
+use grantor::config::Profile;
+use grantor::redirect_uri::RedirectUriComparison;
 use grantor::wire::Endpoint;
-use grantor::{AuthorizationServer, Config, MemoryStore, Profile, RedirectUriComparison, RegistrarError};
+use grantor::{AuthorizationServer, Config, MemoryStore, RegistrarError};
 
 use crate::rfc8414::{metadata, plain_http};
 use support::world::{

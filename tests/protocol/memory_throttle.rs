@@ -8,12 +8,10 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures::future::join_all;
+use grantor::hooks::{Attempt, AttemptKind, Rate, Throttle, ThrottleDecision, ThrottleLimits};
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{
-    Attempt, AttemptKind, AuthorizationError, MemoryThrottle, Rate, Subject, Throttle, ThrottleDecision,
-    ThrottleLimits, Timestamp,
-};
+use grantor::{AuthorizationError, MemoryThrottle, Subject, Timestamp};
 
 use support::intercepted::{Fate, Script, over_with};
 use support::world::{Credentials, FORM, START, World, e400, e401, error_body, public_form};

@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use grantor::application::{Field, Problem};
+use grantor::client::ClientState;
+use grantor::config::Profile;
+use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
+use grantor::redirect_uri::RedirectUriError;
 use grantor::scope::ScopeError;
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{
-    Approval, Attempt, AuthorizationServer, ClientState, Config, Consent, Decision, Field, MemoryStore, Problem,
-    Profile, RedirectUriError, RegistrarError, Subject, Throttle, ThrottleDecision,
-};
+use grantor::{Approval, AuthorizationServer, Config, Consent, Decision, MemoryStore, RegistrarError, Subject};
 
 use crate::negative_redirects::refused_uri;
 use support::world::{
@@ -85,7 +87,8 @@ async fn no_list_and_no_debug_output_shows_a_secret() {
     let first = world.pair().await;
     let registrar = world.server.registrar().unwrap();
     let client = world.client.client_id();
-    let all = registrar.list(&grantor::ApplicationFilter::All, grantor::store::Page::first(10)).await.unwrap();
+    let all =
+        registrar.list(&grantor::application::ApplicationFilter::All, grantor::store::Page::first(10)).await.unwrap();
     let grants = world.server.grants_of(&world.alice).await.unwrap();
     let request = Request::new("POST").header("Authorization", first.access.as_bytes());
     let failed = world.access("at_x").await.unwrap_err();
@@ -313,7 +316,7 @@ async fn a_registration_gives_itself_nothing() {
 async fn registered_scopes_and_grant_types_bind() {
     let world = World::platform().await;
     let mut code_only = form();
-    code_only.grant_types = grantor::GrantTypes::CODE_ONLY;
+    code_only.grant_types = grantor::client::GrantTypes::CODE_ONLY;
     let code_only = world.register(code_only).await;
     let first = world.pair_of(&code_only).await;
     assert_eq!(first.refresh, "", "no refresh token without the grant type");
@@ -321,7 +324,7 @@ async fn registered_scopes_and_grant_types_bind() {
     e400(&world.refresh_as(&code_only, &foreign.refresh).await, "unauthorized_client");
 
     let mut none = form();
-    none.grant_types = grantor::GrantTypes::NONE;
+    none.grant_types = grantor::client::GrantTypes::NONE;
     let none = world.register(none).await;
     red(&world.refused(&world.query_of(&none, &[])).await, "unauthorized_client");
     let code = world.code().await;
@@ -412,7 +415,8 @@ async fn a_spent_code_that_a_stranger_feeds_to_its_client_ends_no_grant_with_pkc
     e400(&world.exchange_without_pkce(&code).await, "invalid_grant");
     assert!(!world.opens(&live.access).await && world.events.saw("CodeReplayed"));
     let report = world.server.security_report();
-    let costs = |finding: &&grantor::Finding| finding.setting == "pkce" && finding.consequence.contains("spent code");
+    let costs =
+        |finding: &&grantor::config::Finding| finding.setting == "pkce" && finding.consequence.contains("spent code");
     assert_eq!(report.findings.iter().filter(costs).count(), 1);
 }
 

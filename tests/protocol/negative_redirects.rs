@@ -1,6 +1,8 @@
 //! Faults of other authorization servers with redirects: where a browser is sent.
 
-use grantor::{Problem, Profile, RegistrarError};
+use grantor::RegistrarError;
+use grantor::application::Problem;
+use grantor::config::Profile;
 
 use crate::negative::HOSTILE;
 use support::world::{PKCE, REDIRECT_URI, VERIFIER, World, code, e400, encode, form, logo, ok, page, public_form, red};

@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use grantor::config::Profile;
+use grantor::hooks::{SubjectStatus, Subjects};
 use grantor::store::{Page, TokenStore};
 use grantor::wire::Response;
-use grantor::{Client, Config, Profile, Subject, SubjectStatus, Subjects};
+use grantor::{Client, Config, Subject};
 use tokio::sync::Barrier;
 
 use crate::interleaved::{CALLERS, from_threads};

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use grantor::{Attempt, Config, Throttle, ThrottleDecision};
+use grantor::Config;
+use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
 
 use support::world::{Credentials, ISSUER, World};
 

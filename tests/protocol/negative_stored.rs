@@ -3,11 +3,12 @@
 
 use std::marker::PhantomData;
 
+use grantor::application::ApplicationFilter;
+use grantor::client::ClientState;
+use grantor::id::{AuthorizationId, GrantId};
+use grantor::secret::{AccessToken, AuthorizationCode, AuthorizationHandle, RefreshToken};
 use grantor::store::{ClientRegistry, CodeStore, Page, TokenStore};
-use grantor::{
-    AccessToken, ApplicationFilter, AuthorizationCode, AuthorizationHandle, AuthorizationId, ClientId, ClientSecret,
-    ClientState, GrantId, RefreshToken, Subject,
-};
+use grantor::{ClientId, ClientSecret, Subject};
 
 use support::world::{PKCE, World, e401, form, ok};
 

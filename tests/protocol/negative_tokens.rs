@@ -4,9 +4,11 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use grantor::config::Profile;
+use grantor::hooks::{SubjectStatus, Subjects};
 use grantor::scope::{Permission, Resource};
 use grantor::wire::{Endpoint, Response};
-use grantor::{Approval, Client, Config, Consent, Decision, Profile, Subject, SubjectStatus, Subjects};
+use grantor::{Approval, Client, Config, Consent, Decision, Subject};
 use serde_json::json;
 
 use crate::interleaved::{CALLERS, from_threads, side_by_side};

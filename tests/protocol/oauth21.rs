@@ -1,7 +1,10 @@
 //! OAuth 2.1, where it differs from RFC 6749.
 
+use grantor::RegistrarError;
+use grantor::application::{Field, Problem};
+use grantor::config::Profile;
+use grantor::redirect_uri::RedirectUriError;
 use grantor::wire::Response;
-use grantor::{Field, Problem, Profile, RedirectUriError, RegistrarError};
 
 use support::world::{
     CHALLENGE, PKCE, REDIRECT_URI, VERIFIER, World, code, e400, e401, form, logo, ok, pair, public_form, red, text,

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use grantor::application::{Field, Problem};
+use grantor::config::{
+    AuthorizationErrors, BasicReading, ExchangeRedirectUri, PkceRequirement, Profile, ReuseResponse, StateCharacters,
+};
+use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
+use grantor::redirect_uri::{RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri};
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::SeededEntropy;
-use grantor::{
-    Attempt, AuthorizationErrors, AuthorizationServer, BasicReading, Client, ClientId, ClientSecret, Config, Decision,
-    ExchangeRedirectUri, Field, MemoryStore, PkceRequirement, Problem, Profile, RedirectUriComparison,
-    RedirectUriPolicy, RegisteredRedirectUri, RegistrarError, ReuseResponse, StateCharacters, Throttle,
-    ThrottleDecision,
-};
+use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, Decision, MemoryStore, RegistrarError};
 
 use support::world::{
     Credentials, ISSUER, PKCE, REDIRECT_URI, SCOPES, VERIFIER, World, code, config_of, count, e400, e401, encode, form,

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use grantor::{Field, Profile, RegistrarError};
+use grantor::RegistrarError;
+use grantor::application::Field;
+use grantor::config::Profile;
 use serde_json::Value;
 
 use support::world::{Credentials, PKCE, World, code, count, form, logo, page, text};

@@ -4,12 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use grantor::client::{ApplicationType, ClientBuilder, ClientType, RefreshRotation};
+use grantor::config::Profile;
+use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::store::{ClientStore, StoreError, Stores};
-use grantor::{
-    ApplicationType, Approval, AuthorizationServer, Client, ClientBuilder, ClientId, ClientSecret, ClientType, Config,
-    Profile, RedirectUriPolicy, RefreshRotation, RegisteredRedirectUri, RegistrarError, Subject,
-};
+use grantor::{Approval, AuthorizationServer, Client, ClientId, ClientSecret, Config, RegistrarError, Subject};
 
 use crate::interleaved::{CALLERS, from_threads, reconfigured};
 use crate::rfc6749_refresh::{native_form, records};

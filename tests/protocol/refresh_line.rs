@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use grantor::Profile;
+use grantor::config::Profile;
 use grantor::wire::Response;
 
 use crate::grant_states::record;

@@ -4,11 +4,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use grantor::config::Profile;
+use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
+use grantor::registration::Narrowing;
 use grantor::scope::{Permission, Resource, ResourceList, ResourceScope, ScopeCatalog};
 use grantor::store::{ClientStore, CodeStore, Page, StoreError, Stores, TokenStore};
 use grantor::{
     ApplicationForm, Approval, AuthorizationServer, CachedClients, Client, ClientId, ClientSecret, Consent, Decision,
-    Narrowing, Profile, RedirectUriPolicy, RegisteredRedirectUri, Registrar, RegistrarError, Subject,
+    Registrar, RegistrarError, Subject,
 };
 
 use support::world::{

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use grantor::message::{TokenResponse, TokenType};
+use grantor::client::GrantTypes;
+use grantor::config::Profile;
 use grantor::wire::Endpoint;
-use grantor::{AuthorizationServer, Config, GrantTypes, MemoryStore, Profile};
+use grantor::wire::message::{TokenResponse, TokenType};
+use grantor::{AuthorizationServer, Config, MemoryStore};
 
 use crate::rfc6749_token::{exchange_form, exchange_with};
 use support::world::{FORM, ISSUER, PKCE, VERIFIER, World, e400, e401, encode, error_body, form, ok, pair};

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use grantor::config::{Grace, GraceEnd, Profile, ReuseResponse};
 use grantor::wire::Response;
-use grantor::{ApplicationForm, Config, Grace, GraceEnd, Profile, ReuseResponse};
+use grantor::{ApplicationForm, Config};
 
 use crate::interleaved::{self, CALLERS};
 use crate::rfc6749_refresh::{native_form, records};

@@ -1,9 +1,11 @@
 //! RFC 6749 section 6: what a refresh requests, and which client may request it.
 
+use grantor::client::ApplicationType;
+use grantor::config::Profile;
 use grantor::scope::{Permission, Resource};
 use grantor::store::{Page, TokenStore};
 use grantor::wire::Response;
-use grantor::{ApplicationForm, ApplicationType, Consent, Decision, Profile};
+use grantor::{ApplicationForm, Consent, Decision};
 
 use support::world::{Credentials, PKCE, World, code, e400, e401, form, ok, pair, public_form, text};
 

@@ -1,6 +1,6 @@
 //! RFC 6749, appendices A and B: which characters a value may hold, and how forms are decoded.
 
-use grantor::Profile;
+use grantor::config::Profile;
 use grantor::wire::Endpoint;
 
 use support::world::{

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use grantor::config::{ExchangeRedirectUri, Profile};
 use grantor::wire::Response;
-use grantor::{ExchangeRedirectUri, Profile};
 
 use crate::interleaved::{self, CALLERS};
 use support::world::{Credentials, PKCE, REDIRECT_URI, VERIFIER, World, e400, e401, form, ok, pair, public_form};

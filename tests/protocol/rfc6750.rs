@@ -1,8 +1,9 @@
 //! RFC 6750: the bearer token at a resource.
 
+use grantor::config::Profile;
 use grantor::scope::{Permission, Resource, ResourceScope};
 use grantor::wire::{Body, Request};
-use grantor::{Authenticated, Profile, ResourceError, Timestamp};
+use grantor::{Authenticated, ResourceError, Timestamp};
 
 use support::world::{FORM, ISSUER, PKCE, START, World, empty, encode, is_error_character, ok, pair, wa};
 

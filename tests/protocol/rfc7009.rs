@@ -4,12 +4,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use grantor::config::{AccessTokenRevocation, ForeignTokenAnswer, Profile};
+use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
 use grantor::store::{Page, Stores, TokenStore};
 use grantor::wire::{Endpoint, Response};
-use grantor::{
-    AccessTokenRevocation, Attempt, AuthorizationServer, CachedClients, Config, ForeignTokenAnswer, Profile, Throttle,
-    ThrottleDecision,
-};
+use grantor::{AuthorizationServer, CachedClients, Config};
 
 use crate::unreliable::{Fault, Unreliable};
 use support::world::{

@@ -2,8 +2,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
+use grantor::Approval;
+use grantor::client::ApplicationType;
+use grantor::config::Profile;
 use grantor::wire::Response;
-use grantor::{ApplicationType, Approval, Profile};
 use sha2::{Digest, Sha256};
 
 use support::world::{

@@ -4,9 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use grantor::client::GrantTypes;
+use grantor::config::Profile;
+use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
 use grantor::scope::{Permissions, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::wire::{Endpoint, Response};
-use grantor::{Approval, Attempt, Config, GrantTypes, Profile, RegistrarError, Throttle, ThrottleDecision};
+use grantor::{Approval, Config, RegistrarError};
 use serde_json::{Value, json};
 
 use support::world::{

@@ -1,7 +1,11 @@
 //! RFC 8252: applications on their user's device.
 
-use grantor::{ApplicationForm, ApplicationType, ClientType, Field, PendingAuthorization, Problem, Profile};
-use grantor::{RedirectUriError, RegistrarError};
+use grantor::RegistrarError;
+use grantor::application::{Field, Problem};
+use grantor::client::{ApplicationType, ClientType};
+use grantor::config::Profile;
+use grantor::redirect_uri::RedirectUriError;
+use grantor::{ApplicationForm, PendingAuthorization};
 
 use support::world::{Credentials, PKCE, World, code, e400, form, logo, ok, page, pair, public_form, red};
 

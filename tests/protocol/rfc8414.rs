@@ -1,8 +1,9 @@
 //! RFC 8414: what the server publishes about itself.
 
+use grantor::config::Profile;
 use grantor::scope::{Permissions, ScopeCatalog, ScopeDefinition};
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{AuthorizationServer, Config, ConfigError, MemoryStore, Profile};
+use grantor::{AuthorizationServer, Config, ConfigError, MemoryStore};
 use serde_json::{Value, json};
 
 use crate::unreliable::{Fault, Unreliable};

@@ -1,11 +1,14 @@
 //! RFC 8707: which protected resources a token is for.
 
+use grantor::client::{GrantType, GrantTypes};
+use grantor::config::Profile;
+use grantor::protected_resource::ProtectedResource;
 use grantor::scope::{Permission, Resource, ResourceScope, ScopeCatalog};
 use grantor::testing::SeededEntropy;
 use grantor::wire::{Request, Response};
 use grantor::{
-    ApplicationForm, Approval, Authenticated, AuthorizationServer, ClientId, Config, Consent, Decision, GrantType,
-    GrantTypes, MemoryStore, Profile, ProtectedResource, ResourceError,
+    ApplicationForm, Approval, Authenticated, AuthorizationServer, ClientId, Config, Consent, Decision, MemoryStore,
+    ResourceError,
 };
 use serde_json::{Value, json};
 

@@ -1,7 +1,8 @@
 //! RFC 9207: the issuer in the authorization response.
 
+use grantor::config::Profile;
 use grantor::wire::Response;
-use grantor::{AuthorizationServer, Decision, Profile};
+use grantor::{AuthorizationServer, Decision};
 
 use crate::rfc8414::metadata;
 use support::world::{ISSUER, PKCE, REDIRECT_URI, World, config_at, count, form, logo, page, parameters, text};

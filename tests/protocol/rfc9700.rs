@@ -1,9 +1,10 @@
 //! RFC 9700: the current best practice. Redirect URIs are in `redirect_uri`.
 
+use grantor::application::{Field, Problem};
+use grantor::config::Profile;
+use grantor::redirect_uri::RedirectUriError;
 use grantor::wire::{RedirectStatus, Request, Response, protective_headers};
-use grantor::{
-    AuthorizationError, Config, Consent, Decision, Field, Problem, Profile, RedirectUriError, RegistrarError,
-};
+use grantor::{AuthorizationError, Config, Consent, Decision, RegistrarError};
 
 use crate::rfc8414::metadata;
 use support::world::{

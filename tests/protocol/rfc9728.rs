@@ -1,11 +1,11 @@
 //! RFC 9728: what a protected resource publishes about itself, and its challenges.
 
-use grantor::message::ResourceMetadata;
+use grantor::config::Profile;
+use grantor::protected_resource::ProtectedResource;
 use grantor::scope::{Permission, Resource};
+use grantor::wire::message::ResourceMetadata;
 use grantor::wire::{Endpoint, Request, Response};
-use grantor::{
-    Authenticated, AuthorizationServer, Config, MemoryStore, Profile, ProtectedResource, Reason, ResourceError,
-};
+use grantor::{Authenticated, AuthorizationServer, Config, MemoryStore, Reason, ResourceError};
 use serde_json::{Value, json};
 
 use crate::rfc8414::metadata;

@@ -3,8 +3,10 @@
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use grantor::config::Profile;
+use grantor::id::GrantId;
 use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
-use grantor::{GrantId, Profile, Subject, Timestamp};
+use grantor::{Subject, Timestamp};
 
 use crate::interleaved::serve_from;
 use support::world::{AnyStore, World};

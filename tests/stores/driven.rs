@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use grantor::id::GrantId;
 use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
-use grantor::{GrantId, MemoryStore, Subject, Timestamp};
+use grantor::{MemoryStore, Subject, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 
 #[derive(Debug)]

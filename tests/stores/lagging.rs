@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use futures::executor::block_on;
+use grantor::id::GrantId;
 use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
 use grantor::testing::{Settled, records};
-use grantor::{GrantId, MemoryStore, Subject, Timestamp};
+use grantor::{MemoryStore, Subject, Timestamp};
 
 #[derive(Clone, Debug, Default)]
 struct Lagging {

@@ -10,7 +10,7 @@ mod welch;
 
 use std::str::FromStr;
 
-use grantor::JwkThumbprint;
+use grantor::jose::JwkThumbprint;
 
 use service::{Service, altered, is_refused};
 use welch::{Difference, compare};

@@ -3,13 +3,11 @@
 use std::sync::LazyLock;
 
 use futures::executor::block_on;
+use grantor::application::{Logo, RegistrationLimits};
 use grantor::scope::ResourceScope;
 use grantor::testing::SeededEntropy;
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{
-    ApplicationForm, Approval, AuthorizationServer, Config, Consent, Decision, Logo, MemoryStore, RegistrationLimits,
-    Subject,
-};
+use grantor::{ApplicationForm, Approval, AuthorizationServer, Config, Consent, Decision, MemoryStore, Subject};
 
 const FORM: &[u8] = b"application/x-www-form-urlencoded";
 const REDIRECT_URI: &str = "https://app.example.com/cb";

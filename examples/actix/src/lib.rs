@@ -14,8 +14,9 @@ use actix_web::middleware::Next;
 use actix_web::web::{self, Bytes, Data, ServiceConfig};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse};
 use grantor::scope::{Permission, ScopeSet};
+use grantor::secret::AuthorizationHandle;
 use grantor::wire::{self, Endpoint, protective_headers};
-use grantor::{Authenticated, AuthorizationHandle, AuthorizationServer, Decision, PendingAuthorization};
+use grantor::{Authenticated, AuthorizationServer, Decision, PendingAuthorization};
 use grantor::{ResourceError, ResourceServer, Subject};
 use tokio::time::timeout;
 

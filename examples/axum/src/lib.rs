@@ -19,8 +19,9 @@ use axum::middleware::{FromExtractorLayer, Next, from_extractor_with_state};
 use axum::response::{AppendHeaders, Html, IntoResponse, Response};
 use axum::routing::any;
 use grantor::scope::{Permission, ScopeSet};
+use grantor::secret::AuthorizationHandle;
 use grantor::wire::{self, Endpoint, protective_headers};
-use grantor::{Authenticated, AuthorizationHandle, AuthorizationServer, Decision, PendingAuthorization};
+use grantor::{Authenticated, AuthorizationServer, Decision, PendingAuthorization};
 use grantor::{ResourceError, ResourceServer, Subject};
 use tokio::time::timeout;
 

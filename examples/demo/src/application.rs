@@ -2,8 +2,9 @@
 
 use std::error::Error;
 
+use grantor::application::{Logo, RegistrationLimits};
 use grantor::scope::ResourceScope;
-use grantor::{ApplicationForm, Approval, AuthorizationServer, Client, Logo, RegistrationLimits, Subject};
+use grantor::{ApplicationForm, Approval, AuthorizationServer, Client, Subject};
 
 use serde::Serialize;
 

@@ -7,9 +7,10 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use axum::routing::any;
 use axum::{Extension, Json, Router};
+use grantor::config::Profile;
 use grantor::scope::{Permission, Resource};
 use grantor::wire::{Body, Endpoint};
-use grantor::{Authenticated, AuthorizationServer, Profile, Subject};
+use grantor::{Authenticated, AuthorizationServer, Subject};
 use grantor_axum::{Incoming, Refused, RequireScope, RequiredScope, lend, page, require_scopes};
 
 use crate::{INTERACTION, Me, Session, consent_page, protected_resources};

@@ -4,11 +4,11 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
+use grantor::client::{AuthenticationMethods, ClientKeys, GrantType, GrantTypes};
+use grantor::jose::{JwkSet, SigningAlgorithm};
+use grantor::redirect_uri::RegisteredRedirectUri;
 use grantor::scope::ResourceScope;
-use grantor::{
-    AuthenticationMethods, AuthorizationServer, Client, ClientId, ClientKeys, GrantType, GrantTypes, JwkSet,
-    RegisteredRedirectUri, SigningAlgorithm,
-};
+use grantor::{AuthorizationServer, Client, ClientId};
 use serde::Deserialize;
 use serde_json::Value;
 

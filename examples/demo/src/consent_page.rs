@@ -1,7 +1,8 @@
 //! The page that asks the user.
 
+use grantor::PendingAuthorization;
 use grantor::scope::ResourceScope;
-use grantor::{AuthorizationHandle, PendingAuthorization};
+use grantor::secret::AuthorizationHandle;
 
 use crate::session::Session;
 

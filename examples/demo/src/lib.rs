@@ -18,8 +18,11 @@ pub mod tls;
 use std::error::Error;
 use std::process::ExitCode;
 
+use grantor::client_metadata::RegistrationBounds;
+use grantor::hooks::ApproveWithin;
 use grantor::scope::{ResourceScope, ScopeSet};
-use grantor::{ApproveWithin, AuthorizationServer, Builder, MemoryStore, RegistrationBounds, ResourceServer};
+use grantor::server::Builder;
+use grantor::{AuthorizationServer, MemoryStore, ResourceServer};
 use serde::Serialize;
 
 pub use self::application::{Application, LOGO};

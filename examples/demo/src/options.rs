@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use grantor::client::AuthenticationMethod;
+use grantor::config::{BoundTokens, DpopNonces, Profile};
 use grantor::scope::ScopeCatalog;
-use grantor::{
-    AuthenticationMethod, BoundTokens, Config, DpopNonces, Entropy as _, MemoryThrottle, NonceKey, Profile,
-    SystemEntropy,
-};
+use grantor::secret::{Entropy as _, NonceKey, SystemEntropy};
+use grantor::{Config, MemoryThrottle};
 
 use crate::throttle;
 use crate::times::{self, Times};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use grantor::{AuthorizationServer, PurgeError};
+use grantor::AuthorizationServer;
+use grantor::server::PurgeError;
 
 /// Records examined in one step.
 const STEP: usize = 10_000;

@@ -1,6 +1,7 @@
 //! The browser's session.
 
-use grantor::{Entropy as _, Subject, SystemEntropy};
+use grantor::Subject;
+use grantor::secret::{Entropy as _, SystemEntropy};
 
 /// The browser's session. A real service refuses ids that it did not make. This one accepts any of the right form, and
 /// signs everybody in as the same user.

@@ -29,7 +29,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use grantor::{FetchError, FetchErrorKind, FetchRequest, FetchResponse, Fetcher};
+use grantor::fetch::{FetchError, FetchErrorKind, FetchRequest, FetchResponse, Fetcher};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 
-use grantor::{FetchError, FetchErrorKind, FetchResponse};
+use grantor::fetch::{FetchError, FetchErrorKind, FetchResponse};
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{self, HeaderMap, HeaderName};

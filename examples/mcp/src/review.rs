@@ -10,9 +10,11 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use demo::{escape, random_id};
+use grantor::Subject;
+use grantor::application::RegistrationLimits;
+use grantor::application::{ApplicationFilter, Logo};
 use grantor::store::Page;
-use grantor::{Application, ApplicationFilter, Approval, AuthorizationServer, ClientId, Logo, RegistrarError};
-use grantor::{RegistrationLimits, Subject};
+use grantor::{Application, Approval, AuthorizationServer, ClientId, RegistrarError};
 use grantor_axum::page;
 
 /// The name of the administrator.

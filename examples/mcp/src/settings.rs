@@ -4,11 +4,13 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
+use grantor::client::{ApplicationType, AuthenticationMethod, AuthenticationMethods, ClientType};
+use grantor::client_metadata::RegistrationBounds;
+use grantor::hooks::{ApproveWithin, QueueAll};
+use grantor::protected_resource::ProtectedResource;
+use grantor::redirect_uri::RegisteredRedirectUri;
 use grantor::scope::{Permissions, ResourceScope, ScopeCatalog, ScopeDefinition};
-use grantor::{
-    ApplicationType, ApproveWithin, AuthenticationMethod, AuthenticationMethods, AuthorizationServer, Client, ClientId,
-    ClientType, Config, ProtectedResource, QueueAll, RegisteredRedirectUri, RegistrationBounds, SqliteStore,
-};
+use grantor::{AuthorizationServer, Client, ClientId, Config, SqliteStore};
 use grantor_fetch::Fetch;
 
 use crate::options::Options;

@@ -6,9 +6,11 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
+use grantor::client::ClientState;
+use grantor::id::GrantId;
 use grantor::scope::{ResourceScope, ScopeSet};
 use grantor::store::{Authorization, StoreError};
-use grantor::{AuthorizationServer, Client, ClientId, ClientState, GrantId, Subject};
+use grantor::{AuthorizationServer, Client, ClientId, Subject};
 
 use crate::logos;
 use crate::pages::{Failure, Frame, page, segment};

@@ -2,10 +2,10 @@
 
 use std::error::Error;
 
+use grantor::application::Logo;
+use grantor::client::ClientState;
 use grantor::scope::ResourceScope;
-use grantor::{
-    ApplicationForm, Approval, AuthorizationServer, ClientId, ClientState, Logo, Registrar, RegistrarError, Subject,
-};
+use grantor::{ApplicationForm, Approval, AuthorizationServer, ClientId, Registrar, RegistrarError, Subject};
 use rusqlite::OptionalExtension as _;
 use tracing::warn;
 

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use argon2::Block;
+use grantor::hooks::{Attempt, AttemptKind};
 use grantor::wire::Endpoint;
-use grantor::{Attempt, AttemptKind, Clock as _, SystemClock, Timestamp};
+use grantor::{Clock as _, SystemClock, Timestamp};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::timeout;

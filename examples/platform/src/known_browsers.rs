@@ -4,7 +4,8 @@
 
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
-use grantor::{Clock as _, Entropy as _, Subject, SystemClock, SystemEntropy};
+use grantor::secret::{Entropy as _, SystemEntropy};
+use grantor::{Clock as _, Subject, SystemClock};
 use rusqlite::OptionalExtension as _;
 use sha2::{Digest as _, Sha256};
 

@@ -6,7 +6,9 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use grantor::{Client, ClientId, ClientState, LogoSlot};
+use grantor::application::LogoSlot;
+use grantor::client::ClientState;
+use grantor::{Client, ClientId};
 
 use crate::pages::{Failure, segment};
 use crate::web::Platform;

@@ -36,11 +36,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use axum::Router;
+use grantor::client::{AuthenticationMethod, AuthenticationMethods};
+use grantor::client_metadata::RegistrationBounds;
+use grantor::hooks::{ApproveWithin, QueueAll};
 use grantor::scope::ResourceScope;
-use grantor::{
-    ApproveWithin, AuthenticationMethod, AuthenticationMethods, AuthorizationServer, Config, QueueAll,
-    RegistrationBounds, SqliteStore, TracingEvents,
-};
+use grantor::{AuthorizationServer, Config, SqliteStore, TracingEvents};
 use grantor_fetch::Fetch;
 use tokio::net::TcpListener;
 

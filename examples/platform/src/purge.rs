@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use grantor::{AuthorizationServer, Clock as _, PurgeError, SystemClock};
+use grantor::server::PurgeError;
+use grantor::{AuthorizationServer, Clock as _, SystemClock};
 use tracing::{error, info};
 
 use crate::database::{Database, DatabaseError};

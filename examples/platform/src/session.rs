@@ -2,7 +2,8 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use grantor::{Clock as _, Entropy as _, SystemClock, SystemEntropy};
+use grantor::secret::{Entropy as _, SystemEntropy};
+use grantor::{Clock as _, SystemClock};
 use rusqlite::OptionalExtension as _;
 use sha2::{Digest as _, Sha256};
 use time::{Duration, OffsetDateTime};

@@ -1,7 +1,9 @@
 //! Texts for the pages: permissions, states, resources, scopes, times.
 
+use grantor::application::CheckedForm;
+use grantor::client::{ApplicationType, ClientKeys, ClientState, ClientType};
 use grantor::scope::{Permission, ResourceScope, ScopeCatalog, ScopeSet};
-use grantor::{Application, ApplicationType, CheckedForm, Client, ClientKeys, ClientState, ClientType, Timestamp};
+use grantor::{Application, Client, Timestamp};
 use time::OffsetDateTime;
 
 use crate::verbs::verbs;

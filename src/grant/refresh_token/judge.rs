@@ -3,18 +3,18 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::client::{Client, RefreshRotation};
 use crate::clock::Timestamp;
 use crate::config::{Config, GraceEnd};
-use crate::entropy::Entropy;
 use crate::error::Reason;
 use crate::grant::issue::{self, Issued, NewPair, Place};
 use crate::grant::refresh_token::standing::{Standing, standing, was_bound};
 use crate::jose::JwkThumbprint;
-use crate::protected_resource::{Named, ResourceTable, Target};
-use crate::record::{FurtherAccess, GraceEnds, Grant, Pairs, Placed, SupersededPair, TokenPair};
+use crate::model::client::{Client, RefreshRotation};
+use crate::model::protected_resource::{Named, ResourceTable, Target};
+use crate::model::{FurtherAccess, GraceEnds, Grant, Pairs, Placed, SupersededPair, TokenPair};
 use crate::scope::ScopeSet;
 use crate::secret::derive::{Link, MissingKey, PairSecrets};
+use crate::secret::entropy::Entropy;
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::{self, Fresh, MintedRefresh, Position, PresentedRefresh};
 use crate::wire::params::Params;

@@ -16,7 +16,6 @@ pub(crate) use standing::{Standing, standing, was_bound};
 use std::sync::Arc;
 
 use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
-use crate::client::Client;
 use crate::config::ReuseResponse;
 use crate::context::Context;
 use crate::error::Reason;
@@ -25,7 +24,8 @@ use crate::grant::issue::Issued;
 use crate::grant::refresh_token::judge::{Drawn, Judge, Verdict};
 use crate::grant::withdraw;
 use crate::hooks::Event;
-use crate::record::{Grant, RevocationReason, TokenPair};
+use crate::model::client::Client;
+use crate::model::{Grant, RevocationReason, TokenPair};
 use crate::secret::Digest;
 use crate::secret::refresh::PresentedRefresh;
 use crate::wire::params::RESOURCE;

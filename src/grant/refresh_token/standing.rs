@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::record::{Grant, Placed};
+use crate::model::{Grant, Placed};
 use crate::secret::refresh::PresentedRefresh;
 
 /// The state of a refresh token of a live grant.

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use super::Refresh;
-use super::judge::{Drawn, Judge, PAIRS_IN_GRACE, Verdict};
-use super::standing::{Standing, standing};
-use crate::client::{ApplicationType, AuthenticationMethod, AuthenticationMethods, RefreshRotation};
 use crate::config::GraceEnd;
-use crate::entropy::SystemEntropy;
 use crate::error::Reason;
 use crate::grant::fixtures::{Line, at, client, scopes};
-use crate::id::IdText;
-use crate::protected_resource::Named;
-use crate::record::{GraceEnds, Grant, Pairs, SupersededPair};
+use crate::grant::refresh_token::Refresh;
+use crate::grant::refresh_token::judge::{Drawn, Judge, PAIRS_IN_GRACE, Verdict};
+use crate::grant::refresh_token::standing::{Standing, standing};
+use crate::model::client::{ApplicationType, AuthenticationMethod, AuthenticationMethods, RefreshRotation};
+use crate::model::id::IdText;
+use crate::model::protected_resource::Named;
+use crate::model::{GraceEnds, Grant, Pairs, SupersededPair};
 use crate::scope::ScopeSet;
 use crate::secret::derive::DerivationKey;
+use crate::secret::entropy::SystemEntropy;
 use crate::secret::refresh::TagKey;
 
 const MARGIN: Duration = Duration::from_secs(60);
@@ -111,7 +111,7 @@ type Fault = (&'static str, fn(&mut Line));
 const FAULTS: [Fault; 8] = [
     ("RefreshTokenOfAnotherClient", |line| line.client = client("other")),
     ("GrantRevoked", |line| {
-        line.grant = line.grant.revoked_at(at(0), crate::record::RevocationReason::Withdrawn, Duration::ZERO)
+        line.grant = line.grant.revoked_at(at(0), crate::model::RevocationReason::Withdrawn, Duration::ZERO)
     }),
     ("GrantRevoked", |line| line.client.epoch = 1),
     ("UnknownRefreshToken", |line| line.grant.family.tag_key = TagKey::from_bytes([0; 16])),
@@ -201,7 +201,7 @@ fn another_request_in_grace_rotates_the_newest() {
     };
     let shorten: Change = |line| {
         let newest = line.grant.pairs.newest.take().unwrap();
-        let short = crate::record::TokenPair::new(*newest.access_digest(), at(1000), at(1100));
+        let short = crate::model::TokenPair::new(*newest.access_digest(), at(1000), at(1100));
         line.grant.pairs.newest = Some(short.with_refresh(*newest.refresh_digest().unwrap(), newest.refresh_end()));
     };
     let narrow: Change = |line| line.client.scopes = scopes("repo-code:rw");
@@ -312,7 +312,7 @@ fn a_kept_token_gets_further_access_tokens() {
     assert!(next.pairs.superseded[0].pair.accesses().all(|access| access.end <= at(320)));
     assert!(matches!(
         standing(&next, &line.presented(0), MARGIN, at(20)),
-        Standing::Usable(crate::record::Placed::Superseded(0, _))
+        Standing::Usable(crate::model::Placed::Superseded(0, _))
     ));
 }
 
@@ -393,7 +393,7 @@ fn a_native_client_that_authenticates_with_a_key_may_bring_another_one() {
     }
 }
 
-fn public_of(line: &Line) -> crate::client::Client {
+fn public_of(line: &Line) -> crate::model::client::Client {
     let mut client = line.client.clone();
     client.application_type = ApplicationType::Native;
     client

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use crate::client::Client;
-use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::clock::Timestamp;
-use crate::id::ClientId;
+use crate::model::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::model::client::Client;
+use crate::model::id::ClientId;
 use crate::store::{Insertion, LogoWrite, Page, Purge, Registration, Replacement};
 
 #[derive(Debug, Default)]

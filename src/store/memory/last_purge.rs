@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::record::LastPurge;
+use crate::model::LastPurge;
 use crate::store::{Insertion, Replacement};
 
 #[derive(Debug, Default)]

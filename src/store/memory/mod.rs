@@ -11,11 +11,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::client::Client;
-use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::clock::Timestamp;
-use crate::id::{AuthorizationId, ClientId, GrantId, PushedRequestId};
-use crate::record::{Authorization, Grant, LastPurge, PushedRequest, Replay};
+use crate::model::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::model::client::Client;
+use crate::model::id::{AuthorizationId, ClientId, GrantId, PushedRequestId};
+use crate::model::subject::Subject;
+use crate::model::{Authorization, Grant, LastPurge, PushedRequest, Replay};
 use crate::store::memory::clients::Clients;
 use crate::store::memory::last_purge::Place;
 use crate::store::memory::replays::Replays;
@@ -24,7 +25,6 @@ use crate::store::{
     ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, PurgeStore, PushedRequestStore, Registration,
     Replacement, ReplayStore, StoreError, TokenStore,
 };
-use crate::subject::Subject;
 
 /// A store in the memory of this process. Its contents are lost when the process ends.
 ///

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use crate::clock::Timestamp;
-use crate::record::Replay;
+use crate::model::Replay;
 use crate::store::{Insertion, Purge};
 
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard};
 
+use crate::model::subject::Subject;
 use crate::store::memory::shards::{lock, shards};
-use crate::subject::Subject;
 
 type Id = [u8; 16];
 

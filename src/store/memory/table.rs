@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Timestamp;
-use crate::record::Record;
+use crate::model::Record;
+use crate::model::subject::Subject;
 use crate::store::memory::shards::{SHARDS, lock, shards};
 use crate::store::memory::subjects::Subjects;
 use crate::store::{Insertion, Purge, Replacement};
-use crate::subject::Subject;
 
 pub(super) struct Table<R> {
     shards: Box<[Mutex<Shard<R>>]>,
@@ -225,9 +225,9 @@ mod tests {
     use std::hash::BuildHasher;
 
     use super::*;
-    use crate::codec::DecodeError;
-    use crate::id::ClientId;
-    use crate::record::Revocation;
+    use crate::model::Revocation;
+    use crate::model::codec::DecodeError;
+    use crate::model::id::ClientId;
 
     const DUE: Timestamp = Timestamp::from_seconds(1000);
     const NOT_DUE: Timestamp = Timestamp::from_seconds(1001);

@@ -59,7 +59,8 @@ const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// # Examples
 ///
 /// ```no_run
-/// use grantor::{AuthorizationServer, Config, PostgresOptions, PostgresStore};
+/// use grantor::{AuthorizationServer, Config, PostgresStore};
+/// use grantor::store::postgres::PostgresOptions;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -10,7 +10,7 @@ use futures_util::future::try_join_all;
 use redis::Cmd;
 
 use crate::clock::Timestamp;
-use crate::record::WRITE_BOUND;
+use crate::model::WRITE_BOUND;
 use crate::store::redis::error::RedisError;
 use crate::store::redis::find::is_hash;
 use crate::store::redis::keys::{DUE_SETS, DueEntry, Entry, Keys, Written};

@@ -2,7 +2,7 @@
 
 use redis::Cmd;
 
-use crate::codec::DecodeError;
+use crate::model::codec::DecodeError;
 use crate::store::redis::keys::Keys;
 use crate::store::redis::link::Link;
 use crate::store::redis::row::Row;

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::clock::{Clock, SystemClock, Timestamp};
-use crate::record::WRITE_BOUND;
+use crate::model::WRITE_BOUND;
 use crate::store::redis::row::{push_text, read_texts};
 use crate::store::{List, Table, Write};
 

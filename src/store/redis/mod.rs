@@ -58,7 +58,7 @@ pub use crate::store::redis::options::RedisOptions;
 /// # Errors
 ///
 /// Every [`StoreError`] of this store has a [`RedisError`] as its source, or a
-/// [`DecodeError`](crate::DecodeError).
+/// [`DecodeError`](crate::store::DecodeError).
 ///
 /// # Security
 ///
@@ -88,7 +88,8 @@ pub use crate::store::redis::options::RedisOptions;
 /// # Examples
 ///
 /// ```no_run
-/// use grantor::{AuthorizationServer, Config, RedisOptions, RedisStore};
+/// use grantor::{AuthorizationServer, Config, RedisStore};
+/// use grantor::store::redis::RedisOptions;
 ///
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// let options = RedisOptions::new().prefix("accounts");
@@ -103,7 +104,8 @@ pub use crate::store::redis::options::RedisOptions;
 /// ```no_run
 /// use std::time::Duration;
 ///
-/// use grantor::{RedisOptions, RedisStore};
+/// use grantor::RedisStore;
+/// use grantor::store::redis::RedisOptions;
 ///
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// let options = RedisOptions::new().wait(1, Duration::from_secs(1));

@@ -7,7 +7,7 @@
 //! Lists and purges read what they need from here and decode no record.
 
 use crate::clock::Timestamp;
-use crate::entropy::{Entropy, SystemEntropy};
+use crate::secret::entropy::{Entropy, SystemEntropy};
 use crate::store::Write;
 
 /// Bytes before the length of the record.

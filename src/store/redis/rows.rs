@@ -5,16 +5,17 @@ use std::time::Duration;
 use futures_util::future::{try_join, try_join_all};
 
 use crate::clock::{Clock, SystemClock, Timestamp};
-use crate::record::WRITE_BOUND;
+use crate::model::WRITE_BOUND;
 use crate::store::redis::check::MOST_CLOCK_SKEW;
+use crate::store::redis::due;
 use crate::store::redis::error::{RedisError, RedisProblem};
 use crate::store::redis::find::is_hash;
 use crate::store::redis::keys::{Entry, Keys, Written};
 use crate::store::redis::link::Link;
+use crate::store::redis::listed;
 use crate::store::redis::options::LONGEST_TIMEOUT;
 use crate::store::redis::row::{push_record, row_of};
 use crate::store::redis::script::{CONFIRM, PUT};
-use crate::store::redis::{due, listed};
 use crate::store::{Table, Write};
 
 /// How long after it was sent a write of a row may still be applied, by the server's clock.

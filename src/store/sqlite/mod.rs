@@ -55,7 +55,7 @@ const CHECKPOINT_CACHE: usize = 1 << 16;
 /// # Errors
 ///
 /// Every [`StoreError`] of this store has a [`SqliteError`] as its source, or a
-/// [`DecodeError`](crate::DecodeError).
+/// [`DecodeError`](crate::store::DecodeError).
 ///
 /// # Security
 ///

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::record::WRITE_BOUND;
+use crate::model::WRITE_BOUND;
 use crate::store::sqlite::worker::GROUP;
 
 const LONGEST_QUEUE: usize = 65_536;

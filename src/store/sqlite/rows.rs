@@ -4,11 +4,11 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{OptionalExtension, Statement, params};
 
 use crate::clock::Timestamp;
-use crate::id::ClientId;
+use crate::model::id::ClientId;
+use crate::model::subject::Subject;
 use crate::store::sqlite::session::{Call, Session};
 use crate::store::sqlite::statements::Statements;
 use crate::store::{Columns, Insertion, List, Part, Replacement, Row, Table, Write};
-use crate::subject::Subject;
 
 /// Reads a part of a row.
 pub(super) struct Find {

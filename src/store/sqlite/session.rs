@@ -77,7 +77,9 @@ mod tests {
     use crate::store::sqlite::rows::{Confirm, Find, Insert, Page, Replace};
     use crate::store::sqlite::schema;
     use crate::store::{Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
-    use crate::testing::{client_registry, code_store, token_store};
+    use crate::testing::client_registry;
+    use crate::testing::code_store;
+    use crate::testing::token_store;
     use futures::executor::block_on;
 
     /// The calls of a [`SqliteStore`](crate::SqliteStore) on one connection, counted.

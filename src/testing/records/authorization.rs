@@ -1,15 +1,15 @@
 //! Authorizations in every stage.
 
-use crate::client::redirect_uri::RedirectUri;
 use crate::clock::Timestamp;
 use crate::config::check::MOST_STATE_BYTES;
-use crate::id::{ClientId, PushedRequestId};
 use crate::jose::JwkThumbprint;
-use crate::pkce::CodeChallenge;
-use crate::protected_resource::Audience;
-use crate::record::{Authorization, PushedFrom, Stage};
+use crate::model::id::{ClientId, PushedRequestId};
+use crate::model::protected_resource::Audience;
+use crate::model::redirect_uri::RedirectUri;
+use crate::model::subject::Subject;
+use crate::model::{Authorization, PushedFrom, Stage};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
-use crate::subject::Subject;
+use crate::secret::pkce::CodeChallenge;
 use crate::testing::draw::{self, sound};
 use crate::testing::records::hostile;
 

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::grant::refresh_token::PAIRS_IN_GRACE;
-use crate::id::{ClientId, GrantId};
-use crate::protected_resource::Audience;
-use crate::record::{FurtherAccess, GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair};
+use crate::model::id::{ClientId, GrantId};
+use crate::model::protected_resource::Audience;
+use crate::model::subject::Subject;
+use crate::model::{FurtherAccess, GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::secret::derive::Link;
 use crate::secret::refresh::{Family, LineageDigest, TagKey};
-use crate::subject::Subject;
 use crate::testing::draw::{self, sound};
 use crate::testing::records::hostile;
 

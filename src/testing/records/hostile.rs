@@ -1,9 +1,9 @@
 //! Texts that have broken stores before: markup, escapes, wildcards, and texts that only look the same.
 
-use crate::id::ClientId;
-use crate::protected_resource::Audience;
+use crate::model::id::ClientId;
+use crate::model::protected_resource::Audience;
+use crate::model::subject::Subject;
 use crate::scope::{ConsentedResources, ResourceList, ResourceScope};
-use crate::subject::Subject;
 use crate::testing::draw::{sound, subject_of, unique};
 
 /// Every character that a scope may consist of [RFC 6749 appendix A.4].

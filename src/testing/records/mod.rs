@@ -25,8 +25,8 @@ pub(super) use registration::{
 
 #[cfg(test)]
 mod tests {
-    use crate::client::application::ApplicationFilter;
     use crate::clock::Timestamp;
+    use crate::model::application::ApplicationFilter;
     use crate::store::LogoWrite;
 
     #[test]

@@ -1,9 +1,9 @@
 //! Pushed authorization requests in every state.
 
 use crate::clock::Timestamp;
-use crate::id::{ClientId, PushedRequestId};
 use crate::jose::JwkThumbprint;
-use crate::record::{PushedRequest, VISITS, Visit};
+use crate::model::id::{ClientId, PushedRequestId};
+use crate::model::{PushedRequest, VISITS, Visit};
 use crate::testing::draw::{self, sound};
 use crate::testing::records::hostile;
 

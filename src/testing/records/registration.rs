@@ -6,23 +6,23 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::client::application::{
+use crate::clock::Timestamp;
+use crate::jose::{JwkSet, SigningAlgorithm};
+use crate::model::application::{
     Application, ApplicationForm, CheckedForm, InitialToken, Logo, Management, OpenApplication, ProposedUpdate,
     RegistrationLimits,
 };
-use crate::client::metadata::{MoreMetadata, RegistrationBounds};
-use crate::client::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
-use crate::client::{
+use crate::model::client::{
     ApplicationType, Assurance, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientOrigin,
     ClientSecrets, ClientState, ClientType, GrantTypes, OpenClient, Privileges,
 };
-use crate::clock::Timestamp;
-use crate::id::ClientId;
-use crate::jose::{JwkSet, SigningAlgorithm};
+use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
+use crate::model::id::ClientId;
+use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
+use crate::model::subject::Subject;
 use crate::scope::{ResourceScope, ScopeCatalog};
 use crate::secret::Digest;
 use crate::store::{LogoWrite, Registration};
-use crate::subject::Subject;
 use crate::testing::draw::{self, sound, unique};
 use crate::testing::records::hostile;
 

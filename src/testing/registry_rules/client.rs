@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::client::Client;
+use crate::model::client::Client;
 use crate::store::ClientRegistry;
 use crate::testing::applications::Applications;
 use crate::testing::at_once::{MEETINGS, at_once};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::client::application::LogoSlot;
+use crate::model::application::LogoSlot;
 use crate::store::{ClientRegistry, LogoWrite, Registration, Replacement};
 use crate::testing::applications::{Applications, Whole};
 use crate::testing::at_once::{MEETINGS, at_once, pause};

@@ -1,6 +1,6 @@
 //! A call costs the same, however many applications there are.
 
-use crate::client::application::ApplicationFilter;
+use crate::model::application::ApplicationFilter;
 use crate::store::{ClientRegistry, Insertion, Page, Replacement};
 use crate::testing::applications::Applications;
 use crate::testing::records;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::client::application::{Application, ApplicationFilter};
-use crate::id::ClientId;
+use crate::model::application::{Application, ApplicationFilter};
+use crate::model::id::ClientId;
+use crate::model::subject::Subject;
 use crate::store::{ClientRegistry, LogoWrite, Page, Registration};
-use crate::subject::Subject;
 use crate::testing::applications::{Applications, Whole};
 use crate::testing::draw;
 use crate::testing::records;

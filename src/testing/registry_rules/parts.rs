@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::client::application::LogoSlot;
+use crate::model::application::LogoSlot;
 use crate::store::{ClientRegistry, LogoWrite, Registration};
 use crate::testing::applications::{Applications, Whole};
 use crate::testing::at_once::{MEETINGS, at_once, pause};

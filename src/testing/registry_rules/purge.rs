@@ -1,7 +1,7 @@
 //! Deleted clients are removed at their time, and so are unused clients that registered themselves.
 
-use crate::client::ClientState;
 use crate::clock::Timestamp;
+use crate::model::client::ClientState;
 use crate::store::ClientRegistry;
 use crate::testing::applications::{Applications, Whole, just_before};
 use crate::testing::draw;

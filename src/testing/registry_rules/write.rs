@@ -1,7 +1,7 @@
 //! Exactly one of all callers writes.
 
-use crate::client::ClientState;
-use crate::client::application::{ApplicationFilter, LogoSlot};
+use crate::model::application::{ApplicationFilter, LogoSlot};
+use crate::model::client::ClientState;
 use crate::store::{ClientRegistry, Insertion, Registration, Replacement};
 use crate::testing::applications::{Applications, Whole};
 use crate::testing::at_once::{MEETINGS, at_once, pause};

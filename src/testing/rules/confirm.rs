@@ -1,6 +1,6 @@
 //! A confirm writes a row again as it is, and changes nothing else.
 
-use crate::record::Record;
+use crate::model::Record;
 use crate::store::Replacement;
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;

@@ -1,6 +1,6 @@
 //! A call costs the same, however much is stored.
 
-use crate::record::Record;
+use crate::model::Record;
 use crate::store::{Insertion, Replacement};
 use crate::testing::records;
 use crate::testing::rows::Rows;
@@ -50,7 +50,7 @@ async fn costs<R: Rows>(rows: &R, count: &(impl Fn() -> u64 + Send + Sync)) -> [
     let exists = costs("an insert of what exists");
     assert_eq!(rows.replace(row.version(), &next).await, Replacement::Lost);
     let lost = costs("a replace that loses");
-    assert_eq!(super::listed_beside(rows, &row, 10).await, [next]);
+    assert_eq!(crate::testing::rules::listed_beside(rows, &row, 10).await, [next]);
     let listed = costs("a page of a list");
     assert_eq!(purge_step(rows, end, 4).await.removed(), 1, "the one row that is due");
     let purged = costs("a step of a purge");

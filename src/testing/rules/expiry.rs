@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::record::Replay;
+use crate::model::Replay;
 use crate::store::{Insertion, ReplayStore};
 use crate::testing::draw;
 use crate::testing::records;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::record::Record;
+use crate::model::Record;
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{add, assert_there, change, far, listed};

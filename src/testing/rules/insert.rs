@@ -5,7 +5,7 @@ use std::slice::from_ref;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::record::Record;
+use crate::model::Record;
 use crate::store::Insertion;
 use crate::testing::at_once::at_once;
 use crate::testing::draw::{self, sound};

@@ -3,7 +3,7 @@
 use std::iter;
 
 use crate::clock::Timestamp;
-use crate::record::LastPurge;
+use crate::model::LastPurge;
 use crate::store::{Insertion, PurgeStore, Replacement, ReplayStore};
 use crate::testing::at_once::{Meeting, at_once};
 use crate::testing::rows::answer;

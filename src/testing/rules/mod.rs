@@ -22,10 +22,10 @@ use std::iter;
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::entropy::{Entropy, SystemEntropy};
-use crate::record::Record;
+use crate::model::Record;
+use crate::model::subject::Subject;
+use crate::secret::entropy::{Entropy, SystemEntropy};
 use crate::store::{Insertion, Page, Purge, Replacement};
-use crate::subject::Subject;
 use crate::testing::at_once::{MEETINGS, Meeting};
 use crate::testing::rows::Rows;
 use crate::testing::told::{cut, difference};

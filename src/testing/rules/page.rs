@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::model::subject::Subject;
 use crate::store::Page;
-use crate::subject::Subject;
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{add, change, due, far, purge_all};

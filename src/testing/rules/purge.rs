@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::record::Record;
+use crate::model::Record;
 use crate::store::{Insertion, Page, Replacement};
 use crate::testing::draw;
 use crate::testing::records;

@@ -3,7 +3,7 @@
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use crate::record::Record;
+use crate::model::Record;
 use crate::store::Replacement;
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;

@@ -1,7 +1,7 @@
 //! An identifier is used once.
 
 use crate::clock::Timestamp;
-use crate::record::Replay;
+use crate::model::Replay;
 use crate::store::{Insertion, Purge, ReplayStore};
 use crate::testing::at_once::at_once;
 use crate::testing::draw::{self, sound};

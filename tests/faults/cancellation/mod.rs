@@ -13,8 +13,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use async_trait::async_trait;
+use grantor::application::{ApplicationFilter, LogoSlot};
+use grantor::client::ClientState;
 use grantor::store::{ClientRegistry, ClientStore, CodeStore, Insertion, Page, Registration, Replacement, TokenStore};
-use grantor::{ApplicationFilter, ClientState, LogoSlot, Subject, Timestamp};
+use grantor::{Subject, Timestamp};
 
 use crate::waiting::pending_once;
 use support::intercepted::step::{Answer, Step};

@@ -1,6 +1,7 @@
 //! Steps of a review: another try does the step again, or finds it done.
 
-use grantor::{ClientState, Subject};
+use grantor::Subject;
+use grantor::client::ClientState;
 
 use crate::cancellation::{Scene, at_every_await};
 use support::intercepted::step::{Answer, Step};

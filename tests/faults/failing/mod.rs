@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use grantor::client::ClientState;
 use grantor::testing::SeededEntropy;
 use grantor::wire::Endpoint;
-use grantor::{Approval, AuthorizationServer, ClientId, ClientState, Config, Subject};
+use grantor::{Approval, AuthorizationServer, ClientId, Config, Subject};
 
 use crate::failing::replicated::Replicated;
 use support::intercepted::Fate::{Done, FailsAfter, FailsBefore, Repeated};

@@ -4,13 +4,15 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use grantor::application::ApplicationFilter;
+use grantor::client_metadata::RegistrationBounds;
+use grantor::config::Profile;
+use grantor::hooks::ApproveWithin;
+use grantor::registration::{InitialAccessTokenTerms, Narrowing};
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::store::Page;
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{
-    ApplicationFilter, Approval, ApproveWithin, AuthorizationServer, ClientId, Config, InitialAccessTokenTerms,
-    Narrowing, Profile, RegistrationBounds, Subject,
-};
+use grantor::{Approval, AuthorizationServer, ClientId, Config, Subject};
 use serde_json::{Value, json};
 
 use super::Faults;

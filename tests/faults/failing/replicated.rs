@@ -4,14 +4,13 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use futures::FutureExt;
+use grantor::application::{ApplicationFilter, Logo, LogoSlot};
+use grantor::id::{AuthorizationId, GrantId, PushedRequestId};
 use grantor::store::{
     Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, LastPurge, Page, Purge, PurgeStore,
     PushedRequest, PushedRequestStore, Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
 };
-use grantor::{
-    Application, ApplicationFilter, AuthorizationId, Client, ClientId, GrantId, Logo, LogoSlot, MemoryStore,
-    PushedRequestId, Subject, Timestamp,
-};
+use grantor::{Application, Client, ClientId, MemoryStore, Subject, Timestamp};
 
 /// Writes go to the primary, which serves all reads, and in the same order to the replica. A write that did not reach
 /// the replica is answered with an error. It reaches the replica together with the next one that gets through. Clones

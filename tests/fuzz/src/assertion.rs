@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use grantor::client::{AuthenticationMethod, AuthenticationMethods, ClientKeys};
+use grantor::config::Profile;
+use grantor::jose::JwkSet;
 use grantor::store::Stores;
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{
-    AuthenticationMethod, AuthenticationMethods, AuthorizationServer, Client, ClientId, ClientKeys, JwkSet,
-    MemoryStore, Profile, Timestamp,
-};
+use grantor::{AuthorizationServer, Client, ClientId, MemoryStore, Timestamp};
 use serde_json::{Map, Value, json};
 use support::keys::Signer;
 use support::one_client::OneClient;

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use grantor::config::BasicReading;
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{AuthorizationServer, BasicReading, Client, ClientId, ClientSecret, Config, MemoryStore};
+use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, MemoryStore};
 
 use super::answer;
 use super::request::{decoded, has_whole_escapes};

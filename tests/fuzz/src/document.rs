@@ -7,13 +7,14 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use grantor::client_metadata::{DocumentError, RegistrationBounds};
+use grantor::config::Profile;
+use grantor::fetch::{FetchError, FetchRequest, FetchResponse, Fetcher};
+use grantor::hooks::ApproveWithin;
 use grantor::scope::ResourceScope;
 use grantor::testing::ManualClock;
 use grantor::wire::Request;
-use grantor::{
-    ApproveWithin, AuthorizationError, AuthorizationServer, DocumentError, FetchError, FetchRequest, FetchResponse,
-    Fetcher, MemoryStore, PendingAuthorization, Profile, Reason, RegistrationBounds, Subject, Timestamp,
-};
+use grantor::{AuthorizationError, AuthorizationServer, MemoryStore, PendingAuthorization, Reason, Subject, Timestamp};
 use url::Url;
 
 use super::answer;

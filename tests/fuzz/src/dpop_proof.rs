@@ -3,7 +3,8 @@
 //! An input is a header and claims, separated by a line end, which a key signs. An input without a line end is the
 //! value of a `DPoP` header. `{jwk}` in the header is replaced by the public key.
 
-use grantor::{BoundTokens, MemoryStore, Profile};
+use grantor::MemoryStore;
+use grantor::config::{BoundTokens, Profile};
 use serde_json::Value;
 use support::keys::Signer;
 use support::world::{AnyStore, START, World, config_of};

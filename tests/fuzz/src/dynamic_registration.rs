@@ -4,9 +4,12 @@
 
 use std::cell::RefCell;
 
+use grantor::MemoryStore;
+use grantor::client_metadata::RegistrationBounds;
+use grantor::config::Profile;
+use grantor::hooks::ApproveWithin;
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{ApproveWithin, MemoryStore, Profile, RegistrationBounds};
 use serde_json::{Map, Value};
 use support::world::{AnyStore, PKCE, SCOPES, World, config_of, encode};
 use url::Url;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use grantor::{JwkSet, JwkSetError};
+use grantor::jose::{JwkSet, JwkSetError};
 use serde_json::Value;
 
 /// The members that a kept key may have.

@@ -1,6 +1,6 @@
 //! A logo is accepted as it is, or refused. Whatever its headers state, nothing is decoded or allocated for it.
 
-use grantor::{Field, Logo, Problem, RegistrationLimits};
+use grantor::application::{Field, Logo, Problem, RegistrationLimits};
 
 pub(super) fn check(input: &[u8]) -> String {
     let limits = RegistrationLimits::default();

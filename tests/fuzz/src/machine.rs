@@ -1,6 +1,6 @@
 //! A whole request to an endpoint that clients call.
 
-use grantor::message::{IntrospectionResponse, Metadata, TokenResponse};
+use grantor::wire::message::{IntrospectionResponse, Metadata, TokenResponse};
 use grantor::wire::{Endpoint, Request, Response};
 
 use super::answer;

@@ -1,9 +1,11 @@
 //! Bytes from a store are a record or an error, and a server works with any record.
 
+use grantor::application::Logo;
+use grantor::config::Profile;
 use grantor::scope::{ResourceList, ResourceScope};
 use grantor::store::{Authorization, Grant, Insertion, Stores, TokenStore};
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{Application, AuthorizationServer, Client, Config, Logo, MemoryStore, Profile, Timestamp};
+use grantor::{Application, AuthorizationServer, Client, Config, MemoryStore, Timestamp};
 
 use super::answer;
 use super::stage::{Stage, at_once, play};

@@ -2,7 +2,7 @@
 //!
 //! An input is the registered redirect URI, a line end, and the requested one.
 
-use grantor::{RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri};
+use grantor::redirect_uri::{RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri};
 use url::{ParseError, Position, Url};
 
 pub(super) fn check(input: &[u8]) -> String {

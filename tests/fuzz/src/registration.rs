@@ -3,8 +3,11 @@
 //! An input has one line each for the name, the website, the redirect URIs separated by blanks, the scopes, and the
 //! resources separated by blanks. The rest is the description.
 
+use grantor::ApplicationForm;
+use grantor::application::RegistrationLimits;
+use grantor::redirect_uri::RedirectUriPolicy;
 use grantor::scope::{ResourceScope, ScopeCatalog};
-use grantor::{ApplicationForm, LookAlikeKey, RedirectUriPolicy, RegistrationLimits};
+use grantor::text::LookAlikeKey;
 use url::Url;
 
 use super::redirect_uri::{leads_nowhere, place};

@@ -12,7 +12,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use grantor::Profile;
+use grantor::config::Profile;
 use grantor::wire::{Body, Request};
 use percent_encoding::percent_decode;
 

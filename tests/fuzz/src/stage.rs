@@ -6,8 +6,9 @@ use std::task::{Context, Poll, Waker};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use grantor::MemoryStore;
+use grantor::config::Profile;
 use grantor::store::{CodeStore, Page, TokenStore};
-use grantor::{MemoryStore, Profile};
 
 use support::world::{AnyStore, World, config_of, form, pair, public_form};
 

@@ -2,10 +2,12 @@
 
 use std::fmt::Debug;
 
-use grantor::message::{
+use grantor::id::GrantId;
+use grantor::secret::{AuthorizationCode, CodeChallenge, CodeVerifier};
+use grantor::wire::message::{
     AuthorizationErrorResponse, AuthorizationResponse, ErrorResponse, IntrospectionResponse, Metadata, TokenResponse,
 };
-use grantor::{AuthorizationCode, ClientId, CodeChallenge, CodeVerifier, GrantId, Subject};
+use grantor::{ClientId, Subject};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -5,7 +5,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use grantor::Profile;
+use grantor::config::Profile;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use sha2::{Digest, Sha256};

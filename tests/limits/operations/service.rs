@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use grantor::application::{Logo, RegistrationLimits};
 use grantor::scope::ResourceScope;
+use grantor::secret::CodeVerifier;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
-    ApplicationForm, Approval, Authenticated, AuthorizationServer, Clock, CodeVerifier, Config, Consent, Decision,
-    Logo, MemoryStore, RegistrationLimits, Subject, Timestamp,
+    ApplicationForm, Approval, Authenticated, AuthorizationServer, Clock, Config, Consent, Decision, MemoryStore,
+    Subject, Timestamp,
 };
 
 const SESSION: &[u8] = b"the value of the session cookie";

@@ -1,6 +1,7 @@
 //! Decisions and codes: each works once.
 
-use grantor::{GrantId, Profile};
+use grantor::config::Profile;
+use grantor::id::GrantId;
 
 use crate::interleavings::explore::{Move, Scene, Waits, each, in_every_order, in_many_orders};
 use support::intercepted::step::{Answer, Step};

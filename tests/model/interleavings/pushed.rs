@@ -1,6 +1,6 @@
 //! A pushed request is decided once, however many pages show it.
 
-use grantor::Profile;
+use grantor::config::Profile;
 
 use crate::interleavings::explore::{Scene, Waits, each, in_every_order_where, in_many_orders};
 use support::intercepted::step::{Answer, Step};

@@ -1,6 +1,6 @@
 //! Refreshes against each other and against everything that revokes.
 
-use grantor::GrantId;
+use grantor::id::GrantId;
 
 use crate::interleavings::explore::{Answers, Move, Scene, Waits, each, in_every_order, in_every_order_where};
 use support::intercepted::step::{Answer, NARROWER, Step};

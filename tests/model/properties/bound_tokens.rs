@@ -1,8 +1,10 @@
 //! A grant that was bound to a key never gives an unbound token, whatever its client sends [RFC 9449 section 5].
 
-use grantor::message::TokenType;
+use grantor::Clock;
+use grantor::client::RefreshRotation;
+use grantor::config::{BoundTokens, Profile};
 use grantor::wire::Response;
-use grantor::{BoundTokens, Clock, Profile, RefreshRotation};
+use grantor::wire::message::TokenType;
 use proptest::prelude::*;
 
 use crate::properties::cases::{block_on, check, holds};
@@ -39,7 +41,8 @@ async fn send(world: &World, client: &Credentials, form: &[(&str, &str)], key: O
 }
 
 fn is_bound(response: &Response) -> bool {
-    serde_json::from_slice::<grantor::message::TokenResponse>(response.body()).unwrap().token_type == TokenType::Dpop
+    serde_json::from_slice::<grantor::wire::message::TokenResponse>(response.body()).unwrap().token_type
+        == TokenType::Dpop
 }
 
 /// Plays the requests, and checks each answer.

@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-use grantor::message::{AuthorizationErrorResponse, AuthorizationRequest};
 use grantor::wire::Response;
+use grantor::wire::message::{AuthorizationErrorResponse, AuthorizationRequest};
 use grantor::{Config, Decision};
 use proptest::prelude::*;
 use url::form_urlencoded;

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
+use grantor::client::ClientState;
+use grantor::client_metadata::RegistrationBounds;
+use grantor::config::Profile;
+use grantor::hooks::{RegistrationDecision, RegistrationPolicy, RegistrationRequest};
+use grantor::registration::Narrowing;
 use grantor::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{
-    Approval, Client, ClientId, ClientState, Narrowing, Profile, RegistrarError, RegistrationBounds,
-    RegistrationDecision, RegistrationPolicy, RegistrationRequest,
-};
+use grantor::{Approval, Client, ClientId, RegistrarError};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

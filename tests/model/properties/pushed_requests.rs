@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-use grantor::{Consent, Decision, Profile, Subject};
+use grantor::config::Profile;
+use grantor::{Consent, Decision, Subject};
 use prop::sample::Index;
 use proptest::prelude::*;
 

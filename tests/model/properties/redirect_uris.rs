@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use grantor::{RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri};
+use grantor::redirect_uri::{RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri};
 use proptest::prelude::*;
 use url::{ParseError, Position, Url};
 

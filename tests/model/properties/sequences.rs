@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::env;
 
-use grantor::Profile;
+use grantor::config::Profile;
 
 use crate::properties::action::{Action, sequence};
 use crate::properties::cases::{block_on, check};

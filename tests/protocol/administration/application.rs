@@ -1,8 +1,11 @@
 //! What a user granted to one application, before and after its code was exchanged.
 
+use grantor::client::{GrantType, GrantTypes};
+use grantor::config::Profile;
+use grantor::id::GrantId;
 use grantor::scope::ResourceScope;
 use grantor::store::{Page, RevocationReason, StoreError, TokenStore};
-use grantor::{ClientId, Consent, Decision, GrantId, GrantType, GrantTypes, Profile, Subject};
+use grantor::{ClientId, Consent, Decision, Subject};
 
 use crate::unreliable::{Fault, Unreliable};
 use support::world::{Credentials, PKCE, SCOPES, SESSION, START, World, code, e400, empty, form, ok, pair, text, wa};

@@ -1,9 +1,12 @@
 //! The grants of a user, one by one, and all grants of a client.
 
+use grantor::client::GrantTypes;
+use grantor::config::Profile;
+use grantor::id::GrantId;
 use grantor::scope::ResourceScope;
 use grantor::store::{RevocationReason, TokenStore};
 use grantor::wire::Endpoint;
-use grantor::{ClientId, Consent, Decision, GrantId, GrantTypes, Profile, Subject};
+use grantor::{ClientId, Consent, Decision, Subject};
 
 use support::world::{PKCE, SCOPES, SESSION, START, World, code, e400, empty, form, ok, pair, text, wa};
 

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use grantor::client::GrantTypes;
+use grantor::config::Profile;
 use grantor::store::{Purge, RevocationReason, TokenStore};
-use grantor::{Config, Decision, GrantTypes, Profile};
+use grantor::{Config, Decision};
 
 use support::world::{PKCE, SESSION, World, e400, empty, form, ok, pair};
 

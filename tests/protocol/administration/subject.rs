@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use grantor::config::Profile;
 use grantor::store::{CodeStore, RevocationReason, TokenStore};
-use grantor::{Consent, Decision, Profile, Subject};
+use grantor::{Consent, Decision, Subject};
 
 use support::world::{PKCE, SESSION, World, code, e400, form, ok, pair, text, wa};
 

@@ -1,6 +1,6 @@
 //! How long a document is cached.
 
-use grantor::FetchResponse;
+use grantor::fetch::FetchResponse;
 use serde_json::json;
 
 use super::web::{altered, json as answer};

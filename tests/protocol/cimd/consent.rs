@@ -1,6 +1,6 @@
 //! What the consent page shows about a client with a document.
 
-use grantor::RegistrationBounds;
+use grantor::client_metadata::RegistrationBounds;
 use grantor::scope::ResourceScope;
 use serde_json::json;
 
@@ -95,7 +95,7 @@ async fn the_bounds_of_the_policy_hold_for_documents() {
     let web = super::Web::with(URL, with(json!({"scope": "repo-code:rw repo-issue:rw"})));
     let narrow = RegistrationBounds::new(scopes("repo-code:r"), ResourceScope::Public);
     let world = World::built(super::on(), |builder| {
-        builder.registration_policy(grantor::ApproveWithin::new(narrow)).fetcher(web.clone())
+        builder.registration_policy(grantor::hooks::ApproveWithin::new(narrow)).fetcher(web.clone())
     });
     let world = world.await;
     let pending = ask_for(&world, URL).await.unwrap();

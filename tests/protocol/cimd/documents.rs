@@ -1,6 +1,6 @@
 //! What a document may contain, and which requests it admits.
 
-use grantor::AuthenticationMethod;
+use grantor::client::AuthenticationMethod;
 use serde_json::{Value, json};
 
 use super::{URI, URL, ask, ask_for, client, on, pair_of, query, refusal, refused, with, world, world_with};

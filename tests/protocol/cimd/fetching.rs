@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::{join, join_all};
+use grantor::client::ClientType;
+use grantor::fetch::{FetchErrorKind, FetchResponse};
+use grantor::hooks::ApproveWithin;
+use grantor::redirect_uri::RegisteredRedirectUri;
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::wire::Request;
-use grantor::{
-    ApproveWithin, AuthorizationServer, Client, ClientId, ClientType, FetchErrorKind, FetchResponse, MemoryThrottle,
-    RegisteredRedirectUri, Subject,
-};
+use grantor::{AuthorizationServer, Client, ClientId, MemoryThrottle, Subject};
 use serde_json::json;
 use tokio::time::timeout;
 

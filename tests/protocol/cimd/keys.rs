@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use grantor::client::AuthenticationMethods;
+use grantor::fetch::FetchErrorKind;
 use grantor::wire::{Endpoint, Response};
-use grantor::{AuthenticationMethods, Client, Clock, Config, Consent, Decision, FetchErrorKind};
+use grantor::{Client, Clock, Config, Consent, Decision};
 use serde_json::{Value, json};
 
 use super::{

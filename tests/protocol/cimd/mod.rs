@@ -12,12 +12,12 @@ mod settings;
 mod stored;
 pub(crate) mod web;
 
+use grantor::client_metadata::RegistrationBounds;
+use grantor::config::Profile;
+use grantor::hooks::{ApproveWithin, QueueAll};
 use grantor::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 use grantor::wire::{Request, Response};
-use grantor::{
-    ApproveWithin, AuthorizationError, ClientId, Config, Consent, Decision, PendingAuthorization, Profile, QueueAll,
-    RegistrationBounds, Subject,
-};
+use grantor::{AuthorizationError, ClientId, Config, Consent, Decision, PendingAuthorization, Subject};
 use serde_json::{Value, json};
 
 use self::web::Web;

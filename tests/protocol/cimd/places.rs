@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use grantor::application::ApplicationFilter;
+use grantor::hooks::ApproveWithin;
 use grantor::store::Page;
-use grantor::{ApplicationFilter, ApproveWithin};
 use serde_json::json;
 
 use super::{

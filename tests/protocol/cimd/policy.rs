@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use grantor::scope::ResourceScope;
-use grantor::{
-    ApproveWithin, ClientOrigin, DocumentHosts, DocumentRequest, QueueAll, RegistrationBounds, RegistrationDecision,
-    RegistrationPolicy, RegistrationRequest,
+use grantor::client::ClientOrigin;
+use grantor::client_metadata::RegistrationBounds;
+use grantor::hooks::{
+    ApproveWithin, DocumentHosts, DocumentRequest, QueueAll, RegistrationDecision, RegistrationPolicy,
+    RegistrationRequest,
 };
+use grantor::scope::ResourceScope;
 use serde_json::json;
 
 use super::{URL, Web, World, ask_for, bounds, document, on, pair_of, refused, with};
@@ -121,10 +123,10 @@ async fn each_decision_has_its_outcome() {
     policy.set(true, RegistrationDecision::Queue(bounds()));
     let queued = refused(&world, URL).await;
     assert!(String::from_utf8_lossy(queued.body()).contains("awaits review"));
-    assert_eq!(world.server.client(&id).await.unwrap().unwrap().state(), grantor::ClientState::Pending);
+    assert_eq!(world.server.client(&id).await.unwrap().unwrap().state(), grantor::client::ClientState::Pending);
     policy.set(true, RegistrationDecision::Approve(bounds()));
     pair_of(&world, URL).await;
-    assert_eq!(world.server.client(&id).await.unwrap().unwrap().state(), grantor::ClientState::Approved);
+    assert_eq!(world.server.client(&id).await.unwrap().unwrap().state(), grantor::client::ClientState::Approved);
 }
 
 /// CIMD-8.9-01
@@ -168,7 +170,7 @@ async fn bounds_are_kept_until_the_document_changes_and_narrow_at_once() {
     web.publish(URL, with(json!({"client_name": "Other"})));
     assert_eq!(held().await, "repo-code:rw repo-issue:rw");
     // Scopes that an administrator narrowed stay narrowed.
-    let narrowing = grantor::Narrowing::default().scopes("repo-code:r");
+    let narrowing = grantor::registration::Narrowing::default().scopes("repo-code:r");
     let version = world.server.client(&super::id()).await.unwrap().unwrap().version();
     world.server.registrar().unwrap().narrow(&super::id(), version, narrowing).await.unwrap();
     assert_eq!(held().await, "repo-code:r");

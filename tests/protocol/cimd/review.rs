@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use grantor::application::ApplicationFilter;
+use grantor::client::ClientState;
+use grantor::hooks::QueueAll;
 use grantor::store::Page;
-use grantor::{ApplicationFilter, Approval, ClientState, Consent, Decision, QueueAll};
+use grantor::{Approval, Consent, Decision};
 use serde_json::json;
 
 use super::{

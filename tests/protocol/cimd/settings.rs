@@ -1,8 +1,10 @@
 //! The settings for documents, and the server's metadata about them.
 
-use grantor::message::Metadata;
+use grantor::config::Profile;
+use grantor::hooks::{ApproveWithin, RegistrationPolicy};
+use grantor::wire::message::Metadata;
 use grantor::wire::{Endpoint, Request};
-use grantor::{ApproveWithin, AuthorizationServer, Config, ConfigError, MemoryStore, Profile, RegistrationPolicy};
+use grantor::{AuthorizationServer, Config, ConfigError, MemoryStore};
 
 use super::web::Web;
 use super::{bounds, on};

@@ -1,8 +1,11 @@
 //! What is stored of a document. Everything after the consent reads only that.
 
+use grantor::Subject;
+use grantor::application::ApplicationFilter;
+use grantor::client::{ClientOrigin, ClientState};
+use grantor::fetch::FetchErrorKind;
 use grantor::store::Page;
 use grantor::wire::Endpoint;
-use grantor::{ApplicationFilter, ClientOrigin, ClientState, FetchErrorKind, Subject};
 use serde_json::json;
 
 use super::{SESSION, URI, URL, World, ask_for, client, id, pair_as, pair_of, query, refused, with, world};

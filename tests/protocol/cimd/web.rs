@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use grantor::{FetchError, FetchErrorKind, FetchRequest, FetchResponse, Fetcher};
+use grantor::fetch::{FetchError, FetchErrorKind, FetchRequest, FetchResponse, Fetcher};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 

@@ -1,11 +1,12 @@
 //! Which clients the profile accepts, and what other parties learn.
 
+use grantor::client::{ApplicationType, ClientKeys};
+use grantor::config::Profile;
+use grantor::hooks::ApproveWithin;
+use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use grantor::scope::ResourceScope;
 use grantor::testing::SeededEntropy;
-use grantor::{
-    ApplicationForm, ApplicationType, ApproveWithin, AuthorizationServer, Client, ClientId, ClientKeys, Profile,
-    RedirectUriPolicy, RegisteredRedirectUri,
-};
+use grantor::{ApplicationForm, AuthorizationServer, Client, ClientId};
 use serde_json::{Value, json};
 
 use crate::key_registration::{key_form, refusal};
@@ -60,7 +61,7 @@ async fn there_are_no_public_clients() {
     let text = submit(&world, public_form()).await;
     assert!(text.starts_with("refused: "), "{text}");
     let mut form = key_form(&own);
-    form.client_type = grantor::ClientType::Public;
+    form.client_type = grantor::client::ClientType::Public;
     let text = submit(&world, form).await;
     assert!(text.starts_with("refused: ") && text.contains("client_type"), "{text}");
     let mut open = metadata(REDIRECT_URI);
@@ -120,7 +121,7 @@ async fn keys_by_address_need_a_fetcher() {
     let registrar = world.server.registrar().unwrap();
     let text = refusal(registrar.ensure_client(&own(ClientKeys::Url(ADDRESS.into()))).await);
     assert_eq!(text, expected);
-    let set = grantor::JwkSet::parse(Signer::es256().key_set()).unwrap();
+    let set = grantor::jose::JwkSet::parse(Signer::es256().key_set()).unwrap();
     registrar.ensure_client(&own(ClientKeys::Set(set))).await.unwrap();
 }
 

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use grantor::client::{AuthenticationMethod, AuthenticationMethods, RefreshRotation};
+use grantor::config::{AssertionAudience, AuthorizationErrors, BoundTokens, PkceRequirement, Profile, StateCharacters};
+use grantor::protected_resource::ProtectedResource;
+use grantor::redirect_uri::RedirectUriComparison;
 use grantor::store::Stores;
 use grantor::wire::RedirectStatus;
-use grantor::{
-    AssertionAudience, AuthenticationMethod, AuthenticationMethods, AuthorizationErrors, AuthorizationServer,
-    BoundTokens, Config, MemoryStore, PkceRequirement, Profile, ProtectedResource, RedirectUriComparison,
-    RefreshRotation, StateCharacters,
-};
+use grantor::{AuthorizationServer, Config, MemoryStore};
 
 use support::world::{ISSUER, config_of};
 

@@ -1,10 +1,10 @@
 //! What the report names, although the profile accepts it.
 
+use grantor::client::{AuthenticationMethod, RefreshRotation};
+use grantor::config::{AssertionAudience, DpopNonces, Profile};
+use grantor::secret::NonceKey;
 use grantor::wire::RedirectStatus;
-use grantor::{
-    AssertionAudience, AuthenticationMethod, AuthorizationServer, Config, DpopNonces, MemoryStore, MemoryThrottle,
-    NonceKey, Profile, RefreshRotation,
-};
+use grantor::{AuthorizationServer, Config, MemoryStore, MemoryThrottle};
 
 use crate::fapi::promises::seconds;
 use support::world::config_of;

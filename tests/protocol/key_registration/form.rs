@@ -1,9 +1,9 @@
 //! What a form may contain about keys.
 
-use grantor::{
-    ApplicationForm, ApplicationType, Approval, AuthenticationMethod, AuthenticationMethods, BoundTokens, ClientKeys,
-    ClientType, Profile, SigningAlgorithm, Subject,
-};
+use grantor::client::{ApplicationType, AuthenticationMethod, AuthenticationMethods, ClientKeys, ClientType};
+use grantor::config::{BoundTokens, Profile};
+use grantor::jose::SigningAlgorithm;
+use grantor::{ApplicationForm, Approval, Subject};
 use serde_json::{Value, json};
 
 use super::{key_form, refusal, with_keys, world};

@@ -4,8 +4,10 @@ mod form;
 mod rotation;
 mod secret;
 
+use grantor::client::{AuthenticationMethod, AuthenticationMethods};
+use grantor::config::Profile;
 use grantor::wire::{Endpoint, Response};
-use grantor::{ApplicationForm, AuthenticationMethod, AuthenticationMethods, Clock, Config, Profile, RegistrarError};
+use grantor::{ApplicationForm, Clock, Config, RegistrarError};
 
 use support::keys::{Signer, unchanged};
 use support::world::{Credentials, PKCE, VERIFIER, World, form, text};

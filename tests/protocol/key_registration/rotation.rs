@@ -1,6 +1,10 @@
 //! How the keys of a client are replaced.
 
-use grantor::{Approval, ClientKeys, JwkSet, Narrowing, Profile, RegistrarError, SigningAlgorithm, Subject};
+use grantor::client::ClientKeys;
+use grantor::config::Profile;
+use grantor::jose::{JwkSet, SigningAlgorithm};
+use grantor::registration::Narrowing;
+use grantor::{Approval, RegistrarError, Subject};
 use serde_json::json;
 
 use super::{exchanged, key_form, refusal, with_keys, world};

@@ -1,9 +1,8 @@
 //! A client with keys has no secret.
 
-use grantor::{
-    Approval, AuthenticationMethods, Client, ClientId, ClientKeys, ClientSecret, ClientSecretError, JwkSet,
-    RegistrarError, Subject,
-};
+use grantor::client::{AuthenticationMethods, ClientKeys, ClientSecretError};
+use grantor::jose::JwkSet;
+use grantor::{Approval, Client, ClientId, ClientSecret, RegistrarError, Subject};
 
 use super::{exchanged, key_form, world};
 use support::keys::Signer;
@@ -77,7 +76,7 @@ fn a_description_has_keys_or_a_secret() {
     let error = builder().keys(keys(&Signer::es256())).secret(&secret).unwrap_err();
     assert_eq!(error, ClientSecretError::HasKeys);
     assert_eq!(error.to_string(), "a client with keys has no secret; leave out the secret or the keys");
-    let public = builder().keys(keys(&Signer::es256())).client_type(grantor::ClientType::Public).build();
+    let public = builder().keys(keys(&Signer::es256())).client_type(grantor::client::ClientType::Public).build();
     assert_eq!((public.keys(), public.authentication_methods()), (None, AuthenticationMethods::PUBLIC));
     for client in [client, public] {
         assert_eq!(Client::decode(&client.encode()), Ok(client));
@@ -94,7 +93,11 @@ async fn a_client_of_the_embedder_brings_its_keys() {
         Client::builder(ClientId::new("own").unwrap())
             .name("Own")
             .redirect_uri(
-                grantor::RegisteredRedirectUri::parse(support::world::REDIRECT_URI, &config.redirect_uris).unwrap(),
+                grantor::redirect_uri::RegisteredRedirectUri::parse(
+                    support::world::REDIRECT_URI,
+                    &config.redirect_uris,
+                )
+                .unwrap(),
             )
             .scopes(config.scopes.parse(b"repo-code:r").unwrap())
             .resource_scope(grantor::scope::ResourceScope::All)
@@ -114,7 +117,7 @@ async fn a_client_of_the_embedder_brings_its_keys() {
     let keyless = Client::builder(ClientId::new("keyless").unwrap())
         .name("Own")
         .authentication_methods(AuthenticationMethods::KEY)
-        .grant_types(grantor::GrantTypes::NONE)
+        .grant_types(grantor::client::GrantTypes::NONE)
         .build();
     let text = registrar.ensure_client(&keyless).await.unwrap_err().to_string();
     assert!(text.starts_with("refused: jwks: is missing; "), "{text}");

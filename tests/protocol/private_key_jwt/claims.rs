@@ -1,7 +1,8 @@
 //! Who the assertion is from, and for whom.
 
+use grantor::Config;
+use grantor::config::AssertionAudience;
 use grantor::wire::Endpoint;
-use grantor::{AssertionAudience, Config};
 use serde_json::{Value, json};
 
 use super::{ID, OTHER, Scene, asserted};
@@ -190,7 +191,7 @@ async fn the_url_for_pushed_requests_is_an_audience_there_alone() {
 #[tokio::test]
 async fn the_slash_of_an_issuer_counts() {
     let mut config = Config::strict("https://auth.example/tenant/");
-    config.authentication_methods = grantor::AuthenticationMethods::KEY;
+    config.authentication_methods = grantor::client::AuthenticationMethods::KEY;
     config.assertion_audience = AssertionAudience::Legacy;
     let scene = Scene::built(config, |builder| builder).await;
     for (audience, is_accepted) in [

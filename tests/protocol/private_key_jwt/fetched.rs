@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures::future::join_all;
+use grantor::fetch::{FetchErrorKind, FetchResponse};
 use grantor::wire::Endpoint;
-use grantor::{FetchErrorKind, FetchResponse};
 use serde_json::json;
 
 use super::{ID, KEYS_URL, OTHER, Scene, by_url, key_set};
@@ -203,11 +203,11 @@ async fn nothing_is_fetched_for_an_assertion_that_cannot_pass() {
         assert!(!scene.accepts(&scene.headed(header)).await);
     }
     assert!(!scene.accepts("a.b.c").await);
-    let basic = super::builder(ID).keys(grantor::ClientKeys::Url(KEYS_URL.into()));
-    scene.directory.put(basic.authentication_methods(grantor::AuthenticationMethods::SECRET).build());
+    let basic = super::builder(ID).keys(grantor::client::ClientKeys::Url(KEYS_URL.into()));
+    scene.directory.put(basic.authentication_methods(grantor::client::AuthenticationMethods::SECRET).build());
     assert!(!scene.accepts(&scene.good()).await);
-    let other_algorithm = super::builder(ID).signing_algorithm(grantor::SigningAlgorithm::Ps256);
-    scene.directory.put(other_algorithm.keys(grantor::ClientKeys::Url(KEYS_URL.into())).build());
+    let other_algorithm = super::builder(ID).signing_algorithm(grantor::jose::SigningAlgorithm::Ps256);
+    scene.directory.put(other_algorithm.keys(grantor::client::ClientKeys::Url(KEYS_URL.into())).build());
     assert!(!scene.accepts(&scene.good()).await);
     assert_eq!(scene.web.count(), 0);
 }

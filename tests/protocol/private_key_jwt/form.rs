@@ -1,6 +1,6 @@
 //! How the assertion is sent, and where.
 
-use grantor::AuthenticationMethod;
+use grantor::client::AuthenticationMethod;
 use grantor::wire::{Endpoint, Response};
 use serde_json::json;
 
@@ -92,7 +92,7 @@ async fn every_grant_type_takes_an_assertion() {
     let scene = Scene::with(|config| config.client_credentials = true).await;
     let world = &scene.world;
     let mut machine =
-        super::builder("machine").grant_types([grantor::GrantType::ClientCredentials].into_iter().collect());
+        super::builder("machine").grant_types([grantor::client::GrantType::ClientCredentials].into_iter().collect());
     machine = machine.machine_scopes(grantor::scope::ScopeCatalog::platform().parse(b"repo-code:r").unwrap());
     machine = machine.machine_resources(grantor::scope::ResourceScope::All);
     scene.directory.put(super::with_set(machine, &super::key_set(&[&scene.signer])));
@@ -141,7 +141,7 @@ async fn an_assertion_is_refused_while_the_method_is_off() {
 async fn a_server_for_keys_alone_takes_no_secret() {
     let scene = Scene::fapi().await;
     let secret = "a secret of thirty-two characters";
-    let client = super::builder(OTHER).authentication_methods(grantor::AuthenticationMethods::SECRET);
+    let client = super::builder(OTHER).authentication_methods(grantor::client::AuthenticationMethods::SECRET);
     let client = client.secret(&grantor::ClientSecret::new(secret)).unwrap().build();
     scene.directory.put(client.clone());
     let token = [("grant_type", "refresh_token"), ("refresh_token", "x"), ("token", "x")];

@@ -1,6 +1,6 @@
 //! Which key of the client verifies the signature.
 
-use grantor::SigningAlgorithm;
+use grantor::jose::SigningAlgorithm;
 use serde_json::{Value, json};
 
 use super::{ID, Scene, builder, by_value, key_set, with_set};

@@ -1,7 +1,7 @@
 //! What the server publishes about assertions.
 
+use grantor::client::{AuthenticationMethod, AuthenticationMethods};
 use grantor::wire::{Endpoint, Request};
-use grantor::{AuthenticationMethod, AuthenticationMethods};
 use serde_json::{Value, json};
 
 use super::Scene;

@@ -1,9 +1,9 @@
 //! A client authenticates by the method registered for it.
 
+use grantor::ClientSecret;
+use grantor::client::{ApplicationType, AuthenticationMethod, AuthenticationMethods, ClientKeys, ClientType};
+use grantor::jose::JwkSet;
 use grantor::wire::Endpoint;
-use grantor::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, ClientKeys, ClientSecret, ClientType, JwkSet,
-};
 
 use super::{ID, OTHER, Scene, builder, by_value, key_set, with_set};
 use support::world::{Credentials, e400, e401, empty};

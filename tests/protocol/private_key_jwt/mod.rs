@@ -14,14 +14,16 @@ mod tokens;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use grantor::client::{AuthenticationMethod, AuthenticationMethods, ClientBuilder, ClientKeys};
+use grantor::config::Profile;
+use grantor::jose::JwkSet;
+use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use grantor::scope::{ResourceScope, ScopeCatalog};
+use grantor::server::Builder;
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::wire::{Endpoint, Response};
-use grantor::{
-    AuthenticationMethod, AuthenticationMethods, AuthorizationServer, Builder, Client, ClientBuilder, ClientId,
-    ClientKeys, Config, JwkSet, Profile, RedirectUriPolicy, RegisteredRedirectUri,
-};
+use grantor::{AuthorizationServer, Client, ClientId, Config};
 use serde_json::{Value, json};
 
 use crate::cimd::web::Web;

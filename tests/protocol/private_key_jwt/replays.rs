@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use futures::future::join_all;
+use grantor::client::AuthenticationMethods;
+use grantor::config::{BoundTokens, DpopNonces};
+use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
+use grantor::secret::NonceKey;
 use grantor::store::{Insertion, Purge, Replay, ReplayStore, StoreError, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::wire::Endpoint;
-use grantor::{
-    Attempt, AuthenticationMethods, AuthorizationServer, BoundTokens, Config, DpopNonces, MemoryStore, NonceKey,
-    Throttle, ThrottleDecision, Timestamp,
-};
+use grantor::{AuthorizationServer, Config, MemoryStore, Timestamp};
 use serde_json::json;
 
 use super::{OTHER, Scene, asserted};
@@ -101,7 +102,7 @@ async fn a_demand_for_a_nonce_uses_up_no_assertion() {
     e400(&asserted(world.token(&form), &assertion).header("DPoP", b"x").send().await, "invalid_dpop_proof");
     e400(&asserted(world.token(&form), &assertion).send().await, "invalid_dpop_proof");
     let granted = ok(&proven(nonce.clone()).send().await);
-    assert_eq!(granted.token_type, grantor::message::TokenType::Dpop);
+    assert_eq!(granted.token_type, grantor::wire::message::TokenType::Dpop);
     assert_eq!(proven(nonce).send().await.status(), 401, "it is used up now");
 }
 
@@ -212,7 +213,7 @@ async fn a_refused_assertion_uses_up_nothing() {
 async fn no_server_is_built_without_a_replay_store() {
     let world = World::strict().await;
     let store = || world.store.clone();
-    let mut config = config_of(grantor::Profile::Strict);
+    let mut config = config_of(grantor::config::Profile::Strict);
     config.authentication_methods = AuthenticationMethods::KEY;
     let stores = Stores::new(store(), store(), store(), store());
     let error = AuthorizationServer::new(config.clone(), stores.clone()).unwrap_err();

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use grantor::{AuthenticationMethods, AuthorizationServer, Config, MemoryStore};
+use grantor::client::AuthenticationMethods;
+use grantor::{AuthorizationServer, Config, MemoryStore};
 
 use support::world::ISSUER;
 

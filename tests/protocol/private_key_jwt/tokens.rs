@@ -1,6 +1,6 @@
 //! Values that are no signed token at all, over HTTP. The unit tests of `jose` cover the rest.
 
-use grantor::JwkSet;
+use grantor::jose::JwkSet;
 use grantor::wire::Endpoint;
 use serde_json::json;
 

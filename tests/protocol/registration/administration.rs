@@ -1,11 +1,12 @@
 //! What an administrator does to an approved application: privileges, narrowing, secrets, another owner.
 
+use grantor::application::ApplicationFilter;
+use grantor::client::{ApplicationType, GrantType, GrantTypes, Privileges};
+use grantor::config::Profile;
+use grantor::registration::Narrowing;
 use grantor::scope::ResourceScope;
 use grantor::store::Page;
-use grantor::{
-    ApplicationFilter, ApplicationType, Approval, ClientId, GrantType, GrantTypes, Narrowing, Privileges, Profile,
-    RegistrarError, Subject,
-};
+use grantor::{Approval, ClientId, RegistrarError, Subject};
 
 use crate::registration::{developer, form_with, registrar, submitted};
 use support::world::{Credentials, PKCE, Reviewer as _, World, code, e400, e401, form, logo, ok, page, pair, text, wa};
@@ -172,7 +173,7 @@ async fn a_transferred_application_is_the_new_owners() {
     assert_eq!((of(&developer()).await, of(&world.alice).await), (Vec::new(), vec![id.clone()]));
     let application = registrar.application(&id).await.unwrap();
     assert_eq!((application.owner(), application.proposed()), (Some(&world.alice), None));
-    assert_eq!(registrar.logo(&id, grantor::LogoSlot::Proposed).await.unwrap(), None);
+    assert_eq!(registrar.logo(&id, grantor::application::LogoSlot::Proposed).await.unwrap(), None);
     let now = application.version();
     for refused in [
         registrar.claim_secret(&id, &developer(), now).await.map(drop),

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use grantor::client::Privileges;
 use grantor::store::Stores;
-use grantor::{AuthorizationServer, CachedClients, ClientId, Consent, Decision, Privileges, Registrar, Subject};
+use grantor::{AuthorizationServer, CachedClients, ClientId, Consent, Decision, Registrar, Subject};
 
 use crate::registration::registrar;
 use support::world::{PKCE, Reviewer as _, SESSION, World, page};

@@ -1,8 +1,9 @@
 //! A deleted application: nothing of it works, nothing of it is left, and its id is not assigned again.
 
+use grantor::application::{ApplicationFilter, LogoSlot};
 use grantor::store::{ClientRegistry, Insertion, Page, Registration};
 use grantor::wire::Endpoint;
-use grantor::{ApplicationFilter, Approval, Client, Consent, Decision, LogoSlot, RegistrarError};
+use grantor::{Approval, Client, Consent, Decision, RegistrarError};
 
 use crate::registration::{developer, registrar};
 use support::world::{PKCE, Reviewer as _, SESSION, START, World, e401, form, page, r401, wa};

@@ -4,11 +4,14 @@ use std::sync::Barrier;
 use std::thread;
 
 use futures::executor::block_on;
-use grantor::scope::ResourceScope;
-use grantor::{
-    ApplicationType, Client, ClientBuilder, ClientId, ClientSecret, ClientState, ClientType, GrantType, GrantTypes,
-    Narrowing, Privileges, Profile, RefreshRotation, RegisteredRedirectUri, RegistrarError,
+use grantor::client::{
+    ApplicationType, ClientBuilder, ClientState, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation,
 };
+use grantor::config::Profile;
+use grantor::redirect_uri::RegisteredRedirectUri;
+use grantor::registration::Narrowing;
+use grantor::scope::ResourceScope;
+use grantor::{Client, ClientId, ClientSecret, RegistrarError};
 
 use crate::registration::{developer, registrar, submitted};
 use support::world::{Credentials, REDIRECT_URI, SCOPES, World, e400, ok};

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
+use grantor::application::{Field, Logo, Problem, RegistrationLimits};
+use grantor::client::{ApplicationType, ClientType, GrantType, GrantTypes};
+use grantor::redirect_uri::RedirectUriError;
 use grantor::scope::ScopeError;
-use grantor::{
-    ApplicationForm, ApplicationType, Approval, ClientType, Config, Field, GrantType, GrantTypes, Logo, Problem,
-    RedirectUriError, RegistrarError, RegistrationLimits, Subject, TextFault,
-};
+use grantor::text::TextFault;
+use grantor::{ApplicationForm, Approval, Config, RegistrarError, Subject};
 
 use crate::registration::{fields, form_with, refused_text, registrar, submitted, submitted_as};
 use support::world::{ISSUER, PKCE, Reviewer as _, World, code, form, logo, page, public_form, red};
@@ -104,7 +105,7 @@ async fn the_type_of_a_logo_comes_from_its_content() {
             continue;
         };
         let id = registrar(&world).submit(world.alice.clone(), form(), logo.ok()).await.unwrap();
-        let kept = registrar(&world).logo(&id, grantor::LogoSlot::InForce).await.unwrap().unwrap();
+        let kept = registrar(&world).logo(&id, grantor::application::LogoSlot::InForce).await.unwrap().unwrap();
         assert_eq!((kept.media_type(), kept.bytes()), (media_type, bytes));
     }
 }

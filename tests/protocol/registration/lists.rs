@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use grantor::application::ApplicationFilter;
+use grantor::client::ClientState;
 use grantor::store::{ClientRegistry, Insertion, Page};
 use grantor::testing::records;
-use grantor::{ApplicationFilter, ClientId, ClientState, Subject};
+use grantor::{ClientId, Subject};
 
 use crate::registration::registrar;
 use support::world::World;

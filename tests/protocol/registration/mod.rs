@@ -12,7 +12,9 @@ mod states;
 mod store;
 mod texts;
 
-use grantor::{ApplicationForm, ClientId, Field, Problem, Registrar, RegistrarError, Subject, TextFault};
+use grantor::application::{Field, Problem};
+use grantor::text::TextFault;
+use grantor::{ApplicationForm, ClientId, Registrar, RegistrarError, Subject};
 
 use support::world::{World, form, logo};
 

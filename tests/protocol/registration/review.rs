@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
+use grantor::application::{Field, Logo, LogoSlot, Problem, RegistrationLimits};
 use grantor::scope::{Permission, Resource, ResourceScope, ScopeError};
-use grantor::{
-    ApplicationForm, Approval, AuthorizationServer, Config, Consent, Decision, Field, Logo, LogoSlot, Problem,
-    RegistrarError, RegistrationLimits,
-};
+use grantor::{ApplicationForm, Approval, AuthorizationServer, Config, Consent, Decision, RegistrarError};
 
 use crate::registration::{fields, form_with, registrar, submitted};
 use support::world::{
@@ -128,7 +126,7 @@ async fn a_request_that_the_user_looks_at_is_judged_by_the_version_then_in_force
         let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
         world.server.hold(&pending, &world.alice, support::world::SESSION).await.unwrap()
     };
-    let agree = async |handle: &grantor::AuthorizationHandle| {
+    let agree = async |handle: &grantor::secret::AuthorizationHandle| {
         let agreed = Decision::Approve(Consent::to_everything());
         world.server.decide(handle.expose(), &world.alice, support::world::SESSION, &agreed).await
     };

@@ -2,8 +2,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use grantor::application::{ApplicationFilter, CheckedForm};
+use grantor::registration::Approved;
 use grantor::store::Page;
-use grantor::{Application, ApplicationFilter, Approval, Approved, CheckedForm, Client, ClientSecret, RegistrarError};
+use grantor::{Application, Approval, Client, ClientSecret, RegistrarError};
 use sha2::{Digest, Sha256};
 
 use crate::registration::{developer, registrar, submitted};

@@ -2,11 +2,11 @@
 
 use std::slice;
 
+use grantor::application::ApplicationFilter;
+use grantor::client::{ClientState, Privileges};
+use grantor::registration::Narrowing;
 use grantor::wire::Endpoint;
-use grantor::{
-    ApplicationFilter, Approval, ClientId, ClientState, Consent, Decision, Narrowing, Privileges, RegistrarError,
-    Subject,
-};
+use grantor::{Approval, ClientId, Consent, Decision, RegistrarError, Subject};
 
 use crate::registration::{developer, registrar, submitted, submitted_as};
 use support::world::{
@@ -133,7 +133,7 @@ struct Held {
 async fn a_suspended_application_is_refused_everywhere_until_it_is_resumed() {
     let world = World::platform().await;
     let mut form = form();
-    form.grant_types = grantor::GrantTypes::NONE;
+    form.grant_types = grantor::client::GrantTypes::NONE;
     let resource_server = world.register_as(form, Approval::default().may_introspect()).await;
     let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap().expose().to_owned();

@@ -7,12 +7,15 @@ use std::thread;
 use async_trait::async_trait;
 use futures::executor::block_on;
 use futures::future::BoxFuture;
+use grantor::application::{ApplicationFilter, Logo, LogoSlot};
+use grantor::client::{ClientState, Privileges};
+use grantor::registration::Narrowing;
 use grantor::store::{
     ClientRegistry, ClientStore, Insertion, Page, Purge, Registration, Replacement, StoreError, Stores,
 };
 use grantor::{
-    Application, ApplicationFilter, Approval, AuthorizationServer, Client, ClientId, ClientState, Config, Logo,
-    LogoSlot, MemoryStore, Narrowing, Privileges, Registrar, RegistrarError, Timestamp,
+    Application, Approval, AuthorizationServer, Client, ClientId, Config, MemoryStore, Registrar, RegistrarError,
+    Timestamp,
 };
 
 use crate::registration::{developer, form_with, registrar, submitted};

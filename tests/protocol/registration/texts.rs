@@ -2,11 +2,13 @@
 
 use std::slice::from_ref;
 
+use grantor::application::{ApplicationFilter, Field, Logo, Problem, RegistrationLimits};
 use grantor::scope::{
     Permissions, ResourceScope, ResourceScopeError, ScopeCatalog, ScopeCatalogError, ScopeDefinition,
 };
 use grantor::store::Page;
-use grantor::{Application, ApplicationFilter, ClientId, Field, Logo, Problem, RegistrationLimits, Subject, TextFault};
+use grantor::text::TextFault;
+use grantor::{Application, ClientId, Subject};
 
 use crate::registration::{fields, form_with, refused_text, registrar};
 use support::world::{Reviewer as _, World, form, logo};

@@ -1,7 +1,8 @@
 //! RFC 6749, sections 10.12 to 10.15: forged decisions, frames, hostile input, open redirectors.
 
+use grantor::config::Profile;
 use grantor::wire::{Request, Response, protective_headers};
-use grantor::{Consent, Decision, Profile, Subject};
+use grantor::{Consent, Decision, Subject};
 
 use support::world::{PKCE, REDIRECT_URI, SESSION, World, code, encode, page, red};
 

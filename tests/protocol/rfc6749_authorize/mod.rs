@@ -7,7 +7,11 @@ use std::collections::HashSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use grantor::{ApplicationForm, Config, Consent, Decision, GrantTypes, Profile, RedirectUriComparison, SystemEntropy};
+use grantor::client::GrantTypes;
+use grantor::config::Profile;
+use grantor::redirect_uri::RedirectUriComparison;
+use grantor::secret::SystemEntropy;
+use grantor::{ApplicationForm, Config, Consent, Decision};
 
 use support::world::{
     ISSUER, PKCE, REDIRECT_URI, Reviewer as _, World, code, count, e400, form, is_error_character, ok, page, pair,

@@ -4,13 +4,13 @@ use std::error::Error;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use grantor::config::Profile;
+use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
+use grantor::id::AuthorizationId;
 use grantor::store::{Authorization, ClientStore, CodeStore, Insertion, Page, Purge, Replacement, StoreError, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::wire::Endpoint;
-use grantor::{
-    Attempt, AuthorizationId, AuthorizationServer, Client, ClientId, Config, Consent, Decision, Profile, Subject,
-    Throttle, ThrottleDecision, Timestamp,
-};
+use grantor::{AuthorizationServer, Client, ClientId, Config, Consent, Decision, Subject, Timestamp};
 
 use support::world::{
     AnyStore, ISSUER, PKCE, REDIRECT_URI, World, code, config_of, e400, is_error_character, ok, red, text,

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use grantor::config::Profile;
+use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::SeededEntropy;
-use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Profile, RedirectUriPolicy, RegisteredRedirectUri};
+use grantor::{AuthorizationServer, Client, ClientId, ClientSecret};
 
 use support::world::{Credentials, PKCE, REDIRECT_URI, SCOPES, World, config_of, e400, e401, ok, page};
 

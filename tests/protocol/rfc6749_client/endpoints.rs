@@ -1,7 +1,8 @@
 //! RFC 6749, section 3: the two endpoints and the scope parameter.
 
+use grantor::config::Profile;
 use grantor::wire::{Endpoint, Request};
-use grantor::{AuthorizationServer, Config, Consent, Decision, MemoryStore, Profile};
+use grantor::{AuthorizationServer, Config, Consent, Decision, MemoryStore};
 
 use super::exchange;
 use crate::rfc8414::plain_http;

@@ -5,8 +5,9 @@ mod endpoints;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use grantor::client::{AuthenticationMethod, AuthenticationMethods};
+use grantor::config::Profile;
 use grantor::wire::Endpoint;
-use grantor::{AuthenticationMethod, AuthenticationMethods, Profile};
 
 use support::world::{
     Call, Credentials, Reviewer as _, VERIFIER, World, e400, e401, empty, form, ok, public_form, r401,

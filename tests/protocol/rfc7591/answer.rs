@@ -1,8 +1,11 @@
 //! The endpoint: when it exists, what it accepts, and how it responds.
 
+use grantor::client::AuthenticationMethod;
+use grantor::config::Profile;
+use grantor::hooks::ApproveWithin;
 use grantor::store::Stores;
 use grantor::wire::{Endpoint, Request};
-use grantor::{ApproveWithin, AuthenticationMethod, AuthorizationServer, MemoryStore, Profile};
+use grantor::{AuthorizationServer, MemoryStore};
 use serde_json::{Value, json};
 
 use super::{bounds, created, credentials, open, post, public, refused, register, with, world, world_with};

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use grantor::application::ApplicationFilter;
+use grantor::client::{AuthenticationMethod, AuthenticationMethods};
+use grantor::config::Profile;
+use grantor::hooks::{RegistrationDecision, RegistrationPolicy, RegistrationRequest};
 use grantor::scope::ResourceScope;
 use grantor::store::Page;
-use grantor::{
-    ApplicationFilter, AuthenticationMethod, AuthenticationMethods, Profile, RegistrationDecision, RegistrationPolicy,
-    RegistrationRequest,
-};
 use serde_json::json;
 
 use super::{bounds, credentials, open, post, public, query, refused, register, scopes, with, world, world_with};
@@ -42,7 +42,7 @@ async fn scope_is_a_default_and_the_bound_is_the_limit() {
 /// 7591-5-03
 #[tokio::test]
 async fn the_bounds_hold_at_every_later_step() {
-    let narrow = grantor::RegistrationBounds::new(scopes("repo-code:r"), ResourceScope::Public);
+    let narrow = grantor::client_metadata::RegistrationBounds::new(scopes("repo-code:r"), ResourceScope::Public);
     let world = world_with(open(Profile::Mcp), narrow).await;
     let everything = world.server.config().scopes.supported().join(" ");
     let answer = register(&world, with(public(), json!({ "scope": everything }))).await;
@@ -131,7 +131,7 @@ async fn the_consent_page_learns_that_nobody_reviewed_the_client() {
         let pending = world.authorize(&query).await.unwrap();
         assert!(pending.is_client_unreviewed() && !pending.is_client_assured());
         let client = pending.client().open().unwrap();
-        assert_eq!(client.origin(), grantor::ClientOrigin::DynamicRegistration);
+        assert_eq!(client.origin(), grantor::client::ClientOrigin::DynamicRegistration);
         assert_eq!(client.registered(), grantor::Timestamp::from_seconds(support::world::START));
         assert_eq!(pending.redirect_host(), "app.example.com");
         assert!(!text(&code(&world.approve(&query).await), "code").is_empty());

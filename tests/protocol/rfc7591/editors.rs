@@ -1,6 +1,6 @@
 //! The registrations that editors send, with the members that matter here.
 
-use grantor::Profile;
+use grantor::config::Profile;
 use serde_json::{Value, json};
 
 use super::{bounds, credentials, open, post, query, refused, register, with, world, world_with};

@@ -4,14 +4,16 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use grantor::application::ApplicationFilter;
+use grantor::client::ClientState;
+use grantor::client_metadata::RegistrationBounds;
+use grantor::config::Profile;
+use grantor::hooks::{ApproveWithin, RegistrationDecision, RegistrationPolicy, RegistrationRequest};
+use grantor::registration::{InitialAccessTokenTerms, MadeInitialAccessToken};
 use grantor::scope::ResourceScope;
 use grantor::store::Page;
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{
-    ApplicationFilter, ApproveWithin, ClientState, Config, InitialAccessTokenTerms, MadeInitialAccessToken,
-    MemoryThrottle, Profile, RegistrarError, RegistrationBounds, RegistrationDecision, RegistrationPolicy,
-    RegistrationRequest,
-};
+use grantor::{Config, MemoryThrottle, RegistrarError};
 use serde_json::{Value, json};
 
 use super::{bounds, created, credentials, open, public, purge, query, refused, scopes, with, world_with};

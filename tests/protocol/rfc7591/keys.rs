@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use grantor::client::AuthenticationMethods;
+use grantor::config::{BoundTokens, Profile};
+use grantor::hooks::{ApproveWithin, Rate, ThrottleLimits};
 use grantor::wire::Endpoint;
-use grantor::{
-    ApproveWithin, AuthenticationMethods, BoundTokens, Config, MemoryThrottle, Profile, Rate, ThrottleLimits,
-};
+use grantor::{Config, MemoryThrottle};
 use serde_json::{Value, json};
 
 use super::{bounds, created, credentials, id, open, post, public, refused, register, with, world_with};

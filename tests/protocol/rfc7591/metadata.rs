@@ -1,6 +1,7 @@
 //! How each member of a request is interpreted.
 
-use grantor::{AuthenticationMethod, Profile};
+use grantor::client::AuthenticationMethod;
+use grantor::config::Profile;
 use serde_json::{Value, json};
 
 use super::{bounds, credentials, open, post, public, query, refused, register, with, world, world_with};

@@ -10,9 +10,12 @@ mod places;
 mod resources;
 mod review;
 
+use grantor::client_metadata::RegistrationBounds;
+use grantor::config::Profile;
+use grantor::hooks::{ApproveWithin, QueueAll};
 use grantor::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 use grantor::wire::{Endpoint, Response};
-use grantor::{ApproveWithin, ClientId, Config, Profile, QueueAll, RegistrationBounds};
+use grantor::{ClientId, Config};
 use serde_json::{Value, json};
 
 use support::world::{Credentials, PKCE, SCOPES, World, config_of};

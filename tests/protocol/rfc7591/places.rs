@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use grantor::MemoryThrottle;
+use grantor::application::ApplicationFilter;
+use grantor::config::Profile;
+use grantor::hooks::ApproveWithin;
 use grantor::store::Page;
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{ApplicationFilter, ApproveWithin, MemoryThrottle, Profile};
 use serde_json::{Value, json};
 
 use super::{

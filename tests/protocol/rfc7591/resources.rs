@@ -1,9 +1,14 @@
 //! The protected resources that a client may reach.
 
+use grantor::Config;
+use grantor::application::ApplicationFilter;
+use grantor::client_metadata::RegistrationBounds;
+use grantor::config::Profile;
+use grantor::hooks::ApproveWithin;
+use grantor::protected_resource::ProtectedResource;
 use grantor::scope::ResourceScope;
 use grantor::store::Page;
 use grantor::wire::Response;
-use grantor::{ApplicationFilter, ApproveWithin, Config, Profile, ProtectedResource, RegistrationBounds};
 use serde_json::Value;
 
 use super::{bounds, credentials, id, open, public, query, register, world_with};

@@ -1,7 +1,9 @@
 //! Clients that await the review of a person.
 
+use grantor::application::{ApplicationFilter, Field};
+use grantor::client::ClientState;
 use grantor::store::Page;
-use grantor::{ApplicationFilter, Approval, ClientState, Field, RegistrarError, Subject};
+use grantor::{Approval, RegistrarError, Subject};
 use serde_json::json;
 
 use super::{credentials, id, public, purge, query, queueing, register, with, world};
@@ -18,7 +20,7 @@ async fn awaiting(world: &World) -> Vec<String> {
 #[track_caller]
 fn fields<T>(outcome: Result<T, RegistrarError>) -> Vec<Field> {
     match outcome {
-        Err(RegistrarError::Invalid(errors)) => errors.iter().map(grantor::FieldError::field).collect(),
+        Err(RegistrarError::Invalid(errors)) => errors.iter().map(grantor::application::FieldError::field).collect(),
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("it was not refused"),
     }

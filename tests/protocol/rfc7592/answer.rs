@@ -1,8 +1,10 @@
 //! Who may manage a registration, and the responses.
 
+use grantor::config::Profile;
 use grantor::store::ClientRegistry;
+use grantor::wire::Cors;
 use grantor::wire::{Endpoint, Request};
-use grantor::{Cors, MemoryThrottle, Profile, Subject};
+use grantor::{MemoryThrottle, Subject};
 use serde_json::{Value, json};
 
 use super::{
@@ -64,7 +66,7 @@ async fn the_address_is_below_the_issuer() {
     let mut config = managed(Profile::Mcp);
     config.issuer = "https://auth.example/tenant/".into();
     let world =
-        World::built(config, |builder| builder.registration_policy(grantor::ApproveWithin::new(bounds()))).await;
+        World::built(config, |builder| builder.registration_policy(grantor::hooks::ApproveWithin::new(bounds()))).await;
     let client = registered(&world, json!({})).await;
     let address = client["registration_client_uri"].as_str().unwrap();
     assert!(address.starts_with("https://auth.example/tenant/oauth2/register/"), "{address}");
@@ -105,7 +107,7 @@ async fn a_token_opens_the_registration_of_its_client_alone() {
 async fn a_record_has_the_digest_of_a_token_alone() {
     let world = world().await;
     let client = registered(&world, json!({})).await;
-    let terms = grantor::InitialAccessTokenTerms::new(std::time::Duration::from_secs(60));
+    let terms = grantor::registration::InitialAccessTokenTerms::new(std::time::Duration::from_secs(60));
     let initial = world.server.registrar().unwrap().make_initial_access_token(terms).await.unwrap();
     for (id, text) in [(id(&client), token(&client)), (initial.id().clone(), initial.token().expose())] {
         let application = ClientRegistry::application(&world.store, &id).await.unwrap().unwrap();
@@ -218,7 +220,7 @@ async fn a_client_that_deletes_itself_takes_its_tokens_along() {
 async fn failures_are_counted_and_reported() {
     let throttle = MemoryThrottle::new();
     let world = World::built(managed(Profile::Mcp), |builder| {
-        builder.registration_policy(grantor::ApproveWithin::new(bounds())).throttle(throttle)
+        builder.registration_policy(grantor::hooks::ApproveWithin::new(bounds())).throttle(throttle)
     })
     .await;
     let client = registered(&world, json!({})).await;
@@ -286,7 +288,7 @@ async fn a_client_from_before_management_has_no_token() {
     let world = crate::rfc7591::world().await;
     let client = register(&world, public()).await;
     let builder = grantor::AuthorizationServer::builder(managed(Profile::Mcp), world.store.clone());
-    let policy = grantor::ApproveWithin::new(bounds());
+    let policy = grantor::hooks::ApproveWithin::new(bounds());
     let server = builder.clock(world.clock.clone()).registration_policy(policy).build().unwrap();
     let path = format!("/oauth2/register/{}", client["client_id"].as_str().unwrap());
     let request = Request::new("GET").path(&path).header("Authorization", b"Bearer ra_x");

@@ -1,7 +1,9 @@
 //! Clients that replace their keys.
 
+use grantor::client::AuthenticationMethods;
+use grantor::config::Profile;
+use grantor::hooks::ApproveWithin;
 use grantor::wire::Endpoint;
-use grantor::{ApproveWithin, AuthenticationMethods, Profile};
 use serde_json::{Value, json};
 
 use super::{confidential, get, information, managed, put, registered, update_of};

@@ -5,11 +5,11 @@ mod keys;
 mod update;
 
 use async_trait::async_trait;
+use grantor::Config;
+use grantor::client_metadata::RegistrationBounds;
+use grantor::config::Profile;
+use grantor::hooks::{ApproveWithin, QueueAll, RegistrationDecision, RegistrationPolicy, RegistrationRequest};
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{
-    ApproveWithin, Config, Profile, QueueAll, RegistrationBounds, RegistrationDecision, RegistrationPolicy,
-    RegistrationRequest,
-};
 use serde_json::{Value, json};
 
 use crate::rfc7591::{bounds, open, public, register};

@@ -1,8 +1,11 @@
 //! What an update replaces, and what it cannot.
 
+use grantor::Approval;
+use grantor::application::ApplicationFilter;
+use grantor::client_metadata::RegistrationBounds;
+use grantor::registration::Narrowing;
 use grantor::scope::ResourceScope;
 use grantor::store::Page;
-use grantor::{ApplicationFilter, Approval, Narrowing, RegistrationBounds};
 use serde_json::{Value, json};
 
 use super::{
@@ -140,8 +143,9 @@ async fn an_update_widens_no_bound() {
     let mut world = world_with(narrow.resources(["https://a.example"])).await;
     let client = registered(&world, json!({})).await;
     // The operator has widened the policy after the registration.
-    let builder = grantor::AuthorizationServer::builder(super::managed(grantor::Profile::Mcp), world.store.clone());
-    let policy = grantor::ApproveWithin::new(crate::rfc7591::bounds());
+    let builder =
+        grantor::AuthorizationServer::builder(super::managed(grantor::config::Profile::Mcp), world.store.clone());
+    let policy = grantor::hooks::ApproveWithin::new(crate::rfc7591::bounds());
     let entropy = grantor::testing::SeededEntropy::new(9);
     world.server = builder.clock(world.clock.clone()).entropy(entropy).registration_policy(policy).build().unwrap();
     let wide = json!({"scope": "repo-code:rw repo-issue:rw", "redirect_uris": [URI, "http://127.0.0.1/"]});

@@ -8,9 +8,11 @@ mod visit;
 
 use std::sync::Arc;
 
+use grantor::config::Profile;
+use grantor::id::{AuthorizationId, PushedRequestId};
 use grantor::store::{CodeStore, Page, PushedRequest, PushedRequestStore};
 use grantor::wire::Response;
-use grantor::{AuthorizationId, Config, Consent, Decision, Profile, PushedRequestId, Subject};
+use grantor::{Config, Consent, Decision, Subject};
 
 use support::world::{SESSION, World};
 

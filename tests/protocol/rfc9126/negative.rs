@@ -1,8 +1,10 @@
 //! Faults of other servers.
 
+use grantor::Decision;
+use grantor::client::{AuthenticationMethod, AuthenticationMethods};
+use grantor::config::{BoundTokens, Profile};
 use grantor::store::{ClientStore as _, CodeStore as _, Page};
 use grantor::wire::Endpoint;
-use grantor::{AuthenticationMethod, AuthenticationMethods, BoundTokens, Decision, Profile};
 
 use super::{approved, decided, held, stored, world};
 use crate::cimd::web::Web;

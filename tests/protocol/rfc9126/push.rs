@@ -52,7 +52,7 @@ async fn the_client_of_a_push_authenticates_and_names_itself() {
 /// 9126-2-01, 9126-2.3-01
 #[tokio::test]
 async fn failed_pushes_are_throttled_like_failed_exchanges() {
-    let mut config = support::world::config_of(grantor::Profile::Strict);
+    let mut config = support::world::config_of(grantor::config::Profile::Strict);
     config.pushed_requests = true;
     let world = World::built(config, |builder| builder.throttle(MemoryThrottle::new())).await;
     let wrong = || world.par(&world.client, &PKCE).without_header("Authorization").basic(&world.client.id, "wrong");

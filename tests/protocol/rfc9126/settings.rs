@@ -1,8 +1,10 @@
 //! Section 5: pushing as the only way, and the metadata about it.
 
+use grantor::config::Profile;
 use grantor::store::Stores;
+use grantor::wire::Cors;
 use grantor::wire::{Endpoint, Request};
-use grantor::{AuthorizationServer, Config, Cors, MemoryStore, Profile};
+use grantor::{AuthorizationServer, Config, MemoryStore};
 use serde_json::Value;
 
 use super::{approved, held, world_with};

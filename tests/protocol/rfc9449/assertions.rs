@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use grantor::client::{AuthenticationMethod, AuthenticationMethods, ClientKeys};
+use grantor::config::DpopNonces;
+use grantor::jose::JwkSet;
+use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use grantor::scope::{ResourceScope, ScopeCatalog};
+use grantor::secret::NonceKey;
 use grantor::store::Stores;
 use grantor::wire::Response;
-use grantor::{
-    AuthenticationMethod, AuthenticationMethods, AuthorizationServer, Client, ClientId, ClientKeys, DpopNonces, JwkSet,
-    NonceKey, RedirectUriPolicy, RegisteredRedirectUri,
-};
+use grantor::{AuthorizationServer, Client, ClientId};
 use support::keys::{Signer, unchanged};
 use support::world::{Credentials, ISSUER, REDIRECT_URI, SCOPES, World, e400};
 

@@ -1,6 +1,6 @@
 //! Codes that are bound to a key, `dpop_jkt` [RFC 9449 section 10].
 
-use grantor::{BoundTokens, Profile};
+use grantor::config::{BoundTokens, Profile};
 use support::keys::Signer;
 use support::world::{PKCE, World, e400, red};
 

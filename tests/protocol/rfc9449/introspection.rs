@@ -1,6 +1,6 @@
 //! What introspection reports of bound tokens [RFC 9449 section 6.2].
 
-use grantor::BoundTokens;
+use grantor::config::BoundTokens;
 use serde_json::{Value, json};
 
 use crate::interleaved::reconfigured;

@@ -1,7 +1,9 @@
 //! What a protected resource publishes about proofs [RFC 9728 section 2], and which URLs it may have.
 
+use grantor::config::{BoundTokens, Profile};
+use grantor::protected_resource::ProtectedResource;
 use grantor::wire::{Endpoint, Request};
-use grantor::{AuthorizationServer, BoundTokens, Config, MemoryStore, Profile, ProtectedResource};
+use grantor::{AuthorizationServer, Config, MemoryStore};
 use serde_json::{Value, json};
 
 use support::world::{ISSUER, config_of};

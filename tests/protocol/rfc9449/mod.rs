@@ -13,10 +13,11 @@ mod resource;
 mod token;
 
 use async_trait::async_trait;
-use grantor::message::TokenType;
+use grantor::config::{BoundTokens, Profile};
 use grantor::store::{Insertion, Purge, Replay, ReplayStore, StoreError};
+use grantor::wire::message::TokenType;
 use grantor::wire::{Endpoint, Response};
-use grantor::{BoundTokens, Config, Profile, Timestamp};
+use grantor::{Config, Timestamp};
 
 use support::keys::{Signer, unchanged};
 use support::world::{Call, Credentials, Pair, VERIFIER, World, e400, ok, pair};

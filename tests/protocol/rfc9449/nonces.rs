@@ -1,7 +1,10 @@
 //! Nonces of the server [RFC 9449 section 8].
 
+use grantor::Config;
+use grantor::config::{BoundTokens, DpopNonces, Profile};
+use grantor::secret::NonceKey;
+use grantor::wire::Cors;
 use grantor::wire::{Endpoint, Request, Response};
-use grantor::{BoundTokens, Config, Cors, DpopNonces, NonceKey, Profile};
 use support::keys::Signer;
 use support::world::{World, e400};
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use grantor::AuthorizationServer;
+use grantor::config::{BoundTokens, Profile};
 use grantor::store::Stores;
-use grantor::{AuthorizationServer, BoundTokens, Profile};
 use serde_json::{Value, json};
 use support::keys::{Signer, encode, new_id, unchanged};
 use support::world::{World, e400, ok};

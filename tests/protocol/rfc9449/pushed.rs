@@ -1,7 +1,9 @@
 //! Codes that are bound to a key by a pushed request [RFC 9449 section 10.1].
 
+use grantor::Config;
+use grantor::config::{BoundTokens, DpopNonces, Profile};
+use grantor::secret::NonceKey;
 use grantor::wire::{Endpoint, Response};
-use grantor::{BoundTokens, Config, DpopNonces, NonceKey, Profile};
 use serde_json::Value;
 use support::keys::{Signer, unchanged};
 use support::world::{PKCE, World, e400};

@@ -1,6 +1,6 @@
 //! The keys of a grant's tokens through its refreshes [RFC 9449 section 5].
 
-use grantor::{ApplicationType, RefreshRotation};
+use grantor::client::{ApplicationType, RefreshRotation};
 use support::keys::Signer;
 use support::world::{Credentials, World, e400, form, public_form};
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures::future::join_all;
+use grantor::config::{BoundTokens, DpopNonces, Profile};
+use grantor::protected_resource::ProtectedResource;
+use grantor::secret::NonceKey;
 use grantor::store::Stores;
+use grantor::wire::Cors;
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{
-    AuthorizationServer, BoundTokens, Config, Cors, DpopNonces, NonceKey, Profile, ProtectedResource, Reason,
-    ResourceError,
-};
+use grantor::{AuthorizationServer, Config, Reason, ResourceError};
 use serde_json::Value;
 
 use crate::rfc9449::at_resource::{PATH, challenges, get, proof, proof_for, show, url, wd};

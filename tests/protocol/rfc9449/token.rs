@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use grantor::client::{GrantType, GrantTypes};
+use grantor::config::{BoundTokens, Profile};
+use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::store::Stores;
 use grantor::wire::Endpoint;
-use grantor::{
-    ApplicationForm, AuthorizationServer, BoundTokens, Client, ClientId, ClientSecret, Config, GrantType, GrantTypes,
-    Profile, RedirectUriPolicy, RegisteredRedirectUri,
-};
+use grantor::{ApplicationForm, AuthorizationServer, Client, ClientId, ClientSecret, Config};
 use support::keys::Signer;
 use support::world::{Credentials, REDIRECT_URI, SCOPES, World, e400, e401, empty, form};
 

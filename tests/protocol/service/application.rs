@@ -1,11 +1,10 @@
 //! Section 2.1: what an application must state about itself.
 
+use grantor::application::{ApplicationFilter, Field, Logo, Problem, RegistrationLimits};
+use grantor::redirect_uri::RedirectUriError;
 use grantor::scope::{ResourceScope, ResourceScopeError, ScopeError};
 use grantor::store::Page;
-use grantor::{
-    ApplicationFilter, ApplicationForm, Consent, Decision, Field, Logo, Problem, RedirectUriError, RegistrarError,
-    RegistrationLimits, Subject,
-};
+use grantor::{ApplicationForm, Consent, Decision, RegistrarError, Subject};
 
 use support::world::{PKCE, PNG, Reviewer as _, World, code, form, logo, page, pair, red, text};
 

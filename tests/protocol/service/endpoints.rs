@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use grantor::application::{Field, Logo, Problem, RegistrationLimits};
+use grantor::config::{ExchangeRedirectUri, Profile};
 use grantor::scope::ResourceScope;
 use grantor::wire::Endpoint;
-use grantor::{Config, Consent, Decision, ExchangeRedirectUri, Field, Logo, Problem, Profile, RegistrationLimits};
+use grantor::{Config, Consent, Decision};
 
 use crate::service::application::refusals;
 use support::world::{

@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
+use grantor::application::{ApplicationFilter, Logo, LogoSlot};
+use grantor::client::ClientState;
 use grantor::store::{
     ClientRegistry, ClientStore, Insertion, LogoWrite, Page, Purge, Registration, Replacement, StoreError,
 };
 use grantor::testing::records;
-use grantor::{Application, ApplicationFilter, Client, ClientId, ClientState, Logo, LogoSlot, Subject, Timestamp};
+use grantor::{Application, Client, ClientId, Subject, Timestamp};
 
 use crate::broken_stores::Noticed::{self, AmongOthersBy, By};
 use crate::broken_stores::wait;

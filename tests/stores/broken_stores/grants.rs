@@ -7,9 +7,11 @@ use std::thread;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use grantor::id::GrantId;
+use grantor::store::DecodeError;
 use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
 use grantor::testing::records;
-use grantor::{Clock, DecodeError, GrantId, Subject, SystemClock, Timestamp};
+use grantor::{Clock, Subject, SystemClock, Timestamp};
 
 use crate::broken_stores::Noticed::{self, AmongOthersBy, By};
 use crate::broken_stores::wait;

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 use futures::executor::block_on;
+use grantor::SqliteStore;
+use grantor::store::sqlite::SqliteProblem;
 use grantor::store::{ClientRegistry, Replacement};
-use grantor::{SqliteProblem, SqliteStore};
 
 use crate::sqlite::contract::two_versions_with_logos;
 use crate::sqlite::records::{Template, assert_sound, find, id, insert, replace};

@@ -1,10 +1,12 @@
 //! The contract of the stores where a file could break it.
 
 use futures::executor::block_on;
+use grantor::application::{ApplicationFilter, Logo, RegistrationLimits};
+use grantor::store::sqlite::SqliteProblem;
 use grantor::store::{
     Authorization, ClientRegistry, ClientStore, CodeStore, Insertion, LogoWrite, Page, Registration, Replacement,
 };
-use grantor::{ApplicationFilter, Approval, Client, Logo, RegistrationLimits, SqliteProblem, SqliteStore, Subject};
+use grantor::{Approval, Client, SqliteStore, Subject};
 
 use crate::sqlite::flow::move_to;
 use crate::sqlite::records::{Template, find, id, insert, other_connection, path_of, problem, replace};

@@ -6,8 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use futures::executor::block_on;
+use grantor::SqliteStore;
+use grantor::store::sqlite::{SqliteError, SqliteOptions, SqliteProblem};
 use grantor::store::{ClientRegistry, Replacement};
-use grantor::{SqliteError, SqliteOptions, SqliteProblem, SqliteStore};
 
 use crate::sqlite::contract::two_versions_with_logos;
 use crate::sqlite::records::{Template, find, id, insert, other_connection, path_of};

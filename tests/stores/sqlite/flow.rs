@@ -29,7 +29,8 @@ fn every_step_of_a_flow_may_be_followed_by_a_restart() {
 
     let client = block_on(world.register(form()));
     restart(&mut world);
-    let shown = block_on(world.server.registrar().unwrap().logo(&client.client_id(), grantor::LogoSlot::InForce));
+    let shown =
+        block_on(world.server.registrar().unwrap().logo(&client.client_id(), grantor::application::LogoSlot::InForce));
     assert_eq!(shown.unwrap().as_deref(), Some(&logo()));
     let query = world.query_of(&client, &PKCE);
     let pending = block_on(world.authorize(&query)).unwrap();

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use futures::executor::block_on;
 use futures::future::{BoxFuture, FutureExt, join_all};
+use grantor::SqliteStore;
+use grantor::store::sqlite::{SqliteOptions, SqliteProblem};
 use grantor::store::{Insertion, Replacement, TokenStore};
 use grantor::wire::Response;
-use grantor::{SqliteOptions, SqliteProblem, SqliteStore};
 use rusqlite::Connection;
 
 use crate::sqlite::flow::move_to;

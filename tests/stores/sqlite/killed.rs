@@ -5,7 +5,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use grantor::{GrantId, SqliteStore};
+use grantor::SqliteStore;
+use grantor::id::GrantId;
 
 use crate::sqlite::processes::{CALLERS, Child, Wins, assert_registration_is_whole, contested, lines, this_program};
 use crate::sqlite::records::{Template, assert_sound, find};

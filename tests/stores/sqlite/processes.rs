@@ -10,8 +10,10 @@ use std::str::FromStr;
 use std::thread;
 
 use futures::executor::block_on;
+use grantor::SqliteStore;
+use grantor::application::LogoSlot;
+use grantor::id::GrantId;
 use grantor::store::{ClientRegistry, ClientStore, Insertion, LogoWrite, Replacement};
-use grantor::{GrantId, LogoSlot, SqliteStore};
 
 use crate::sqlite::contract::two_versions_with_logos;
 use crate::sqlite::records::{Template, assert_sound, find, id, insert, replace};

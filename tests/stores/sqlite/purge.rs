@@ -112,7 +112,7 @@ fn an_unreadable_row_goes_at_its_time_and_not_before() {
     assert_eq!(error.unreadable_key(), Some(&id(1).as_bytes()[..]));
     assert!(!error.is_transient());
     let source = std::error::Error::source(&error).unwrap();
-    assert_eq!(source.downcast_ref(), Some(&grantor::DecodeError::UnknownLayout));
+    assert_eq!(source.downcast_ref(), Some(&grantor::store::DecodeError::UnknownLayout));
     assert_eq!(purge(&store, due, 10).removed(), 3);
     assert_eq!(find(&store, id(1)), None);
 }

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::executor::block_on;
+use grantor::SqliteStore;
+use grantor::id::GrantId;
+use grantor::store::sqlite::{SqliteError, SqliteProblem};
 use grantor::store::{Grant, Insertion, Replacement, StoreError, TokenStore};
-use grantor::{GrantId, SqliteError, SqliteProblem, SqliteStore};
 use rusqlite::Connection;
 
 use support::world::World;

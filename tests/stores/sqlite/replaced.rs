@@ -3,8 +3,9 @@
 use std::fs;
 
 use futures::executor::block_on;
+use grantor::SqliteStore;
+use grantor::store::sqlite::SqliteProblem;
 use grantor::store::{Insertion, TokenStore};
-use grantor::{SqliteProblem, SqliteStore};
 
 use crate::sqlite::records::{Template, find, id, insert, problem};
 use support::folder::Folder;

@@ -3,8 +3,9 @@
 use std::fs;
 
 use futures::executor::block_on;
+use grantor::SqliteStore;
+use grantor::application::ApplicationFilter;
 use grantor::store::{ClientRegistry, Page};
-use grantor::{ApplicationFilter, SqliteStore};
 
 use crate::sqlite::flow::move_to;
 use support::folder::Folder;

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use futures::executor::block_on;
+use grantor::application::{ApplicationFilter, LogoSlot};
+use grantor::client::ClientState;
+use grantor::id::{AuthorizationId, GrantId};
+use grantor::store::sqlite::SqliteProblem;
 use grantor::store::{ClientRegistry, CodeStore, Page, Replay, ReplayStore, RevocationReason, TokenStore};
 use grantor::testing::SeededEntropy;
-use grantor::{
-    ApplicationFilter, AuthorizationId, AuthorizationServer, ClientState, Clock, Config, GrantId, LogoSlot,
-    SqliteProblem, SqliteStore, Subject, Timestamp,
-};
+use grantor::{AuthorizationServer, Clock, Config, SqliteStore, Subject, Timestamp};
 
 use crate::sqlite::flow::move_to;
 use crate::sqlite::records::{assert_sound, other_connection};

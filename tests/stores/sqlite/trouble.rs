@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use futures::executor::block_on;
+use grantor::store::sqlite::SqliteProblem;
 use grantor::store::{Insertion, Page, Replacement, TokenStore};
-use grantor::{SqliteProblem, SqliteStore, Subject};
+use grantor::{SqliteStore, Subject};
 
 use crate::sqlite::processes::template_of;
 use crate::sqlite::records::{Template, assert_sound, find, id, insert, problem, replace};

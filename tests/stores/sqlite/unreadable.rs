@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use futures::executor::block_on;
+use grantor::store::DecodeError;
 use grantor::store::{CodeStore, Page, StoreError, TokenStore};
 use grantor::testing::{code_store, token_store};
-use grantor::{DecodeError, SqliteStore, Subject};
+use grantor::{SqliteStore, Subject};
 
 use crate::sqlite::flow::move_to;
 use crate::sqlite::records::{other_connection, path_of};

@@ -11,14 +11,13 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use grantor::SqliteStore;
+use grantor::application::{ApplicationFilter, Logo, LogoSlot};
+use grantor::id::{AuthorizationId, GrantId, PushedRequestId};
 use grantor::store::{
     Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, LastPurge, Page, Purge, PurgeStore,
     PushedRequest, PushedRequestStore, Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
 };
-use grantor::{
-    Application, ApplicationFilter, AuthorizationId, Client, ClientId, GrantId, Logo, LogoSlot, MemoryStore,
-    PushedRequestId, Subject, Timestamp,
-};
+use grantor::{Application, Client, ClientId, MemoryStore, Subject, Timestamp};
 
 use crate::{on_postgres, on_redis, runtime};
 

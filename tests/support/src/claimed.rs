@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use grantor::{Attempt, Throttle, ThrottleDecision};
+use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
 
 /// Remembers the client that a request claims to come from.
 #[derive(Clone, Debug, Default)]

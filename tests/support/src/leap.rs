@@ -1,6 +1,7 @@
 //! The clock of a service on a durable store leaps, and the service is restarted meanwhile.
 
-use grantor::{PurgeError, Timestamp};
+use grantor::Timestamp;
+use grantor::server::PurgeError;
 
 use crate::world::{START, World, form, ok};
 

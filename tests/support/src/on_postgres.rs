@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use grantor::store::TokenStore;
-use grantor::{PostgresOptions, PostgresStore, Timestamp};
+use grantor::store::postgres::PostgresOptions;
+use grantor::{PostgresStore, Timestamp};
 use tokio::sync::OnceCell;
 use tokio_postgres::{Client, NoTls};
 

@@ -3,7 +3,8 @@
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use grantor::{RedisOptions, RedisStore};
+use grantor::RedisStore;
+use grantor::store::redis::RedisOptions;
 
 use crate::runtime::run;
 

@@ -9,15 +9,21 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use grantor::message::TokenResponse;
+use grantor::application::{Logo, RegistrationLimits};
+use grantor::client::ClientType;
+use grantor::config::Profile;
+use grantor::registration::Approved;
 use grantor::scope::{ResourceScope, ScopeCatalog};
+use grantor::secret::CodeVerifier;
+use grantor::server::Builder;
 use grantor::store::Purge;
 use grantor::testing::{ManualClock, SeededEntropy};
+use grantor::wire::message::TokenResponse;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
-    ApplicationForm, Approval, Approved, Authenticated, AuthorizationError, AuthorizationServer, Builder, ClientId,
-    ClientSecret, ClientType, CodeVerifier, Config, Consent, Decision, Event, EventSink, Logo, PendingAuthorization,
-    Profile, Registrar, RegistrarError, RegistrationLimits, ResourceError, Subject, Timestamp,
+    ApplicationForm, Approval, Authenticated, AuthorizationError, AuthorizationServer, ClientId, ClientSecret, Config,
+    Consent, Decision, Event, EventSink, PendingAuthorization, Registrar, RegistrarError, ResourceError, Subject,
+    Timestamp,
 };
 
 pub use crate::any_store::AnyStore;

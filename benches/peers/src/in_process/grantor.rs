@@ -11,10 +11,8 @@ use std::time::Duration;
 
 use grantor::scope::ResourceScope;
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{
-    ApplicationForm, Approval, AuthorizationServer, Clock, Config, Consent, Decision, Logo, MemoryStore,
-    RegistrationLimits, Subject, SystemClock, Timestamp,
-};
+use grantor::{ApplicationForm, Approval, AuthorizationServer, Clock, Config, Consent, Decision, MemoryStore, Subject, SystemClock, Timestamp};
+use grantor::application::{Logo, RegistrationLimits};
 
 use super::{Peer, at_once};
 use crate::material::{Credentials, REDIRECT_URI, SCOPE};

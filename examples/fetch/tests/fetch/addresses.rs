@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use grantor::FetchErrorKind;
+use grantor::fetch::FetchErrorKind;
 use grantor_fetch::Fetch;
 
 use crate::authority::Authority;

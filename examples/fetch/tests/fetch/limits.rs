@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use grantor::FetchErrorKind;
+use grantor::fetch::FetchErrorKind;
 use grantor_fetch::Fetch;
 use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep, timeout};

@@ -14,7 +14,7 @@ mod tls;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use grantor::{FetchErrorKind, FetchRequest, FetchResponse, Fetcher as _};
+use grantor::fetch::{FetchErrorKind, FetchRequest, FetchResponse, Fetcher as _};
 use grantor_fetch::Fetch;
 
 use crate::authority::Authority;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use grantor::FetchErrorKind;
+use grantor::fetch::FetchErrorKind;
 use grantor_fetch::Fetch;
 
 use crate::authority::Authority;

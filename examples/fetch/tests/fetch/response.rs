@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use grantor::FetchErrorKind;
+use grantor::fetch::FetchErrorKind;
 use tokio::time::Instant;
 
 use crate::World;

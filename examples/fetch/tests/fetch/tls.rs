@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::net::Ipv4Addr;
 
-use grantor::{FetchErrorKind, FetchRequest, Fetcher as _};
+use grantor::fetch::{FetchErrorKind, FetchRequest, Fetcher as _};
 use grantor_fetch::{Fetch, SetupError};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;

@@ -4,7 +4,9 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use grantor::{Client, ClientId, ClientState, ClientType, LogoSlot};
+use grantor::application::LogoSlot;
+use grantor::client::{ClientState, ClientType};
+use grantor::{Client, ClientId};
 
 use crate::applications::entered::{Entered, jwks, jwks_uri};
 use crate::applications::own;

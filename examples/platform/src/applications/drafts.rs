@@ -1,6 +1,7 @@
 //! Logos of forms that are not submitted yet. A page cannot put a file back into a form that is shown again.
 
-use grantor::{Logo, Subject};
+use grantor::Subject;
+use grantor::application::Logo;
 use rusqlite::OptionalExtension as _;
 
 use crate::database::{Database, DatabaseError};

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use grantor::application::CheckedForm;
+use grantor::client::{ApplicationType, AuthenticationMethods, ClientKeys, ClientType};
 use grantor::scope::{ResourceScope, ResourceScopeError, ScopeCatalog};
-use grantor::{ApplicationForm, ApplicationType, AuthenticationMethods, CheckedForm, ClientKeys, ClientType, Config};
+use grantor::{ApplicationForm, Config};
 
 use crate::registration::problems::{Problems, misleading, without_line_ends};
 

@@ -3,8 +3,9 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
+use grantor::application::{CheckedForm, RegistrationLimits};
 use grantor::scope::{Permission, ScopeDefinition};
-use grantor::{CheckedForm, ClientId, Config, RegistrationLimits};
+use grantor::{ClientId, Config};
 
 use crate::accounts::Account;
 use crate::applications::entered::{Entered, Kind};

@@ -2,7 +2,9 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use grantor::{ClientKeys, JwkSet, RegistrarError};
+use grantor::RegistrarError;
+use grantor::client::ClientKeys;
+use grantor::jose::JwkSet;
 
 use crate::applications::details::show;
 use crate::applications::entered::Entered;

@@ -4,7 +4,8 @@ use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use grantor::{Application, ApplicationFilter};
+use grantor::Application;
+use grantor::application::ApplicationFilter;
 
 use crate::pages::{Failure, Frame, page};
 use crate::registration::{Listing, ROWS, failure};

@@ -17,7 +17,8 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::response::Response;
 use axum::routing::{get, post};
-use grantor::{Application, ClientId, LogoSlot};
+use grantor::application::LogoSlot;
+use grantor::{Application, ClientId};
 
 use crate::accounts::Account;
 use crate::pages::Failure;

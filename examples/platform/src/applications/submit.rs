@@ -2,11 +2,10 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
+use grantor::application::{ApplicationFilter, CheckedForm, Field, Logo, LogoSlot};
+use grantor::client::ClientState;
 use grantor::store::Page;
-use grantor::{
-    Application, ApplicationFilter, ApplicationForm, CheckedForm, ClientId, ClientState, Field, Logo, LogoSlot,
-    Registrar, RegistrarError,
-};
+use grantor::{Application, ApplicationForm, ClientId, Registrar, RegistrarError};
 
 use crate::accounts::Account;
 use crate::applications::entered::{Entered, Kind};

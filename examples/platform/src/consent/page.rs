@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use askama::Template;
+use grantor::client::GrantType;
 use grantor::scope::ResourceScope;
-use grantor::{AuthorizationHandle, Client, Config, GrantType, PendingAuthorization, Timestamp};
+use grantor::secret::AuthorizationHandle;
+use grantor::{Client, Config, PendingAuthorization, Timestamp};
 
 use crate::accounts::Account;
 use crate::consent::Form;

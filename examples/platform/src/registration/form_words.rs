@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use grantor::{CheckedForm, Config};
+use grantor::Config;
+use grantor::application::CheckedForm;
 
 use crate::words::{self, Resources, ScopeGroup};
 

@@ -5,7 +5,8 @@ use axum::http::header::{
 };
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
-use grantor::{ClientId, Logo, LogoSlot};
+use grantor::ClientId;
+use grantor::application::{Logo, LogoSlot};
 
 use crate::pages::Failure;
 use crate::registration::failure;

@@ -1,7 +1,10 @@
 //! The problems of a form in words, each at its field.
 
+use grantor::ApplicationForm;
+use grantor::application::{Field, FieldError, Problem};
+use grantor::jose::{JwkError, JwkSetError};
 use grantor::scope::ScopeError;
-use grantor::{ApplicationForm, Field, FieldError, JwkError, JwkSetError, Problem, TextError, TextFault};
+use grantor::text::{TextError, TextFault};
 
 /// Everything that is wrong with a form, in the order of its fields.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use grantor::Narrowing;
+use grantor::registration::Narrowing;
 use tower_sessions::Session;
 
 use crate::accounts::Account;

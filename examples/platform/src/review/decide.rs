@@ -2,7 +2,8 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use grantor::{Approval, FieldError, Logo, Problem, RegistrarError, RegistrationLimits};
+use grantor::application::{FieldError, Logo, Problem, RegistrationLimits};
+use grantor::{Approval, RegistrarError};
 use tower_sessions::Session;
 
 use crate::applications::SAMPLE_LOGO;

@@ -4,7 +4,9 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use grantor::{Application, Client, ClientId, ClientOrigin, ClientState, LogoSlot, Registrar, RegistrarError};
+use grantor::application::LogoSlot;
+use grantor::client::{ClientOrigin, ClientState};
+use grantor::{Application, Client, ClientId, Registrar, RegistrarError};
 use tower_sessions::Session;
 
 use crate::accounts::Account;

@@ -10,7 +10,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
-use grantor::LogoSlot;
+use grantor::application::LogoSlot;
 
 use crate::pages::Failure;
 use crate::registration::{Named, logo};

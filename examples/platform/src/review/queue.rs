@@ -4,7 +4,9 @@ use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use grantor::{Application, ApplicationFilter, ClientState};
+use grantor::Application;
+use grantor::application::ApplicationFilter;
+use grantor::client::ClientState;
 
 use crate::pages::{Failure, Frame, page, segment};
 use crate::registration::{Listing, ROWS, failure};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use grantor::{Client, Event, EventSink, Subject, SubjectStatus, Subjects};
+use grantor::hooks::{SubjectStatus, Subjects};
+use grantor::{Client, Event, EventSink, Subject};
 
 use crate::properties::model::Standing;
 

@@ -7,9 +7,12 @@ mod request;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use grantor::client::RefreshRotation;
+use grantor::config::Profile;
+use grantor::id::GrantId;
 use grantor::store::{CodeStore, Page, TokenStore};
 use grantor::testing::SeededEntropy;
-use grantor::{Approval, AuthorizationServer, Decision, GrantId, Profile, RefreshRotation, Subject, Timestamp};
+use grantor::{Approval, AuthorizationServer, Decision, Subject, Timestamp};
 
 use crate::properties::action::{Action, By, CLIENTS, Reached, USERS};
 use crate::properties::model::{self, Answerer, Model, Rights, Rules, Sent};

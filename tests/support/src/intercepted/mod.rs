@@ -6,15 +6,15 @@ pub mod step;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use grantor::application::{ApplicationFilter, Logo, LogoSlot};
+use grantor::id::{AuthorizationId, GrantId, PushedRequestId};
+use grantor::server::Builder;
 use grantor::store::{
     Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, LastPurge, Page, Purge, PurgeStore,
     PushedRequest, PushedRequestStore, Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
 };
 use grantor::testing::SeededEntropy;
-use grantor::{
-    Application, ApplicationFilter, AuthorizationId, AuthorizationServer, Builder, Client, ClientId, GrantId, Logo,
-    LogoSlot, PushedRequestId, Subject, Timestamp,
-};
+use grantor::{Application, AuthorizationServer, Client, ClientId, Subject, Timestamp};
 
 use crate::world::{AnyStore, World};
 

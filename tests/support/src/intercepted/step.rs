@@ -1,11 +1,13 @@
 //! Everything that can be asked of a server, as data.
 
-use grantor::message::TokenResponse;
+use grantor::application::{ApplicationFilter, LogoSlot};
+use grantor::id::GrantId;
+use grantor::server::PurgeError;
 use grantor::store::{Page, StoreError};
+use grantor::wire::message::TokenResponse;
 use grantor::wire::{Endpoint, Response};
 use grantor::{
-    ApplicationFilter, Approval, AuthorizationError, ClientId, Consent, Decision, GrantId, LogoSlot,
-    PendingAuthorization, PurgeError, Registrar, RegistrarError, Subject,
+    Approval, AuthorizationError, ClientId, Consent, Decision, PendingAuthorization, Registrar, RegistrarError, Subject,
 };
 
 use crate::world::{PKCE, Pair, Reviewer as _, SESSION, World, form, logo, parameters};

@@ -1,6 +1,9 @@
 //! Tokens that are bound to a key, at the resources behind both examples [RFC 9449 section 7].
 
-use grantor::{BoundTokens, Cors, DpopNonces, NonceKey, Profile, ProtectedResource};
+use grantor::config::{BoundTokens, DpopNonces, Profile};
+use grantor::protected_resource::ProtectedResource;
+use grantor::secret::NonceKey;
+use grantor::wire::Cors;
 use serde_json::Value;
 use support::http::{Answer, Request};
 use support::keys::{Signer, token_hash};

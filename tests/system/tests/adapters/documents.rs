@@ -1,11 +1,12 @@
 //! A client with a metadata document: the adapters pass the user on, and the page shows the verified host.
 
 use async_trait::async_trait;
+use grantor::client_metadata::RegistrationBounds;
+use grantor::config::Profile;
+use grantor::fetch::{FetchError, FetchRequest, FetchResponse, Fetcher};
+use grantor::hooks::ApproveWithin;
 use grantor::scope::ResourceScope;
-use grantor::{
-    ApproveWithin, AuthorizationServer, Config, FetchError, FetchRequest, FetchResponse, Fetcher, MemoryStore, Profile,
-    RegistrationBounds,
-};
+use grantor::{AuthorizationServer, Config, MemoryStore};
 use support::http::Request;
 use support::world::{PKCE, SCOPES, config_of, encode};
 use system::Thin;

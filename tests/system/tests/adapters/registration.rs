@@ -1,7 +1,9 @@
 //! Clients that register and manage themselves.
 
+use grantor::client_metadata::RegistrationBounds;
+use grantor::config::Profile;
+use grantor::hooks::ApproveWithin;
 use grantor::scope::{ResourceScope, ScopeCatalog};
-use grantor::{ApproveWithin, Profile, RegistrationBounds};
 use serde_json::{Value, json};
 
 use crate::trio::Trio;

@@ -1,7 +1,8 @@
 //! The resource behind the check of access tokens.
 
 use crate::trio::Trio;
-use grantor::{Profile, ProtectedResource};
+use grantor::config::Profile;
+use grantor::protected_resource::ProtectedResource;
 use support::http::Request;
 use support::world::{FORM, ISSUER, World};
 

@@ -1,6 +1,7 @@
 //! Paths and methods.
 
-use grantor::{Cors, Profile};
+use grantor::config::Profile;
+use grantor::wire::Cors;
 
 use crate::trio::{COOKIE, Trio};
 use support::http::{Answer, Request};

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use grantor::{Attempt, Client, Config, Subject, SubjectStatus, Subjects, Throttle, ThrottleDecision};
+use grantor::hooks::{Attempt, SubjectStatus, Subjects, Throttle, ThrottleDecision};
+use grantor::{Client, Config, Subject};
 
 use crate::trio::{COOKIE, Trio};
 use support::http::Request;

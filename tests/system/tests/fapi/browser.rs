@@ -1,6 +1,7 @@
 //! The pages of the thin server.
 
-use grantor::{AuthenticationMethods, ClientId, ClientKeys, GrantType};
+use grantor::ClientId;
+use grantor::client::{AuthenticationMethods, ClientKeys, GrantType};
 use support::http::{Page, Request};
 
 use crate::answers::{created, page, served};

@@ -1,6 +1,7 @@
 //! Rules of the profile that no module of the suite has.
 
-use grantor::{AuthorizationServer, Cors, MemoryStore};
+use grantor::wire::Cors;
+use grantor::{AuthorizationServer, MemoryStore};
 use support::http::Request;
 use support::world::encode;
 use system::Thin;

@@ -4,11 +4,14 @@ use std::net::SocketAddr;
 use std::sync::LazyLock;
 
 use futures::executor::block_on;
+use grantor::client::{AuthenticationMethod, AuthenticationMethods, ClientKeys};
+use grantor::client_metadata::RegistrationBounds;
+use grantor::config::BoundTokens;
+use grantor::hooks::ApproveWithin;
+use grantor::jose::JwkSet;
+use grantor::redirect_uri::RegisteredRedirectUri;
 use grantor::scope::{ResourceScope, ScopeCatalog};
-use grantor::{
-    ApproveWithin, AuthenticationMethod, AuthenticationMethods, AuthorizationServer, BoundTokens, Client, ClientId,
-    ClientKeys, ClientSecret, Config, JwkSet, MemoryStore, RegisteredRedirectUri, RegistrationBounds,
-};
+use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, MemoryStore};
 use support::http::{Answer, Request, value_after};
 use support::keys::Signer;
 use system::Thin;

@@ -1,6 +1,8 @@
 //! Passwords of the databases under the stores.
 
-use grantor::{PostgresOptions, PostgresProblem, PostgresStore, RedisOptions, RedisProblem, RedisStore};
+use grantor::store::postgres::{PostgresOptions, PostgresProblem};
+use grantor::store::redis::{RedisOptions, RedisProblem};
+use grantor::{PostgresStore, RedisStore};
 
 use crate::exposure::Exposure;
 use crate::logs;

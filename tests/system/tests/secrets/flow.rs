@@ -4,14 +4,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use grantor::client::{AuthenticationMethod, AuthenticationMethods};
+use grantor::client_metadata::RegistrationBounds;
+use grantor::config::{BoundTokens, Profile};
+use grantor::hooks::{ApproveWithin, Attempt, Throttle, ThrottleDecision};
+use grantor::registration::InitialAccessTokenTerms;
 use grantor::scope::ResourceScope;
 use grantor::testing::SeededEntropy;
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{
-    Approval, ApproveWithin, Attempt, AuthenticationMethod, AuthenticationMethods, BoundTokens, ClientId, Clock as _,
-    Consent, Decision, Event, EventSink, InitialAccessTokenTerms, Profile, RegistrationBounds, Subject, Throttle,
-    ThrottleDecision, TracingEvents,
-};
+use grantor::{Approval, ClientId, Clock as _, Consent, Decision, Event, EventSink, Subject, TracingEvents};
 use serde_json::{Value, json};
 
 use crate::exposure::Exposure;
@@ -79,7 +80,7 @@ pub(crate) async fn run(store: Store, profile: Profile, seed: u64) {
     let bounds = RegistrationBounds::new(config.scopes.parse(SCOPES.as_bytes()).unwrap(), ResourceScope::All);
     let policy = ApproveWithin::new(bounds);
     let entropy = SeededEntropy::new(seed);
-    let hooks = |builder: grantor::Builder| {
+    let hooks = |builder: grantor::server::Builder| {
         builder.entropy(entropy).events(watch.clone()).throttle(watch.clone()).registration_policy(policy)
     };
     let world = World::on(store.any(), config, hooks).await;

@@ -1,8 +1,10 @@
 //! DPoP proofs and pushed requests: no part of what proves or authenticates is anywhere, though keys are remembered.
 
+use grantor::client::AuthenticationMethods;
+use grantor::id::PushedRequestId;
 use grantor::store::PushedRequestStore;
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{AuthenticationMethods, Clock, Consent, Decision, PushedRequestId};
+use grantor::{Clock, Consent, Decision};
 use support::keys::{Signer, new_id, unchanged};
 use support::world::{Credentials, PKCE, SESSION, VERIFIER, code, created, encode, form, pair, text};
 
@@ -65,7 +67,7 @@ impl Flow {
             let (id, secret) = uri.rsplit_once(':').unwrap().1.split_at(22);
             self.exposure.secret("request_uri", secret, Some(carrier));
             self.agrees(&client, &uri).await;
-            let id: grantor::AuthorizationId = id.parse().unwrap();
+            let id: grantor::id::AuthorizationId = id.parse().unwrap();
             let id = PushedRequestId::from_bytes(*id.as_bytes());
             let record = PushedRequestStore::find(&self.world.store, &id).await.unwrap().unwrap();
             self.exposure.stored("a pushed request", record.encode());

@@ -3,9 +3,14 @@
 use std::fs;
 use std::path::Path;
 
+use grantor::SqliteStore;
+use grantor::application::ApplicationFilter;
+use grantor::application::LogoSlot;
+use grantor::config::Profile;
+use grantor::store::postgres::PostgresOptions;
+use grantor::store::redis::RedisOptions;
 use grantor::store::{ClientRegistry, ClientStore, CodeStore, Page, TokenStore};
-use grantor::{ApplicationFilter, MemoryStore, PostgresOptions, PostgresStore, Profile, RedisOptions, RedisStore};
-use grantor::{LogoSlot, SqliteStore};
+use grantor::{MemoryStore, PostgresStore, RedisStore};
 
 use crate::exposure::Exposure;
 use crate::flow::run;

@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use grantor::message::{
+use grantor::secret::{AccessToken, AuthorizationCode, CodeVerifier, RefreshToken};
+use grantor::wire::message::{
     AuthorizationCodeExchange, AuthorizationErrorResponse, AuthorizationRequest, AuthorizationResponse,
     IntrospectionRequest, RevocationRequest, TokenRefresh, TokenRequest, TokenResponse,
 };
 use grantor::wire::{Body, Request};
-use grantor::{
-    AccessToken, AuthorizationCode, CachedClients, Client, ClientId, ClientSecret, CodeVerifier, MemoryStore,
-    RefreshToken,
-};
+use grantor::{CachedClients, Client, ClientId, ClientSecret, MemoryStore};
 
 use crate::flow::Flow;
 use support::world::{Pair, VERIFIER, encode};

@@ -6,9 +6,10 @@ mod axum;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use grantor::message::TokenResponse;
+use grantor::client::{GrantType, GrantTypes};
 use grantor::scope::{ResourceScope, ScopeCatalog, ScopeDefinition};
-use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, GrantType, GrantTypes, MemoryStore};
+use grantor::wire::message::TokenResponse;
+use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, MemoryStore};
 use reqwest::{StatusCode, Version};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

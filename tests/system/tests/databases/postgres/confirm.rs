@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
+use grantor::application::{Logo, LogoSlot};
+use grantor::store::postgres::PostgresOptions;
 use grantor::store::{
     ClientRegistry, ClientStore, Engine, Grant, Insertion, LogoWrite, Part, Registration, Replacement, Table,
     TokenStore,
 };
 use grantor::testing::records;
-use grantor::{ClientId, Logo, LogoSlot, PostgresOptions, PostgresStore, Timestamp};
+use grantor::{ClientId, PostgresStore, Timestamp};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::Client;
 

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use grantor::store::postgres::PostgresOptions;
 use grantor::store::{Insertion, TokenStore};
 use grantor::testing::records;
-use grantor::{PostgresOptions, PostgresStore, Timestamp};
+use grantor::{PostgresStore, Timestamp};
 use tokio::time::sleep;
 
 use crate::postgres::confirm::impatient;

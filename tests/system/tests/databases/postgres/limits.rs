@@ -277,7 +277,7 @@ async fn a_primary_that_takes_no_writes_any_more_is_trouble_that_passes() {
         .connection()
         .replace("user=postgres", "user=demoted")
         .replace(support::servers::postgres::PASSWORD, "demoted");
-    let of_demoted = grantor::PostgresOptions::new(&connection).unwrap().schema("demoted").unwrap();
+    let of_demoted = grantor::store::postgres::PostgresOptions::new(&connection).unwrap().schema("demoted").unwrap();
     let demoted = PostgresStore::connect(&of_demoted).await.unwrap();
     operator.batch_execute("ALTER USER demoted SET default_transaction_read_only = on").await.unwrap();
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'demoted'";

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::join_all;
+use grantor::id::GrantId;
 use grantor::store::{Grant, Insertion, Replacement, StoreError, TokenStore};
 use grantor::testing::records;
-use grantor::{GrantId, PostgresStore, Timestamp};
+use grantor::{PostgresStore, Timestamp};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 

@@ -1,8 +1,9 @@
 //! Who may open a store, where, and on which tables.
 
 use grantor::store::TokenStore;
+use grantor::store::postgres::{PostgresOptions, PostgresProblem};
 use grantor::testing::records;
-use grantor::{PostgresOptions, PostgresProblem, PostgresStore, Timestamp};
+use grantor::{PostgresStore, Timestamp};
 
 use crate::postgres::shared::{options, server};
 use support::servers::postgres::{PASSWORD, PostgresServer};

@@ -1,9 +1,10 @@
 //! Several authorization servers on one database.
 
 use futures::future::join_all;
+use grantor::store::postgres::PostgresProblem;
 use grantor::store::{Insertion, Replay, ReplayStore};
 use grantor::testing::ManualClock;
-use grantor::{AuthorizationServer, Config, PostgresProblem, PostgresStore, Subject, Timestamp};
+use grantor::{AuthorizationServer, Config, PostgresStore, Subject, Timestamp};
 
 use crate::postgres::shared::{another, options, store};
 use support::leap;

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use grantor::{PostgresOptions, PostgresStore};
+use grantor::PostgresStore;
+use grantor::store::postgres::PostgresOptions;
 
 use support::servers::postgres::PostgresServer;
 

@@ -2,9 +2,10 @@
 
 use std::error::Error;
 
+use grantor::PostgresStore;
+use grantor::store::DecodeError;
 use grantor::store::{CodeStore, Page, StoreError, TokenStore};
 use grantor::testing::{code_store, token_store};
-use grantor::{DecodeError, PostgresStore};
 use tokio_postgres::Client;
 
 use crate::postgres::several_servers::world;

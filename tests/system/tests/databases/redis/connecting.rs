@@ -5,9 +5,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use grantor::application::ApplicationFilter;
+use grantor::store::redis::{RedisError, RedisOptions, RedisProblem};
 use grantor::store::{ClientRegistry, Insertion, Page, Replacement, TokenStore};
 use grantor::testing::records;
-use grantor::{ApplicationFilter, RedisError, RedisOptions, RedisProblem, RedisStore, Timestamp};
+use grantor::{RedisStore, Timestamp};
 
 use crate::redis::REPLICATED;
 use support::folder::scratch;

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use grantor::store::redis::RedisOptions;
 use grantor::store::{Insertion, TokenStore};
 use grantor::testing::{client_registry, code_store, records, token_store};
-use grantor::{RedisOptions, RedisStore, Timestamp};
+use grantor::{RedisStore, Timestamp};
 
 use crate::redis::raw::Raw;
 use support::servers::redis::Server;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
+use grantor::store::redis::RedisOptions;
 use grantor::store::{Grant, Insertion, Replacement, RevocationReason, TokenStore};
 use grantor::testing::records;
-use grantor::{RedisOptions, RedisStore, Timestamp};
+use grantor::{RedisStore, Timestamp};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 

@@ -1,7 +1,9 @@
 //! A whole service, where another server on the same Redis takes each step.
 
+use grantor::application::LogoSlot;
+use grantor::store::redis::RedisOptions;
 use grantor::testing::SeededEntropy;
-use grantor::{AuthorizationServer, Config, Consent, Decision, LogoSlot, RedisOptions, RedisStore};
+use grantor::{AuthorizationServer, Config, Consent, Decision, RedisStore};
 
 use crate::redis::REPLICATED;
 use support::leap;

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use grantor::application::ApplicationFilter;
+use grantor::id::{AuthorizationId, GrantId};
+use grantor::store::redis::RedisOptions;
 use grantor::store::{ClientRegistry, Grant, Insertion, Page, Replacement, Replay, ReplayStore, TokenStore};
 use grantor::testing::{code_store, records, replay_store, token_store};
-use grantor::{
-    ApplicationFilter, AuthorizationId, Clock, GrantId, RedisOptions, RedisStore, Subject, SystemClock, Timestamp,
-};
+use grantor::{Clock, RedisStore, Subject, SystemClock, Timestamp};
 
 use crate::redis::raw::Raw;
 use support::servers::redis::Server;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use grantor::RedisStore;
 use grantor::store::TokenStore;
+use grantor::store::redis::RedisOptions;
 use grantor::testing::records;
-use grantor::{RedisOptions, RedisStore};
 
 use crate::redis::load::{FAR, Load, in_the_end};
 use support::servers::redis::{Cluster, Server, until};

@@ -4,14 +4,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use grantor::application::{ApplicationFilter, LogoSlot};
+use grantor::store::redis::{RedisOptions, RedisProblem};
 use grantor::store::{
     ClientRegistry, ClientStore, CodeStore, Insertion, LogoWrite, Page, PushedRequestStore, Registration, Replay,
     ReplayStore, TokenStore,
 };
 use grantor::testing::records;
-use grantor::{
-    Application, ApplicationFilter, Client, LogoSlot, RedisOptions, RedisProblem, RedisStore, Subject, Timestamp,
-};
+use grantor::{Application, Client, RedisStore, Subject, Timestamp};
 
 use crate::redis::raw::Raw;
 use support::servers::redis::Server;

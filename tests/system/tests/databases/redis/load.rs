@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use grantor::id::GrantId;
 use grantor::store::{Grant, Insertion, Page, Replacement, StoreError, TokenStore};
 use grantor::testing::records;
-use grantor::{GrantId, RedisStore, Subject, Timestamp};
+use grantor::{RedisStore, Subject, Timestamp};
 use tokio::task::JoinHandle;
 
 pub(crate) const FAR: Timestamp = Timestamp::from_seconds(3_000_000_000);

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use grantor::store::redis::RedisOptions;
 use grantor::store::{Grant, Insertion, Page, Replacement, TokenStore};
 use grantor::testing::records;
-use grantor::{RedisOptions, RedisStore, Subject, Timestamp};
+use grantor::{RedisStore, Subject, Timestamp};
 
 use crate::redis::raw::Raw;
 use support::servers::redis::Cluster;

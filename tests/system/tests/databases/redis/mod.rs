@@ -19,7 +19,8 @@ mod trouble;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use grantor::{RedisOptions, RedisStore};
+use grantor::RedisStore;
+use grantor::store::redis::RedisOptions;
 
 use support::servers::redis::{Cluster, Server};
 

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use grantor::store::TokenStore;
+use grantor::store::redis::RedisOptions;
 use grantor::testing::records;
-use grantor::{Clock as _, RedisOptions, RedisStore, SystemClock, Timestamp};
+use grantor::{Clock as _, RedisStore, SystemClock, Timestamp};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 

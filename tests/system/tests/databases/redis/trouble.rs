@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use grantor::store::redis::{RedisError, RedisOptions, RedisProblem};
 use grantor::store::{Grant, Insertion, Page, Replacement, StoreError, TokenStore};
 use grantor::testing::records;
-use grantor::{RedisError, RedisOptions, RedisProblem, RedisStore, Timestamp};
+use grantor::{RedisStore, Timestamp};
 
 use crate::redis::REPLICATED;
 use support::servers::redis::{Server, until};

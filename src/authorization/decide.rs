@@ -1,0 +1,310 @@
+//! Holds a request while its consent page is shown, and takes the decision.
+
+pub use crate::authorization::decision::{Consent, Decision};
+
+use std::sync::Arc;
+
+use crate::authorization::consent_requests;
+use crate::authorization::document_client;
+use crate::authorization::judge::{Asked, judge_client, judge_decision, judge_held};
+use crate::authorization::pending::{AuthorizationError, Destination, PendingAuthorization};
+use crate::authorization::pushed_request;
+use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim, draw_version};
+use crate::clock::Timestamp;
+use crate::context::Context;
+use crate::error::Reason;
+use crate::grant::withdraw;
+use crate::hooks::{Attempt, AttemptKind, Event};
+use crate::model::client::{Client, Granted};
+use crate::model::id::{AuthorizationId, IdText};
+use crate::model::subject::Subject;
+use crate::model::{Authorization, Stage};
+use crate::registration::last_use;
+use crate::scope::ConsentedResources;
+use crate::secret::opaque::{self, Presented};
+use crate::secret::{AuthorizationHandle, Digest};
+use crate::store::StoreError;
+use crate::wire::{Endpoint, Response};
+
+/// Stores the request for this user and session and returns the handle for the form.
+pub(crate) async fn hold(
+    context: &Arc<Context>,
+    pending: &PendingAuthorization,
+    subject: &Subject,
+    session: &[u8],
+) -> Result<AuthorizationHandle, AuthorizationError> {
+    let client = &pending.client;
+    let destination = Destination { redirect_uri: &pending.redirect_uri, state: pending.state.as_deref() };
+    if session.is_empty() {
+        return Err(AuthorizationError::page_for(context, client, Reason::MissingSession));
+    }
+    let attempt = Attempt {
+        client: Some(client.id.as_str()),
+        subject: Some(subject),
+        peer: pending.peer,
+        ..Attempt::new(AttemptKind::HeldRequest, Endpoint::Authorization)
+    };
+    context.check_throttle(&attempt).await.map_err(|reason| AuthorizationError::page_for(context, client, reason))?;
+    let redirect = |reason| AuthorizationError::redirect(context, client, destination, reason);
+    if let Some(admission) = &pending.document {
+        // Boxed, because it is rare and would make the future of every request larger.
+        let stored = Box::pin(document_client::store(context, admission)).await;
+        stored.map_err(|reason| AuthorizationError::page_for(context, client, reason))?;
+    }
+    let room =
+        consent_requests::find_room(context, subject, &client.id).await.map_err(|error| redirect(error.into()))?;
+    let now = context.now();
+    let id = AuthorizationId::new(now, &*context.entropy);
+    let minted = opaque::mint(&*context.entropy);
+    let mut record = Authorization {
+        id,
+        version: draw_version(&*context.entropy),
+        client: client.id.clone(),
+        epoch: client.epoch,
+        subject: Some(subject.clone()),
+        session: Digest::of(session),
+        created: now,
+        handle: minted.digest,
+        stage: Stage::Held,
+        since: now,
+        end: now.plus(context.config.hold_lifetime),
+        redirect_uri: pending.redirect_uri.clone(),
+        redirect_uri_named: pending.redirect_uri_named,
+        challenge: pending.challenge,
+        state: pending.state.clone(),
+        scopes: pending.scopes.clone(),
+        resources: ConsentedResources::whole(&client.resource_scope),
+        audience: pending.audience.clone(),
+        key: pending.key.map(Box::new),
+        pushed: pending.pushed.map(Box::new),
+    };
+    // The client of the request may come from a cache. No user is asked about a client that has been suspended or
+    // deleted.
+    let page = |reason| AuthorizationError::page(context, reason);
+    let current = context.stores.clients.current(&client.id).await.map_err(|error| page(error.into()))?;
+    let current = current.filter(|client| !context.is_gone(client));
+    record.epoch = judge_client(current, &record, &context.config).map_err(page)?.epoch;
+    if let Some(from) = &record.pushed {
+        // Boxed, because few servers have it.
+        Box::pin(pushed_request::keep_open(context, from, record.end)).await.map_err(page)?;
+    }
+    let mut flow = Holding::new(context, record, room.place);
+    claim(context, &mut flow, Some(ATTEMPTS)).await.map_err(redirect)?;
+    for surplus in room.surplus {
+        // The request is held. Requests that could not be ended now are ended when the next one is held.
+        let _ = withdraw::end_held(context, surplus).await;
+    }
+    let id = IdText::of(flow.record.id.as_bytes());
+    Ok(AuthorizationHandle::new(minted.text(&context.config.prefixes.handle, &id)))
+}
+
+/// Writes without a read before it: it takes over the record of another request, or inserts one. The handle shows whose
+/// row was found.
+struct Holding<'a> {
+    context: &'a Context,
+    record: Arc<Authorization>,
+    place: Option<Arc<Authorization>>,
+    /// The id under which the record is inserted if there is no place, or another request took it.
+    id: AuthorizationId,
+    has_read: bool,
+}
+
+impl<'a> Holding<'a> {
+    fn new(context: &'a Context, record: Authorization, place: Option<Arc<Authorization>>) -> Self {
+        let id = record.id;
+        let record = match &place {
+            Some(place) => Authorization { id: place.id, ..record },
+            None => record,
+        };
+        Self { context, record: Arc::new(record), place, id, has_read: false }
+    }
+}
+
+impl Flow for Holding<'_> {
+    type Row = Authorization;
+    type Won = ();
+    type Error = Reason;
+
+    async fn read(&mut self) -> Result<Seen<Authorization>, Reason> {
+        if !std::mem::replace(&mut self.has_read, true) {
+            return Ok(self.place.clone().map_or(Seen::Unread, Seen::Found));
+        }
+        Ok(self.context.stores.codes.find(&self.record.id).await?.into())
+    }
+
+    fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Step<Authorization, ()>, Reason> {
+        match (seen, self.place.take()) {
+            (Seen::Unread, _) => Ok(Step::Insert(self.record.clone(), ())),
+            (Seen::Found(found), Some(place)) if found.version == place.version => {
+                self.place = Some(place);
+                Ok(Step::Replace(self.record.clone(), ()))
+            }
+            // Another request took the place, or its user decided.
+            (_, Some(_)) => {
+                let record = Authorization { id: self.id, ..Authorization::clone(&self.record) };
+                self.record = Arc::new(record);
+                Ok(Step::Insert(self.record.clone(), ()))
+            }
+            // Another request has the same 96 random bits in the same minute.
+            (Seen::Missing | Seen::Torn | Seen::Found(_), None) => Err(StoreError::transient(Contended).into()),
+        }
+    }
+
+    fn is_done(&self, found: &Authorization, meant: &Authorization, _: After) -> bool {
+        found.handle == meant.handle
+    }
+}
+
+/// Takes the decision of the user who was asked, at most once.
+pub(crate) async fn decide(
+    context: &Arc<Context>,
+    handle: &str,
+    subject: &Subject,
+    session: &[u8],
+    decision: &Decision,
+) -> Result<Response, AuthorizationError> {
+    let now = context.now();
+    let page = |reason| AuthorizationError::page(context, reason);
+    let held = find_held(context, handle, Asked { subject, session }, now).await.map_err(page)?;
+    let client = context.stores.clients.current(&held.client).await.map_err(|error| page(error.into()))?;
+    let client = client.filter(|client| !context.is_gone(client));
+    let client = judge_client(client, &held, &context.config).map_err(|reason| {
+        if matches!(reason, Reason::MissingRedirectUri) {
+            let uri = held.redirect_uri.as_str().as_bytes();
+            return AuthorizationError::page_for_uri(context, &held.client, uri, reason);
+        }
+        page(reason)
+    })?;
+    let fail = |reason| undecided(context, &held, &client, reason);
+    match judge_decision(&held, &client, decision, &context.config) {
+        Ok(granted) => match context.check_subject(held.subject(), &client).await {
+            Ok(()) => approve(context, &held, &client, granted, now).await,
+            Err(reason) => {
+                if matches!(reason, Reason::SubjectRefused) {
+                    // The user did not refuse, so no event is raised.
+                    take(context, &held, held.denied()).await.map_err(fail)?;
+                }
+                Err(fail(reason))
+            }
+        },
+        Err(Reason::AccessDenied) => deny(context, &held, &client).await,
+        Err(reason @ Reason::MissingChallenge) => Err(fail(reason)),
+        Err(reason) => Err(AuthorizationError::page_for(context, &client, reason)),
+    }
+}
+
+/// The handle, its user and its session must match. This also protects the form against requests forged by other sites
+/// [RFC 6749 section 10.12].
+async fn find_held(
+    context: &Context,
+    handle: &str,
+    asked: Asked<'_>,
+    now: Timestamp,
+) -> Result<Arc<Authorization>, Reason> {
+    let presented =
+        Presented::parse(&context.config.prefixes.handle, handle.as_bytes()).ok_or(Reason::UnknownHandle)?;
+    let id = AuthorizationId::from_bytes(presented.id);
+    let found = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownHandle)?;
+    judge_held(&found, &presented.digest, &asked, now)?;
+    Ok(found)
+}
+
+/// Issues the code with one compare-and-swap.
+async fn approve(
+    context: &Arc<Context>,
+    held: &Arc<Authorization>,
+    client: &Client,
+    granted: Granted,
+    now: Timestamp,
+) -> Result<Response, AuthorizationError> {
+    let minted = opaque::mint(&*context.entropy);
+    let end = now.plus(context.config.code_lifetime);
+    let next = Authorization {
+        epoch: client.epoch,
+        scopes: granted.scopes,
+        resources: granted.resources,
+        ..held.with_code(minted.digest, now, end)
+    };
+    let scopes = next.scopes.clone();
+    note_use(context, client, end).await.map_err(|reason| undecided(context, held, client, reason))?;
+    take(context, held, next).await.map_err(|reason| undecided(context, held, client, reason))?;
+    let grant = held.id.into();
+    context.raise(&Event::CodeIssued { grant, client: &held.client, subject: held.subject(), scopes: &scopes });
+    let code = minted.text(&context.config.prefixes.code, &IdText::of(held.id.as_bytes()));
+    Ok(destination(held).code(context, &code))
+}
+
+/// Keeps a client that registered itself for as long as the tokens for this code may be valid. This is written before
+/// the code, so a client with a grant is never removed as unused.
+async fn note_use(context: &Arc<Context>, client: &Client, code_end: Timestamp) -> Result<(), Reason> {
+    let config = &context.config;
+    let until = code_end.plus(config.refresh_token_lifetime.max(config.access_token_lifetime));
+    Ok(last_use::note(context, client, until).await?)
+}
+
+/// § 4.1.2.1: the client learns that the user refused.
+async fn deny(context: &Context, held: &Arc<Authorization>, client: &Client) -> Result<Response, AuthorizationError> {
+    let taken = take(context, held, held.denied()).await;
+    taken.map_err(|reason| undecided(context, held, client, reason))?;
+    context.raise(&Event::Denied { client: &held.client, subject: held.subject() });
+    Ok(destination(held).error(context, &Reason::AccessDenied))
+}
+
+/// Reports to the client why the decision was not taken, unless another decision was.
+fn undecided(context: &Context, held: &Authorization, client: &Client, reason: Reason) -> AuthorizationError {
+    if matches!(reason, Reason::AlreadyDecided) {
+        return AuthorizationError::page_for(context, client, reason);
+    }
+    AuthorizationError::redirect(context, client, destination(held), reason)
+}
+
+/// Uses up the pushed request, if there is one, then writes the decision with one compare-and-swap of the request that
+/// was judged. If the second write fails, only this held request can still be decided.
+async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization) -> Result<(), Reason> {
+    if let Some(from) = &held.pushed {
+        Box::pin(pushed_request::use_up(context, from, held.handle)).await?;
+    }
+    let mut flow = Deciding { context, held: held.clone(), next: Some(Arc::new(next)), has_read: false };
+    claim(context, &mut flow, Some(ATTEMPTS)).await
+}
+
+struct Deciding<'a> {
+    context: &'a Context,
+    held: Arc<Authorization>,
+    /// Moved into the first attempt, not cloned, so that its version can be set without a copy. Unset after that.
+    next: Option<Arc<Authorization>>,
+    has_read: bool,
+}
+
+impl Flow for Deciding<'_> {
+    type Row = Authorization;
+    type Won = ();
+    type Error = Reason;
+
+    async fn read(&mut self) -> Result<Seen<Authorization>, Reason> {
+        if !std::mem::replace(&mut self.has_read, true) {
+            return Ok(Seen::Found(self.held.clone()));
+        }
+        Ok(self.context.stores.codes.find(&self.held.id).await?.into())
+    }
+
+    fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Step<Authorization, ()>, Reason> {
+        match seen {
+            Seen::Found(found) if found.version == self.held.version => {
+                // If it is unset, the first attempt lost although the row is unchanged: the store may have failed.
+                let next = self.next.take().ok_or_else(|| StoreError::transient(Contended))?;
+                Ok(Step::Replace(next, ()))
+            }
+            Seen::Found(_) | Seen::Missing | Seen::Unread | Seen::Torn => Err(Reason::AlreadyDecided),
+        }
+    }
+
+    /// Two refusals of one request count as one.
+    fn is_done(&self, found: &Authorization, meant: &Authorization, _: After) -> bool {
+        found.stage == meant.stage && found.handle == meant.handle
+    }
+}
+
+fn destination(held: &Authorization) -> Destination<'_> {
+    Destination { redirect_uri: &held.redirect_uri, state: held.state.as_deref() }
+}

@@ -1,0 +1,85 @@
+//! What the user decided, and how much the user agrees to.
+
+/// What the user decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Decision {
+    /// The user agrees to all or to a part.
+    Approve(Consent),
+    /// The user refuses.
+    Deny,
+}
+
+impl Decision {
+    /// Reads the submitted form of a consent page, and returns the handle and the decision.
+    ///
+    /// The form has the fields `handle` and `decision` (`allow`; any other value denies), and a field `scope` or
+    /// `resource` for each ticked box. If `handle` or `decision` is missing, the returned handle is empty, and
+    /// [`AuthorizationServer::decide`](crate::AuthorizationServer::decide) refuses it as unknown.
+    ///
+    /// ```
+    /// # use grantor::{Consent, Decision};
+    /// let (handle, decision) = Decision::from_form(b"handle=ah_1&decision=allow&scope=repo-code%3Ar");
+    /// assert_eq!(handle, "ah_1");
+    /// assert_eq!(decision, Decision::Approve(Consent::ticked(["repo-code:r"], [])));
+    /// ```
+    #[must_use]
+    pub fn from_form(body: &[u8]) -> (String, Self) {
+        let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).unwrap_or_default();
+        let all = |wanted: &'static str| fields.iter().filter(move |(name, _)| name == wanted).map(|(_, own)| &**own);
+        let Some(decision) = all("decision").next() else { return (String::new(), Self::Deny) };
+        let approval = Self::Approve(Consent::ticked(all("scope"), all("resource")));
+        (all("handle").next().unwrap_or_default().to_owned(), if decision == "allow" { approval } else { Self::Deny })
+    }
+}
+
+/// How much the user agrees to: by default, all that was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Consent {
+    pub(crate) scopes: Option<Vec<String>>,
+    pub(crate) resources: Option<Vec<String>>,
+}
+
+impl Consent {
+    /// Agrees to the boxes that the user ticked in the page's form, and to nothing else.
+    ///
+    /// `resources` counts only if the application asked for specified ones, so it can always be passed as received. In
+    /// that case, an empty list of resources means a refusal. An empty list of scopes always does.
+    ///
+    /// ```
+    /// # use grantor::Consent;
+    /// let account_alone = Consent::ticked(["account-profile:r"], []);
+    /// let form: Vec<String> = vec!["repo-code:r".into()];
+    /// let from_a_form = Consent::ticked(form.iter().map(String::as_str), []);
+    /// ```
+    #[must_use]
+    pub fn ticked<'s, 'r>(
+        scopes: impl IntoIterator<Item = &'s str>,
+        resources: impl IntoIterator<Item = &'r str>,
+    ) -> Self {
+        Self::to_everything().scopes(scopes).resources(resources)
+    }
+
+    /// Agrees to all that was asked.
+    #[must_use]
+    pub fn to_everything() -> Self {
+        Self::default()
+    }
+
+    /// Agrees only to these scopes, given as the tokens of the form. An empty list means a refusal.
+    #[must_use]
+    pub fn scopes<'s>(mut self, tokens: impl IntoIterator<Item = &'s str>) -> Self {
+        self.scopes = Some(tokens.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Agrees only to these of the resources that the application specified. An empty list means a refusal.
+    ///
+    /// If the application did not ask for specified resources, an empty list changes nothing. If it asked for all
+    /// resources, any may be named, up to 256 bytes in total, counting 4 extra bytes for each.
+    #[must_use]
+    pub fn resources<'r>(mut self, resources: impl IntoIterator<Item = &'r str>) -> Self {
+        self.resources = Some(resources.into_iter().map(Into::into).collect());
+        self
+    }
+}

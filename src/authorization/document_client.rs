@@ -1,0 +1,170 @@
+//! The client of an authorization request whose id is the URL of a metadata document
+//! [draft-ietf-oauth-client-id-metadata-document].
+//!
+//! The order: a client that an administrator stored under that id; the signed-in user; the row of the document's
+//! client; the URL; the policy; the document; the policy again. If the URL, the policy, the fetch or the document is
+//! refused, the user sees the same page.
+
+use std::sync::Arc;
+
+use crate::authorization::pending::AuthorizationError;
+use crate::authorization::stored_client;
+use crate::context::Context;
+use crate::error::Reason;
+use crate::grant;
+use crate::hooks::registration_policy::{
+    DocumentRequest, RegistrationDecision, RegistrationPolicy, RegistrationRequest,
+};
+use crate::hooks::{Attempt, AttemptKind};
+use crate::model::client::{Client, ClientOrigin, ClientState};
+use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentUrl};
+use crate::model::id::ClientId;
+use crate::model::subject::Subject;
+use crate::registration::{DocumentAdmission, Registrar, RegistrarError, Standing, is_of_document};
+use crate::store::StoreError;
+use crate::wire::{Endpoint, Request};
+
+/// The client of the request.
+pub(crate) struct Found {
+    pub(crate) client: Arc<Client>,
+    /// What must be stored when the request is held; `None` if the client is stored already.
+    pub(crate) document: Option<Arc<DocumentAdmission>>,
+}
+
+impl Found {
+    pub(crate) const fn stored(client: Arc<Client>) -> Self {
+        Self { client, document: None }
+    }
+}
+
+/// Returns the client id, if documents are on and the id begins like the URL of one.
+pub(crate) fn named<'a>(context: &Context, id: Option<&'a [u8]>) -> Option<&'a str> {
+    let id = id.filter(|_| context.documents.is_some()).and_then(|id| str::from_utf8(id).ok())?;
+    id.starts_with(DocumentUrl::START).then_some(id)
+}
+
+/// Finds the client of a request that names a document.
+pub(crate) async fn find(context: &Arc<Context>, request: &Request<'_>, id: &str) -> Result<Found, AuthorizationError> {
+    let url = DocumentUrl::parse(id).map_err(|error| Reason::from(DocumentError::from(error)));
+    let Ok(id) = ClientId::new(id) else {
+        let reason = url.err().unwrap_or(Reason::UnknownClient);
+        return Err(AuthorizationError::page(context, reason));
+    };
+    found(context, request, &id, url).await.map_err(|reason| AuthorizationError::page_for_id(context, &id, reason))
+}
+
+async fn found(
+    context: &Arc<Context>,
+    request: &Request<'_>,
+    id: &ClientId,
+    url: Result<DocumentUrl<'_>, Reason>,
+) -> Result<Found, Reason> {
+    let row = stored_client::find(context, id).await?;
+    if let Some(client) = row.as_ref().filter(|client| client.state != ClientState::Deleted && !is_of_document(client))
+    {
+        stored_client::check(context, client)?;
+        return Ok(Found::stored(Arc::clone(client)));
+    }
+    // > The authorization server SHOULD NOT fetch the metadata document before the user has been authenticated.
+    let subject = request.signed_in().ok_or(Reason::SignInNeeded)?;
+    let registrar = registrar(context)?;
+    let row = match row {
+        Some(client) if client.state == ClientState::Deleted => {
+            if registrar.is_reserved(id).await? {
+                return Err(Reason::UnknownClient);
+            }
+            None
+        }
+        // Only these states do not depend on the document.
+        Some(client) if matches!(client.state, ClientState::Rejected | ClientState::Suspended) => {
+            return Err(Reason::ClientNotApproved);
+        }
+        row => row,
+    };
+    let is_approved = row.as_ref().is_some_and(|client| client.is_approved());
+    let asked = Asked { url: url?, subject, request, is_approved };
+    let metadata = metadata(context, &asked).await?;
+    let admission = admitted(context, id, &asked, &metadata).await?;
+    match registrar.standing(&admission, row.as_ref()).await.map_err(refusal)? {
+        Standing::Stored(client) => Ok(Found::stored(client)),
+        Standing::Described(client) => Ok(Found { client, document: Some(Arc::new(admission)) }),
+        Standing::AwaitsReview => {
+            store(context, &admission).await?;
+            Err(Reason::ClientAwaitsReview)
+        }
+    }
+}
+
+/// A document, and the request that needs it.
+struct Asked<'a> {
+    url: DocumentUrl<'a>,
+    subject: &'a Subject,
+    request: &'a Request<'a>,
+    /// Whether the client is stored and approved.
+    is_approved: bool,
+}
+
+/// Asks the policy, then reads the cache. If the document is not cached, asks the throttle and fetches it.
+async fn metadata(context: &Context, asked: &Asked<'_>) -> Result<Arc<ClientMetadata>, Reason> {
+    let (documents, url) = (context.documents.as_ref().ok_or(Reason::UnknownClient)?, asked.url);
+    let (host, peer) = (url.host().to_ascii_lowercase(), asked.request.peer_address());
+    let about = DocumentRequest { peer, ..DocumentRequest::new(url.as_str(), &host) };
+    if !policy(context)?.admits_document(&about).await {
+        return Err(DocumentError::Policy.into());
+    }
+    let judged = match documents.without_fetch(url).await {
+        Some(judged) => judged,
+        None => {
+            let begun = Attempt::new(AttemptKind::MetadataDocument, Endpoint::Authorization);
+            // Requests for other documents of the host do not lock out the users of a client that is approved.
+            let host = Some(&*host).filter(|_| !asked.is_approved);
+            let (client, subject) = (Some(url.as_str()), Some(asked.subject));
+            context.check_throttle(&Attempt { client, subject, host, peer, ..begun }).await?;
+            documents.fetch(url).await
+        }
+    };
+    judged.map_err(Reason::MetadataDocument)
+}
+
+/// Asks the policy on every request, because its decision may change.
+async fn admitted(
+    context: &Context,
+    id: &ClientId,
+    asked: &Asked<'_>,
+    metadata: &ClientMetadata,
+) -> Result<DocumentAdmission, Reason> {
+    let about = RegistrationRequest {
+        document_url: Some(asked.url.as_str()),
+        peer: asked.request.peer_address(),
+        ..RegistrationRequest::new(ClientOrigin::MetadataDocument, metadata)
+    };
+    let (bounds, awaits_review) = match policy(context)?.decide(&about).await {
+        RegistrationDecision::Approve(bounds) => (bounds, false),
+        RegistrationDecision::Queue(bounds) => (bounds, true),
+        RegistrationDecision::Refuse => return Err(DocumentError::Policy.into()),
+    };
+    let admitted = bounds.admit(metadata.clone(), &context.config.scopes).map_err(DocumentError::Metadata)?;
+    Ok(DocumentAdmission::new(id.clone(), metadata, admitted, awaits_review))
+}
+
+/// Stores the client that a document describes.
+pub(crate) async fn store(context: &Arc<Context>, admission: &DocumentAdmission) -> Result<(), Reason> {
+    registrar(context)?.store_document(admission).await.map_err(refusal)
+}
+
+fn refusal(error: RegistrarError) -> Reason {
+    let is_refused = matches!(error, RegistrarError::WrongState(_));
+    let refused = if is_refused { Reason::ClientNotApproved } else { error.into() };
+    if let Reason::ClientMetadata(error) = refused { DocumentError::Metadata(error).into() } else { refused }
+}
+
+fn policy(context: &Context) -> Result<&dyn RegistrationPolicy, Reason> {
+    // The server is not built without a policy.
+    context.registration_policy.as_deref().ok_or(Reason::RegistrationRefused)
+}
+
+fn registrar(context: &Arc<Context>) -> Result<Registrar, Reason> {
+    let registrar = Registrar::new(Arc::clone(context), grant::offered(&context.config).collect());
+    // The server is not built without a registry.
+    Ok(registrar.ok_or_else(|| StoreError::permanent("there is no registry"))?)
+}

@@ -1,0 +1,266 @@
+//! Whether a decision may be taken, and what it grants.
+
+use std::sync::Arc;
+
+use crate::authorization::decision::Decision;
+use crate::clock::Timestamp;
+use crate::config::Config;
+use crate::error::Reason;
+use crate::model::client::{Client, GrantType, Granted, NotGranted};
+use crate::model::subject::Subject;
+use crate::model::{Authorization, Stage};
+use crate::scope::ResourceScope;
+use crate::secret::Digest;
+
+/// The user and the session that decide.
+pub(crate) struct Asked<'a> {
+    pub(crate) subject: &'a Subject,
+    pub(crate) session: &'a [u8],
+}
+
+/// Checks that the handle, the user and the session belong to the request, and that it still awaits a decision.
+pub(crate) fn judge_held(
+    found: &Authorization,
+    handle: &Digest,
+    asked: &Asked<'_>,
+    now: Timestamp,
+) -> Result<(), Reason> {
+    let proven = found.handle == *handle && found.session == Digest::of(asked.session);
+    if !proven || found.subject() != Some(asked.subject) {
+        return Err(Reason::UnknownHandle);
+    }
+    match found.stage {
+        Stage::CodeIssued(_) | Stage::Denied => Err(Reason::AlreadyDecided),
+        Stage::Held if !found.since.has_come(now) => Err(Reason::HeldInTheFuture),
+        Stage::Held if now >= found.end => Err(Reason::HoldExpired),
+        Stage::Held => Ok(()),
+    }
+}
+
+/// Checks the client as it is now, and its redirect URI again.
+pub(crate) fn judge_client(
+    client: Option<Arc<Client>>,
+    held: &Authorization,
+    config: &Config,
+) -> Result<Arc<Client>, Reason> {
+    let client = client.ok_or(Reason::UnknownClient)?;
+    if !client.is_approved() || !client.grant_types.contains(GrantType::AuthorizationCode) {
+        return Err(Reason::ClientNotApproved);
+    }
+    let uri = held.redirect_uri.as_str().as_bytes();
+    let policy = &*config.redirect_uris_of(&client);
+    let mut registered = client.redirect_uris.iter();
+    if !registered.any(|registered| registered.matches(uri, policy).is_ok()) {
+        return Err(Reason::MissingRedirectUri);
+    }
+    Ok(client)
+}
+
+/// Returns what is granted: at most what the user saw and what the client may still have. If nothing is left, it is a
+/// refusal.
+pub(crate) fn judge_decision(
+    held: &Authorization,
+    client: &Client,
+    decision: &Decision,
+    config: &Config,
+) -> Result<Granted, Reason> {
+    let Decision::Approve(consent) = decision else { return Err(Reason::AccessDenied) };
+    if config.needs_pkce(client) && held.challenge.is_none() {
+        return Err(Reason::MissingChallenge);
+    }
+    let chosen = match &consent.scopes {
+        None => config.scopes.known_part(&held.scopes),
+        Some(tokens) => {
+            let tokens = tokens.iter().map(String::as_str);
+            config.scopes.select(tokens).map_err(|_| Reason::ExcessDecision)?
+        }
+    };
+    let asked = held.resource_scope(client);
+    let resource_scope = match &consent.resources {
+        None => asked.clone(),
+        Some(resources) if resources.is_empty() => match asked {
+            ResourceScope::Specified(_) => return Err(Reason::AccessDenied),
+            ResourceScope::All | ResourceScope::Public => asked.clone(),
+        },
+        Some(resources) => ResourceScope::specified(resources).map_err(|_| Reason::ExcessDecision)?,
+    };
+    if !chosen.is_subset_of(&held.scopes) || !asked.covers(&resource_scope) {
+        return Err(Reason::ExcessDecision);
+    }
+    client.still_granted(&chosen, &resource_scope).map_err(|error| match error {
+        NotGranted::NothingLeft => Reason::AccessDenied,
+        NotGranted::UnknownList => Reason::ExcessDecision,
+    })
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::authorization::decision::Consent;
+    use crate::grant::fixtures::{at, client, scopes};
+    use crate::model::client::{ClientState, GrantTypes};
+    use crate::model::id::AuthorizationId;
+    use crate::model::protected_resource::Audience;
+    use crate::model::redirect_uri::{RedirectUri, RegisteredRedirectUri};
+    use crate::scope::{ConsentedResources, ScopeSet};
+    use crate::secret::pkce::CodeVerifier;
+
+    const URI: &str = "https://app.example/cb";
+
+    /// A held request, and the user who decides.
+    struct Scene {
+        config: Config,
+        client: Option<Client>,
+        held: Authorization,
+        handle: Digest,
+        subject: Subject,
+        session: &'static [u8],
+        seconds: u32,
+        decision: Decision,
+    }
+
+    fn faultless() -> Scene {
+        let config = Config::platform("https://auth.example");
+        let mut client = client("own");
+        client.redirect_uris = vec![RegisteredRedirectUri::parse(URI, &config.redirect_uris).unwrap()];
+        let subject = Subject::new("alice").unwrap();
+        let held = Authorization {
+            id: AuthorizationId::from_bytes([7; 16]),
+            version: 1,
+            client: client.id.clone(),
+            epoch: 0,
+            subject: Some(subject.clone()),
+            session: Digest::of(b"session"),
+            created: at(0),
+            handle: Digest::of(b"handle"),
+            stage: Stage::Held,
+            since: at(0),
+            end: at(1800),
+            redirect_uri: RedirectUri::read(URI).unwrap(),
+            redirect_uri_named: true,
+            challenge: None,
+            state: None,
+            scopes: client.scopes.clone(),
+            resources: ConsentedResources::whole(&client.resource_scope),
+            audience: Audience::UNSET,
+            key: None,
+            pushed: None,
+        };
+        Scene {
+            config,
+            client: Some(client),
+            held,
+            handle: Digest::of(b"handle"),
+            subject,
+            session: b"session",
+            seconds: 1799,
+            decision: Decision::Approve(Consent::to_everything()),
+        }
+    }
+
+    /// The judgements in the order in which `decide` makes them.
+    fn judge(scene: &Scene) -> Result<Granted, Reason> {
+        let asked = Asked { subject: &scene.subject, session: scene.session };
+        judge_held(&scene.held, &scene.handle, &asked, at(scene.seconds))?;
+        let client = judge_client(scene.client.clone().map(Arc::new), &scene.held, &scene.config)?;
+        judge_decision(&scene.held, &client, &scene.decision, &scene.config)
+    }
+
+    fn outcome(scene: &Scene) -> String {
+        judge(scene).map_or_else(|reason| format!("{reason:?}"), |_| "granted".to_owned())
+    }
+
+    fn own(scene: &mut Scene) -> &mut Client {
+        scene.client.as_mut().unwrap()
+    }
+
+    type Fault = (&'static str, fn(&mut Scene));
+
+    const FAULTS: [Fault; 10] = [
+        ("UnknownHandle", |scene| scene.handle = Digest::of(b"another")),
+        ("UnknownHandle", |scene| scene.session = b"another"),
+        ("UnknownHandle", |scene| scene.subject = Subject::new("bob").unwrap()),
+        ("HoldExpired", |scene| scene.seconds = 1800),
+        ("ClientNotApproved", |scene| own(scene).state = ClientState::Suspended),
+        ("ClientNotApproved", |scene| own(scene).grant_types = GrantTypes::NONE),
+        ("MissingRedirectUri", |scene| own(scene).redirect_uris = Vec::new()),
+        ("MissingChallenge", |scene| own(scene).privileges.require_pkce = true),
+        ("ExcessDecision", |scene| {
+            scene.decision = Decision::Approve(Consent::to_everything().scopes(["account-profile:r"]));
+        }),
+        ("AccessDenied", |scene| own(scene).scopes = ScopeSet::empty()),
+    ];
+
+    #[test]
+    fn a_decision_is_refused_in_order() {
+        assert_eq!(outcome(&faultless()), "granted");
+        for (place, (expected, fault)) in FAULTS.iter().enumerate() {
+            let mut alone = faultless();
+            fault(&mut alone);
+            assert_eq!(outcome(&alone), *expected, "{place} alone");
+            let mut all = faultless();
+            FAULTS[place..].iter().for_each(|(_, fault)| fault(&mut all));
+            assert_eq!(outcome(&all), *expected, "{place} with all later ones");
+        }
+        let mut scene = faultless();
+        scene.client = None;
+        assert_eq!(outcome(&scene), "UnknownClient");
+    }
+
+    #[test]
+    fn a_decided_request_is_not_decided_again() {
+        for (stage, seconds, expected) in [
+            (Stage::Denied, 0, "AlreadyDecided"),
+            (Stage::CodeIssued(Digest::of(b"code")), 0, "AlreadyDecided"),
+            (Stage::Denied, 9999, "AlreadyDecided"),
+        ] {
+            let mut scene = faultless();
+            (scene.held.stage, scene.seconds) = (stage, seconds);
+            assert_eq!(outcome(&scene), expected);
+            scene.handle = Digest::of(b"another");
+            assert_eq!(outcome(&scene), "UnknownHandle", "who has no handle learns nothing");
+        }
+    }
+
+    #[test]
+    fn a_user_grants_at_most_what_was_asked() {
+        let all = || Consent::to_everything();
+        let public = || ResourceScope::Public;
+        let two = || ResourceScope::specified(&["a".to_owned(), "b".to_owned()]).unwrap();
+        type Resources = fn() -> ResourceScope;
+        let everything: Resources = || ResourceScope::All;
+        let rows: [(Resources, Decision, &str); 11] = [
+            (everything, Decision::Deny, "AccessDenied"),
+            (everything, Decision::Approve(all()), "granted"),
+            (everything, Decision::Approve(all().scopes(["repo-code:r"])), "granted"),
+            (everything, Decision::Approve(all().scopes(["repo-code:r", "account-profile:r"])), "ExcessDecision"),
+            (everything, Decision::Approve(all().scopes(["no such scope"])), "ExcessDecision"),
+            (everything, Decision::Approve(all().scopes([])), "AccessDenied"),
+            (everything, Decision::Approve(all().resources([])), "granted"),
+            (public, Decision::Approve(all().resources([])), "granted"),
+            (two, Decision::Approve(all().resources(["a"])), "granted"),
+            (two, Decision::Approve(all().resources([])), "AccessDenied"),
+            (two, Decision::Approve(all().resources(["c"])), "ExcessDecision"),
+        ];
+        for (number, (resources, decision, expected)) in rows.into_iter().enumerate() {
+            let mut scene = faultless();
+            scene.held.resources = ConsentedResources::whole(&resources());
+            own(&mut scene).resource_scope = resources();
+            scene.decision = decision;
+            assert_eq!(outcome(&scene), expected, "{number}");
+        }
+        let mut scene = faultless();
+        scene.decision = Decision::Approve(all().scopes(["repo-code:r"]));
+        assert_eq!(judge(&scene).ok().unwrap().scopes, scopes("repo-code:r"));
+    }
+
+    #[test]
+    fn a_challenge_meets_a_requirement_that_came_later() {
+        let mut scene = faultless();
+        own(&mut scene).privileges.require_pkce = true;
+        scene.held.challenge = Some(CodeVerifier::new("v".repeat(43)).unwrap().challenge());
+        assert_eq!(outcome(&scene), "granted");
+        scene.held.challenge = None;
+        scene.decision = Decision::Deny;
+        assert_eq!(outcome(&scene), "AccessDenied");
+    }
+}

@@ -1,0 +1,370 @@
+//! Valid and refused authorization requests.
+
+use std::error::Error;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::error::response;
+use crate::error::{ErrorCode, Reason};
+use crate::jose::JwkThumbprint;
+use crate::model::PushedFrom;
+use crate::model::client::{Client, ClientOrigin};
+use crate::model::client_metadata::DocumentUrl;
+use crate::model::id::ClientId;
+use crate::model::protected_resource::{Audience, ProtectedResource};
+use crate::model::redirect_uri::RedirectUri;
+use crate::model::subject::Subject;
+use crate::registration::DocumentAdmission;
+use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
+use crate::secret::pkce::CodeChallenge;
+use crate::wire::params::append_query;
+use crate::wire::{Endpoint, Response};
+
+/// A valid authorization request that awaits the user's decision. Nothing is stored yet.
+///
+/// It cannot be altered between the request and the decision. It contains what a consent page must show. All texts come
+/// from the application, and the page must escape them.
+#[derive(Clone)]
+pub struct PendingAuthorization {
+    pub(crate) client: Arc<Client>,
+    pub(crate) redirect_uri: RedirectUri,
+    pub(crate) redirect_uri_named: bool,
+    pub(crate) challenge: Option<CodeChallenge>,
+    pub(crate) state: Option<Box<[u8]>>,
+    pub(crate) scopes: ScopeSet,
+    pub(crate) audience: Audience,
+    pub(crate) protected_resources: Vec<Arc<ProtectedResource>>,
+    pub(crate) catalog: ScopeCatalog,
+    pub(crate) peer: Option<IpAddr>,
+    /// What must be stored for the client's metadata document when the request is held; `None` if nothing.
+    pub(crate) document: Option<Arc<DocumentAdmission>>,
+    /// The key that the code will be bound to [RFC 9449 section 10].
+    pub(crate) key: Option<JwkThumbprint>,
+    /// The pushed request that it came from.
+    pub(crate) pushed: Option<PushedFrom>,
+}
+
+impl PendingAuthorization {
+    /// Returns the client that sent the request.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Returns the requested scopes.
+    #[must_use]
+    pub const fn scopes(&self) -> &ScopeSet {
+        &self.scopes
+    }
+
+    /// Returns the requested scopes with their definitions, in the order of the catalog.
+    pub fn requested(&self) -> impl Iterator<Item = RequestedScope<'_>> {
+        self.scopes.iter().filter_map(|scope| {
+            let definition = self.catalog.definition(scope.name())?;
+            let token = self.catalog.to_wire(&ScopeSet::from_scopes([scope])).into_owned();
+            Some(RequestedScope { token, permission: scope.permission(), definition })
+        })
+    }
+
+    /// Returns the requested resources. If they are specified, the user picks some of them.
+    #[must_use]
+    pub fn resource_scope(&self) -> &ResourceScope {
+        &self.client.resource_scope
+    }
+
+    /// Returns the protected resources that the tokens will be for [RFC 8707]; none if the settings have none. A page
+    /// shows each with its [`shown_name`](ProtectedResource::shown_name) and its identifier.
+    pub fn protected_resources(&self) -> impl Iterator<Item = &ProtectedResource> {
+        self.protected_resources.iter().map(|resource| &**resource)
+    }
+
+    /// Returns the redirect URI that the response goes to [RFC 6749 section 3.1.2].
+    #[must_use]
+    pub const fn redirect_uri(&self) -> &RedirectUri {
+        &self.redirect_uri
+    }
+
+    /// Returns where the browser will go: a host, or the scheme of an app.
+    #[must_use]
+    pub fn redirect_host(&self) -> &str {
+        self.redirect_uri.host()
+    }
+
+    /// Returns the sources that a page must list in `form-action` besides `'self'`, if its Content-Security-Policy has
+    /// this directive [Content Security Policy section 6.4.1].
+    ///
+    /// They are `https: http:`, or the scheme of an app. A single host is not enough, because browsers apply the
+    /// directive to every redirect that follows the form, including those of the client itself.
+    #[must_use]
+    pub fn form_action_sources(&self) -> String {
+        self.redirect_uri.form_action_sources()
+    }
+
+    /// Returns the host of the client id, if that is the URL of a metadata document. It is the only verified fact about
+    /// the client. Show it first [draft-ietf-oauth-client-id-metadata-document section 8.5].
+    ///
+    /// An international name is in its ASCII form (A-labels), and an IPv6 address in brackets.
+    #[must_use]
+    pub fn client_id_host(&self) -> Option<&str> {
+        let is_document = self.client.open().is_some_and(|open| open.origin() == ClientOrigin::MetadataDocument);
+        let url = DocumentUrl::parse(self.client.id.as_str()).ok().filter(|_| is_document)?;
+        Some(url.host())
+    }
+
+    /// Returns whether the client pushed the request, so that no other party can have written or altered it [RFC 9126
+    /// section 1].
+    #[must_use]
+    pub const fn is_pushed(&self) -> bool {
+        self.pushed.is_some()
+    }
+
+    /// Returns a digest of what a remembered consent relies on: the client's type, redirect URIs, authentication
+    /// methods and default scopes.
+    ///
+    /// Store it with each remembered consent, and compare it. If it differs, the client has changed: say so on the
+    /// page, and ignore earlier consents [draft-ietf-oauth-client-id-metadata-document section 8.4]. Existing grants
+    /// stay valid.
+    #[must_use]
+    pub fn client_digest(&self) -> [u8; 32] {
+        self.client.consent_digest()
+    }
+
+    /// Returns whether the client registered itself or has a metadata document, and no person has approved it [RFC 7591
+    /// section 5].
+    ///
+    /// Say so on the page. Its name and website are its own claims. Do not show its logo.
+    /// [`Client::open`](crate::Client::open) returns how and when it was registered, whether its links lead to other
+    /// hosts than its redirect URIs, and whether its name looks like another client's.
+    #[must_use]
+    pub fn is_client_unreviewed(&self) -> bool {
+        self.client.is_unreviewed()
+    }
+
+    /// Returns whether every redirect URI of the client leads to the user's own device by plain `http`
+    /// [RFC 8252 section 7.3]. Any program there can claim to be this client: warn the user.
+    #[must_use]
+    pub fn is_loopback_only(&self) -> bool {
+        self.client.redirect_uris.iter().all(|uri| uri.as_requested().is_loopback())
+    }
+
+    /// Returns whether the client's identity is assured, so that an earlier consent may replace the user's click.
+    ///
+    /// This is `false` for public and native clients, for clients that registered themselves and were not reviewed, and
+    /// if the browser goes to the user's own device [RFC 8252 section 8.6].
+    #[must_use]
+    pub fn is_client_assured(&self) -> bool {
+        let uri = &self.redirect_uri;
+        let client = &self.client;
+        !client.counts_as_public() && !client.is_unreviewed() && !uri.is_loopback() && !uri.is_private_use()
+    }
+}
+
+impl fmt::Debug for PendingAuthorization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingAuthorization")
+            .field("client", &self.client.id)
+            .field("redirect_uri", &self.redirect_uri)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A requested scope with its definition.
+#[derive(Clone, Debug)]
+pub struct RequestedScope<'a> {
+    token: String,
+    permission: Option<Permission>,
+    definition: &'a ScopeDefinition,
+}
+
+impl RequestedScope<'_> {
+    /// Returns the token of the scope, for the wire and for a form in which the user can untick it.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Returns whether the scope is requested read-only or read-write; `None` in a catalog without permissions.
+    #[must_use]
+    pub const fn permission(&self) -> Option<Permission> {
+        self.permission
+    }
+
+    /// Returns the title, the description and the group.
+    #[must_use]
+    pub const fn definition(&self) -> &ScopeDefinition {
+        self.definition
+    }
+}
+
+/// A refused authorization request or decision, with the response for the user.
+pub struct AuthorizationError(Box<Refusal>);
+
+struct Refusal {
+    reason: Reason,
+    redirect: Option<Redirect>,
+    trusted: bool,
+    /// Whether the server lets clients register themselves.
+    clients_register: bool,
+}
+
+impl Refusal {
+    fn page(context: &Context, reason: Reason) -> Self {
+        Self { reason, redirect: None, trusted: false, clients_register: context.config.dynamic_registration }
+    }
+}
+
+/// The response that goes to the client.
+struct Redirect {
+    response: Response,
+    form_action_sources: String,
+}
+
+impl AuthorizationError {
+    /// An error that shows a page: client or redirect URI are not established.
+    pub(crate) fn page(context: &Context, reason: Reason) -> Self {
+        Self::raise(context, None, Refusal::page(context, reason))
+    }
+
+    /// An error that shows a page although the client is known.
+    pub(crate) fn page_for(context: &Context, client: &Client, reason: Reason) -> Self {
+        Self::raise(context, Some(&client.id), Refusal::page(context, reason))
+    }
+
+    /// An error that shows a page. The event contains the client id.
+    pub(crate) fn page_for_id(context: &Context, client: &ClientId, reason: Reason) -> Self {
+        Self::raise(context, Some(client), Refusal::page(context, reason))
+    }
+
+    /// An error that shows a page because this redirect URI may not be used.
+    pub(crate) fn page_for_uri(context: &Context, client: &ClientId, uri: &[u8], reason: Reason) -> Self {
+        context.note_refusal_of_uri(Endpoint::Authorization, Some(client), Some(uri), &reason);
+        Self(Box::new(Refusal::page(context, reason)))
+    }
+
+    /// An error that goes to the client.
+    pub(crate) fn redirect(context: &Context, client: &Client, destination: Destination<'_>, reason: Reason) -> Self {
+        let response = destination.error(context, &reason);
+        let redirect = Some(Redirect { response, form_action_sources: destination.redirect_uri.form_action_sources() });
+        let refusal = Refusal { redirect, trusted: client.is_trusted(), ..Refusal::page(context, reason) };
+        Self::raise(context, Some(&client.id), refusal)
+    }
+
+    fn raise(context: &Context, client: Option<&ClientId>, refusal: Refusal) -> Self {
+        context.note_refusal(Endpoint::Authorization, client, &refusal.reason);
+        Self(Box::new(refusal))
+    }
+
+    /// Returns exactly what was wrong.
+    #[must_use]
+    pub const fn reason(&self) -> &Reason {
+        &self.0.reason
+    }
+
+    /// Returns whether the response goes to the client if the user is signed in. Otherwise it is the error page, and a
+    /// service may show its own page instead.
+    #[must_use]
+    pub const fn redirects(&self) -> bool {
+        self.0.redirect.is_some()
+    }
+
+    /// Returns whether the user must sign in before the response is sent. Show the sign-in page, then retry the request
+    /// with [`Request::subject`](crate::wire::Request::subject).
+    ///
+    /// Without this, a link of a third party could make the server redirect any visitor [RFC 9700 section 4.11.2], or
+    /// fetch a metadata document.
+    #[must_use]
+    pub const fn needs_sign_in(&self) -> bool {
+        self.waits_for_document() || self.0.redirect.is_some() && !self.0.trusted
+    }
+
+    /// Whether nothing is known about the client before its document is read.
+    const fn waits_for_document(&self) -> bool {
+        matches!(self.0.reason, Reason::SignInNeeded)
+    }
+
+    /// Returns the sources that the sign-in page must list in `form-action` besides `'self'` if the response is a
+    /// redirect, as [`PendingAuthorization::form_action_sources`] does for the consent page.
+    #[must_use]
+    pub fn form_action_sources(&self) -> Option<&str> {
+        if self.waits_for_document() {
+            return Some("https: http:");
+        }
+        self.0.redirect.as_ref().map(|redirect| redirect.form_action_sources.as_str())
+    }
+
+    /// Returns the response, a redirect to the client or the error page, for the user who is signed in, if any.
+    #[must_use]
+    pub fn response(self, signed_in: Option<&Subject>) -> Response {
+        let may_redirect = signed_in.is_some() || self.0.trusted;
+        let page = response::to_user(&self.0.reason, self.0.clients_register);
+        self.0.redirect.filter(|_| may_redirect).map_or(page, |redirect| redirect.response)
+    }
+}
+
+impl fmt::Debug for AuthorizationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let redirects = self.0.redirect.is_some();
+        f.debug_struct("AuthorizationError").field("reason", &self.0.reason).field("redirects", &redirects).finish()
+    }
+}
+
+impl fmt::Display for AuthorizationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0.reason, f)
+    }
+}
+
+impl Error for AuthorizationError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.reason.source()
+    }
+}
+
+/// Where an authorization response goes: a validated redirect URI, and the client's state.
+#[derive(Clone, Copy)]
+pub(crate) struct Destination<'a> {
+    pub(crate) redirect_uri: &'a RedirectUri,
+    pub(crate) state: Option<&'a [u8]>,
+}
+
+impl Destination<'_> {
+    /// § 4.1.2: `code`, then `state` and `iss`.
+    pub(crate) fn code(&self, context: &Context, code: &str) -> Response {
+        self.respond(context, &[("code", code)])
+    }
+
+    /// § 4.1.2.1: `error` and its description, then `state` and `iss`.
+    pub(crate) fn error(&self, context: &Context, reason: &Reason) -> Response {
+        let code = response::code_in_redirect(reason);
+        let description =
+            if code == ErrorCode::AccessDenied { "the request was denied" } else { reason.wire_error().description };
+        let mut parameters = vec![("error", code.as_str()), ("error_description", description)];
+        if let Some(uri) = &context.config.error_uri {
+            parameters.push(("error_uri", uri));
+        }
+        self.respond(context, &parameters)
+    }
+
+    /// The redirect URI itself plus parameters, never a re-serialized URL.
+    fn respond(&self, context: &Context, parameters: &[(&str, &str)]) -> Response {
+        let own = self.redirect_uri.as_str();
+        let mut location = String::with_capacity(own.len() + 192);
+        location.push_str(own);
+        for (name, value) in parameters {
+            append_query(&mut location, name, value.as_bytes());
+        }
+        if let Some(state) = self.state {
+            append_query(&mut location, "state", state);
+        }
+        if context.config.response_issuer {
+            append_query(&mut location, "iss", context.config.issuer.as_bytes());
+        }
+        if context.config.dummy_fragment {
+            location.push_str("#_");
+        }
+        Response::redirect(context.config.redirect_status, location)
+    }
+}

@@ -1,0 +1,292 @@
+//! A pushed request from the browser's first visit to the decision [RFC 9126 section 4].
+//!
+//! A visit does not use it up. A visit without a signed-in user is noted, so that the same session may return after the
+//! `request_uri` has expired. A held request keeps the pushed one open. Approval and denial both use it up: before the
+//! decision is written, the pushed request is claimed for one held request. So at most one of several gets a code.
+
+use std::sync::Arc;
+
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
+use crate::clock::Timestamp;
+use crate::context::Context;
+use crate::error::Reason;
+use crate::model::id::PushedRequestId;
+use crate::model::{PushedFrom, PushedRequest, VISITS, Visit};
+use crate::secret::Digest;
+use crate::secret::opaque::Presented;
+use crate::store::StoreError;
+use crate::wire::Request;
+
+/// The prefix of every `request_uri` [RFC 9126 section 2.2].
+pub(crate) const REQUEST_URI_PREFIX: &str = "urn:ietf:params:oauth:request_uri:";
+
+/// Finds the pushed request that a browser presents.
+///
+/// # Errors
+///
+/// [`Reason::UnknownRequestUri`] if it is unknown, expired, used, or belongs to another client; the store's error.
+pub(crate) async fn visit(
+    context: &Context,
+    request: &Request<'_>,
+    uri: &[u8],
+    client: &[u8],
+) -> Result<Arc<PushedRequest>, Reason> {
+    let presented = Presented::parse(REQUEST_URI_PREFIX, uri).ok_or(Reason::UnknownRequestUri)?;
+    let session = request.session_bytes().filter(|session| !session.is_empty()).map(Digest::of);
+    let mut flow = Visiting {
+        context,
+        from: PushedFrom { id: PushedRequestId::from_bytes(presented.id), secret: presented.digest },
+        browser: Browser { client, session, is_signed_in: request.signed_in().is_some() },
+        now: context.now(),
+    };
+    claim(context, &mut flow, Some(ATTEMPTS)).await
+}
+
+/// Keeps the pushed request open until the end of a held request.
+///
+/// # Errors
+///
+/// [`Reason::AlreadyDecided`] if it was decided meanwhile; [`Reason::UnknownRequestUri`] if it can no longer be
+/// decided; the store's error.
+pub(crate) async fn keep_open(context: &Context, from: &PushedFrom, until: Timestamp) -> Result<(), Reason> {
+    let mut flow = KeepingOpen { context, from: *from, until, now: context.now() };
+    claim(context, &mut flow, Some(ATTEMPTS)).await
+}
+
+/// Uses the pushed request up for the decision of the held request with that handle.
+///
+/// # Errors
+///
+/// [`Reason::AlreadyDecided`] if another decision used it; the store's error.
+pub(crate) async fn use_up(context: &Context, from: &PushedFrom, handle: Digest) -> Result<(), Reason> {
+    claim(context, &mut UsingUp { context, from: *from, handle }, Some(ATTEMPTS)).await
+}
+
+async fn find(context: &Context, id: &PushedRequestId) -> Result<Seen<PushedRequest>, StoreError> {
+    Ok(context.stores.pushed_requests()?.find(id).await?.into())
+}
+
+/// The browser that presents a `request_uri`.
+struct Browser<'a> {
+    client: &'a [u8],
+    session: Option<Digest>,
+    is_signed_in: bool,
+}
+
+/// What a visit changes: the session is noted, or nothing is.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Noted(Visit),
+    Passed,
+}
+
+struct Visiting<'a> {
+    context: &'a Context,
+    from: PushedFrom,
+    browser: Browser<'a>,
+    now: Timestamp,
+}
+
+impl Flow for Visiting<'_> {
+    type Row = PushedRequest;
+    type Won = Arc<PushedRequest>;
+    type Error = Reason;
+
+    async fn read(&mut self) -> Result<Seen<PushedRequest>, Reason> {
+        Ok(find(self.context, &self.from.id).await?)
+    }
+
+    fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Step<PushedRequest, Arc<PushedRequest>>, Reason> {
+        let Seen::Found(found) = seen else { return Err(Reason::UnknownRequestUri) };
+        if !found.is_of(&self.from) {
+            return Err(Reason::UnknownRequestUri);
+        }
+        let until = self.now.plus(self.context.config.hold_lifetime);
+        Ok(match judge_visit(found, &self.browser, self.now, until)? {
+            Outcome::Passed => Step::Leave(found.clone()),
+            Outcome::Noted(visit) => {
+                let visited = Arc::new(found.visited(visit, self.now));
+                Step::Replace(visited.clone(), visited)
+            }
+        })
+    }
+
+    fn is_done(&self, found: &PushedRequest, _: &PushedRequest, _: After) -> bool {
+        found.is_of(&self.from) && found.visits.iter().any(|visit| Some(visit.session) == self.browser.session)
+    }
+}
+
+/// Checks whether the browser may present the request, and whether its session is noted.
+fn judge_visit(
+    pushed: &PushedRequest,
+    browser: &Browser<'_>,
+    now: Timestamp,
+    until: Timestamp,
+) -> Result<Outcome, Reason> {
+    if pushed.client.as_str().as_bytes() != browser.client || !pushed.is_open(now) {
+        return Err(Reason::UnknownRequestUri);
+    }
+    let live = || pushed.visits.iter().filter(|visit| now < visit.until);
+    let is_noted = live().any(|visit| Some(visit.session) == browser.session);
+    // > An expired request_uri MUST be rejected as invalid.
+    //
+    // For a session that has presented it before, it has not expired: the user may need longer to sign in.
+    if now >= pushed.end && !is_noted {
+        return Err(Reason::UnknownRequestUri);
+    }
+    match browser.session {
+        Some(session) if !is_noted && !browser.is_signed_in && live().count() < VISITS => {
+            Ok(Outcome::Noted(Visit { session, until }))
+        }
+        Some(_) | None => Ok(Outcome::Passed),
+    }
+}
+
+struct KeepingOpen<'a> {
+    context: &'a Context,
+    from: PushedFrom,
+    until: Timestamp,
+    now: Timestamp,
+}
+
+impl Flow for KeepingOpen<'_> {
+    type Row = PushedRequest;
+    type Won = ();
+    type Error = Reason;
+
+    async fn read(&mut self) -> Result<Seen<PushedRequest>, Reason> {
+        Ok(find(self.context, &self.from.id).await?)
+    }
+
+    fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Step<PushedRequest, ()>, Reason> {
+        match seen {
+            Seen::Found(found) if found.is_of(&self.from) => match found.used_by {
+                Some(_) => Err(Reason::AlreadyDecided),
+                None if !found.is_open(self.now) => Err(Reason::UnknownRequestUri),
+                None if is_held_until(found, self.until) => Ok(Step::Leave(())),
+                None => Ok(Step::Replace(Arc::new(found.held(self.until)), ())),
+            },
+            Seen::Found(_) | Seen::Missing | Seen::Unread | Seen::Torn => Err(Reason::UnknownRequestUri),
+        }
+    }
+
+    fn is_done(&self, found: &PushedRequest, _: &PushedRequest, _: After) -> bool {
+        found.is_of(&self.from) && found.used_by.is_none() && is_held_until(found, self.until)
+    }
+}
+
+fn is_held_until(pushed: &PushedRequest, until: Timestamp) -> bool {
+    pushed.is_held() && pushed.open_until >= until
+}
+
+struct UsingUp<'a> {
+    context: &'a Context,
+    from: PushedFrom,
+    handle: Digest,
+}
+
+impl Flow for UsingUp<'_> {
+    type Row = PushedRequest;
+    type Won = ();
+    type Error = Reason;
+
+    async fn read(&mut self) -> Result<Seen<PushedRequest>, Reason> {
+        Ok(find(self.context, &self.from.id).await?)
+    }
+
+    fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Step<PushedRequest, ()>, Reason> {
+        match seen {
+            Seen::Found(found) if found.is_of(&self.from) => match found.used_by {
+                // Claimed by an earlier attempt, which did not write the decision.
+                Some(handle) if handle == self.handle => Ok(Step::Confirm(())),
+                Some(_) => Err(Reason::AlreadyDecided),
+                None => Ok(Step::Replace(Arc::new(found.used(self.handle)), ())),
+            },
+            Seen::Found(_) | Seen::Missing | Seen::Unread | Seen::Torn => Err(Reason::AlreadyDecided),
+        }
+    }
+
+    fn is_done(&self, found: &PushedRequest, _: &PushedRequest, _: After) -> bool {
+        found.is_of(&self.from) && found.used_by == Some(self.handle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::id::ClientId;
+
+    const fn at(seconds: u32) -> Timestamp {
+        Timestamp::from_seconds(seconds)
+    }
+
+    fn visit(session: &[u8], until: u32) -> Visit {
+        Visit { session: Digest::of(session), until: at(until) }
+    }
+
+    fn pushed() -> PushedRequest {
+        PushedRequest {
+            id: PushedRequestId::from_bytes([7; 16]),
+            version: 1,
+            client: ClientId::new("own").unwrap(),
+            epoch: 0,
+            secret: Digest::of(b"secret"),
+            created: at(1000),
+            end: at(1300),
+            open_until: at(3000),
+            parameters: "response_type=code".into(),
+            key: None,
+            visits: vec![visit(b"early", 3000)],
+            used_by: None,
+        }
+    }
+
+    /// The browser's session, whether its user has signed in, the time of the visit, and the outcome.
+    type Row = (Option<&'static [u8]>, bool, u32, Option<Outcome>);
+
+    /// 9126-4-04: in time, all sessions pass; later, only those that came before.
+    #[test]
+    fn late_visits_are_for_sessions_that_came_in_time() {
+        let noted = |session| Some(Outcome::Noted(visit(session, 9000)));
+        let rows: [Row; 12] = [
+            (None, false, 1299, Some(Outcome::Passed)),
+            (None, false, 1300, None),
+            (Some(b"new"), false, 1299, noted(b"new")),
+            (Some(b"new"), true, 1299, Some(Outcome::Passed)),
+            (Some(b"new"), false, 1300, None),
+            (Some(b"new"), true, 1300, None),
+            (Some(b"early"), false, 1000, Some(Outcome::Passed)),
+            (Some(b"early"), false, 1300, Some(Outcome::Passed)),
+            (Some(b"early"), true, 2999, Some(Outcome::Passed)),
+            (Some(b"early"), true, 3000, None),
+            (Some(b"new"), false, 940, noted(b"new")),
+            (Some(b"new"), false, 939, None),
+        ];
+        for (number, (session, is_signed_in, now, expected)) in rows.into_iter().enumerate() {
+            let browser = Browser { client: b"own", session: session.map(Digest::of), is_signed_in };
+            let outcome = judge_visit(&pushed(), &browser, at(now), at(9000));
+            assert_eq!(outcome.ok(), expected, "row {number}");
+        }
+    }
+
+    /// 9126-4-01
+    #[test]
+    fn a_request_is_for_its_client_and_for_one_decision() {
+        let anybody = Browser { client: b"own", session: None, is_signed_in: true };
+        assert!(judge_visit(&pushed(), &anybody, at(1000), at(9000)).is_ok());
+        let other = Browser { client: b"other", session: None, is_signed_in: true };
+        assert!(judge_visit(&pushed(), &other, at(1000), at(9000)).is_err());
+        let used = pushed().used(Digest::of(b"handle"));
+        assert!(judge_visit(&used, &anybody, at(1000), at(9000)).is_err());
+    }
+
+    #[test]
+    fn no_more_than_eight_sessions_are_noted() {
+        let browser = Browser { client: b"own", session: Some(Digest::of(b"new")), is_signed_in: false };
+        for (ended, expected) in [(0, Outcome::Passed), (1, Outcome::Noted(visit(b"new", 9000)))] {
+            let visits = (0..VISITS).map(|number| visit(&[7; 9][number..], if number < ended { 1200 } else { 3000 }));
+            let full = PushedRequest { visits: visits.collect(), ..pushed() };
+            assert_eq!(judge_visit(&full, &browser, at(1200), at(9000)).ok(), Some(expected), "{ended} have ended");
+        }
+    }
+}

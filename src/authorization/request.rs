@@ -1,0 +1,184 @@
+//! What an authorization request asks for, and whether the client may ask for it. The same rules apply to a pushed
+//! request [RFC 6749 section 4.1.1, RFC 9126 section 2.1].
+
+use std::sync::Arc;
+
+use crate::config::{Config, StateCharacters};
+use crate::context::Context;
+use crate::error::Reason;
+use crate::jose::JwkThumbprint;
+use crate::model::client::{Client, GrantType};
+use crate::model::protected_resource::{Audience, Named, ProtectedResource, Target};
+use crate::model::redirect_uri::{RedirectUri, RedirectUriError};
+use crate::scope::{ScopeError, ScopeSet};
+use crate::secret::pkce::CodeChallenge;
+use crate::wire::params::{Params, RESOURCE};
+
+/// The thumbprint of the key that the code is bound to [RFC 9449 section 10].
+const DPOP_JKT: &str = "dpop_jkt";
+
+const NAMES: [&str; 9] = [
+    "response_type",
+    "client_id",
+    "redirect_uri",
+    "state",
+    "scope",
+    "code_challenge",
+    "code_challenge_method",
+    RESOURCE,
+    DPOP_JKT,
+];
+
+/// The parameters that are read. Only these are stored for a pushed request. Without DPoP, the last one, `dpop_jkt`, is
+/// an unknown parameter.
+pub(crate) fn names(config: &Config) -> &'static [&'static str] {
+    const ALL: &[&str] = &NAMES;
+    if config.reads_proofs() { ALL } else { ALL.split_last().map_or(ALL, |(_, others)| others) }
+}
+
+/// What a client asks for, after all checks.
+pub(crate) struct Asked {
+    pub(crate) challenge: Option<CodeChallenge>,
+    /// The key that the code will be bound to.
+    pub(crate) key: Option<JwkThumbprint>,
+    pub(crate) state: Option<Box<[u8]>>,
+    pub(crate) scopes: ScopeSet,
+    pub(crate) audience: Audience,
+    pub(crate) protected_resources: Vec<Arc<ProtectedResource>>,
+}
+
+/// Why a request with an established redirect URI is refused.
+pub(crate) enum Fault {
+    /// In one of the parameters that belong to the service.
+    OfServiceParameter(Reason),
+    /// In anything else.
+    Other(Reason),
+}
+
+impl Fault {
+    pub(crate) fn into_reason(self) -> Reason {
+        match self {
+            Self::OfServiceParameter(reason) | Self::Other(reason) => reason,
+        }
+    }
+}
+
+impl From<Reason> for Fault {
+    fn from(reason: Reason) -> Self {
+        Self::Other(reason)
+    }
+}
+
+/// Why there is no redirect URI to send a response to.
+pub(crate) enum NoDestination<'a> {
+    Missing,
+    Refused(&'a [u8], RedirectUriError),
+}
+
+/// § 3.1.2.3: one of the registered ones; if only one is registered, it may be left out.
+pub(crate) fn redirect_uri<'a>(
+    context: &Context,
+    client: &'a Client,
+    query: &'a Params<'_>,
+) -> Result<RedirectUri, NoDestination<'a>> {
+    let policy = &*context.config.redirect_uris_of(client);
+    let Some(requested) = query.bytes("redirect_uri") else {
+        return match client.redirect_uris.as_slice() {
+            [only] => only.stand_in(policy).map_err(|error| NoDestination::Refused(only.as_str().as_bytes(), error)),
+            _ => Err(NoDestination::Missing),
+        };
+    };
+    let mut failure = RedirectUriError::Mismatch;
+    for registered in &client.redirect_uris {
+        match registered.matches(requested, policy) {
+            Ok(accepted) => return Ok(accepted),
+            Err(error) => failure = error,
+        }
+    }
+    Err(NoDestination::Refused(requested, failure))
+}
+
+/// Checks everything except client and redirect URI, in a fixed order.
+pub(crate) fn judge(context: &Context, client: &Client, query: &Params<'_>) -> Result<Asked, Fault> {
+    let state = state(context, query).map_err(Fault::OfServiceParameter)?;
+    response_type(query).map_err(Fault::OfServiceParameter)?;
+    if let Some(name) = query.first_repeated() {
+        return Err(Reason::RepeatedParameter(name).into());
+    }
+    if !client.grant_types.contains(GrantType::AuthorizationCode) {
+        return Err(Reason::GrantTypeNotRegistered.into());
+    }
+    let challenge = challenge(context, client, query)?;
+    let key = key(query)?;
+    let target = context.resources.asked(Named::of(query), client, &client.scopes).map_err(Reason::from)?;
+    let scopes = scopes(context, client, query, &target)?;
+    Ok(Asked {
+        challenge,
+        key,
+        state: state.map(Into::into),
+        scopes,
+        audience: target.audience().clone(),
+        protected_resources: target.entries().iter().map(|entry| entry.settings.clone()).collect(),
+    })
+}
+
+/// The characters of appendix A.5 in strict mode, any bytes otherwise. The bytes are kept as they are.
+pub(crate) fn state<'q>(context: &Context, query: &'q Params<'_>) -> Result<Option<&'q [u8]>, Reason> {
+    if query.is_repeated("state") {
+        return Err(Reason::RepeatedParameter("state"));
+    }
+    let Some(state) = query.bytes("state") else { return Ok(None) };
+    let visible = || state.iter().all(|byte| (0x20..=0x7e).contains(byte));
+    let refused = context.config.state == StateCharacters::Visible && !visible();
+    if refused || state.len() > context.config.state_bytes { Err(Reason::State) } else { Ok(Some(state)) }
+}
+
+/// § 3.1.1: exactly `code`.
+fn response_type(query: &Params<'_>) -> Result<(), Reason> {
+    if query.is_repeated("response_type") {
+        return Err(Reason::RepeatedParameter("response_type"));
+    }
+    match query.bytes("response_type") {
+        Some(b"code") => Ok(()),
+        Some(_) => Err(Reason::UnknownResponseType),
+        None => Err(Reason::MissingParameter("response_type")),
+    }
+}
+
+/// RFC 7636 section 4.3: only S256 is accepted, and no method would mean `plain`.
+fn challenge(context: &Context, client: &Client, query: &Params<'_>) -> Result<Option<CodeChallenge>, Reason> {
+    let method = query.bytes("code_challenge_method");
+    let Some(challenge) = query.bytes("code_challenge") else {
+        return match method {
+            Some(_) => Err(Reason::ChallengeMethod),
+            None if context.config.needs_pkce(client) => Err(Reason::MissingChallenge),
+            None => Ok(None),
+        };
+    };
+    if method != Some(CodeChallenge::METHOD.as_bytes()) {
+        return Err(Reason::ChallengeMethod);
+    }
+    CodeChallenge::parse(challenge).map(Some).map_err(|_| Reason::MalformedChallenge)
+}
+
+/// RFC 9449 section 10: `dpop_jkt` is a thumbprint.
+fn key(query: &Params<'_>) -> Result<Option<JwkThumbprint>, Reason> {
+    let Some(thumbprint) = query.bytes(DPOP_JKT) else { return Ok(None) };
+    let thumbprint = str::from_utf8(thumbprint).ok().and_then(|text| text.parse().ok());
+    thumbprint.map(Some).ok_or(Reason::DpopKey)
+}
+
+/// § 3.3: at most what was registered and what the protected resources serve. A request without `scope` asks for all of
+/// that.
+fn scopes(context: &Context, client: &Client, query: &Params<'_>, target: &Target<'_>) -> Result<ScopeSet, Reason> {
+    if client.resource_scope.is_empty() {
+        return Err(Reason::ExcessScope);
+    }
+    let Some(scope) = query.bytes("scope") else {
+        // A scope that was removed from the catalog cannot be shown to the user, so it is left out.
+        let registered = target.served_of(context.config.scopes.known_part(&client.default_scopes()));
+        return if registered.is_empty() { Err(Reason::Scope(ScopeError::Malformed)) } else { Ok(registered) };
+    };
+    let asked = context.config.scopes.read(scope).map_err(Reason::Scope)?;
+    if asked.is_subset_of(&client.scopes) && target.serves(&asked) { Ok(asked) } else { Err(Reason::ExcessScope) }
+}

@@ -1,0 +1,211 @@
+//! What every request uses: stores, settings, clock, generator, hooks.
+
+pub(crate) mod newest_time;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::clock::{Clock, Timestamp};
+use crate::config::Config;
+use crate::context::newest_time::NewestTime;
+use crate::error::{ErrorCode, Reason};
+use crate::fetch::documents::Documents;
+use crate::fetch::key_sets::KeySets;
+use crate::hooks::registration_policy::RegistrationPolicy;
+use crate::hooks::{Attempt, AttemptKind, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision};
+use crate::model::Replay;
+use crate::model::client::{Client, StaleClient};
+use crate::model::id::ClientId;
+use crate::model::protected_resource::ResourceTable;
+use crate::model::redirect_uri;
+use crate::model::subject::Subject;
+use crate::scope::ConsentedResources;
+use crate::secret::entropy::Entropy;
+use crate::store::{Insertion, StoreError, Stores};
+use crate::wire::Endpoint;
+
+/// The parts of one authorization server.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) stores: Stores,
+    pub(crate) config: Config,
+    pub(crate) resources: ResourceTable,
+    /// The document of the metadata endpoint.
+    pub(crate) metadata: Box<[u8]>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) newest: NewestTime,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) events: Option<Arc<dyn EventSink>>,
+    pub(crate) throttle: Option<Arc<dyn Throttle>>,
+    pub(crate) subjects: Option<Arc<dyn Subjects>>,
+    pub(crate) registration_policy: Option<Arc<dyn RegistrationPolicy>>,
+    /// Set while metadata documents are on.
+    pub(crate) documents: Option<Documents>,
+    /// Set while clients may authenticate with keys, if there is a fetcher.
+    pub(crate) key_sets: Option<KeySets>,
+    /// Whether [`Event::PeerAddressMissing`] was raised.
+    pub(crate) misses_peers: AtomicBool,
+}
+
+impl Context {
+    pub(crate) fn now(&self) -> Timestamp {
+        let now = self.clock.now();
+        self.newest.follow(now, self.config.clock_leap);
+        now
+    }
+
+    pub(crate) fn raise(&self, event: &Event<'_>) {
+        if let Some(events) = &self.events {
+            events.record(event);
+        }
+    }
+
+    /// Looks up a client again whose cached registration has ended: a use since then may have prolonged it. Returns
+    /// `None` if the registration has ended.
+    ///
+    /// It is rare: callers box the future, so that other lookups do not pay for its size.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    pub(crate) async fn find_again(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        Ok(self.stores.clients.current(id).await?.filter(|client| !self.is_gone(client)))
+    }
+
+    /// Returns whether the client's registration has ended, so that it counts as unknown. Call it for every client that
+    /// a store returns. It reads the clock only if the registration has an end.
+    #[inline]
+    pub(crate) fn is_gone(&self, client: &Client) -> bool {
+        client.gone_at().is_some_and(|gone_at| self.now() >= gone_at)
+    }
+
+    /// Reports to the sink why a request was refused, unless a more specific event was raised.
+    pub(crate) fn note_refusal(&self, endpoint: Endpoint, client: Option<&ClientId>, reason: &Reason) {
+        self.note_refusal_of_uri(endpoint, client, None, reason);
+    }
+
+    /// Does the same for a wrong redirect URI. The event has as much of the URI as a log may show.
+    pub(crate) fn note_refusal_of_uri(
+        &self,
+        endpoint: Endpoint,
+        client: Option<&ClientId>,
+        uri: Option<&[u8]>,
+        reason: &Reason,
+    ) {
+        let unauthenticated = endpoint != Endpoint::Authorization && is_failed_authentication(reason);
+        if !unauthenticated && !matches!(reason, Reason::Throttled { .. }) {
+            let uri = uri.map(redirect_uri::shown);
+            self.raise(&Event::Refused { endpoint, client, redirect_uri: uri.as_deref(), reason });
+        }
+    }
+
+    /// Records that an identifier was used.
+    ///
+    /// # Errors
+    ///
+    /// `used_before` if it was used before; [`Reason::Store`] if the store failed: the identifier may count as used.
+    pub(crate) async fn use_once(&self, identifier: Replay, used_before: Reason) -> Result<(), Reason> {
+        // The server is not built without a replay store if a setting needs one.
+        let replays = self.stores.replays.as_deref();
+        let replays = replays.ok_or_else(|| StoreError::permanent("there is no replay store"))?;
+        match replays.insert(identifier).await? {
+            Insertion::Inserted => Ok(()),
+            Insertion::Exists => Err(used_before),
+        }
+    }
+
+    /// Asks the throttle; refused attempts raise an event.
+    pub(crate) async fn check_throttle(&self, attempt: &Attempt<'_>) -> Result<(), Reason> {
+        let Some(throttle) = &self.throttle else { return Ok(()) };
+        let Attempt { kind, endpoint, client, peer, .. } = *attempt;
+        if peer.is_none() && !self.misses_peers.swap(true, Ordering::Relaxed) {
+            self.raise(&Event::PeerAddressMissing { endpoint });
+        }
+        match throttle.check(attempt).await {
+            ThrottleDecision::Allow => Ok(()),
+            ThrottleDecision::Refuse { retry_after } => {
+                let client = match kind {
+                    // The client was found.
+                    AttemptKind::HeldRequest | AttemptKind::MetadataDocument | AttemptKind::KeySet => client,
+                    AttemptKind::Authentication | AttemptKind::Registration => attempt.loggable_client(),
+                };
+                self.raise(&Event::Throttled { endpoint, client, peer });
+                let begun = u64::from(retry_after.subsec_nanos() > 0);
+                let seconds = retry_after.as_secs().saturating_add(begun).max(1);
+                Err(Reason::Throttled { retry_after: u32::try_from(seconds).unwrap_or(u32::MAX) })
+            }
+        }
+    }
+
+    /// Checks that the client has the list of resources that its user's consent refers to, if the store has that list.
+    ///
+    /// # Errors
+    ///
+    /// [`StaleClient`] if the client was read before it had the list, for example from a cache: grants made since then
+    /// must not count as withdrawn. Otherwise the store's error.
+    pub(crate) async fn check_list(&self, client: &Client, consented: &ConsentedResources) -> Result<(), Reason> {
+        if client.has_list_of(consented) {
+            return Ok(());
+        }
+        // Boxed, because it is rare and would enlarge the future of every token request.
+        Box::pin(self.check_stored_list(client, consented)).await
+    }
+
+    async fn check_stored_list(&self, client: &Client, consented: &ConsentedResources) -> Result<(), Reason> {
+        match self.stores.clients.current(&client.id).await? {
+            Some(current) if current.has_list_of(consented) => Err(StaleClient.into()),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Informs the hooks that client authentication failed.
+    pub(crate) async fn note_failed_authentication(&self, attempt: &Attempt<'_>, reason: &Reason) {
+        let Attempt { endpoint, client, peer, .. } = *attempt;
+        let client = if is_of_a_client(reason) { client } else { attempt.loggable_client() };
+        self.raise(&Event::AuthenticationFailed { endpoint, client, peer, reason });
+        if let Some(throttle) = &self.throttle {
+            throttle.failed(attempt).await;
+        }
+    }
+
+    /// Informs the throttle that the client was authenticated.
+    pub(crate) async fn note_authentication(&self, attempt: &Attempt<'_>) {
+        if let Some(throttle) = &self.throttle {
+            throttle.authenticated(attempt).await;
+        }
+    }
+
+    /// Asks the hook whether the user may be given tokens. Without a hook, every user may. A client that acts for
+    /// itself has no user, so the hook is not asked.
+    pub(crate) async fn check_subject(&self, subject: Option<&Subject>, client: &Client) -> Result<(), Reason> {
+        let (Some(subjects), Some(subject)) = (&self.subjects, subject) else { return Ok(()) };
+        match subjects.status(subject, client).await {
+            SubjectStatus::Active => Ok(()),
+            SubjectStatus::Refused => Err(Reason::SubjectRefused),
+            SubjectStatus::Unknown => Err(Reason::SubjectUnknown),
+        }
+    }
+
+    pub(crate) fn audience(&self) -> &str {
+        self.config.audience.as_deref().unwrap_or(&self.config.issuer)
+    }
+}
+
+/// Returns whether the request's credentials are wrong. A more specific event is raised then.
+pub(crate) fn is_failed_authentication(reason: &Reason) -> bool {
+    let code = reason.code();
+    code == ErrorCode::InvalidClient || code == ErrorCode::InvalidToken && !matches!(reason, Reason::NoAccessToken)
+}
+
+/// Returns whether a client with the claimed id exists.
+const fn is_of_a_client(reason: &Reason) -> bool {
+    matches!(
+        reason,
+        Reason::ClientAssertion(_)
+            | Reason::ClientNotApproved
+            | Reason::MissingSecret
+            | Reason::PublicClientsOff
+            | Reason::UnregisteredAuthentication
+            | Reason::WrongSecret
+    )
+}

@@ -1,0 +1,102 @@
+//! What the registration endpoint and the client configuration endpoint share [RFC 7591, RFC 7592].
+
+use std::sync::Arc;
+
+use crate::client_auth;
+use crate::config::Config;
+use crate::context::Context;
+use crate::error::Reason;
+use crate::grant;
+use crate::hooks::registration_policy::{RegistrationDecision, RegistrationRequest};
+use crate::model::application::Application;
+use crate::model::client::{AuthenticationMethod, Client, ClientKeys, GrantType};
+use crate::model::client_metadata::MetadataRules;
+use crate::registration::Registrar;
+use crate::secret::RegistrationAccessToken;
+use crate::store::StoreError;
+use crate::wire::message::ClientInformationResponse;
+use crate::wire::{Body, Endpoint, Request};
+
+/// The registrar. `build()` ensures that there is one if clients may register themselves.
+pub(crate) fn registrar(context: &Arc<Context>) -> Result<Registrar, StoreError> {
+    let registrar = Registrar::new(Arc::clone(context), grant::offered(&context.config).collect());
+    registrar.ok_or_else(|| StoreError::permanent("there is no registry"))
+}
+
+/// The body, if its media type is JSON and it is not too large [RFC 7591 section 3.1].
+pub(crate) fn body<'a>(context: &Context, request: &Request<'a>) -> Result<&'a [u8], Reason> {
+    let body = match request.body_bytes() {
+        Body::Bytes(bytes) if bytes.len() <= context.config.body_bytes => bytes,
+        Body::Bytes(_) | Body::TooLarge => return Err(Reason::TooLarge),
+        Body::Empty => &[],
+    };
+    if request.is_json() { Ok(body) } else { Err(Reason::RegistrationMediaType) }
+}
+
+pub(crate) fn rules(context: &Context) -> MetadataRules {
+    let config = &context.config;
+    MetadataRules {
+        catalog: config.scopes.clone(),
+        limits: config.registration.clone(),
+        redirect_uris: config.redirect_uris.clone(),
+        methods: client_auth::offered(config, Endpoint::Token).collect(),
+        omitted_method: config.open_clients.omitted_method,
+        keys: config.assurance_rules(context.key_sets.is_some()),
+    }
+}
+
+pub(crate) async fn decide(context: &Context, asked: &RegistrationRequest<'_>) -> RegistrationDecision {
+    match &context.registration_policy {
+        Some(policy) => policy.decide(asked).await,
+        None => RegistrationDecision::Refuse,
+    }
+}
+
+/// > Additionally, the authorization server MUST return all registered metadata about this client.
+///
+/// [RFC 7591 section 3.2.1]
+///
+/// While an update awaits review, this is the metadata in force.
+pub(crate) fn information(
+    config: &Config,
+    client: &Client,
+    application: &Application,
+    token: Option<RegistrationAccessToken>,
+) -> ClientInformationResponse {
+    let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    let (form, mut message) = (application.form(), ClientInformationResponse::new(client.id().as_str()));
+    message.client_id_issued_at = client.open().map(|open| open.registered().seconds().into());
+    message.registration_client_uri = token.is_some().then(|| configuration_uri(config, client));
+    message.registration_access_token = token;
+    message.redirect_uris = form.redirect_uris().iter().map(|uri| uri.as_str().to_owned()).collect();
+    let method = form.authentication_methods().iter().next().unwrap_or(AuthenticationMethod::None);
+    message.token_endpoint_auth_method = Some(method.to_string());
+    match form.keys() {
+        Some(ClientKeys::Set(set)) => message.jwks = serde_json::from_str(set.as_str()).ok(),
+        Some(ClientKeys::Url(url)) => message.jwks_uri = Some(url.to_string()),
+        None => {}
+    }
+    message.token_endpoint_auth_signing_alg = form.signing_algorithm().map(|algorithm| algorithm.to_string());
+    message.require_pushed_authorization_requests = form.requires_pushed_requests();
+    message.dpop_bound_access_tokens = form.requires_bound_tokens();
+    message.grant_types = form.grant_types().iter().map(|grant_type: GrantType| grant_type.to_string()).collect();
+    message.response_types = vec!["code".to_owned()];
+    message.application_type = Some(form.application_type().as_str().to_owned());
+    message.scope = text(&config.scopes.to_wire(&client.default_scopes()));
+    message.client_name = text(form.name());
+    message.client_uri = text(form.website());
+    if let Some(more) = application.more_metadata() {
+        message.logo_uri = more.logo_uri().and_then(text);
+        message.tos_uri = more.tos_uri().and_then(text);
+        message.policy_uri = more.policy_uri().and_then(text);
+        message.contacts = more.contacts().map(str::to_owned).collect();
+        message.software_id = more.software_id().and_then(text);
+        message.software_version = more.software_version().and_then(text);
+    }
+    message
+}
+
+/// The address at which the client manages its registration. It is made from the settings, never from a header.
+fn configuration_uri(config: &Config, client: &Client) -> String {
+    format!("{}/{}", config.url_of(Endpoint::Registration), client.id())
+}

@@ -1,0 +1,256 @@
+//! Turns an error into a response: JSON, page, redirect or challenge, with its status and headers.
+
+use crate::config::bound_tokens::proof_algorithm_names;
+use crate::config::{BoundTokens, Config};
+use crate::error::{ErrorCode, Reason};
+use crate::model::client::AuthenticationMethod;
+use crate::wire::challenge::{TokenScheme, challenge};
+use crate::wire::message::ErrorResponse;
+use crate::wire::page::{PageKind, error_page};
+use crate::wire::request::HeaderLine;
+use crate::wire::{Endpoint, Request, Response};
+
+/// Seconds after which a client may retry when the store is down.
+const RETRY_AFTER_FAILURE: &str = "1";
+
+/// Answers a client [RFC 6749 section 5.2]: 400, or 401 with a challenge, 405, 413, 429, 500 or 503.
+pub(crate) fn to_client(reason: &Reason, request: &Request<'_>, endpoint: Endpoint, config: &Config) -> Response {
+    let error = reason.wire_error();
+    let status = match status(reason) {
+        401 if error.code == ErrorCode::InvalidClient && !is_challenged(request, config) => 400,
+        status => status,
+    };
+    let mut message = ErrorResponse::new(error.code.as_str());
+    message.error_description = Some(error.description.into());
+    message.error_uri.clone_from(&config.error_uri);
+    let body = serde_json::to_vec(&message).unwrap_or_default();
+    // The described service names the bare media type for this one response.
+    let bare = endpoint == Endpoint::Revocation && status == 401;
+    let response = if bare { Response::plain_json(status, body) } else { Response::token_json(status, body) };
+    if status == 401 && takes_bearer_tokens(endpoint) {
+        return refusal(status).with_header("WWW-Authenticate", challenge_of(reason, Challenge::default(), config));
+    }
+    match status {
+        401 => response.with_header("WWW-Authenticate", format!("Basic realm=\"{}\"", config.realm)),
+        405 => response.with_header("Allow", endpoint.allow()),
+        _ => with_retry_after(response, reason),
+    }
+}
+
+/// Whether a client that failed to authenticate gets a Basic challenge: if it sent the `Authorization` header, or if
+/// the server accepts Basic. The other methods have no challenge, and a 401 needs one [RFC 6749 section 5.2].
+fn is_challenged(request: &Request<'_>, config: &Config) -> bool {
+    let is_offered = config.authentication_methods.contains(AuthenticationMethod::ClientSecretBasic);
+    is_offered || !matches!(request.authorization(), HeaderLine::Absent)
+}
+
+/// Shows the user a fixed page. Only the event sink gets the cause. If clients register themselves, an application may
+/// still have the id of a removed client.
+pub(crate) fn to_user(reason: &Reason, clients_register: bool) -> Response {
+    if matches!(reason, Reason::AlreadyDecided) {
+        return error_page(400, PageKind::AlreadyAnswered);
+    }
+    if matches!(reason, Reason::ClientAwaitsReview) {
+        return error_page(400, PageKind::AwaitsReview);
+    }
+    if clients_register && matches!(reason, Reason::UnknownClient) {
+        return error_page(400, PageKind::UnknownClient);
+    }
+    match status(reason) {
+        status @ (429 | 500 | 503) => with_retry_after(error_page(status, PageKind::Unavailable), reason),
+        405 => error_page(405, PageKind::LinkCannotBeAccessed).with_header("Allow", Endpoint::Authorization.allow()),
+        _ => error_page(400, PageKind::LinkCannotBeAccessed),
+    }
+}
+
+/// Returns the error code for a redirect [RFC 6749 section 4.1.2.1]. Redirects have fewer codes than JSON responses.
+pub(crate) fn code_in_redirect(reason: &Reason) -> ErrorCode {
+    let code = reason.code();
+    if code == ErrorCode::InvalidGrant { ErrorCode::AccessDenied } else { code }
+}
+
+/// What a challenge names besides the error.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Challenge<'a> {
+    /// The scope that is needed [RFC 6750 section 3].
+    pub(crate) scope: &'a str,
+    /// The URL of the resource's metadata [RFC 9728 section 5.1].
+    pub(crate) resource_metadata: &'a str,
+    /// The scheme of the request's access token.
+    pub(crate) scheme: TokenScheme,
+}
+
+/// Answers at a resource [RFC 6750 section 3, RFC 9449 section 7.1]: 401, 403 or 400 with a challenge, 500 or 503
+/// without, and 204 for a preflight. `nonce` is for the next proof.
+pub(crate) fn at_resource(reason: &Reason, with: Challenge<'_>, nonce: Option<String>, config: &Config) -> Response {
+    if matches!(reason, Reason::Preflight) {
+        return Response::new(204);
+    }
+    let is_of_proof = matches!(reason.code(), ErrorCode::InvalidDpopProof | ErrorCode::UseDpopNonce);
+    let status = if is_of_proof { 401 } else { status(reason) };
+    if status >= 429 {
+        return config.cors.expose(with_retry_after(refusal(status), reason));
+    }
+    let (first, second) = schemes(with.scheme, status, config.bound_tokens);
+    let error = challenge_of(reason, Challenge { scheme: first, ..with }, config);
+    let silent = second.map(|scheme| challenge_of(&Reason::NoAccessToken, Challenge { scheme, ..with }, config));
+    let response = refusal(status).with_header("WWW-Authenticate", error);
+    let response = silent.into_iter().fold(response, |response, own| response.with_header("WWW-Authenticate", own));
+    config.cors.expose(nonce.into_iter().fold(response, |response, nonce| response.with_header("DPoP-Nonce", nonce)))
+}
+
+/// The schemes that a response names, each in its own header line. The error is in the first one.
+///
+/// > If the mechanism used to attempt authentication could be established unambiguously, then the corresponding challenge
+/// > SHOULD be used to deliver error information
+///
+/// [RFC 9449 section 7.2]
+///
+/// Bearer comes first, because some clients read only the first challenge. Nothing precedes a DPoP error, because other
+/// clients look for a required nonce only in a header that begins with `DPoP`.
+const fn schemes(used: TokenScheme, status: u16, bound_tokens: BoundTokens) -> (TokenScheme, Option<TokenScheme>) {
+    match (bound_tokens, used) {
+        (BoundTokens::Off, _) => (TokenScheme::Bearer, None),
+        (BoundTokens::Optional, TokenScheme::Bearer) if status == 401 => (TokenScheme::Bearer, Some(TokenScheme::Dpop)),
+        (BoundTokens::Optional, TokenScheme::Bearer) => (TokenScheme::Bearer, None),
+        (BoundTokens::Optional, TokenScheme::Dpop) | (BoundTokens::Required, _) => (TokenScheme::Dpop, None),
+    }
+}
+
+/// Whether requests to the endpoint authenticate with a bearer token instead of a client secret [RFC 7591 section 3,
+/// RFC 7592 section 2].
+const fn takes_bearer_tokens(endpoint: Endpoint) -> bool {
+    matches!(endpoint, Endpoint::Registration | Endpoint::ClientConfiguration)
+}
+
+fn challenge_of(reason: &Reason, with: Challenge<'_>, config: &Config) -> String {
+    let wire = reason.wire_error();
+    // An error would make the client request more scopes. That cannot help if the scope is not what is missing.
+    let is_silent = matches!(reason, Reason::NoAccessToken | Reason::ResourceNotReached);
+    let (error, description) = if is_silent { ("", "") } else { (wire.code.as_str(), wire.description) };
+    let algorithms = match with.scheme {
+        TokenScheme::Bearer => String::new(),
+        TokenScheme::Dpop => proof_algorithm_names().join(" "),
+    };
+    let attributes = [
+        ("realm", config.realm.as_str()),
+        ("error", error),
+        ("error_description", description),
+        ("algs", &algorithms),
+        ("scope", with.scope),
+        ("resource_metadata", with.resource_metadata),
+    ];
+    challenge(with.scheme, &attributes)
+}
+
+fn refusal(status: u16) -> Response {
+    Response::new(status).with_header("Cache-Control", "no-store")
+}
+
+fn status(reason: &Reason) -> u16 {
+    if matches!(reason, Reason::MethodNotAllowed) {
+        return 405;
+    }
+    if matches!(reason, Reason::TooLarge) {
+        return 413;
+    }
+    if matches!(reason, Reason::ManagementNotAllowed) {
+        return 403;
+    }
+    if reason.retry_after().is_some() {
+        return 429;
+    }
+    match reason.code() {
+        ErrorCode::InvalidClient | ErrorCode::InvalidToken => 401,
+        ErrorCode::InsufficientScope => 403,
+        ErrorCode::TemporarilyUnavailable => 503,
+        ErrorCode::ServerError => 500,
+        ErrorCode::InvalidRequest
+        | ErrorCode::InvalidGrant
+        | ErrorCode::UnauthorizedClient
+        | ErrorCode::UnsupportedGrantType
+        | ErrorCode::UnsupportedResponseType
+        | ErrorCode::InvalidScope
+        | ErrorCode::InvalidTarget
+        | ErrorCode::AccessDenied
+        | ErrorCode::InvalidDpopProof
+        | ErrorCode::UseDpopNonce
+        | ErrorCode::RequestNotSupported
+        | ErrorCode::InvalidRedirectUri
+        | ErrorCode::InvalidClientMetadata => 400,
+    }
+}
+
+fn with_retry_after(response: Response, reason: &Reason) -> Response {
+    if let Some(retry_after) = reason.retry_after() {
+        return response.with_header("Retry-After", retry_after.to_string());
+    }
+    if reason.code() == ErrorCode::TemporarilyUnavailable {
+        return response.with_header("Retry-After", RETRY_AFTER_FAILURE);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(bound_tokens: BoundTokens) -> Config {
+        let mut config = Config::platform("https://auth.example");
+        config.bound_tokens = bound_tokens;
+        config
+    }
+
+    fn challenges(response: &Response) -> Vec<&str> {
+        let own = response.headers().filter(|(name, _)| *name == "WWW-Authenticate");
+        own.map(|(_, value)| value).collect()
+    }
+
+    /// 9449-7.2-01
+    #[test]
+    fn an_error_stands_at_one_scheme() {
+        use BoundTokens::{Off, Optional, Required};
+        use TokenScheme::{Bearer, Dpop};
+        for (setting, scheme, reason, status, expected) in [
+            (Off, Bearer, Reason::InvalidAccessToken, 401, &["Bearer invalid_token"][..]),
+            (Off, Bearer, Reason::NoAccessToken, 401, &["Bearer"]),
+            (Optional, Bearer, Reason::NoAccessToken, 401, &["Bearer", "DPoP"]),
+            (Optional, Bearer, Reason::WrongTokenScheme, 401, &["Bearer invalid_token", "DPoP"]),
+            (Optional, Bearer, Reason::MalformedBearer, 400, &["Bearer invalid_request"]),
+            (Optional, Bearer, Reason::InsufficientScope, 403, &["Bearer insufficient_scope"]),
+            (Optional, Dpop, Reason::MissingDpopProof, 401, &["DPoP invalid_dpop_proof"]),
+            (Optional, Dpop, Reason::DpopNonceNeeded, 401, &["DPoP use_dpop_nonce"]),
+            (Optional, Dpop, Reason::AccessTokenOfAnotherKey, 401, &["DPoP invalid_token"]),
+            (Optional, Dpop, Reason::InsufficientScope, 403, &["DPoP insufficient_scope"]),
+            (Optional, Dpop, Reason::ResourceNotReached, 403, &["DPoP"]),
+            (Required, Bearer, Reason::NoAccessToken, 401, &["DPoP"]),
+            (Required, Bearer, Reason::WrongTokenScheme, 401, &["DPoP invalid_token"]),
+            (Required, Dpop, Reason::MissingRequestUrl, 500, &[]),
+        ] {
+            let with = Challenge { scheme, ..Challenge::default() };
+            let response = at_resource(&reason, with, None, &config(setting));
+            let seen = challenges(&response).into_iter().map(|challenge| {
+                let (scheme, rest) = challenge.split_once(' ').unwrap();
+                assert_eq!(rest.contains("algs=\"ES256 PS256 EdDSA Ed25519\""), scheme == "DPoP", "{challenge}");
+                let error = rest.split_once("error=\"").and_then(|(_, rest)| rest.split_once('"'));
+                error.map_or_else(|| scheme.to_owned(), |(error, _)| format!("{scheme} {error}"))
+            });
+            let seen = seen.collect::<Vec<_>>();
+            assert_eq!(
+                (response.status(), seen),
+                (status, expected.iter().map(ToString::to_string).collect()),
+                "{reason}"
+            );
+        }
+    }
+
+    /// 9449-7.2-01
+    #[test]
+    fn registrations_are_managed_with_bearer_tokens_alone() {
+        for endpoint in [Endpoint::Registration, Endpoint::ClientConfiguration] {
+            let response =
+                to_client(&Reason::NoAccessToken, &Request::new("GET"), endpoint, &config(BoundTokens::Required));
+            assert_eq!((response.status(), challenges(&response)), (401, vec!["Bearer realm=\"oauth2\""]));
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Gets metadata documents: concurrent requests share one fetch, and checked documents are cached.
+
+mod freshness;
+mod http_date;
+
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::clock::{Clock, Timestamp};
+use crate::config::Config;
+use crate::fetch::documents::freshness::lifetime;
+use crate::fetch::shared::cache::Cache;
+use crate::fetch::shared::flight::{Driven, Waiter};
+use crate::fetch::shared::flights::Flights;
+use crate::fetch::{FetchRequest, Fetcher};
+use crate::model::client::AuthenticationMethod;
+use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentRules, DocumentUrl, MetadataRules};
+
+/// The metadata of one document, or why it was refused. All requests that waited for the fetch share it.
+pub(crate) type Judged = Result<Arc<ClientMetadata>, Arc<DocumentError>>;
+
+/// The metadata documents of clients.
+pub(crate) struct Documents {
+    source: Arc<Source>,
+    flights: Flights<Judged>,
+}
+
+/// Where documents come from, and the cache of valid ones.
+struct Source {
+    fetcher: Arc<dyn Fetcher>,
+    rules: DocumentRules,
+    timeout: Duration,
+    lifetimes: freshness::Lifetimes,
+    clock: Arc<dyn Clock>,
+    cache: Mutex<Cache<Arc<ClientMetadata>>>,
+}
+
+impl Documents {
+    pub(crate) fn new(config: &Config, fetcher: Arc<dyn Fetcher>, clock: Arc<dyn Clock>) -> Self {
+        let settings = &config.metadata_documents;
+        let rules = DocumentRules {
+            metadata: MetadataRules {
+                catalog: config.scopes.clone(),
+                limits: config.registration.clone(),
+                redirect_uris: config.redirect_uris.clone(),
+                methods: config.document_methods(),
+                omitted_method: AuthenticationMethod::None,
+                keys: config.assurance_rules(true),
+            },
+            most_bytes: settings.most_bytes,
+            require_name: settings.require_name,
+            none_beside_private_key_jwt: settings.none_beside_private_key_jwt,
+        };
+        let lifetimes = freshness::Lifetimes {
+            shortest: settings.shortest_lifetime,
+            longest: settings.longest_lifetime,
+            usual: settings.usual_lifetime,
+        };
+        let cache = Mutex::new(Cache::new(settings.most_cached));
+        let source = Source { fetcher, rules, timeout: settings.timeout, lifetimes, clock, cache };
+        Self { source: Arc::new(source), flights: Flights::default() }
+    }
+
+    pub(crate) fn reach_loopback(&self) -> bool {
+        self.source.fetcher.reaches_loopback()
+    }
+
+    /// Returns a cached document, or waits for a fetch in progress. Returns `None` if [`fetch`](Self::fetch) would send
+    /// a request.
+    pub(crate) async fn without_fetch(&self, url: DocumentUrl<'_>) -> Option<Judged> {
+        if let Some(found) = self.source.cached(url) {
+            return Some(Ok(found));
+        }
+        let waiter = self.flights.find(url.as_str())?;
+        Some(waiter.await.unwrap_or_else(panicked))
+    }
+
+    /// Fetches a document, or joins a fetch in progress.
+    pub(crate) async fn fetch(&self, url: DocumentUrl<'_>) -> Judged {
+        self.join(url).await.unwrap_or_else(panicked)
+    }
+
+    /// Joins a fetch in progress, or starts one.
+    fn join(&self, url: DocumentUrl<'_>) -> Waiter<Judged> {
+        let start = || -> Result<Driven<Judged>, Infallible> {
+            let (source, text) = (Arc::clone(&self.source), Box::<str>::from(url.as_str()));
+            Ok(Box::pin(async move { source.get(&text).await }))
+        };
+        let Ok(waiter) = self.flights.join(url.as_str(), start);
+        waiter
+    }
+}
+
+impl Source {
+    fn cached(&self, url: DocumentUrl<'_>) -> Option<Arc<ClientMetadata>> {
+        self.cache().find(url.as_str(), self.clock.now())
+    }
+
+    fn cache(&self) -> MutexGuard<'_, Cache<Arc<ClientMetadata>>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// > The authorization server MUST NOT cache error responses. [...] MUST NOT cache documents which are invalid or
+    /// > malformed.
+    ///
+    /// [draft-ietf-oauth-client-id-metadata-document section 4.3]
+    async fn get(&self, url: &str) -> Judged {
+        let judged = self.get_and_judge(url).await.map_err(Arc::new);
+        if let Ok((metadata, until, now)) = &judged {
+            self.cache().keep(url, Arc::clone(metadata), *now, *until);
+        }
+        judged.map(|(metadata, ..)| metadata)
+    }
+
+    async fn get_and_judge(&self, url: &str) -> Result<(Arc<ClientMetadata>, Timestamp, Timestamp), DocumentError> {
+        let url = DocumentUrl::parse(url)?;
+        let mut request = FetchRequest::new(url.as_str());
+        (request.most_bytes, request.timeout) = (self.rules.most_bytes, self.timeout);
+        let response = self.fetcher.fetch(&request).await?;
+        let metadata = self.rules.judge(url, &response)?;
+        let now = self.clock.now();
+        Ok((Arc::new(metadata), now.plus(lifetime(&response, now, self.lifetimes)), now))
+    }
+}
+
+impl fmt::Debug for Documents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Documents").field("fetcher", &self.source.fetcher).finish_non_exhaustive()
+    }
+}
+
+/// The fetcher panicked while another request polled it.
+fn panicked() -> Judged {
+    Err(Arc::new(DocumentError::Panicked))
+}

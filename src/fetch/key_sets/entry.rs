@@ -1,0 +1,88 @@
+//! The cache entry of one key set, and when the set may be fetched again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::Timestamp;
+use crate::config;
+use crate::fetch::key_sets::fetched_set::{FetchedSet, Outcome};
+use crate::model::client::KeyFetchError;
+
+/// What a request needs from a key set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// A key set that is fresh, or that is fetched now.
+    Usable,
+    /// A key set that is newer than the cached one, which does not have the key.
+    Newer,
+}
+
+/// The cached state of one key set.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// The key set that was fetched last, and when.
+    set: Option<(Arc<FetchedSet>, Timestamp)>,
+    /// When the last fetch began or ended.
+    tried: Timestamp,
+    /// Why the last fetch failed.
+    failure: Option<Arc<KeyFetchError>>,
+    /// Whether one fetch may begin within the pause: only the first fetch has begun, and it has not finished.
+    may_retry: bool,
+}
+
+impl Entry {
+    /// Returns the entry when the first fetch begins. A dropped request does not cause a pause for an honest client; a
+    /// second one does.
+    pub(super) const fn first(now: Timestamp) -> Self {
+        Self { set: None, tried: now, failure: None, may_retry: true }
+    }
+
+    pub(super) const fn fetched(set: Arc<FetchedSet>, now: Timestamp) -> Self {
+        Self { set: Some((set, now)), tried: now, failure: None, may_retry: false }
+    }
+
+    /// Returns the entry after a failed fetch. It keeps the previous key set.
+    pub(super) fn failed(before: Option<Self>, failure: Arc<KeyFetchError>, now: Timestamp) -> Self {
+        Self { set: before.and_then(|before| before.set), tried: now, failure: Some(failure), may_retry: false }
+    }
+
+    /// Returns the entry while the key set is fetched again.
+    pub(super) fn begun(self, now: Timestamp) -> Self {
+        Self { tried: now, may_retry: false, ..self }
+    }
+
+    /// Returns the key set, if it meets the need of the request without a fetch.
+    pub(super) fn fresh(&self, need: Need, now: Timestamp, settings: &config::KeySets) -> Option<Arc<FetchedSet>> {
+        match need {
+            Need::Usable => self.set_within(settings.fresh, now),
+            Need::Newer => None,
+        }
+    }
+
+    /// Returns whether the pause since the last fetch has ended, or does not apply yet.
+    pub(super) fn may_be_fetched(&self, now: Timestamp, settings: &config::KeySets) -> bool {
+        // A clock that was set back ends the pause. Otherwise it could last for years.
+        self.may_retry || now < self.tried || now >= self.tried.plus(settings.pause)
+    }
+
+    /// Returns the result without another fetch.
+    pub(super) fn answer(&self, now: Timestamp, settings: &config::KeySets) -> Outcome {
+        match (self.set_within(settings.stale, now), &self.failure) {
+            (Some(set), _) => Ok(set),
+            (None, Some(failure)) => Err(Arc::clone(failure)),
+            // The requests that last fetched it were dropped, and there is no set or it has become stale.
+            (None, None) => Err(Arc::new(KeyFetchError::Interrupted)),
+        }
+    }
+
+    /// Returns when the entry is no longer needed: its key set is stale, and the pause has ended.
+    pub(super) fn end(&self, settings: &config::KeySets) -> Timestamp {
+        let pause = self.tried.plus(settings.pause);
+        self.set.as_ref().map_or(pause, |(_, since)| since.plus(settings.stale).max(pause))
+    }
+
+    fn set_within(&self, life: Duration, now: Timestamp) -> Option<Arc<FetchedSet>> {
+        let (set, since) = self.set.as_ref()?;
+        (*since <= now && now < since.plus(life)).then(|| Arc::clone(set))
+    }
+}

@@ -1,0 +1,134 @@
+//! The limits of a [`MemoryThrottle`](crate::MemoryThrottle).
+
+use std::time::Duration;
+
+/// The rate of a token bucket: a burst, and one more token after each interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    burst: u32,
+    interval: Duration,
+}
+
+/// The longest wait that a response requests, and therefore the longest interval.
+const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
+
+impl Rate {
+    /// Creates a rate with `burst` tokens, at least one. One token is refilled every `interval`, at most an hour. An
+    /// interval of zero means no limit.
+    #[must_use]
+    pub const fn new(burst: u32, interval: Duration) -> Self {
+        Self {
+            burst: if burst == 0 { 1 } else { burst },
+            interval: if interval.as_secs() < LONGEST_WAIT.as_secs() { interval } else { LONGEST_WAIT },
+        }
+    }
+
+    /// Returns the microseconds in which one token is refilled.
+    pub(super) fn interval(self) -> u64 {
+        microseconds(self.interval)
+    }
+
+    /// Returns the microseconds in which an empty bucket is refilled.
+    pub(super) fn span(self) -> u64 {
+        self.interval().saturating_mul(self.burst.into())
+    }
+
+    /// Returns the microseconds until a bucket with a debt of one burst is full.
+    pub(super) fn one_burst_of_debt(self) -> u64 {
+        self.span().saturating_mul(2).min(self.longest_debt())
+    }
+
+    /// Returns the microseconds until a bucket with the longest wait for one token is full.
+    pub(super) fn longest_debt(self) -> u64 {
+        self.span().saturating_sub(self.interval()).saturating_add(microseconds(LONGEST_WAIT))
+    }
+}
+
+fn microseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The limits of a [`MemoryThrottle`](crate::MemoryThrottle).
+///
+/// Honest people and programs do not reach them, and guessing is slow. Secrets that this crate generates have 256
+/// random bits and cannot be guessed at any rate. The limits bound the cost of guesses, and protect secrets that an
+/// embedder chose.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use grantor::MemoryThrottle;
+/// use grantor::hooks::{Rate, ThrottleLimits};
+///
+/// // Four servers share the requests, so each one allows a quarter of the default.
+/// let mut limits = ThrottleLimits::default();
+/// limits.network = Rate::new(50, Duration::from_millis(200));
+/// limits.client_failures = Rate::new(3, Duration::from_secs(24));
+/// limits.held_requests = Rate::new(5, Duration::from_secs(40));
+/// let throttle = MemoryThrottle::with_limits(limits);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ThrottleLimits {
+    /// Attempts of one network, an IPv4 address or the first 64 bits of an IPv6 address: 200 in a burst, then 20 a
+    /// second.
+    ///
+    /// Many people may share one address, so this is far above what one application needs. An attempt of a client that
+    /// authenticates returns its token. A resource server that introspects is therefore not limited, as long as fewer
+    /// than 200 of its requests are in progress.
+    pub network: Rate,
+    /// The tokens that a failed authentication takes from its network, instead of the one that every attempt takes: 20.
+    /// A network that only guesses gets one guess a second, for all clients together.
+    pub failure_weight: u32,
+    /// Failed authentications of one claimed client from one network: 10 in a burst, then one every 6 seconds.
+    ///
+    /// Ten are enough for a person who pastes the wrong secret. Ten a minute after that are too few to guess a secret.
+    pub client_failures: Rate,
+    /// Requests that are held for one user: 20 in a burst, then one every 10 seconds.
+    ///
+    /// Each of them is a record in the store. Twenty are more consent pages than a person has open at once.
+    pub held_requests: Rate,
+    /// Registrations and updates of registrations [RFC 7592] from one network, an IPv4 address or the first 64 bits of
+    /// an IPv6 address: 20 in a burst, then one every 60 seconds. Refused ones count too.
+    ///
+    /// An application registers once for each installation, and many people may share one address.
+    pub registrations: Rate,
+    /// Metadata documents that are fetched for one user: 20 in a burst, then one every 30 seconds.
+    ///
+    /// A document is cached for at least five minutes, and a person connects few applications in a short time.
+    pub document_fetches: Rate,
+    /// Fetches from one host, for all users: 30 in a burst, then one every 2 seconds. Counted are metadata documents,
+    /// and key sets of unreviewed clients that registered themselves.
+    ///
+    /// Most hosts have few documents; a hosting service may have many. The document of a stored and approved client
+    /// does not count, so requests for other documents of its host do not lock out its users.
+    pub document_hosts: Rate,
+}
+
+impl Default for ThrottleLimits {
+    fn default() -> Self {
+        Self {
+            network: Rate::new(200, Duration::from_millis(50)),
+            failure_weight: 20,
+            client_failures: Rate::new(10, Duration::from_secs(6)),
+            held_requests: Rate::new(20, Duration::from_secs(10)),
+            registrations: Rate::new(20, Duration::from_secs(60)),
+            document_fetches: Rate::new(20, Duration::from_secs(30)),
+            document_hosts: Rate::new(30, Duration::from_secs(2)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_stays_within_its_bounds() {
+        assert_eq!(Rate::new(0, Duration::ZERO), Rate::new(1, Duration::ZERO));
+        assert_eq!(Rate::new(1, Duration::MAX), Rate::new(1, Duration::from_secs(3600)));
+        let rate = Rate::new(200, Duration::from_millis(50));
+        assert_eq!((rate.interval(), rate.span()), (50_000, 10_000_000));
+        assert_eq!(Rate::new(u32::MAX, Duration::MAX).span(), u64::from(u32::MAX) * 3_600_000_000);
+    }
+}

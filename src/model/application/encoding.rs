@@ -1,0 +1,322 @@
+//! The stored form of an [`Application`].
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use crate::model::application::open::{read_initial_token, read_open, write_initial_token, write_open};
+use crate::model::application::{Application, CheckedForm};
+use crate::model::client::encoding::{
+    application_type, application_type_byte, client_type, client_type_byte, read_assurance,
+    read_authentication_methods, read_grant_types, read_resource_scope, read_scopes, read_subject, state, state_byte,
+    write_assurance, write_authentication_methods, write_grant_types, write_scopes,
+};
+use crate::model::codec::{DecodeError, Reader, Writer, kind};
+use crate::model::id::ClientId;
+use crate::model::redirect_uri::RegisteredRedirectUri;
+use crate::model::subject::Subject;
+
+/// The layout that is written, and those that are read.
+const WRITES: u8 = 1;
+const READS: RangeInclusive<u8> = 1..=1;
+
+impl Application {
+    /// Writes the record as bytes, which contain no secret and no logo.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let Self {
+            id,
+            version,
+            state,
+            owner,
+            submitted,
+            decided,
+            form,
+            proposed,
+            rejection,
+            reserved_until,
+            open,
+            initial_token,
+            mark,
+        } = self;
+        let mut writer = Writer::new(kind::APPLICATION, WRITES);
+        writer.text(id.as_str());
+        writer.number(*version);
+        writer.byte(state_byte(*state));
+        writer.optional(owner.as_ref().map(Subject::as_str), Writer::text);
+        writer.time(*submitted);
+        writer.optional(*decided, Writer::time);
+        write_form(&mut writer, form);
+        writer.optional(proposed.as_ref(), write_form);
+        writer.optional(rejection.as_deref(), Writer::text);
+        writer.optional(*reserved_until, Writer::time);
+        writer.array(mark);
+        if let Some(open) = open {
+            writer.tagged(OPEN, |writer| write_open(writer, open));
+        }
+        let proposed_assurance = proposed.as_ref().and_then(|proposed| proposed.assurance.as_ref());
+        for (tag, assurance) in [(ASSURANCE, form.assurance.as_ref()), (PROPOSED_ASSURANCE, proposed_assurance)] {
+            if let Some(assurance) = assurance {
+                writer.tagged(tag, |writer| write_assurance(writer, assurance));
+            }
+        }
+        if let Some(initial_token) = initial_token {
+            writer.tagged(INITIAL_TOKEN, |writer| write_initial_token(writer, initial_token));
+        }
+        writer.finish()
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if the bytes are not an application, or were written by an unknown release.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes, kind::APPLICATION, &READS)?;
+        let mut application = Self {
+            id: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
+            version: reader.number()?,
+            state: state(reader.byte()?)?,
+            owner: reader.optional(read_subject)?,
+            submitted: reader.time()?,
+            decided: reader.optional(Reader::time)?,
+            form: read_form(&mut reader)?,
+            proposed: reader.optional(read_form)?,
+            rejection: reader.optional(Reader::text)?.map(Into::into),
+            reserved_until: reader.optional(Reader::time)?,
+            mark: reader.array()?,
+            open: reader.tagged(OPEN, read_open)?.map(Box::new),
+            initial_token: None,
+        };
+        application.form.assurance = reader.tagged(ASSURANCE, read_assurance)?.map(Arc::new);
+        if let Some(proposed) = &mut application.proposed {
+            proposed.assurance = reader.tagged(PROPOSED_ASSURANCE, read_assurance)?.map(Arc::new);
+        }
+        application.initial_token = reader.tagged(INITIAL_TOKEN, read_initial_token)?.map(Box::new);
+        reader.finish()?;
+        Ok(application)
+    }
+}
+
+/// The tag of the part of an application whose client registered itself.
+const OPEN: u8 = b'O';
+/// The tags of keys, pushed requests and bound tokens in the form and in the proposed form.
+const ASSURANCE: u8 = b'A';
+const PROPOSED_ASSURANCE: u8 = b'P';
+/// The tag of the part for an initial access token.
+const INITIAL_TOKEN: u8 = b'T';
+
+fn write_form(writer: &mut Writer, form: &CheckedForm) {
+    let CheckedForm {
+        name,
+        description,
+        website,
+        redirect_uris,
+        scopes,
+        resource_scope,
+        machine_scopes,
+        machine_resources,
+        client_type,
+        application_type,
+        grant_types,
+        authentication_methods,
+        // It follows all other fields.
+        assurance: _,
+    } = form;
+    writer.text(name);
+    writer.optional(description.as_deref(), Writer::text);
+    writer.text(website);
+    writer.count(redirect_uris.len());
+    for uri in redirect_uris {
+        writer.text(uri.as_str());
+    }
+    write_scopes(writer, scopes, resource_scope);
+    write_scopes(writer, machine_scopes, machine_resources);
+    writer.byte(client_type_byte(*client_type));
+    writer.byte(application_type_byte(*application_type));
+    write_grant_types(writer, *grant_types);
+    write_authentication_methods(writer, *authentication_methods);
+}
+
+fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
+    Ok(CheckedForm {
+        name: reader.text()?.into(),
+        description: reader.optional(Reader::text)?.map(Into::into),
+        website: reader.text()?.into(),
+        redirect_uris: reader.list(|reader| reader.text().map(RegisteredRedirectUri::from_record))?,
+        scopes: read_scopes(reader)?,
+        resource_scope: read_resource_scope(reader)?,
+        machine_scopes: read_scopes(reader)?,
+        machine_resources: read_resource_scope(reader)?,
+        client_type: client_type(reader.byte()?)?,
+        application_type: application_type(reader.byte()?)?,
+        grant_types: read_grant_types(reader)?,
+        authentication_methods: read_authentication_methods(reader)?,
+        assurance: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::clock::Timestamp;
+    use crate::model::application::tests::application;
+    use crate::model::application::{InitialToken, Management, OpenApplication, ProposedUpdate};
+    use crate::model::client::{
+        ApplicationType, Assurance, AuthenticationMethods, ClientKeys, ClientState, ClientType, GrantTypes,
+    };
+    use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
+    use crate::model::codec::layout;
+    use crate::scope::{ResourceScope, ScopeSet};
+    use crate::secret::Digest;
+
+    fn full() -> Application {
+        let mut application = application(ClientState::Suspended);
+        let mut proposed = application.form.clone();
+        proposed.name = "\u{1f600}".into();
+        proposed.description = Some("two\nlines".into());
+        proposed.resource_scope = ResourceScope::specified(["b", "a"]).unwrap();
+        proposed.machine_scopes = application.form.scopes.clone();
+        proposed.machine_resources = ResourceScope::All;
+        proposed.client_type = ClientType::Public;
+        proposed.application_type = ApplicationType::Native;
+        proposed.grant_types = GrantTypes::CODE_ONLY;
+        proposed.authentication_methods = AuthenticationMethods::PUBLIC;
+        application.proposed = Some(proposed);
+        application.version = u32::MAX;
+        application.decided = Some(Timestamp::from_seconds(7));
+        application.rejection = Some("no".into());
+        application.reserved_until = Some(Timestamp::from_seconds(9));
+        application
+    }
+
+    #[test]
+    fn comes_back_equal_in_every_field() {
+        let ownerless = Application { owner: None, ..application(ClientState::Deleted) };
+        let states = [ClientState::Pending, ClientState::Rejected].map(application);
+        for application in
+            states.into_iter().chain([full(), ownerless, open(), managed(), initial_token(), with_keys()])
+        {
+            assert_eq!(Application::decode(&application.encode()), Ok(application));
+        }
+    }
+
+    fn with_keys() -> Application {
+        let of = |keys| {
+            let assurance = Assurance { keys, requires_bound_tokens: true, ..Assurance::default() };
+            Some(Arc::new(assurance))
+        };
+        let mut application = Application { initial_token: initial_token().initial_token, ..open() };
+        application.form.assurance = of(ClientKeys::of_records());
+        application.proposed.as_mut().unwrap().assurance = of(Some(ClientKeys::Url("https://a.example/k".into())));
+        application
+    }
+
+    /// 7591-2-20
+    ///
+    /// Every later release reads what a release has written.
+    #[test]
+    fn layout_1_of_an_application_with_keys_stays_as_it_is() {
+        let file = layout::compared("application.1.keys", &with_keys().encode());
+        assert_eq!(Application::decode(&file), Ok(with_keys()));
+        // Each of the two forms may have keys without the other.
+        for proposed in [None, with_keys().proposed] {
+            let mut application = Application { proposed, ..with_keys() };
+            application.form.assurance = None;
+            assert_eq!(Application::decode(&application.encode()), Ok(application));
+        }
+    }
+
+    fn open() -> Application {
+        let text = |text: &str| Some(text.into());
+        let open = OpenApplication {
+            slot: Some(7),
+            is_used: true,
+            gone_at: Some(Timestamp::from_seconds(8)),
+            more: MoreMetadata {
+                logo_uri: text("https://a.example/logo"),
+                tos_uri: text("https://a.example/tos"),
+                policy_uri: None,
+                contacts: vec!["a@a.example".into(), "b@a.example".into()],
+                software_id: text("id"),
+                software_version: text("1"),
+            },
+            management: None,
+        };
+        Application { owner: None, open: Some(Box::new(open)), ..full() }
+    }
+
+    fn bounds() -> RegistrationBounds {
+        let scopes = |text: &str| ScopeSet::read(text).unwrap();
+        RegistrationBounds::new(scopes("repo-code:rw"), ResourceScope::Public)
+            .default_scopes(scopes("repo-code:r"))
+            .resources(["https://a.example", "https://b.example"])
+            .methods(AuthenticationMethods::PUBLIC)
+            .without_loopback()
+            .lifetime(Duration::from_secs(9))
+    }
+
+    fn managed() -> Application {
+        let mut application = open();
+        let open = application.open.as_mut().unwrap();
+        let proposed = ProposedUpdate {
+            default_scopes: ScopeSet::read("repo-code:r").unwrap(),
+            resources: Some(["https://a.example"].map(Box::from).into()),
+            end: Some(Timestamp::from_seconds(10)),
+            has_foreign_links: true,
+            looks_like_another: false,
+            more: open.more.clone(),
+        };
+        let (token, proposed) = (Digest::of(b"token"), Some(proposed));
+        let management = Management { token, bounds: bounds(), updates_await_review: true, proposed };
+        open.management = Some(Box::new(management));
+        application
+    }
+
+    fn initial_token() -> Application {
+        let token = InitialToken { token: Digest::of(b"token"), uses_left: 7, bounds: Some(bounds()) };
+        Application { initial_token: Some(Box::new(token)), ..application(ClientState::Deleted) }
+    }
+
+    /// Every later release reads what a release has written.
+    #[test]
+    fn layout_1_of_a_client_that_manages_itself_stays_as_it_is() {
+        let file = layout::compared("application.1.managed", &managed().encode());
+        assert_eq!(Application::decode(&file), Ok(managed()));
+    }
+
+    /// Every later release reads what a release has written.
+    #[test]
+    fn layout_1_of_an_initial_access_token_stays_as_it_is() {
+        let file = layout::compared("application.1.initial_token", &initial_token().encode());
+        assert_eq!(Application::decode(&file), Ok(initial_token()));
+    }
+
+    /// Every later release reads what a release has written.
+    #[test]
+    fn layout_1_of_a_client_that_registered_itself_stays_as_it_is() {
+        let file = layout::compared("application.1.open", &open().encode());
+        assert_eq!(Application::decode(&file), Ok(open()));
+    }
+
+    /// Every later release reads what a release has written.
+    #[test]
+    fn layout_1_stays_as_it_is() {
+        let record = full();
+        let file = layout::compared("application.1", &record.encode());
+        assert_eq!(Application::decode(&file), Ok(record));
+    }
+
+    #[test]
+    fn bytes_that_are_cut_or_go_on_are_refused() {
+        let bytes = full().encode();
+        for cut in 0..bytes.len() {
+            assert_eq!(Application::decode(&bytes[..cut]), Err(DecodeError::Malformed), "{cut}");
+        }
+        assert_eq!(Application::decode(&[&bytes[..], b"x"].concat()), Err(DecodeError::Malformed));
+        let mut newer = bytes;
+        newer[1] = WRITES + 1;
+        assert_eq!(Application::decode(&newer), Err(DecodeError::UnknownLayout));
+    }
+}

@@ -1,0 +1,371 @@
+//! Applications: their registration, review and logo.
+
+mod encoding;
+mod field;
+mod form;
+mod key_fields;
+mod logo;
+mod open;
+mod text;
+
+pub use field::{Field, FieldError, Problem};
+pub use form::{ApplicationForm, CheckedForm, RegistrationLimits};
+pub use logo::{Logo, LogoSlot};
+pub(crate) use open::{InitialToken, Management, OpenApplication, ProposedUpdate};
+pub(crate) use text::{https_address, is_shown_line, plain_text, web_link};
+
+use std::collections::BTreeSet;
+
+use crate::clock::Timestamp;
+use crate::model::client::ClientState;
+use crate::model::client_metadata::{DocumentUrl, MoreMetadata};
+use crate::model::id::ClientId;
+use crate::model::subject::Subject;
+use crate::text::LookAlikeKey;
+
+/// Bytes of [`Application::mark`].
+pub(crate) const MARK_BYTES: usize = 16;
+/// The most characters of the reason for a refusal.
+pub(crate) const REASON_CHARACTERS: usize = 1000;
+
+/// An application as its owner and its reviewers see it.
+///
+/// Requests use its [`Client`](crate::Client). Both have the same version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Application {
+    pub(crate) id: ClientId,
+    pub(crate) version: u32,
+    pub(crate) state: ClientState,
+    /// `None` for a client that the embedder describes itself.
+    pub(crate) owner: Option<Subject>,
+    pub(crate) submitted: Timestamp,
+    pub(crate) decided: Option<Timestamp>,
+    pub(crate) form: CheckedForm,
+    pub(crate) proposed: Option<CheckedForm>,
+    pub(crate) rejection: Option<Box<str>>,
+    /// Set when it is deleted.
+    pub(crate) reserved_until: Option<Timestamp>,
+    /// Set for a client that registered itself.
+    pub(crate) open: Option<Box<OpenApplication>>,
+    /// Set if the row is that of an initial access token. The state is then `Deleted`, and the token expires at
+    /// [`reserved_until`](Self::reserved_until).
+    pub(crate) initial_token: Option<Box<InitialToken>>,
+    /// Random bytes by which the writer of this version recognizes its write.
+    pub(crate) mark: [u8; MARK_BYTES],
+}
+
+impl Application {
+    /// Returns the id of the application's client [RFC 6749 section 2.2].
+    #[must_use]
+    pub const fn id(&self) -> &ClientId {
+        &self.id
+    }
+
+    /// Returns the version of the record, which grows by one with every change.
+    #[must_use]
+    pub const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Returns the state of the application.
+    #[must_use]
+    pub const fn state(&self) -> ClientState {
+        self.state
+    }
+
+    /// Returns the owner of the application: the user who submitted it, or to whom it was
+    /// [transferred](crate::Registrar::transfer). `None` for a client that
+    /// [`Registrar::ensure_client`](crate::Registrar::ensure_client) wrote, for one that registered itself, and after a
+    /// deletion.
+    #[must_use]
+    pub const fn owner(&self) -> Option<&Subject> {
+        self.owner.as_ref()
+    }
+
+    /// Returns when a form was last submitted; for a first-party client, when it was first written.
+    #[must_use]
+    pub const fn submitted(&self) -> Timestamp {
+        self.submitted
+    }
+
+    /// Returns when a form was last approved or rejected.
+    #[must_use]
+    pub const fn decided(&self) -> Option<Timestamp> {
+        self.decided
+    }
+
+    /// Returns the form in force, or the form as submitted if none was ever approved.
+    ///
+    /// The form in force has the scopes that were approved, which may be fewer than those asked for.
+    #[must_use]
+    pub const fn form(&self) -> &CheckedForm {
+        &self.form
+    }
+
+    /// Returns the form that is to replace the one in force, if a change awaits review.
+    #[must_use]
+    pub const fn proposed(&self) -> Option<&CheckedForm> {
+        self.proposed.as_ref()
+    }
+
+    /// Returns why a form was last refused, at most 1000 characters; an approval removes it.
+    #[must_use]
+    pub fn rejection(&self) -> Option<&str> {
+        self.rejection.as_deref()
+    }
+
+    /// Returns the time until which the id of a deleted application is not assigned again; `None` for any other
+    /// application.
+    ///
+    /// It is the latest end that a token of the application could have, plus an hour.
+    #[must_use]
+    pub const fn reserved_until(&self) -> Option<Timestamp> {
+        self.reserved_until
+    }
+
+    /// Returns the time from which a purge may remove the record. A deleted one may be removed from
+    /// [`reserved_until`](Self::reserved_until) on, and one whose client registered itself once it has not been used
+    /// for long. `None` for any other, and for a suspended one with a metadata document.
+    #[must_use]
+    pub fn purge_after(&self) -> Option<Timestamp> {
+        self.reserved_until.or_else(|| self.open.as_ref().filter(|_| !self.is_kept_out())?.gone_at)
+    }
+
+    /// Returns whether the client is suspended and its id is the URL of its metadata document. If its record were
+    /// removed, it could return as a new client.
+    pub(crate) fn is_kept_out(&self) -> bool {
+        self.state == ClientState::Suspended && self.id.as_str().starts_with(DocumentUrl::START)
+    }
+
+    /// Returns whether the client registered itself and no person approved it yet [RFC 7591 section 5].
+    #[must_use]
+    pub fn is_unreviewed(&self) -> bool {
+        self.slot().is_some()
+    }
+
+    /// Returns the further metadata of a client that registered itself [RFC 7591 section 2]; `None` for any other.
+    #[must_use]
+    pub fn more_metadata(&self) -> Option<&MoreMetadata> {
+        self.open.as_ref().map(|open| &open.more)
+    }
+
+    pub(crate) fn management(&self) -> Option<&Management> {
+        self.open.as_ref().and_then(|open| open.management.as_deref())
+    }
+
+    pub(crate) fn slot(&self) -> Option<u32> {
+        self.open.as_ref().and_then(|open| open.slot)
+    }
+
+    /// Returns whether the embedder describes the client itself.
+    pub(crate) const fn is_first_party(&self) -> bool {
+        self.owner.is_none() && self.open.is_none()
+    }
+
+    /// Returns whether a reviewer has something to decide: a submission or a change.
+    #[must_use]
+    pub fn awaits_review(&self) -> bool {
+        self.state == ClientState::Pending || self.proposed.is_some()
+    }
+
+    /// Returns the name that users see, or are to see once the change under review is approved.
+    pub(crate) fn newest_name(&self) -> &str {
+        self.proposed().unwrap_or_else(|| self.form()).name()
+    }
+
+    /// Returns the look-alike keys of every name that the application has or proposes, each once; none if no user will
+    /// see it.
+    fn look_alike_keys(&self) -> impl Iterator<Item = LookAlikeKey> {
+        let forms = match self.state {
+            // Unreviewed clients can have any name, and would hide those that a reviewer must compare with.
+            _ if self.is_unreviewed() => [None, None],
+            ClientState::Pending | ClientState::Approved | ClientState::Suspended => {
+                [Some(&self.form), self.proposed()]
+            }
+            ClientState::Rejected | ClientState::Deleted => [None, None],
+        };
+        let keys = forms.into_iter().flatten().flat_map(|form| LookAlikeKey::of(form.name()));
+        keys.collect::<BTreeSet<_>>().into_iter()
+    }
+
+    /// Returns all filters that match the application. A deleted one matches none.
+    pub fn filters(&self) -> impl Iterator<Item = ApplicationFilter> {
+        let listed = [
+            Some(ApplicationFilter::All),
+            self.awaits_review().then_some(ApplicationFilter::AwaitingReview),
+            Some(ApplicationFilter::InState(self.state)),
+            self.owner.clone().map(ApplicationFilter::OwnedBy),
+            self.slot().map(ApplicationFilter::Slot),
+        ];
+        let alike = std::iter::once_with(|| self.look_alike_keys()).flatten();
+        let filters = listed.into_iter().flatten().chain(alike.map(ApplicationFilter::LooksLike));
+        filters.filter(|_| self.state != ClientState::Deleted)
+    }
+}
+
+/// A filter for lists of applications.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ApplicationFilter {
+    /// All of them.
+    All,
+    /// Those that await a reviewer's decision: new ones, and approved ones with a proposed change.
+    AwaitingReview,
+    /// Those in one state; deleted ones are not listed.
+    InState(ClientState),
+    /// Those of one owner.
+    OwnedBy(Subject),
+    /// Those whose name, in force or proposed, has this key; without rejected ones, and without unreviewed clients that
+    /// registered themselves.
+    LooksLike(LookAlikeKey),
+    /// Those of unreviewed clients that registered themselves and have this place: one or a few.
+    Slot(u32),
+}
+
+impl ApplicationFilter {
+    /// Returns a text that identifies the filter, the same in every release. A store keeps an index under it. It has at
+    /// most 261 bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use grantor::Subject;
+    /// use grantor::application::ApplicationFilter;
+    /// use grantor::client::ClientState;
+    ///
+    /// # fn main() -> Result<(), grantor::subject::SubjectError> {
+    /// assert_eq!(ApplicationFilter::InState(ClientState::Approved).key(), "state:approved");
+    /// assert_eq!(ApplicationFilter::OwnedBy(Subject::new("alice")?).key(), "owner:alice");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn key(&self) -> String {
+        match self {
+            Self::All => "all".to_owned(),
+            Self::AwaitingReview => "awaiting-review".to_owned(),
+            Self::InState(ClientState::Pending) => "state:pending".to_owned(),
+            Self::InState(ClientState::Approved) => "state:approved".to_owned(),
+            Self::InState(ClientState::Rejected) => "state:rejected".to_owned(),
+            Self::InState(ClientState::Suspended) => "state:suspended".to_owned(),
+            Self::InState(ClientState::Deleted) => "state:deleted".to_owned(),
+            Self::OwnedBy(owner) => format!("owner:{}", owner.as_str()),
+            Self::LooksLike(key) => format!("name:{key}"),
+            Self::Slot(slot) => format!("slot:{slot}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::redirect_uri::RedirectUriPolicy;
+    use crate::scope::{ResourceScope, ScopeCatalog};
+
+    pub(crate) fn application(state: ClientState) -> Application {
+        let mut form = ApplicationForm::new("Demo", "https://demo.example");
+        form.redirect_uris = vec!["https://demo.example/cb".to_owned(), "com.example.demo:/cb".to_owned()];
+        form.scopes = "repo-code:rw account-email".to_owned();
+        form.resource_scope = Some(ResourceScope::Public);
+        let form = form
+            .check(&RegistrationLimits::default(), &ScopeCatalog::platform(), &RedirectUriPolicy::default())
+            .unwrap();
+        Application {
+            id: ClientId::new("demo").unwrap(),
+            version: 1,
+            state,
+            owner: Some(Subject::new("alice").unwrap()),
+            submitted: Timestamp::from_seconds(1),
+            decided: None,
+            form,
+            proposed: None,
+            rejection: None,
+            reserved_until: None,
+            open: None,
+            initial_token: None,
+            mark: [7; MARK_BYTES],
+        }
+    }
+
+    #[test]
+    fn every_filter_has_a_key_of_its_own() {
+        use ApplicationFilter::{All, AwaitingReview, InState, LooksLike, OwnedBy, Slot};
+        use ClientState::{Approved, Deleted, Pending, Rejected, Suspended};
+        let owned = |name: &str| OwnedBy(Subject::new(name).unwrap());
+        let states = [Pending, Approved, Rejected, Suspended, Deleted].map(InState);
+        let others = [All, AwaitingReview, owned("all"), owned("state:pending"), owned(&"x".repeat(255))];
+        let others = others.into_iter().chain([Slot(0), Slot(u32::MAX), owned("slot:0")]).collect::<Vec<_>>();
+        let names: Vec<_> = ["Demo", "Other"].into_iter().flat_map(LookAlikeKey::of).map(LooksLike).collect();
+        let keys: Vec<_> = states.iter().chain(&others).chain(&names).map(ApplicationFilter::key).collect();
+        let distinct: BTreeSet<_> = keys.iter().collect();
+        assert_eq!(distinct.len(), keys.len());
+        assert!(keys.iter().all(|key| key.len() <= 262));
+    }
+
+    #[test]
+    fn is_listed_under_what_it_is() {
+        use ApplicationFilter::{All, AwaitingReview, InState, LooksLike, OwnedBy};
+        let alice = || OwnedBy(Subject::new("alice").unwrap());
+        let named = |name: &str| LookAlikeKey::of(name).map(LooksLike).collect::<Vec<_>>();
+        for state in [ClientState::Pending, ClientState::Approved, ClientState::Rejected, ClientState::Suspended] {
+            let mut application = application(state);
+            let mut expected = vec![All, InState(state), alice()];
+            if state == ClientState::Pending {
+                expected.insert(1, AwaitingReview);
+            }
+            let is_seen = state != ClientState::Rejected;
+            expected.extend(named("Demo").into_iter().filter(|_| is_seen));
+            assert_eq!(application.filters().collect::<Vec<_>>(), expected);
+            application.proposed = Some(application.form.clone());
+            let expected = [vec![All, AwaitingReview, InState(state), alice()], named("Demo")].concat();
+            let expected: Vec<_> = expected.into_iter().filter(|own| is_seen || !named("Demo").contains(own)).collect();
+            assert_eq!(application.filters().collect::<Vec<_>>(), expected);
+            application.proposed.as_mut().unwrap().name = "Other".into();
+            let filters: Vec<_> = application.filters().collect();
+            for filter in [named("Demo"), named("Other")].concat() {
+                assert_eq!(filters.contains(&filter), is_seen);
+            }
+            application.owner = None;
+            assert!(!application.filters().any(|filter| filter == alice()));
+        }
+        assert_eq!(application(ClientState::Deleted).filters().count(), 0);
+    }
+
+    #[test]
+    fn a_client_that_registered_itself_is_listed_by_its_place_until_it_is_reviewed() {
+        use ApplicationFilter::{All, AwaitingReview, InState, Slot};
+        for state in [ClientState::Pending, ClientState::Approved] {
+            let open = |slot| Some(Box::new(OpenApplication { slot, ..OpenApplication::default() }));
+            let mut application = Application { owner: None, open: open(Some(7)), ..application(state) };
+            assert!(application.is_unreviewed() && !application.is_first_party());
+            let mut expected = vec![All, InState(state), Slot(7)];
+            if state == ClientState::Pending {
+                expected.insert(1, AwaitingReview);
+            }
+            assert_eq!(application.filters().collect::<Vec<_>>(), expected);
+            application.open = open(None);
+            assert!(!application.is_unreviewed() && !application.is_first_party());
+            expected.retain(|filter| *filter != Slot(7));
+            let filters: Vec<_> = application.filters().collect();
+            assert_eq!(filters.get(..expected.len()), Some(&*expected));
+            assert!(filters.len() > expected.len(), "its name is one to compare with");
+        }
+    }
+
+    #[test]
+    fn what_is_not_used_may_be_purged() {
+        let at = Timestamp::from_seconds;
+        let gone = |gone_at: Option<u32>| {
+            Some(Box::new(OpenApplication { gone_at: gone_at.map(at), ..OpenApplication::default() }))
+        };
+        for (reserved_until, open, expected) in [
+            (None, None, None),
+            (Some(at(7)), None, Some(at(7))),
+            (None, gone(Some(8)), Some(at(8))),
+            (None, gone(None), None),
+        ] {
+            let application = Application { reserved_until, open, ..application(ClientState::Approved) };
+            assert_eq!(application.purge_after(), expected);
+        }
+    }
+}

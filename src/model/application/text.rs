@@ -1,0 +1,189 @@
+//! Texts and links that users see. Misleading ones are refused [RFC 7591 section 5].
+
+use crate::model::application::field::Problem;
+use crate::model::redirect_uri::{WebUri, check_host};
+use crate::text::{a_label_host, check_line, check_lines, is_blank, is_invisible};
+
+/// Checks a name: characters are Unicode scalar values, nothing is normalized.
+pub(crate) fn name(text: &str, limit: usize) -> Result<Box<str>, Problem> {
+    shown_on_one_line(text, limit)?;
+    Ok(text.into())
+}
+
+/// Checks a text of several lines, each ended by U+000A alone. An empty text counts as none.
+pub(crate) fn plain_text(text: &str, limit: usize) -> Result<Option<Box<str>>, Problem> {
+    check_length(text, limit)?;
+    check_lines(text).map_err(Problem::Text)?;
+    Ok((!text.is_empty()).then(|| text.into()))
+}
+
+/// Checks the address of a website, which is kept as submitted. Only its host must be ASCII.
+pub(crate) fn website(text: &str, limit: usize) -> Result<Box<str>, Problem> {
+    shown_on_one_line(text, limit)?;
+    if text.chars().any(|own| is_blank(own) || own == '\\' || is_invisible(own)) {
+        return Err(Problem::NotAWebAddress);
+    }
+    let start = text.find("://").map_or(0, |end| end + 3);
+    let rest = text.get(start..).unwrap_or_default();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
+        return Err(Problem::UserInfo);
+    }
+    let address = text.get(..start + authority.len()).unwrap_or_default();
+    let uri = WebUri::split(address).map_err(|_| Problem::NotAWebAddress)?;
+    if !uri.host.is_ascii() {
+        let a_label = a_label_host(uri.host).filter(|host| check_host(host).is_ok());
+        return Err(a_label.map_or(Problem::NotAWebAddress, |host| Problem::HostNotAscii { a_label: host.into() }));
+    }
+    check_host(uri.host).map_err(|_| Problem::NotAWebAddress)?;
+    Ok(text.into())
+}
+
+/// Returns whether a text of one line may be shown: not blank, not too long, and without misleading characters.
+pub(crate) fn is_shown_line(text: &str, limit: usize) -> bool {
+    shown_on_one_line(text, limit).is_ok()
+}
+
+/// Checks a link that a client sent. Returns `Some(None)` for a valid link with plain http, which is not kept, and
+/// `None` for a text that is not a link.
+pub(crate) fn web_link(text: &str, limit: usize) -> Option<Option<Box<str>>> {
+    let link = website(text, limit).ok()?;
+    let is_https = link.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"));
+    Some(Some(link).filter(|_| is_https))
+}
+
+/// Checks an address that the server itself sends requests to: https in lower case, in ASCII, without a fragment.
+pub(crate) fn https_address(text: &str, limit: usize) -> Option<Box<str>> {
+    let is_plain = text.starts_with("https://") && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
+    website(text, limit).ok().filter(|_| is_plain)
+}
+
+fn shown_on_one_line(text: &str, limit: usize) -> Result<(), Problem> {
+    if text.is_empty() {
+        return Err(Problem::Missing);
+    }
+    check_length(text, limit)?;
+    if text.chars().all(is_blank) {
+        return Err(Problem::Blank);
+    }
+    check_line(text).map_err(Problem::Text)
+}
+
+fn check_length(text: &str, limit: usize) -> Result<(), Problem> {
+    match text.chars().nth(limit) {
+        Some(_) => Err(Problem::TooManyCharacters { limit }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SVC-2.1-01, D-24
+    #[test]
+    fn names_are_visible_text_of_bounded_length() {
+        use Problem::{Blank, Missing, TooManyCharacters};
+        let too_long = || Err(TooManyCharacters { limit: 50 });
+        for (text, expected) in [
+            (String::new(), Err(Missing)),
+            ("x".repeat(50), Ok(())),
+            ("x".repeat(51), too_long()),
+            ("\u{1f600}".repeat(50), Ok(())),
+            ("\u{1f600}".repeat(51), too_long()),
+            // Counted without normalization: e and a combining accent are two.
+            ("e\u{301}".repeat(25), Ok(())),
+            (format!("{}e", "e\u{301}".repeat(25)), too_long()),
+            ("\u{7801}\u{4e91}".to_owned(), Ok(())),
+            ("\u{5d0}\u{5d1}".to_owned(), Ok(())),
+            ("  \u{3000}\u{a0}".to_owned(), Err(Blank)),
+            ("\u{2800}".to_owned(), Err(Blank)),
+            ("\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f466}".to_owned(), Ok(())),
+        ] {
+            let checked = name(&text, 50);
+            assert!(checked.as_ref().is_ok_and(|kept| **kept == *text) || checked.is_err());
+            assert_eq!(checked.map(drop), expected, "{text:?}");
+        }
+        for text in ["a\0", "a\nb", "a\u{202e}b", " x ", "a\u{200b}b"] {
+            assert!(matches!(name(text, 50), Err(Problem::Text(_))), "{text:?}");
+        }
+    }
+
+    /// SVC-2.1-03
+    #[test]
+    fn descriptions_have_lines_and_no_other_control_character() {
+        for (text, expected) in [
+            (String::new(), Ok(None)),
+            ("\u{1f600}".repeat(350), Ok(Some(()))),
+            ("\u{1f600}".repeat(351), Err(Problem::TooManyCharacters { limit: 350 })),
+            ("a\n\nb".to_owned(), Ok(Some(()))),
+        ] {
+            assert_eq!(plain_text(&text, 350).map(|kept| kept.map(drop)), expected, "{text:?}");
+        }
+        for text in ["a\r\nb", "a\tb", "a\u{2029}b", "a\n\u{202e}b", "a\n b"] {
+            assert!(matches!(plain_text(text, 350), Err(Problem::Text(_))), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn websites_are_absolute_web_addresses() {
+        use Problem::{HostNotAscii, Missing, NotAWebAddress, TooManyCharacters, UserInfo};
+        let a_label = |host: &str| Err(HostNotAscii { a_label: host.into() });
+        let long = |characters: usize| format!("https://a.example/{}", "\u{1f600}".repeat(characters - 18));
+        for (text, expected) in [
+            (String::new(), Err(Missing)),
+            (long(128), Ok(())),
+            (long(129), Err(TooManyCharacters { limit: 128 })),
+            ("http://a.example".to_owned(), Ok(())),
+            ("HTTPS://A.example:8443/x?y=@#z".to_owned(), Ok(())),
+            ("https://b\u{fc}cher.example/".to_owned(), a_label("xn--bcher-kva.example")),
+            ("https://p\u{430}ypal.example:8443/x".to_owned(), a_label("xn--pypal-4ve.example")),
+            ("https://xn--bcher-kva.example/".to_owned(), Ok(())),
+            ("https://xn--zzzzzzzzz99999.example/".to_owned(), Err(NotAWebAddress)),
+            ("https://b\u{fc}_cher.example/".to_owned(), Err(NotAWebAddress)),
+            ("https://[2001:db8::7]:8443/".to_owned(), Ok(())),
+            ("https://a.example:/".to_owned(), Err(NotAWebAddress)),
+            ("https://a.example#x".to_owned(), Ok(())),
+            ("https://a.example/\u{7801}".to_owned(), Ok(())),
+            ("a.example".to_owned(), Err(NotAWebAddress)),
+            ("//a.example".to_owned(), Err(NotAWebAddress)),
+            ("https:a.example".to_owned(), Err(NotAWebAddress)),
+            ("https:/a.example".to_owned(), Err(NotAWebAddress)),
+            ("https://".to_owned(), Err(NotAWebAddress)),
+            ("https:///a.example".to_owned(), Err(NotAWebAddress)),
+            ("https://?a".to_owned(), Err(NotAWebAddress)),
+            ("https://a b.example".to_owned(), Err(NotAWebAddress)),
+            ("https://a.example/ b".to_owned(), Err(NotAWebAddress)),
+            ("https://a.example\\b".to_owned(), Err(NotAWebAddress)),
+            ("https://a.example:70000".to_owned(), Err(NotAWebAddress)),
+            ("ftp://a.example".to_owned(), Err(NotAWebAddress)),
+            ("javascript://a.example/%0aalert(1)".to_owned(), Err(NotAWebAddress)),
+            ("data:text/html,x".to_owned(), Err(NotAWebAddress)),
+            ("https://user@a.example".to_owned(), Err(UserInfo)),
+            ("https://@a.example".to_owned(), Err(UserInfo)),
+            ("https://a.example:x@evil.example".to_owned(), Err(UserInfo)),
+        ] {
+            assert_eq!(website(&text, 128).map(drop), expected, "{text:?}");
+        }
+        for (address, is_sound) in [
+            ("https://a.example/jwks.json", true),
+            ("https://a.example:8443/jwks?v=1", true),
+            ("http://a.example/jwks.json", false),
+            ("HTTPS://a.example/jwks.json", false),
+            ("https://u@a.example/jwks.json", false),
+            ("https://a.example/jwks.json#x", false),
+            ("https://a.example/\u{7801}", false),
+            ("https:///jwks.json", false),
+            ("/jwks.json", false),
+            ("", false),
+        ] {
+            assert_eq!(https_address(address, 64).is_some(), is_sound, "{address}");
+        }
+        assert_eq!(https_address("https://a.example/jwks.json", 26), None);
+        for text in
+            ["https://a.example/\n", "https://a.example/\u{202e}", "https://a\u{200b}b.example", " https://a.example"]
+        {
+            assert!(matches!(website(text, 128), Err(Problem::Text(_))), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! One authorization request, from the consent page to the end of its code.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use crate::clock::Timestamp;
+use crate::jose::JwkThumbprint;
+use crate::model::client::Client;
+use crate::model::client::encoding::{read_consented, read_scopes, read_subject, write_granted};
+use crate::model::codec::{DecodeError, Reader, Writer, kind};
+use crate::model::id::{AuthorizationId, ClientId, PushedRequestId};
+use crate::model::protected_resource::{Audience, read_audience, write_audience};
+use crate::model::redirect_uri::RedirectUri;
+use crate::model::subject::Subject;
+use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
+use crate::secret::Digest;
+use crate::secret::pkce::CodeChallenge;
+
+/// How long a record is kept after it has expired, so that a replay is recognized and clocks may differ.
+pub(crate) const RETENTION: Duration = Duration::from_secs(60 * 60);
+
+/// An authorization request: held while its user reads the consent page, then with a code, or denied [RFC 6749 section
+/// 4.1].
+#[derive(Clone, PartialEq, Eq)]
+pub struct Authorization {
+    pub(crate) id: AuthorizationId,
+    pub(crate) version: u32,
+    pub(crate) client: ClientId,
+    /// The client's epoch when the user decided; before that, when the request was held.
+    pub(crate) epoch: u32,
+    /// The user who is asked for consent; absent until a user has signed in.
+    pub(crate) subject: Option<Subject>,
+    pub(crate) session: Digest,
+    pub(crate) created: Timestamp,
+    pub(crate) handle: Digest,
+    pub(crate) stage: Stage,
+    /// When the request was held, or its code was issued.
+    pub(crate) since: Timestamp,
+    /// When the hold, the code, or the denied request expires.
+    pub(crate) end: Timestamp,
+    pub(crate) redirect_uri: RedirectUri,
+    /// Whether the request named the redirect URI. If not, the registered one is used.
+    pub(crate) redirect_uri_named: bool,
+    pub(crate) challenge: Option<CodeChallenge>,
+    pub(crate) state: Option<Box<[u8]>>,
+    pub(crate) scopes: ScopeSet,
+    /// Before the decision, the resources that the client requested.
+    pub(crate) resources: ConsentedResources,
+    /// The protected resources that the client requested and the user was shown.
+    pub(crate) audience: Audience,
+    /// The key that the code is bound to, `dpop_jkt` [RFC 9449 section 10]. Few requests have one, so it is in a box.
+    pub(crate) key: Option<Box<JwkThumbprint>>,
+    /// The pushed request that it came from; the decision uses it up. Absent after the decision.
+    pub(crate) pushed: Option<Box<PushedFrom>>,
+}
+
+/// The pushed request that a held request came from. The id alone is not enough, since it recurs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PushedFrom {
+    pub(crate) id: PushedRequestId,
+    pub(crate) secret: Digest,
+}
+
+impl fmt::Debug for Authorization {
+    /// Leaves out the client's `state` parameter, by which the client recognizes its own requests.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authorization")
+            .field("id", &self.id)
+            .field("version", &self.version)
+            .field("client", &self.client)
+            .field("subject", &self.subject)
+            .field("stage", &self.stage)
+            .field("end", &self.end)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The stage of an authorization request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Held,
+    CodeIssued(Digest),
+    Denied,
+}
+
+impl Stage {
+    pub(crate) const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::CodeIssued(_) => "code_issued",
+            Self::Denied => "denied",
+        }
+    }
+}
+
+impl Authorization {
+    /// The layout of a record without fields of later layouts, the layout of a record with them, and the layouts that
+    /// are read.
+    const FIRST: u8 = 1;
+    const WITH_AUDIENCE: u8 = 2;
+    const WITH_ORIGIN: u8 = 3;
+    const READS: RangeInclusive<u8> = 1..=3;
+    /// The tag of the audience, since layout 2.
+    const AUDIENCE: u8 = 1;
+    /// The tags of the key and of the pushed request, since layout 3. A record in layout 3 has at least one of them.
+    const KEY: u8 = 2;
+    const PUSHED: u8 = 3;
+
+    /// Returns the key of the record.
+    #[must_use]
+    pub const fn id(&self) -> AuthorizationId {
+        self.id
+    }
+
+    /// Returns the version of the record: a random number, which every write draws anew.
+    #[must_use]
+    pub const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Returns the client that sent the request.
+    #[must_use]
+    pub const fn client(&self) -> &ClientId {
+        &self.client
+    }
+
+    /// Returns the user who was asked for consent, if a user has signed in.
+    #[must_use]
+    pub const fn subject(&self) -> Option<&Subject> {
+        self.subject.as_ref()
+    }
+
+    /// Returns the resources that the user granted, or before the decision those that the client requested. The client
+    /// may still access their [narrowing](ResourceScope::narrowed_to) to its
+    /// [`resource_scope`](Client::resource_scope).
+    ///
+    /// `client` must be the client of the authorization: its row has the lists that long consents refer to. With
+    /// another client, such a consent has no named resource.
+    #[must_use]
+    pub fn resource_scope(&self, client: &Client) -> ResourceScope {
+        client.resources_of(&self.resources).into_owned()
+    }
+
+    /// Returns when the user was asked for consent.
+    #[must_use]
+    pub const fn created(&self) -> Timestamp {
+        self.created
+    }
+
+    /// Returns the scopes that the user granted, or before the decision those that the client requested.
+    #[must_use]
+    pub const fn scopes(&self) -> &ScopeSet {
+        &self.scopes
+    }
+
+    /// Returns the identifiers of the protected resources that the client requested [RFC 8707], or none if no protected
+    /// resource was configured.
+    pub fn protected_resources(&self) -> impl Iterator<Item = &str> {
+        self.audience.iter()
+    }
+
+    /// Returns when the time to decide, or the code, expires.
+    #[must_use]
+    pub const fn ends(&self) -> Timestamp {
+        self.end
+    }
+
+    /// Returns whether it was approved and its code has not expired.
+    pub(crate) fn has_code(&self, now: Timestamp) -> bool {
+        matches!(self.stage, Stage::CodeIssued(_)) && now < self.end
+    }
+
+    /// Returns the time from which the record may be removed, one hour after it expired.
+    #[must_use]
+    pub fn purge_after(&self) -> Timestamp {
+        self.end.plus(RETENTION)
+    }
+
+    /// Returns the request as denied. Data that only the decision needs is dropped. Handle and session are kept, so
+    /// that a second answer is recognized.
+    pub(crate) fn denied(&self) -> Self {
+        Self {
+            id: self.id,
+            version: self.version,
+            client: self.client.clone(),
+            epoch: self.epoch,
+            subject: self.subject.clone(),
+            session: self.session,
+            created: self.created,
+            handle: self.handle,
+            stage: Stage::Denied,
+            since: self.since,
+            end: self.end,
+            redirect_uri: RedirectUri::dropped(),
+            redirect_uri_named: false,
+            challenge: None,
+            state: None,
+            scopes: ScopeSet::empty(),
+            resources: ConsentedResources::none(),
+            audience: Audience::UNSET,
+            key: None,
+            pushed: None,
+        }
+    }
+
+    /// Returns the request with its code, issued at `since`.
+    pub(crate) fn with_code(&self, code: Digest, since: Timestamp, end: Timestamp) -> Self {
+        Self { stage: Stage::CodeIssued(code), since, end, state: None, pushed: None, ..self.clone() }
+    }
+
+    /// Encodes the record as bytes. It contains digests, no secrets.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let Self {
+            id,
+            version,
+            client,
+            epoch,
+            subject,
+            session,
+            created,
+            handle,
+            stage,
+            since,
+            end,
+            redirect_uri,
+            redirect_uri_named,
+            challenge,
+            state,
+            scopes,
+            resources,
+            audience,
+            key,
+            pushed,
+        } = self;
+        let layout = match (audience.is_unset(), key.is_some() || pushed.is_some()) {
+            (_, true) => Self::WITH_ORIGIN,
+            (false, false) => Self::WITH_AUDIENCE,
+            (true, false) => Self::FIRST,
+        };
+        let mut writer = Writer::new(kind::AUTHORIZATION, layout);
+        writer.array(id.as_bytes());
+        writer.number(*version);
+        writer.text(client.as_str());
+        writer.number(*epoch);
+        writer.optional(subject.as_ref(), |writer, subject| writer.text(subject.as_str()));
+        writer.array(session.bytes());
+        writer.time(*created);
+        writer.array(handle.bytes());
+        match stage {
+            Stage::Held => writer.byte(0),
+            Stage::CodeIssued(code) => {
+                writer.byte(1);
+                writer.array(code.bytes());
+            }
+            Stage::Denied => writer.byte(2),
+        }
+        writer.time(*since);
+        writer.time(*end);
+        if *stage != Stage::Denied {
+            writer.text(redirect_uri.as_str());
+            writer.flag(*redirect_uri_named);
+            writer.optional(challenge.as_ref(), |writer, challenge| writer.text(challenge.as_str()));
+            writer.optional(state.as_deref(), Writer::bytes);
+            write_granted(&mut writer, scopes, resources);
+        }
+        if !audience.is_unset() {
+            writer.tagged(Self::AUDIENCE, |writer| write_audience(writer, audience));
+        }
+        if let Some(key) = key {
+            writer.tagged(Self::KEY, |writer| writer.array(key.bytes()));
+        }
+        if let Some(pushed) = pushed {
+            let PushedFrom { id, secret } = &**pushed;
+            writer.tagged(Self::PUSHED, |writer| {
+                writer.array(id.as_bytes());
+                writer.array(secret.bytes());
+            });
+        }
+        writer.finish()
+    }
+
+    /// Decodes a record that [`encode`](Self::encode) wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if the bytes are not an authorization, or were written by an unknown release.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes, kind::AUTHORIZATION, &Self::READS)?;
+        let ended = Self {
+            id: AuthorizationId::from_bytes(reader.array()?),
+            version: reader.number()?,
+            client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
+            epoch: reader.number()?,
+            subject: reader.optional(read_subject)?,
+            session: Digest::from_bytes(reader.array()?),
+            created: reader.time()?,
+            handle: Digest::from_bytes(reader.array()?),
+            stage: match reader.byte()? {
+                0 => Stage::Held,
+                1 => Stage::CodeIssued(Digest::from_bytes(reader.array()?)),
+                2 => Stage::Denied,
+                _ => return Err(DecodeError::Malformed),
+            },
+            since: reader.time()?,
+            end: reader.time()?,
+            redirect_uri: RedirectUri::dropped(),
+            redirect_uri_named: false,
+            challenge: None,
+            state: None,
+            scopes: ScopeSet::empty(),
+            resources: ConsentedResources::none(),
+            audience: Audience::UNSET,
+            key: None,
+            pushed: None,
+        };
+        let mut authorization = match ended.stage {
+            Stage::Denied => ended,
+            Stage::Held | Stage::CodeIssued(_) => Self {
+                redirect_uri: RedirectUri::read(reader.text()?).ok_or(DecodeError::Malformed)?,
+                redirect_uri_named: reader.flag()?,
+                challenge: reader.optional(challenge)?,
+                state: reader.optional(|reader| reader.bytes().map(Into::into))?,
+                scopes: read_scopes(&mut reader)?,
+                resources: read_consented(&mut reader)?,
+                ..ended
+            },
+        };
+        if reader.layout() >= Self::WITH_AUDIENCE {
+            let audience = reader.tagged(Self::AUDIENCE, read_audience)?;
+            if audience.is_none() && reader.layout() == Self::WITH_AUDIENCE {
+                return Err(DecodeError::Malformed);
+            }
+            authorization.audience = audience.unwrap_or_default();
+        }
+        if reader.layout() >= Self::WITH_ORIGIN {
+            let key = reader.tagged(Self::KEY, |reader| reader.array().map(JwkThumbprint::from_bytes))?;
+            let pushed = reader.tagged(Self::PUSHED, read_pushed)?;
+            (authorization.key, authorization.pushed) = (key.map(Box::new), pushed.map(Box::new));
+            if authorization.key.is_none() && authorization.pushed.is_none() {
+                return Err(DecodeError::Malformed);
+            }
+        }
+        reader.finish()?;
+        Ok(authorization)
+    }
+}
+
+fn challenge(reader: &mut Reader<'_>) -> Result<CodeChallenge, DecodeError> {
+    CodeChallenge::parse(reader.text()?.as_bytes()).map_err(|_| DecodeError::Malformed)
+}
+
+fn read_pushed(reader: &mut Reader<'_>) -> Result<PushedFrom, DecodeError> {
+    Ok(PushedFrom { id: PushedRequestId::from_bytes(reader.array()?), secret: Digest::from_bytes(reader.array()?) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::codec::layout;
+
+    fn authorization() -> Authorization {
+        Authorization {
+            id: AuthorizationId::from_bytes([3; 16]),
+            version: 7,
+            client: ClientId::new("client").unwrap(),
+            epoch: 2,
+            subject: Some(Subject::new("\0hostile\u{202e}").unwrap()),
+            session: Digest::of(b"session"),
+            created: Timestamp::from_seconds(100),
+            handle: Digest::of(b"handle"),
+            stage: Stage::CodeIssued(Digest::of(b"code")),
+            since: Timestamp::from_seconds(150),
+            end: Timestamp::from_seconds(700),
+            redirect_uri: RedirectUri::from_record("https://app.example.com/cb?x=1".into()),
+            redirect_uri_named: true,
+            challenge: Some(CodeChallenge::parse(b"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM").unwrap()),
+            state: Some((0..=255).collect()),
+            scopes: ScopeSet::from_canonical("repo-code:r account-email:rw"),
+            resources: ConsentedResources::InRecord(ResourceScope::specified(["one/two"]).unwrap()),
+            audience: Audience::UNSET,
+            key: None,
+            pushed: None,
+        }
+    }
+
+    #[test]
+    fn comes_back_equal_in_every_field_and_in_every_stage() {
+        for stage in [Stage::Held, Stage::CodeIssued(Digest::of(b"code"))] {
+            let full = Authorization { stage: stage.clone(), ..authorization() };
+            let bare = Authorization {
+                stage,
+                challenge: None,
+                state: None,
+                subject: None,
+                resources: ConsentedResources::InRecord(ResourceScope::Public),
+                ..authorization()
+            };
+            for record in [full.denied(), full, bare] {
+                assert_eq!(Authorization::decode(&record.encode()), Ok(record.clone()));
+                let bytes = record.encode();
+                for cut in 0..bytes.len() {
+                    assert!(Authorization::decode(&bytes[..cut]).is_err(), "cut to {cut}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_version_is_an_error() {
+        let mut bytes = authorization().encode();
+        bytes[1] = 9;
+        assert_eq!(Authorization::decode(&bytes), Err(DecodeError::UnknownLayout));
+    }
+
+    /// Every later release reads what a release has written.
+    #[test]
+    fn layout_1_stays_as_it_is() {
+        let record = authorization();
+        let file = layout::compared("authorization.1", &record.encode());
+        assert_eq!(Authorization::decode(&file), Ok(record));
+    }
+
+    /// The same with protected resources. A denied request keeps none.
+    #[test]
+    fn layout_2_stays_as_it_is() {
+        let audience = Audience::new(["https://api.example", "https://mcp.example/mcp"]);
+        let record = Authorization { audience, ..authorization() };
+        let file = layout::compared("authorization.2", &record.encode());
+        assert_eq!(Authorization::decode(&file), Ok(record.clone()));
+        assert_eq!(record.denied().encode()[1], 1);
+        for cut in 0..file.len() {
+            assert!(Authorization::decode(&file[..cut]).is_err(), "cut to {cut}");
+        }
+        let mut empty = authorization().encode();
+        empty[1] = 2;
+        assert_eq!(Authorization::decode(&empty), Err(DecodeError::Malformed), "it is written in the first layout");
+    }
+
+    /// The same with a key, with the pushed request that it came from, or with both. A decided request keeps the key.
+    #[test]
+    fn layout_3_stays_as_it_is() {
+        let key = Some(Box::new(JwkThumbprint::from_bytes([9; 32])));
+        let pushed = PushedFrom { id: PushedRequestId::from_bytes([7; 16]), secret: Digest::of(b"secret") };
+        let pushed = Some(Box::new(pushed));
+        let both = Authorization { key: key.clone(), pushed: pushed.clone(), ..authorization() };
+        let file = layout::compared("authorization.3", &both.encode());
+        assert_eq!(Authorization::decode(&file), Ok(both.clone()));
+        let with_key_alone = file.len() - (1 + 4 + 16 + 32);
+        for cut in (0..file.len()).filter(|cut| *cut != with_key_alone) {
+            assert!(Authorization::decode(&file[..cut]).is_err(), "cut to {cut}");
+        }
+        let with_key = Authorization { key: key.clone(), ..authorization() };
+        for record in [with_key, Authorization { pushed, ..authorization() }] {
+            assert_eq!(Authorization::decode(&record.encode()), Ok(record));
+        }
+        let decided = both.with_code(Digest::of(b"code"), Timestamp::default(), Timestamp::default());
+        assert_eq!((decided.key, decided.pushed), (key, None));
+        let mut empty = authorization().encode();
+        empty[1] = 3;
+        assert_eq!(Authorization::decode(&empty), Err(DecodeError::Malformed), "it is written in the first layout");
+    }
+
+    /// The same for a denied request, which keeps less.
+    #[test]
+    fn layout_1_of_a_denied_one_stays_as_it_is() {
+        let record = Authorization { version: 8, ..authorization().denied() };
+        let file = layout::compared("authorization_denied.1", &record.encode());
+        assert_eq!(Authorization::decode(&file), Ok(record));
+    }
+
+    #[test]
+    fn a_stored_text_that_could_split_a_header_is_no_record() {
+        let bytes = authorization().encode();
+        let position = bytes.windows(8).position(|window| window == b"https://").unwrap();
+        for bad in [b'\n', b'\r', 0, b' ', 0x80] {
+            let mut altered = bytes.clone();
+            altered[position + 9] = bad;
+            assert_eq!(Authorization::decode(&altered), Err(DecodeError::Malformed), "{bad}");
+        }
+        let position = bytes.windows(9).position(|window| window == b"repo-code").unwrap();
+        for bad in [b'"', b'\\', b'\n', 0x7f] {
+            let mut altered = bytes.clone();
+            altered[position] = bad;
+            assert_eq!(Authorization::decode(&altered), Err(DecodeError::Malformed), "{bad}");
+        }
+    }
+
+    #[test]
+    fn is_kept_one_hour_past_its_end() {
+        assert_eq!(authorization().purge_after(), Timestamp::from_seconds(700 + 3600));
+    }
+}

@@ -1,0 +1,578 @@
+//! The stored form of a [`Client`].
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use crate::jose::SigningAlgorithm;
+use crate::model::client::{
+    ApplicationType, Assurance, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientOrigin,
+    ClientSecrets, ClientState, ClientType, GrantType, GrantTypes, OpenClient, Privileges, RefreshRotation,
+};
+use crate::model::codec::{DecodeError, Reader, Writer, kind};
+use crate::model::id::ClientId;
+use crate::model::redirect_uri::RegisteredRedirectUri;
+use crate::model::subject::Subject;
+use crate::scope::{ConsentedResources, ListDigest, ListPart, ResourceList, ResourceScope, ScopeSet};
+use crate::secret::Digest;
+
+/// The layout that is written, and those that are read.
+const WRITES: u8 = 1;
+const READS: RangeInclusive<u8> = 1..=1;
+
+impl Client {
+    /// Writes the record as bytes, digests in place of secrets.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let Self {
+            id,
+            version,
+            state,
+            epoch,
+            client_type,
+            application_type,
+            name,
+            website,
+            secrets,
+            redirect_uris,
+            scopes,
+            resource_scope,
+            former_resources,
+            machine_scopes,
+            machine_resources,
+            grant_types,
+            authentication_methods,
+            privileges: Privileges { require_pkce, trusted, may_introspect, refresh_rotation },
+            open,
+            assurance,
+        } = self;
+        let ClientSecrets { current, previous, current_is_of_previous_owner, previous_is_of_previous_owner } = secrets;
+        let mut writer = Writer::new(kind::CLIENT, WRITES);
+        writer.text(id.as_str());
+        writer.number(*version);
+        writer.byte(state_byte(*state));
+        writer.number(*epoch);
+        writer.byte(client_type_byte(*client_type));
+        writer.byte(application_type_byte(*application_type));
+        writer.text(name);
+        writer.text(website);
+        for secret in [current, previous] {
+            writer.optional(secret.as_ref(), |writer, digest| writer.array(digest.bytes()));
+        }
+        writer.flag(*current_is_of_previous_owner);
+        writer.flag(*previous_is_of_previous_owner);
+        writer.count(redirect_uris.len());
+        for uri in redirect_uris {
+            writer.text(uri.as_str());
+        }
+        write_scopes(&mut writer, scopes, resource_scope);
+        writer.count(former_resources.len());
+        former_resources.iter().for_each(|list| write_list(&mut writer, list));
+        write_scopes(&mut writer, machine_scopes, machine_resources);
+        write_grant_types(&mut writer, *grant_types);
+        write_authentication_methods(&mut writer, *authentication_methods);
+        writer.flag(*require_pkce);
+        writer.flag(*trusted);
+        writer.flag(*may_introspect);
+        writer.optional(*refresh_rotation, |writer, rotation| writer.flag(rotation == RefreshRotation::Keep));
+        if let Some(open) = open {
+            writer.tagged(OPEN, |writer| write_open(writer, open));
+        }
+        if let Some(assurance) = assurance {
+            writer.tagged(ASSURANCE, |writer| write_assurance(writer, assurance));
+        }
+        writer.finish()
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if the bytes are not a client, or were written by an unknown release.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes, kind::CLIENT, &READS)?;
+        let id = ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?;
+        let client = Self {
+            id,
+            version: reader.number()?,
+            state: state(reader.byte()?)?,
+            epoch: reader.number()?,
+            client_type: client_type(reader.byte()?)?,
+            application_type: application_type(reader.byte()?)?,
+            name: reader.text()?.into(),
+            website: reader.text()?.into(),
+            secrets: ClientSecrets {
+                current: digest(&mut reader)?,
+                previous: digest(&mut reader)?,
+                current_is_of_previous_owner: reader.flag()?,
+                previous_is_of_previous_owner: reader.flag()?,
+            },
+            redirect_uris: reader.list(|reader| reader.text().map(RegisteredRedirectUri::from_record))?,
+            scopes: read_scopes(&mut reader)?,
+            resource_scope: read_resource_scope(&mut reader)?,
+            former_resources: reader.list(read_list)?,
+            machine_scopes: read_scopes(&mut reader)?,
+            machine_resources: read_resource_scope(&mut reader)?,
+            grant_types: read_grant_types(&mut reader)?,
+            authentication_methods: read_authentication_methods(&mut reader)?,
+            privileges: Privileges {
+                require_pkce: reader.flag()?,
+                trusted: reader.flag()?,
+                may_introspect: reader.flag()?,
+                refresh_rotation: reader.optional(read_rotation)?,
+            },
+            open: reader.tagged(OPEN, read_open)?.map(Arc::new),
+            assurance: reader.tagged(ASSURANCE, read_assurance)?.map(Arc::new),
+        };
+        reader.finish()?;
+        Ok(client)
+    }
+}
+
+/// The tag of the part of a client that registered itself.
+const OPEN: u8 = b'O';
+
+/// The tag of keys, pushed requests and bound tokens.
+const ASSURANCE: u8 = b'A';
+
+pub(crate) fn write_assurance(writer: &mut Writer, assurance: &Assurance) {
+    let Assurance { keys, signing_algorithm, requires_pushed_requests, requires_bound_tokens, keys_of_previous_owner } =
+        assurance;
+    writer.optional(keys.as_ref(), |writer, keys| keys.write(writer));
+    writer.optional(*signing_algorithm, |writer, algorithm| writer.text(algorithm.as_str()));
+    writer.flag(*requires_pushed_requests);
+    writer.flag(*requires_bound_tokens);
+    writer.optional(keys_of_previous_owner.as_ref(), |writer, keys| keys.write(writer));
+}
+
+pub(crate) fn read_assurance(reader: &mut Reader<'_>) -> Result<Assurance, DecodeError> {
+    Ok(Assurance {
+        keys: reader.optional(ClientKeys::read)?,
+        signing_algorithm: reader.optional(read_algorithm)?,
+        requires_pushed_requests: reader.flag()?,
+        requires_bound_tokens: reader.flag()?,
+        keys_of_previous_owner: reader.optional(ClientKeys::read)?,
+    })
+}
+
+/// An unknown algorithm was written by another release.
+fn read_algorithm(reader: &mut Reader<'_>) -> Result<SigningAlgorithm, DecodeError> {
+    SigningAlgorithm::parse(reader.text()?).ok_or(DecodeError::UnknownLayout)
+}
+
+fn write_open(writer: &mut Writer, open: &OpenClient) {
+    let OpenClient {
+        origin,
+        registered,
+        is_reviewed,
+        default_scopes,
+        resources,
+        end,
+        used_until,
+        gone_at,
+        has_foreign_links,
+        looks_like_another,
+        document,
+    } = open;
+    writer.byte(match origin {
+        ClientOrigin::DynamicRegistration => 0,
+        ClientOrigin::MetadataDocument => 1,
+    });
+    writer.time(*registered);
+    writer.flag(*is_reviewed);
+    writer.text(default_scopes.as_str());
+    for time in [end, used_until, gone_at] {
+        writer.optional(*time, Writer::time);
+    }
+    writer.flag(*has_foreign_links);
+    writer.flag(*looks_like_another);
+    if *origin == ClientOrigin::MetadataDocument {
+        writer.optional(document.as_ref(), |writer, digest| writer.array(digest.bytes()));
+    }
+    if let Some(resources) = resources {
+        writer.tagged(RESOURCES, |writer| write_identifiers(writer, resources));
+    }
+}
+
+/// The tag of the protected resources that the client may reach.
+const RESOURCES: u8 = b'R';
+
+/// Writes the identifiers of protected resources.
+pub(crate) fn write_identifiers(writer: &mut Writer, identifiers: &BTreeSet<Box<str>>) {
+    writer.count(identifiers.len());
+    identifiers.iter().for_each(|identifier| writer.text(identifier));
+}
+
+pub(crate) fn read_identifiers(reader: &mut Reader<'_>) -> Result<BTreeSet<Box<str>>, DecodeError> {
+    let list = reader.list(Reader::text)?;
+    let identifiers: BTreeSet<Box<str>> = list.iter().map(|identifier| Box::from(*identifier)).collect();
+    if identifiers.len() == list.len() { Ok(identifiers) } else { Err(DecodeError::Malformed) }
+}
+
+fn read_open(reader: &mut Reader<'_>) -> Result<OpenClient, DecodeError> {
+    let origin = match reader.byte()? {
+        0 => ClientOrigin::DynamicRegistration,
+        1 => ClientOrigin::MetadataDocument,
+        _ => return Err(DecodeError::UnknownLayout),
+    };
+    Ok(OpenClient {
+        origin,
+        registered: reader.time()?,
+        is_reviewed: reader.flag()?,
+        default_scopes: read_scopes(reader)?,
+        end: reader.optional(Reader::time)?,
+        used_until: reader.optional(Reader::time)?,
+        gone_at: reader.optional(Reader::time)?,
+        has_foreign_links: reader.flag()?,
+        looks_like_another: reader.flag()?,
+        document: if origin == ClientOrigin::MetadataDocument { digest(reader)? } else { None },
+        resources: reader.tagged(RESOURCES, read_identifiers)?,
+    })
+}
+
+/// Writes what is registered: the scopes, then the resource scope.
+pub(crate) fn write_scopes(writer: &mut Writer, scopes: &ScopeSet, resource_scope: &ResourceScope) {
+    writer.text(scopes.as_str());
+    write_resource_scope(writer, resource_scope);
+}
+
+/// Writes what was granted: the scopes, then the resources.
+pub(crate) fn write_granted(writer: &mut Writer, scopes: &ScopeSet, resources: &ConsentedResources) {
+    writer.text(scopes.as_str());
+    match resources {
+        ConsentedResources::InRecord(resource_scope) => write_resource_scope(writer, resource_scope),
+        ConsentedResources::PartOf(part) => {
+            writer.byte(PART_OF_A_LIST);
+            writer.array(part.list.bytes());
+            writer.bytes(&part.bits);
+        }
+    }
+}
+
+fn write_resource_scope(writer: &mut Writer, resource_scope: &ResourceScope) {
+    match resource_scope {
+        ResourceScope::All => writer.byte(0),
+        ResourceScope::Public => writer.byte(1),
+        ResourceScope::Specified(resources) => {
+            writer.byte(2);
+            write_list(writer, resources);
+        }
+    }
+}
+
+/// Follows the values of [`write_resource_scope`].
+const PART_OF_A_LIST: u8 = 3;
+
+fn write_list(writer: &mut Writer, resources: &ResourceList) {
+    writer.count(resources.len());
+    resources.iter().for_each(|resource| writer.text(resource));
+}
+
+pub(crate) fn read_scopes(reader: &mut Reader<'_>) -> Result<ScopeSet, DecodeError> {
+    ScopeSet::read(reader.text()?).ok_or(DecodeError::Malformed)
+}
+
+pub(crate) fn read_resource_scope(reader: &mut Reader<'_>) -> Result<ResourceScope, DecodeError> {
+    resource_scope(reader.byte()?, reader)
+}
+
+pub(crate) fn read_consented(reader: &mut Reader<'_>) -> Result<ConsentedResources, DecodeError> {
+    match reader.byte()? {
+        PART_OF_A_LIST => {
+            let list = ListDigest::from_bytes(reader.array()?);
+            let bits = reader.bytes()?;
+            if bits.len() > ListPart::MOST_BYTES {
+                return Err(DecodeError::Malformed);
+            }
+            Ok(ConsentedResources::PartOf(Arc::new(ListPart { list, bits: bits.into() })))
+        }
+        byte => resource_scope(byte, reader).map(ConsentedResources::InRecord),
+    }
+}
+
+fn resource_scope(byte: u8, reader: &mut Reader<'_>) -> Result<ResourceScope, DecodeError> {
+    match byte {
+        0 => Ok(ResourceScope::All),
+        1 => Ok(ResourceScope::Public),
+        2 => read_list(reader).map(ResourceScope::Specified),
+        _ => Err(DecodeError::Malformed),
+    }
+}
+
+fn read_list(reader: &mut Reader<'_>) -> Result<ResourceList, DecodeError> {
+    ResourceList::from_record(reader.list(Reader::text)?).map_err(|_| DecodeError::Malformed)
+}
+
+pub(crate) fn read_subject(reader: &mut Reader<'_>) -> Result<Subject, DecodeError> {
+    Subject::new(reader.text()?).map_err(|_| DecodeError::Malformed)
+}
+
+/// Writes the names as in a registration [RFC 7591 section 2].
+pub(crate) fn write_grant_types(writer: &mut Writer, grant_types: GrantTypes) {
+    write_names(writer, grant_types.iter().map(GrantType::as_str));
+}
+
+pub(crate) fn read_grant_types(reader: &mut Reader<'_>) -> Result<GrantTypes, DecodeError> {
+    read_names(reader, |name| GrantType::parse(name))
+}
+
+/// Writes the names as in a registration [RFC 7591 section 2].
+pub(crate) fn write_authentication_methods(writer: &mut Writer, methods: AuthenticationMethods) {
+    write_names(writer, methods.iter().map(AuthenticationMethod::as_str));
+}
+
+pub(crate) fn read_authentication_methods(reader: &mut Reader<'_>) -> Result<AuthenticationMethods, DecodeError> {
+    read_names(reader, |name| AuthenticationMethod::parse(name))
+}
+
+fn write_names(writer: &mut Writer, names: impl Iterator<Item = &'static str> + Clone) {
+    writer.count(names.clone().count());
+    names.for_each(|name| writer.text(name));
+}
+
+/// Reads a set of names in ascending order. An unknown name was written by another release.
+fn read_names<T: Copy + Ord, S: FromIterator<T>>(
+    reader: &mut Reader<'_>,
+    parse: impl Fn(&[u8]) -> Option<T>,
+) -> Result<S, DecodeError> {
+    let count = reader.count()?;
+    let mut last = None;
+    let mut read = || {
+        let name = parse(reader.bytes()?).ok_or(DecodeError::UnknownLayout)?;
+        let is_in_order = last.replace(name).is_none_or(|last| last < name);
+        if is_in_order { Ok(name) } else { Err(DecodeError::Malformed) }
+    };
+    (0..count).map(|_| read()).collect()
+}
+
+fn digest(reader: &mut Reader<'_>) -> Result<Option<Digest>, DecodeError> {
+    reader.optional(|reader| reader.array().map(Digest::from_bytes))
+}
+
+fn read_rotation(reader: &mut Reader<'_>) -> Result<RefreshRotation, DecodeError> {
+    Ok(if reader.flag()? { RefreshRotation::Keep } else { RefreshRotation::Rotate })
+}
+
+pub(crate) const fn state_byte(state: ClientState) -> u8 {
+    match state {
+        ClientState::Pending => 0,
+        ClientState::Approved => 1,
+        ClientState::Rejected => 2,
+        ClientState::Suspended => 3,
+        ClientState::Deleted => 4,
+    }
+}
+
+pub(crate) const fn state(byte: u8) -> Result<ClientState, DecodeError> {
+    match byte {
+        0 => Ok(ClientState::Pending),
+        1 => Ok(ClientState::Approved),
+        2 => Ok(ClientState::Rejected),
+        3 => Ok(ClientState::Suspended),
+        4 => Ok(ClientState::Deleted),
+        _ => Err(DecodeError::Malformed),
+    }
+}
+
+pub(crate) const fn client_type_byte(client_type: ClientType) -> u8 {
+    match client_type {
+        ClientType::Confidential => 0,
+        ClientType::Public => 1,
+    }
+}
+
+pub(crate) const fn client_type(byte: u8) -> Result<ClientType, DecodeError> {
+    match byte {
+        0 => Ok(ClientType::Confidential),
+        1 => Ok(ClientType::Public),
+        _ => Err(DecodeError::Malformed),
+    }
+}
+
+pub(crate) const fn application_type_byte(application_type: ApplicationType) -> u8 {
+    match application_type {
+        ApplicationType::Web => 0,
+        ApplicationType::Native => 1,
+    }
+}
+
+pub(crate) const fn application_type(byte: u8) -> Result<ApplicationType, DecodeError> {
+    match byte {
+        0 => Ok(ApplicationType::Web),
+        1 => Ok(ApplicationType::Native),
+        _ => Err(DecodeError::Malformed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Timestamp;
+    use crate::model::codec::layout;
+    use crate::model::redirect_uri::RedirectUriPolicy;
+    use crate::secret::ClientSecret;
+
+    fn client() -> Client {
+        let uri = RegisteredRedirectUri::parse("https://app.example/cb", &RedirectUriPolicy::default()).unwrap();
+        let secret = |text: &str| ClientSecret::new(text.repeat(32));
+        Client::builder(ClientId::new("id").unwrap())
+            .name("App")
+            .website("https://app.example/")
+            .redirect_uri(uri)
+            .scopes(ScopeSet::read("repo-code:rw").unwrap())
+            .resource_scope(ResourceScope::specified(["one"]).unwrap())
+            .former_resources(long_lists())
+            .machine_scopes(ScopeSet::read("builds:r").unwrap())
+            .machine_resources(ResourceScope::specified(["two"]).unwrap())
+            .secret(&secret("a"))
+            .and_then(|builder| builder.secret(&secret("b")))
+            .unwrap()
+            .require_pkce()
+            .trusted()
+            .may_introspect()
+            .refresh_rotation(RefreshRotation::Keep)
+            .epoch(7)
+            .build()
+    }
+
+    fn long_lists() -> impl Iterator<Item = ResourceList> {
+        ["a", "b"].into_iter().map(|name| {
+            let names = (0..2).map(|number| name.repeat(130 + number));
+            let ResourceScope::Specified(list) = ResourceScope::specified(names).unwrap() else { panic!() };
+            list
+        })
+    }
+
+    #[test]
+    fn comes_back_equal_in_every_field() {
+        assert_eq!(client().former_resources.len(), 2);
+        let public = Client {
+            client_type: ClientType::Public,
+            secrets: ClientSecrets::default(),
+            grant_types: GrantTypes::NONE,
+            authentication_methods: AuthenticationMethods::PUBLIC,
+            ..client()
+        };
+        let native = Client {
+            application_type: ApplicationType::Native,
+            authentication_methods: AuthenticationMethods::only(AuthenticationMethod::ClientSecretPost),
+            grant_types: GrantTypes::CODE_ONLY,
+            state: ClientState::Suspended,
+            // What can be left after narrowing.
+            resource_scope: ResourceScope::none(),
+            secrets: client().secrets.under_another_owner(),
+            ..client()
+        };
+        let deleted = Client { state: ClientState::Deleted, ..Client::blank(client().id) };
+        let all = Client { open: open().open, ..with_keys() };
+        for record in [client(), public, native, deleted, open(), with_document(), with_keys(), at_an_address(), all] {
+            let without = |record: Client| Client { open: None, assurance: None, ..record };
+            let tagged = [
+                without(record.clone()).encode().len(),
+                Client { open: record.open.clone(), ..without(record.clone()) }.encode().len(),
+            ];
+            let bytes = record.encode();
+            assert_eq!(Client::decode(&bytes), Ok(record));
+            // Without tagged fields it is a different complete record.
+            for cut in (0..bytes.len()).filter(|cut| !tagged.contains(cut)) {
+                assert!(Client::decode(&bytes[..cut]).is_err(), "cut to {cut}");
+            }
+        }
+    }
+
+    fn open() -> Client {
+        let open = OpenClient {
+            origin: ClientOrigin::DynamicRegistration,
+            registered: Timestamp::from_seconds(1),
+            is_reviewed: false,
+            default_scopes: ScopeSet::read("repo-code:r").unwrap(),
+            resources: Some(["https://a.example", "https://b.example"].map(Box::from).into()),
+            end: Some(Timestamp::from_seconds(4)),
+            used_until: Some(Timestamp::from_seconds(2)),
+            gone_at: Some(Timestamp::from_seconds(3)),
+            has_foreign_links: true,
+            looks_like_another: false,
+            document: None,
+        };
+        Client { open: Some(Arc::new(open)), ..client() }
+    }
+
+    fn with_document() -> Client {
+        let open = open().open.unwrap();
+        let document = Some(Digest::of(b"document"));
+        let open = OpenClient { origin: ClientOrigin::MetadataDocument, document, ..OpenClient::clone(&open) };
+        Client { open: Some(Arc::new(open)), ..client() }
+    }
+
+    fn with_keys() -> Client {
+        let assurance = Assurance {
+            keys: ClientKeys::of_records(),
+            signing_algorithm: Some(SigningAlgorithm::EdDsa),
+            requires_pushed_requests: true,
+            requires_bound_tokens: false,
+            keys_of_previous_owner: ClientKeys::of_records(),
+        };
+        let authentication_methods = AuthenticationMethods::KEY;
+        Client { authentication_methods, assurance: Some(Arc::new(assurance)), ..client() }
+    }
+
+    fn at_an_address() -> Client {
+        let keys = Some(ClientKeys::Url("https://app.example/jwks.json".into()));
+        let assurance = Assurance { keys, requires_bound_tokens: true, ..Assurance::default() };
+        Client { assurance: Some(Arc::new(assurance)), ..client() }
+    }
+
+    /// 7591-2-20
+    ///
+    /// Every later release reads what a release has written.
+    #[test]
+    fn layout_1_of_a_client_with_keys_stays_as_it_is() {
+        assert!(with_keys().keys().is_some());
+        for (name, record) in [("client.1.keys", with_keys()), ("client.1.jwks_uri", at_an_address())] {
+            let file = layout::compared(name, &record.encode());
+            assert_eq!(Client::decode(&file), Ok(record));
+        }
+    }
+
+    /// Every later release reads what a release has written.
+    #[test]
+    fn layout_1_of_a_client_with_a_metadata_document_stays_as_it_is() {
+        let file = layout::compared("client.1.document", &with_document().encode());
+        assert_eq!(Client::decode(&file), Ok(with_document()));
+    }
+
+    /// Every later release reads what a release has written.
+    #[test]
+    fn layout_1_of_a_client_that_registered_itself_stays_as_it_is() {
+        let file = layout::compared("client.1.open", &open().encode());
+        assert_eq!(Client::decode(&file), Ok(open()));
+    }
+
+    #[test]
+    fn names_are_known_and_in_order() {
+        let with = |names: &[u8]| {
+            let bytes = Client { grant_types: GrantTypes::NONE, ..client() }.encode();
+            let end = bytes.len() - BEHIND_GRANT_TYPES.len() - 4;
+            Client::decode(&[&bytes[..end], names, BEHIND_GRANT_TYPES].concat()).map(|client| client.grant_types)
+        };
+        let code = b"\0\0\0\x12authorization_code";
+        let refresh = b"\0\0\0\x0drefresh_token";
+        assert_eq!(with(b"\0\0\0\0"), Ok(GrantTypes::NONE));
+        assert_eq!(with(&[b"\0\0\0\x02", &code[..], refresh].concat()), Ok(GrantTypes::default()));
+        for twice in [[&refresh[..], code], [&code[..], code]] {
+            assert_eq!(with(&[b"\0\0\0\x02", twice[0], twice[1]].concat()), Err(DecodeError::Malformed));
+        }
+        assert_eq!(with(b"\0\0\0\x01\0\0\0\x08password"), Err(DecodeError::UnknownLayout));
+    }
+
+    const BEHIND_GRANT_TYPES: &[u8] =
+        b"\0\0\0\x02\0\0\0\x13client_secret_basic\0\0\0\x12client_secret_post\x01\x01\x01\x01\x01";
+
+    /// Every later release reads what a release has written.
+    #[test]
+    fn layout_1_stays_as_it_is() {
+        let record = client();
+        let file = layout::compared("client.1", &record.encode());
+        assert_eq!(Client::decode(&file), Ok(record));
+    }
+}

@@ -1,0 +1,133 @@
+//! A client's public keys, by value or by URL.
+
+use crate::fetch::FetchError;
+use crate::jose::{JwkSet, JwkSetError, SigningAlgorithm};
+use crate::model::application::https_address;
+use crate::model::codec::{DecodeError, Reader, Writer};
+
+/// The public keys of a client, by value or by URL [RFC 7591 section 2]. The client's assertions are verified with
+/// them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientKeys {
+    /// `jwks`: the keys themselves.
+    Set(JwkSet),
+    /// `jwks_uri`: an https URL. The server fetches it with the [`Fetcher`](crate::fetch::Fetcher) when the client
+    /// authenticates.
+    Url(Box<str>),
+}
+
+impl ClientKeys {
+    /// A key set by value, for records of the kit and of tests. Its key verifies nothing.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn of_records() -> Option<Self> {
+        JwkSet::from_record(SAMPLE).map(Self::Set)
+    }
+
+    /// The keys at that URL, if it is an https URL in lower case and ASCII, without user name and fragment.
+    pub(crate) fn at(address: &str) -> Option<Self> {
+        https_address(address, ADDRESS).map(Self::Url)
+    }
+
+    /// Writes the keys to a record.
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        match self {
+            Self::Set(set) => {
+                writer.byte(0);
+                writer.text(set.as_str());
+            }
+            Self::Url(url) => {
+                writer.byte(1);
+                writer.text(url);
+            }
+        }
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        match reader.byte()? {
+            0 => JwkSet::from_record(reader.text()?).map(Self::Set).ok_or(DecodeError::Malformed),
+            1 => Ok(Self::Url(reader.text()?.into())),
+            _ => Err(DecodeError::UnknownLayout),
+        }
+    }
+
+    /// Whether both have a known key in common, or are at the same URL.
+    pub(crate) fn overlap(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Set(one), Self::Set(other)) => {
+                one.keys().iter().any(|one| other.keys().iter().any(|other| one.thumbprint() == other.thumbprint()))
+            }
+            (Self::Url(one), Self::Url(other)) => one == other,
+            (Self::Set(_), Self::Url(_)) | (Self::Url(_), Self::Set(_)) => false,
+        }
+    }
+
+    /// Whether one of the keys may verify a signature of that algorithm, as far as the keys are known.
+    pub(crate) fn may_fit(&self, algorithm: SigningAlgorithm) -> bool {
+        match self {
+            Self::Set(set) => set.keys().iter().any(|key| key.fits(algorithm)),
+            Self::Url(_) => true,
+        }
+    }
+}
+
+#[cfg(any(test, feature = "testing"))]
+const SAMPLE: &str =
+    r#"{"keys":[{"crv":"Ed25519","kty":"OKP","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIuFKbuGiU","kid":"one"}]}"#;
+
+/// The maximum length of a `jwks_uri` in bytes: that of the other links in a registration.
+const ADDRESS: usize = 1024;
+
+/// What a client registered about its keys, pushed requests and bound tokens. Few clients have any of these, so it is
+/// allocated separately.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Assurance {
+    pub(crate) keys: Option<ClientKeys>,
+    /// `token_endpoint_auth_signing_alg`: the only algorithm of its assertions.
+    pub(crate) signing_algorithm: Option<SigningAlgorithm>,
+    /// `require_pushed_authorization_requests` [RFC 9126 section 6].
+    pub(crate) requires_pushed_requests: bool,
+    /// `dpop_bound_access_tokens` [RFC 9449 section 5.2].
+    pub(crate) requires_bound_tokens: bool,
+    /// The keys at the time when the application was given to another owner, while one of them is among `keys`. The
+    /// previous owner may have the private keys.
+    pub(crate) keys_of_previous_owner: Option<ClientKeys>,
+}
+
+impl Assurance {
+    /// The default of most clients, which registered nothing.
+    pub(crate) const NONE: &Self = &Self {
+        keys: None,
+        signing_algorithm: None,
+        requires_pushed_requests: false,
+        requires_bound_tokens: false,
+        keys_of_previous_owner: None,
+    };
+}
+
+/// Why the key set at the `jwks_uri` of a client is not available. It is not in the response to the client.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyFetchError {
+    /// The server has no [`Fetcher`](crate::fetch::Fetcher).
+    #[error("there is no fetcher; Builder::fetcher sets one")]
+    NoFetcher,
+    /// The fetcher failed.
+    #[error("the key set could not be fetched")]
+    Fetch(#[from] FetchError),
+    /// The status of the response is not 200.
+    #[error("the response has the status {0} instead of 200")]
+    Status(u16),
+    /// The response is not a key set, or exceeds the bounds of [`Config::key_sets`](crate::Config::key_sets).
+    #[error("the response is not a key set")]
+    Set(#[from] JwkSetError),
+    /// The request that fetched it was dropped, and the pause after that has not ended.
+    #[error("the last fetch was interrupted")]
+    Interrupted,
+    /// The [`Throttle`](crate::hooks::Throttle) refused the fetch.
+    #[error("the throttle refused the fetch from that host")]
+    Throttled,
+    /// The fetcher panicked.
+    #[error("the fetcher panicked")]
+    Panicked,
+}

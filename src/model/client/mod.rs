@@ -1,0 +1,824 @@
+//! The client: the part of a registered application that every request reads.
+
+mod assurance_rules;
+mod authentication_method;
+pub(crate) mod encoding;
+mod grant_type;
+mod keys;
+mod open;
+mod privileges;
+mod resources;
+
+pub(crate) use assurance_rules::{AssuranceRules, KeyFault};
+pub use authentication_method::{AuthenticationMethod, AuthenticationMethods};
+pub use grant_type::{GrantType, GrantTypes};
+pub(crate) use keys::Assurance;
+pub use keys::{ClientKeys, KeyFetchError};
+pub use open::{ClientOrigin, OpenClient};
+pub use privileges::{Privileges, RefreshRotation};
+
+use std::sync::Arc;
+
+use crate::clock::Timestamp;
+use crate::jose::SigningAlgorithm;
+use crate::model::codec::{Writer, kind};
+use crate::model::id::ClientId;
+use crate::model::redirect_uri::RegisteredRedirectUri;
+use crate::scope::{ConsentedResources, ResourceList, ResourceScope, ScopeSet};
+use crate::secret::{CLIENT_SECRET_CHARACTERS, ClientSecret, Digest};
+
+/// A client [RFC 6749 section 2]: what a registered application may do. Every request reads it, so it is small.
+///
+/// The form that was submitted, its review and its logo are in the
+/// [`Application`](crate::Application).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    pub(crate) id: ClientId,
+    pub(crate) version: u32,
+    pub(crate) state: ClientState,
+    pub(crate) epoch: u32,
+    pub(crate) client_type: ClientType,
+    pub(crate) application_type: ApplicationType,
+    pub(crate) name: Box<str>,
+    pub(crate) website: Box<str>,
+    pub(crate) secrets: ClientSecrets,
+    pub(crate) redirect_uris: Vec<RegisteredRedirectUri>,
+    pub(crate) scopes: ScopeSet,
+    pub(crate) resource_scope: ResourceScope,
+    /// Long lists that [`resource_scope`](Self::resource_scope) had before, which consents may refer to.
+    pub(crate) former_resources: Vec<ResourceList>,
+    pub(crate) machine_scopes: ScopeSet,
+    pub(crate) machine_resources: ResourceScope,
+    pub(crate) grant_types: GrantTypes,
+    pub(crate) authentication_methods: AuthenticationMethods,
+    pub(crate) privileges: Privileges,
+    /// Set for a client that registered itself.
+    pub(crate) open: Option<Arc<OpenClient>>,
+    /// Unset if all of it has its default.
+    pub(crate) assurance: Option<Arc<Assurance>>,
+}
+
+impl Client {
+    /// Returns a builder for a client that is kept elsewhere, such as in a fixed list or a directory.
+    ///
+    /// By default it is approved, confidential and a web application, and may use authorization code and refresh. It
+    /// may authenticate with its secret in the header or in the form. It has no redirect URI, no scope, no resource
+    /// and no secret.
+    ///
+    /// To let it get tokens without a user, add [`GrantType::ClientCredentials`] to its
+    /// [`grant_types`](ClientBuilder::grant_types), and set [`machine_scopes`](ClientBuilder::machine_scopes) and
+    /// [`machine_resources`](ClientBuilder::machine_resources). The server's
+    /// [`Config::client_credentials`](crate::Config::client_credentials) must be on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use grantor::scope::ResourceScope;
+    /// use grantor::{Client, ClientId, ClientSecret, Config};
+    /// use grantor::redirect_uri::RegisteredRedirectUri;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let config = Config::platform("https://auth.example");
+    /// let client = Client::builder(ClientId::new("reports")?)
+    ///     .name("Reports")
+    ///     .redirect_uri(RegisteredRedirectUri::parse("https://reports.example/cb", &config.redirect_uris)?)
+    ///     .scopes(config.scopes.parse(b"repo-code:r account-profile:r")?)
+    ///     .resource_scope(ResourceScope::All)
+    ///     .secret(&ClientSecret::new("eighteen random words would do as well"))?
+    ///     .build();
+    /// // A directory keeps the record, which has only digests in place of secrets.
+    /// assert_eq!(Client::decode(&client.encode())?, client);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn builder(id: ClientId) -> ClientBuilder {
+        ClientBuilder { client: Self::blank(id) }
+    }
+
+    pub(crate) fn blank(id: ClientId) -> Self {
+        Self {
+            id,
+            version: 1,
+            state: ClientState::Approved,
+            epoch: 0,
+            client_type: ClientType::Confidential,
+            application_type: ApplicationType::Web,
+            name: Box::default(),
+            website: Box::default(),
+            secrets: ClientSecrets::default(),
+            redirect_uris: Vec::new(),
+            scopes: ScopeSet::empty(),
+            resource_scope: ResourceScope::none(),
+            former_resources: Vec::new(),
+            machine_scopes: ScopeSet::empty(),
+            machine_resources: ResourceScope::none(),
+            grant_types: GrantTypes::default(),
+            authentication_methods: AuthenticationMethods::default(),
+            privileges: Privileges::default(),
+            open: None,
+            assurance: None,
+        }
+    }
+
+    /// Returns the client's id [RFC 6749 section 2.2].
+    #[must_use]
+    pub const fn id(&self) -> &ClientId {
+        &self.id
+    }
+
+    /// Returns the version of the record, which grows by one with every change.
+    #[must_use]
+    pub const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Returns whether the client may be used.
+    #[must_use]
+    pub const fn state(&self) -> ClientState {
+        self.state
+    }
+
+    /// Returns how many times all of the client's grants were withdrawn.
+    ///
+    /// A code or grant from before the last withdrawal has a lower count, and is no longer valid.
+    #[must_use]
+    pub const fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Returns whether the client can keep a secret [RFC 6749 section 2.1].
+    #[must_use]
+    pub const fn client_type(&self) -> ClientType {
+        self.client_type
+    }
+
+    /// Returns whether the application runs on a server or on its user's device [RFC 8252].
+    #[must_use]
+    pub const fn application_type(&self) -> ApplicationType {
+        self.application_type
+    }
+
+    /// Returns the name shown to the user; plain text, to be escaped by the page.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the address of the official website; plain text, to be escaped by the page.
+    #[must_use]
+    pub fn website(&self) -> &str {
+        &self.website
+    }
+
+    /// Returns the redirect URIs that were approved.
+    #[must_use]
+    pub fn redirect_uris(&self) -> &[RegisteredRedirectUri] {
+        &self.redirect_uris
+    }
+
+    /// Returns the scopes that were approved: no grant has more.
+    #[must_use]
+    pub const fn scopes(&self) -> &ScopeSet {
+        &self.scopes
+    }
+
+    /// Returns the resource scope that was approved: no grant has more.
+    #[must_use]
+    pub const fn resource_scope(&self) -> &ResourceScope {
+        &self.resource_scope
+    }
+
+    /// Returns the lists that [`resource_scope`](Self::resource_scope) had before and that consents may refer to: see
+    /// [`ClientBuilder::former_resources`].
+    #[must_use]
+    pub fn former_resources(&self) -> &[ResourceList] {
+        &self.former_resources
+    }
+
+    /// Returns the scopes that a token without a user may have [RFC 6749 section 4.4].
+    #[must_use]
+    pub const fn machine_scopes(&self) -> &ScopeSet {
+        &self.machine_scopes
+    }
+
+    /// Returns the resources that a token without a user may reach: those listed, or with
+    /// [`ResourceScope::All`] every resource that has a name. An account is never among them.
+    #[must_use]
+    pub const fn machine_resources(&self) -> &ResourceScope {
+        &self.machine_resources
+    }
+
+    /// Returns the grant types that the client may use [RFC 6749 section 1.3].
+    #[must_use]
+    pub const fn grant_types(&self) -> GrantTypes {
+        self.grant_types
+    }
+
+    /// Returns the methods that the client may authenticate with [RFC 7591 section 2].
+    #[must_use]
+    pub const fn authentication_methods(&self) -> AuthenticationMethods {
+        self.authentication_methods
+    }
+
+    /// Returns whether errors of an authorization request are sent to the client even before the user has signed in
+    /// [RFC 9700 section 4.11.2].
+    #[must_use]
+    pub const fn is_trusted(&self) -> bool {
+        self.privileges.trusted
+    }
+
+    /// Returns whether the client is a resource server that may introspect every access token
+    /// [RFC 7662 section 2.1]. A client that [counts as public](Self::counts_as_public) never is one.
+    #[must_use]
+    pub fn may_introspect(&self) -> bool {
+        self.privileges.may_introspect && !self.counts_as_public()
+    }
+
+    /// Returns whether a refresh replaces the refresh token, if that was set for this client. Otherwise
+    /// [`Config::refresh_rotation`](field@crate::Config::refresh_rotation) decides.
+    #[must_use]
+    pub const fn refresh_rotation(&self) -> Option<RefreshRotation> {
+        self.privileges.refresh_rotation
+    }
+
+    /// Returns what an administrator granted to the client, or required of it, in addition to its scopes and resources.
+    #[must_use]
+    pub const fn privileges(&self) -> Privileges {
+        self.privileges
+    }
+
+    /// Returns whether the client has a valid secret.
+    #[must_use]
+    pub const fn has_secret(&self) -> bool {
+        self.secrets.current.is_some()
+    }
+
+    /// Returns whether the secret before the newest is still valid.
+    #[must_use]
+    pub const fn has_previous_secret(&self) -> bool {
+        self.secrets.previous.is_some()
+    }
+
+    /// Returns whether a valid secret was created under a previous owner of the application, who may know it.
+    ///
+    /// [`Registrar::rotate_secret`](crate::Registrar::rotate_secret) and
+    /// [`Registrar::retire_previous_secret`](crate::Registrar::retire_previous_secret) together end it.
+    #[must_use]
+    pub const fn has_secret_of_previous_owner(&self) -> bool {
+        self.secrets.current_is_of_previous_owner || self.secrets.previous_is_of_previous_owner
+    }
+
+    /// Returns whether a secret of this client would prove nothing: the client is public, or every user has its secret
+    /// [RFC 8252 section 8.5].
+    #[must_use]
+    pub fn counts_as_public(&self) -> bool {
+        counts_as_public(self.client_type, self.application_type)
+    }
+
+    /// Returns whether every authorization of this client needs PKCE [RFC 7636].
+    #[must_use]
+    pub fn requires_pkce(&self) -> bool {
+        self.privileges.require_pkce || self.open.is_some() || self.counts_as_public()
+    }
+
+    /// Returns where the client's public keys are, if it has any [RFC 7591 section 2].
+    #[must_use]
+    pub fn keys(&self) -> Option<&ClientKeys> {
+        self.assurance().keys.as_ref()
+    }
+
+    /// Returns whether the client's keys were registered under a previous owner of the application, who may have the
+    /// private keys. [`Registrar::replace_own_keys`](crate::Registrar::replace_own_keys) ends this state, with a set
+    /// that has none of those keys, or with another URL.
+    #[must_use]
+    pub fn has_keys_of_previous_owner(&self) -> bool {
+        self.assurance().keys_of_previous_owner.is_some()
+    }
+
+    /// Returns the only algorithm that the client signs its assertions with, if it registered one:
+    /// `token_endpoint_auth_signing_alg` [RFC 7591 section 2].
+    #[must_use]
+    pub fn signing_algorithm(&self) -> Option<SigningAlgorithm> {
+        self.assurance().signing_algorithm
+    }
+
+    /// Returns whether the client must push its authorization requests [RFC 9126 section 6].
+    #[must_use]
+    pub fn requires_pushed_requests(&self) -> bool {
+        self.assurance().requires_pushed_requests
+    }
+
+    /// Returns whether the client gets only tokens that are bound to a key, `dpop_bound_access_tokens`
+    /// [RFC 9449 section 5.2].
+    #[must_use]
+    pub fn requires_bound_tokens(&self) -> bool {
+        self.assurance().requires_bound_tokens
+    }
+
+    fn assurance(&self) -> &Assurance {
+        self.assurance.as_deref().unwrap_or(Assurance::NONE)
+    }
+
+    fn assurance_mut(&mut self) -> &mut Assurance {
+        Arc::make_mut(self.assurance.get_or_insert_default())
+    }
+
+    /// Replaces the keys. The previous owner's keys stay recorded while one of them is among the new ones. The
+    /// assurance is dropped if all of it has its default.
+    pub(crate) fn put_keys(&mut self, keys: Option<ClientKeys>) {
+        if keys.is_none() && self.assurance.is_none() {
+            return;
+        }
+        let left = self.keys_left_of_previous_owner(keys.as_ref());
+        let assurance = self.assurance_mut();
+        assurance.keys_of_previous_owner = left;
+        if keys.is_none() {
+            assurance.signing_algorithm = None;
+        }
+        assurance.keys = keys;
+        self.assurance = self.assurance.take().filter(|assurance| **assurance != Assurance::default());
+    }
+
+    /// The keys of a previous owner, if one of them is among these.
+    pub(crate) fn keys_left_of_previous_owner(&self, keys: Option<&ClientKeys>) -> Option<ClientKeys> {
+        let previous = self.assurance.as_ref()?.keys_of_previous_owner.as_ref()?;
+        keys.is_some_and(|keys| keys.overlap(previous)).then(|| previous.clone())
+    }
+
+    /// Records that the owner of the application is no longer the one who registered the keys.
+    pub(crate) fn mark_keys_of_previous_owner(&mut self) {
+        if let Some(keys) = self.keys().cloned() {
+            self.put_keys_of_previous_owner(keys);
+        }
+    }
+
+    /// Records which keys a previous owner may have.
+    pub(crate) fn put_keys_of_previous_owner(&mut self, keys: ClientKeys) {
+        self.assurance_mut().keys_of_previous_owner = Some(keys);
+    }
+
+    /// Returns the part of a client that registered itself [RFC 7591]; `None` for any other.
+    #[must_use]
+    pub fn open(&self) -> Option<&OpenClient> {
+        self.open.as_deref()
+    }
+
+    /// Returns whether the client registered itself and no person approved it yet [RFC 7591 section 5].
+    #[must_use]
+    pub fn is_unreviewed(&self) -> bool {
+        self.open().is_some_and(|open| !open.is_reviewed)
+    }
+
+    /// The scopes of a request without `scope`: the registered default, as far as the client may still have it, or else
+    /// everything.
+    pub(crate) fn default_scopes(&self) -> ScopeSet {
+        let of_open = self.open().map(|open| open.default_scopes.intersection(&self.scopes));
+        of_open.filter(|scopes| !scopes.is_empty()).unwrap_or_else(|| self.scopes.clone())
+    }
+
+    /// The digest of what a repeated consent relies on.
+    pub(crate) fn consent_digest(&self) -> [u8; 32] {
+        let mut writer = Writer::new(kind::CONSENT, CONSENT_LAYOUT);
+        writer.flag(self.client_type == ClientType::Public);
+        let mut uris: Vec<_> = self.redirect_uris.iter().map(RegisteredRedirectUri::as_str).collect();
+        uris.sort_unstable();
+        writer.count(uris.len());
+        uris.into_iter().for_each(|uri| writer.text(uri));
+        self.authentication_methods.iter().for_each(|method| writer.text(method.as_str()));
+        writer.text(self.default_scopes().as_str());
+        if let Some(keys) = self.keys() {
+            keys.write(&mut writer);
+        }
+        *Digest::of(&writer.finish()).bytes()
+    }
+
+    /// Returns whether the client may have tokens for the protected resource with that identifier.
+    #[inline]
+    pub(crate) fn reaches(&self, identifier: &str) -> bool {
+        let bound = self.open().and_then(|open| open.resources.as_ref());
+        bound.is_none_or(|resources| resources.contains(identifier))
+    }
+
+    /// When the registration ends. From then on, the client counts as unknown.
+    #[inline]
+    pub(crate) fn gone_at(&self) -> Option<Timestamp> {
+        self.open().and_then(|open| open.gone_at)
+    }
+
+    /// Returns whether the registration has ended at that time.
+    pub(crate) fn is_gone_at(&self, now: Timestamp) -> bool {
+        self.gone_at().is_some_and(|gone_at| now >= gone_at)
+    }
+
+    /// The scopes that the client may still have of a consent; `None` if no scope or no resource is left.
+    pub(crate) fn scopes_left(&self, scopes: &ScopeSet, resources: &ConsentedResources) -> Option<ScopeSet> {
+        let scopes = scopes.intersection(&self.scopes);
+        let has_resources = self.resources_of(resources).meets(&self.resource_scope);
+        (has_resources && !scopes.is_empty()).then_some(scopes)
+    }
+
+    /// What the client may still have of a consent.
+    pub(crate) fn still_granted(
+        &self,
+        scopes: &ScopeSet,
+        resource_scope: &ResourceScope,
+    ) -> Result<Granted, NotGranted> {
+        let scopes = scopes.intersection(&self.scopes);
+        let resource_scope = resource_scope.narrowed_to(&self.resource_scope);
+        if scopes.is_empty() || resource_scope.is_empty() {
+            return Err(NotGranted::NothingLeft);
+        }
+        let resources = self.consented(resource_scope).ok_or(NotGranted::UnknownList)?;
+        Ok(Granted { scopes, resources })
+    }
+
+    /// Returns whether what was granted under that epoch was withdrawn with all grants of the client.
+    ///
+    /// # Errors
+    ///
+    /// [`StaleClient`] if the client was read before its grants were last withdrawn, for example from a cache: grants
+    /// made since then must not count as withdrawn.
+    pub(crate) const fn has_withdrawn(&self, epoch: u32) -> Result<bool, StaleClient> {
+        if epoch > self.epoch { Err(StaleClient) } else { Ok(epoch < self.epoch) }
+    }
+
+    pub(crate) fn is_approved(&self) -> bool {
+        self.state == ClientState::Approved
+    }
+}
+
+/// A new layout makes every client count as changed.
+const CONSENT_LAYOUT: u8 = 1;
+
+/// The client was read before all its grants were withdrawn. A later request reads its current state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the client was read before its grants were withdrawn")]
+pub(crate) struct StaleClient;
+
+/// The rule of [`Client::counts_as_public`], for forms too.
+pub(crate) fn counts_as_public(client_type: ClientType, application_type: ApplicationType) -> bool {
+    client_type == ClientType::Public || application_type == ApplicationType::Native
+}
+
+/// What a user granted, as far as the client may have it.
+pub(crate) struct Granted {
+    pub(crate) scopes: ScopeSet,
+    pub(crate) resources: ConsentedResources,
+}
+
+/// Why nothing is granted.
+pub(crate) enum NotGranted {
+    /// The client may have no scope or no resource of the consent any more.
+    NothingLeft,
+    /// The resources are too many for a record, and no list of the client has all of them.
+    UnknownList,
+}
+
+/// Builds a client that is kept elsewhere. [`Client::builder`] returns it.
+#[derive(Clone, Debug)]
+pub struct ClientBuilder {
+    client: Client,
+}
+
+impl ClientBuilder {
+    /// Sets the name shown to the user.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<Box<str>>) -> Self {
+        self.client.name = name.into();
+        self
+    }
+
+    /// Sets the address of the official website.
+    #[must_use]
+    pub fn website(mut self, website: impl Into<Box<str>>) -> Self {
+        self.client.website = website.into();
+        self
+    }
+
+    /// Adds a redirect URI.
+    #[must_use]
+    pub fn redirect_uri(mut self, uri: RegisteredRedirectUri) -> Self {
+        self.client.redirect_uris.push(uri);
+        self
+    }
+
+    /// Sets the scopes that the client may ask for.
+    #[must_use]
+    pub fn scopes(mut self, scopes: ScopeSet) -> Self {
+        self.client.scopes = scopes;
+        self
+    }
+
+    /// Sets the resource scope that the client may ask for.
+    ///
+    /// A consent to more than 256 bytes of names, each counted with 4 bytes more, refers to the list of its client. If
+    /// you replace such a list, keep the previous one with [`former_resources`](Self::former_resources). Otherwise the
+    /// older consents no longer cover any named resource.
+    #[must_use]
+    pub fn resource_scope(mut self, resource_scope: ResourceScope) -> Self {
+        self.client.resource_scope = resource_scope;
+        self
+    }
+
+    /// Adds lists that [`resource_scope`](Self::resource_scope) had before, for the consents that refer to them. A
+    /// consent still covers no more than what is registered now.
+    ///
+    /// They are needed until [`epoch`](Self::epoch) is raised, or until all consents of that time have expired.
+    #[must_use]
+    pub fn former_resources(mut self, lists: impl IntoIterator<Item = ResourceList>) -> Self {
+        lists.into_iter().for_each(|list| self.client.keep_former(ResourceScope::Specified(list)));
+        self
+    }
+
+    /// Sets the scopes that a token without a user may have [RFC 6749 section 4.4]; none by default. A request that
+    /// names no scope gets all of them.
+    #[must_use]
+    pub fn machine_scopes(mut self, scopes: ScopeSet) -> Self {
+        self.client.machine_scopes = scopes;
+        self
+    }
+
+    /// Sets the resources that a token without a user may reach: see [`Client::machine_resources`]. None by
+    /// default. [`ResourceScope::Public`] counts as none.
+    #[must_use]
+    pub fn machine_resources(mut self, resources: ResourceScope) -> Self {
+        self.client.machine_resources =
+            if resources == ResourceScope::Public { ResourceScope::none() } else { resources };
+        self
+    }
+
+    /// Sets the grant types that the client may use.
+    #[must_use]
+    pub const fn grant_types(mut self, grant_types: GrantTypes) -> Self {
+        self.client.grant_types = grant_types;
+        self
+    }
+
+    /// Sets whether the client can keep a secret. A public one loses its secrets and keys, and its method of
+    /// authentication becomes `none`.
+    #[must_use]
+    pub fn client_type(mut self, client_type: ClientType) -> Self {
+        if client_type == ClientType::Public {
+            self.client.secrets = ClientSecrets::default();
+            self.client.put_keys(None);
+            self.client.authentication_methods = AuthenticationMethods::PUBLIC;
+        } else if self.client.authentication_methods == AuthenticationMethods::PUBLIC {
+            self.client.authentication_methods = AuthenticationMethods::default();
+        }
+        self.client.client_type = client_type;
+        self
+    }
+
+    /// Sets whether the application runs on a server or on its user's device.
+    #[must_use]
+    pub const fn application_type(mut self, application_type: ApplicationType) -> Self {
+        self.client.application_type = application_type;
+        self
+    }
+
+    /// Sets the methods that the client may authenticate with.
+    #[must_use]
+    pub const fn authentication_methods(mut self, methods: AuthenticationMethods) -> Self {
+        self.client.authentication_methods = methods;
+        self
+    }
+
+    /// Sets the secret of a confidential client, kept as a SHA-256 digest. The previous secret stays valid as well.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientSecretError`] if the client is public or has keys, or if the secret is shorter than 32 characters,
+    /// longer than 255, or has a character that is not visible ASCII or a space. A digest without a slow hash is safe
+    /// for random secrets only.
+    pub fn secret(mut self, secret: &ClientSecret) -> Result<Self, ClientSecretError> {
+        let text = secret.expose().as_bytes();
+        if self.client.client_type == ClientType::Public {
+            return Err(ClientSecretError::PublicClient);
+        }
+        if self.client.keys().is_some() {
+            return Err(ClientSecretError::HasKeys);
+        }
+        if let Some(position) = text.iter().position(|byte| !(0x20..=0x7e).contains(byte)) {
+            return Err(ClientSecretError::Character { position });
+        }
+        if !CLIENT_SECRET_CHARACTERS.contains(&text.len()) {
+            return Err(ClientSecretError::Length { characters: text.len() });
+        }
+        self.client.secrets = self.client.secrets.rotated(Digest::of(text));
+        Ok(self)
+    }
+
+    /// Sets the client's public keys: it then authenticates with [`AuthenticationMethod::PrivateKeyJwt`], and has no
+    /// secret. The client becomes confidential.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use grantor::{Client, ClientId};
+    /// use grantor::client::{AuthenticationMethods, ClientKeys};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = Client::builder(ClientId::new("reports")?)
+    ///     .name("Reports")
+    ///     .keys(ClientKeys::Url("https://reports.example/jwks.json".into()))
+    ///     .build();
+    /// assert_eq!(client.authentication_methods(), AuthenticationMethods::KEY);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn keys(mut self, keys: ClientKeys) -> Self {
+        self.client.client_type = ClientType::Confidential;
+        self.client.authentication_methods = AuthenticationMethods::KEY;
+        self.client.secrets = ClientSecrets::default();
+        self.client.put_keys(Some(keys));
+        self
+    }
+
+    /// Sets the only algorithm that the client signs its assertions with: see [`Client::signing_algorithm`].
+    #[must_use]
+    pub fn signing_algorithm(mut self, algorithm: SigningAlgorithm) -> Self {
+        self.client.assurance_mut().signing_algorithm = Some(algorithm);
+        self
+    }
+
+    /// Requires that the client pushes its authorization requests: see [`Client::requires_pushed_requests`].
+    #[must_use]
+    pub fn require_pushed_requests(mut self) -> Self {
+        self.client.assurance_mut().requires_pushed_requests = true;
+        self
+    }
+
+    /// Requires that the client's tokens are bound to a key: see [`Client::requires_bound_tokens`].
+    #[must_use]
+    pub fn require_bound_tokens(mut self) -> Self {
+        self.client.assurance_mut().requires_bound_tokens = true;
+        self
+    }
+
+    /// Requires PKCE for every authorization of this client.
+    #[must_use]
+    pub const fn require_pkce(mut self) -> Self {
+        self.client.privileges.require_pkce = true;
+        self
+    }
+
+    /// Marks the client as trusted: see [`Client::is_trusted`].
+    #[must_use]
+    pub const fn trusted(mut self) -> Self {
+        self.client.privileges.trusted = true;
+        self
+    }
+
+    /// Makes the client a resource server: see [`Client::may_introspect`].
+    #[must_use]
+    pub const fn may_introspect(mut self) -> Self {
+        self.client.privileges.may_introspect = true;
+        self
+    }
+
+    /// Sets whether a refresh replaces the refresh token. If it is not set, [`Config::refresh_rotation`] decides.
+    ///
+    /// It takes effect for confidential web applications, and for native ones that authenticate with a key alone: other
+    /// native clients and public ones always get a new one.
+    ///
+    /// [`Config::refresh_rotation`]: field@crate::Config::refresh_rotation
+    #[must_use]
+    pub const fn refresh_rotation(mut self, rotation: RefreshRotation) -> Self {
+        self.client.privileges.refresh_rotation = Some(rotation);
+        self
+    }
+
+    /// Sets how many times all of the client's grants were withdrawn. To withdraw them all, increase it by one.
+    #[must_use]
+    pub const fn epoch(mut self, epoch: u32) -> Self {
+        self.client.epoch = epoch;
+        self
+    }
+
+    /// Suspends the client.
+    #[must_use]
+    pub const fn suspended(mut self) -> Self {
+        self.client.state = ClientState::Suspended;
+        self
+    }
+
+    /// Returns the client.
+    #[must_use]
+    pub fn build(self) -> Client {
+        self.client
+    }
+}
+
+/// A secret that a client cannot have. The text never shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientSecretError {
+    /// A public client has no secret [RFC 6749 section 2.1].
+    #[error("a public client has no secret; set ClientType::Confidential, or leave the secret out")]
+    PublicClient,
+    /// A client that authenticates with its key has no secret [RFC 7523 section 2.2].
+    #[error("a client with keys has no secret; leave out the secret or the keys")]
+    HasKeys,
+    /// The secret is shorter than 32 characters, or longer than 255.
+    #[error("the client secret has {characters} characters; 32 to 255 random ones are accepted")]
+    Length {
+        /// The number of its characters.
+        characters: usize,
+    },
+    /// The secret has a character outside 20 to 7E hex [RFC 6749 appendix A.2].
+    #[error("byte {} of the client secret is neither visible ASCII nor a space", .position + 1)]
+    Character {
+        /// The number of bytes before it.
+        position: usize,
+    },
+}
+
+/// The state of an application: pending → approved | rejected; rejected → pending; approved ↔ suspended; any → deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ClientState {
+    /// Submitted, not yet reviewed.
+    Pending,
+    /// In use.
+    Approved,
+    /// Refused at review.
+    Rejected,
+    /// Approved before, but currently disabled: its tokens are refused.
+    Suspended,
+    /// Deleted permanently. The remaining record prevents its id from being assigned again.
+    Deleted,
+}
+
+/// Whether a client can keep a secret [RFC 6749 section 2.1].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ClientType {
+    /// It can, and authenticates with it.
+    Confidential,
+    /// It cannot: PKCE and rotation protect it instead.
+    Public,
+}
+
+/// Where an application runs [RFC 8252 section 8.4].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ApplicationType {
+    /// On a server.
+    Web,
+    /// On its user's device.
+    Native,
+}
+
+impl ApplicationType {
+    /// Returns the value of `application_type`: `web` or `native`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Web => "web",
+            Self::Native => "native",
+        }
+    }
+}
+
+/// At most two valid secrets, so that one can be replaced without downtime.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClientSecrets {
+    pub(crate) current: Option<Digest>,
+    pub(crate) previous: Option<Digest>,
+    pub(crate) current_is_of_previous_owner: bool,
+    pub(crate) previous_is_of_previous_owner: bool,
+}
+
+impl ClientSecrets {
+    pub(crate) const fn rotated(self, newest: Digest) -> Self {
+        Self {
+            current: Some(newest),
+            previous: self.current,
+            current_is_of_previous_owner: false,
+            previous_is_of_previous_owner: self.current_is_of_previous_owner,
+        }
+    }
+
+    pub(crate) const fn without_previous(self) -> Self {
+        Self { previous: None, previous_is_of_previous_owner: false, ..self }
+    }
+
+    /// The same secrets under another owner of the application.
+    pub(crate) const fn under_another_owner(self) -> Self {
+        Self {
+            current_is_of_previous_owner: self.current.is_some(),
+            previous_is_of_previous_owner: self.previous.is_some(),
+            ..self
+        }
+    }
+
+    /// Compares with both secrets, even if they are missing, so that the time reveals nothing.
+    pub(crate) fn prove(&self, presented: &Digest) -> bool {
+        let missing = Digest::from_bytes([0; 32]);
+        let current = self.current.as_ref().unwrap_or(&missing) == presented && self.current.is_some();
+        let previous = self.previous.as_ref().unwrap_or(&missing) == presented && self.previous.is_some();
+        current | previous
+    }
+}

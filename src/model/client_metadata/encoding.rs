@@ -1,0 +1,66 @@
+//! The stored form of bounds and of further metadata.
+
+use std::time::Duration;
+
+use crate::model::client::encoding::{
+    read_authentication_methods, read_identifiers, read_resource_scope, read_scopes, write_authentication_methods,
+    write_identifiers, write_scopes,
+};
+use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
+use crate::model::codec::{DecodeError, Reader, Writer};
+
+pub(crate) fn write_bounds(writer: &mut Writer, bounds: &RegistrationBounds) {
+    let RegistrationBounds {
+        scopes,
+        default_scopes,
+        resource_scope,
+        resources,
+        methods,
+        has_loopback,
+        has_private_use,
+        lifetime,
+    } = bounds;
+    write_scopes(writer, scopes, resource_scope);
+    writer.optional(default_scopes.as_ref(), |writer, scopes| writer.text(scopes.as_str()));
+    writer.optional(resources.as_ref(), write_identifiers);
+    writer.optional(*methods, write_authentication_methods);
+    writer.flag(*has_loopback);
+    writer.flag(*has_private_use);
+    // More than 136 years counts as unlimited.
+    writer.optional(*lifetime, |writer, lifetime| writer.number(u32::try_from(lifetime.as_secs()).unwrap_or(u32::MAX)));
+}
+
+pub(crate) fn read_bounds(reader: &mut Reader<'_>) -> Result<RegistrationBounds, DecodeError> {
+    let (scopes, resource_scope) = (read_scopes(reader)?, read_resource_scope(reader)?);
+    Ok(RegistrationBounds {
+        scopes,
+        resource_scope,
+        default_scopes: reader.optional(read_scopes)?,
+        resources: reader.optional(read_identifiers)?,
+        methods: reader.optional(read_authentication_methods)?,
+        has_loopback: reader.flag()?,
+        has_private_use: reader.flag()?,
+        lifetime: reader.optional(Reader::number)?.map(|seconds| Duration::from_secs(seconds.into())),
+    })
+}
+
+pub(crate) fn write_more(writer: &mut Writer, more: &MoreMetadata) {
+    let MoreMetadata { logo_uri, tos_uri, policy_uri, contacts, software_id, software_version } = more;
+    for text in [logo_uri, tos_uri, policy_uri, software_id, software_version] {
+        writer.optional(text.as_deref(), Writer::text);
+    }
+    writer.count(contacts.len());
+    contacts.iter().for_each(|contact| writer.text(contact));
+}
+
+pub(crate) fn read_more(reader: &mut Reader<'_>) -> Result<MoreMetadata, DecodeError> {
+    let text = |reader: &mut Reader<'_>| Ok(reader.optional(Reader::text)?.map(Into::into));
+    Ok(MoreMetadata {
+        logo_uri: text(reader)?,
+        tos_uri: text(reader)?,
+        policy_uri: text(reader)?,
+        software_id: text(reader)?,
+        software_version: text(reader)?,
+        contacts: reader.list(|reader| reader.text().map(Into::into))?,
+    })
+}

@@ -1,0 +1,76 @@
+//! Why the metadata of a client is refused.
+
+use crate::jose::JwkSetError;
+use crate::model::redirect_uri::RedirectUriError;
+
+/// Why a registration is refused [RFC 7591 section 3.2.2]. Its text contains nothing from the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum MetadataError {
+    /// The body is not one JSON object: it is not JSON, has a duplicate member, or is nested too deeply.
+    #[error("the body is not one JSON object")]
+    NotAnObject,
+    /// A member has the wrong JSON type.
+    #[error("the member {0} has the wrong JSON type")]
+    WrongType(&'static str),
+    /// A text that users are shown could mislead them, is too long or is blank.
+    #[error("the text of {0} is blank, too long, or has characters that are not accepted")]
+    Text(&'static str),
+    /// A link is not an https address in its plain form.
+    #[error("the member {0} is not a plain https address")]
+    Link(&'static str),
+    /// A key of `jwks` is private or symmetric.
+    #[error("a key of jwks is private or symmetric")]
+    PrivateKey,
+    /// The method is `private_key_jwt`, and there is neither `jwks` nor `jwks_uri` [RFC 7591 section 2].
+    #[error("private_key_jwt needs jwks or jwks_uri")]
+    NoKeys,
+    /// The key set is refused.
+    #[error("jwks was refused")]
+    KeySet(#[source] JwkSetError),
+    /// The key set has no key for an algorithm that is accepted, or none for the registered one.
+    #[error("jwks has no key for an algorithm that is accepted and registered")]
+    NoAcceptedKey,
+    /// The server has no fetcher, which would get keys from `jwks_uri`.
+    #[error("the server cannot fetch jwks_uri")]
+    NoFetcher,
+    /// The algorithm of `token_endpoint_auth_signing_alg` is not accepted.
+    #[error("token_endpoint_auth_signing_alg is not accepted")]
+    SigningAlgorithm,
+    /// Both `jwks` and `jwks_uri` were sent.
+    #[error("jwks and jwks_uri were both sent")]
+    TwoKeySets,
+    /// The authentication method is not offered to clients that register themselves.
+    #[error("the authentication method is not offered")]
+    Method,
+    /// The grant types do not include `authorization_code`.
+    #[error("the grant types do not include authorization_code")]
+    NoGrantType,
+    /// The grant type `authorization_code` is not accompanied by the response type `code`.
+    #[error("the response types do not include code")]
+    NoResponseType,
+    /// The client may have none of the scopes.
+    #[error("none of the scopes is offered")]
+    NoScope,
+    /// More redirect URIs were sent than are accepted.
+    #[error("too many redirect URIs were sent")]
+    TooManyRedirectUris,
+    /// A redirect URI is malformed, or has a scheme that the browser itself executes or opens.
+    #[error("a redirect URI was refused")]
+    RedirectUri(#[source] RedirectUriError),
+    /// The update of a registration does not have the client's id as `client_id` [RFC 7592 section 2.2].
+    #[error("the client_id of the update is missing or is not the client's")]
+    OtherClient,
+    /// The update of a registration has a member that only the server may set [RFC 7592 section 2.2].
+    #[error("the update has the member {0}, which only the server may set")]
+    ServerMade(&'static str),
+    /// The update of a registration has a secret that is not the client's [RFC 7592 section 2.2].
+    #[error("the client_secret of the update is not the client's")]
+    WrongSecret,
+    /// The update of a registration changes a member that cannot change.
+    #[error("the member {0} cannot change")]
+    Fixed(&'static str),
+    /// None of the redirect URIs is of an accepted kind.
+    #[error("none of the redirect URIs is accepted")]
+    NoRedirectUri,
+}

@@ -1,0 +1,348 @@
+//! Judges the metadata of one registration: a pure function from bytes to a client or an error.
+
+use crate::model::application::{RegistrationLimits, is_shown_line, web_link};
+use crate::model::client::{AssuranceRules, AuthenticationMethod, GrantType, GrantTypes};
+use crate::model::client_metadata::error::MetadataError;
+use crate::model::client_metadata::json::Members;
+use crate::model::client_metadata::{ClientMetadata, MoreMetadata};
+use crate::model::id::ClientId;
+use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
+use crate::scope::{ScopeCatalog, ScopeSet};
+use crate::secret::Digest;
+
+/// The most characters of a text that no request needs, and the most contacts.
+const SHORT_TEXT: usize = 128;
+const CONTACTS: usize = 10;
+/// The most characters of a link that no request needs.
+const LONG_LINK: usize = 1024;
+
+/// The members that an update must not have [RFC 7592 section 2.2].
+const SERVER_MADE: [&str; 4] =
+    ["registration_access_token", "registration_client_uri", "client_secret_expires_at", "client_id_issued_at"];
+
+/// An update that replaces the registration of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Replacement {
+    pub(crate) metadata: ClientMetadata,
+    /// The digest of the secret that was sent.
+    pub(crate) secret: Option<Digest>,
+}
+
+/// The rules for a registration.
+#[derive(Clone, Debug)]
+pub(crate) struct MetadataRules {
+    pub(crate) catalog: ScopeCatalog,
+    pub(crate) limits: RegistrationLimits,
+    pub(crate) redirect_uris: RedirectUriPolicy,
+    /// The methods that the token endpoint offers.
+    pub(crate) methods: Vec<AuthenticationMethod>,
+    /// The method of a client that names none.
+    pub(crate) omitted_method: AuthenticationMethod,
+    pub(crate) keys: AssuranceRules,
+}
+
+impl MetadataRules {
+    /// Reads and checks the body of a registration [RFC 7591 section 3.1].
+    ///
+    /// # Errors
+    ///
+    /// The first [`MetadataError`], in the order: JSON, method, redirect URIs, keys, grant types, scope, texts.
+    pub(crate) fn judge(&self, body: &[u8]) -> Result<ClientMetadata, MetadataError> {
+        self.metadata(&Members::read(body)?)
+    }
+
+    /// Reads and checks an update that replaces the registration of a client.
+    ///
+    /// > This request MUST include the "client_id" field [...]. The updated client metadata fields request MUST NOT
+    /// > include the "registration_access_token", "registration_client_uri", "client_secret_expires_at", or
+    /// > "client_id_issued_at" fields.
+    ///
+    /// [RFC 7592 section 2.2]
+    ///
+    /// # Errors
+    ///
+    /// The first [`MetadataError`]: the rules of this section first, then those of a registration.
+    pub(crate) fn judge_replacement(&self, client: &ClientId, body: &[u8]) -> Result<Replacement, MetadataError> {
+        let members = Members::read(body)?;
+        if members.text("client_id")? != Some(client.as_str()) {
+            return Err(MetadataError::OtherClient);
+        }
+        if let Some(name) = SERVER_MADE.into_iter().find(|name| members.has(name)) {
+            return Err(MetadataError::ServerMade(name));
+        }
+        let secret = members.text("client_secret")?.map(|secret| Digest::of(secret.as_bytes()));
+        Ok(Replacement { metadata: self.metadata(&members)?, secret })
+    }
+
+    fn metadata(&self, members: &Members) -> Result<ClientMetadata, MetadataError> {
+        let method = self.method(members)?;
+        self.read(members, method)
+    }
+
+    /// Reads the members of a client that authenticates with this method.
+    pub(super) fn read(
+        &self,
+        members: &Members,
+        authentication_method: AuthenticationMethod,
+    ) -> Result<ClientMetadata, MetadataError> {
+        let redirect_uris = self.redirect_uris(members)?;
+        let assurance = self.keys.read(members, authentication_method)?;
+        Ok(ClientMetadata {
+            claims_native: members.text("application_type")? == Some("native"),
+            redirect_uris,
+            authentication_method,
+            assurance,
+            grant_types: grant_types(members)?,
+            scopes: self.scopes(members)?,
+            name: line(members, "client_name", self.limits.name)?,
+            client_uri: link(members, "client_uri", self.limits.website)?,
+            more: MoreMetadata {
+                logo_uri: link(members, "logo_uri", LONG_LINK)?,
+                tos_uri: link(members, "tos_uri", LONG_LINK)?,
+                policy_uri: link(members, "policy_uri", LONG_LINK)?,
+                contacts: contacts(members)?,
+                software_id: line(members, "software_id", SHORT_TEXT)?,
+                software_version: line(members, "software_version", SHORT_TEXT)?,
+            },
+        })
+    }
+
+    /// > The authorization server [...] MAY reject or replace any of the client's requested metadata values submitted
+    /// > during the registration and substitute them with suitable values.
+    ///
+    /// [RFC 7591 section 3.2.1]
+    fn redirect_uris(&self, members: &Members) -> Result<Vec<RegisteredRedirectUri>, MetadataError> {
+        let sent = members.list("redirect_uris")?.unwrap_or_default();
+        if sent.len() > self.limits.redirect_uris {
+            return Err(MetadataError::TooManyRedirectUris);
+        }
+        let mut kept = Vec::<RegisteredRedirectUri>::with_capacity(sent.len());
+        for text in sent {
+            let uri = RegisteredRedirectUri::offered(text, &self.redirect_uris).map_err(MetadataError::RedirectUri)?;
+            kept.extend(uri.filter(|uri| !kept.contains(uri)));
+        }
+        if kept.is_empty() { Err(MetadataError::NoRedirectUri) } else { Ok(kept) }
+    }
+
+    /// > If unspecified or omitted, the default is "client_secret_basic".
+    ///
+    /// [RFC 7591 section 2]
+    fn method(&self, members: &Members) -> Result<AuthenticationMethod, MetadataError> {
+        let method = match members.text("token_endpoint_auth_method")? {
+            None => self.omitted_method,
+            Some(name) => AuthenticationMethod::parse(name).ok_or(MetadataError::Method)?,
+        };
+        if self.methods.contains(&method) { Ok(method) } else { Err(MetadataError::Method) }
+    }
+
+    /// Leaves out scopes that the catalog does not have: clients also send scopes of other servers.
+    fn scopes(&self, members: &Members) -> Result<Option<ScopeSet>, MetadataError> {
+        let Some(sent) = members.text("scope")? else { return Ok(None) };
+        let known = sent.split(' ').filter(|token| self.catalog.read(token.as_bytes()).is_ok());
+        let known = self.catalog.select(known).unwrap_or_default();
+        if known.is_empty() { Err(MetadataError::NoScope) } else { Ok(Some(known)) }
+    }
+}
+
+/// Grant types and response types must agree [RFC 7591 section 2.1]. Grant types that are not offered to unreviewed
+/// clients are left out.
+fn grant_types(members: &Members) -> Result<GrantTypes, MetadataError> {
+    let names = members.list("grant_types")?.unwrap_or_else(|| vec![GrantType::AuthorizationCode.as_str()]);
+    let offered = [GrantType::AuthorizationCode, GrantType::RefreshToken];
+    let kept: GrantTypes = offered.into_iter().filter(|grant_type| names.contains(&grant_type.as_str())).collect();
+    if !kept.contains(GrantType::AuthorizationCode) {
+        return Err(MetadataError::NoGrantType);
+    }
+    let response_types = members.list("response_types")?.unwrap_or_else(|| vec!["code"]);
+    if response_types.contains(&"code") { Ok(kept) } else { Err(MetadataError::NoResponseType) }
+}
+
+fn line(members: &Members, name: &'static str, limit: usize) -> Result<Option<Box<str>>, MetadataError> {
+    let Some(text) = members.text(name)? else { return Ok(None) };
+    if is_shown_line(text, limit) { Ok(Some(text.into())) } else { Err(MetadataError::Text(name)) }
+}
+
+/// A link with plain http is left out. No link is ever fetched.
+fn link(members: &Members, name: &'static str, limit: usize) -> Result<Option<Box<str>>, MetadataError> {
+    let Some(text) = members.text(name)? else { return Ok(None) };
+    web_link(text, limit).ok_or(MetadataError::Link(name))
+}
+
+fn contacts(members: &Members) -> Result<Vec<Box<str>>, MetadataError> {
+    const NAME: &str = "contacts";
+    let sent = members.list(NAME)?.unwrap_or_default();
+    let sent: Vec<_> = sent.into_iter().filter(|text| !text.is_empty()).collect();
+    let is_sound = sent.len() <= CONTACTS && sent.iter().all(|text| is_shown_line(text, SHORT_TEXT));
+    if is_sound { Ok(sent.into_iter().map(Into::into).collect()) } else { Err(MetadataError::Text(NAME)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::client::ApplicationType;
+    use crate::model::client_metadata::{Admitted, RegistrationBounds};
+    use crate::model::redirect_uri::RedirectUriError;
+    use crate::scope::ResourceScope;
+
+    const URI: &str = "https://app.example/cb";
+
+    fn rules() -> MetadataRules {
+        MetadataRules {
+            catalog: ScopeCatalog::platform(),
+            limits: RegistrationLimits::default(),
+            redirect_uris: RedirectUriPolicy::default(),
+            methods: AuthenticationMethod::ALL.to_vec(),
+            omitted_method: AuthenticationMethod::ClientSecretBasic,
+            keys: AssuranceRules::of_tests(),
+        }
+    }
+
+    /// Valid metadata with the given members.
+    fn judged(members: Value) -> Result<ClientMetadata, MetadataError> {
+        let mut metadata = json!({"redirect_uris": [URI]});
+        metadata.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        rules().judge(metadata.to_string().as_bytes())
+    }
+
+    fn admitted(members: Value, bounds: &RegistrationBounds) -> Result<Admitted, MetadataError> {
+        bounds.admit(judged(members)?, &ScopeCatalog::platform())
+    }
+
+    fn bounds() -> RegistrationBounds {
+        let scopes = ScopeCatalog::platform().parse(b"repo-code:rw account-email:r").unwrap();
+        RegistrationBounds::new(scopes, ResourceScope::Public)
+    }
+
+    /// 7591-2-01, 7591-2-02
+    #[test]
+    fn what_is_left_out_has_a_default() {
+        let metadata = judged(json!({})).unwrap();
+        assert_eq!(metadata.authentication_method(), AuthenticationMethod::ClientSecretBasic);
+        assert_eq!(metadata.grant_types(), GrantTypes::CODE_ONLY);
+        assert_eq!(metadata.application_type(), ApplicationType::Web);
+        assert_eq!((metadata.name(), metadata.client_uri(), metadata.scopes()), (None, None, None));
+        assert_eq!(*metadata.more(), MoreMetadata::default());
+    }
+
+    /// 7592-2.2-01
+    #[test]
+    fn a_replacement_names_its_client_and_nothing_that_the_server_makes() {
+        let id = ClientId::new("own").unwrap();
+        let judged = |members: Value| {
+            let mut metadata = json!({"client_id": "own", "redirect_uris": [URI]});
+            metadata.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+            rules().judge_replacement(&id, metadata.to_string().as_bytes())
+        };
+        let sound = judged(json!({"client_secret": "s"})).unwrap();
+        assert_eq!((sound.secret, sound.metadata.name()), (Some(Digest::of(b"s")), None));
+        assert_eq!(judged(json!({"client_id_issued_at": null})).unwrap().secret, None);
+        for client in [json!("other"), Value::Null, json!("")] {
+            assert_eq!(judged(json!({ "client_id": client })), Err(MetadataError::OtherClient));
+        }
+        assert_eq!(judged(json!({"client_id": 1})), Err(MetadataError::WrongType("client_id")));
+        for name in SERVER_MADE {
+            for value in [json!("x"), json!(1)] {
+                assert_eq!(judged(json!({ name: value })), Err(MetadataError::ServerMade(name)));
+            }
+        }
+        assert_eq!(judged(json!({"redirect_uris": []})), Err(MetadataError::NoRedirectUri));
+    }
+
+    /// 7591-3.1-02, 7591-3.2.2-01
+    #[test]
+    fn each_fault_is_distinguished() {
+        use MetadataError::{
+            Link, Method, NoGrantType, NoKeys, NoRedirectUri, NoResponseType, NoScope, PrivateKey, RedirectUri, Text,
+            TooManyRedirectUris, TwoKeySets, WrongType,
+        };
+        let long = |characters: usize| "x".repeat(characters);
+        for (members, error) in [
+            (json!({"redirect_uris": URI}), WrongType("redirect_uris")),
+            (json!({"redirect_uris": [URI, null]}), WrongType("redirect_uris")),
+            (json!({"redirect_uris": null}), NoRedirectUri),
+            (json!({"redirect_uris": ["cursor://x/cb"]}), NoRedirectUri),
+            (json!({"redirect_uris": ["javascript:x", URI]}), RedirectUri(RedirectUriError::Scheme)),
+            (json!({"redirect_uris": vec![URI; 11]}), TooManyRedirectUris),
+            (json!({"jwks": {}, "jwks_uri": URI}), TwoKeySets),
+            (json!({"jwks": {"keys": [{"kty": "oct", "k": "x"}]}}), PrivateKey),
+            (json!({"token_endpoint_auth_method": "tls_client_auth"}), Method),
+            (json!({"token_endpoint_auth_method": "private_key_jwt"}), NoKeys),
+            (json!({"dpop_bound_access_tokens": "true"}), WrongType("dpop_bound_access_tokens")),
+            (json!({"require_pushed_authorization_requests": 1}), WrongType("require_pushed_authorization_requests")),
+            (json!({"token_endpoint_auth_method": ["none"]}), WrongType("token_endpoint_auth_method")),
+            (json!({"grant_types": "authorization_code"}), WrongType("grant_types")),
+            (json!({"grant_types": ["refresh_token"]}), NoGrantType),
+            (json!({"response_types": ["token"]}), NoResponseType),
+            (json!({"scope": ["repo-code:r"]}), WrongType("scope")),
+            (json!({"scope": "unknown  \""}), NoScope),
+            (json!({"client_name": long(51)}), Text("client_name")),
+            (json!({"client_name": 7}), WrongType("client_name")),
+            (json!({"client_uri": "javascript:alert(1)"}), Link("client_uri")),
+            (json!({"client_uri": format!("https://a.example/{}", long(111))}), Link("client_uri")),
+            (json!({"logo_uri": "https://a.example/\u{202e}"}), Link("logo_uri")),
+            (json!({"tos_uri": "https://u@a.example/"}), Link("tos_uri")),
+            (json!({"policy_uri": "/policy"}), Link("policy_uri")),
+            (json!({"contacts": ["a\nb"]}), Text("contacts")),
+            (json!({"contacts": {}}), WrongType("contacts")),
+            (json!({"software_id": " "}), Text("software_id")),
+            (json!({"software_version": long(129)}), Text("software_version")),
+            (json!({"application_type": true}), WrongType("application_type")),
+        ] {
+            assert_eq!(judged(members.clone()), Err(error), "{members}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_offered_is_left_out() {
+        let metadata = judged(json!({
+            "redirect_uris": [URI, "http://app.example/", "cursor://x/cb", URI, "com.example.app:/cb"],
+            "grant_types": ["client_credentials", "refresh_token", "authorization_code", "password"],
+            "response_types": ["token", "code"],
+            "scope": "account-email repo-code:rw unknown repo-delete:r repo-code:r",
+            "client_uri": "http://app.example/",
+            "contacts": ["", "a@app.example"],
+        }));
+        let metadata = metadata.unwrap();
+        let uris: Vec<_> = metadata.redirect_uris().iter().map(RegisteredRedirectUri::as_str).collect();
+        assert_eq!(uris, [URI, "com.example.app:/cb"]);
+        assert_eq!(metadata.grant_types(), GrantTypes::default());
+        assert_eq!(metadata.scopes().unwrap().as_str(), "repo-code:rw account-email:r");
+        assert_eq!((metadata.client_uri(), metadata.application_type()), (None, ApplicationType::Native));
+        assert_eq!(metadata.more().contacts().collect::<Vec<_>>(), ["a@app.example"]);
+    }
+
+    /// 7591-2-08, 7591-5-03
+    #[test]
+    fn a_policy_narrows_what_is_left() {
+        let scopes = |wire: &[u8]| ScopeCatalog::platform().parse(wire).unwrap();
+        for (scope, default, expected) in [
+            (Value::Null, None, Ok("repo-code:rw account-email:r")),
+            (Value::Null, Some("repo-code:r"), Ok("repo-code:r")),
+            (json!("repo-issue:rw repo-code:r"), Some("account-email:r"), Ok("repo-code:r")),
+            (json!("account-email:rw"), None, Ok("account-email:r")),
+            (json!("repo-issue:rw"), None, Err(MetadataError::NoScope)),
+        ] {
+            let bounds = match default {
+                Some(default) => bounds().default_scopes(scopes(default.as_bytes())),
+                None => bounds(),
+            };
+            let admitted = admitted(json!({ "scope": scope }), &bounds);
+            let found = admitted.as_ref().map(|admitted| admitted.default_scopes.as_str()).map_err(|error| *error);
+            assert_eq!(found, expected, "{scope} {default:?}");
+            if let Ok(admitted) = admitted {
+                assert_eq!(admitted.form.scopes.as_str(), "repo-code:rw account-email:r", "the limit");
+                assert_eq!(admitted.form.resource_scope, ResourceScope::Public);
+            }
+        }
+        let uris = json!({"redirect_uris": [URI, "http://localhost/", "com.example.app:/cb"]});
+        let kept = |bounds: RegistrationBounds| {
+            let form = admitted(uris.clone(), &bounds).unwrap().form;
+            (form.redirect_uris.len(), form.application_type)
+        };
+        assert_eq!(kept(bounds()), (3, ApplicationType::Native));
+        assert_eq!(kept(bounds().without_loopback()), (2, ApplicationType::Native));
+        assert_eq!(kept(bounds().without_loopback().without_private_use_schemes()), (1, ApplicationType::Web));
+    }
+}

@@ -1,0 +1,253 @@
+//! The grant: all tokens of one consent, or some of the tokens that a client got for itself.
+
+use std::time::Duration;
+
+use crate::clock::Timestamp;
+use crate::model::client::Client;
+use crate::model::id::{ClientId, GrantId};
+use crate::model::protected_resource::Audience;
+use crate::model::subject::Subject;
+use crate::model::{AccessPart, Pairs, RETENTION, TokenPair};
+use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
+use crate::secret::Digest;
+use crate::secret::refresh::Family;
+
+/// All tokens of one consent. Rotation and revocation both replace this row by compare-and-swap.
+///
+/// A grant without a [`subject`](Self::subject) holds some of the tokens that a client got for itself [RFC 6749 section
+/// 4.4].
+///
+/// Its size is bounded: pairs are removed after grace and margin. A refresh token that was removed is still recognized
+/// by its lineage and its tag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    pub(crate) id: GrantId,
+    pub(crate) version: u32,
+    /// The client's epoch when the user consented, or when the client got its newest token for itself.
+    pub(crate) epoch: u32,
+    pub(crate) client: ClientId,
+    pub(crate) pairs: Pairs,
+    pub(crate) revoked: Option<Revocation>,
+    /// How many pairs were ever created. This is the number of the newest pair; the others count down from it.
+    pub(crate) pairs_made: u32,
+    pub(crate) created: Timestamp,
+    /// The user who consented; absent where the client acts for itself.
+    pub(crate) subject: Option<Subject>,
+    pub(crate) scopes: ScopeSet,
+    pub(crate) resources: ConsentedResources,
+    /// Until when the record is kept in any case: two hours after the end of its code, when no exchange can insert a
+    /// grant in its place any more. A revoked grant is kept for its retention time.
+    pub(crate) keep_until: Timestamp,
+    /// The data by which its refresh tokens are recognized, however old they are.
+    pub(crate) family: Family,
+}
+
+impl Grant {
+    /// Returns the id, which is the key of the record.
+    #[must_use]
+    pub const fn id(&self) -> GrantId {
+        self.id
+    }
+
+    /// Returns the version of the record: a random number, which every write draws anew.
+    #[must_use]
+    pub const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Returns the client that holds the tokens.
+    #[must_use]
+    pub const fn client(&self) -> &ClientId {
+        &self.client
+    }
+
+    /// Returns the user who consented; `None` for a grant of the client to itself
+    /// [RFC 6749 section 4.4].
+    #[must_use]
+    pub const fn subject(&self) -> Option<&Subject> {
+        self.subject.as_ref()
+    }
+
+    /// Returns the scopes that the user granted; none for a revoked grant. Without a user, each token has its own
+    /// scopes, and this returns those of the first token.
+    #[must_use]
+    pub const fn scopes(&self) -> &ScopeSet {
+        &self.scopes
+    }
+
+    /// Returns the resources that the user granted; none for a revoked grant. The client may still access their
+    /// [narrowing](ResourceScope::narrowed_to) to its [`resource_scope`](Client::resource_scope). Without a user it is
+    /// [`ResourceScope::All`]: the client's [`machine_resources`](Client::machine_resources) limit its tokens.
+    ///
+    /// `client` must be the client of the grant, as [`AuthorizationServer::client`](crate::AuthorizationServer::client)
+    /// returns it: its row has the lists that long consents refer to. With another client, such a consent has no named
+    /// resource.
+    #[must_use]
+    pub fn resource_scope(&self, client: &Client) -> ResourceScope {
+        client.resources_of(&self.resources).into_owned()
+    }
+
+    /// Returns the identifiers of the protected resources that the user granted [RFC 8707]; none for a revoked grant,
+    /// and none if no protected resource was configured. A grant without any counts as a grant for the default
+    /// resource.
+    pub fn protected_resources(&self) -> impl Iterator<Item = &str> {
+        self.audience().iter()
+    }
+
+    /// Returns when the code was exchanged, or when the grant was withdrawn before that. Without a user, it is the time
+    /// at which the first token was issued.
+    #[must_use]
+    pub const fn created(&self) -> Timestamp {
+        self.created
+    }
+
+    /// Returns when the newest token was issued. For a revoked grant, which keeps no tokens, it is the time at which
+    /// the grant was created.
+    #[must_use]
+    pub fn refreshed(&self) -> Timestamp {
+        let issued = self.pairs.iter().flat_map(TokenPair::accesses).map(|access| access.issued);
+        issued.max().unwrap_or(self.created)
+    }
+
+    /// Returns when the last of its tokens expires; a revoked grant ended when it was revoked.
+    #[must_use]
+    pub fn ends(&self) -> Timestamp {
+        match self.revoked {
+            Some(revocation) => revocation.at,
+            None => self.last_end(),
+        }
+    }
+
+    /// Returns whether any token of the grant is valid at `now`, ignoring the client's state.
+    #[must_use]
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        self.revoked.is_none() && self.pairs.iter().any(|pair| pair.is_live(now))
+    }
+
+    /// Returns the protected resources that the user granted.
+    #[inline]
+    pub(crate) fn audience(&self) -> &Audience {
+        self.pairs.granted()
+    }
+
+    /// Returns the access token of that digest, if it has not ended at `now`, ignoring the client's state.
+    pub(crate) fn live_access(&self, digest: &Digest, now: Timestamp) -> Option<AccessPart<'_>> {
+        let access = self.pairs.with_access(digest)?;
+        (self.revoked.is_none() && access.is_live(now)).then_some(access)
+    }
+
+    /// Returns how many pairs of tokens were issued for the grant: 1 after the exchange, and one more after each refresh
+    /// that rotated the refresh token.
+    #[must_use]
+    pub const fn pairs_made(&self) -> u32 {
+        self.pairs_made
+    }
+
+    /// Returns when and why the grant was revoked.
+    #[must_use]
+    pub const fn revoked(&self) -> Option<Revocation> {
+        self.revoked
+    }
+
+    /// Returns the time from which the record may be removed: an hour after the end of its last token, and not before
+    /// two hours after the end of its code. A revoked grant has no token to wait for. It stays until two hours after
+    /// the end of its code, or for [`revoked_retention`](crate::Config::revoked_retention) after its revocation if that
+    /// is later.
+    #[must_use]
+    pub fn purge_after(&self) -> Timestamp {
+        match self.revoked {
+            Some(_) => self.keep_until,
+            None => self.last_end().plus(RETENTION).max(self.keep_until),
+        }
+    }
+
+    /// Returns the grant with other pairs. It is built field by field, so that the old pairs are not cloned.
+    pub(crate) fn refreshed_with(&self, pairs: Pairs, pairs_made: u32) -> Self {
+        Self {
+            id: self.id,
+            version: self.version,
+            client: self.client.clone(),
+            epoch: self.epoch,
+            subject: self.subject.clone(),
+            scopes: self.scopes.clone(),
+            resources: self.resources.clone(),
+            created: self.created,
+            keep_until: self.keep_until,
+            family: self.family,
+            pairs_made,
+            pairs,
+            revoked: self.revoked,
+        }
+    }
+
+    /// Returns the grant as revoked. Lineage and tag key are kept, so that a repeated revocation by its client is
+    /// recognized. Tokens and lists are dropped: nothing reads them any more.
+    pub(crate) fn revoked_at(&self, at: Timestamp, reason: RevocationReason, retention: Duration) -> Self {
+        Self {
+            id: self.id,
+            version: self.version,
+            epoch: self.epoch,
+            client: self.client.clone(),
+            pairs: Pairs::default(),
+            revoked: Some(Revocation { at, reason }),
+            pairs_made: self.pairs_made,
+            created: self.created,
+            subject: self.subject.clone(),
+            scopes: ScopeSet::empty(),
+            resources: ConsentedResources::none(),
+            keep_until: self.keep_until.max(at.plus(retention)),
+            family: self.family,
+        }
+    }
+
+    fn last_end(&self) -> Timestamp {
+        self.pairs.iter().map(TokenPair::last_end).max().unwrap_or(self.created)
+    }
+}
+
+/// When and why a grant was revoked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Revocation {
+    /// The time of the revocation.
+    pub at: Timestamp,
+    /// The reason.
+    pub reason: RevocationReason,
+}
+
+/// Why a grant was revoked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RevocationReason {
+    /// Its code was used twice [RFC 6749 section 4.1.2].
+    CodeReplayed,
+    /// A refresh token was used after its grace [RFC 9700 section 4.14.2].
+    RefreshTokenReused,
+    /// The client revoked a refresh token [RFC 7009].
+    RevokedByClient,
+    /// The user or an administrator withdrew it.
+    Withdrawn,
+    /// Everything of its subject was withdrawn.
+    SubjectWithdrawn,
+    /// Everything that its subject granted to its client was withdrawn.
+    ApplicationWithdrawn,
+    /// Its subject gave its client more grants than [`grants_per_client`](crate::Config::grants_per_client), and this
+    /// one was the least recently refreshed.
+    TooManyGrants,
+}
+
+impl RevocationReason {
+    /// Returns the reason as a word, such as for a column of a table.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CodeReplayed => "code_replayed",
+            Self::RefreshTokenReused => "refresh_token_reused",
+            Self::RevokedByClient => "revoked_by_client",
+            Self::Withdrawn => "withdrawn",
+            Self::SubjectWithdrawn => "subject_withdrawn",
+            Self::ApplicationWithdrawn => "application_withdrawn",
+            Self::TooManyGrants => "too_many_grants",
+        }
+    }
+}

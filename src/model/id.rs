@@ -1,0 +1,347 @@
+//! The ids of records. They are not secret and grant no access.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use smol_str::SmolStr;
+
+use crate::clock::Timestamp;
+use crate::secret::entropy::Entropy;
+
+/// Bytes of an [`AuthorizationId`], of a [`GrantId`] and of a [`PushedRequestId`].
+pub(crate) const ID_BYTES: usize = 16;
+/// Characters of these ids as text.
+pub(crate) const ID_CHARACTERS: usize = 22;
+/// Seconds of one time bucket, so that rows created together are stored together.
+const BUCKET_SECONDS: u32 = 64;
+
+/// Defines the id of one kind of record: 16 bytes, or 22 characters of base64url.
+macro_rules! record_id {
+    ($(#[$docs:meta])* $name:ident) => {
+        $(#[$docs])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(RecordId);
+
+        impl $name {
+            /// Creates an id from the bytes that a store has kept.
+            #[must_use]
+            pub const fn from_bytes(bytes: [u8; ID_BYTES]) -> Self {
+                Self(RecordId(bytes))
+            }
+
+            /// Returns the bytes, as a store keeps them. Lists are sorted by them.
+            #[must_use]
+            pub const fn as_bytes(&self) -> &[u8; ID_BYTES] {
+                &self.0.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            /// Parses the 22 characters that [`Display`](fmt::Display) writes.
+            ///
+            /// # Errors
+            ///
+            /// [`IdError`] for any other text.
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                decode_id(text.as_bytes()).map(RecordId).map(Self).ok_or(IdError)
+            }
+        }
+    };
+}
+
+record_id! {
+    /// The id of an [`Authorization`](crate::store::Authorization): 16 bytes that sort by time.
+    ///
+    /// Four bytes count buckets of 64 seconds since 1970, big endian; twelve are random. As text it has 22 characters
+    /// of base64url, and only the canonical form is accepted.
+    AuthorizationId
+}
+record_id! {
+    /// The id of a [`Grant`](crate::store::Grant): the 16 bytes of the authorization that it came from. The id of a
+    /// grant for a client itself is derived from the client id instead, without a time.
+    GrantId
+}
+record_id! {
+    /// The id of a [`PushedRequest`](crate::store::PushedRequest): 16 bytes that are derived from the client id and the
+    /// number of a slot. It recurs when the slot is used again.
+    PushedRequestId
+}
+
+impl AuthorizationId {
+    pub(crate) fn new(now: Timestamp, entropy: &dyn Entropy) -> Self {
+        Self(RecordId::new(now, entropy))
+    }
+
+    /// The id that sorts before all ids created at that time or later.
+    pub(crate) fn first_at(time: Timestamp) -> Self {
+        Self(RecordId::first_at(time))
+    }
+}
+
+impl From<AuthorizationId> for GrantId {
+    fn from(id: AuthorizationId) -> Self {
+        Self(id.0)
+    }
+}
+
+impl From<GrantId> for AuthorizationId {
+    /// Returns the id of the authorization that the grant came from.
+    fn from(id: GrantId) -> Self {
+        Self(id.0)
+    }
+}
+
+/// A text that is not the id of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an id must have 22 characters of canonical base64url")]
+#[non_exhaustive]
+pub struct IdError;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct RecordId([u8; ID_BYTES]);
+
+impl RecordId {
+    fn new(now: Timestamp, entropy: &dyn Entropy) -> Self {
+        let Self(mut bytes) = Self::first_at(now);
+        let (_, random) = bytes.split_at_mut(4);
+        entropy.fill(random);
+        Self(bytes)
+    }
+
+    fn first_at(time: Timestamp) -> Self {
+        let mut bytes = [0; ID_BYTES];
+        let (bucket, _) = bytes.split_at_mut(4);
+        bucket.copy_from_slice(&(time.seconds() / BUCKET_SECONDS).to_be_bytes());
+        Self(bytes)
+    }
+
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+    }
+}
+
+/// The id of a registered application, as it appears on the wire [RFC 6749 section 2.2].
+///
+/// Ids made by the server are 22 letters and digits with 130 random bits: real clients disagree on how to encode
+/// anything else in Basic. Ids imported from elsewhere may hold any of the characters 20 to 7E hex [RFC 6749 appendix
+/// A.1]. The id of a client with a metadata document is the https URL of the document.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId(SmolStr);
+
+/// Characters of a client id that the server makes.
+pub(crate) const MADE_CHARACTERS: usize = 22;
+
+/// The most characters that a client id may have.
+pub(crate) const CLIENT_ID_CHARACTERS: usize = 512;
+
+impl ClientId {
+    /// Creates a client id from a text.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientIdError`] if it is empty, longer than 512 characters, or holds a character outside
+    /// 20 to 7E hex.
+    pub fn new(text: impl AsRef<str>) -> Result<Self, ClientIdError> {
+        let text = text.as_ref();
+        if !Self::is_well_formed(text.as_bytes()) {
+            return Err(ClientIdError);
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// Returns the id as it appears on the wire.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn generate(entropy: &dyn Entropy) -> Self {
+        Self(letters_and_digits::<MADE_CHARACTERS>(entropy).into())
+    }
+
+    /// Returns whether it has the form of the ids that the server makes.
+    pub(crate) fn is_made_by_server(&self) -> bool {
+        self.0.len() == MADE_CHARACTERS && self.0.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    }
+
+    fn is_well_formed(bytes: &[u8]) -> bool {
+        (1..=CLIENT_ID_CHARACTERS).contains(&bytes.len())
+            && bytes.iter().fold(true, |sound, byte| sound & (0x20..=0x7e).contains(byte))
+    }
+}
+
+impl fmt::Display for ClientId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ClientId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A text that cannot be a [`ClientId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a client id must have 1 to 512 characters, each from 20 to 7E hex")]
+#[non_exhaustive]
+pub struct ClientIdError;
+
+/// An id as the base64url that precedes a secret.
+pub(crate) struct IdText([u8; ID_CHARACTERS]);
+
+impl IdText {
+    pub(crate) fn of(id: &[u8; ID_BYTES]) -> Self {
+        let mut text = [0; ID_CHARACTERS];
+        write_base64url(id, &mut text);
+        Self(text)
+    }
+
+    pub(crate) const fn bytes(&self) -> &[u8; ID_CHARACTERS] {
+        &self.0
+    }
+}
+
+/// Decodes an id from its 22 characters of base64url. Each id has exactly one text, since the four unused bits of the last
+/// character must be zero [RFC 4648 section 3.5].
+///
+/// It does not use `base64`, which took 200 more instructions in each token check.
+pub(crate) fn decode_id(text: &[u8]) -> Option<[u8; ID_BYTES]> {
+    if text.len() != ID_CHARACTERS {
+        return None;
+    }
+    let (last, before) = text.split_last()?;
+    let mut id = 0_u128;
+    let mut combined = 0;
+    for &character in before {
+        let value = sextet(character);
+        combined |= value;
+        id = (id << 6) | u128::from(value);
+    }
+    // 126 bits are read. The last character has two more, and four unused ones.
+    let last = sextet(*last);
+    let is_canonical = last & 0b1111 == 0;
+    let is_base64url = (combined | last) & NO_SEXTET == 0;
+    (is_canonical && is_base64url).then(|| ((id << 2) | u128::from(last >> 4)).to_be_bytes())
+}
+
+/// Marks a character outside the base64url alphabet: more than six bits.
+const NO_SEXTET: u8 = 0b1000_0000;
+
+/// The six bits that a character represents [RFC 4648 section 5], without a branch that depends on it.
+fn sextet(character: u8) -> u8 {
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::as_conversions,
+        reason = "evaluated at compile time, where a wrong index is an error"
+    )]
+    const SEXTETS: [u8; 256] = {
+        const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        let mut sextets = [NO_SEXTET; 256];
+        let mut value = 0;
+        while value < 64 {
+            sextets[ALPHABET[value as usize] as usize] = value;
+            value += 1;
+        }
+        sextets
+    };
+    SEXTETS.get(usize::from(character)).copied().unwrap_or(NO_SEXTET)
+}
+
+/// Encodes bytes as base64url. The result fills the text.
+pub(crate) fn write_base64url(bytes: &[u8], text: &mut [u8]) {
+    let written = URL_SAFE_NO_PAD.encode_slice(bytes, text);
+    debug_assert_eq!(written, Ok(text.len()), "the length of the bytes decides that of their text");
+}
+
+/// Draws `N` letters and digits, each with the same chance: 5.95 random bits a character.
+pub(crate) fn letters_and_digits<const N: usize>(entropy: &dyn Entropy) -> String {
+    const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let mut text = String::with_capacity(N);
+    let mut drawn = zeroize::Zeroizing::new([0; N]);
+    while text.len() < N {
+        entropy.fill(drawn.as_mut_slice());
+        // 248 is the largest multiple of 62 in a byte. Larger values would favour some letters.
+        let fair = drawn.iter().filter(|&&byte| byte < 248);
+        let letters = fair.filter_map(|byte| ALPHABET.get(usize::from(byte % 62)));
+        let missing = N - text.len();
+        text.extend(letters.take(missing).map(|&letter| char::from(letter)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secret::entropy::SystemEntropy;
+
+    #[test]
+    fn ids_sort_by_time_and_have_one_text() {
+        let early = AuthorizationId::new(Timestamp::from_seconds(1_000), &SystemEntropy);
+        let late = AuthorizationId::new(Timestamp::from_seconds(1_064), &SystemEntropy);
+        assert!(early < late);
+        let text = early.to_string();
+        assert_eq!(text.parse(), Ok(early));
+        assert_eq!(text.len(), ID_CHARACTERS);
+        // The last character carries two bits; the other four must be zero.
+        let last = text.chars().last().unwrap();
+        assert!("AQgw".contains(last), "{last}");
+        for other in "BCDEFGHIJKLMNOPRSTUVWXYZ_-=. ".chars() {
+            let altered = format!("{}{other}", &text[..ID_CHARACTERS - 1]);
+            assert_eq!(altered.parse::<AuthorizationId>(), Err(IdError), "{altered}");
+        }
+        assert_eq!(GrantId::from(early).to_string(), text);
+    }
+
+    #[test]
+    fn an_id_is_decoded_as_base64_decodes_it() {
+        let text = AuthorizationId::new(Timestamp::from_seconds(1_000), &SystemEntropy).to_string();
+        for place in 0..ID_CHARACTERS {
+            for byte in 0..=u8::MAX {
+                let mut altered = text.clone().into_bytes();
+                altered[place] = byte;
+                let expected = URL_SAFE_NO_PAD.decode(&altered).ok().and_then(|id| id.try_into().ok());
+                assert_eq!(decode_id(&altered), expected, "{place} {byte}");
+            }
+        }
+        assert_eq!(decode_id(text.as_bytes().split_last().unwrap().1), None);
+    }
+
+    #[test]
+    fn client_ids_are_visible_characters() {
+        for bad in ["", "a\tb", "a\0", "\u{e9}", "\u{7f}"] {
+            assert_eq!(ClientId::new(bad), Err(ClientIdError), "{bad:?}");
+        }
+        assert!(ClientId::new("https://client.example/x y~").is_ok());
+        assert!(ClientId::new("x".repeat(512)).is_ok());
+        assert_eq!(ClientId::new("x".repeat(513)), Err(ClientIdError));
+    }
+
+    #[test]
+    fn drawn_texts_use_the_whole_alphabet() {
+        let text = letters_and_digits::<43>(&SystemEntropy);
+        assert_eq!(text.len(), 43);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..100 {
+            seen.extend(letters_and_digits::<43>(&SystemEntropy).chars());
+        }
+        assert_eq!(seen.len(), 62);
+    }
+}

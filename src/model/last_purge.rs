@@ -1,0 +1,84 @@
+//! The newest time at which expired records were removed.
+
+use std::ops::RangeInclusive;
+
+use crate::clock::Timestamp;
+use crate::model::codec::{DecodeError, Reader, Writer, kind};
+
+/// The time of the last accepted purge. A store has at most one such record.
+///
+/// A purge at a much later time is refused: the clock may be wrong, and a purge cannot be undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastPurge {
+    version: u32,
+    time: Timestamp,
+}
+
+impl LastPurge {
+    /// The layout that is written, and the layouts that are read.
+    const WRITES: u8 = 1;
+    const READS: RangeInclusive<u8> = 1..=1;
+
+    /// Creates the record.
+    #[must_use]
+    pub const fn new(version: u32, time: Timestamp) -> Self {
+        Self { version, time }
+    }
+
+    /// Returns the version of the record: a random number, which every write draws anew.
+    #[must_use]
+    pub const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Returns the time of the purge.
+    #[must_use]
+    pub const fn time(&self) -> Timestamp {
+        self.time
+    }
+
+    /// Encodes the record as bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut writer = Writer::new(kind::LAST_PURGE, Self::WRITES);
+        writer.number(self.version);
+        writer.time(self.time);
+        writer.finish()
+    }
+
+    /// Decodes a record that [`encode`](Self::encode) wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if the bytes are not such a record, or were written by an unknown release.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes, kind::LAST_PURGE, &Self::READS)?;
+        let last = Self { version: reader.number()?, time: reader.time()? };
+        reader.finish()?;
+        Ok(last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::codec::layout;
+
+    #[test]
+    fn comes_back_equal() {
+        let last = LastPurge::new(u32::MAX, Timestamp::from_seconds(7));
+        let bytes = last.encode();
+        assert_eq!(LastPurge::decode(&bytes), Ok(last));
+        for cut in 0..bytes.len() {
+            assert!(LastPurge::decode(&bytes[..cut]).is_err(), "cut to {cut}");
+        }
+    }
+
+    /// Every later release reads what a release has written.
+    #[test]
+    fn layout_1_stays_as_it_is() {
+        let record = LastPurge::new(3, Timestamp::from_seconds(7));
+        let file = layout::compared("last_purge.1", &record.encode());
+        assert_eq!(LastPurge::decode(&file), Ok(record));
+    }
+}

@@ -1,0 +1,221 @@
+//! A protected resource in the settings.
+
+use crate::model::id::ClientId;
+use crate::model::protected_resource::identifier::{Identifier, origin_of};
+use crate::wire::challenge::{TokenScheme, challenge};
+use crate::wire::message::ResourceMetadata;
+use crate::wire::{Request, Response};
+
+/// The part of the metadata URL between the host and the path of a resource [RFC 9728 section 3].
+pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// The scope of OpenID Connect that requests a refresh token. It belongs to no resource [OpenID Connect Core section
+/// 11].
+pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
+
+/// A protected resource: an API that access tokens are issued for [RFC 8707].
+///
+/// [`Config::resources`](crate::Config::resources) lists them. A token is for one or several of them, and all others
+/// refuse it. The [`ResourceScope`](crate::scope::ResourceScope) is a separate limit: which of the user's resources a
+/// token reaches. Both must allow a request.
+///
+/// # Examples
+///
+/// ```
+/// use grantor::{AuthorizationServer, Config, MemoryStore};
+/// use grantor::protected_resource::ProtectedResource;
+///
+/// # fn main() -> Result<(), grantor::ConfigError> {
+/// let mut config = Config::platform("https://auth.example");
+/// let mut api = ProtectedResource::new("https://api.example/mcp", "Example API");
+/// api.basic_scopes = vec!["account-profile:r".into()];
+/// config.resources = vec![api];
+///
+/// let server = AuthorizationServer::new(config, MemoryStore::new())?;
+/// let resource = server.resource("https://api.example/mcp")?;
+/// assert_eq!(resource.metadata_url(), "https://api.example/.well-known/oauth-protected-resource/mcp");
+/// assert!(server.resource("https://api.example/mpc").is_err());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProtectedResource {
+    /// The https URL that clients connect to, without user, query and fragment [RFC 8707 section 2]. With
+    /// [`development`](crate::Config::development), plain http on a loopback host is accepted.
+    ///
+    /// It is published and stored exactly as written. Do not change its spelling later: existing grants would no longer
+    /// be for this resource. If clients connect to several endpoints, list each as a separate resource, since some
+    /// clients compare the whole URL.
+    pub identifier: String,
+    /// The name that a consent page shows. If it is empty, the identifier is shown.
+    pub name: String,
+    /// The scope tokens that the resource serves, such as `repo-code:rw`. An empty list means all scopes of the
+    /// catalog.
+    ///
+    /// A read-write scope includes the read-only one. Each scope of the catalog must be served by at least one
+    /// resource.
+    pub scopes: Vec<String>,
+    /// The scope tokens that a client should request first: `scopes_supported` of the metadata, and the `scope` of a
+    /// 401 if the operation names none [RFC 9728 section 2]. The list may be empty.
+    pub basic_scopes: Vec<String>,
+    /// Whether tokens are for this resource if a client names none. A single resource is the default in any case.
+    ///
+    /// Grants that were created before the first resource was configured count as grants for the default one.
+    pub is_default: bool,
+    /// Whether the metadata is also served at the well-known path without a resource path, which some clients request
+    /// first. At most one resource may set this; a resource without a path is served there in any case.
+    pub root_metadata: bool,
+    /// The page for developers, `resource_documentation` [RFC 9728 section 2].
+    pub documentation: Option<String>,
+    /// How clients may use the data, `resource_policy_uri` [RFC 9728 section 2].
+    pub policy_uri: Option<String>,
+    /// The terms of service, `resource_tos_uri` [RFC 9728 section 2].
+    pub tos_uri: Option<String>,
+    /// The clients that introspect tokens for this resource [RFC 7662 section 2.1]. Each of them sees only tokens for
+    /// its resources, even if [`may_introspect`](crate::Client::may_introspect) is set. Public clients are ignored.
+    pub resource_servers: Vec<ClientId>,
+}
+
+impl ProtectedResource {
+    /// Creates a resource that serves all scopes, from its identifier and its display name.
+    #[must_use]
+    pub fn new(identifier: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            identifier: identifier.into(),
+            name: name.into(),
+            scopes: Vec::new(),
+            basic_scopes: Vec::new(),
+            is_default: false,
+            root_metadata: false,
+            documentation: None,
+            policy_uri: None,
+            tos_uri: None,
+            resource_servers: Vec::new(),
+        }
+    }
+
+    /// Returns the name that a consent page shows. It is plain text; the page must escape it.
+    #[must_use]
+    pub fn shown_name(&self) -> &str {
+        if self.name.is_empty() { &self.identifier } else { &self.name }
+    }
+
+    /// Returns the path of the metadata document at the resource's own host [RFC 9728 section 3.1].
+    ///
+    /// > inserting /.well-known/oauth-protected-resource into the protected resource's resource identifier between the
+    /// > host component and the path and/or query components, if any
+    #[must_use]
+    pub fn metadata_path(&self) -> String {
+        let path = Identifier::parse(&self.identifier).map(|own| own.path().to_owned()).unwrap_or_default();
+        format!("{WELL_KNOWN}{path}")
+    }
+
+    /// Returns the URL of the metadata document, as challenges contain it in `resource_metadata` [RFC 9728 section
+    /// 5.1].
+    #[must_use]
+    pub fn metadata_url(&self) -> String {
+        format!("{}{}", origin_of(&self.identifier), self.metadata_path())
+    }
+
+    /// Returns the metadata of the resource, whose tokens are issued by `issuer` [RFC 9728 section 2].
+    ///
+    /// It needs no server, so a resource server in another process can publish it. It has no members about DPoP: a
+    /// resource server that checks proofs itself must add them.
+    #[must_use]
+    pub fn metadata(&self, issuer: &str) -> ResourceMetadata {
+        let mut metadata = ResourceMetadata::new(self.identifier.as_str());
+        metadata.authorization_servers = vec![issuer.to_owned()];
+        metadata.scopes_supported.clone_from(&self.basic_scopes);
+        metadata.bearer_methods_supported = vec!["header".to_owned()];
+        metadata.resource_name = Some(self.name.clone()).filter(|name| !name.is_empty());
+        metadata.resource_documentation.clone_from(&self.documentation);
+        metadata.resource_policy_uri.clone_from(&self.policy_uri);
+        metadata.resource_tos_uri.clone_from(&self.tos_uri);
+        metadata
+    }
+
+    /// Returns the response to a request for the metadata: 200 with the document, or 405 [RFC 9728 section 3.2].
+    ///
+    /// A resource server in another process serves it at its [`metadata_path`](Self::metadata_path). In the process of
+    /// the authorization server, [`serve`](crate::AuthorizationServer::serve) serves it.
+    #[must_use]
+    pub fn metadata_response(&self, issuer: &str, request: &Request<'_>) -> Response {
+        answer(request, &document(&self.metadata(issuer)))
+    }
+
+    /// Returns the response to a request without an access token: 401, with the scopes that it needs, or the basic ones
+    /// if `scope` is empty [RFC 9728 section 5.1].
+    ///
+    /// This method, [`invalid_token`](Self::invalid_token) and [`insufficient_scope`](Self::insufficient_scope) are for
+    /// a resource server in another process. In the process of the authorization server, use
+    /// [`ResourceServer`](crate::ResourceServer). `scope` is the text of a `scope` parameter, empty for none.
+    #[must_use]
+    pub fn missing_token(&self, scope: &str) -> Response {
+        self.refuse(401, "", self.or_basic(scope))
+    }
+
+    /// Returns the response to a request with an access token that is not valid here: 401 [RFC 6750 section 3.1].
+    #[must_use]
+    pub fn invalid_token(&self, scope: &str) -> Response {
+        self.refuse(401, "invalid_token", self.or_basic(scope))
+    }
+
+    /// Returns the response to a request whose access token has too few scopes: 403. `scope` must contain all scopes
+    /// that the operation needs and those that the token has [RFC 6750 section 3.1].
+    #[must_use]
+    pub fn insufficient_scope(&self, scope: &str) -> Response {
+        self.refuse(403, "insufficient_scope", scope.to_owned())
+    }
+
+    fn or_basic(&self, scope: &str) -> String {
+        if scope.is_empty() { self.basic_scopes.join(" ") } else { scope.to_owned() }
+    }
+
+    fn refuse(&self, status: u16, error: &str, mut scope: String) -> Response {
+        // A valid scope has no other characters [RFC 6749 section 3.3].
+        scope.retain(|own| matches!(own, ' '..='~') && !matches!(own, '"' | '\\'));
+        let attributes = [("error", error), ("scope", &scope), ("resource_metadata", &self.metadata_url())];
+        Response::new(status)
+            .with_header("Cache-Control", "no-store")
+            .with_header("WWW-Authenticate", challenge(TokenScheme::Bearer, &attributes))
+    }
+}
+
+/// Encodes the document.
+pub(super) fn document(metadata: &ResourceMetadata) -> Box<[u8]> {
+    serde_json::to_vec(metadata).unwrap_or_default().into()
+}
+
+/// Responds to GET and HEAD with the document. It is the same for all clients, so it may be cached.
+pub(super) fn answer(request: &Request<'_>, document: &[u8]) -> Response {
+    if !matches!(request.method(), "GET" | "HEAD") {
+        return Response::new(405).with_header("Allow", "GET, HEAD").with_header("Cache-Control", "no-store");
+    }
+    Response::new(200)
+        .with_header("Content-Type", "application/json")
+        .with_header("Cache-Control", "max-age=3600")
+        .with_body(document.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 9728-3.1-01, 9728-3.1-02
+    #[test]
+    fn the_metadata_is_between_host_and_path() {
+        for (identifier, path) in [
+            ("https://a.example", ""),
+            ("https://a.example/", ""),
+            ("https://a.example/mcp", "/mcp"),
+            ("https://a.example:8443/a/b", "/a/b"),
+            ("https://a.example/mcp/", "/mcp/"),
+        ] {
+            let resource = ProtectedResource::new(identifier, "");
+            assert_eq!(resource.metadata_path(), format!("/.well-known/oauth-protected-resource{path}"));
+            let origin = identifier.strip_suffix(path).unwrap().trim_end_matches('/');
+            assert_eq!(resource.metadata_url(), format!("{origin}/.well-known/oauth-protected-resource{path}"));
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! An authorization request that a client pushed to the server.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use crate::clock::Timestamp;
+use crate::jose::JwkThumbprint;
+use crate::model::codec::{DecodeError, Reader, Writer, kind};
+use crate::model::id::{ClientId, PushedRequestId};
+use crate::model::{PushedFrom, RETENTION};
+use crate::secret::Digest;
+
+/// The maximum number of browser sessions that a record notes. They may present the `request_uri` after it has expired,
+/// because they presented it before.
+pub(crate) const VISITS: usize = 8;
+
+/// A pushed authorization request: its parameters, the client that pushed it, and when it expires [RFC 9126 section 2].
+///
+/// The user's decision uses it up; a visit does not [RFC 9126 section 4].
+#[derive(Clone, PartialEq, Eq)]
+pub struct PushedRequest {
+    pub(crate) id: PushedRequestId,
+    pub(crate) version: u32,
+    pub(crate) client: ClientId,
+    /// The client's epoch when it pushed the request.
+    pub(crate) epoch: u32,
+    /// The digest of the secret in the `request_uri`.
+    pub(crate) secret: Digest,
+    pub(crate) created: Timestamp,
+    /// When the `request_uri` expires. After that, only a session that presented it before may present it.
+    pub(crate) end: Timestamp,
+    /// The end of the request, or the end of the last hold if that is later. Visits do not change it.
+    pub(crate) open_until: Timestamp,
+    /// The parameters that the authorization endpoint reads, form-encoded. They contain no credentials.
+    pub(crate) parameters: Box<str>,
+    /// The key of the DPoP proof at the push [RFC 9449 section 10.1].
+    pub(crate) key: Option<JwkThumbprint>,
+    /// At most [`VISITS`].
+    pub(crate) visits: Vec<Visit>,
+    /// The digest of the handle of the held request whose decision used it. The id is not sufficient: a later held
+    /// request may reuse the record of an earlier one under the same id, but has another handle.
+    pub(crate) used_by: Option<Digest>,
+}
+
+/// A browser session that presented the `request_uri` before it expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Visit {
+    pub(crate) session: Digest,
+    /// Until then it may present the request again.
+    pub(crate) until: Timestamp,
+}
+
+impl fmt::Debug for PushedRequest {
+    /// Leaves out the parameters, since they include the client's `state`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PushedRequest")
+            .field("id", &self.id)
+            .field("version", &self.version)
+            .field("client", &self.client)
+            .field("end", &self.end)
+            .field("open_until", &self.open_until)
+            .field("is_used", &self.used_by.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl PushedRequest {
+    /// The layout that is written, and the layouts that are read.
+    const WRITES: u8 = 1;
+    const READS: RangeInclusive<u8> = 1..=1;
+
+    /// Returns the id, which is the key of the record.
+    #[must_use]
+    pub const fn id(&self) -> PushedRequestId {
+        self.id
+    }
+
+    /// Returns the version of the record: a random number, which every write draws anew.
+    #[must_use]
+    pub const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Returns the client that pushed it.
+    #[must_use]
+    pub const fn client(&self) -> &ClientId {
+        &self.client
+    }
+
+    /// Returns when it was pushed.
+    #[must_use]
+    pub const fn created(&self) -> Timestamp {
+        self.created
+    }
+
+    /// Returns when its `request_uri` expires for sessions that have not presented it before.
+    #[must_use]
+    pub const fn ends(&self) -> Timestamp {
+        self.end
+    }
+
+    /// Returns whether a decision has used it.
+    #[must_use]
+    pub const fn is_used(&self) -> bool {
+        self.used_by.is_some()
+    }
+
+    /// Returns the time from which the record may be removed, one hour after it can last be decided.
+    #[must_use]
+    pub fn purge_after(&self) -> Timestamp {
+        self.last_use().plus(RETENTION)
+    }
+
+    /// Returns the time from which it cannot be decided: the end of the request, of the last visit or of the last hold,
+    /// whichever is latest.
+    pub(crate) fn last_use(&self) -> Timestamp {
+        self.visits.iter().map(|visit| visit.until).fold(self.open_until, Timestamp::max)
+    }
+
+    /// Returns whether it was held for a user who is signed in.
+    pub(crate) fn is_held(&self) -> bool {
+        self.end < self.open_until
+    }
+
+    /// Returns whether it may still be decided. A request that was pushed in the future may not, since the clock was
+    /// set back.
+    pub(crate) fn is_open(&self, now: Timestamp) -> bool {
+        self.used_by.is_none() && self.created.has_come(now) && now < self.last_use()
+    }
+
+    /// Returns whether a `request_uri` or a held request refers to this request. The id alone is not enough, since it
+    /// recurs.
+    pub(crate) fn is_of(&self, from: &PushedFrom) -> bool {
+        self.id == from.id && self.secret == from.secret
+    }
+
+    /// Returns the reference that a held request keeps, to find this request again.
+    pub(crate) const fn reference(&self) -> PushedFrom {
+        PushedFrom { id: self.id, secret: self.secret }
+    }
+
+    /// Returns the request held until that time. In any case it stays open longer than its own end, which marks it as
+    /// held.
+    pub(crate) fn held(&self, until: Timestamp) -> Self {
+        let marked = self.end.plus(Duration::from_secs(1));
+        Self { open_until: self.open_until.max(until).max(marked), ..self.clone() }
+    }
+
+    /// Returns the request with one more visit. Visits that have ended are removed.
+    pub(crate) fn visited(&self, visit: Visit, now: Timestamp) -> Self {
+        let visits = self.visits.iter().copied().filter(|visit| now < visit.until).chain([visit]).collect();
+        Self { visits, ..self.clone() }
+    }
+
+    /// Returns the request as used by the decision of the held request with that handle. Parameters and visits are
+    /// dropped.
+    pub(crate) fn used(&self, handle: Digest) -> Self {
+        let (visits, parameters) = (Vec::new(), Box::default());
+        Self { open_until: self.last_use(), used_by: Some(handle), visits, parameters, ..self.clone() }
+    }
+
+    /// Encodes the record as bytes. It contains digests, no secrets.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let Self { id, version, client, epoch, secret, created, end, open_until, parameters, key, visits, used_by } =
+            self;
+        let mut writer = Writer::new(kind::PUSHED_REQUEST, Self::WRITES);
+        writer.array(id.as_bytes());
+        writer.number(*version);
+        writer.text(client.as_str());
+        writer.number(*epoch);
+        writer.array(secret.bytes());
+        writer.time(*created);
+        writer.time(*end);
+        writer.time(*open_until);
+        writer.text(parameters);
+        writer.optional(key.as_ref(), |writer, key| writer.array(key.bytes()));
+        writer.count(visits.len());
+        for Visit { session, until } in visits {
+            writer.array(session.bytes());
+            writer.time(*until);
+        }
+        writer.optional(used_by.as_ref(), |writer, handle| writer.array(handle.bytes()));
+        writer.finish()
+    }
+
+    /// Decodes a record that [`encode`](Self::encode) wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if the bytes are not a pushed request, or were written by an unknown release.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes, kind::PUSHED_REQUEST, &Self::READS)?;
+        let pushed = Self {
+            id: PushedRequestId::from_bytes(reader.array()?),
+            version: reader.number()?,
+            client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
+            epoch: reader.number()?,
+            secret: Digest::from_bytes(reader.array()?),
+            created: reader.time()?,
+            end: reader.time()?,
+            open_until: reader.time()?,
+            parameters: reader.text()?.into(),
+            key: reader.optional(|reader| reader.array().map(JwkThumbprint::from_bytes))?,
+            visits: reader
+                .list(|reader| Ok(Visit { session: Digest::from_bytes(reader.array()?), until: reader.time()? }))?,
+            used_by: reader.optional(|reader| reader.array().map(Digest::from_bytes))?,
+        };
+        reader.finish()?;
+        Ok(pushed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::codec::layout;
+
+    const fn at(seconds: u32) -> Timestamp {
+        Timestamp::from_seconds(seconds)
+    }
+
+    fn pushed() -> PushedRequest {
+        PushedRequest {
+            id: PushedRequestId::from_bytes([7; 16]),
+            version: 3,
+            client: ClientId::new("client").unwrap(),
+            epoch: 2,
+            secret: Digest::of(b"secret"),
+            created: at(100),
+            end: at(400),
+            open_until: at(2100),
+            parameters: "response_type=code&client_id=client&state=a%20b".into(),
+            key: Some(JwkThumbprint::from_bytes([9; 32])),
+            visits: vec![Visit { session: Digest::of(b"session"), until: at(2100) }],
+            used_by: None,
+        }
+    }
+
+    #[test]
+    fn comes_back_equal() {
+        let bare = PushedRequest { key: None, visits: Vec::new(), ..pushed() };
+        for record in [pushed(), bare, pushed().used(Digest::of(b"handle"))] {
+            let bytes = record.encode();
+            assert_eq!(PushedRequest::decode(&bytes), Ok(record));
+            for cut in 0..bytes.len() {
+                assert!(PushedRequest::decode(&bytes[..cut]).is_err(), "cut to {cut}");
+            }
+        }
+    }
+
+    /// Every later release reads what a release has written.
+    #[test]
+    fn layout_1_stays_as_it_is() {
+        let used = PushedRequest { version: 4, ..pushed().used(Digest::of(b"h")) };
+        for (name, record) in [("pushed_request.1", pushed()), ("pushed_request_used.1", used)] {
+            let file = layout::compared(name, &record.encode());
+            assert_eq!(PushedRequest::decode(&file), Ok(record));
+        }
+    }
+
+    #[test]
+    fn it_is_open_until_it_is_used_or_can_no_longer_be_decided() {
+        let record = pushed();
+        assert!(record.is_open(at(100)) && record.is_open(at(2099)));
+        assert!(!record.is_open(at(2100)));
+        assert!(!record.is_open(at(0)), "pushed in the future");
+        assert!(!record.used(Digest::of(b"handle")).is_open(at(100)));
+        assert_eq!(record.held(at(2000)).open_until, at(2100), "no hold makes it shorter");
+        assert_eq!(record.held(at(2200)).purge_after(), at(2200 + 3600));
+    }
+
+    /// 9126-2.3-01
+    #[test]
+    fn a_visit_makes_it_open_for_longer_but_not_held() {
+        let new = PushedRequest { open_until: at(400), visits: Vec::new(), ..pushed() };
+        let visited = new.visited(Visit { session: Digest::of(b"session"), until: at(2100) }, at(300));
+        assert!(visited.is_open(at(2099)) && !visited.is_open(at(2100)) && !visited.is_held());
+        assert_eq!(visited.purge_after(), at(2100 + 3600));
+        assert!(visited.held(at(300)).is_held(), "a hold may be shorter than the request");
+        assert_eq!(visited.used(Digest::of(b"handle")).purge_after(), visited.purge_after());
+    }
+
+    #[test]
+    fn a_slot_that_was_used_again_is_another_request() {
+        let record = pushed();
+        assert!(record.is_of(&record.reference()));
+        let next = PushedRequest { secret: Digest::of(b"next"), ..pushed() };
+        assert!(!next.is_of(&record.reference()));
+    }
+
+    #[test]
+    fn debug_shows_no_parameter() {
+        let shown = format!("{:?}", pushed());
+        assert!(!shown.contains("state") && shown.contains("is_used: false"), "{shown}");
+    }
+}

@@ -1,0 +1,69 @@
+//! Why a redirect URI is refused.
+
+use thiserror::Error;
+
+/// The reason why a redirect URI is refused. Its text contains nothing from the request.
+///
+/// The first failed check is reported. The syntax is checked first, then the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum RedirectUriError {
+    /// The value is empty.
+    #[error("the redirect URI is empty")]
+    Empty,
+    /// There are more than 2048 bytes.
+    #[error("the redirect URI is longer than 2048 bytes")]
+    TooLong,
+    /// A byte is not a URI character, or a bracket does not enclose an address [RFC 3986 section 2].
+    #[error("the redirect URI contains a character that is not allowed there")]
+    Character,
+    /// A percent sign is not followed by two hexadecimal digits, or escapes a control character.
+    #[error("the redirect URI contains a malformed escape or an escaped control character")]
+    Escape,
+    /// There is a fragment, even an empty one [RFC 6749 section 3.1.2].
+    #[error("the redirect URI has a fragment")]
+    Fragment,
+    /// The value does not begin with `https://`, `http://`, a scheme that contains a dot, or one of
+    /// [`RedirectUriPolicy::named_schemes`](crate::redirect_uri::RedirectUriPolicy::named_schemes).
+    #[error(
+        "the redirect URI has no scheme that is accepted: write https://, or for an app its domain name in \
+         reverse, with a dot and one slash, such as com.example.app:/cb"
+    )]
+    Scheme,
+    /// The authority contains an `@`.
+    #[error("the redirect URI has a user name")]
+    UserInfo,
+    /// The host is missing, or is neither a plain host name nor a canonical address.
+    #[error("the redirect URI has no host, or one that is not in its plain form")]
+    Host,
+    /// A colon is not followed by a number of 1 to 65535 without leading zeros.
+    #[error("the redirect URI has a port that is not a plain number from 1 to 65535")]
+    Port,
+    /// A path segment is `.` or `..`, escaped or not.
+    #[error("the redirect URI has a dot segment in its path")]
+    DotSegment,
+    /// The query already has a parameter of the authorization response.
+    #[error("the redirect URI has a query parameter that belongs to the response")]
+    ResponseParameter,
+    /// Plain `http` is used with a host that is not a loopback host.
+    #[error("the redirect URI uses plain http and does not lead to the loopback interface: write https://")]
+    PlainHttp,
+    /// Plain `http` is used with a loopback host, and [`loopback_http`](crate::redirect_uri::RedirectUriPolicy::loopback_http) is
+    /// off.
+    #[error("the redirect URI uses plain http, which is not accepted on the loopback interface either: write https://")]
+    LoopbackHttp,
+    /// A private-use scheme is not followed by exactly one slash [RFC 8252 section 7.1]. One of
+    /// [`RedirectUriPolicy::named_schemes`](crate::redirect_uri::RedirectUriPolicy::named_schemes) may have two.
+    #[error("the redirect URI has a private-use scheme without exactly one slash after it, as in com.example.app:/cb")]
+    PrivateUseSlash,
+    /// A private-use scheme is not allowed:
+    /// [`RedirectUriPolicy::private_use_schemes`](crate::redirect_uri::RedirectUriPolicy::private_use_schemes) is off.
+    #[error(
+        "the redirect URI has a private-use scheme, and the server setting redirect_uris.private_use_schemes \
+         is off; write https://"
+    )]
+    PrivateUseScheme,
+    /// The value is valid, but does not match the registered redirect URI.
+    #[error("the redirect URI does not match the registered one")]
+    Mismatch,
+}

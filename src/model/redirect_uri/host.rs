@@ -1,0 +1,141 @@
+//! The host of a redirect URI: a plain name, or an address in its canonical text.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use crate::model::redirect_uri::error::RedirectUriError;
+use crate::text::is_a_label;
+
+/// The most bytes of a host name, and of one of its labels [RFC 1035 section 2.3.4].
+const MAX_NAME_BYTES: usize = 253;
+const MAX_LABEL_BYTES: usize = 63;
+
+/// Checks a host as written in the authority, an IPv6 literal with its brackets.
+pub(crate) fn check_host(host: &str) -> Result<(), RedirectUriError> {
+    if is_ipv6_literal(host) || is_name_or_ipv4(host) {
+        return Ok(());
+    }
+    Err(RedirectUriError::Host)
+}
+
+fn is_ipv6_literal(host: &str) -> bool {
+    let Some(literal) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else {
+        return false;
+    };
+    // RFC 5952 and browsers write mapped addresses in two ways.
+    let is_canonical =
+        |address: Ipv6Addr| address.to_ipv4_mapped().is_none() && address.to_string().eq_ignore_ascii_case(literal);
+    literal.parse::<Ipv6Addr>().is_ok_and(is_canonical)
+}
+
+/// To browsers, any host that ends in a number is an address. Only the canonical text passes.
+fn is_name_or_ipv4(host: &str) -> bool {
+    if host.len() > MAX_NAME_BYTES || !host.split('.').all(is_label) {
+        return false;
+    }
+    let last = host.rsplit('.').next().unwrap_or(host);
+    if is_number(last) {
+        return host.parse::<Ipv4Addr>().is_ok_and(|address| address.to_string() == host);
+    }
+    true
+}
+
+fn is_label(label: &str) -> bool {
+    (1..=MAX_LABEL_BYTES).contains(&label.len())
+        && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        && !label.starts_with('-')
+        && !label.ends_with('-')
+        && (!label.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("xn--")) || is_a_label(label))
+}
+
+fn is_number(label: &str) -> bool {
+    label.bytes().all(|byte| byte.is_ascii_digit()) || label.starts_with("0x") || label.starts_with("0X")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::redirect_uri::host::check_host;
+
+    #[test]
+    fn plain_names_and_canonical_addresses_are_accepted() {
+        for host in [
+            "example.com",
+            "APP.Example.COM",
+            "localhost",
+            "a-b.example",
+            "1a.2b.example",
+            "xn--bcher-kva.example",
+            "1.2.3.4.example",
+            "0x1.example",
+            "203.0.113.5",
+            "0.0.0.0",
+            "255.255.255.255",
+            "[::1]",
+            "[::]",
+            "[2001:db8::5]",
+            "[2001:DB8::5]",
+        ] {
+            assert!(check_host(host).is_ok(), "{host}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for host in [
+            "",
+            ".",
+            "a.",
+            ".a",
+            "a..b",
+            "-a.example",
+            "a-.example",
+            "a_b.example",
+            "*.example",
+            "a b",
+            "a%2eb",
+            "a:b",
+            "b\u{fc}cher.example",
+            "app.123",
+            "123",
+            "0x7f000001",
+            "0X7f.1",
+            "a.0xyz",
+            "127.1",
+            "0177.0.0.1",
+            "127.0.0.01",
+            "256.0.0.1",
+            "1.2.3.4.5",
+            "1.2.3",
+            "[]",
+            "[",
+            "]",
+            "::1",
+            "[::1",
+            "::1]",
+            "[[::1]]",
+            "[0::1]",
+            "[::0001]",
+            "[0:0:0:0:0:0:0:1]",
+            "[2001:db8:0:0::5]",
+            "[::1%25lo]",
+            "[v1.a]",
+            "[127.0.0.1]",
+            "[::127.0.0.1]",
+            "[::ffff:7f00:1]",
+            "[::ffff:192.0.2.1]",
+            "xn--zzzzzzzzz99999.example",
+            "XN--.example",
+        ] {
+            assert!(check_host(host).is_err(), "{host}");
+        }
+    }
+
+    #[test]
+    fn lengths_are_limited() {
+        let label = "a".repeat(63);
+        let longest = format!("{label}.{label}.{label}.{}", "a".repeat(61));
+        assert_eq!(longest.len(), 253);
+        assert!(check_host(&longest).is_ok());
+        assert!(check_host(&format!("{longest}a")).is_err());
+        assert!(check_host(&format!("{label}a.example")).is_err());
+    }
+}

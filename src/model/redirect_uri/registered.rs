@@ -1,0 +1,256 @@
+//! The redirect URI a client has registered.
+
+use std::sync::Arc;
+
+use crate::model::redirect_uri::accepted::RedirectUri;
+use crate::model::redirect_uri::characters::uri_text;
+use crate::model::redirect_uri::error::RedirectUriError;
+use crate::model::redirect_uri::policy::RedirectUriPolicy;
+use crate::model::redirect_uri::target::Target;
+
+/// A redirect URI that was checked at registration [RFC 6749 section 3.1.2].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RegisteredRedirectUri {
+    text: Arc<str>,
+    /// `None` for a stored text that no longer parses. It is kept and matches nothing.
+    target: Option<Arc<Target<Box<str>>>>,
+}
+
+impl RegisteredRedirectUri {
+    /// Checks a redirect URI of 1 to 2048 bytes for registration.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that the value breaks; never [`RedirectUriError::Mismatch`].
+    pub fn parse(text: &str, policy: &RedirectUriPolicy) -> Result<Self, RedirectUriError> {
+        let text = uri_text(text.as_bytes())?;
+        let target = Target::parse(text)?;
+        policy.check_kind(&target)?;
+        Ok(Self { text: text.into(), target: Some(Arc::new(target.to_owned_parts())) })
+    }
+
+    /// Takes a stored redirect URI. The policy is checked at each use.
+    pub(crate) fn from_record(text: &str) -> Self {
+        let target = uri_text(text.as_bytes()).and_then(Target::parse).ok();
+        Self { text: text.into(), target: target.map(|target| Arc::new(target.to_owned_parts())) }
+    }
+
+    /// Returns the redirect URI as it was registered.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Checks a requested value, form-decoded exactly once, and accepts it unchanged [RFC 6749 section 3.1.2.3].
+    ///
+    /// # Errors
+    ///
+    /// The first rule that the value itself breaks, otherwise [`RedirectUriError::Mismatch`].
+    pub fn matches(&self, requested: &[u8], policy: &RedirectUriPolicy) -> Result<RedirectUri, RedirectUriError> {
+        let own = self.target.as_deref().ok_or(RedirectUriError::Mismatch)?;
+        if requested == self.text.as_bytes() {
+            policy.check_kind(own)?;
+            return Ok(RedirectUri::from_record(Arc::clone(&self.text)));
+        }
+        let text = uri_text(requested)?;
+        let target = Target::parse(text)?;
+        policy.check_kind(&target)?;
+        let (Target::Web(registered), Target::Web(requested)) = (own, target) else {
+            return Err(RedirectUriError::Mismatch);
+        };
+        if !policy.admits(registered, &requested) {
+            return Err(RedirectUriError::Mismatch);
+        }
+        Ok(RedirectUri::from_record(text.into()))
+    }
+
+    /// Returns the redirect URI as a request would have it, ignoring the policy.
+    pub(crate) fn as_requested(&self) -> RedirectUri {
+        RedirectUri::from_record(Arc::clone(&self.text))
+    }
+
+    /// Returns the redirect URI for a request that names none [RFC 6749 section 3.1.2.3].
+    ///
+    /// # Errors
+    ///
+    /// The rule of the policy that the redirect URI breaks, or [`RedirectUriError::Mismatch`] for a stored text that no
+    /// longer parses.
+    pub fn stand_in(&self, policy: &RedirectUriPolicy) -> Result<RedirectUri, RedirectUriError> {
+        self.matches(self.text.as_bytes(), policy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::redirect_uri::error::RedirectUriError;
+    use crate::model::redirect_uri::policy::{RedirectUriComparison, RedirectUriPolicy};
+    use crate::model::redirect_uri::registered::RegisteredRedirectUri;
+
+    fn exact() -> RedirectUriPolicy {
+        RedirectUriPolicy { comparison: RedirectUriComparison::Exact, ..RedirectUriPolicy::default() }
+    }
+
+    fn outcome(registered: &str, requested: &str, policy: &RedirectUriPolicy) -> Result<(), RedirectUriError> {
+        let registered = RegisteredRedirectUri::parse(registered, policy)?;
+        let accepted = registered.matches(requested.as_bytes(), policy)?;
+        assert_eq!(accepted.as_str(), requested);
+        Ok(())
+    }
+
+    /// D-01
+    #[test]
+    fn the_domain_rule_compares_scheme_host_and_effective_port() {
+        use RedirectUriError::Mismatch;
+        for (registered, requested, expected) in [
+            ("https://a.example/cb", "https://a.example:443/x?y=1", Ok(())),
+            ("https://a.example/cb", "HTTPS://A.EXAMPLE", Ok(())),
+            ("https://a.example/cb", "https://a.example:444/cb", Err(Mismatch)),
+            ("https://a.example/cb", "https://b.example/cb", Err(Mismatch)),
+            ("https://a.example/cb", "https://sub.a.example/cb", Err(Mismatch)),
+            ("https://sub.a.example/cb", "https://a.example/cb", Err(Mismatch)),
+            ("https://a.example/cb", "http://localhost/cb", Err(Mismatch)),
+            ("https://a.example/cb", "com.example.a:/cb", Err(Mismatch)),
+            ("com.example.a:/cb", "https://a.example/cb", Err(Mismatch)),
+            ("com.example.a:/cb", "com.example.a:/cb?x=1", Err(Mismatch)),
+            ("https://127.0.0.1/cb", "https://127.0.0.1:8443/cb", Err(Mismatch)),
+            ("https://127.0.0.1/cb", "https://127.0.0.1/other", Ok(())),
+        ] {
+            assert_eq!(outcome(registered, requested, &RedirectUriPolicy::default()), expected, "{requested}");
+        }
+    }
+
+    /// 8252-7.3-01, CVE-2020-15233, CVE-2020-15234
+    #[test]
+    fn on_loopback_only_the_port_is_free() {
+        let loopbacks = ["127.0.0.1", "[::1]", "localhost"];
+        for policy in [RedirectUriPolicy::default(), exact()] {
+            for host in loopbacks {
+                let registered = format!("http://{host}:3000/cb?x=1");
+                for (rest, accepted) in [
+                    (":3000/cb?x=1", true),
+                    (":49152/cb?x=1", true),
+                    ("/cb?x=1", true),
+                    (":3000/CB?x=1", false),
+                    (":3000/cb?X=1", false),
+                    (":3000/cb?x=1&y=2", false),
+                    (":3000/cb", false),
+                    (":3000/c%62?x=1", false),
+                ] {
+                    let requested = format!("http://{host}{rest}");
+                    assert_eq!(outcome(&registered, &requested, &policy).is_ok(), accepted, "{requested}");
+                }
+                for other in loopbacks.into_iter().filter(|other| *other != host) {
+                    let requested = format!("http://{other}:3000/cb?x=1");
+                    assert_eq!(outcome(&registered, &requested, &policy), Err(RedirectUriError::Mismatch));
+                }
+            }
+        }
+    }
+
+    /// 9700-2.1-01
+    #[test]
+    fn the_exact_rule_wants_the_identical_string() {
+        for (registered, requested, accepted) in [
+            ("https://a.example/cb", "https://a.example/cb", true),
+            ("https://a.example/cb", "https://a.example:443/cb", false),
+            ("https://a.example/cb", "https://A.example/cb", false),
+            ("https://a.example/cb", "https://a.example/cb?", false),
+            ("https://a.example", "https://a.example/", false),
+            ("http://localhost/cb", "http://LOCALHOST:1/cb", false),
+            ("http://localhost/cb", "HTTP://localhost:1/cb", false),
+            ("com.example.a:/cb", "com.example.a:/cb", true),
+            ("com.example.a:/cb", "Com.example.a:/cb", false),
+        ] {
+            let outcome = outcome(registered, requested, &exact());
+            let expected = if accepted { Ok(()) } else { Err(RedirectUriError::Mismatch) };
+            assert_eq!(outcome, expected, "{requested}");
+        }
+    }
+
+    /// 8252-8.3-01
+    #[test]
+    fn localhost_by_name_can_be_switched_off() {
+        let policy = RedirectUriPolicy { localhost: false, ..RedirectUriPolicy::default() };
+        let refused = Err(RedirectUriError::PlainHttp);
+        assert_eq!(outcome("http://localhost/cb", "http://localhost/cb", &policy), refused);
+        assert_eq!(outcome("http://127.0.0.1/cb", "http://127.0.0.1:1/cb", &policy), Ok(()));
+        assert_eq!(outcome("https://localhost/cb", "https://localhost/x", &policy), Ok(()));
+    }
+
+    #[test]
+    fn private_use_schemes_can_be_switched_off() {
+        let policy = RedirectUriPolicy { private_use_schemes: false, ..RedirectUriPolicy::default() };
+        let refused = Err(RedirectUriError::PrivateUseScheme);
+        assert_eq!(outcome("com.example.a:/cb", "com.example.a:/cb", &policy), refused);
+    }
+
+    /// 7591-2-10
+    #[test]
+    fn a_named_scheme_needs_neither_dot_nor_switch() {
+        for private_use_schemes in [false, true] {
+            let named_schemes = vec!["cursor".to_owned(), "com.example.b".to_owned()];
+            let policy = RedirectUriPolicy { private_use_schemes, named_schemes, ..exact() };
+            for text in ["cursor://x.y-z/cb", "cursor:/cb", "CURSOR://x/cb", "com.example.b://cb", "com.example.b:/cb"]
+            {
+                assert_eq!(outcome(text, text, &policy), Ok(()), "{text}");
+                assert_eq!(outcome(text, &format!("{text}/"), &policy), Err(RedirectUriError::Mismatch), "{text}");
+            }
+            assert_eq!(outcome("cursor:/cb", "CURSOR:/cb", &policy), Err(RedirectUriError::Mismatch));
+            for (text, error) in [
+                ("cursors://x/cb", RedirectUriError::Scheme),
+                ("com.example.a://cb", RedirectUriError::PrivateUseSlash),
+                ("com.example.b.evil://cb", RedirectUriError::PrivateUseSlash),
+                ("javascript:/cb", RedirectUriError::Scheme),
+            ] {
+                assert_eq!(outcome(text, text, &policy), Err(error), "{text}");
+            }
+            assert_eq!(outcome("com.example.a:/cb", "com.example.a:/cb", &policy).is_ok(), private_use_schemes);
+        }
+    }
+
+    #[test]
+    fn any_port_frees_the_port_under_the_domain_rule_only() {
+        let policy = RedirectUriPolicy { any_port: true, ..RedirectUriPolicy::default() };
+        assert_eq!(outcome("https://a.example/cb", "https://a.example:8443/x", &policy), Ok(()));
+        let policy = RedirectUriPolicy { any_port: true, ..exact() };
+        let refused = Err(RedirectUriError::Mismatch);
+        assert_eq!(outcome("https://a.example/cb", "https://a.example:8443/cb", &policy), refused);
+    }
+
+    #[test]
+    fn plain_http_needs_the_development_option() {
+        let policy = RedirectUriPolicy { development_http: true, ..RedirectUriPolicy::default() };
+        for registered in ["http://dev.example/cb", "http://127.0.0.2/cb", "http://[::2]/cb"] {
+            let refused = Err(RedirectUriError::PlainHttp);
+            assert_eq!(outcome(registered, registered, &RedirectUriPolicy::default()), refused, "{registered}");
+            assert_eq!(outcome(registered, registered, &policy), Ok(()), "{registered}");
+        }
+        let refused = Err(RedirectUriError::Mismatch);
+        assert_eq!(outcome("http://dev.example/cb", "http://dev.example:81/cb", &policy), refused);
+        assert_eq!(outcome("https://dev.example/cb", "http://dev.example/cb", &policy), refused);
+    }
+
+    #[test]
+    fn a_stricter_policy_refuses_what_an_older_one_registered() {
+        let loose = RedirectUriPolicy { development_http: true, ..RedirectUriPolicy::default() };
+        let registered = RegisteredRedirectUri::parse("http://dev.example/cb", &loose).unwrap();
+        for requested in ["http://dev.example/cb", "http://dev.example/x"] {
+            let outcome = registered.matches(requested.as_bytes(), &RedirectUriPolicy::default());
+            assert_eq!(outcome, Err(RedirectUriError::PlainHttp));
+        }
+    }
+
+    /// D-30
+    #[test]
+    fn a_request_that_names_none_gets_the_registered_string() {
+        let registered =
+            RegisteredRedirectUri::parse("HTTPS://A.example:443/cb?x=1", &RedirectUriPolicy::default()).unwrap();
+        assert_eq!(registered.as_str(), "HTTPS://A.example:443/cb?x=1");
+        let policy = RedirectUriPolicy::default();
+        assert_eq!(registered.stand_in(&policy).unwrap().as_str(), registered.as_str());
+        let broken = RegisteredRedirectUri::from_record("https://broken host/");
+        assert_eq!(broken.stand_in(&policy), Err(RedirectUriError::Mismatch));
+        let empty = registered.matches(b"", &RedirectUriPolicy::default());
+        assert_eq!(empty, Err(RedirectUriError::Empty));
+    }
+}

@@ -1,0 +1,262 @@
+//! The parts of an `https` or `http` redirect URI.
+
+use percent_encoding::percent_decode_str;
+
+use crate::model::redirect_uri::error::RedirectUriError;
+use crate::model::redirect_uri::host::check_host;
+
+/// The parameters of an authorization response. A redirect URI that already contains one of them could make a client
+/// read the wrong value.
+const RESPONSE_PARAMETERS: [&str; 12] = [
+    "code",
+    "state",
+    "iss",
+    "error",
+    "error_description",
+    "error_uri",
+    "response",
+    "access_token",
+    "token_type",
+    "expires_in",
+    "scope",
+    "id_token",
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum WebScheme {
+    Https,
+    Http,
+}
+
+impl WebScheme {
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        if text.eq_ignore_ascii_case("https") {
+            return Some(Self::Https);
+        }
+        text.eq_ignore_ascii_case("http").then_some(Self::Http)
+    }
+
+    pub(crate) const fn default_port(self) -> u16 {
+        match self {
+            Self::Https => 443,
+            Self::Http => 80,
+        }
+    }
+}
+
+/// The parts of a redirect URI with an authority, each as written, except for the effective port.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct WebUri<T> {
+    pub(crate) scheme: WebScheme,
+    pub(crate) scheme_text: T,
+    /// With the brackets, if it is an IPv6 literal.
+    pub(crate) host: T,
+    pub(crate) port: u16,
+    /// Everything after the authority.
+    pub(crate) path_and_query: T,
+}
+
+impl<'a> WebUri<&'a str> {
+    /// Splits a value whose characters were checked, and checks every part.
+    pub(crate) fn parse(text: &'a str) -> Result<Self, RedirectUriError> {
+        let uri = Self::split(text)?;
+        check_host(uri.host)?;
+        check_path_and_query(uri.path_and_query)?;
+        Ok(uri)
+    }
+
+    /// Splits a value without checking host, path and query.
+    pub(crate) fn split(text: &'a str) -> Result<Self, RedirectUriError> {
+        let (scheme_text, rest) = text.split_once("://").ok_or(RedirectUriError::Scheme)?;
+        let scheme = WebScheme::from_text(scheme_text).ok_or(RedirectUriError::Scheme)?;
+        let (authority, path_and_query) = Authority::split(rest)?;
+        let port = authority.port()?.unwrap_or_else(|| scheme.default_port());
+        Ok(Self { scheme, scheme_text, host: authority.host, port, path_and_query })
+    }
+
+    /// Whether scheme and host are in lower case and no default port is written, as URL libraries write them.
+    pub(crate) fn has_plain_origin(&self, text: &str) -> bool {
+        let origin = text.strip_suffix(self.path_and_query).unwrap_or(text);
+        let is_lower = !origin.bytes().any(|byte| byte.is_ascii_uppercase());
+        is_lower && !origin.ends_with(&format!(":{}", self.scheme.default_port()))
+    }
+
+    pub(crate) fn to_owned_parts(&self) -> WebUri<Box<str>> {
+        WebUri {
+            scheme: self.scheme,
+            scheme_text: self.scheme_text.into(),
+            host: self.host.into(),
+            port: self.port,
+            path_and_query: self.path_and_query.into(),
+        }
+    }
+}
+
+/// Refuses brackets, dot segments and response parameters after the authority or the scheme.
+pub(crate) fn check_path_and_query(path_and_query: &str) -> Result<(), RedirectUriError> {
+    if path_and_query.contains(['[', ']']) {
+        return Err(RedirectUriError::Character);
+    }
+    let (path, query) = path_and_query.split_once('?').unwrap_or((path_and_query, ""));
+    if has_dot_segment(path) {
+        return Err(RedirectUriError::DotSegment);
+    }
+    if query.split('&').any(is_response_parameter) {
+        return Err(RedirectUriError::ResponseParameter);
+    }
+    Ok(())
+}
+
+/// The part between the two slashes and the path.
+pub(crate) struct Authority<'a> {
+    host: &'a str,
+    port: Option<&'a str>,
+}
+
+impl<'a> Authority<'a> {
+    /// Splits what follows the two slashes into the authority and the rest.
+    pub(crate) fn split(text: &'a str) -> Result<(Self, &'a str), RedirectUriError> {
+        let end = text.find(['/', '?']).unwrap_or(text.len());
+        let (authority, path_and_query) = text.split_at_checked(end).ok_or(RedirectUriError::Host)?;
+        Ok((Self::parse(authority)?, path_and_query))
+    }
+
+    /// Checks host and port.
+    pub(crate) fn check(&self) -> Result<(), RedirectUriError> {
+        self.port()?;
+        check_host(self.host)
+    }
+
+    fn port(&self) -> Result<Option<u16>, RedirectUriError> {
+        self.port.map(parse_port).transpose()
+    }
+
+    fn parse(text: &'a str) -> Result<Self, RedirectUriError> {
+        if text.contains('@') {
+            return Err(RedirectUriError::UserInfo);
+        }
+        if text.is_empty() || text.contains('%') {
+            return Err(RedirectUriError::Host);
+        }
+        if text.starts_with('[') {
+            return Self::parse_bracketed(text);
+        }
+        let Some((host, port)) = text.split_once(':') else {
+            return Ok(Self { host: text, port: None });
+        };
+        Ok(Self { host, port: Some(port) })
+    }
+
+    fn parse_bracketed(text: &'a str) -> Result<Self, RedirectUriError> {
+        let end = text.find(']').ok_or(RedirectUriError::Host)?;
+        let (host, rest) = text.split_at_checked(end + 1).ok_or(RedirectUriError::Host)?;
+        if rest.is_empty() {
+            return Ok(Self { host, port: None });
+        }
+        let port = rest.strip_prefix(':').ok_or(RedirectUriError::Host)?;
+        Ok(Self { host, port: Some(port) })
+    }
+}
+
+fn parse_port(text: &str) -> Result<u16, RedirectUriError> {
+    if text.starts_with('0') || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(RedirectUriError::Port);
+    }
+    text.parse().map_err(|_| RedirectUriError::Port)
+}
+
+/// Whether a segment is `.` or `..`, even if it is percent-encoded.
+pub(crate) fn has_dot_segment(path: &str) -> bool {
+    path.split('/').any(is_dot_segment)
+}
+
+fn is_dot_segment(segment: &str) -> bool {
+    percent_decode_str(segment).eq(*b".") || percent_decode_str(segment).eq(*b"..")
+}
+
+fn is_response_parameter(parameter: &str) -> bool {
+    let name = parameter.split_once('=').map_or(parameter, |(name, _)| name);
+    RESPONSE_PARAMETERS.iter().any(|known| percent_decode_str(name).eq(known.bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::redirect_uri::error::RedirectUriError;
+    use crate::model::redirect_uri::web::{RESPONSE_PARAMETERS, WebScheme, WebUri};
+
+    #[test]
+    fn the_parts_are_found_as_written() {
+        let uri = WebUri::parse("HTTPS://App.Example.COM:8443/cb?x=1").unwrap();
+        assert_eq!(uri.scheme, WebScheme::Https);
+        assert_eq!((uri.scheme_text, uri.host, uri.port), ("HTTPS", "App.Example.COM", 8443));
+        assert_eq!(uri.path_and_query, "/cb?x=1");
+        let uri = WebUri::parse("http://[::1]?x").unwrap();
+        assert_eq!((uri.scheme_text, uri.host, uri.port, uri.path_and_query), ("http", "[::1]", 80, "?x"));
+        assert_eq!(WebUri::parse("https://a.example").unwrap().port, 443);
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        use RedirectUriError::{Character, DotSegment, Host, Port, ResponseParameter, Scheme, UserInfo};
+        for (text, error) in [
+            ("a.example", Scheme),
+            ("https:a.example", Scheme),
+            ("https:/a.example", Scheme),
+            ("httpss://a.example", Scheme),
+            ("x/https://a.example", Scheme),
+            ("://a.example", Scheme),
+            ("https://", Host),
+            ("https:///a.example", Host),
+            ("https://?x", Host),
+            ("https://:443/cb", Host),
+            ("https://a%2eexample/", Host),
+            ("https://a%2eexample:x/", Host),
+            ("https://[::1", Host),
+            ("https://[::1]x/", Host),
+            ("https://[::1]443/", Host),
+            ("https://a[b]/", Host),
+            ("https://a[::1]/", Port),
+            ("https://a.example;b.example/", Host),
+            ("https://u@a.example/", UserInfo),
+            ("https://@a.example/", UserInfo),
+            ("https://[::1]@a.example/", UserInfo),
+            ("https://localhost:80@evil.test/", UserInfo),
+            ("https://a.example:/", Port),
+            ("https://a.example:0/", Port),
+            ("https://a.example:080/", Port),
+            ("https://a.example:65536/", Port),
+            ("https://a.example:100000/", Port),
+            ("https://a.example:+80/", Port),
+            ("https://a.example:80:80/", Port),
+            ("https://[::1]:/", Port),
+            ("https://a.example/[::1]", Character),
+            ("https://a.example/?x=[", Character),
+            ("https://a.example/.", DotSegment),
+            ("https://a.example/..", DotSegment),
+            ("https://a.example/a/%2e/b", DotSegment),
+            ("https://a.example/a/.%2E?x", DotSegment),
+            ("https://a.example/?code", ResponseParameter),
+            ("https://a.example?a=b&%73tate=", ResponseParameter),
+        ] {
+            assert_eq!(WebUri::parse(text), Err(error), "{text}");
+        }
+    }
+
+    #[test]
+    fn free_paths_and_queries_are_accepted() {
+        for rest in ["", "/", "/...", "/.a", "/a..", "/..%2fa", "/%252e", "//", "/a;b", "/@b", "/:", "?", "?&", "?.."] {
+            assert!(WebUri::parse(&format!("https://a.example{rest}")).is_ok(), "{rest}");
+        }
+        for query in ["x=code", "Code=1", "code%20=1", "codes=1", "xcode=1", "a=1?code=2", "%25code=1", "=code"] {
+            assert!(WebUri::parse(&format!("https://a.example/cb?{query}")).is_ok(), "{query}");
+        }
+    }
+
+    #[test]
+    fn every_response_parameter_is_refused() {
+        for name in RESPONSE_PARAMETERS {
+            let uri = format!("https://a.example/cb?a=1&{name}=x");
+            assert_eq!(WebUri::parse(&uri), Err(RedirectUriError::ResponseParameter), "{name}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Methods of [`Registrar`] for administrators.
+
+use crate::hooks::ApplicationChange;
+use crate::model::client::{ClientKeys, Privileges};
+use crate::model::id::ClientId;
+use crate::model::subject::Subject;
+use crate::registration::Registrar;
+use crate::registration::error::RegistrarError;
+use crate::registration::flows::Taken;
+use crate::registration::judge::Action;
+use crate::registration::narrowing::Narrowing;
+
+impl Registrar {
+    /// Suspends an approved application. Until it is resumed, nothing is granted and its tokens are refused.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it is not approved, or
+    /// [`RegistrarError::Store`].
+    pub async fn suspend(&self, id: &ClientId) -> Result<(), RegistrarError> {
+        self.carry_out(id, None, None, Action::Suspend, ApplicationChange::Suspended).await
+    }
+
+    /// Resumes a suspended application. Its earlier tokens become valid again.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it is not suspended, or
+    /// [`RegistrarError::Store`].
+    pub async fn resume(&self, id: &ClientId) -> Result<(), RegistrarError> {
+        self.carry_out(id, None, None, Action::Resume, ApplicationChange::Resumed).await
+    }
+
+    /// Replaces the privileges of an approved client. Privileges that are not given are withdrawn.
+    ///
+    /// `version` is the version of the [`Client`](crate::Client) or [`Application`](crate::Application) that the caller
+    /// read.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::FirstParty`],
+    /// [`RegistrarError::NotFound`], [`RegistrarError::PublicClient`] if only a confidential web application may have
+    /// them, [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].
+    pub async fn set_privileges(
+        &self,
+        id: &ClientId,
+        version: u32,
+        privileges: Privileges,
+    ) -> Result<(), RegistrarError> {
+        let Taken { client, before, .. } =
+            self.take(id, None, Some(version), Action::SetPrivileges(privileges)).await?;
+        let change = ApplicationChange::PrivilegesSet { old: before.client.privileges(), new: client.privileges() };
+        self.raise(id, client.version, None, change);
+        Ok(())
+    }
+
+    /// Removes scopes, resources, grant types or redirect URIs from an approved application, without a review.
+    ///
+    /// From the next request on, live tokens, codes and held requests are reduced to what is left. A change that the
+    /// owner proposed stays proposed, and its approval can restore what was removed. `version` is the version of the
+    /// [`Application`](crate::Application) that the caller read.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::Widens`] with everything that was not approved, which only a submission and its review can
+    /// add; [`RegistrarError::Invalid`] if nothing is left that a remaining grant type needs;
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::FirstParty`],
+    /// [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it was never approved, or
+    /// [`RegistrarError::Store`].
+    pub async fn narrow(&self, id: &ClientId, version: u32, narrowing: Narrowing) -> Result<(), RegistrarError> {
+        self.carry_out(id, None, Some(version), Action::Narrow(Box::new(narrowing)), ApplicationChange::Narrowed).await
+    }
+
+    /// Ends every secret of a client, for example after one was published. The client cannot authenticate until its
+    /// owner [creates](Self::rotate_secret) a new one; an administrator cannot create it.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::FirstParty`], [`RegistrarError::NotFound`], [`RegistrarError::PublicClient`],
+    /// [`RegistrarError::NoSecret`] if it authenticates with its key, [`RegistrarError::WrongState`] if it was never
+    /// approved, or [`RegistrarError::Store`].
+    pub async fn end_secrets(&self, id: &ClientId) -> Result<(), RegistrarError> {
+        self.carry_out(id, None, None, Action::EndSecrets, ApplicationChange::SecretsEnded).await
+    }
+
+    /// Replaces the public keys of a client, as [`replace_own_keys`](Self::replace_own_keys) does for its owner.
+    ///
+    /// # Errors
+    ///
+    /// As [`replace_own_keys`](Self::replace_own_keys), and [`RegistrarError::FirstParty`].
+    pub async fn replace_keys(&self, id: &ClientId, version: u32, keys: ClientKeys) -> Result<(), RegistrarError> {
+        let action = Action::ReplaceKeys { keys };
+        self.carry_out(id, None, Some(version), action, ApplicationChange::KeysReplaced).await
+    }
+
+    /// Transfers an application to another owner.
+    ///
+    /// The previous owner loses access to it, and a change that they proposed is dropped. Tokens and secrets keep
+    /// working. [`Client::has_secret_of_previous_owner`](crate::Client::has_secret_of_previous_owner) is `true` until
+    /// the new owner has rotated the secret and retired the previous one.
+    /// [`Client::has_keys_of_previous_owner`](crate::Client::has_keys_of_previous_owner) is `true` until they have
+    /// replaced the keys. `version` is the version of the [`Application`](crate::Application) that the caller read.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::FirstParty`],
+    /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
+    pub async fn transfer(&self, id: &ClientId, version: u32, to: Subject) -> Result<(), RegistrarError> {
+        let action = Action::Transfer { to: to.clone() };
+        let Taken { client, before, .. } = self.take(id, None, Some(version), action).await?;
+        // A step on an application without an owner is refused.
+        let from = before.application.owner().unwrap_or(&to);
+        self.raise(id, client.version, None, ApplicationChange::Transferred { from, to: &to });
+        Ok(())
+    }
+
+    /// Withdraws all codes and grants of the client, for all users.
+    ///
+    /// Where clients are cached, this takes effect once the cached entry expires. A long list of resources that was
+    /// [replaced before](crate::Client::former_resources) is dropped: a user who still has a consent page with it open
+    /// must start again.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
+    pub async fn withdraw_grants(&self, id: &ClientId) -> Result<(), RegistrarError> {
+        self.carry_out(id, None, None, Action::WithdrawGrants, ApplicationChange::GrantsWithdrawn).await
+    }
+
+    /// Deletes an application permanently. It is on no list, and its form, logos, owner and secrets are erased. From
+    /// the next request on, its tokens, codes and held requests are invalid.
+    ///
+    /// Its id is not reused until the last token that it could have got would have expired, plus an hour
+    /// ([`Application::reserved_until`](crate::Application::reserved_until)). `version` is the version of the
+    /// [`Application`](crate::Application) that the caller read.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::NotFound`], also if it was
+    /// already deleted; or [`RegistrarError::Store`].
+    pub async fn delete(&self, id: &ClientId, version: u32) -> Result<(), RegistrarError> {
+        self.carry_out(id, None, Some(version), Action::Delete, ApplicationChange::Deleted).await
+    }
+}

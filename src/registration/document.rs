@@ -1,0 +1,158 @@
+//! Clients with a metadata document: what is stored, and when.
+//!
+//! The row is written when a request is held, or when the client must await review. Every later step reads only the
+//! row. A client that a person approved stays approved until its document changes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
+use crate::config::Config;
+use crate::hooks::ApplicationChange;
+use crate::model::client::{Client, ClientState};
+use crate::model::id::ClientId;
+use crate::registration::Registrar;
+use crate::registration::draft::{DocumentAdmission, Draft, is_reviewed};
+use crate::registration::error::RegistrarError;
+use crate::registration::flows::read_any;
+use crate::registration::judge::Current;
+use crate::store::{ClientRegistry, Registration};
+
+/// How a request may use a client that has a metadata document.
+#[derive(Debug)]
+pub(crate) enum Standing {
+    /// The client is used as it is stored.
+    Stored(Arc<Client>),
+    /// The client is used as the document describes it now. It is stored when the request is held.
+    Described(Arc<Client>),
+    /// The client cannot be used before a person has approved it.
+    AwaitsReview,
+}
+
+impl Registrar {
+    /// Compares a client with its document. `stored` is the client's row, if its registration has not ended.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::Metadata`] if the client would lose its key, or [`RegistrarError::Store`].
+    pub(crate) async fn standing(
+        &self,
+        admission: &DocumentAdmission,
+        stored: Option<&Arc<Client>>,
+    ) -> Result<Standing, RegistrarError> {
+        if let Some(client) = stored {
+            admission.check_key(client, self.context.now())?;
+        }
+        if let Some(client) = stored.filter(|client| is_reviewed(client, &admission.digest)) {
+            return Ok(Standing::Stored(Arc::clone(client)));
+        }
+        if admission.awaits_review {
+            return Ok(Standing::AwaitsReview);
+        }
+        if let Some(client) = stored.filter(|client| admission.is_in_force(client)) {
+            return Ok(Standing::Stored(Arc::clone(client)));
+        }
+        let draft = self.draft(admission, stored.map(|client| &**client)).await?;
+        let described = stored.map_or_else(|| draft.first(None).client, |client| draft.described(client));
+        Ok(Standing::Described(Arc::new(described)))
+    }
+
+    /// Stores the client as the document describes it, in force or awaiting review.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::Metadata`] if the client would lose its key; [`RegistrarError::NotFound`] if it was deleted;
+    /// [`RegistrarError::WrongState`] if it was rejected or suspended; [`RegistrarError::NoRoom`]; or
+    /// [`RegistrarError::Store`].
+    pub(crate) async fn store_document(&self, admission: &DocumentAdmission) -> Result<(), RegistrarError> {
+        let (_, current) = read_any(&*self.registry, &admission.id).await?;
+        let mut draft = self.draft(admission, current.as_ref().map(|current| &*current.client)).await?;
+        if !current.is_some_and(|current| draft.needs_no_place(&current)) {
+            let place = self.find_place(draft.now, &draft.limits).await?;
+            self.free(&place).await?;
+            draft.slot = Some(place.slot);
+        }
+        let mut flow = Storing { registry: &*self.registry, draft, current: None };
+        let stored = claim(&self.context, &mut flow, Some(ATTEMPTS)).await??;
+        if let Some(version) = stored {
+            self.raise(&admission.id, version, None, ApplicationChange::DocumentStored);
+        }
+        Ok(())
+    }
+
+    /// Returns whether the id belonged to a deleted client and is still reserved.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::Store`].
+    pub(crate) async fn is_reserved(&self, id: &ClientId) -> Result<bool, RegistrarError> {
+        let now = self.context.now();
+        let application = self.registry.application(id).await?;
+        let of_deleted = application.filter(|application| application.state == ClientState::Deleted);
+        Ok(of_deleted.is_some_and(|deleted| deleted.reserved_until.is_none_or(|until| now < until)))
+    }
+
+    async fn draft<'a>(
+        &self,
+        admission: &'a DocumentAdmission,
+        stored: Option<&Client>,
+    ) -> Result<Draft<'a>, RegistrarError> {
+        let config = &self.context.config;
+        let known = stored.and_then(Client::open).filter(|open| open.document == Some(admission.digest));
+        let looks_like_another = match known {
+            Some(open) => open.looks_like_another,
+            None => self.looks_like_another(&admission.admitted.form.name, Some(&admission.id)).await?,
+        };
+        Ok(Draft {
+            admission,
+            looks_like_another,
+            slot: None,
+            now: self.context.now(),
+            limits: config.open_clients,
+            longest: longest(config),
+            mark: self.mark(),
+        })
+    }
+}
+
+/// Returns the longest time for which a grant that is live now may stay live.
+fn longest(config: &Config) -> Duration {
+    config.refresh_token_lifetime.max(config.access_token_lifetime).saturating_add(config.code_lifetime)
+}
+
+/// Inserts or replaces the row of a client, as its document describes it.
+struct Storing<'a> {
+    registry: &'a dyn ClientRegistry,
+    draft: Draft<'a>,
+    current: Option<Current>,
+}
+
+impl Flow for Storing<'_> {
+    type Row = Registration;
+    /// The version that was written; `None` if nothing was written.
+    type Won = Result<Option<u32>, RegistrarError>;
+    type Error = RegistrarError;
+
+    async fn read(&mut self) -> Result<Seen<Registration>, RegistrarError> {
+        let (seen, current) = read_any(self.registry, &self.draft.admission.id).await?;
+        self.current = current;
+        Ok(seen)
+    }
+
+    fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, Self::Won>, RegistrarError> {
+        match self.draft.next(self.current.as_ref()) {
+            Ok(None) => Ok(Step::Confirm(Ok(None))),
+            Ok(Some(next)) => {
+                let (version, next) = (next.client.version, Arc::new(next));
+                let won = Ok(Some(version));
+                Ok(if self.current.is_some() { Step::Replace(next, won) } else { Step::Insert(next, won) })
+            }
+            Err(error @ (RegistrarError::NotFound | RegistrarError::WrongState(_))) => Ok(Step::Confirm(Err(error))),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_done(&self, found: &Registration, meant: &Registration, _: After) -> bool {
+        found.client == meant.client && found.application == meant.application
+    }
+}

@@ -1,0 +1,265 @@
+//! How a metadata document changes a client: pure functions from the current records to the next ones.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::claim::Contended;
+use crate::clock::Timestamp;
+use crate::config::OpenClients;
+use crate::model::application::{Application, MARK_BYTES, OpenApplication};
+use crate::model::client::{Client, ClientOrigin, ClientState, OpenClient, Privileges};
+use crate::model::client_metadata::{Admitted, ClientMetadata, MetadataError};
+use crate::model::id::ClientId;
+use crate::registration::error::{RegistrarError, VersionsUsedUp};
+use crate::registration::idle::{DAY, with_end};
+use crate::registration::in_force::put_in_force;
+use crate::registration::judge::{Current, OpenSubmission, Submission};
+use crate::secret::Digest;
+use crate::store::{LogoWrite, Registration, StoreError};
+
+/// A metadata document that a policy admitted.
+#[derive(Clone, Debug)]
+pub(crate) struct DocumentAdmission {
+    pub(crate) id: ClientId,
+    pub(crate) admitted: Admitted,
+    /// The digest of everything that was taken from the document.
+    pub(crate) digest: Digest,
+    /// Whether a person must approve it before it can be used.
+    pub(crate) awaits_review: bool,
+}
+
+impl DocumentAdmission {
+    pub(crate) fn new(id: ClientId, metadata: &ClientMetadata, admitted: Admitted, awaits_review: bool) -> Self {
+        Self { id, admitted, digest: metadata.digest(), awaits_review }
+    }
+
+    /// Checks that a client which proved a key at the token endpoint still has one. Its grants stay with the holder of
+    /// the key, even if its document no longer names a key [draft-ietf-oauth-client-id-metadata-document section 8.4].
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::Metadata`] if the document no longer has a key, and the client may have a live grant.
+    pub(super) fn check_key(&self, client: &Client, now: Timestamp) -> Result<(), RegistrarError> {
+        let may_have_grants = client.open().is_some_and(|open| open.is_reviewed || open.used_until.is_some());
+        let loses_key = client.keys().is_some() && self.admitted.form.keys().is_none();
+        if loses_key && may_have_grants && !client.is_gone_at(now) {
+            return Err(MetadataError::Fixed("token_endpoint_auth_method").into());
+        }
+        Ok(())
+    }
+
+    /// Returns whether the client is as the document describes it, within what the policy admits now. It may have less:
+    /// the bounds that were stored with it stay until the document changes, and an administrator may have narrowed it.
+    pub(super) fn is_in_force(&self, client: &Client) -> bool {
+        let Admitted { form, resources, .. } = &self.admitted;
+        let Some(open) = client.open() else { return false };
+        let is_bounded = resources
+            .as_ref()
+            .is_none_or(|admitted| open.resources.as_ref().is_some_and(|resources| resources.is_subset(admitted)));
+        client.state == ClientState::Approved
+            && open.document.as_ref() == Some(&self.digest)
+            && is_bounded
+            && client.scopes.is_subset_of(&form.scopes)
+            && form.resource_scope.covers(&client.resource_scope)
+            && client.redirect_uris.iter().all(|uri| form.redirect_uris.contains(uri))
+    }
+}
+
+/// Returns whether a person approved the document as it is now.
+pub(super) fn is_reviewed(client: &Client, digest: &Digest) -> bool {
+    let is_same = client.open().is_some_and(|open| open.is_reviewed && open.document.as_ref() == Some(digest));
+    is_same && client.state == ClientState::Approved
+}
+
+/// Returns whether a metadata document describes the client.
+pub(crate) fn is_of_document(client: &Client) -> bool {
+    client.open().is_some_and(|open| open.origin == ClientOrigin::MetadataDocument)
+}
+
+/// The input that decides what is written for a document.
+pub(super) struct Draft<'a> {
+    pub(super) admission: &'a DocumentAdmission,
+    pub(super) looks_like_another: bool,
+    /// A free place, if the client may need one.
+    pub(super) slot: Option<u32>,
+    pub(super) now: Timestamp,
+    pub(super) limits: OpenClients,
+    pub(super) longest: Duration,
+    pub(super) mark: [u8; MARK_BYTES],
+}
+
+impl Draft<'_> {
+    /// Returns the next row; `None` if nothing changes.
+    ///
+    /// A client whose registration has ended is stored as a new one with a higher epoch, so that no earlier token
+    /// becomes valid again.
+    pub(super) fn next(&self, current: Option<&Current>) -> Result<Option<Registration>, RegistrarError> {
+        let Some(current) = current else { return self.placed(self.first(None)).map(Some) };
+        let (client, application) = (&current.client, &current.application);
+        self.admission.check_key(client, self.now)?;
+        let is_gone = client.is_gone_at(self.now);
+        match client.state {
+            ClientState::Deleted if application.reserved_until.is_none_or(|until| self.now < until) => {
+                Err(RegistrarError::NotFound)
+            }
+            ClientState::Deleted => self.placed(self.first(Some(client))).map(Some),
+            // A suspended client is not reinstated because its registration ended.
+            state @ ClientState::Suspended if application.is_kept_out() => Err(RegistrarError::WrongState(state)),
+            _ if is_gone => self.placed(self.first(Some(client))).map(Some),
+            // Meanwhile an administrator has stored a client under this id. The next request finds it.
+            _ if !is_of_document(client) => Err(StoreError::transient(Contended).into()),
+            state @ (ClientState::Rejected | ClientState::Suspended) => Err(RegistrarError::WrongState(state)),
+            ClientState::Approved if is_reviewed(client, &self.admission.digest) => Ok(None),
+            ClientState::Approved if self.admission.awaits_review => self.proposed(current),
+            ClientState::Approved if self.admission.is_in_force(client) => Ok(None),
+            ClientState::Pending | ClientState::Approved => self.changed(current),
+        }
+    }
+
+    /// Returns the row of a client that is stored for the first time, or again after its registration has ended.
+    pub(super) fn first(&self, before: Option<&Client>) -> Registration {
+        let DocumentAdmission { admitted, awaits_review, .. } = self.admission;
+        let client = OpenClient {
+            origin: ClientOrigin::MetadataDocument,
+            registered: self.now,
+            is_reviewed: false,
+            default_scopes: admitted.default_scopes.clone(),
+            resources: admitted.resources.clone(),
+            end: admitted.lifetime.map(|lifetime| self.now.plus(lifetime)),
+            used_until: None,
+            gone_at: None,
+            has_foreign_links: admitted.has_foreign_links(),
+            looks_like_another: self.looks_like_another,
+            document: Some(self.admission.digest),
+        };
+        let client = with_end(&client, &self.limits);
+        let (gone_at, more) = (client.gone_at, admitted.more.clone());
+        let application = OpenApplication { slot: self.slot, is_used: false, gone_at, more, management: None };
+        let open = OpenSubmission {
+            client: Arc::new(client),
+            application: Box::new(application),
+            state: if *awaits_review { ClientState::Pending } else { ClientState::Approved },
+            secret: None,
+        };
+        let form = admitted.form.clone();
+        let submission = Submission { owner: None, form, logo: None, now: self.now, mark: self.mark, open: Some(open) };
+        let mut first = submission.registration(self.admission.id.clone());
+        // The earlier row may have been removed. Its epochs are lower, so none of its tokens becomes valid again.
+        let epoch = before.map_or(0, |before| before.epoch.saturating_add(1));
+        first.client.epoch = epoch.max(self.now.seconds());
+        first.client.version = before.map_or(1, |before| before.version.saturating_add(1));
+        first.application.version = first.client.version;
+        (first.logo, first.proposed_logo) = (LogoWrite::Clear, LogoWrite::Clear);
+        first
+    }
+
+    fn placed(&self, first: Registration) -> Result<Registration, RegistrarError> {
+        // No place was searched for, because the client had one when it was read.
+        if self.slot.is_none() { Err(StoreError::transient(Contended).into()) } else { Ok(first) }
+    }
+
+    /// Returns the client in force as the document describes it.
+    pub(super) fn described(&self, client: &Client) -> Client {
+        let admitted = &self.admission.admitted;
+        let mut next = client.clone();
+        next.state = if self.admission.awaits_review { ClientState::Pending } else { ClientState::Approved };
+        put_in_force(&mut next, &admitted.form);
+        next.make_room_for_lists();
+        next.open = client.open().map(|open| Arc::new(self.unreviewed(open)));
+        if !client.is_unreviewed() {
+            // The privileges were for the version that a person had reviewed.
+            next.privileges = Privileges::default();
+        }
+        next
+    }
+
+    /// Returns the data of an open client, marked as unreviewed. While the client was reviewed, the ends of its grants
+    /// were not recorded, so it counts as used for as long as any grant may live.
+    fn unreviewed(&self, open: &OpenClient) -> OpenClient {
+        let admitted = &self.admission.admitted;
+        // The first end is kept. A reviewed client has none, and counted from its registration it could be long past.
+        let end = admitted.lifetime.map(|lifetime| self.now.plus(lifetime));
+        let next = OpenClient {
+            is_reviewed: false,
+            default_scopes: admitted.default_scopes.clone(),
+            resources: admitted.resources.clone(),
+            end: open.end.into_iter().chain(end).min(),
+            used_until: match open.used_until {
+                _ if open.is_reviewed => Some(self.now.plus(self.longest).plus(DAY)),
+                noted => noted,
+            },
+            has_foreign_links: admitted.has_foreign_links(),
+            looks_like_another: self.looks_like_another,
+            document: Some(self.admission.digest),
+            ..open.clone()
+        };
+        with_end(&next, &self.limits)
+    }
+
+    /// Returns the next row if the document changed, or if the policy now approves a client that awaited review.
+    fn changed(&self, current: &Current) -> Result<Option<Registration>, RegistrarError> {
+        let client = self.described(&current.client);
+        if client == *current.client {
+            return Ok(None);
+        }
+        let mut next = self.successor(current, client)?;
+        next.application.form = self.admission.admitted.form.clone();
+        next.application.proposed = None;
+        Ok(Some(next))
+    }
+
+    /// Returns the next row of a client in use whose changed document a person must approve. Until then no request of
+    /// the client is accepted, while its grants stay valid.
+    fn proposed(&self, current: &Current) -> Result<Option<Registration>, RegistrarError> {
+        let Some(open) = current.client.open() else { return Ok(None) };
+        let is_same = open.document == Some(self.admission.digest);
+        let is_known = current.application.proposed.is_some() || current.application.rejection.is_some();
+        if is_same && is_known {
+            return Ok(None);
+        }
+        let open = Some(Arc::new(self.unreviewed(open)));
+        let mut client = Client { open, ..Client::clone(&current.client) };
+        if !current.client.is_unreviewed() {
+            // Privileges end with the review. Otherwise they would survive if a policy approved the next change.
+            client.privileges = Privileges::default();
+        }
+        let mut next = self.successor(current, client)?;
+        next.application.proposed = Some(self.admission.admitted.form.clone());
+        next.application.rejection = None;
+        Ok(Some(next))
+    }
+
+    fn successor(&self, current: &Current, client: Client) -> Result<Registration, RegistrarError> {
+        let version = current.client.version.checked_add(1).ok_or(VersionsUsedUp)?;
+        let client = Client { version, ..client };
+        let before = current.application.open.as_deref();
+        let slot = before.and_then(|before| before.slot).or(self.slot);
+        let slot = slot.ok_or_else(|| StoreError::transient(Contended))?;
+        let open = client.open();
+        let application = OpenApplication {
+            slot: Some(slot),
+            is_used: open.is_some_and(|open| open.used_until.is_some()),
+            gone_at: open.and_then(|open| open.gone_at),
+            more: self.admission.admitted.more.clone(),
+            management: None,
+        };
+        let application = Application {
+            version,
+            state: client.state,
+            submitted: self.now,
+            open: Some(Box::new(application)),
+            mark: self.mark,
+            ..Application::clone(&current.application)
+        };
+        // The stored logos were reviewed with an earlier version of the document.
+        Ok(Registration { client, application, logo: LogoWrite::Clear, proposed_logo: LogoWrite::Clear })
+    }
+
+    /// Returns whether the client has a place already, or is reviewed and needs none.
+    pub(super) fn needs_no_place(&self, current: &Current) -> bool {
+        let is_gone = current.client.is_gone_at(self.now);
+        let is_kept = is_reviewed(&current.client, &self.admission.digest);
+        // No other client is evicted for one that is refused.
+        current.application.is_kept_out() || (!is_gone && (is_kept || current.application.slot().is_some()))
+    }
+}

@@ -1,0 +1,30 @@
+//! Puts a form or a state in force, in the client and in its application.
+
+use crate::model::application::CheckedForm;
+use crate::model::client::{Client, ClientSecrets, ClientState};
+use crate::registration::keys::put_assurance_in_force;
+use crate::store::Registration;
+
+pub(super) fn set_state(next: &mut Registration, state: ClientState) {
+    next.client.state = state;
+    next.application.state = state;
+}
+
+pub(super) fn put_in_force(client: &mut Client, form: &CheckedForm) {
+    client.name = form.name.clone();
+    client.website = form.website.clone();
+    client.redirect_uris.clone_from(&form.redirect_uris);
+    client.scopes = form.scopes.clone();
+    client.put_resources(form.resource_scope.clone());
+    client.client_type = form.client_type;
+    client.application_type = form.application_type;
+    client.machine_scopes = form.machine_scopes.clone();
+    client.machine_resources = form.machine_resources.clone();
+    client.grant_types = form.grant_types;
+    client.authentication_methods = form.authentication_methods;
+    put_assurance_in_force(client, form);
+    if !client.authentication_methods.use_secret() {
+        // Unused secrets could only be stolen.
+        client.secrets = ClientSecrets::default();
+    }
+}

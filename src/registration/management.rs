@@ -1,0 +1,85 @@
+//! The steps that a client takes on its own registration [RFC 7592].
+
+use std::sync::Arc;
+
+use crate::claim::{ATTEMPTS, Contended};
+use crate::hooks::ApplicationChange;
+use crate::model::application::Application;
+use crate::model::client::Client;
+use crate::model::client_metadata::{RegistrationBounds, Replacement};
+use crate::model::id::ClientId;
+use crate::registration::Registrar;
+use crate::registration::error::RegistrarError;
+use crate::registration::flows::{self, Taken};
+use crate::registration::judge::{Action, Current};
+use crate::registration::update::{Update, check_token};
+use crate::secret::Digest;
+use crate::store::StoreError;
+
+/// A client and its application, both of the same version.
+pub(crate) struct OwnRegistration {
+    pub(crate) client: Arc<Client>,
+    pub(crate) application: Arc<Application>,
+}
+
+/// An update that a client sent for its own registration, and what the policy decided.
+pub(crate) struct Decided {
+    pub(crate) replacement: Replacement,
+    pub(crate) bounds: RegistrationBounds,
+    pub(crate) awaits_review: bool,
+}
+
+impl Registrar {
+    /// Finds the registration of a client, if the digest is that of its token.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::NotFound`] if the token is not the client's; [`RegistrarError::WrongState`] if the client was
+    /// rejected or suspended; [`RegistrarError::Store`].
+    pub(crate) async fn own_registration(
+        &self,
+        id: &ClientId,
+        token: &Digest,
+    ) -> Result<OwnRegistration, RegistrarError> {
+        for _ in 0..ATTEMPTS.get() {
+            let Some(current) = flows::read_existing(&*self.registry, id).await? else { continue };
+            let Current { client, application, .. } = current;
+            check_token(&client, &application, token, self.context.now())?;
+            return Ok(OwnRegistration { client, application });
+        }
+        Err(StoreError::transient(Contended).into())
+    }
+
+    /// Replaces the registration of a client, if the digest is that of its token.
+    ///
+    /// # Errors
+    ///
+    /// As [`own_registration`](Self::own_registration), and [`RegistrarError::Metadata`].
+    pub(crate) async fn update_own(
+        &self,
+        id: &ClientId,
+        token: &Digest,
+        decided: Decided,
+    ) -> Result<OwnRegistration, RegistrarError> {
+        let Decided { replacement, bounds, awaits_review } = decided;
+        let name = replacement.metadata.name().unwrap_or_default();
+        let looks_like_another = self.looks_like_another(name, Some(id)).await?;
+        let limits = self.context.config.open_clients;
+        let update = Update { token: *token, replacement, bounds, awaits_review, looks_like_another, limits };
+        let taken = self.take(id, None, None, Action::Update(Box::new(update))).await?;
+        let Taken { client, application, .. } = taken;
+        let is_proposed = application.proposed().is_some();
+        let change = if is_proposed { ApplicationChange::ChangeProposed } else { ApplicationChange::Updated };
+        self.raise(id, client.version, None, change);
+        Ok(OwnRegistration { client: Arc::new(client), application: Arc::new(application) })
+    }
+
+    /// Deletes a client with all its grants, if the digest is that of its token.
+    ///
+    /// # Errors
+    ///
+    /// As [`own_registration`](Self::own_registration).
+    pub(crate) async fn delete_own_registration(&self, id: &ClientId, token: &Digest) -> Result<(), RegistrarError> {
+        self.carry_out(id, None, None, Action::Deregister { token: *token }, ApplicationChange::Deleted).await
+    }
+}

@@ -1,0 +1,338 @@
+//! The life of an application: submission, review and administration.
+//!
+//! pending → approved | rejected; rejected → pending; approved ↔ suspended; any → deleted. A change of an approved
+//! application is reviewed too, and the approved version stays in force until then.
+
+mod administration;
+mod approval;
+mod deletion;
+mod document;
+mod draft;
+mod ensure;
+mod error;
+mod flows;
+mod idle;
+mod in_force;
+mod initial_token;
+mod judge;
+mod keys;
+pub(crate) mod last_use;
+mod management;
+mod narrowing;
+mod open;
+mod owner;
+mod rules;
+mod update;
+mod widening;
+
+pub use approval::{Approval, Approved};
+pub(crate) use document::Standing;
+pub(crate) use draft::{DocumentAdmission, is_of_document};
+pub use error::RegistrarError;
+pub(crate) use idle::must_note_use;
+pub(crate) use initial_token::InitialAccess;
+pub use initial_token::{InitialAccessTokenTerms, MadeInitialAccessToken};
+pub(crate) use management::{Decided, OwnRegistration};
+pub use narrowing::Narrowing;
+pub(crate) use open::{Admission, Registered};
+pub(crate) use rules::RegistrationRules;
+pub use widening::Widening;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::claim::{ATTEMPTS, claim};
+use crate::config::Config;
+use crate::context::Context;
+use crate::hooks::{ApplicationChange, Event};
+use crate::model::application::{
+    Application, ApplicationFilter, ApplicationForm, Field, FieldError, Logo, LogoSlot, MARK_BYTES, Problem,
+    REASON_CHARACTERS, RegistrationLimits, plain_text,
+};
+use crate::model::client::{Client, ClientState, GrantTypes};
+use crate::model::id::ClientId;
+use crate::model::subject::Subject;
+use crate::registration::flows::{Submitting, Taken, Taking};
+use crate::registration::judge::{Action, Submission};
+use crate::store::{ClientRegistry, Page};
+use crate::text::LookAlikeKey;
+
+/// Registers applications: submission, review and administration.
+///
+/// The library serves none of these methods over HTTP. The embedder decides who may call which:
+///
+/// - The owner of an application may [`change`](Self::change) it, make and replace its secret
+///   ([`claim_secret`](Self::claim_secret), [`rotate_secret`](Self::rotate_secret),
+///   [`retire_previous_secret`](Self::retire_previous_secret)), replace its keys
+///   ([`replace_own_keys`](Self::replace_own_keys)), and delete it ([`delete_own`](Self::delete_own)). These methods
+///   take the owner. For any other subject they return [`RegistrarError::NotFound`].
+/// - A reviewer may [`approve`](Self::approve) and [`reject`](Self::reject).
+/// - An administrator may take all other steps. The registrar does not check this: check the caller.
+/// - The program describes its first-party clients with [`ensure_client`](Self::ensure_client), and [creates initial
+///   access tokens](Self::make_initial_access_token).
+///
+/// Every step is one conditional write. After [`RegistrarError::Store`] it may or may not have taken effect; it is safe
+/// to read the application and to call again. Each step that took effect raises one [`Event::Application`]. With
+/// [`CachedClients`](crate::CachedClients) in front of the store, a step takes effect immediately in this process, and
+/// in other processes within the time to live of their caches.
+#[derive(Clone, Debug)]
+pub struct Registrar {
+    registry: Arc<dyn ClientRegistry>,
+    rules: RegistrationRules,
+    context: Arc<Context>,
+    actor: Option<Subject>,
+}
+
+impl Registrar {
+    /// Creates a registrar if there is a registry to write to; `grant_types` are those that the server offers.
+    pub(crate) fn new(context: Arc<Context>, grant_types: GrantTypes) -> Option<Self> {
+        let registry = context.stores.registry.clone()?;
+        let config = &context.config;
+        let rules = RegistrationRules {
+            catalog: config.scopes.clone(),
+            limits: config.registration.clone(),
+            redirect_uris: config.redirect_uris.clone(),
+            public_clients: config.public_clients,
+            grant_types,
+            keys: config.assurance_rules(context.key_sets.is_some()),
+            reservation: reservation(config),
+        };
+        Some(Self { registry, rules, context, actor: None })
+    }
+
+    /// Sets the actor that the events of the steps name ([`Event::Application`]). Without it, events of an owner's
+    /// steps name the owner, and other events name no actor.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use grantor::{AuthorizationServer, ClientId, RegistrarError, Subject};
+    ///
+    /// async fn suspend(server: &AuthorizationServer, admin: Subject, id: &ClientId) -> Result<(), RegistrarError> {
+    ///     let Some(registrar) = server.registrar() else { return Ok(()) };
+    ///     registrar.with_actor(admin).suspend(id).await
+    /// }
+    /// ```
+    #[must_use]
+    pub fn with_actor(self, actor: Subject) -> Self {
+        Self { actor: Some(actor), ..self }
+    }
+
+    /// Returns the limits of the form's fields, for the page that shows the form.
+    #[must_use]
+    pub const fn limits(&self) -> &RegistrationLimits {
+        &self.rules.limits
+    }
+
+    /// Submits a new application for review, and returns its client id [RFC 6749 section 2.2]. It belongs to `owner`.
+    ///
+    /// The logo is required.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::Invalid`] with everything that is wrong, or [`RegistrarError::Store`].
+    pub async fn submit(
+        &self,
+        owner: Subject,
+        form: ApplicationForm,
+        logo: Option<Logo>,
+    ) -> Result<ClientId, RegistrarError> {
+        let (form, logo) = self.rules.check_new(&form, logo)?;
+        let (now, mark) = (self.context.now(), self.mark());
+        let submission = Submission { owner: Some(owner.clone()), form, logo: Some(logo), now, mark, open: None };
+        let id = ClientId::generate(&*self.context.entropy);
+        let mut flow =
+            Submitting { registry: &*self.registry, entropy: &*self.context.entropy, submission, id, meant: None };
+        let id = claim(&self.context, &mut flow, Some(ATTEMPTS)).await?;
+        self.raise(&id, FIRST_VERSION, Some(&owner), ApplicationChange::Submitted);
+        Ok(id)
+    }
+
+    /// Approves a submission, or the change of an approved application; `version` is the version of the [`Application`]
+    /// that the reviewer saw.
+    ///
+    /// It creates no secret: the owner of a confidential client does, with [`claim_secret`](Self::claim_secret). Until
+    /// then the client cannot authenticate. A client with keys has no secret: it can authenticate at once, and the
+    /// approval of a change from a secret to keys ends its secrets. The form is checked again under the current rules.
+    ///
+    /// A client that registered itself already has its secret. Its form may lack a name, a website and a logo, which
+    /// users see: the [`Approval`] supplies them. After the approval the client counts as reviewed. A client that a
+    /// policy approved is reviewed in the same way.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::Invalid`] if the form now breaks
+    /// a rule; [`RegistrarError::NotFound`], [`RegistrarError::NothingProposed`], [`RegistrarError::ScopesNotAsked`],
+    /// [`RegistrarError::PublicClient`] if the approval gives what only confidential clients may have,
+    /// [`RegistrarError::TooManyResourceLists`] if resources were replaced too often, [`RegistrarError::WrongState`] if
+    /// rejected, or [`RegistrarError::Store`].
+    pub async fn approve(&self, id: &ClientId, version: u32, approval: Approval) -> Result<Approved, RegistrarError> {
+        let Taken { client, before, .. } =
+            self.take(id, None, Some(version), Action::Approve(Box::new(approval))).await?;
+        let is_change = before.client.state != ClientState::Pending;
+        let change = if is_change { ApplicationChange::ChangeApproved } else { ApplicationChange::Approved };
+        self.raise(id, client.version, None, change);
+        Ok(Approved { client_id: client.id, is_change })
+    }
+
+    /// Rejects a submission, or the change of an approved application; the approved version then stays in force.
+    /// `version` is the version of the [`Application`] that the reviewer saw.
+    ///
+    /// The reason has at most 1000 characters and, like all texts that people see, none that could mislead
+    /// ([`TextFault`](crate::text::TextFault)). Its lines end with U+000A alone.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::Invalid`] for the
+    /// reason; [`RegistrarError::NotFound`],
+    /// [`RegistrarError::NothingProposed`], [`RegistrarError::WrongState`] if rejected already, or
+    /// [`RegistrarError::Store`].
+    pub async fn reject(&self, id: &ClientId, version: u32, reason: &str) -> Result<(), RegistrarError> {
+        let invalid = |problem| RegistrarError::Invalid(vec![FieldError::new(Field::Reason, problem)]);
+        let reason = plain_text(reason, REASON_CHARACTERS).map_err(invalid)?;
+        let reason = reason.ok_or_else(|| invalid(Problem::Missing))?;
+        let Taken { client, .. } = self.take(id, None, Some(version), Action::Reject { reason }).await?;
+        let is_rejected = client.state == ClientState::Rejected;
+        let change = if is_rejected { ApplicationChange::Rejected } else { ApplicationChange::ChangeRejected };
+        self.raise(id, client.version, None, change);
+        Ok(())
+    }
+
+    /// Returns an application with its review.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
+    pub async fn application(&self, id: &ClientId) -> Result<Arc<Application>, RegistrarError> {
+        let application = self.registry.application(id).await?;
+        application.filter(|found| found.state != ClientState::Deleted).ok_or(RegistrarError::NotFound)
+    }
+
+    /// Returns a client as it is now, bypassing caches.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
+    pub async fn client(&self, id: &ClientId) -> Result<Arc<Client>, RegistrarError> {
+        let client = self.registry.current(id).await?;
+        client.filter(|found| found.state != ClientState::Deleted).ok_or(RegistrarError::NotFound)
+    }
+
+    /// Returns the logo in that slot, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::Store`].
+    pub async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, RegistrarError> {
+        Ok(self.registry.logo(id, slot).await?)
+    }
+
+    /// Returns the applications that match the filter, ordered by id.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::Store`].
+    pub async fn list(
+        &self,
+        filter: &ApplicationFilter,
+        page: Page<ClientId>,
+    ) -> Result<Vec<Arc<Application>>, RegistrarError> {
+        Ok(self.registry.list(filter, page).await?)
+    }
+
+    /// Returns up to 5 applications of other owners that have a name similar in appearance to the newest name of this
+    /// one, ordered by id. Names in force and proposed names are compared.
+    ///
+    /// Rejected applications are left out. Use the result to warn the reviewer, not to refuse: names may look alike for
+    /// good reasons. It reads one page of a list for each [key](LookAlikeKey::of) of the name, and more only if the
+    /// owner has many applications of that name. A new version of Unicode may change keys; an application is found
+    /// under its new keys after its next change.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::Store`].
+    pub async fn look_alikes(&self, application: &Application) -> Result<Vec<Arc<Application>>, RegistrarError> {
+        let mut found = BTreeMap::new();
+        for key in LookAlikeKey::of(application.newest_name()) {
+            let similar = self.others_listed(&ApplicationFilter::LooksLike(key), application.owner()).await?;
+            found.extend(similar.into_iter().map(|other| (other.id().clone(), other)));
+        }
+        Ok(found.into_values().take(MOST_LOOK_ALIKES).collect())
+    }
+
+    /// Reads a list until it has enough applications of other owners.
+    async fn others_listed(
+        &self,
+        filter: &ApplicationFilter,
+        owner: Option<&Subject>,
+    ) -> Result<Vec<Arc<Application>>, RegistrarError> {
+        let (mut found, mut page) = (Vec::new(), Page::first(LOOK_ALIKE_PAGE));
+        loop {
+            let listed = self.registry.list(filter, page).await?;
+            found.extend(listed.iter().filter(|other| other.owner() != owner).cloned());
+            match listed.last() {
+                Some(last) if listed.len() == LOOK_ALIKE_PAGE && found.len() < MOST_LOOK_ALIKES => {
+                    page = Page::after(last.id().clone(), LOOK_ALIKE_PAGE);
+                }
+                _ => return Ok(found),
+            }
+        }
+    }
+
+    /// Raises the event of a step; `owner` is the owner who took it, if any.
+    fn raise(&self, client: &ClientId, version: u32, owner: Option<&Subject>, change: ApplicationChange<'_>) {
+        let actor = self.actor.as_ref().or(owner);
+        self.context.raise(&Event::Application { client, version, actor, change });
+    }
+
+    /// Returns random bytes, drawn once for each step.
+    fn mark(&self) -> [u8; MARK_BYTES] {
+        let mut mark = [0; MARK_BYTES];
+        self.context.entropy.fill(&mut mark);
+        mark
+    }
+
+    /// Takes a step and raises its event.
+    async fn carry_out(
+        &self,
+        id: &ClientId,
+        owner: Option<&Subject>,
+        version: Option<u32>,
+        action: Action,
+        change: ApplicationChange<'_>,
+    ) -> Result<(), RegistrarError> {
+        let Taken { client, .. } = self.take(id, owner, version, action).await?;
+        self.raise(id, client.version, owner, change);
+        Ok(())
+    }
+
+    /// Takes a step. Checks the owner if one is given, and the version that was read if one is given.
+    async fn take(
+        &self,
+        id: &ClientId,
+        owner: Option<&Subject>,
+        version: Option<u32>,
+        action: Action,
+    ) -> Result<Taken, RegistrarError> {
+        let step = judge::Step { mark: self.mark(), owner, version, action };
+        let (rules, now) = (&self.rules, self.context.now());
+        let mut flow = Taking { registry: &*self.registry, rules, id, step: &step, now, current: None };
+        claim(&self.context, &mut flow, Some(ATTEMPTS)).await?
+    }
+}
+
+/// The most look-alikes that are returned. More would not help a reviewer.
+const MOST_LOOK_ALIKES: usize = 5;
+/// Applications read at once: as many as are wanted, plus room for some of the same owner.
+const LOOK_ALIKE_PAGE: usize = 20;
+/// The version of a new registration.
+const FIRST_VERSION: u32 = 1;
+
+/// Returns how long the id of a deleted client is kept: until the last token that it could have got would have expired,
+/// plus an hour. Within this hour every write in progress completes, and every cache reads the client again.
+fn reservation(config: &Config) -> Duration {
+    let lives = [config.access_token_lifetime, config.refresh_token_lifetime, config.machine_token_lifetime];
+    let longest = lives.into_iter().max().unwrap_or_default();
+    longest.saturating_add(config.code_lifetime).saturating_add(Duration::from_secs(3600))
+}

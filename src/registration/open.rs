@@ -1,0 +1,234 @@
+//! Clients that register themselves: admission, their places, use, and eviction.
+//!
+//! A client that no person has reviewed has one of a fixed number of places. A registration draws places until it finds
+//! a free one; otherwise it takes the place of a client that was never used. This bounds the number of such clients
+//! without a counter. Two concurrent registrations may share a place; the next one that draws it finds both.
+
+use std::sync::Arc;
+
+use crate::claim::{ATTEMPTS, claim};
+use crate::clock::Timestamp;
+use crate::config::OpenClients;
+use crate::error::Reason;
+use crate::hooks::ApplicationChange;
+use crate::model::application::{Application, ApplicationFilter, Management, OpenApplication};
+use crate::model::client::{Client, ClientOrigin, ClientState, OpenClient};
+use crate::model::client_metadata::{Admitted, RegistrationBounds};
+use crate::model::id::ClientId;
+use crate::registration::Registrar;
+use crate::registration::error::RegistrarError;
+use crate::registration::flows::{Submitting, Taken};
+use crate::registration::idle::{may_give_way, with_end};
+use crate::registration::initial_token::InitialAccess;
+use crate::registration::judge::{Action, OpenSubmission, Submission};
+use crate::secret::{ClientSecret, Digest, RegistrationAccessToken};
+use crate::store::{Page, Registration};
+use crate::text::LookAlikeKey;
+
+/// How many places a registration draws.
+const DRAWS: u32 = 8;
+/// How many pages of applications with similar names are read: 200 applications.
+const LOOK_ALIKE_PAGES: usize = 10;
+/// How many clients of one place are read. There is more than one only after concurrent registrations.
+const OF_ONE_PLACE: usize = 8;
+
+/// A client that a policy admitted.
+pub(crate) struct Admission {
+    pub(crate) origin: ClientOrigin,
+    pub(crate) admitted: Admitted,
+    /// The bounds that it was admitted within.
+    pub(crate) bounds: RegistrationBounds,
+    /// Whether a person must approve it before it can be used.
+    pub(crate) awaits_review: bool,
+    /// The initial access token of which a use is spent.
+    pub(crate) initial: Option<InitialAccess>,
+}
+
+/// A place for a client, and the clients that are evicted from it.
+pub(super) struct Place {
+    pub(super) slot: u32,
+    occupants: Vec<Arc<Application>>,
+}
+
+/// A client that registered itself.
+pub(crate) struct Registered {
+    pub(crate) client: Client,
+    pub(crate) application: Application,
+    /// Returned only here; the server keeps only its digest.
+    pub(crate) secret: Option<ClientSecret>,
+    /// Present if the client may manage its registration; only its digest is stored.
+    pub(crate) token: Option<RegistrationAccessToken>,
+}
+
+impl Admission {
+    /// Returns the records of the client, without a secret.
+    fn submission(
+        &self,
+        slot: u32,
+        looks_like_another: bool,
+        token: Option<&RegistrationAccessToken>,
+        now: Timestamp,
+        limits: &OpenClients,
+    ) -> OpenSubmission {
+        let Self { origin, admitted, bounds, awaits_review, .. } = self;
+        let client = OpenClient {
+            origin: *origin,
+            registered: now,
+            is_reviewed: false,
+            default_scopes: admitted.default_scopes.clone(),
+            resources: admitted.resources.clone(),
+            end: admitted.lifetime.map(|lifetime| now.plus(lifetime)),
+            used_until: None,
+            gone_at: None,
+            has_foreign_links: admitted.has_foreign_links(),
+            looks_like_another,
+            document: None,
+        };
+        let client = with_end(&client, limits);
+        let management = token.map(|token| {
+            let (token, bounds) = (Digest::of(token.expose().as_bytes()), bounds.clone());
+            Box::new(Management { token, bounds, updates_await_review: false, proposed: None })
+        });
+        let (gone_at, more) = (client.gone_at, admitted.more.clone());
+        let application = OpenApplication { slot: Some(slot), is_used: false, gone_at, more, management };
+        OpenSubmission {
+            client: Arc::new(client),
+            application: Box::new(application),
+            state: if *awaits_review { ClientState::Pending } else { ClientState::Approved },
+            secret: None,
+        }
+    }
+}
+
+impl Registrar {
+    /// Stores a client that a policy admitted.
+    ///
+    /// Everything is read before anything is written. Then a use of the initial access token is spent, and last the
+    /// client is written. A crash in between loses a use, but there are never more clients than uses.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::TooManyClients`] if no place was found, a store error, or an error of [`spend`](Self::spend).
+    pub(crate) async fn register(&self, admission: &Admission) -> Result<Registered, Reason> {
+        let (now, config) = (self.context.now(), &self.context.config);
+        let place = self.find_place(now, &config.open_clients).await?;
+        let looks_like_another = self.looks_like_another(&admission.admitted.form.name, None).await?;
+        let (entropy, prefixes) = (&*self.context.entropy, &config.prefixes);
+        let token = config
+            .registration_management
+            .then(|| RegistrationAccessToken::generate(&prefixes.registration_access_token, entropy));
+        let needs_secret = admission.admitted.form.authentication_methods.use_secret();
+        let secret = needs_secret.then(|| ClientSecret::generate(entropy));
+        let open = OpenSubmission {
+            secret: secret.as_ref().map(|secret| Digest::of(secret.expose().as_bytes())),
+            ..admission.submission(place.slot, looks_like_another, token.as_ref(), now, &config.open_clients)
+        };
+        if let Some(initial) = &admission.initial {
+            self.spend(initial, now).await?;
+        }
+        self.free(&place).await?;
+        let form = admission.admitted.form.clone();
+        let submission = Submission { owner: None, form, logo: None, now, mark: self.mark(), open: Some(open) };
+        let id = ClientId::generate(entropy);
+        let mut flow = Submitting { registry: &*self.registry, entropy, submission, id, meant: None };
+        let id = claim(&self.context, &mut flow, Some(ATTEMPTS)).await?;
+        self.raise(&id, crate::registration::FIRST_VERSION, None, ApplicationChange::Registered);
+        let Registration { client, application, .. } = flow.submission.registration(id);
+        Ok(Registered { client, application, secret, token })
+    }
+
+    /// Records that a user approved a client, or that it refreshed a token.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::NotFound`] if the client has been removed, or [`RegistrarError::Store`].
+    pub(crate) async fn note_use(&self, id: &ClientId, until: Timestamp) -> Result<(), RegistrarError> {
+        self.take(id, None, None, Action::NoteUse { until, limits: self.context.config.open_clients }).await?;
+        Ok(())
+    }
+
+    /// Finds a free place, or one whose clients may be evicted.
+    pub(super) async fn find_place(&self, now: Timestamp, limits: &OpenClients) -> Result<Place, RegistrarError> {
+        let mut oldest: Option<(Timestamp, Place)> = None;
+        for slot in self.draw_slots(limits.most) {
+            let page = Page::first(OF_ONE_PLACE);
+            let occupants = self.registry.list(&ApplicationFilter::Slot(slot), page).await?;
+            if occupants.is_empty() {
+                return Ok(Place { slot, occupants });
+            }
+            let since = occupants.iter().map(|occupant| occupant.submitted).max().unwrap_or(now);
+            let is_older = oldest.as_ref().is_none_or(|(oldest, ..)| since < *oldest);
+            if is_older && occupants.iter().all(|occupant| may_give_way(occupant)) {
+                oldest = Some((since, Place { slot, occupants }));
+            }
+        }
+        oldest.map(|(_, place)| place).ok_or(RegistrarError::NoRoom)
+    }
+
+    /// Evicts the clients of the place. Call it after everything else is read.
+    pub(super) async fn free(&self, place: &Place) -> Result<(), RegistrarError> {
+        for occupant in &place.occupants {
+            self.evict(occupant).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes a client that was never used. If another request has removed it or begun to use it meanwhile, nothing is
+    /// done; the place then has one more client.
+    async fn evict(&self, occupant: &Application) -> Result<(), RegistrarError> {
+        match self.take(&occupant.id, None, Some(occupant.version), Action::Evict).await {
+            Ok(Taken { client, .. }) => {
+                self.raise(&client.id, client.version, None, ApplicationChange::Evicted);
+                Ok(())
+            }
+            Err(RegistrarError::ChangedMeanwhile | RegistrarError::NotFound) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Draws distinct places; all of them if there are few.
+    fn draw_slots(&self, most: u32) -> impl Iterator<Item = u32> {
+        let mut drawn = [0; 4];
+        self.context.entropy.fill(&mut drawn);
+        let first = u32::from_be_bytes(drawn) % most.max(1);
+        // Evenly spaced places serve as well as places that are each drawn at random.
+        let step = (most / DRAWS).max(1);
+        let draws = DRAWS.min(most);
+        (0..draws).map(move |draw| {
+            let place = u64::from(first) + u64::from(draw) * u64::from(step);
+            u32::try_from(place % u64::from(most.max(1))).unwrap_or_default()
+        })
+    }
+
+    /// Returns whether an approved application other than `own` has a name that looks like this one.
+    ///
+    /// It reads up to [`LOOK_ALIKE_PAGES`] pages of a list for each key of the name. If more applications share a key
+    /// and none of those read is approved, the name counts as looking like another: an attacker may have submitted
+    /// hundreds of applications to hide the approved one.
+    pub(super) async fn looks_like_another(&self, name: &str, own: Option<&ClientId>) -> Result<bool, RegistrarError> {
+        for key in LookAlikeKey::of(name) {
+            if self.is_known_by(&ApplicationFilter::LooksLike(key), own).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn is_known_by(&self, filter: &ApplicationFilter, own: Option<&ClientId>) -> Result<bool, RegistrarError> {
+        let is_known = |other: &Arc<Application>| {
+            own != Some(&other.id) && matches!(other.state, ClientState::Approved | ClientState::Suspended)
+        };
+        let mut page = Page::first(crate::registration::LOOK_ALIKE_PAGE);
+        for _ in 0..LOOK_ALIKE_PAGES {
+            let similar = self.registry.list(filter, page).await?;
+            match similar.last() {
+                _ if similar.iter().any(is_known) => return Ok(true),
+                Some(last) if similar.len() == crate::registration::LOOK_ALIKE_PAGE => {
+                    page = Page::after(last.id.clone(), crate::registration::LOOK_ALIKE_PAGE);
+                }
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+}

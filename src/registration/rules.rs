@@ -1,0 +1,150 @@
+//! The rules for applications under the current configuration.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::model::application::{ApplicationForm, CheckedForm, Field, FieldError, Logo, Problem, RegistrationLimits};
+use crate::model::client::{AssuranceRules, Client, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation};
+use crate::model::redirect_uri::RedirectUriPolicy;
+use crate::registration::approval::Approval;
+use crate::registration::error::RegistrarError;
+use crate::scope::ScopeCatalog;
+
+/// The part of the configuration that registrations are checked against.
+#[derive(Clone, Debug)]
+pub(crate) struct RegistrationRules {
+    pub(crate) catalog: ScopeCatalog,
+    pub(crate) limits: RegistrationLimits,
+    pub(crate) redirect_uris: RedirectUriPolicy,
+    pub(crate) public_clients: bool,
+    pub(crate) grant_types: GrantTypes,
+    pub(crate) keys: AssuranceRules,
+    /// How long the id of a deleted client is kept.
+    pub(crate) reservation: Duration,
+}
+
+impl RegistrationRules {
+    pub(super) fn check_new(
+        &self,
+        form: &ApplicationForm,
+        logo: Option<Logo>,
+    ) -> Result<(CheckedForm, Arc<Logo>), RegistrarError> {
+        let checked_logo = match logo {
+            Some(logo) => logo.check(&self.limits).map(|()| Arc::new(logo)),
+            None => Err(FieldError::new(Field::Logo, Problem::Missing)),
+        };
+        both(self.check(form), checked_logo)
+    }
+
+    pub(super) fn check_change(
+        &self,
+        form: &ApplicationForm,
+        logo: Option<Logo>,
+    ) -> Result<(CheckedForm, Option<Arc<Logo>>), RegistrarError> {
+        let checked_logo = match logo {
+            Some(logo) => logo.check(&self.limits).map(|()| Some(Arc::new(logo))),
+            None => Ok(None),
+        };
+        both(self.check(form), checked_logo)
+    }
+
+    /// Checks a form again that was valid under earlier rules.
+    pub(super) fn check_again(&self, form: &CheckedForm) -> Result<CheckedForm, RegistrarError> {
+        self.check(&form.to_form(&self.catalog)).map_err(RegistrarError::Invalid)
+    }
+
+    /// Checks the form of a client that registered itself, for its first review. It has no logo yet.
+    pub(super) fn check_open(&self, form: &CheckedForm, approval: &Approval) -> Result<CheckedForm, RegistrarError> {
+        let checked_logo = match &approval.logo {
+            Some(logo) => logo.check(&self.limits),
+            None => Err(FieldError::new(Field::Logo, Problem::Missing)),
+        };
+        both(self.check(&approval.supply(form).to_form(&self.catalog)), checked_logo).map(|(form, ())| form)
+    }
+
+    /// Checks a client that the embedder describes, and returns the form that would have led to it.
+    pub(super) fn check_description(&self, client: &Client) -> Result<CheckedForm, RegistrarError> {
+        let form = CheckedForm::of(client);
+        let asks_users = client.grant_types.contains(GrantType::AuthorizationCode);
+        let has_own_id = [
+            (client.id.is_made_by_server(), Problem::ServerMadeId),
+            (client.id.as_str().starts_with("https://"), Problem::DocumentId),
+        ];
+        let mut errors: Vec<_> = has_own_id
+            .into_iter()
+            .filter(|(is_refused, _)| *is_refused)
+            .map(|(_, problem)| FieldError::new(Field::ClientId, problem))
+            .collect();
+        let needs_secret = client.client_type == ClientType::Confidential && client.authentication_methods.use_secret();
+        if needs_secret && !client.has_secret() {
+            errors.push(FieldError::new(Field::ClientSecret, Problem::Missing));
+        }
+        let as_form = form.to_form(&self.catalog);
+        let mut of_form = self.check(&as_form).err().unwrap_or_default();
+        // The keys of a form with another fault are not checked, and that fault may be allowed here.
+        let mut of_keys = self.keys.refused(&as_form, Some(&form));
+        of_keys.retain(|error| !of_form.iter().any(|own| own.field() == error.field()));
+        of_form.extend(of_keys);
+        // A first-party client needs no website, and no user resources if no user is involved.
+        errors.extend(of_form.into_iter().filter(|error| {
+            let has_no_website = error.field() == Field::Website && client.website.is_empty();
+            let has_no_users = error.field() == Field::ResourceScope && !asks_users;
+            !has_no_website && !has_no_users
+        }));
+        if !errors.is_empty() {
+            return Err(RegistrarError::Invalid(errors));
+        }
+        check_privileges(client, &client.privileges())?;
+        Ok(form)
+    }
+
+    fn check(&self, form: &ApplicationForm) -> Result<CheckedForm, Vec<FieldError>> {
+        let checked = form.check_within(&self.limits, &self.catalog, &self.redirect_uris, self.keys.key_set);
+        let public = form.client_type == ClientType::Public && !self.public_clients;
+        let refused = [
+            public.then_some(FieldError::new(Field::ClientType, Problem::PublicClientsOff)),
+            self.grant_type_off(form).map(|problem| FieldError::new(Field::GrantTypes, problem)),
+        ];
+        let mut refused: Vec<_> = refused.into_iter().flatten().collect();
+        refused.extend(self.keys.refused(form, checked.as_ref().ok()));
+        if refused.is_empty() {
+            return checked;
+        }
+        let mut errors = checked.err().unwrap_or_default();
+        errors.retain(|error| !refused.iter().any(|refused| refused.field() == error.field()));
+        errors.extend(refused);
+        errors.sort_by_key(FieldError::field);
+        Err(errors)
+    }
+
+    /// Returns the problem of the first grant type that is switched off.
+    fn grant_type_off(&self, form: &ApplicationForm) -> Option<Problem> {
+        let off = form.grant_types.iter().find(|grant_type| !self.grant_types.contains(*grant_type))?;
+        Some(match off {
+            GrantType::ClientCredentials => Problem::ClientCredentialsOff,
+            GrantType::AuthorizationCode | GrantType::RefreshToken => Problem::NotOffered,
+        })
+    }
+}
+
+/// Checks privileges that only a confidential web application may have.
+pub(super) fn check_privileges(client: &Client, privileges: &Privileges) -> Result<(), RegistrarError> {
+    let keeps = privileges.refresh_rotation == Some(RefreshRotation::Keep);
+    let is_refused = client.counts_as_public() && (privileges.may_introspect || keeps);
+    if is_refused { Err(RegistrarError::PublicClient) } else { Ok(()) }
+}
+
+fn both<T>(
+    form: Result<CheckedForm, Vec<FieldError>>,
+    logo: Result<T, FieldError>,
+) -> Result<(CheckedForm, T), RegistrarError> {
+    match (form, logo) {
+        (Ok(form), Ok(logo)) => Ok((form, logo)),
+        (form, logo) => {
+            let mut errors = form.err().unwrap_or_default();
+            errors.extend(logo.err());
+            errors.sort_by_key(FieldError::field);
+            Err(RegistrarError::Invalid(errors))
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! How a client that registered itself replaces its registration [RFC 7592 section 2.2].
+
+use crate::clock::Timestamp;
+use crate::config::OpenClients;
+use crate::model::application::{Application, Management, ProposedUpdate};
+use crate::model::client::{Client, ClientState, OpenClient};
+use crate::model::client_metadata::{Admitted, MetadataError, RegistrationBounds, Replacement};
+use crate::registration::error::RegistrarError;
+use crate::registration::idle::with_end;
+use crate::registration::in_force::{put_in_force, set_state};
+use crate::registration::rules::RegistrationRules;
+use crate::secret::Digest;
+use crate::store::Registration;
+
+/// An update, and what the policy decided about it.
+#[derive(Debug)]
+pub(crate) struct Update {
+    /// The digest of the registration access token that was presented.
+    pub(crate) token: Digest,
+    pub(crate) replacement: Replacement,
+    pub(crate) bounds: RegistrationBounds,
+    pub(crate) awaits_review: bool,
+    pub(crate) looks_like_another: bool,
+    pub(crate) limits: OpenClients,
+}
+
+/// Checks that the token is the client's, and that the client may manage its registration.
+///
+/// > If the registration access token is invalid [...], the server MUST respond with an error [...]. If the client does not
+/// > have permission to read its record, the server MUST return an HTTP 403 Forbidden.
+///
+/// [RFC 7592 sections 2 and 2.1]
+///
+/// # Errors
+///
+/// [`RegistrarError::NotFound`] if the token is not the client's, or the client no longer exists;
+/// [`RegistrarError::WrongState`] if the client was rejected or suspended.
+pub(super) fn check_token<'a>(
+    client: &Client,
+    application: &'a Application,
+    token: &Digest,
+    now: Timestamp,
+) -> Result<&'a Management, RegistrarError> {
+    let is_gone = client.is_gone_at(now);
+    let own = application.management().filter(|own| own.token == *token && !is_gone);
+    let own = own.ok_or(RegistrarError::NotFound)?;
+    match application.state {
+        ClientState::Approved | ClientState::Pending => Ok(own),
+        state @ (ClientState::Rejected | ClientState::Suspended | ClientState::Deleted) => {
+            Err(RegistrarError::WrongState(state))
+        }
+    }
+}
+
+pub(super) fn management(application: &mut Application) -> Option<&mut Management> {
+    application.open.as_mut().and_then(|open| open.management.as_deref_mut())
+}
+
+impl Update {
+    /// Puts the update in force, or stores it as a proposed change if a person must decide.
+    ///
+    /// # Errors
+    ///
+    /// As [`check_token`]; [`RegistrarError::Metadata`] if the secret is not the client's, if the update changes a
+    /// fixed member, or if the bounds leave too little for a client.
+    pub(super) fn judge(
+        &self,
+        next: &mut Registration,
+        rules: &RegistrationRules,
+        now: Timestamp,
+    ) -> Result<(), RegistrarError> {
+        let own = check_token(&next.client, &next.application, &self.token, now)?;
+        // > If the client includes the "client_secret" field in the request, the value of this field MUST match the
+        // > currently issued client secret for that client.
+        if self.replacement.secret.is_some_and(|secret| !next.client.secrets.prove(&secret)) {
+            return Err(MetadataError::WrongSecret.into());
+        }
+        let bounds = self.bounds.clone().within(&own.bounds).within(&RegistrationBounds::of(&next.client));
+        let admitted = bounds.admit(self.replacement.metadata.clone(), &rules.catalog)?;
+        check_fixed(&next.client, &admitted)?;
+        let awaits_review = self.awaits_review || own.updates_await_review;
+        let update = self.beside_the_form(&next.client, &admitted, now);
+        next.application.submitted = now;
+        if awaits_review && next.application.state == ClientState::Approved {
+            next.application.proposed = Some(admitted.form);
+            if let Some(management) = management(&mut next.application) {
+                management.proposed = update;
+            }
+            return Ok(());
+        }
+        put_in_force(&mut next.client, &admitted.form);
+        next.application.form = admitted.form;
+        next.application.proposed = None;
+        if let Some(management) = management(&mut next.application) {
+            management.proposed = update;
+        }
+        put_update_in_force(next);
+        keep_end(next, &self.limits);
+        if !awaits_review {
+            set_state(next, ClientState::Approved);
+        }
+        Ok(())
+    }
+
+    fn beside_the_form(&self, client: &Client, admitted: &Admitted, now: Timestamp) -> Option<ProposedUpdate> {
+        let open = client.open()?;
+        let end = admitted.lifetime.map(|lifetime| now.plus(lifetime));
+        // The end of the registration is never postponed, and a reviewed client has none.
+        let end = if open.is_reviewed { None } else { open.end.into_iter().chain(end).min() };
+        Some(ProposedUpdate {
+            default_scopes: admitted.default_scopes.clone(),
+            resources: admitted.resources.clone(),
+            end,
+            has_foreign_links: admitted.has_foreign_links(),
+            looks_like_another: self.looks_like_another,
+            more: admitted.more.clone(),
+        })
+    }
+}
+
+/// Checks the fixed members: a client stays public or confidential, and a reviewed client also keeps its application
+/// type. A client that authenticates with its key cannot change back to a secret.
+fn check_fixed(client: &Client, admitted: &Admitted) -> Result<(), MetadataError> {
+    let loses_key = client.keys().is_some() && admitted.form.keys().is_none();
+    if admitted.form.client_type != client.client_type || loses_key {
+        return Err(MetadataError::Fixed("token_endpoint_auth_method"));
+    }
+    if admitted.form.application_type != client.application_type && !client.is_unreviewed() {
+        return Err(MetadataError::Fixed("application_type"));
+    }
+    Ok(())
+}
+
+/// Puts those members of a proposed update in force that its form does not contain.
+pub(super) fn put_update_in_force(next: &mut Registration) {
+    let update = management(&mut next.application).and_then(|own| own.proposed.take());
+    let (Some(update), Some(open), Some(application)) = (update, &mut next.client.open, &mut next.application.open)
+    else {
+        return;
+    };
+    let ProposedUpdate { default_scopes, resources, end, has_foreign_links, looks_like_another, more } = update;
+    application.more = more;
+    let client =
+        OpenClient { default_scopes, resources, end, has_foreign_links, looks_like_another, ..OpenClient::clone(open) };
+    *open = client.into();
+}
+
+/// Sets the time from which the client counts as unknown, as its end may have changed.
+fn keep_end(next: &mut Registration, limits: &OpenClients) {
+    let (Some(open), Some(application)) = (&mut next.client.open, &mut next.application.open) else { return };
+    let client = with_end(open, limits);
+    application.gone_at = client.gone_at;
+    *open = client.into();
+}

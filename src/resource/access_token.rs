@@ -1,0 +1,289 @@
+//! Evaluates a presented access token: the check at a resource and introspection both use it.
+
+use std::sync::Arc;
+
+use crate::clock::Timestamp;
+use crate::config::BoundTokens;
+use crate::context::Context;
+use crate::jose::JwkThumbprint;
+use crate::model::Grant;
+use crate::model::client::{Client, GrantType};
+use crate::model::id::GrantId;
+use crate::model::protected_resource::Audience;
+use crate::model::subject::Subject;
+use crate::scope::{Permission, Resource, ResourceScope, ScopeSet};
+use crate::secret::Digest;
+use crate::secret::opaque::Presented;
+use crate::store::StoreError;
+
+/// An access token that may be used: by which client, for whom, for what, and until when.
+#[derive(Clone, Debug)]
+pub(crate) struct UsableToken {
+    grant: Arc<Grant>,
+    client: Arc<Client>,
+    part: Part,
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    issued: Timestamp,
+    end: Timestamp,
+    narrowed: Option<ScopeSet>,
+    /// Unset where the token is for all of the grant.
+    audience: Audience,
+    /// The key that the token is bound to. It is boxed, since most tokens have none.
+    key: Option<Box<JwkThumbprint>>,
+}
+
+/// Looks up a token. Returns `None` for anything but a live access token.
+///
+/// # Errors
+///
+/// [`StoreError`] if a store failed.
+pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<UsableToken>, StoreError> {
+    let Some(presented) = Presented::parse(&context.config.prefixes.access_token, token) else { return Ok(None) };
+    let id = GrantId::from_bytes(presented.id);
+    let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(None) };
+    let Some(part) = live_part(&grant, &presented.digest, context.now()) else { return Ok(None) };
+    // An unbound token may be older than the setting.
+    if part.key.is_none() && context.config.bound_tokens == BoundTokens::Required {
+        return Ok(None);
+    }
+    let clients = &context.stores.clients;
+    let Some(mut client) = clients.find(&grant.client).await? else { return Ok(None) };
+    // The cached client may predate a withdrawal of its grants, new resources or a prolonged registration.
+    if client.epoch < grant.epoch || !client.has_list_of(&grant.resources) || context.is_gone(&client) {
+        let Some(current) = clients.current(&grant.client).await? else { return Ok(None) };
+        client = current;
+    }
+    if !is_served(&client, &grant) || context.is_gone(&client) {
+        return Ok(None);
+    }
+    let token = UsableToken { grant, client, part };
+    if context.resources.covers_any(token.audience(), token.client()) { Ok(Some(token)) } else { Ok(None) }
+}
+
+/// What the grant records about a token, if it is live.
+fn live_part(grant: &Grant, digest: &Digest, now: Timestamp) -> Option<Part> {
+    let access = grant.live_access(digest, now).filter(|access| access.is_usable(now))?;
+    Some(Part {
+        issued: access.issued,
+        end: access.end,
+        narrowed: access.narrowed.cloned(),
+        audience: access.audience.cloned().unwrap_or_default(),
+        key: access.key.copied().map(Box::new),
+    })
+}
+
+/// Returns whether the grant's client may use its tokens now.
+fn is_served(client: &Client, grant: &Grant) -> bool {
+    let may_act = grant.subject.is_some() || client.grant_types.contains(GrantType::ClientCredentials);
+    client.is_approved() && client.epoch == grant.epoch && may_act
+}
+
+impl UsableToken {
+    /// The user on whose behalf the client acts; `None` if it acts for itself.
+    pub(crate) fn subject(&self) -> Option<&Subject> {
+        self.grant.subject()
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) fn grant(&self) -> GrantId {
+        self.grant.id
+    }
+
+    /// The protected resources that the token is for, even those that the server does not have.
+    pub(crate) fn audience(&self) -> &Audience {
+        if self.part.audience.is_unset() { self.grant.audience() } else { &self.part.audience }
+    }
+
+    /// The scopes of the token, as far as the client may still have them.
+    pub(crate) fn scopes(&self) -> ScopeSet {
+        self.granted().intersection(self.bound().0)
+    }
+
+    /// The resources of the token, as far as the client may still have them.
+    pub(crate) fn resource_scope(&self) -> ResourceScope {
+        self.client.resources_of(&self.grant.resources).narrowed_to(self.bound().1)
+    }
+
+    /// The key that the token is bound to. A request with the token must prove possession of the key [RFC 9449 section
+    /// 6].
+    pub(crate) fn key(&self) -> Option<&JwkThumbprint> {
+        self.part.key.as_deref()
+    }
+
+    pub(crate) const fn issued(&self) -> Timestamp {
+        self.part.issued
+    }
+
+    pub(crate) const fn end(&self) -> Timestamp {
+        self.part.end
+    }
+
+    /// Returns whether the token covers this scope, with this permission, on this resource.
+    pub(crate) fn permits(&self, scope: &str, permission: Permission, resource: Resource<'_>) -> bool {
+        let (registered, resources) = self.bound();
+        let granted = self.granted();
+        // Without a user there is no account.
+        let has_resource = self.grant.subject.is_some() || !matches!(resource, Resource::Account);
+        has_resource
+            && granted.contains(scope, permission)
+            && (granted == registered || registered.contains(scope, permission))
+            && resources.permits(resource)
+            && self.client.covers(&self.grant.resources, resource)
+    }
+
+    /// Returns whether the token covers this plain scope, which does not refer to resources.
+    pub(crate) fn permits_plain(&self, scope: &str) -> bool {
+        self.granted().contains_plain(scope) && self.bound().0.contains_plain(scope)
+    }
+
+    /// The scopes and resources that the client is registered for now: on behalf of users, or for itself.
+    fn bound(&self) -> (&ScopeSet, &ResourceScope) {
+        let client = &*self.client;
+        match self.grant.subject {
+            Some(_) => (&client.scopes, &client.resource_scope),
+            None => (&client.machine_scopes, &client.machine_resources),
+        }
+    }
+
+    fn granted(&self) -> &ScopeSet {
+        self.part.narrowed.as_ref().unwrap_or(&self.grant.scopes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grant::fixtures::{Line, at, client, scopes};
+    use crate::model::FurtherAccess;
+    use crate::model::client::ClientState;
+
+    #[test]
+    fn an_access_token_is_live_until_its_end() {
+        type Change = fn(Line) -> Line;
+        let alone: Change = |mut line| {
+            let access = line.access[0];
+            line.grant.pairs.iter_mut().for_each(|pair| pair.revoke_access(&access));
+            line
+        };
+        let rows: [(&str, Change, u32, Option<u32>); 9] = [
+            ("new", |line| line, 0, Some(28_800)),
+            ("last second", |line| line, 28_799, Some(28_800)),
+            ("expired", |line| line, 28_800, None),
+            ("in grace", |line| line.refreshed(100), 399, Some(400)),
+            ("past grace", |line| line.refreshed(100), 400, None),
+            ("own end before the grace's", |line| line.refreshed(28_700), 28_799, Some(28_800)),
+            ("left the record", |line| line.refreshed(100).without_superseded(), 100, None),
+            ("revoked alone", alone, 0, None),
+            ("of a revoked grant", Line::revoked, 0, None),
+        ];
+        for (state, change, seconds, end) in rows {
+            let line = change(Line::new());
+            let part = live_part(&line.grant, &line.access[0], at(seconds));
+            assert_eq!(part.map(|part| part.end), end.map(at), "{state}");
+        }
+        let line = Line::new();
+        assert!(live_part(&line.grant, &Digest::of(b"another"), at(0)).is_none());
+    }
+
+    #[test]
+    fn a_further_access_token_has_its_own_scope_and_end() {
+        let mut line = Line::new();
+        let digest = Digest::of(b"further");
+        let narrowed = Some(scopes("repo-code:r"));
+        let audience = Audience::new(["https://api.example"]);
+        let key = Some(JwkThumbprint::from_bytes([7; 32]));
+        let further = FurtherAccess { digest, issued: at(50), end: at(60), revoked: false, narrowed, audience, key };
+        line.grant.pairs.newest.as_mut().unwrap().push_further(further);
+        let part = live_part(&line.grant, &digest, at(59)).unwrap();
+        assert_eq!((part.issued, part.end, part.narrowed), (at(50), at(60), Some(scopes("repo-code:r"))));
+        assert_eq!((part.audience, part.key.as_deref()), (Audience::new(["https://api.example"]), key.as_ref()));
+        assert!(live_part(&line.grant, &digest, at(60)).is_none());
+        line.grant.pairs.newest.as_mut().unwrap().revoke_access(&digest);
+        assert!(live_part(&line.grant, &digest, at(59)).is_none());
+        assert!(live_part(&line.grant, &line.access[0], at(59)).is_some());
+    }
+
+    /// 9449-5-04
+    #[test]
+    fn in_grace_every_token_keeps_its_key() {
+        let keys = [1, 2].map(|byte| JwkThumbprint::from_bytes([byte; 32]));
+        let mut line = Line::new();
+        let bind = |line: &mut Line, key| line.grant.pairs.newest.as_mut().unwrap().set_key(0, key);
+        bind(&mut line, keys[0]);
+        let mut line = line.refreshed(100);
+        bind(&mut line, keys[1]);
+        let key_of = |line: &Line, number: usize| {
+            live_part(&line.grant, &line.access[number], at(101)).unwrap().key.as_deref().copied()
+        };
+        assert_eq!((key_of(&line, 0), key_of(&line, 1)), (Some(keys[0]), Some(keys[1])));
+        let unbound = line.refreshed(101);
+        assert_eq!((key_of(&unbound, 1), key_of(&unbound, 2)), (Some(keys[1]), None));
+    }
+
+    /// CLK-02
+    #[test]
+    fn an_access_token_of_the_future_is_dead_until_then() {
+        let line = Line::new();
+        let is_live = |now| live_part(&line.grant, &line.access[0], now).is_some();
+        let before = |seconds| Timestamp::from_seconds(at(0).seconds() - seconds);
+        assert!(!is_live(before(864_000)) && !is_live(before(61)));
+        assert!(is_live(before(60)) && is_live(at(0)));
+    }
+
+    #[test]
+    fn a_client_is_served_while_it_is_approved() {
+        let line = Line::new();
+        for (state, epoch, expected) in [
+            (ClientState::Approved, 0, true),
+            (ClientState::Approved, 1, false),
+            (ClientState::Suspended, 0, false),
+            (ClientState::Pending, 0, false),
+            (ClientState::Rejected, 0, false),
+        ] {
+            let mut client = client("own");
+            (client.state, client.epoch) = (state, epoch);
+            assert_eq!(is_served(&client, &line.grant), expected, "{state:?}, {epoch}");
+        }
+    }
+
+    #[test]
+    fn a_token_permits_what_grant_and_client_both_have() {
+        let line = Line::new();
+        let usable = |narrowed: Option<&str>, registered: &str| {
+            let mut client = client("own");
+            client.scopes = scopes(registered);
+            let part = Part {
+                issued: at(0),
+                end: at(9),
+                narrowed: narrowed.map(scopes),
+                audience: Audience::UNSET,
+                key: None,
+            };
+            UsableToken { grant: Arc::new(line.grant.clone()), client: Arc::new(client), part }
+        };
+        let rows = [
+            (None, "repo-code:rw repo-issue:rw", [true, true, true]),
+            (Some("repo-code:r"), "repo-code:rw repo-issue:rw", [true, false, false]),
+            (None, "repo-code:r", [true, false, false]),
+            (Some("repo-code:rw"), "repo-issue:rw", [false, false, false]),
+        ];
+        for (narrowed, registered, expected) in rows {
+            let token = usable(narrowed, registered);
+            let permits = |scope, permission| token.permits(scope, permission, Resource::Public("any"));
+            let seen = [
+                permits("repo-code", Permission::Read),
+                permits("repo-code", Permission::ReadWrite),
+                permits("repo-issue", Permission::Read),
+            ];
+            assert_eq!(seen, expected, "{narrowed:?}, {registered}");
+            let shown = token.scopes();
+            assert_eq!(shown.contains("repo-code", Permission::Read), expected[0]);
+        }
+    }
+}

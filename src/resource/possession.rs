@@ -1,0 +1,77 @@
+//! Checks the DPoP proof of a request to a resource: the sender must have the key that the access token is bound to
+//! [RFC 9449 section 7].
+
+use std::borrow::Cow;
+
+use crate::client_auth::dpop::nonce;
+use crate::client_auth::dpop::{self, Expected, Role, TargetUri};
+use crate::client_auth::proof;
+use crate::context::Context;
+use crate::error::Reason;
+use crate::jose::JwkThumbprint;
+use crate::model::Replay;
+use crate::model::protected_resource::origin_of;
+use crate::wire::Request;
+
+/// Verifies the proof of a request with an access token that is bound to a key, and then records that it was used.
+///
+/// # Errors
+///
+/// The [`Reason`] why the request is refused. A refused proof is not recorded, unless the store failed.
+pub(crate) async fn prove(
+    context: &Context,
+    at: Option<usize>,
+    request: &Request<'_>,
+    token: &[u8],
+    key: &JwkThumbprint,
+) -> Result<(), Reason> {
+    proof::record(context, judge(context, at, request, token, key)?).await
+}
+
+/// Returns the nonce that is handed out to clients of resources now; `None` if proofs need no nonce [RFC 9449 section
+/// 9].
+pub(crate) fn nonce(context: &Context) -> Option<String> {
+    nonce::current(&context.config, Role::Resource, context.now())
+}
+
+/// > the resource server MUST … check that the public key of the DPoP proof matches the public key to which the access
+/// > token is bound
+fn judge(
+    context: &Context,
+    at: Option<usize>,
+    request: &Request<'_>,
+    token: &[u8],
+    key: &JwkThumbprint,
+) -> Result<Replay, Reason> {
+    let header = proof::dpop_header(request)?.ok_or(Reason::MissingDpopProof)?;
+    let url = target(&url(context, at, request)?)?;
+    let expected = Expected { method: request.method(), url: &url, access_token: Some(token), role: Role::Resource };
+    let proof = dpop::verify(header, &expected, &context.config, context.now())?;
+    // The comparison takes the same time for all keys.
+    if proof.key == *key { Ok(proof.replay) } else { Err(Reason::AccessTokenOfAnotherKey) }
+}
+
+/// The public URL of the request: the one that the embedder set, or else the path of the request at the origin of the
+/// resource. No header is used, because the client controls the headers.
+fn url<'r>(context: &Context, at: Option<usize>, request: &Request<'r>) -> Result<Cow<'r, str>, Reason> {
+    if let Some(url) = request.public_url() {
+        return Ok(url.into());
+    }
+    let path = request.path_text().ok_or(Reason::MissingRequestUrl)?;
+    let origin = match context.resources.entry_at(at) {
+        Some(entry) => entry.origin(),
+        None => origin_of(&context.config.issuer),
+    };
+    // The slash separates every path from the host.
+    Ok(format!("{origin}/{}", path.strip_prefix('/').unwrap_or(path)).into())
+}
+
+fn target(url: &str) -> Result<TargetUri, Reason> {
+    let is_absolute = || TargetUri::parse(origin_of(url)).is_some();
+    match TargetUri::parse(url) {
+        Some(target) => Ok(target),
+        // The client chose the path.
+        None if is_absolute() => Err(Reason::DpopProof("the URL of the request is malformed")),
+        None => Err(Reason::MissingRequestUrl),
+    }
+}

@@ -1,0 +1,650 @@
+//! The authorization server: wiring, and one-line delegations.
+
+pub(crate) mod purge;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::authorization::decide;
+use crate::authorization::decide::Decision;
+use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
+use crate::client_auth;
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::config::authentication::KeyNeeds;
+use crate::config::check::RegistrationNeeds;
+use crate::config::document_needs::DocumentNeeds;
+use crate::config::error::ConfigError;
+use crate::config::report::{LOOPBACK, NO_THROTTLE, SecurityReport};
+use crate::context::Context;
+use crate::context::newest_time::NewestTime;
+use crate::endpoint::authorize;
+use crate::endpoint::client_configuration;
+use crate::endpoint::introspect;
+use crate::endpoint::metadata;
+use crate::endpoint::pushed_authorization;
+use crate::endpoint::registration;
+use crate::endpoint::revoke;
+use crate::endpoint::token;
+use crate::fetch::Fetcher;
+use crate::fetch::documents::Documents;
+use crate::fetch::key_sets::KeySets;
+use crate::grant;
+use crate::grant::client_credentials;
+pub use crate::grant::client_credentials::MachineToken;
+use crate::grant::withdraw::{self, Extent};
+use crate::hooks::registration_policy::RegistrationPolicy;
+use crate::hooks::span::in_span;
+use crate::hooks::{EventSink, Subjects, Throttle};
+use crate::jose;
+use crate::model::client::Client;
+use crate::model::id::{ClientId, GrantId};
+use crate::model::protected_resource::ResourceTable;
+use crate::model::subject::Subject;
+use crate::model::{Authorization, Grant};
+use crate::registration::Registrar;
+use crate::resource;
+use crate::resource::possession;
+use crate::resource::{Authenticated, ResourceError, ResourceServer};
+use crate::scope::{Permission, Resource};
+use crate::secret::AuthorizationHandle;
+use crate::secret::entropy::{Entropy, SystemEntropy};
+pub use crate::server::purge::PurgeError;
+use crate::store::{Purge, StoreError, Stores};
+use crate::wire::cors::Proofs;
+use crate::wire::{Endpoint, Request, Response};
+
+/// An OAuth 2.0 authorization server [RFC 6749] that works with any framework, runtime and clock.
+///
+/// Clones are cheap and share everything. All its futures may be dropped at any time: nothing is lost or done twice.
+#[derive(Clone, Debug)]
+pub struct AuthorizationServer {
+    context: Arc<Context>,
+}
+
+impl AuthorizationServer {
+    /// Builds a server with these settings on these stores: a [`MemoryStore`](crate::MemoryStore), any
+    /// value that implements the store traits, or [`Stores::new`].
+    ///
+    /// [`builder`](Self::builder) adds hooks: a throttle, a sink of events, the embedder's users.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if a setting contradicts another one, the profile or the standards.
+    pub fn new(config: Config, stores: impl Into<Stores>) -> Result<Self, ConfigError> {
+        Self::builder(config, stores).build()
+    }
+
+    /// Returns a builder for a server with hooks; settings and stores are as for [`new`](Self::new).
+    #[must_use]
+    pub fn builder(config: Config, stores: impl Into<Stores>) -> Builder {
+        Builder {
+            config,
+            stores: stores.into(),
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            events: None,
+            throttle: None,
+            subjects: None,
+            registration_policy: None,
+            fetcher: None,
+        }
+    }
+
+    /// Returns the settings that it was built with.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.context.config
+    }
+
+    /// Returns the issuer [RFC 8414 section 2].
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        &self.context.config.issuer
+    }
+
+    /// Returns the audience of access tokens while there are no [`Config::resources`]: [`Config::audience`], or the issuer.
+    #[must_use]
+    pub fn audience(&self) -> &str {
+        self.context.audience()
+    }
+
+    /// Lists the settings that are weaker than the current best practice [RFC 9700].
+    #[must_use]
+    pub fn security_report(&self) -> SecurityReport {
+        let mut report = self.context.config.security_report();
+        if self.context.throttle.is_none() {
+            report.findings.push(NO_THROTTLE);
+        }
+        let of_documents = self.context.documents.as_ref().is_some_and(Documents::reach_loopback);
+        if of_documents || self.context.key_sets.as_ref().is_some_and(KeySets::reach_loopback) {
+            report.findings.push(LOOPBACK);
+        }
+        report
+    }
+
+    /// Returns the complete public path of an endpoint. The issuer's path comes first, or last for the metadata [RFC
+    /// 8414 section 3.1]. For [`Endpoint::ResourceMetadata`] it is the start of its [`paths`](Self::paths).
+    #[must_use]
+    pub fn path(&self, endpoint: Endpoint) -> String {
+        endpoint.path_at(&metadata::issuer_path(self.issuer()))
+    }
+
+    /// Returns every path under which an adapter routes an endpoint, [`path`](Self::path) first.
+    ///
+    /// The metadata has two, since some clients keep the slash at the end of an issuer. Every other path belongs to the
+    /// embedder, or is answered with 404. This includes the path without that of the issuer, which would serve another
+    /// issuer's document [RFC 8414 section 3.3].
+    ///
+    /// [`Endpoint::ResourceMetadata`] has those of all [`Config::resources`], and none without any. Pass the path of
+    /// such a request with [`Request::path`]. [`Endpoint::Registration`] has none while
+    /// [`dynamic_registration`](Config::dynamic_registration) is off, [`Endpoint::PushedAuthorization`] none while
+    /// [`pushed_requests`](Config::pushed_requests) is off, and [`Endpoint::ClientConfiguration`] none while
+    /// [`registration_management`](Config::registration_management) is off. The path of the latter has `{client_id}` as
+    /// its last segment, and its requests also need [`Request::path`].
+    #[must_use]
+    pub fn paths(&self, endpoint: Endpoint) -> Vec<String> {
+        if endpoint == Endpoint::ResourceMetadata {
+            return self.context.resources.metadata_paths(self.issuer());
+        }
+        if !self.is_on(endpoint) {
+            return Vec::new();
+        }
+        endpoint.paths_at(&metadata::issuer_path(self.issuer()))
+    }
+
+    /// Returns whether the settings enable the endpoint.
+    fn is_on(&self, endpoint: Endpoint) -> bool {
+        match endpoint {
+            Endpoint::Registration => self.config().dynamic_registration,
+            Endpoint::ClientConfiguration => self.config().registration_management,
+            Endpoint::PushedAuthorization => self.config().pushed_requests,
+            Endpoint::Authorization
+            | Endpoint::Token
+            | Endpoint::Revocation
+            | Endpoint::Introspection
+            | Endpoint::Metadata
+            | Endpoint::ResourceMetadata => true,
+        }
+    }
+
+    /// Returns how many bytes of a body an adapter must read. A longer body is
+    /// [`Body::TooLarge`](crate::wire::Body::TooLarge).
+    #[must_use]
+    pub fn body_limit(&self) -> usize {
+        self.context.config.body_bytes
+    }
+
+    /// Answers a machine endpoint: token, pushed requests, revocation, introspection, metadata, registration and its
+    /// management.
+    ///
+    /// The answer is complete, errors included: 400, 401, 403, 405, 413, 429, and 500 or 503 if the store failed. It is 404
+    /// at the authorization endpoint, which needs a user. It is also 404 at the registration endpoint while
+    /// [`dynamic_registration`](Config::dynamic_registration) is off, at the client configuration endpoint while
+    /// [`registration_management`](Config::registration_management) is off, and at the endpoint for pushed requests
+    /// while [`pushed_requests`](Config::pushed_requests) is off.
+    ///
+    /// It has the headers that [`Config::cors`] asks for, preflights included.
+    pub async fn serve(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
+        let context = &self.context;
+        if !self.is_on(endpoint) {
+            return Response::new(404);
+        }
+        let cors = context.config.cors.of(endpoint);
+        let reads_proofs = context.config.reads_proofs() && endpoint.reads_proofs();
+        let proofs = if reads_proofs { Proofs::Read } else { Proofs::Off };
+        if let Some(answer) = cors.and_then(|cors| cors.preflight(endpoint, request, proofs)) {
+            return answer;
+        }
+        let response = match endpoint {
+            Endpoint::Authorization => Response::new(404),
+            Endpoint::Token => in_span(endpoint.as_str(), token::serve(context, request)).await,
+            Endpoint::PushedAuthorization => {
+                in_span(endpoint.as_str(), pushed_authorization::serve(context, request)).await
+            }
+            Endpoint::Revocation => in_span(endpoint.as_str(), revoke::serve(context, request)).await,
+            Endpoint::Introspection => in_span(endpoint.as_str(), introspect::serve(context, request)).await,
+            Endpoint::Metadata => metadata::serve(context, request),
+            Endpoint::ResourceMetadata => {
+                let answer = context.resources.metadata(request, self.issuer());
+                answer.unwrap_or_else(|| Response::new(404))
+            }
+            Endpoint::Registration => in_span(endpoint.as_str(), registration::serve(context, request)).await,
+            Endpoint::ClientConfiguration => {
+                in_span(endpoint.as_str(), client_configuration::serve(context, request)).await
+            }
+        };
+        match cors {
+            Some(cors) => cors.share(request, response, proofs),
+            None => response,
+        }
+    }
+
+    /// Checks an authorization request [RFC 6749 section 4.1.1] and stores nothing, except the
+    /// [session](Request::session) that presents a pushed request before its user has signed in.
+    ///
+    /// If no user is signed in, show the sign-in page, and retry the request afterwards.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError`], which makes the response: a page, or a redirect to the client.
+    pub async fn authorize(&self, request: &Request<'_>) -> Result<PendingAuthorization, AuthorizationError> {
+        in_span("authorization", authorize::authorize(&self.context, request)).await
+    }
+
+    /// Holds a request for the user who will decide it, and returns the handle for the page's form.
+    ///
+    /// Beyond [`held_requests`](Config::held_requests) or
+    /// [`held_requests_per_client`](Config::held_requests_per_client), the user's oldest request ends.
+    ///
+    /// `session` is a secret that identifies the browser's session, such as the value of its cookie. A digest of it is
+    /// kept. Handle, subject and session must match at the decision. This protects the form against requests forged by
+    /// other sites [RFC 6749 section 10.12].
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError`] if the throttle refused, the session is empty, the client was suspended or deleted or its
+    /// redirect URI removed since the check, the pushed request was decided since, or the store failed.
+    pub async fn hold(
+        &self,
+        pending: &PendingAuthorization,
+        subject: &Subject,
+        session: &[u8],
+    ) -> Result<AuthorizationHandle, AuthorizationError> {
+        in_span("hold", decide::hold(&self.context, pending, subject, session)).await
+    }
+
+    /// Records the user's decision, once, and returns the redirect to the client [RFC 6749 section 4.1.2].
+    ///
+    /// Client, redirect URI and scopes are checked again, as they are at that time. Of several pages for one pushed request
+    /// [RFC 9126], only the first decision counts.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError`] if the handle is unknown to this subject and session, too old or decided already, if more
+    /// was granted than requested, if the user may not be given tokens, or if the store failed.
+    pub async fn decide(
+        &self,
+        handle: &str,
+        subject: &Subject,
+        session: &[u8],
+        decision: &Decision,
+    ) -> Result<Response, AuthorizationError> {
+        in_span("decision", decide::decide(&self.context, handle, subject, session, decision)).await
+    }
+
+    /// Checks the access token of a request to a resource, and returns what it grants [RFC 6750, RFC 9449 section 7].
+    ///
+    /// A token that is bound to a key needs a DPoP proof, which names the method and the public URL of the request. Set
+    /// [`Request::path`], or [`Request::url`] if clients use another address.
+    ///
+    /// If there are [`Config::resources`], it accepts only tokens for the default one, and refuses every token if there is
+    /// no default.
+    /// [`resource`](Self::resource) returns the check for any resource.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError`], which holds the answer with its challenge.
+    pub async fn authenticate(&self, request: &Request<'_>) -> Result<Authenticated, ResourceError> {
+        resource::authenticate(&self.context, request).await
+    }
+
+    /// Checks the request's access token as [`authenticate`](Self::authenticate) does, and requires a scope for the
+    /// account as a whole: with this permission, or a plain one. The guard of a route needs only this call.
+    ///
+    /// # Errors
+    ///
+    /// As [`authenticate`](Self::authenticate), and as [`require`](Self::require) or
+    /// [`require_scope`](Self::require_scope). With [`Config::resources`], the challenge of a 401 names the scope. A
+    /// [preflight](Request::is_preflight) is answered with 204 and no CORS headers, so pages of other origins may not
+    /// call the resource. To let them, put a CORS layer in front.
+    pub async fn authenticate_for(
+        &self,
+        request: &Request<'_>,
+        scope: &str,
+        permission: Option<Permission>,
+    ) -> Result<Authenticated, ResourceError> {
+        resource::authenticate_for(&self.context, request, scope, permission).await
+    }
+
+    /// Returns the nonce that DPoP proofs for resources must currently contain, while [`Config::dpop_nonce`] is set
+    /// [RFC 9449 section 9].
+    ///
+    /// A request with another nonce gets it with a 401. A resource may put it into its other answers too, as the only
+    /// `DPoP-Nonce` header, with `Cache-Control: no-store`: that saves its clients a request in each period.
+    #[must_use]
+    pub fn dpop_nonce(&self) -> Option<String> {
+        possession::nonce(&self.context)
+    }
+
+    /// Returns the check of access tokens for one of the protected resources in [`Config::resources`], by its
+    /// identifier as it is written there. Create it once, when the service starts.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if there is no such resource.
+    pub fn resource(&self, identifier: &str) -> Result<ResourceServer, ConfigError> {
+        ResourceServer::new(self.context.clone(), identifier)
+    }
+
+    /// Requires that a token covers this scope, with this permission, on this resource.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError`] with 403 and the scope that is needed [RFC 6750 section 3.1]. If a token at a protected
+    /// resource has the scope, but does not cover this one of the user's resources, the 403 has no error: more scopes
+    /// would not help.
+    ///
+    /// # Security
+    ///
+    /// As with [`Authenticated::permits`], it does not check whether the user may reach the resource: check that
+    /// elsewhere.
+    pub fn require(
+        &self,
+        token: &Authenticated,
+        scope: &str,
+        permission: Permission,
+        resource: Resource<'_>,
+    ) -> Result<(), ResourceError> {
+        resource::require(&self.context, token, scope, permission, resource)
+    }
+
+    /// Requires that a token covers this plain scope: one that the catalog defines with
+    /// [`ScopeDefinition::plain`](crate::scope::ScopeDefinition::plain), without permissions.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError`] with 403 and the scope that is needed [RFC 6750 section 3.1]. A scope with permissions is
+    /// always refused here: [`require`](Self::require) checks it.
+    ///
+    /// # Security
+    ///
+    /// It checks neither the resource nor what the user may do: check both elsewhere.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use grantor::wire::Request;
+    /// use grantor::{AuthorizationServer, ResourceError};
+    ///
+    /// async fn list_orders(server: &AuthorizationServer, request: &Request<'_>) -> Result<(), ResourceError> {
+    ///     let token = server.authenticate(request).await?;
+    ///     server.require_scope(&token, "orders")?;
+    ///     // Return the orders of the user here.
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn require_scope(&self, token: &Authenticated, scope: &str) -> Result<(), ResourceError> {
+        resource::require_scope(&self.context, token, scope)
+    }
+
+    /// Returns the user on whose behalf the client acts, for a resource that belongs to users.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError`] with 403 if the client acts for itself [RFC 6749 section 4.4].
+    ///
+    /// # Security
+    ///
+    /// A client id is never a user: do not look one up in place of a missing subject [RFC 9700 section 4.15].
+    pub fn require_subject<'t>(&self, token: &'t Authenticated) -> Result<&'t Subject, ResourceError> {
+        resource::require_subject(&self.context, token)
+    }
+
+    /// Returns the registrar, with which applications are submitted and reviewed; `None` if the stores have no registry.
+    #[must_use]
+    pub fn registrar(&self) -> Option<Registrar> {
+        Registrar::new(self.context.clone(), grant::offered(&self.context.config).collect())
+    }
+
+    /// Returns the current client with that id, bypassing caches. A page that lists grants can use it.
+    ///
+    /// For some time after a deletion it returns what is left: a client without a name, in the state
+    /// [`Deleted`](crate::client::ClientState::Deleted). [`Registrar::client`] returns an error for it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    pub async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.context.stores.clients.current(id).await
+    }
+
+    /// Returns the live grants of a subject, the oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed, or if a grant cannot be read. It returns no partial list, which would
+    /// hide an application that has access.
+    pub async fn grants_of(&self, subject: &Subject) -> Result<Vec<Arc<Grant>>, StoreError> {
+        withdraw::grants_of(&self.context, subject).await
+    }
+
+    /// Returns the live access tokens that a client got for itself [RFC 6749 section 4.4], the oldest first. Each entry
+    /// states times and scopes, and does not hold the token.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    pub async fn machine_tokens_of(&self, client: &ClientId) -> Result<Vec<MachineToken>, StoreError> {
+        client_credentials::tokens_of(&self.context, client).await
+    }
+
+    /// Returns the requests that a subject approved and whose codes can still be exchanged, the oldest first. A code
+    /// that was exchanged is not among them: [`grants_of`](Self::grants_of) returns its grant.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed, or if a record cannot be read. It returns no partial list, as with
+    /// [`grants_of`](Self::grants_of).
+    pub async fn authorizations_of(&self, subject: &Subject) -> Result<Vec<Arc<Authorization>>, StoreError> {
+        withdraw::authorizations_of(&self.context, subject).await
+    }
+
+    /// Withdraws a grant with all its tokens, for the user who gave it. Returns whether it was live, ignoring the
+    /// client's state. It also returns `false` if that user gave no such grant.
+    ///
+    /// The id may also be that of a request that has not become a grant. The code of an approved request can then no
+    /// longer be exchanged, and a held request can no longer be approved. An
+    /// [`AuthorizationId`](crate::id::AuthorizationId) and the [`GrantId`] of the same record convert into each other.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the grant may still be live.
+    pub async fn revoke_grant(&self, id: GrantId, subject: &Subject) -> Result<bool, StoreError> {
+        withdraw::withdraw_grant(&self.context, id, subject).await
+    }
+
+    /// Withdraws everything of a subject: held requests, codes and grants. Returns how many were live, ignoring the
+    /// states of their clients.
+    ///
+    /// Lock the user or end the sessions first, so that nothing new is granted meanwhile.
+    /// Where the store's reads are not settled, it confirms what was withdrawn before, so a call that succeeds is
+    /// durable.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed anywhere, or a record could not be read; all else is withdrawn.
+    /// Call it again.
+    pub async fn revoke_subject(&self, subject: &Subject) -> Result<usize, StoreError> {
+        withdraw::withdraw_all(&self.context, subject, Extent::Subject).await
+    }
+
+    /// Withdraws what a subject granted to one client: held requests, codes and grants. Returns how many were live,
+    /// ignoring the client's state.
+    ///
+    /// Nothing that existed when the call began gives access after it has succeeded, not even a decision, an exchange
+    /// or a refresh that was under way. What the user approves afterwards does. Other users and other clients keep what
+    /// they have. The client keeps what it got for itself [RFC 6749 section 4.4].
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed anywhere, or a record could not be read; all else is withdrawn.
+    /// Call it again.
+    pub async fn withdraw_application(&self, subject: &Subject, client: &ClientId) -> Result<usize, StoreError> {
+        withdraw::withdraw_all(&self.context, subject, Extent::Application(client)).await
+    }
+
+    /// Removes expired records, examining at most `limit` in each store. Call it about once a minute, and repeat it
+    /// until [`Purge::is_finished`] returns `true`.
+    ///
+    /// It affects only the size of the store: expiry is checked when a record is read.
+    ///
+    /// It cannot be undone, so it is refused while the clock is more than [`clock_leap`](Config::clock_leap) beyond the
+    /// newest time that this process and the store have seen. The store keeps the time of the last purge that was
+    /// accepted. The first call on a store writes that time and removes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`PurgeError::ClockAhead`] if the clock seems to have leapt forward, or if the service was stopped for as long;
+    /// nothing was removed, and [`Event::PurgeRefused`](crate::Event::PurgeRefused) was raised.
+    /// [`PurgeError::Store`] if a store failed, after the others did their part; call again.
+    pub async fn purge_expired(&self, limit: usize) -> Result<Purge, PurgeError> {
+        purge::purge_expired(&self.context, limit).await
+    }
+
+    /// Confirms the clock when a purge was refused with [`PurgeError::ClockAhead`]: the time of the clock becomes the time of
+    /// the last purge, and [`purge_expired`](Self::purge_expired) works again. It removes nothing itself.
+    ///
+    /// If a wrong clock was confirmed, correct the clock and call it again: the time may also be an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; call again.
+    ///
+    /// # Security
+    ///
+    /// Only a person who has compared the clock with another one may call it. A call at each start would delete live
+    /// grants on a machine whose clock is wrong.
+    pub async fn confirm_clock(&self) -> Result<(), StoreError> {
+        purge::confirm_clock(&self.context).await
+    }
+}
+
+/// Adds hooks to an [`AuthorizationServer`] before it is built.
+#[derive(Debug)]
+pub struct Builder {
+    config: Config,
+    stores: Stores,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    events: Option<Arc<dyn EventSink>>,
+    throttle: Option<Arc<dyn Throttle>>,
+    subjects: Option<Arc<dyn Subjects>>,
+    registration_policy: Option<Arc<dyn RegistrationPolicy>>,
+    fetcher: Option<Arc<dyn Fetcher>>,
+}
+
+#[cfg(test)]
+impl AuthorizationServer {
+    pub(crate) fn context(&self) -> Arc<Context> {
+        Arc::clone(&self.context)
+    }
+}
+
+impl Builder {
+    /// Sets the clock. The default is that of the operating system.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Sets the source of random bytes. The default is [`SystemEntropy`].
+    #[must_use]
+    pub fn entropy(mut self, entropy: impl Entropy) -> Self {
+        self.entropy = Arc::new(entropy);
+        self
+    }
+
+    /// Sets the sink that events go to.
+    #[must_use]
+    pub fn events(mut self, events: impl EventSink) -> Self {
+        self.events = Some(Arc::new(events));
+        self
+    }
+
+    /// Sets the throttle, such as a [`MemoryThrottle`](crate::MemoryThrottle). The default is none.
+    #[must_use]
+    pub fn throttle(mut self, throttle: impl Throttle) -> Self {
+        self.throttle = Some(Arc::new(throttle));
+        self
+    }
+
+    /// Sets the hook that decides whether users may be given tokens.
+    #[must_use]
+    pub fn subjects(mut self, subjects: impl Subjects) -> Self {
+        self.subjects = Some(Arc::new(subjects));
+        self
+    }
+
+    /// Sets the policy for clients that register themselves or have a metadata document.
+    /// [`Config::dynamic_registration`] and [`Config::client_id_metadata_documents`] need one.
+    #[must_use]
+    pub fn registration_policy(mut self, policy: impl RegistrationPolicy) -> Self {
+        self.registration_policy = Some(Arc::new(policy));
+        self
+    }
+
+    /// Sets the fetcher of metadata documents and key sets, such as that of the package `grantor-fetch`.
+    /// [`Config::client_id_metadata_documents`] needs one, and so do clients with a `jwks_uri`.
+    #[must_use]
+    pub fn fetcher(mut self, fetcher: impl Fetcher) -> Self {
+        self.fetcher = Some(Arc::new(fetcher));
+        self
+    }
+
+    /// Builds the server.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if a setting contradicts another one, the profile or the standards.
+    pub fn build(self) -> Result<AuthorizationServer, ConfigError> {
+        let Self { config, stores, clock, entropy, events, throttle, subjects, registration_policy, fetcher } = self;
+        config.check()?;
+        config.check_pushed_requests(stores.pushed_requests.is_some())?;
+        let (has_policy, has_registry) = (registration_policy.is_some(), stores.registry.is_some());
+        let omitted_method = config.open_clients.omitted_method;
+        let offers_omitted_method =
+            client_auth::offered(&config, Endpoint::Token).any(|method| method == omitted_method);
+        config.check_registration(RegistrationNeeds { has_policy, has_registry, offers_omitted_method })?;
+        let offers_keys = config.assurance_rules(fetcher.is_some()).offers_keys();
+        config.check_documents(DocumentNeeds {
+            has_policy,
+            has_registry,
+            offers_keys,
+            has_fetcher: fetcher.is_some(),
+            reaches_loopback: fetcher.as_ref().is_some_and(|fetcher| fetcher.reaches_loopback()),
+        })?;
+        let needs = KeyNeeds { has_jose: jose::IS_AVAILABLE, has_replays: stores.replays.is_some() };
+        config.check_authentication(needs)?;
+        config.check_proofs(needs)?;
+        let of_documents = fetcher.clone().filter(|_| config.client_id_metadata_documents);
+        let documents = of_documents.map(|fetcher| Documents::new(&config, fetcher, Arc::clone(&clock)));
+        let of_keys = fetcher.filter(|_| config.accepts_assertions());
+        let key_sets =
+            of_keys.map(|fetcher| KeySets::new(config.key_sets, fetcher, Arc::clone(&clock), throttle.clone()));
+        let metadata = metadata::document(&config);
+        let resources = ResourceTable::new(&config.resources, config.require_resource, &config.scopes, |own| {
+            metadata::of_resource(&config, own)
+        });
+        let misses_peers = AtomicBool::new(false);
+        let newest = NewestTime::default();
+        let context = Context {
+            stores,
+            config,
+            resources,
+            metadata,
+            clock,
+            newest,
+            entropy,
+            events,
+            throttle,
+            subjects,
+            registration_policy,
+            documents,
+            key_sets,
+            misses_peers,
+        };
+        Ok(AuthorizationServer { context: Arc::new(context) })
+    }
+}

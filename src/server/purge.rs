@@ -1,0 +1,158 @@
+//! Removes expired records, unless the clock seems to have leapt forward.
+//!
+//! A purge cannot be undone, even if the clock is set back later. So the store keeps the time of the last purge, and a
+//! purge at a much later time is refused until the clock is confirmed.
+
+use std::sync::Arc;
+
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
+use crate::clock::Timestamp;
+use crate::context::Context;
+use crate::hooks::Event;
+use crate::model::LastPurge;
+use crate::store::{Purge, StoreError};
+
+/// Seconds between two writes of the time of the last purge: a purge in many steps writes it once.
+const WRITTEN_EVERY: u32 = 60;
+
+/// Why no expired records were removed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PurgeError {
+    /// The clock is further ahead than [`Config::clock_leap`](crate::Config::clock_leap) accepts. Nothing was removed.
+    ///
+    /// If the clock is right, for example after the service was stopped for some days, call
+    /// [`confirm_clock`](crate::AuthorizationServer::confirm_clock). Otherwise correct the clock.
+    #[error(
+        "no expired record was removed, since the clock shows {now}, and the newest time seen before is {newest}; \
+         correct the clock, or call confirm_clock if it is right"
+    )]
+    #[non_exhaustive]
+    ClockAhead {
+        /// The time of the clock.
+        now: Timestamp,
+        /// The newest time that this process and the store have seen.
+        newest: Timestamp,
+    },
+    /// A store failed; what was removed before that stays removed. Call again.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Removes expired records, examining at most `limit` in each store.
+pub(crate) async fn purge_expired(context: &Context, limit: usize) -> Result<Purge, PurgeError> {
+    let now = context.now();
+    let mut flow = Accepting { context, next: record(context, now) };
+    let accepted = claim(context, &mut flow, Some(ATTEMPTS)).await;
+    if let Err(PurgeError::ClockAhead { now, newest }) = &accepted {
+        context.raise(&Event::PurgeRefused { now: *now, newest: *newest });
+    }
+    let accepted = accepted?;
+    context.newest.advance_to(now);
+    match accepted {
+        // Without an earlier purge, the clock cannot be checked.
+        Accepted::First => Ok(Purge::default().finished()),
+        Accepted::Within => remove(context, now, limit).await,
+    }
+}
+
+async fn remove(context: &Context, now: Timestamp, limit: usize) -> Result<Purge, PurgeError> {
+    let codes = context.stores.codes.purge_expired(now, limit).await;
+    let tokens = context.stores.tokens.purge_expired(now, limit).await;
+    let pushed_requests = match &context.stores.pushed_requests {
+        Some(pushed_requests) => pushed_requests.purge_expired(now, limit).await,
+        None => Ok(Purge::default().finished()),
+    };
+    let replays = match &context.stores.replays {
+        Some(replays) => replays.purge_expired(now, limit).await,
+        None => Ok(Purge::default().finished()),
+    };
+    let clients = match &context.stores.registry {
+        Some(registry) => registry.purge_deleted(now, limit).await,
+        None => Ok(Purge::default().finished()),
+    };
+    Ok(codes?.and(tokens?).and(pushed_requests?).and(replays?).and(clients?))
+}
+
+/// Records the clock's time as that of the last purge, even if it is earlier.
+pub(crate) async fn confirm_clock(context: &Context) -> Result<(), StoreError> {
+    let now = context.now();
+    claim(context, &mut Confirming { context, next: record(context, now) }, Some(ATTEMPTS)).await?;
+    context.newest.set(now);
+    Ok(())
+}
+
+/// A purge that is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Accepted {
+    /// The first one on this store.
+    First,
+    /// Not far beyond the newest time.
+    Within,
+}
+
+/// The record of a purge at that time.
+fn record(context: &Context, now: Timestamp) -> LastPurge {
+    LastPurge::new(draw_version(&*context.entropy), now)
+}
+
+struct Accepting<'a> {
+    context: &'a Context,
+    next: LastPurge,
+}
+
+impl Flow for Accepting<'_> {
+    type Row = LastPurge;
+    type Won = Accepted;
+    type Error = PurgeError;
+
+    async fn read(&mut self) -> Result<Seen<LastPurge>, PurgeError> {
+        Ok(self.context.stores.purges.find().await?.into())
+    }
+
+    fn judge(&mut self, seen: &Seen<LastPurge>) -> Result<Step<LastPurge, Accepted>, PurgeError> {
+        let now = self.next.time();
+        let Seen::Found(last) = seen else {
+            return Ok(Step::Insert(Arc::new(self.next), Accepted::First));
+        };
+        let newest = last.time().max(self.context.newest.time());
+        if now > newest.plus(self.context.config.clock_leap) {
+            return Err(PurgeError::ClockAhead { now, newest });
+        }
+        if now.seconds_since(last.time()) < WRITTEN_EVERY {
+            return Ok(Step::Leave(Accepted::Within));
+        }
+        Ok(Step::Replace(Arc::new(self.next), Accepted::Within))
+    }
+
+    fn is_done(&self, found: &LastPurge, meant: &LastPurge, _: After) -> bool {
+        found.time() >= meant.time()
+    }
+}
+
+struct Confirming<'a> {
+    context: &'a Context,
+    next: LastPurge,
+}
+
+impl Flow for Confirming<'_> {
+    type Row = LastPurge;
+    type Won = ();
+    type Error = StoreError;
+
+    async fn read(&mut self) -> Result<Seen<LastPurge>, StoreError> {
+        Ok(self.context.stores.purges.find().await?.into())
+    }
+
+    fn judge(&mut self, seen: &Seen<LastPurge>) -> Result<Step<LastPurge, ()>, StoreError> {
+        Ok(match seen {
+            Seen::Found(last) if last.time() == self.next.time() => Step::Confirm(()),
+            Seen::Found(_) => Step::Replace(Arc::new(self.next), ()),
+            Seen::Missing | Seen::Unread | Seen::Torn => Step::Insert(Arc::new(self.next), ()),
+        })
+    }
+
+    fn is_done(&self, found: &LastPurge, meant: &LastPurge, _: After) -> bool {
+        found.time() == meant.time()
+    }
+}

@@ -1,0 +1,138 @@
+//! The response of the registration and client configuration endpoints [RFC 7591 section 3.2.1, RFC 7592 section 3].
+
+use serde::{Deserialize, Serialize};
+
+use crate::secret::{ClientSecret, RegistrationAccessToken};
+use crate::wire::message::form;
+use crate::wire::message::secret_text;
+
+/// A registered client with all its metadata [RFC 7591 section 3.2.1].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ClientInformationResponse {
+    /// The id of the client.
+    #[serde(deserialize_with = "form::required_text")]
+    pub client_id: String,
+    /// When the id was issued, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id_issued_at: Option<u64>,
+    /// The secret of a confidential client.
+    #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<ClientSecret>,
+    /// When the secret expires, in seconds since 1970; 0 for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_secret_expires_at: Option<u64>,
+    /// The URL at which the client reads, replaces and deletes its registration [RFC 7592 section 3].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registration_client_uri: Option<String>,
+    /// The token for requests to that URL.
+    #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
+    pub registration_access_token: Option<RegistrationAccessToken>,
+    /// The redirect URIs that were accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirect_uris: Vec<String>,
+    /// How the client authenticates at the token endpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_endpoint_auth_method: Option<String>,
+    /// The algorithm that the client signs its assertions with [RFC 7591 section 2].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_endpoint_auth_signing_alg: Option<String>,
+    /// The JWK Set of the client: its public keys [RFC 7517 section 5].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jwks: Option<serde_json::Value>,
+    /// The address of the client's JWK Set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jwks_uri: Option<String>,
+    /// Whether the client must push its authorization requests [RFC 9126 section 6].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub require_pushed_authorization_requests: bool,
+    /// Whether the client gets only tokens that are bound to a key [RFC 9449 section 5.2].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dpop_bound_access_tokens: bool,
+    /// The values of `grant_type` that the client may use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grant_types: Vec<String>,
+    /// The values of `response_type` that the client may use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub response_types: Vec<String>,
+    /// Where the application runs: `web` or `native`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application_type: Option<String>,
+    /// The scopes of a request without `scope`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// The name of the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_name: Option<String>,
+    /// The website of the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_uri: Option<String>,
+    /// The address of the logo.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logo_uri: Option<String>,
+    /// The address of the terms of service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tos_uri: Option<String>,
+    /// The address of the privacy policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_uri: Option<String>,
+    /// How to reach the people responsible.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contacts: Vec<String>,
+    /// The identifier of the client software, the same for all its installations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub software_id: Option<String>,
+    /// The version of the client software.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub software_version: Option<String>,
+}
+
+impl ClientInformationResponse {
+    /// Creates a response with only an id. Set the other members individually.
+    #[must_use]
+    pub fn new(client_id: impl Into<String>) -> Self {
+        Self {
+            client_id: client_id.into(),
+            client_id_issued_at: None,
+            client_secret: None,
+            client_secret_expires_at: None,
+            registration_client_uri: None,
+            registration_access_token: None,
+            redirect_uris: Vec::new(),
+            token_endpoint_auth_method: None,
+            token_endpoint_auth_signing_alg: None,
+            jwks: None,
+            jwks_uri: None,
+            require_pushed_authorization_requests: false,
+            dpop_bound_access_tokens: false,
+            grant_types: Vec::new(),
+            response_types: Vec::new(),
+            application_type: None,
+            scope: None,
+            client_name: None,
+            client_uri: None,
+            logo_uri: None,
+            tos_uri: None,
+            policy_uri: None,
+            contacts: Vec::new(),
+            software_id: None,
+            software_version: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_without_a_value_are_left_out() {
+        let alone = ClientInformationResponse::new("id");
+        assert_eq!(serde_json::to_string(&alone).unwrap(), r#"{"client_id":"id"}"#);
+        let json = r#"{"client_id":"id","client_secret":"hidden","client_secret_expires_at":0,"grant_types":["code"]}"#;
+        let read: ClientInformationResponse = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), json);
+        assert!(!format!("{read:?}").contains("hidden"));
+        assert!(serde_json::from_str::<ClientInformationResponse>("{}").is_err());
+    }
+}

@@ -1,0 +1,179 @@
+//! The metadata that the server publishes [RFC 8414 section 2].
+
+use std::ops::Not;
+
+use serde::{Deserialize, Serialize};
+
+use crate::wire::message::form;
+
+/// The metadata document of an authorization server [RFC 8414 section 2].
+///
+/// Lists without entries and members without a value are left out [RFC 8414 section 3.2].
+///
+/// # Security
+///
+/// A client must check that `issuer` is identical to the issuer from which it built the document's address [RFC 8414
+/// section 3.3].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Metadata {
+    /// The identifier of the server, an https URL without query and fragment.
+    #[serde(deserialize_with = "form::required_text")]
+    pub issuer: String,
+    /// Where the user's browser is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorization_endpoint: Option<String>,
+    /// Where codes are exchanged and tokens refreshed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_endpoint: Option<String>,
+    /// Where authorization requests are pushed [RFC 9126 section 5].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pushed_authorization_request_endpoint: Option<String>,
+    /// Whether only pushed authorization requests are accepted; left out if not [RFC 9126 section 5].
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub require_pushed_authorization_requests: bool,
+    /// Where tokens are revoked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revocation_endpoint: Option<String>,
+    /// Where resource servers introspect tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub introspection_endpoint: Option<String>,
+    /// Where clients register themselves [RFC 7591 section 3].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registration_endpoint: Option<String>,
+    /// Whether a client id may be the https URL of a metadata document [draft-ietf-oauth-client-id-metadata-document
+    /// section 5]; left out if not.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub client_id_metadata_document_supported: bool,
+    /// Values of `response_type`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub response_types_supported: Vec<String>,
+    /// How the response reaches the redirect URI; if left out, `query` and `fragment`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub response_modes_supported: Vec<String>,
+    /// Values of `grant_type`; if left out, `authorization_code` and `implicit`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grant_types_supported: Vec<String>,
+    /// How clients authenticate at the token endpoint; if left out, `client_secret_basic`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub token_endpoint_auth_methods_supported: Vec<String>,
+    /// The algorithms with which clients sign their assertions there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub token_endpoint_auth_signing_alg_values_supported: Vec<String>,
+    /// How clients authenticate at the revocation endpoint; if left out, `client_secret_basic`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub revocation_endpoint_auth_methods_supported: Vec<String>,
+    /// The algorithms with which clients sign their assertions there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub revocation_endpoint_auth_signing_alg_values_supported: Vec<String>,
+    /// How clients authenticate at the introspection endpoint; if left out, it must be learned by other means.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub introspection_endpoint_auth_methods_supported: Vec<String>,
+    /// The algorithms with which clients sign their assertions there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub introspection_endpoint_auth_signing_alg_values_supported: Vec<String>,
+    /// The scopes that may be requested.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes_supported: Vec<String>,
+    /// Values of `code_challenge_method`; if left out, there is no PKCE.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub code_challenge_methods_supported: Vec<String>,
+    /// Whether requests may name protected resources with `resource`; left out if not. This member is not in the IANA
+    /// registry.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub resource_indicators_supported: bool,
+    /// Identifiers of the protected resources that the server issues tokens for [RFC 9728 section 4].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protected_resources: Vec<String>,
+    /// Algorithms that DPoP proofs may be signed with; if left out, there is no DPoP [RFC 9449 section 5.1].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dpop_signing_alg_values_supported: Vec<String>,
+    /// Whether authorization responses contain `iss`; left out if not [RFC 9207 section 3].
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub authorization_response_iss_parameter_supported: bool,
+}
+
+impl Metadata {
+    /// Creates metadata with only an issuer. Set the other members individually.
+    #[must_use]
+    pub fn new(issuer: impl Into<String>) -> Self {
+        Self {
+            issuer: issuer.into(),
+            authorization_endpoint: None,
+            token_endpoint: None,
+            pushed_authorization_request_endpoint: None,
+            require_pushed_authorization_requests: false,
+            revocation_endpoint: None,
+            introspection_endpoint: None,
+            registration_endpoint: None,
+            client_id_metadata_document_supported: false,
+            response_types_supported: Vec::new(),
+            response_modes_supported: Vec::new(),
+            grant_types_supported: Vec::new(),
+            token_endpoint_auth_methods_supported: Vec::new(),
+            token_endpoint_auth_signing_alg_values_supported: Vec::new(),
+            revocation_endpoint_auth_methods_supported: Vec::new(),
+            revocation_endpoint_auth_signing_alg_values_supported: Vec::new(),
+            introspection_endpoint_auth_methods_supported: Vec::new(),
+            introspection_endpoint_auth_signing_alg_values_supported: Vec::new(),
+            scopes_supported: Vec::new(),
+            code_challenge_methods_supported: Vec::new(),
+            resource_indicators_supported: false,
+            protected_resources: Vec::new(),
+            dpop_signing_alg_values_supported: Vec::new(),
+            authorization_response_iss_parameter_supported: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(entries: &[&str]) -> Vec<String> {
+        entries.iter().copied().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn members_without_a_value_are_left_out() {
+        let json = r#"{"issuer":"https://as.example"}"#;
+        assert_eq!(serde_json::to_string(&Metadata::new("https://as.example")).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Metadata>(json).unwrap(), Metadata::new("https://as.example"));
+    }
+
+    #[test]
+    fn full_document_comes_back() {
+        let methods = list(&["client_secret_basic", "client_secret_post"]);
+        let metadata = Metadata {
+            authorization_endpoint: Some("https://as.example/oauth2/auth".to_owned()),
+            token_endpoint: Some("https://as.example/oauth2/token".to_owned()),
+            revocation_endpoint: Some("https://as.example/oauth2/revoke".to_owned()),
+            introspection_endpoint: Some("https://as.example/oauth2/introspect".to_owned()),
+            registration_endpoint: Some("https://as.example/oauth2/register".to_owned()),
+            response_types_supported: list(&["code"]),
+            response_modes_supported: list(&["query"]),
+            grant_types_supported: list(&["authorization_code", "refresh_token"]),
+            token_endpoint_auth_methods_supported: methods.clone(),
+            revocation_endpoint_auth_methods_supported: methods.clone(),
+            introspection_endpoint_auth_methods_supported: methods,
+            scopes_supported: list(&["repo-code:r", "repo-code:rw"]),
+            code_challenge_methods_supported: list(&["S256"]),
+            authorization_response_iss_parameter_supported: true,
+            ..Metadata::new("https://as.example")
+        };
+        let json = serde_json::to_value(&metadata).unwrap();
+        assert_eq!(json.as_object().unwrap().len(), 15);
+        assert_eq!(json["authorization_response_iss_parameter_supported"], true);
+        assert_eq!(json["code_challenge_methods_supported"], serde_json::json!(["S256"]));
+        assert_eq!(serde_json::from_value::<Metadata>(json).unwrap(), metadata);
+    }
+
+    #[test]
+    fn unknown_members_are_ignored_and_an_issuer_is_needed() {
+        let read = serde_json::from_str::<Metadata>;
+        let json = r#"{"issuer":"https://as.example","jwks_uri":"https://as.example/keys","x":{"y":[null]}}"#;
+        assert_eq!(read(json).unwrap(), Metadata::new("https://as.example"));
+        assert!(read("{}").is_err());
+        assert!(read(r#"{"issuer":""}"#).is_err());
+    }
+}

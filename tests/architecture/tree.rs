@@ -1,0 +1,48 @@
+//! The table of contents: the documentation names the entries of `src` and no others.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+/// `ls src` is read by people who look for a place; more entries than this are no table of contents.
+const MAX_ENTRIES: usize = 25;
+
+#[test]
+fn the_documentation_names_every_entry_of_src() {
+    let entries = entries();
+    assert!(entries.len() < MAX_ENTRIES, "{entries:?}");
+    let crate_docs = read("src/lib.rs").replace("//! ", "");
+    for (file, named) in [
+        ("src/lib.rs", in_block(&crate_docs)),
+        ("README.md", in_block(&read("README.md"))),
+        ("src/guide/contributing.md", in_table(&read("src/guide/contributing.md"))),
+    ] {
+        assert_eq!(named, entries, "{file} and the folder differ");
+    }
+}
+
+/// Without `lib.rs`, whose documentation is one of the places compared.
+fn entries() -> BTreeSet<String> {
+    let names = fs::read_dir(crate::root().join("src")).unwrap().map(|entry| entry.unwrap().file_name());
+    let names = names.map(|name| name.to_str().unwrap().trim_end_matches(".rs").to_owned());
+    names.filter(|name| name != "lib").collect()
+}
+
+/// The first word of each line of the block that begins with the server.
+fn in_block(text: &str) -> BTreeSet<String> {
+    let (_, block) = text.split_once("```text\nserver ").expect("a block of the folders");
+    let (block, _) = block.split_once("```").unwrap();
+    let lines = block.lines().skip(1).map(|line| line.split(' ').next().unwrap().to_owned());
+    lines.chain(["server".to_owned()]).collect()
+}
+
+/// The rows of the table that begin with a path below `src`.
+fn in_table(text: &str) -> BTreeSet<String> {
+    let (_, section) = text.split_once("## Where things are").expect("the section");
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `src/"));
+    rows.map(|row| row.split('`').next().unwrap().trim_end_matches(".rs").to_owned()).collect()
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(crate::root().join(path)).unwrap()
+}
