@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use grantor::client::{AuthenticationMethod, AuthenticationMethods, ClientKeys, GrantType, GrantTypes};
-use grantor::config::BoundTokens;
+use grantor::config::DpopBoundTokens;
 use grantor::jose::JwkSet;
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::store::{Insertion, Replay, ReplayStore, Stores};
@@ -151,9 +151,9 @@ impl World {
     fn new(signer: &Signer) -> Self {
         let mut config = Config::strict(ISSUER);
         config.scopes = ScopeCatalog::platform();
-        config.authentication_methods = AuthenticationMethods::KEY;
-        config.client_credentials = true;
-        config.bound_tokens = BoundTokens::Optional;
+        config.client_authentication.methods = AuthenticationMethods::KEY;
+        config.client_credentials.on = true;
+        config.dpop.tokens = DpopBoundTokens::Optional;
         let scopes = config.scopes.parse(SCOPES.as_bytes()).expect("they are in the catalog");
         let keys = JwkSet::parse(signer.key_set()).expect("it is a key set");
         let client = Client::builder(ClientId::new(CLIENT).expect("it is an id"))

@@ -21,7 +21,7 @@ fn build() -> Result<AuthorizationServer, Box<dyn Error>> {
         .scope(ScopeDefinition::new("notes", Permissions::ReadOnlyOrReadWrite).with_title("Your notes"))
         .build()?;
     // For step 8; without it, no client gets tokens of its own.
-    config.client_credentials = true;
+    config.client_credentials.on = true;
     let server = AuthorizationServer::new(config, MemoryStore::new())?;
     println!("1. scopes: {}", server.config().scopes.supported().join(" "));
     Ok(server)

@@ -11,7 +11,7 @@ use crate::model::{Authorization, Stage};
 use crate::store::{Page, StoreError};
 
 /// Other requests of the user that one page may show besides the held ones: those that were decided within twice
-/// [`hold_lifetime`](Config::hold_lifetime).
+/// [`hold_lifetime`](Config::authorization).
 const DECIDED: usize = 200;
 
 /// What happens to a user's requests when another one is held.
@@ -31,11 +31,13 @@ pub(crate) struct Room {
 /// still gets the consent page.
 pub(crate) async fn find_room(context: &Context, subject: &Subject, client: &ClientId) -> Result<Room, StoreError> {
     let (config, now) = (&context.config, context.now());
-    if config.held_requests == usize::MAX && config.held_requests_per_client == usize::MAX {
+    if config.limits.held_requests == usize::MAX && config.limits.held_requests_per_client == usize::MAX {
         return Ok(Room::default());
     }
-    let start = AuthorizationId::first_at(now.minus(config.hold_lifetime).minus(config.hold_lifetime));
-    let page = Page::after(start, config.held_requests.saturating_add(DECIDED));
+    let start = AuthorizationId::first_at(
+        now.minus(config.authorization.hold_lifetime).minus(config.authorization.hold_lifetime),
+    );
+    let page = Page::after(start, config.limits.held_requests.saturating_add(DECIDED));
     match context.stores.codes.authorizations_of(subject, page).await {
         Ok(rows) => Ok(judge(rows, client, config, now)),
         Err(error) if error.unreadable_key().is_some() => Ok(Room::default()),
@@ -49,13 +51,13 @@ fn judge(rows: Vec<Arc<Authorization>>, client: &ClientId, config: &Config, now:
     held.sort_by_key(|row| (row.created, row.id));
     let is_own = |row: &Arc<Authorization>| row.client == *client;
     let own = held.iter().filter(|row| is_own(row)).count();
-    let mut too_many = (own + 1).saturating_sub(config.held_requests_per_client);
+    let mut too_many = (own + 1).saturating_sub(config.limits.held_requests_per_client);
     let (mut surplus, rest): (Vec<_>, Vec<_>) = held.into_iter().partition(|row| {
         let goes = too_many > 0 && is_own(row);
         too_many -= usize::from(goes);
         goes
     });
-    let too_many = (rest.len() + 1).saturating_sub(config.held_requests);
+    let too_many = (rest.len() + 1).saturating_sub(config.limits.held_requests);
     surplus.extend(rest.into_iter().take(too_many));
 
     let is_place = |row: &Arc<Authorization>| is_own(row) && lasts(row, config, now);
@@ -74,5 +76,5 @@ fn is_held(row: &Authorization, now: Timestamp) -> bool {
 /// Whether another request may take over the record. While that request may be held, a page that begins twice the
 /// lifetime ago must show the record's id.
 fn lasts(row: &Authorization, config: &Config, now: Timestamp) -> bool {
-    row.id >= AuthorizationId::first_at(now.minus(config.hold_lifetime))
+    row.id >= AuthorizationId::first_at(now.minus(config.authorization.hold_lifetime))
 }

@@ -67,7 +67,7 @@ pub(crate) async fn hold(
         handle: minted.digest,
         stage: Stage::Held,
         since: now,
-        end: now.plus(context.config.hold_lifetime),
+        end: now.plus(context.config.authorization.hold_lifetime),
         redirect_uri: pending.redirect_uri.clone(),
         redirect_uri_named: pending.redirect_uri_named,
         challenge: pending.challenge,
@@ -95,7 +95,7 @@ pub(crate) async fn hold(
         let _ = withdraw::end_held(context, surplus).await;
     }
     let id = IdText::of(flow.record.id.as_bytes());
-    Ok(AuthorizationHandle::new(minted.text(&context.config.prefixes.handle, &id)))
+    Ok(AuthorizationHandle::new(minted.text(&context.prefixes.handle, &id)))
 }
 
 /// Writes without a read before it: it takes over the record of another request, or inserts one. The handle shows whose
@@ -201,8 +201,7 @@ async fn find_held(
     asked: Asked<'_>,
     now: Timestamp,
 ) -> Result<Arc<Authorization>, Reason> {
-    let presented =
-        Presented::parse(&context.config.prefixes.handle, handle.as_bytes()).ok_or(Reason::UnknownHandle)?;
+    let presented = Presented::parse(&context.prefixes.handle, handle.as_bytes()).ok_or(Reason::UnknownHandle)?;
     let id = AuthorizationId::from_bytes(presented.id);
     let found = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownHandle)?;
     judge_held(&found, &presented.digest, &asked, now)?;
@@ -218,7 +217,7 @@ async fn approve(
     now: Timestamp,
 ) -> Result<Response, AuthorizationError> {
     let minted = opaque::mint(&*context.entropy);
-    let end = now.plus(context.config.code_lifetime);
+    let end = now.plus(context.config.authorization.code_lifetime);
     let next = Authorization {
         epoch: client.epoch,
         scopes: granted.scopes,
@@ -230,7 +229,7 @@ async fn approve(
     take(context, held, next).await.map_err(|reason| undecided(context, held, client, reason))?;
     let grant = held.id.into();
     context.raise(&Event::CodeIssued { grant, client: &held.client, subject: held.subject(), scopes: &scopes });
-    let code = minted.text(&context.config.prefixes.code, &IdText::of(held.id.as_bytes()));
+    let code = minted.text(&context.prefixes.code, &IdText::of(held.id.as_bytes()));
     Ok(destination(held).code(context, &code))
 }
 
@@ -238,7 +237,7 @@ async fn approve(
 /// the code, so a client with a grant is never removed as unused.
 async fn note_use(context: &Arc<Context>, client: &Client, code_end: Timestamp) -> Result<(), Reason> {
     let config = &context.config;
-    let until = code_end.plus(config.refresh_token_lifetime.max(config.access_token_lifetime));
+    let until = code_end.plus(config.tokens.refresh_lifetime.max(config.tokens.access_lifetime));
     Ok(last_use::note(context, client, until).await?)
 }
 

@@ -212,7 +212,7 @@ struct Refusal {
 
 impl Refusal {
     fn page(context: &Context, reason: Reason) -> Self {
-        Self { reason, redirect: None, trusted: false, clients_register: context.config.dynamic_registration }
+        Self { reason, redirect: None, trusted: false, clients_register: context.config.registration.is_dynamic() }
     }
 }
 
@@ -341,11 +341,7 @@ impl Destination<'_> {
         let code = response::code_in_redirect(reason);
         let description =
             if code == ErrorCode::AccessDenied { "the request was denied" } else { reason.wire_error().description };
-        let mut parameters = vec![("error", code.as_str()), ("error_description", description)];
-        if let Some(uri) = &context.config.error_uri {
-            parameters.push(("error_uri", uri));
-        }
-        self.respond(context, &parameters)
+        self.respond(context, &[("error", code.as_str()), ("error_description", description)])
     }
 
     /// The redirect URI itself plus parameters, never a re-serialized URL.
@@ -359,12 +355,7 @@ impl Destination<'_> {
         if let Some(state) = self.state {
             append_query(&mut location, "state", state);
         }
-        if context.config.response_issuer {
-            append_query(&mut location, "iss", context.config.issuer.as_bytes());
-        }
-        if context.config.dummy_fragment {
-            location.push_str("#_");
-        }
-        Response::redirect(context.config.redirect_status, location)
+        append_query(&mut location, "iss", context.config.issuer.as_bytes());
+        Response::redirect(context.config.authorization.redirect_status, location)
     }
 }

@@ -101,7 +101,7 @@ impl Flow for Visiting<'_> {
         if !found.is_of(&self.from) {
             return Err(Reason::UnknownRequestUri);
         }
-        let until = self.now.plus(self.context.config.hold_lifetime);
+        let until = self.now.plus(self.context.config.authorization.hold_lifetime);
         Ok(match judge_visit(found, &self.browser, self.now, until)? {
             Outcome::Passed => Step::Leave(found.clone()),
             Outcome::Noted(visit) => {

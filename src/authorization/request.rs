@@ -7,6 +7,7 @@ use crate::config::{Config, StateCharacters};
 use crate::context::Context;
 use crate::error::Reason;
 use crate::jose::JwkThumbprint;
+use crate::model::STATE_BYTES;
 use crate::model::client::{Client, GrantType};
 use crate::model::protected_resource::{Audience, Named, ProtectedResource, Target};
 use crate::model::redirect_uri::{RedirectUri, RedirectUriError};
@@ -33,7 +34,7 @@ const NAMES: [&str; 9] = [
 /// an unknown parameter.
 pub(crate) fn names(config: &Config) -> &'static [&'static str] {
     const ALL: &[&str] = &NAMES;
-    if config.reads_proofs() { ALL } else { ALL.split_last().map_or(ALL, |(_, others)| others) }
+    if config.dpop.reads_proofs() { ALL } else { ALL.split_last().map_or(ALL, |(_, others)| others) }
 }
 
 /// What a client asks for, after all checks.
@@ -129,8 +130,8 @@ pub(crate) fn state<'q>(context: &Context, query: &'q Params<'_>) -> Result<Opti
     }
     let Some(state) = query.bytes("state") else { return Ok(None) };
     let visible = || state.iter().all(|byte| (0x20..=0x7e).contains(byte));
-    let refused = context.config.state == StateCharacters::Visible && !visible();
-    if refused || state.len() > context.config.state_bytes { Err(Reason::State) } else { Ok(Some(state)) }
+    let refused = context.config.authorization.state == StateCharacters::Visible && !visible();
+    if refused || state.len() > STATE_BYTES { Err(Reason::State) } else { Ok(Some(state)) }
 }
 
 /// § 3.1.1: exactly `code`.

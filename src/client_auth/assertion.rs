@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::clock::{ALLOWED_SKEW, Timestamp};
+use crate::config::client_authentication::ASSERTION_BYTES;
 use crate::config::{AssertionAudience, Config};
 use crate::jose::{Claims, JoseError, Jws};
 use crate::model::id::ClientId;
@@ -21,12 +22,12 @@ pub(crate) struct Assertion<'a> {
 impl<'a> Assertion<'a> {
     /// Parses an assertion, and refuses it if its header is not that of an assertion.
     pub(crate) fn read(bytes: &'a [u8], config: &Config) -> Result<Self, Cow<'static, str>> {
-        let jws = Jws::parse(bytes, config.assertion_bytes).map_err(text_of)?;
+        let jws = Jws::parse(bytes, ASSERTION_BYTES).map_err(text_of)?;
         // A token of another type is not an assertion, even if the client signed it [RFC 8725 section 3.11].
         match jws.typ() {
             Some(OWN_TYPE) => {}
-            None | Some("jwt") if !config.require_assertion_type => {}
-            None | Some(_) => return Err("typ is of another kind of token".into()),
+            None | Some("jwt") => {}
+            Some(_) => return Err("typ is of another kind of token".into()),
         }
         if !config.assertion_algorithms().any(|algorithm| algorithm == jws.algorithm()) {
             return Err("alg is not accepted".into());
@@ -80,10 +81,11 @@ impl<'a> Assertion<'a> {
     fn judge_audience(&self, endpoint: Endpoint, config: &Config) -> Result<(), Cow<'static, str>> {
         let (values, is_list) = self.claims().audience().map_err(text_of)?.ok_or("aud is missing")?;
         let [audience] = values[..] else { return Err("aud does not have exactly one value".into()) };
-        if is_list && config.assertion_audience == AssertionAudience::IssuerString {
+        if is_list && config.client_authentication.assertion_audience == AssertionAudience::IssuerString {
             return Err("aud is a list".into());
         }
-        let is_legacy = config.assertion_audience == AssertionAudience::Legacy && self.jws.typ() != Some(OWN_TYPE);
+        let is_legacy = config.client_authentication.assertion_audience == AssertionAudience::Legacy
+            && self.jws.typ() != Some(OWN_TYPE);
         if audience == config.issuer || is_legacy && is_url_of(audience, endpoint, config) {
             return Ok(());
         }
@@ -102,8 +104,8 @@ fn is_url_of(audience: &str, endpoint: Endpoint, config: &Config) -> bool {
 /// `exp`, and for times in the future.
 fn judge_times(claims: &Claims, config: &Config, now: Timestamp) -> Result<Timestamp, Cow<'static, str>> {
     let time = |name| claims.time(name).map_err(text_of);
-    let (now, skew) = (u64::from(now.seconds()), config.clock_skew.as_secs());
-    let longest = config.assertion_lifetime.as_secs();
+    let (now, skew) = (u64::from(now.seconds()), config.client_authentication.clock_skew.as_secs());
+    let longest = config.client_authentication.assertion_lifetime().as_secs();
     let exp = time("exp")?.ok_or("exp is missing")?;
     let end = exp.saturating_add(skew);
     if now >= end {

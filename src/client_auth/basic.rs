@@ -10,7 +10,7 @@ use memchr::memchr;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::client_auth::credentials::{Credentials, Definition, Presented, Reading};
-use crate::config::BasicReading;
+use crate::config::BasicDecoding;
 use crate::error::Reason;
 use crate::model::client::AuthenticationMethod;
 use crate::wire::params::{form_decode, is_encoded};
@@ -19,7 +19,7 @@ use crate::wire::request::{HeaderLine, split_scheme};
 /// An `Authorization` header of any scheme is an attempt to authenticate.
 pub(crate) const DEFINITION: Definition = Definition {
     parameters: &[],
-    is_offered: |config, _| config.authentication_methods.contains(AuthenticationMethod::ClientSecretBasic),
+    is_offered: |config, _| config.client_authentication.methods.contains(AuthenticationMethod::ClientSecretBasic),
     is_used: |presented| !matches!(presented.header, HeaderLine::Absent),
     read,
 };
@@ -36,7 +36,7 @@ fn read<'a>(presented: &Presented<'a>) -> Result<Credentials<'a>, Reason> {
     }
     let pair = pair(encoded).ok_or(Reason::MalformedCredentials)?;
     let is_encoded = is_encoded(pair.as_bytes());
-    let may_be_raw = presented.config.basic == BasicReading::Either || !is_encoded;
+    let may_be_raw = presented.config.client_authentication.basic == BasicDecoding::Either || !is_encoded;
     let decoded = if is_encoded { decoded(&pair) } else { None };
     let raw = if may_be_raw { raw(pair) } else { None };
     let readings = [decoded, raw];

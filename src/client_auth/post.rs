@@ -8,7 +8,7 @@ const SECRET: &str = "client_secret";
 
 pub(crate) const DEFINITION: Definition = Definition {
     parameters: &[SECRET],
-    is_offered: |config, _| config.authentication_methods.contains(AuthenticationMethod::ClientSecretPost),
+    is_offered: |config, _| config.client_authentication.methods.contains(AuthenticationMethod::ClientSecretPost),
     is_used: |presented| presented.form.text(SECRET).is_some(),
     read,
 };

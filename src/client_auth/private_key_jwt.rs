@@ -24,7 +24,7 @@ const MOST_TRIES: usize = 4;
 
 pub(crate) const DEFINITION: Definition = Definition {
     parameters: &[ASSERTION, ASSERTION_TYPE],
-    is_offered: |config, _| config.accepts_assertions(),
+    is_offered: |config, _| config.client_authentication.accepts_assertions(),
     is_used: |presented| [ASSERTION, ASSERTION_TYPE].iter().any(|name| presented.form.bytes(name).is_some()),
     read,
 };

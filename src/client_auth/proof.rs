@@ -2,7 +2,7 @@
 
 use crate::client_auth::dpop::nonce;
 use crate::client_auth::dpop::{self, Expected, Proof, Role, TargetUri};
-use crate::config::BoundTokens;
+use crate::config::DpopBoundTokens;
 use crate::context::Context;
 use crate::error::Reason;
 use crate::model::Replay;
@@ -29,7 +29,7 @@ pub(crate) fn header<'a>(
     request: &Request<'a>,
     endpoint: Endpoint,
 ) -> Result<Option<&'a [u8]>, Reason> {
-    if context.config.reads_proofs() && endpoint.reads_proofs() { dpop_header(request) } else { Ok(None) }
+    if context.config.dpop.reads_proofs() && endpoint.reads_proofs() { dpop_header(request) } else { Ok(None) }
 }
 
 /// Verifies the proof, but not whether it was used before: [`record`] checks that.
@@ -54,7 +54,7 @@ pub(crate) fn verify(
 ///
 /// [RFC 9449 section 5.2]
 pub(crate) fn check_absence(context: &Context, endpoint: Endpoint, client: &Client) -> Result<(), Reason> {
-    let is_needed = context.config.bound_tokens == BoundTokens::Required || client.requires_bound_tokens();
+    let is_needed = context.config.dpop.tokens == DpopBoundTokens::Required || client.requires_bound_tokens();
     if is_needed && endpoint == Endpoint::Token { Err(Reason::MissingDpopProof) } else { Ok(()) }
 }
 

@@ -1,13 +1,14 @@
 //! Which keys clients may register, according to the settings.
 
 use crate::config::Config;
-use crate::jose::{IS_AVAILABLE, JwkSetBounds, SigningAlgorithm};
+use crate::config::client_authentication::KEY_SET;
+use crate::jose::{IS_AVAILABLE, SigningAlgorithm};
 use crate::model::client::{AssuranceRules, AuthenticationMethod, ClientType};
 
 impl Config {
     /// The algorithms that clients may sign assertions with.
     pub(crate) fn assertion_algorithms(&self) -> impl Iterator<Item = SigningAlgorithm> {
-        let has_rs256 = self.rs256_assertions;
+        let has_rs256 = self.client_authentication.rs256;
         let all = SigningAlgorithm::ALL.iter().copied();
         all.filter(move |algorithm| *algorithm != SigningAlgorithm::Rs256 || has_rs256)
     }
@@ -23,14 +24,14 @@ impl Config {
 
     /// The rules for keys. Without a fetcher, no client may have a `jwks_uri`.
     pub(crate) fn assurance_rules(&self, has_fetcher: bool) -> AssuranceRules {
-        let methods = self.authentication_methods;
+        let methods = self.client_authentication.methods;
         AssuranceRules {
             methods: if IS_AVAILABLE { methods } else { methods.without(AuthenticationMethod::PrivateKeyJwt) },
             algorithms: self.assertion_algorithms().collect(),
-            key_set: JwkSetBounds { bytes: self.key_sets.most_bytes, keys: self.key_sets.most_keys },
+            key_set: KEY_SET,
             has_fetcher,
-            pushed_requests: self.pushed_requests,
-            bound_tokens: self.reads_proofs(),
+            pushed_requests: self.pushed_requests.are_taken(),
+            bound_tokens: self.dpop.reads_proofs(),
         }
     }
 }

@@ -12,9 +12,6 @@ use crate::model::redirect_uri::{
 };
 use crate::wire::cors::Cors;
 
-/// The largest value that `state_bytes` may have.
-pub(crate) const MOST_STATE_BYTES: usize = 1 << 16;
-
 impl Config {
     /// Checks the settings against each other, the profile and the standards.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
@@ -23,38 +20,30 @@ impl Config {
         self.check_lifetimes()?;
         self.check_derivation_keys()?;
         self.check_spans_after_a_refresh()?;
-        self.check_prefixes()?;
+        self.check_prefix()?;
         self.check_named_schemes()?;
         self.check_cors()?;
-        self.check_texts()?;
         self.check_resources()?;
-        self.metadata_documents.check()?;
-        self.key_sets.check()?;
         self.check_limits()?;
-        self.check_assertions()?;
-        self.check_proof_settings()?;
+        self.client_authentication.check(self.public_clients, self.limits.body_bytes)?;
+        self.dpop.check(self.limits.body_bytes)?;
         self.check_fapi()
     }
 
     /// Checks the parts that dynamic registration needs in addition to the settings.
     pub(crate) fn check_registration(&self, needs: RegistrationNeeds) -> Result<(), ConfigError> {
-        let refused = |remedy: &'static str| Err(ConfigError::new("dynamic_registration", true, remedy));
-        let alone = [
-            ("require_initial_access_token", self.require_initial_access_token),
-            ("registration_management", self.registration_management),
-        ];
-        if let Some((name, _)) = alone.into_iter().find(|(_, is_on)| *is_on && !self.dynamic_registration) {
-            return Err(ConfigError::new(name, true, "set it to false, or dynamic_registration to true"));
+        let refused = |remedy: &'static str| {
+            Err(ConfigError::new("registration.dynamic", format!("{:?}", self.registration.dynamic), remedy))
+        };
+        if self.registration.management && !self.registration.is_dynamic() {
+            let remedy = "set it to false, or registration.dynamic to Open or WithToken";
+            return Err(ConfigError::new("registration.management", true, remedy));
         }
         match needs {
-            _ if !self.dynamic_registration => Ok(()),
+            _ if !self.registration.is_dynamic() => Ok(()),
             RegistrationNeeds { has_policy: false, .. } => refused(REGISTRATION_POLICY),
             RegistrationNeeds { has_registry: false, .. } => refused(REGISTRATION_STORE),
-            RegistrationNeeds { offers_omitted_method: false, .. } => {
-                let omitted = self.open_clients.omitted_method;
-                Err(ConfigError::new("open_clients.omitted_method", omitted, OMITTED_METHOD))
-            }
-            RegistrationNeeds { has_policy: true, has_registry: true, offers_omitted_method: true } => Ok(()),
+            RegistrationNeeds { has_policy: true, has_registry: true } => Ok(()),
         }
     }
 
@@ -87,9 +76,9 @@ impl Config {
             let remedy = only("Exact", "RFC 9700 section 2.1");
             return Err(ConfigError::new("redirect_uris.comparison", format!("{:?}", uris.comparison), remedy));
         }
-        if self.pkce != PkceRequirement::AllClients {
+        if self.authorization.pkce != PkceRequirement::AllClients {
             let remedy = only("AllClients", "RFC 9700 section 2.1.1");
-            return Err(ConfigError::new("pkce", format!("{:?}", self.pkce), remedy));
+            return Err(ConfigError::new("authorization.pkce", format!("{:?}", self.authorization.pkce), remedy));
         }
         let schemes = self.profile == Profile::Mcp && uris.private_use_schemes;
         for (name, on, rule) in [
@@ -106,11 +95,11 @@ impl Config {
 
     fn check_lifetimes(&self) -> Result<(), ConfigError> {
         let lives = [
-            ("hold_lifetime", Some(self.hold_lifetime)),
-            ("code_lifetime", Some(self.code_lifetime)),
-            ("access_token_lifetime", Some(self.access_token_lifetime)),
-            ("refresh_token_lifetime", Some(self.refresh_token_lifetime)),
-            ("grant_lifetime", self.grant_lifetime),
+            ("authorization.hold_lifetime", Some(self.authorization.hold_lifetime)),
+            ("authorization.code_lifetime", Some(self.authorization.code_lifetime)),
+            ("tokens.access_lifetime", Some(self.tokens.access_lifetime)),
+            ("tokens.refresh_lifetime", Some(self.tokens.refresh_lifetime)),
+            ("tokens.grant_lifetime", self.tokens.grant_lifetime),
         ];
         for (name, life) in lives {
             if let Some(life) = life.filter(|life| life.as_secs() == 0) {
@@ -118,34 +107,42 @@ impl Config {
             }
         }
         // > A maximum authorization code lifetime of 10 minutes is RECOMMENDED.
-        if self.code_lifetime > LONGEST_CODE_LIFETIME {
+        if self.authorization.code_lifetime > LONGEST_CODE_LIFETIME {
             let remedy = "at most 600 s is accepted (RFC 6749 section 4.1.2)";
-            return Err(ConfigError::new("code_lifetime", seconds(self.code_lifetime), remedy));
+            return Err(ConfigError::new(
+                "authorization.code_lifetime",
+                seconds(self.authorization.code_lifetime),
+                remedy,
+            ));
         }
-        let machine = self.machine_token_lifetime;
+        let machine = self.client_credentials.lifetime;
         if !MACHINE_TOKEN_LIFETIMES.contains(&machine) {
-            return Err(ConfigError::new("machine_token_lifetime", seconds(machine), "60 to 3600 s are accepted"));
+            return Err(ConfigError::new("client_credentials.lifetime", seconds(machine), "60 to 3600 s are accepted"));
         }
-        if !CLOCK_LEAPS.contains(&self.clock_leap) {
-            return Err(ConfigError::new("clock_leap", seconds(self.clock_leap), "3600 to 2592000 s are accepted"));
+        if !CLOCK_LEAPS.contains(&self.clock_jump) {
+            return Err(ConfigError::new("clock_jump", seconds(self.clock_jump), "3600 to 2592000 s are accepted"));
         }
         Ok(())
     }
 
     /// Checks that the graces and the margin do not outlast the tokens that they apply to.
     fn check_spans_after_a_refresh(&self) -> Result<(), ConfigError> {
-        let (access, refresh) = (self.access_token_lifetime, self.refresh_token_lifetime);
-        if self.grace.access_token > access {
-            let remedy = format!("at most access_token_lifetime ({}) is accepted", seconds(access));
-            return Err(ConfigError::new("grace.access_token", seconds(self.grace.access_token), remedy));
+        let (access, refresh) = (self.tokens.access_lifetime, self.tokens.refresh_lifetime);
+        if self.refresh.access_token_grace > access {
+            let remedy = format!("at most tokens.access_lifetime ({}) is accepted", seconds(access));
+            return Err(ConfigError::new(
+                "refresh.access_token_grace",
+                seconds(self.refresh.access_token_grace),
+                remedy,
+            ));
         }
         for (name, span) in [
-            ("grace.refresh_token", self.grace.refresh_token),
-            ("grace.public_refresh_token", self.grace.public_refresh_token),
-            ("reuse_margin", self.reuse_margin),
+            ("refresh.grace", self.refresh.grace),
+            ("refresh.public_refresh_token", self.refresh.public_refresh_token),
+            ("refresh.reuse_margin", self.refresh.reuse_margin),
         ] {
             if span >= refresh {
-                let remedy = format!("less than refresh_token_lifetime ({}) is accepted", seconds(refresh));
+                let remedy = format!("less than tokens.refresh_lifetime ({}) is accepted", seconds(refresh));
                 return Err(ConfigError::new(name, seconds(span), remedy));
             }
         }
@@ -154,36 +151,21 @@ impl Config {
 
     fn check_derivation_keys(&self) -> Result<(), ConfigError> {
         let mut names = BTreeSet::new();
-        match self.derivation_keys.iter().position(|key| !names.insert(key.name())) {
+        match self.refresh.derivation_keys.iter().position(|key| !names.insert(key.name())) {
             None => Ok(()),
             // A key is a secret, so the error names its place instead.
             Some(place) => {
                 let value = format!("a list with a repeated key at place {}", place + 1);
-                Err(ConfigError::new("derivation_keys", value, "each key may occur once"))
+                Err(ConfigError::new("refresh.derivation_keys", value, "each key may occur once"))
             }
         }
     }
 
-    fn check_prefixes(&self) -> Result<(), ConfigError> {
-        let prefixes = [
-            ("prefixes.handle", &self.prefixes.handle),
-            ("prefixes.code", &self.prefixes.code),
-            ("prefixes.access_token", &self.prefixes.access_token),
-            ("prefixes.refresh_token", &self.prefixes.refresh_token),
-            ("prefixes.initial_access_token", &self.prefixes.initial_access_token),
-            ("prefixes.registration_access_token", &self.prefixes.registration_access_token),
-        ];
+    fn check_prefix(&self) -> Result<(), ConfigError> {
+        let prefix = &self.tokens.prefix;
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-        for (position, (name, prefix)) in prefixes.into_iter().enumerate() {
-            if prefix.len() > 16 || !prefix.bytes().all(allowed) {
-                return Err(ConfigError::new(name, quoted(prefix), PREFIX));
-            }
-            let same =
-                prefixes.into_iter().take(position).find(|(_, earlier)| !prefix.is_empty() && *earlier == prefix);
-            if let Some((earlier, _)) = same {
-                let remedy = format!("a prefix that differs from {earlier}, or an empty one, is accepted");
-                return Err(ConfigError::new(name, quoted(prefix), remedy));
-            }
+        if prefix.len() > 16 || !prefix.bytes().all(allowed) {
+            return Err(ConfigError::new("tokens.prefix", quoted(prefix), PREFIX));
         }
         Ok(())
     }
@@ -207,75 +189,42 @@ impl Config {
         }
     }
 
-    /// Checks the texts that are sent in headers and responses.
-    fn check_texts(&self) -> Result<(), ConfigError> {
-        let quotable =
-            |text: &str| text.bytes().all(|byte| matches!(byte, 0x20..=0x7e) && !matches!(byte, b'"' | b'\\'));
-        if !quotable(&self.realm) {
-            return Err(ConfigError::new("realm", quoted(&self.realm), REALM));
-        }
-        for (name, text) in [("audience", &self.audience), ("error_uri", &self.error_uri)] {
-            let Some(text) = text else { continue };
-            if text.is_empty() || !quotable(text) || text.contains(' ') {
-                return Err(ConfigError::new(name, quoted(text), TEXT));
-            }
-        }
-        Ok(())
-    }
-
     fn check_limits(&self) -> Result<(), ConfigError> {
         for (name, limit, least) in [
-            ("body_bytes", self.body_bytes, 4096),
-            ("query_bytes", self.query_bytes, 4096),
-            ("parameters", self.parameters, 16),
-            ("state_bytes", self.state_bytes, 64),
-            ("grants_per_client", self.grants_per_client, 1),
-            ("registration.name", self.registration.name, 1),
-            ("registration.website", self.registration.website, 1),
+            ("limits.body_bytes", self.limits.body_bytes, 4096),
+            ("limits.grants", self.limits.grants, 1),
+            ("registration.name", self.registration.form.name, 1),
+            ("registration.website", self.registration.form.website, 1),
         ] {
             if limit < least {
                 return Err(ConfigError::new(name, limit, format!("at least {least} is accepted")));
             }
         }
-        for (name, limit) in
-            [("held_requests", self.held_requests), ("held_requests_per_client", self.held_requests_per_client)]
-        {
+        for (name, limit) in [
+            ("limits.held_requests", self.limits.held_requests),
+            ("limits.held_requests_per_client", self.limits.held_requests_per_client),
+        ] {
             if !HELD_REQUESTS.contains(&limit) && limit != usize::MAX {
                 return Err(ConfigError::new(name, limit, "1 to 800 are accepted, and usize::MAX for no limit"));
             }
         }
-        if self.registration.logo_pixels == 0 {
+        if self.registration.form.logo_pixels == 0 {
             return Err(ConfigError::new("registration.logo_pixels", 0, "at least 1 is accepted"));
         }
-        if !LIVE_ACCESS_TOKENS.contains(&self.live_access_tokens) {
-            let remedy = "1 to 256 are accepted";
-            return Err(ConfigError::new("live_access_tokens", self.live_access_tokens, remedy));
+        if !MACHINE_TOKENS.contains(&self.limits.client_credentials_tokens) {
+            return Err(ConfigError::new(
+                "limits.client_credentials_tokens",
+                self.limits.client_credentials_tokens,
+                "1 to 4096 are accepted",
+            ));
         }
-        if !MACHINE_TOKENS.contains(&self.machine_tokens) {
-            return Err(ConfigError::new("machine_tokens", self.machine_tokens, "1 to 4096 are accepted"));
+        let (most, unused) = (self.limits.unreviewed_clients, self.registration.unused_lifetime);
+        if !OPEN_CLIENTS.contains(&most) {
+            return Err(ConfigError::new("limits.unreviewed_clients", most, "1 to 16777216 are accepted"));
         }
-        let open = &self.open_clients;
-        if !OPEN_CLIENTS.contains(&open.most) {
-            return Err(ConfigError::new("open_clients.most", open.most, "1 to 16777216 are accepted"));
-        }
-        if open.unused_lifetime < LEAST_UNUSED {
-            let value = seconds(open.unused_lifetime);
-            return Err(ConfigError::new("open_clients.unused_lifetime", value, "at least 3600 s is accepted"));
-        }
-        // A client with a valid refresh token then survives one lost record of its use.
-        let longest = self.refresh_token_lifetime.max(self.access_token_lifetime);
-        let is_open = self.dynamic_registration || self.client_id_metadata_documents;
-        if is_open && open.idle_lifetime < longest {
-            let remedy = format!("at least the lifetime of tokens ({}) is accepted", seconds(longest));
-            return Err(ConfigError::new("open_clients.idle_lifetime", seconds(open.idle_lifetime), remedy));
-        }
-        if self.state_bytes > MOST_STATE_BYTES {
-            let remedy = format!("at most {MOST_STATE_BYTES} is accepted");
-            return Err(ConfigError::new("state_bytes", self.state_bytes, remedy));
-        }
-        if self.state_bytes >= self.query_bytes {
-            let remedy = format!("less than query_bytes ({}) is accepted", self.query_bytes);
-            return Err(ConfigError::new("state_bytes", self.state_bytes, remedy));
+        if unused < LEAST_UNUSED {
+            let value = seconds(unused);
+            return Err(ConfigError::new("registration.unused_lifetime", value, "at least 3600 s is accepted"));
         }
         Ok(())
     }
@@ -286,8 +235,6 @@ impl Config {
 pub(crate) struct RegistrationNeeds {
     pub(crate) has_policy: bool,
     pub(crate) has_registry: bool,
-    /// Whether the token endpoint offers the method of a client that names none.
-    pub(crate) offers_omitted_method: bool,
 }
 
 /// Parses an issuer. It must be a URL of visible ASCII characters with a host but without user, query, fragment and dot
@@ -336,19 +283,15 @@ const CLOCK_LEAPS: RangeInclusive<Duration> = Duration::from_secs(3600)..=Durati
 /// With the maximum, each of the eight records takes about 22 kB. It takes 265 kB if its tokens have different scopes,
 /// as many as the platform defines.
 const MACHINE_TOKENS: RangeInclusive<usize> = 1..=4096;
-/// With 256 access tokens, the newest pair of a grant takes about 15 kB.
-const LIVE_ACCESS_TOKENS: RangeInclusive<usize> = 1..=256;
 /// A person must get from the registration to the consent page, and may need to sign up in between.
 const LEAST_UNUSED: Duration = Duration::from_secs(3600);
 /// A page of a list has 1000 items: these, and about 200 recently decided requests.
 const HELD_REQUESTS: RangeInclusive<usize> = 1..=800;
 /// Their places are drawn by number, and all of them may be in use. A larger number would not be a limit.
 const OPEN_CLIENTS: RangeInclusive<u32> = 1..=1 << 24;
-const REGISTRATION_POLICY: &str = "set it to false, or add a policy that decides about each client: \
+const REGISTRATION_POLICY: &str = "set it to Off, or add a policy that decides about each client: \
                                    Builder::registration_policy(ApproveWithin::new(…))";
-const OMITTED_METHOD: &str = "a method that the token endpoint offers is accepted, such as client_secret_basic; the \
-                              method none is offered only if public_clients is on";
-const REGISTRATION_STORE: &str = "set it to false, or add a store for registrations: Stores::with_registry(…)";
+const REGISTRATION_STORE: &str = "set it to Off, or add a store for registrations: Stores::with_registry(…)";
 const HTTPS_ISSUER: &str = "an https URL of visible ASCII characters, with a valid host and port and without user, query, fragment and dot \
      segments, is accepted (RFC 8414 section 2)";
 const PLAIN_HTTP_ISSUER: &str =
@@ -357,8 +300,6 @@ const NAMED_SCHEME: &str =
     "lower-case schemes of apps are accepted, such as `cursor`, but no scheme that browsers handle themselves";
 const ORIGIN: &str = "origins as browsers write them are accepted: `https://app.example`, or http on a loopback host, \
                       with only host and port, in lower case, without the default port; Cors::AnyOrigin allows all";
-const REALM: &str = "visible ASCII characters and spaces are accepted, except quotes and backslashes";
-const TEXT: &str = "one or more visible ASCII characters are accepted, except quotes and backslashes";
 const PREFIX: &str = "at most 16 letters, digits, `-`, `_`, `.` or `~` are accepted";
 
 #[cfg(test)]
@@ -439,118 +380,103 @@ mod tests {
 
     #[test]
     fn contradictions_are_refused() {
-        let cases: [Contradiction; 36] = [
+        let cases: [Contradiction; 21] = [
             (
-                |config| config.clock_leap = Duration::from_secs(3599),
-                "clock_leap is 3599 s",
+                |config| config.clock_jump = Duration::from_secs(3599),
+                "clock_jump is 3599 s",
                 "3600 to 2592000 s are accepted",
             ),
             (
-                |config| config.clock_leap = Duration::from_secs(2_592_001),
-                "clock_leap is 2592001 s",
+                |config| config.clock_jump = Duration::from_secs(2_592_001),
+                "clock_jump is 2592001 s",
                 "3600 to 2592000 s are accepted",
             ),
-            (|config| config.hold_lifetime = Duration::ZERO, "hold_lifetime is 0 s", "at least 1 s is accepted"),
             (
-                |config| config.code_lifetime = Duration::from_millis(999),
-                "code_lifetime is 0.999 s",
+                |config| config.authorization.hold_lifetime = Duration::ZERO,
+                "authorization.hold_lifetime is 0 s",
                 "at least 1 s is accepted",
             ),
             (
-                |config| config.access_token_lifetime = Duration::ZERO,
-                "access_token_lifetime is 0 s",
+                |config| config.authorization.code_lifetime = Duration::from_millis(999),
+                "authorization.code_lifetime is 0.999 s",
                 "at least 1 s is accepted",
             ),
             (
-                |config| config.refresh_token_lifetime = Duration::ZERO,
-                "refresh_token_lifetime is 0 s",
+                |config| config.tokens.access_lifetime = Duration::ZERO,
+                "tokens.access_lifetime is 0 s",
                 "at least 1 s is accepted",
             ),
             (
-                |config| config.grant_lifetime = Some(Duration::ZERO),
-                "grant_lifetime is 0 s",
+                |config| config.tokens.refresh_lifetime = Duration::ZERO,
+                "tokens.refresh_lifetime is 0 s",
                 "at least 1 s is accepted",
             ),
             (
-                |config| config.code_lifetime = Duration::from_secs(601),
-                "code_lifetime is 601 s",
+                |config| config.tokens.grant_lifetime = Some(Duration::ZERO),
+                "tokens.grant_lifetime is 0 s",
+                "at least 1 s is accepted",
+            ),
+            (
+                |config| config.authorization.code_lifetime = Duration::from_secs(601),
+                "authorization.code_lifetime is 601 s",
                 "at most 600 s is accepted (RFC 6749 section 4.1.2)",
             ),
             (
-                |config| config.grace.access_token = Duration::from_secs(28_801),
-                "grace.access_token is 28801 s",
-                "at most access_token_lifetime (28800 s) is accepted",
+                |config| config.refresh.access_token_grace = Duration::from_secs(28_801),
+                "refresh.access_token_grace is 28801 s",
+                "at most tokens.access_lifetime (28800 s) is accepted",
             ),
             (
-                |config| config.grace.refresh_token = config.refresh_token_lifetime,
-                "grace.refresh_token is 15552000 s",
-                "less than refresh_token_lifetime (15552000 s) is accepted",
+                |config| config.refresh.grace = config.tokens.refresh_lifetime,
+                "refresh.grace is 15552000 s",
+                "less than tokens.refresh_lifetime (15552000 s) is accepted",
             ),
             (
-                |config| config.grace.public_refresh_token = config.refresh_token_lifetime,
-                "grace.public_refresh_token is 15552000 s",
-                "less than refresh_token_lifetime (15552000 s) is accepted",
+                |config| config.refresh.public_refresh_token = config.tokens.refresh_lifetime,
+                "refresh.public_refresh_token is 15552000 s",
+                "less than tokens.refresh_lifetime (15552000 s) is accepted",
             ),
             (
-                |config| config.reuse_margin = config.refresh_token_lifetime,
-                "reuse_margin is 15552000 s",
-                "less than refresh_token_lifetime (15552000 s) is accepted",
+                |config| config.refresh.reuse_margin = config.tokens.refresh_lifetime,
+                "refresh.reuse_margin is 15552000 s",
+                "less than tokens.refresh_lifetime (15552000 s) is accepted",
             ),
             (
-                |config| config.refresh_token_lifetime = Duration::from_secs(60),
-                "grace.refresh_token is 60 s",
-                "less than refresh_token_lifetime (60 s) is accepted",
+                |config| config.tokens.refresh_lifetime = Duration::from_secs(60),
+                "refresh.grace is 60 s",
+                "less than tokens.refresh_lifetime (60 s) is accepted",
             ),
-            (|config| config.prefixes.handle = "a\u{e9}".into(), "prefixes.handle is \"a\u{e9}\"", PREFIX),
-            (|config| config.prefixes.code = "a b".into(), r#"prefixes.code is "a b""#, PREFIX),
+            (|config| config.tokens.prefix = "a\u{e9}".into(), "tokens.prefix is \"a\u{e9}\"", PREFIX),
             (
-                |config| config.prefixes.access_token = "17-characters-too".into(),
-                r#"prefixes.access_token is "17-characters-too""#,
+                |config| config.tokens.prefix = "17-characters-too".into(),
+                r#"tokens.prefix is "17-characters-too""#,
                 PREFIX,
             ),
+            (|config| config.limits.body_bytes = 4095, "limits.body_bytes is 4095", "at least 4096 is accepted"),
             (
-                |config| config.prefixes.code = "at_".into(),
-                r#"prefixes.access_token is "at_""#,
-                "a prefix that differs from prefixes.code, or an empty one, is accepted",
+                |config| config.limits.unreviewed_clients = 0,
+                "limits.unreviewed_clients is 0",
+                "1 to 16777216 are accepted",
             ),
             (
-                |config| config.prefixes.refresh_token = "at_".into(),
-                r#"prefixes.refresh_token is "at_""#,
-                "a prefix that differs from prefixes.access_token, or an empty one, is accepted",
-            ),
-            (|config| config.realm = "a\"b".into(), r#"realm is "a\"b""#, REALM),
-            (|config| config.realm = "line\nbreak".into(), r#"realm is "line\nbreak""#, REALM),
-            (|config| config.audience = Some(String::new()), r#"audience is """#, TEXT),
-            (|config| config.audience = Some("a\\b".into()), r#"audience is "a\\b""#, TEXT),
-            (|config| config.error_uri = Some("a b".into()), r#"error_uri is "a b""#, TEXT),
-            (|config| config.error_uri = Some("https://user:secret@a b".into()), r#"error_uri is "https://…@…""#, TEXT),
-            (|config| config.body_bytes = 4095, "body_bytes is 4095", "at least 4096 is accepted"),
-            (|config| config.query_bytes = 4095, "query_bytes is 4095", "at least 4096 is accepted"),
-            (|config| config.parameters = 15, "parameters is 15", "at least 16 is accepted"),
-            (|config| config.state_bytes = 63, "state_bytes is 63", "at least 64 is accepted"),
-            (|config| config.state_bytes = 65_537, "state_bytes is 65537", "at most 65536 is accepted"),
-            (
-                |config| config.state_bytes = config.query_bytes,
-                "state_bytes is 32768",
-                "less than query_bytes (32768) is accepted",
-            ),
-            (|config| config.query_bytes = 4096, "state_bytes is 4096", "less than query_bytes (4096) is accepted"),
-            (|config| config.open_clients.most = 0, "open_clients.most is 0", "1 to 16777216 are accepted"),
-            (
-                |config| config.open_clients.unused_lifetime = Duration::from_secs(3599),
-                "open_clients.unused_lifetime is 3599 s",
+                |config| config.registration.unused_lifetime = Duration::from_secs(3599),
+                "registration.unused_lifetime is 3599 s",
                 "at least 3600 s is accepted",
             ),
-            (|config| config.registration.name = 0, "registration.name is 0", "at least 1 is accepted"),
-            (|config| config.registration.website = 0, "registration.website is 0", "at least 1 is accepted"),
-            (|config| config.registration.logo_pixels = 0, "registration.logo_pixels is 0", "at least 1 is accepted"),
+            (|config| config.registration.form.name = 0, "registration.name is 0", "at least 1 is accepted"),
+            (|config| config.registration.form.website = 0, "registration.website is 0", "at least 1 is accepted"),
+            (
+                |config| config.registration.form.logo_pixels = 0,
+                "registration.logo_pixels is 0",
+                "at least 1 is accepted",
+            ),
         ];
         for make in ALL {
             for (change, setting, remedy) in cases {
                 let mut config = make("https://auth.example");
-                config.access_token_lifetime = Duration::from_secs(28_800);
-                config.grace.refresh_token = Duration::from_secs(60);
-                config.reuse_margin = Duration::ZERO;
+                config.tokens.access_lifetime = Duration::from_secs(28_800);
+                config.refresh.grace = Duration::from_secs(60);
+                config.refresh.reuse_margin = Duration::ZERO;
                 change(&mut config);
                 assert_eq!(config.check().unwrap_err().to_string(), format!("{setting}; {remedy}"));
             }
@@ -561,25 +487,19 @@ mod tests {
     fn edges_are_accepted() {
         for make in ALL {
             let mut config = make("https://auth.example");
-            config.hold_lifetime = Duration::from_secs(1);
-            config.code_lifetime = Duration::from_secs(if config.profile == Profile::Fapi { 60 } else { 600 });
-            config.grace.access_token = config.access_token_lifetime;
-            config.grace.refresh_token = config.refresh_token_lifetime - Duration::from_secs(1);
-            config.reuse_margin = config.refresh_token_lifetime - Duration::from_secs(1);
-            config.grant_lifetime = Some(Duration::MAX);
-            config.clock_leap = Duration::from_secs(3600);
-            config.prefixes.code = "exactly-16-chars".into();
-            config.prefixes.handle = String::new();
-            config.prefixes.access_token = String::new();
+            config.authorization.hold_lifetime = Duration::from_secs(1);
+            config.authorization.code_lifetime =
+                Duration::from_secs(if config.profile == Profile::Fapi { 60 } else { 600 });
+            config.refresh.access_token_grace = config.tokens.access_lifetime;
+            config.refresh.grace = config.tokens.refresh_lifetime - Duration::from_secs(1);
+            config.refresh.reuse_margin = config.tokens.refresh_lifetime - Duration::from_secs(1);
+            config.tokens.grant_lifetime = Some(Duration::MAX);
+            config.clock_jump = Duration::from_secs(3600);
+            config.tokens.prefix = "exactly-16-chars".into();
             config.scopes = ScopeCatalog::empty();
-            config.body_bytes = 4096;
-            config.assertion_bytes = 1024;
-            config.proof_bytes = 1024;
-            config.parameters = 16;
-            config.query_bytes = MOST_STATE_BYTES + 1;
-            config.state_bytes = MOST_STATE_BYTES;
-            config.registration.description = 0;
-            config.registration.logo = 0;
+            config.limits.body_bytes = if config.profile == Profile::Fapi { 8193 } else { 4096 };
+            config.registration.form.description = 0;
+            config.registration.form.logo = 0;
             assert_eq!(config.check(), Ok(()));
         }
     }
@@ -603,8 +523,8 @@ mod tests {
                 "RFC 9700 section 2.6",
             ),
             (
-                |config| config.pkce = PkceRequirement::PublicClients,
-                "pkce is PublicClients; only AllClients",
+                |config| config.authorization.pkce = PkceRequirement::PublicClients,
+                "authorization.pkce is PublicClients; only AllClients",
                 "RFC 9700 section 2.1.1",
             ),
         ];

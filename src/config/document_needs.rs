@@ -28,10 +28,10 @@ impl Config {
             (needs.has_fetcher, DOCUMENT_FETCHER),
             (needs.has_registry, DOCUMENT_STORE),
             (self.serves(ClientType::Public) || needs.offers_keys, DOCUMENT_CLIENTS),
-            (!self.require_pushed_requests, DOCUMENT_PUSHED),
+            (!self.pushed_requests.are_required(), DOCUMENT_PUSHED),
         ];
-        match needed.into_iter().find(|(is_there, _)| self.client_id_metadata_documents && !is_there) {
-            Some((_, remedy)) => Err(ConfigError::new("client_id_metadata_documents", true, remedy)),
+        match needed.into_iter().find(|(is_there, _)| self.registration.metadata_documents && !is_there) {
+            Some((_, remedy)) => Err(ConfigError::new("registration.metadata_documents", true, remedy)),
             None => Ok(()),
         }
     }
@@ -57,6 +57,7 @@ const LOOPBACK_FETCHER: &str = "use an issuer on a loopback host, or a fetcher t
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::PushedRequests;
 
     const ALL: DocumentNeeds = DocumentNeeds {
         has_policy: true,
@@ -68,7 +69,7 @@ mod tests {
 
     fn on() -> Config {
         let mut config = Config::mcp("https://auth.example");
-        config.client_id_metadata_documents = true;
+        config.registration.metadata_documents = true;
         config
     }
 
@@ -79,7 +80,7 @@ mod tests {
         let mut confidential = on();
         confidential.public_clients = false;
         let mut pushed = on();
-        (pushed.pushed_requests, pushed.require_pushed_requests) = (true, true);
+        pushed.pushed_requests.mode = PushedRequests::Required;
         for (config, needs, remedy) in [
             (on(), DocumentNeeds { has_policy: false, ..ALL }, DOCUMENT_POLICY),
             (on(), DocumentNeeds { has_fetcher: false, ..ALL }, DOCUMENT_FETCHER),
@@ -88,9 +89,10 @@ mod tests {
             (pushed, ALL, DOCUMENT_PUSHED),
         ] {
             let error = config.check_documents(needs).unwrap_err();
-            assert_eq!((error.field(), error.value()), ("client_id_metadata_documents", "true"));
+            assert_eq!((error.field(), error.value()), ("registration.metadata_documents", "true"));
             assert_eq!(error.remedy(), remedy);
-            let off = Config { client_id_metadata_documents: false, ..config };
+            let mut off = config;
+            off.registration.metadata_documents = false;
             assert_eq!(off.check_documents(needs), Ok(()));
         }
     }
@@ -114,7 +116,8 @@ mod tests {
             ("http://[::1]:8080/tenant", true),
         ] {
             for is_on in [false, true] {
-                let config = Config { issuer: issuer.into(), client_id_metadata_documents: is_on, ..on() };
+                let mut config = Config { issuer: issuer.into(), ..on() };
+                config.registration.metadata_documents = is_on;
                 assert_eq!(config.check_documents(needs).is_ok(), is_accepted, "{issuer}");
             }
         }

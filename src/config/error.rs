@@ -69,9 +69,13 @@ mod tests {
 
     #[test]
     fn an_error_names_field_value_and_remedy() {
-        let error = ConfigError::new("code_lifetime", seconds(Duration::from_millis(601_500)), "at most 600 s");
-        assert_eq!(error.to_string(), "code_lifetime is 601.5 s; at most 600 s");
-        assert_eq!((error.field(), error.value(), error.remedy()), ("code_lifetime", "601.5 s", "at most 600 s"));
+        let error =
+            ConfigError::new("authorization.code_lifetime", seconds(Duration::from_millis(601_500)), "at most 600 s");
+        assert_eq!(error.to_string(), "authorization.code_lifetime is 601.5 s; at most 600 s");
+        assert_eq!(
+            (error.field(), error.value(), error.remedy()),
+            ("authorization.code_lifetime", "601.5 s", "at most 600 s")
+        );
     }
 
     #[test]

@@ -1,36 +1,73 @@
-//! Checks the settings of pushed requests [RFC 9126].
+//! The settings of pushed authorization requests [RFC 9126].
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::config::Config;
 use crate::config::error::{ConfigError, seconds};
 
-impl Config {
+/// The settings of pushed authorization requests [RFC 9126].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PushedRequestSettings {
+    /// Whether clients may push their authorization requests, or must [RFC 9126]; off, in the FAPI profile required.
+    ///
+    /// Every value except [`PushedRequests::Off`] needs a [`PushedRequestStore`](crate::store::PushedRequestStore). The
+    /// metadata then has `pushed_authorization_request_endpoint`. Where it is [`PushedRequests::Required`], a request
+    /// that was not pushed is refused [RFC 9126 section 5], and a pushed one must name its `redirect_uri`.
+    pub mode: PushedRequests,
+    /// How long a `request_uri` is valid; 300 s. 30 to 599 s are accepted.
+    ///
+    /// A browser session that presents it in this time may present it again within
+    /// [`authorization.hold_lifetime`](crate::Config::authorization), so that the user has more time to sign in.
+    pub lifetime: Duration,
+}
+
+impl Default for PushedRequestSettings {
+    fn default() -> Self {
+        Self { mode: PushedRequests::Off, lifetime: Duration::from_secs(300) }
+    }
+}
+
+/// Whether clients may push their authorization requests, or must [RFC 9126].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PushedRequests {
+    /// There is no endpoint for them.
+    Off,
+    /// Clients may push their requests.
+    Optional,
+    /// All clients must push their requests [RFC 9126 section 5].
+    Required,
+}
+
+impl PushedRequestSettings {
+    /// Returns whether clients may push their requests.
+    pub(crate) fn are_taken(&self) -> bool {
+        self.mode != PushedRequests::Off
+    }
+
+    /// Returns whether all clients must push their requests.
+    pub(crate) fn are_required(&self) -> bool {
+        self.mode == PushedRequests::Required
+    }
+
     /// Checks the settings of pushed requests, and that there is a store for them.
-    pub(crate) fn check_pushed_requests(&self, has_store: bool) -> Result<(), ConfigError> {
-        if self.pushed_requests && !has_store {
-            return Err(ConfigError::new("pushed_requests", true, STORE));
+    pub(crate) fn check(&self, has_store: bool, count: usize) -> Result<(), ConfigError> {
+        if self.are_taken() && !has_store {
+            return Err(ConfigError::new("pushed_requests.mode", format!("{:?}", self.mode), STORE));
         }
-        if self.require_pushed_requests && !self.pushed_requests {
-            return Err(ConfigError::new(
-                "require_pushed_requests",
-                true,
-                "set it to false, or pushed_requests to true",
-            ));
-        }
-        let (life, count) = (self.request_uri_lifetime, self.pushed_requests_per_client);
+        let life = self.lifetime;
         if !LIFETIMES.contains(&life) {
-            return Err(ConfigError::new("request_uri_lifetime", seconds(life), "30 to 599 s are accepted"));
+            return Err(ConfigError::new("pushed_requests.lifetime", seconds(life), "30 to 599 s are accepted"));
         }
         if !COUNTS.contains(&count) {
-            return Err(ConfigError::new("pushed_requests_per_client", count, "1 to 1000 are accepted"));
+            return Err(ConfigError::new("limits.pushed_requests", count, "1 to 1000 are accepted"));
         }
         Ok(())
     }
 }
 
-const STORE: &str = "set it to false, or add a store for pushed requests: Stores::with_pushed_requests(…)";
+const STORE: &str = "set it to Off, or add a store for pushed requests: Stores::with_pushed_requests(…)";
 /// FAPI 2.0 Security Profile section 5.3.2.2 requires less than 600 s.
 const LIFETIMES: RangeInclusive<Duration> = Duration::from_secs(30)..=Duration::from_secs(599);
 const COUNTS: RangeInclusive<usize> = 1..=1000;
@@ -38,12 +75,13 @@ const COUNTS: RangeInclusive<usize> = 1..=1000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
 
     fn refused(has_store: bool, change: fn(&mut Config)) -> Option<String> {
         let mut config = Config::strict("https://auth.example");
-        config.pushed_requests = true;
+        config.pushed_requests.mode = PushedRequests::Optional;
         change(&mut config);
-        config.check_pushed_requests(has_store).err().map(|error| error.to_string())
+        config.pushed_requests.check(has_store, config.limits.pushed_requests).err().map(|error| error.to_string())
     }
 
     /// FAPI-5.3.2.2-12
@@ -57,24 +95,22 @@ mod tests {
             (false, Duration::from_secs(600)),
         ] {
             let mut config = Config::strict("https://auth.example");
-            config.request_uri_lifetime = life;
-            assert_eq!(config.check_pushed_requests(true).is_ok(), accepted, "{life:?}");
+            config.pushed_requests.lifetime = life;
+            assert_eq!(config.pushed_requests.check(true, config.limits.pushed_requests).is_ok(), accepted, "{life:?}");
         }
-        let shown = "request_uri_lifetime is 600 s; 30 to 599 s are accepted";
-        assert_eq!(refused(true, |config| config.request_uri_lifetime = Duration::from_secs(600)).unwrap(), shown);
+        let shown = "pushed_requests.lifetime is 600 s; 30 to 599 s are accepted";
+        assert_eq!(refused(true, |config| config.pushed_requests.lifetime = Duration::from_secs(600)).unwrap(), shown);
     }
 
     /// 9126-5-01
     #[test]
     fn pushed_requests_need_a_store_and_an_endpoint() {
         assert_eq!(refused(true, |_| ()), None);
-        assert_eq!(refused(true, |config| config.require_pushed_requests = true), None);
-        assert_eq!(refused(false, |config| config.pushed_requests = false), None);
-        assert_eq!(refused(false, |_| ()), Some(format!("pushed_requests is true; {STORE}")));
-        let without = |config: &mut Config| {
-            (config.pushed_requests, config.require_pushed_requests) = (false, true);
-        };
-        assert!(refused(true, without).unwrap().starts_with("require_pushed_requests is true; set it to false"));
+        assert_eq!(refused(true, |config| config.pushed_requests.mode = PushedRequests::Required), None);
+        assert_eq!(refused(false, |config| config.pushed_requests.mode = PushedRequests::Off), None);
+        assert_eq!(refused(false, |_| ()), Some(format!("pushed_requests.mode is Optional; {STORE}")));
+        let required = refused(false, |config| config.pushed_requests.mode = PushedRequests::Required);
+        assert_eq!(required, Some(format!("pushed_requests.mode is Required; {STORE}")));
     }
 
     /// 9126-2.3-01
@@ -82,8 +118,8 @@ mod tests {
     fn a_client_has_at_most_a_thousand_open_requests() {
         for (count, accepted) in [(0, false), (1, true), (1000, true), (1001, false)] {
             let mut config = Config::strict("https://auth.example");
-            config.pushed_requests_per_client = count;
-            assert_eq!(config.check_pushed_requests(true).is_ok(), accepted, "{count}");
+            config.limits.pushed_requests = count;
+            assert_eq!(config.pushed_requests.check(true, config.limits.pushed_requests).is_ok(), accepted, "{count}");
         }
     }
 }

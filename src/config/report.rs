@@ -3,8 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::config::DynamicRegistration;
 use crate::config::{
-    AssertionAudience, AuthorizationErrors, BasicReading, Config, ExchangeRedirectUri, PkceRequirement, Profile,
+    AssertionAudience, AuthorizationErrors, BasicDecoding, Config, ExchangeRedirectUri, PkceRequirement, Profile,
     ReuseResponse, StateCharacters,
 };
 use crate::model::client::RefreshRotation;
@@ -50,42 +51,44 @@ impl Config {
         }
     }
 
-    fn weaker_settings(&self) -> [(bool, Finding); 28] {
+    fn weaker_settings(&self) -> [(bool, Finding); 27] {
         let uris = &self.redirect_uris;
         let domain = uris.comparison == RedirectUriComparison::Domain;
-        let refresh_grace = self.grace.refresh_token.max(self.grace.public_refresh_token);
+        let refresh_grace = self.refresh.grace.max(self.refresh.public_refresh_token);
         let rotates = self.rotates_by_itself();
         let is_fapi = self.profile == Profile::Fapi;
-        let takes_assertions = self.accepts_assertions();
+        let takes_assertions = self.client_authentication.accepts_assertions();
         [
             (domain, DOMAIN_RULE),
             (domain && uris.any_port, ANY_PORT),
             (uris.development_http, PLAIN_HTTP),
             (uris.localhost, LOCALHOST),
             (!uris.named_schemes.is_empty(), NAMED_SCHEMES),
-            (self.pkce != PkceRequirement::AllClients, PKCE),
-            (self.pkce != PkceRequirement::AllClients, SPENT_CODE),
-            (self.redirect_status != RedirectStatus::SeeOther, REDIRECT_STATUS),
-            (self.state != StateCharacters::Visible, STATE),
-            (self.exchange_redirect_uri == ExchangeRedirectUri::Optional, EXCHANGE_REDIRECT_URI),
-            (self.authorization_errors != AuthorizationErrors::Rfc6749, ERRORS),
-            (self.basic == BasicReading::Either, BASIC),
-            (!self.response_issuer, RESPONSE_ISSUER),
+            (self.authorization.pkce != PkceRequirement::AllClients, PKCE),
+            (self.authorization.pkce != PkceRequirement::AllClients, SPENT_CODE),
+            (self.authorization.redirect_status != RedirectStatus::SeeOther, REDIRECT_STATUS),
+            (self.authorization.state != StateCharacters::Visible, STATE),
+            (self.authorization.exchange_redirect_uri == ExchangeRedirectUri::Optional, EXCHANGE_REDIRECT_URI),
+            (self.authorization.errors != AuthorizationErrors::Rfc6749, ERRORS),
+            (self.client_authentication.basic == BasicDecoding::Either, BASIC),
             (is_plain_http(&self.issuer), PLAIN_HTTP_ISSUER),
             (is_rewritten_by_clients(&self.issuer), ISSUER),
             (self.cors != Cors::Off && !self.public_clients, CORS),
-            (takes_assertions && self.assertion_audience == AssertionAudience::Legacy, ASSERTION_AUDIENCE),
-            (takes_assertions && self.rs256_assertions, RS256_ASSERTIONS),
-            (is_fapi && self.refresh_rotation == RefreshRotation::Rotate, REFRESH_ROTATION),
-            (is_fapi && self.dpop_nonce.is_none() && self.access_token_lifetime > A_DAY, LONG_ACCESS),
+            (
+                takes_assertions && self.client_authentication.assertion_audience == AssertionAudience::Legacy,
+                ASSERTION_AUDIENCE,
+            ),
+            (takes_assertions && self.client_authentication.rs256, RS256_ASSERTIONS),
+            (is_fapi && self.refresh.rotation == RefreshRotation::Rotate, REFRESH_ROTATION),
+            (is_fapi && self.dpop.nonce_keys.is_empty() && self.tokens.access_lifetime > A_DAY, LONG_ACCESS),
             (rotates && refresh_grace > Duration::ZERO, REFRESH_GRACE),
-            (self.reuse_margin > Duration::ZERO, REUSE_MARGIN),
-            (self.reuse != ReuseResponse::RevokeGrant, REUSE),
+            (self.refresh.reuse_margin > Duration::ZERO, REUSE_MARGIN),
+            (self.refresh.reuse != ReuseResponse::RevokeGrant, REUSE),
             (self.bearer_in_body, BEARER_IN_BODY),
-            (rotates && self.grant_lifetime.is_none(), GRANT_LIFETIME),
-            (self.dynamic_registration && !self.require_initial_access_token, DYNAMIC_REGISTRATION),
-            (self.client_id_metadata_documents, DOCUMENTS),
-            (self.metadata_documents.none_beside_private_key_jwt, NONE_BESIDE_PRIVATE_KEY_JWT),
+            (rotates && self.tokens.grant_lifetime.is_none(), GRANT_LIFETIME),
+            (self.registration.dynamic == DynamicRegistration::Open, DYNAMIC_REGISTRATION),
+            (self.registration.metadata_documents, DOCUMENTS),
+            (self.registration.none_beside_private_key_jwt, NONE_BESIDE_PRIVATE_KEY_JWT),
         ]
     }
 }
@@ -100,20 +103,20 @@ fn is_rewritten_by_clients(issuer: &str) -> bool {
 }
 
 const DYNAMIC_REGISTRATION: Finding = Finding {
-    setting: "dynamic_registration",
+    setting: "registration.dynamic",
     rule: "RFC 7591 section 5",
     consequence: "anyone can register a client under any name: the consent page must show where the browser goes, and \
                   that no person has reviewed the client",
 };
 const DOCUMENTS: Finding = Finding {
-    setting: "client_id_metadata_documents",
+    setting: "registration.metadata_documents",
     rule: "draft-ietf-oauth-client-id-metadata-document section 8",
     consequence: "anyone can make this server fetch documents, and introduce clients under any name: the consent page \
                   must show the host of the client id and where the browser goes; with DocumentHosts, the policy can \
                   admit known hosts only",
 };
 const NONE_BESIDE_PRIVATE_KEY_JWT: Finding = Finding {
-    setting: "metadata_documents.none_beside_private_key_jwt",
+    setting: "registration.none_beside_private_key_jwt",
     rule: "draft-ietf-oauth-client-id-metadata-document section 8.2",
     consequence: "a client whose document announces a key is not authenticated: any program that has its code and its \
                   PKCE verifier can use the code",
@@ -148,12 +151,12 @@ const NAMED_SCHEMES: Finding = Finding {
                   useless",
 };
 const PKCE: Finding = Finding {
-    setting: "pkce",
+    setting: "authorization.pkce",
     rule: "RFC 9700 section 2.1.1",
     consequence: "confidential clients that send no challenge are not protected against injected codes",
 };
 const SPENT_CODE: Finding = Finding {
-    setting: "pkce",
+    setting: "authorization.pkce",
     rule: "RFC 6749 section 4.1.2",
     consequence: "an attacker who has a spent code of a client without PKCE, such as from a log, can send it to the \
                   client's redirect URI: the client sends it again, and the user's grant is revoked; demand PKCE of \
@@ -161,36 +164,31 @@ const SPENT_CODE: Finding = Finding {
                   code",
 };
 const REDIRECT_STATUS: Finding = Finding {
-    setting: "redirect_status",
+    setting: "authorization.redirect_status",
     rule: "RFC 9700 section 4.12",
     consequence: "in theory, a browser may repeat a POST after a 302; browsers in use turn it into a GET, and 307 is \
                   never sent",
 };
 const STATE: Finding = Finding {
-    setting: "state",
+    setting: "authorization.state",
     rule: "RFC 6749 appendix A.5",
     consequence: "clients get back any bytes that they sent, percent-encoded",
 };
 const EXCHANGE_REDIRECT_URI: Finding = Finding {
-    setting: "exchange_redirect_uri",
+    setting: "authorization.exchange_redirect_uri",
     rule: "RFC 6749 section 4.1.3",
     consequence: "a client that sends neither redirect_uri nor PKCE is not protected against injected codes",
 };
 const ERRORS: Finding = Finding {
-    setting: "authorization_errors",
+    setting: "authorization.errors",
     rule: "RFC 6749 section 4.1.2.1",
     consequence: "clients do not learn of a wrong response_type or state; there are no unnecessary redirects",
 };
 const BASIC: Finding = Finding {
-    setting: "basic",
+    setting: "client_authentication.basic",
     rule: "RFC 6749 section 2.3.1",
     consequence: "credentials that are not form-encoded are accepted too; those made by the server are the same \
                   either way",
-};
-const RESPONSE_ISSUER: Finding = Finding {
-    setting: "response_issuer",
-    rule: "RFC 9207 section 2",
-    consequence: "clients of several servers cannot detect a mix-up attack; they need a redirect URI for each server",
 };
 const PLAIN_HTTP_ISSUER: Finding = Finding {
     setting: "development",
@@ -210,43 +208,43 @@ const CORS: Finding = Finding {
                   secret, which every visitor can read",
 };
 const ASSERTION_AUDIENCE: Finding = Finding {
-    setting: "assertion_audience",
+    setting: "client_authentication.assertion_audience",
     rule: "RFC 10070, CVE-2025-27370",
     consequence: "a malicious server can name this server's token endpoint as its own: a client that authenticates \
                   there signs an assertion that is accepted here",
 };
 const RS256_ASSERTIONS: Finding = Finding {
-    setting: "rs256_assertions",
+    setting: "client_authentication.rs256",
     rule: "FAPI 2.0 Security Profile section 5.4.1",
     consequence: "assertions may be signed with RSASSA-PKCS1-v1_5: no attack has broken the signatures, but verifiers \
                   often had flaws; ask clients for PS256 or ES256",
 };
 const REFRESH_ROTATION: Finding = Finding {
-    setting: "refresh_rotation",
+    setting: "refresh.rotation",
     rule: "FAPI 2.0 Security Profile section 5.3.2.1",
     consequence: "a client that loses the response to a refresh can retry only within the grace; the client's key \
                   protects its refresh token without rotation",
 };
 const LONG_ACCESS: Finding = Finding {
-    setting: "access_token_lifetime",
+    setting: "tokens.access_lifetime",
     rule: "RFC 9449 section 11.2",
     consequence: "access tokens are valid for more than a day, and proofs need no nonce: an attacker who could use \
-                  the client's key for an hour may have made proofs for all that time; set dpop_nonce",
+                  the client's key for an hour may have made proofs for all that time; set dpop.nonce_keys",
 };
 const REFRESH_GRACE: Finding = Finding {
-    setting: "grace",
+    setting: "refresh.grace",
     rule: "RFC 9700 section 4.14.2",
     consequence: "a stolen refresh token that is used within the grace yields the owner's newest pair; the theft is \
                   detected at the first refresh that comes later than grace and margin after the other party's, and \
                   each use in grace raises an event",
 };
 const REUSE_MARGIN: Finding = Finding {
-    setting: "reuse_margin",
+    setting: "refresh.reuse_margin",
     rule: "RFC 9700 section 4.14.2",
     consequence: "a stolen refresh token that is used within the margin is refused, but the grant stays valid",
 };
 const REUSE: Finding = Finding {
-    setting: "reuse",
+    setting: "refresh.reuse",
     rule: "RFC 9700 section 4.14.2",
     consequence: "a thief who refreshed first keeps the grant",
 };
@@ -256,7 +254,7 @@ const BEARER_IN_BODY: Finding = Finding {
     consequence: "access tokens may end up in logs of form bodies",
 };
 const GRANT_LIFETIME: Finding = Finding {
-    setting: "grant_lifetime",
+    setting: "tokens.grant_lifetime",
     rule: "RFC 9700 section 4.14.2",
     consequence: "a grant that is always refreshed in time ends only by revocation",
 };
@@ -289,23 +287,26 @@ mod tests {
     #[test]
     fn the_platform_profile_names_what_the_described_service_leaves_open() {
         let settings = settings(&Config::platform("https://auth.example"));
-        for expected in ["redirect_uris.comparison", "pkce", "exchange_redirect_uri", "grace", "reuse_margin"] {
+        for expected in [
+            "redirect_uris.comparison",
+            "authorization.pkce",
+            "authorization.exchange_redirect_uri",
+            "refresh.grace",
+            "refresh.reuse_margin",
+        ] {
             assert!(settings.contains(&expected), "{expected}");
         }
-        assert!(!settings.contains(&"response_issuer"));
     }
 
     #[test]
     fn a_tightened_strict_profile_has_nothing_to_report() {
         let mut config = Config::strict("https://auth.example");
-        config.grace.refresh_token = Duration::ZERO;
+        config.refresh.grace = Duration::ZERO;
         config.redirect_uris.localhost = false;
-        config.grant_lifetime = Some(Duration::from_secs(365 * 24 * 60 * 60));
+        config.tokens.grant_lifetime = Some(Duration::from_secs(365 * 24 * 60 * 60));
         assert_eq!(settings(&config), Vec::<&str>::new());
         config.issuer = "http://127.0.0.1".into();
         assert_eq!(settings(&config), ["development"]);
-        config.response_issuer = false;
-        assert_eq!(settings(&config), ["response_issuer", "development"]);
     }
 
     #[test]
@@ -316,7 +317,7 @@ mod tests {
         for remedy in ["demand PKCE", "`state`"] {
             assert!(SPENT_CODE.consequence.contains(remedy), "{remedy}");
         }
-        config.pkce = PkceRequirement::AllClients;
+        config.authorization.pkce = PkceRequirement::AllClients;
         assert!(!reported(&config) && !reported(&Config::strict("https://auth.example")));
     }
 

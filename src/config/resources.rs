@@ -87,11 +87,11 @@ impl Config {
     /// Checks that no text in challenges contains the name of an attribute.
     fn check_challenges(&self) -> Result<(), ConfigError> {
         let misleads = |text: &str| ATTRIBUTES.iter().any(|attribute| text.contains(attribute));
-        if misleads(&self.realm) {
+        if misleads(&self.issuer) {
             return Err(ConfigError::new(
-                "realm",
-                quoted(&self.realm),
-                "a realm without names of attributes is accepted",
+                "issuer",
+                quoted(&self.issuer),
+                "an issuer without names of attributes is accepted",
             ));
         }
         match self.scopes.supported().iter().find(|token| misleads(token)) {

@@ -21,6 +21,7 @@ use crate::model::redirect_uri;
 use crate::model::subject::Subject;
 use crate::scope::ConsentedResources;
 use crate::secret::entropy::Entropy;
+use crate::secret::prefixes::Prefixes;
 use crate::store::{Insertion, StoreError, Stores};
 use crate::wire::Endpoint;
 
@@ -29,6 +30,7 @@ use crate::wire::Endpoint;
 pub(crate) struct Context {
     pub(crate) stores: Stores,
     pub(crate) config: Config,
+    pub(crate) prefixes: Prefixes,
     pub(crate) resources: ResourceTable,
     /// The document of the metadata endpoint.
     pub(crate) metadata: Box<[u8]>,
@@ -50,7 +52,7 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn now(&self) -> Timestamp {
         let now = self.clock.now();
-        self.newest.follow(now, self.config.clock_leap);
+        self.newest.follow(now, self.config.clock_jump);
         now
     }
 
@@ -184,10 +186,6 @@ impl Context {
             SubjectStatus::Refused => Err(Reason::SubjectRefused),
             SubjectStatus::Unknown => Err(Reason::SubjectUnknown),
         }
-    }
-
-    pub(crate) fn audience(&self) -> &str {
-        self.config.audience.as_deref().unwrap_or(&self.config.issuer)
     }
 }
 

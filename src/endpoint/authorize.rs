@@ -19,7 +19,7 @@ use crate::model::PushedRequest;
 use crate::model::client::Client;
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::RedirectUri;
-use crate::wire::params::{ParamLimits, Params, parameters_named};
+use crate::wire::params::{PARAMETERS, ParamLimits, Params, QUERY_BYTES, parameters_named};
 use crate::wire::{Endpoint, Request};
 
 /// Checks an authorization request.
@@ -35,7 +35,7 @@ pub(crate) async fn authorize(
         // Boxed, because few servers have it, and it would make the future of every request larger.
         return Box::pin(authorize_pushed(context, request, &reference)).await;
     }
-    let query = read(request.query_bytes(), names(&context.config), &limits(context)).map_err(page)?;
+    let query = read(request.query_bytes(), names(&context.config), &LIMITS).map_err(page)?;
     check(context, request, &query, None).await
 }
 
@@ -50,11 +50,11 @@ const REFERENCE: [&str; 2] = [REQUEST_URI, "client_id"];
 ///
 /// [RFC 9101 section 6.3, to which RFC 9126 section 4 leads]
 fn reference(context: &Context, request: &Request<'_>) -> Option<Vec<u8>> {
-    if !context.config.pushed_requests || request.query_bytes().len() > context.config.query_bytes {
+    if !context.config.pushed_requests.are_taken() || request.query_bytes().len() > QUERY_BYTES {
         return None;
     }
     let named = parameters_named(request.query_bytes(), &REFERENCE);
-    let query = read(&named, &REFERENCE, &limits(context));
+    let query = read(&named, &REFERENCE, &LIMITS);
     // A repeated or malformed reference counts as one too.
     let is_reference = match &query {
         Ok(query) => query.bytes(REQUEST_URI).is_some(),
@@ -70,7 +70,7 @@ async fn authorize_pushed(
     reference: &[u8],
 ) -> Result<PendingAuthorization, AuthorizationError> {
     let page = |reason| AuthorizationError::page(context, reason);
-    let query = read(reference, &REFERENCE, &limits(context)).map_err(page)?;
+    let query = read(reference, &REFERENCE, &LIMITS).map_err(page)?;
     let client = query.bytes("client_id").ok_or(Reason::MissingParameter("client_id")).map_err(page)?;
     let uri = query.bytes(REQUEST_URI).ok_or(Reason::UnknownRequestUri).map_err(page)?;
     let pushed = pushed_request::visit(context, request, uri, client).await.map_err(page)?;
@@ -88,9 +88,7 @@ fn read<'a>(bytes: &'a [u8], names: &[&'static str], limits: &ParamLimits) -> Re
     }
 }
 
-fn limits(context: &Context) -> ParamLimits {
-    ParamLimits { bytes: context.config.query_bytes, parameters: context.config.parameters }
-}
+const LIMITS: ParamLimits = ParamLimits { bytes: QUERY_BYTES, parameters: PARAMETERS };
 
 /// Checks the client, the redirect URI, and then everything else.
 async fn check(
@@ -146,7 +144,7 @@ async fn client(context: &Context, query: &Params<'_>) -> Result<Arc<Client>, Re
 
 /// Checks whether the request must be pushed [RFC 9126 section 5], then what it asks for.
 fn judge(context: &Context, client: &Client, query: &Params<'_>, is_pushed: bool) -> Result<Asked, Fault> {
-    let must_be_pushed = context.config.require_pushed_requests || client.requires_pushed_requests();
+    let must_be_pushed = context.config.pushed_requests.are_required() || client.requires_pushed_requests();
     if must_be_pushed && !is_pushed {
         return Err(Reason::NotPushed.into());
     }
@@ -170,7 +168,7 @@ fn refused(
     fault: Fault,
 ) -> AuthorizationError {
     let state = request::state(context, query).ok().flatten();
-    match (fault, context.config.authorization_errors) {
+    match (fault, context.config.authorization.errors) {
         (Fault::OfServiceParameter(reason), AuthorizationErrors::PageForServiceParameters) => {
             AuthorizationError::page_for(context, client, reason)
         }

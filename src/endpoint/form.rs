@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::error::Reason;
-use crate::wire::params::{ParamLimits, Params};
+use crate::wire::params::{PARAMETERS, ParamLimits, Params};
 use crate::wire::{Body, Endpoint, Request};
 
 /// Reads the form of a request: method, size, media type, form encoding, UTF-8, repeats.
@@ -16,14 +16,14 @@ pub(crate) fn read<'a>(
         return Err(Reason::MethodNotAllowed);
     }
     let bytes = match request.body_bytes() {
-        Body::Bytes(bytes) if bytes.len() <= config.body_bytes => bytes,
+        Body::Bytes(bytes) if bytes.len() <= config.limits.body_bytes => bytes,
         Body::Bytes(_) | Body::TooLarge => return Err(Reason::TooLarge),
         Body::Empty => &[],
     };
     if !request.is_form() {
         return Err(Reason::MediaType);
     }
-    let limits = ParamLimits { bytes: config.body_bytes, parameters: config.parameters };
+    let limits = ParamLimits { bytes: config.limits.body_bytes, parameters: PARAMETERS };
     let params = Params::parse(bytes, known, &limits).map_err(|_| Reason::MalformedParameters)?;
     if !params.all_utf8() {
         return Err(Reason::MalformedParameters);

@@ -81,7 +81,7 @@ fn message(context: &Context, token: &UsableToken, seen: &Target<'_>) -> Option<
     message.iat = Some(token.issued().seconds().into());
     message.sub = token.subject().map(ToString::to_string);
     message.aud = match seen.entries() {
-        [] => vec![context.audience().to_owned()],
+        [] => vec![context.config.issuer.clone()],
         entries => entries.iter().map(|entry| entry.settings.identifier.clone()).collect(),
     };
     message.iss = Some(context.config.issuer.clone());

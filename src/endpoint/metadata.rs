@@ -1,8 +1,8 @@
 //! The metadata of the server [RFC 8414]: only what is switched on.
 
 use crate::client_auth;
-use crate::config::bound_tokens::proof_algorithm_names;
-use crate::config::{BoundTokens, Config};
+use crate::config::dpop::proof_algorithm_names;
+use crate::config::{Config, DpopBoundTokens};
 use crate::context::Context;
 use crate::error::Reason;
 use crate::error::response;
@@ -28,10 +28,10 @@ pub(crate) fn document(config: &Config) -> Box<[u8]> {
 /// The metadata of a protected resource in this process [RFC 9728 section 2].
 pub(crate) fn of_resource(config: &Config, resource: &ProtectedResource) -> ResourceMetadata {
     let mut metadata = resource.metadata(&config.issuer);
-    if config.reads_proofs() {
+    if config.dpop.reads_proofs() {
         metadata.dpop_signing_alg_values_supported = texts(&proof_algorithm_names());
     }
-    metadata.dpop_bound_access_tokens_required = config.bound_tokens == BoundTokens::Required;
+    metadata.dpop_bound_access_tokens_required = config.dpop.tokens == DpopBoundTokens::Required;
     metadata
 }
 
@@ -53,12 +53,12 @@ fn metadata(config: &Config) -> Metadata {
     metadata.authorization_endpoint = url(Endpoint::Authorization);
     metadata.token_endpoint = url(Endpoint::Token);
     metadata.pushed_authorization_request_endpoint =
-        url(Endpoint::PushedAuthorization).filter(|_| config.pushed_requests);
-    metadata.require_pushed_authorization_requests = config.require_pushed_requests;
+        url(Endpoint::PushedAuthorization).filter(|_| config.pushed_requests.are_taken());
+    metadata.require_pushed_authorization_requests = config.pushed_requests.are_required();
     metadata.revocation_endpoint = url(Endpoint::Revocation);
     metadata.introspection_endpoint = url(Endpoint::Introspection);
-    metadata.registration_endpoint = url(Endpoint::Registration).filter(|_| config.dynamic_registration);
-    metadata.client_id_metadata_document_supported = config.client_id_metadata_documents;
+    metadata.registration_endpoint = url(Endpoint::Registration).filter(|_| config.registration.is_dynamic());
+    metadata.client_id_metadata_document_supported = config.registration.metadata_documents;
     metadata.response_types_supported = texts(&["code"]);
     metadata.response_modes_supported = texts(&["query"]);
     metadata.grant_types_supported = grant::offered(config).map(|grant_type| grant_type.to_string()).collect();
@@ -71,13 +71,11 @@ fn metadata(config: &Config) -> Metadata {
     metadata.scopes_supported = config.scopes.supported();
     metadata.code_challenge_methods_supported = texts(&[CodeChallenge::METHOD]);
     metadata.resource_indicators_supported = !config.resources.is_empty();
-    if config.list_resources {
-        metadata.protected_resources = config.resources.iter().map(|resource| resource.identifier.clone()).collect();
-    }
-    if config.reads_proofs() {
+    metadata.protected_resources = config.resources.iter().map(|resource| resource.identifier.clone()).collect();
+    if config.dpop.reads_proofs() {
         metadata.dpop_signing_alg_values_supported = texts(&proof_algorithm_names());
     }
-    metadata.authorization_response_iss_parameter_supported = config.response_issuer;
+    metadata.authorization_response_iss_parameter_supported = true;
     metadata
 }
 

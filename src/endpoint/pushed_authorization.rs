@@ -102,9 +102,9 @@ fn judge(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<(), Re
 /// Stores the request in a free slot, and returns its `request_uri`.
 async fn push(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<String, Reason> {
     let (client, now) = (&*caller.client, context.now());
-    let end = now.plus(context.config.request_uri_lifetime);
+    let end = now.plus(context.config.pushed_requests.lifetime);
     let minted = opaque::mint(&*context.entropy);
-    let slots = draw(&*context.entropy, context.config.pushed_requests_per_client);
+    let slots = draw(&*context.entropy, context.config.limits.pushed_requests);
     let record = PushedRequest {
         id: slot_id(&client.id, 0),
         version: draw_version(&*context.entropy),
@@ -254,7 +254,7 @@ fn draw(entropy: &dyn Entropy, slots: usize) -> impl Iterator<Item = usize> + Se
 /// § 2.2, written directly: no value in it can contain a quote or a backslash.
 fn created(context: &Context, request_uri: &str) -> Response {
     let mut json = Vec::with_capacity(160);
-    let expires_in = context.config.request_uri_lifetime.as_secs();
+    let expires_in = context.config.pushed_requests.lifetime.as_secs();
     // Writing to a vector never fails.
     write!(json, "{{\"request_uri\":\"{request_uri}\",\"expires_in\":{expires_in}}}").unwrap_or_default();
     Response::token_json(201, json)

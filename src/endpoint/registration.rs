@@ -1,5 +1,6 @@
 //! The registration endpoint [RFC 7591 section 3]: the order of checks, the policy, the response.
 
+use crate::config::DynamicRegistration;
 use std::sync::Arc;
 
 use crate::context::{Context, is_failed_authentication};
@@ -72,7 +73,7 @@ async fn initial_access(
     request: &Request<'_>,
     registrar: &Registrar,
 ) -> Result<Option<InitialAccess>, Reason> {
-    if !context.config.require_initial_access_token {
+    if context.config.registration.dynamic != DynamicRegistration::WithToken {
         return Ok(None);
     }
     let token = bearer::in_header(request)?.ok_or(Reason::NoAccessToken)?;

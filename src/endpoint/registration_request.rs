@@ -26,7 +26,7 @@ pub(crate) fn registrar(context: &Arc<Context>) -> Result<Registrar, StoreError>
 /// The body, if its media type is JSON and it is not too large [RFC 7591 section 3.1].
 pub(crate) fn body<'a>(context: &Context, request: &Request<'a>) -> Result<&'a [u8], Reason> {
     let body = match request.body_bytes() {
-        Body::Bytes(bytes) if bytes.len() <= context.config.body_bytes => bytes,
+        Body::Bytes(bytes) if bytes.len() <= context.config.limits.body_bytes => bytes,
         Body::Bytes(_) | Body::TooLarge => return Err(Reason::TooLarge),
         Body::Empty => &[],
     };
@@ -37,10 +37,10 @@ pub(crate) fn rules(context: &Context) -> MetadataRules {
     let config = &context.config;
     MetadataRules {
         catalog: config.scopes.clone(),
-        limits: config.registration.clone(),
+        limits: config.registration.form.clone(),
         redirect_uris: config.redirect_uris.clone(),
         methods: client_auth::offered(config, Endpoint::Token).collect(),
-        omitted_method: config.open_clients.omitted_method,
+        omitted_method: config.client_authentication.omitted_method(),
         keys: config.assurance_rules(context.key_sets.is_some()),
     }
 }

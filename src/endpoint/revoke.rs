@@ -39,7 +39,7 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
 
 async fn answer(context: &Context, client: &Client, form: &Params<'_>) -> Result<(), Reason> {
     let token = form.bytes("token").ok_or(Reason::MissingParameter("token"))?;
-    let prefixes = &context.config.prefixes;
+    let prefixes = &context.prefixes;
     if let Some(presented) = Presented::parse(&prefixes.access_token, token) {
         revocation::revoke_access(context, client, &presented).await
     } else if let Some(presented) = PresentedRefresh::parse(&prefixes.refresh_token, token) {

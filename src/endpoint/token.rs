@@ -75,7 +75,7 @@ async fn answer(
 /// Records that the client is used. A separate future keeps the futures of other requests small.
 async fn note_use(context: &Arc<Context>, client: &Client, issued: &Issued) {
     if issued.refresh_token.is_some() {
-        let until = context.now().plus(context.config.refresh_token_lifetime);
+        let until = context.now().plus(context.config.tokens.refresh_lifetime);
         // If this fails, one of the next refreshes records the use.
         let _ = last_use::note(context, client, until).await;
     }
@@ -85,7 +85,7 @@ async fn note_use(context: &Arc<Context>, client: &Client, issued: &Issued) {
 fn token_response(context: &Context, issued: &Issued, token_type: &str) -> Response {
     let Issued { grant, access_token, refresh_token, expires_in, scopes } = issued;
     let scope = context.config.scopes.to_wire(scopes);
-    let prefixes = &context.config.prefixes;
+    let prefixes = &context.prefixes;
     let tokens = MintedOpaque::len(&prefixes.access_token) + MintedRefresh::len(&prefixes.refresh_token);
     let id = IdText::of(grant.as_bytes());
     let mut json = Vec::with_capacity(128 + tokens + scope.len());

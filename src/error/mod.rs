@@ -335,7 +335,7 @@ pub enum Reason {
     #[error("the request_uri is not valid")]
     UnknownRequestUri,
     /// The client has reached its limit of undecided pushed requests: see
-    /// [`Config::pushed_requests_per_client`](crate::Config::pushed_requests_per_client). It is answered with 429.
+    /// [`Config::limits.pushed_requests`](crate::Config::limits). It is answered with 429.
     #[error("the client has too many open pushed requests; retry after {retry_after} s")]
     TooManyPushedRequests {
         /// Seconds until the first of them expires.

@@ -1,7 +1,7 @@
 //! Turns an error into a response: JSON, page, redirect or challenge, with its status and headers.
 
-use crate::config::bound_tokens::proof_algorithm_names;
-use crate::config::{BoundTokens, Config};
+use crate::config::dpop::proof_algorithm_names;
+use crate::config::{Config, DpopBoundTokens};
 use crate::error::{ErrorCode, Reason};
 use crate::model::client::AuthenticationMethod;
 use crate::wire::challenge::{TokenScheme, challenge};
@@ -22,7 +22,6 @@ pub(crate) fn to_client(reason: &Reason, request: &Request<'_>, endpoint: Endpoi
     };
     let mut message = ErrorResponse::new(error.code.as_str());
     message.error_description = Some(error.description.into());
-    message.error_uri.clone_from(&config.error_uri);
     let body = serde_json::to_vec(&message).unwrap_or_default();
     // The described service names the bare media type for this one response.
     let bare = endpoint == Endpoint::Revocation && status == 401;
@@ -31,7 +30,7 @@ pub(crate) fn to_client(reason: &Reason, request: &Request<'_>, endpoint: Endpoi
         return refusal(status).with_header("WWW-Authenticate", challenge_of(reason, Challenge::default(), config));
     }
     match status {
-        401 => response.with_header("WWW-Authenticate", format!("Basic realm=\"{}\"", config.realm)),
+        401 => response.with_header("WWW-Authenticate", format!("Basic realm=\"{}\"", config.issuer)),
         405 => response.with_header("Allow", endpoint.allow()),
         _ => with_retry_after(response, reason),
     }
@@ -40,7 +39,7 @@ pub(crate) fn to_client(reason: &Reason, request: &Request<'_>, endpoint: Endpoi
 /// Whether a client that failed to authenticate gets a Basic challenge: if it sent the `Authorization` header, or if
 /// the server accepts Basic. The other methods have no challenge, and a 401 needs one [RFC 6749 section 5.2].
 fn is_challenged(request: &Request<'_>, config: &Config) -> bool {
-    let is_offered = config.authentication_methods.contains(AuthenticationMethod::ClientSecretBasic);
+    let is_offered = config.client_authentication.methods.contains(AuthenticationMethod::ClientSecretBasic);
     is_offered || !matches!(request.authorization(), HeaderLine::Absent)
 }
 
@@ -91,7 +90,7 @@ pub(crate) fn at_resource(reason: &Reason, with: Challenge<'_>, nonce: Option<St
     if status >= 429 {
         return config.cors.expose(with_retry_after(refusal(status), reason));
     }
-    let (first, second) = schemes(with.scheme, status, config.bound_tokens);
+    let (first, second) = schemes(with.scheme, status, config.dpop.tokens);
     let error = challenge_of(reason, Challenge { scheme: first, ..with }, config);
     let silent = second.map(|scheme| challenge_of(&Reason::NoAccessToken, Challenge { scheme, ..with }, config));
     let response = refusal(status).with_header("WWW-Authenticate", error);
@@ -108,12 +107,14 @@ pub(crate) fn at_resource(reason: &Reason, with: Challenge<'_>, nonce: Option<St
 ///
 /// Bearer comes first, because some clients read only the first challenge. Nothing precedes a DPoP error, because other
 /// clients look for a required nonce only in a header that begins with `DPoP`.
-const fn schemes(used: TokenScheme, status: u16, bound_tokens: BoundTokens) -> (TokenScheme, Option<TokenScheme>) {
+const fn schemes(used: TokenScheme, status: u16, bound_tokens: DpopBoundTokens) -> (TokenScheme, Option<TokenScheme>) {
     match (bound_tokens, used) {
-        (BoundTokens::Off, _) => (TokenScheme::Bearer, None),
-        (BoundTokens::Optional, TokenScheme::Bearer) if status == 401 => (TokenScheme::Bearer, Some(TokenScheme::Dpop)),
-        (BoundTokens::Optional, TokenScheme::Bearer) => (TokenScheme::Bearer, None),
-        (BoundTokens::Optional, TokenScheme::Dpop) | (BoundTokens::Required, _) => (TokenScheme::Dpop, None),
+        (DpopBoundTokens::Off, _) => (TokenScheme::Bearer, None),
+        (DpopBoundTokens::Optional, TokenScheme::Bearer) if status == 401 => {
+            (TokenScheme::Bearer, Some(TokenScheme::Dpop))
+        }
+        (DpopBoundTokens::Optional, TokenScheme::Bearer) => (TokenScheme::Bearer, None),
+        (DpopBoundTokens::Optional, TokenScheme::Dpop) | (DpopBoundTokens::Required, _) => (TokenScheme::Dpop, None),
     }
 }
 
@@ -133,7 +134,7 @@ fn challenge_of(reason: &Reason, with: Challenge<'_>, config: &Config) -> String
         TokenScheme::Dpop => proof_algorithm_names().join(" "),
     };
     let attributes = [
-        ("realm", config.realm.as_str()),
+        ("realm", config.issuer.as_str()),
         ("error", error),
         ("error_description", description),
         ("algs", &algorithms),
@@ -195,9 +196,9 @@ fn with_retry_after(response: Response, reason: &Reason) -> Response {
 mod tests {
     use super::*;
 
-    fn config(bound_tokens: BoundTokens) -> Config {
+    fn config(bound_tokens: DpopBoundTokens) -> Config {
         let mut config = Config::platform("https://auth.example");
-        config.bound_tokens = bound_tokens;
+        config.dpop.tokens = bound_tokens;
         config
     }
 
@@ -209,7 +210,7 @@ mod tests {
     /// 9449-7.2-01
     #[test]
     fn an_error_stands_at_one_scheme() {
-        use BoundTokens::{Off, Optional, Required};
+        use DpopBoundTokens::{Off, Optional, Required};
         use TokenScheme::{Bearer, Dpop};
         for (setting, scheme, reason, status, expected) in [
             (Off, Bearer, Reason::InvalidAccessToken, 401, &["Bearer invalid_token"][..]),
@@ -249,8 +250,11 @@ mod tests {
     fn registrations_are_managed_with_bearer_tokens_alone() {
         for endpoint in [Endpoint::Registration, Endpoint::ClientConfiguration] {
             let response =
-                to_client(&Reason::NoAccessToken, &Request::new("GET"), endpoint, &config(BoundTokens::Required));
-            assert_eq!((response.status(), challenges(&response)), (401, vec!["Bearer realm=\"oauth2\""]));
+                to_client(&Reason::NoAccessToken, &Request::new("GET"), endpoint, &config(DpopBoundTokens::Required));
+            assert_eq!(
+                (response.status(), challenges(&response)),
+                (401, vec!["Bearer realm=\"https://auth.example\""])
+            );
         }
     }
 }

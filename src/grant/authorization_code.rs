@@ -62,7 +62,7 @@ impl<'a> Exchange<'a> {
 /// Issues the first pair for a code, once. A second exchange of a valid code revokes the grant.
 pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Result<Issued, Reason> {
     let now = context.now();
-    let presented = Presented::parse(&context.config.prefixes.code, request.code).ok_or(Reason::UnknownCode)?;
+    let presented = Presented::parse(&context.prefixes.code, request.code).ok_or(Reason::UnknownCode)?;
     let id = AuthorizationId::from_bytes(presented.id);
     let authorization = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownCode)?;
     if authorization.client == request.client.id {
@@ -170,7 +170,7 @@ fn judge_redirect_uri(authorization: &Authorization, sent: Option<&[u8]>, config
         Some(sent) if sent == authorization.redirect_uri.as_str().as_bytes() => Ok(()),
         Some(_) => Err(Reason::RedirectUriMismatch),
         None => {
-            let required = config.exchange_redirect_uri == ExchangeRedirectUri::RequiredWithoutPkce
+            let required = config.authorization.exchange_redirect_uri == ExchangeRedirectUri::RequiredWithoutPkce
                 && authorization.redirect_uri_named
                 && authorization.challenge.is_none();
             if required { Err(Reason::RedirectUriMismatch) } else { Ok(()) }
@@ -464,7 +464,8 @@ mod tests {
         let lax: Change = |_| {};
         let without_uri: Change = |scene| scene.redirect_uri = None;
         let unnamed: Change = |scene| scene.authorization.redirect_uri_named = false;
-        let required: Change = |scene| scene.config.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
+        let required: Change =
+            |scene| scene.config.authorization.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
         let native: Change = |scene| scene.client.application_type = ApplicationType::Native;
         let cases: [(&[Change], &str); 12] = [
             (&[lax, without_uri], "granted"),

@@ -27,7 +27,7 @@ use crate::store::StoreError;
 use crate::wire::params::{Params, RESOURCE};
 
 pub(crate) const DEFINITION: Definition =
-    Definition { parameters: &["scope", RESOURCE], is_offered: |config| config.client_credentials };
+    Definition { parameters: &["scope", RESOURCE], is_offered: |config| config.client_credentials.on };
 
 /// The number of grants that hold the tokens of one client. With eight, a read or write moves an eighth of the tokens,
 /// and eight requests can write at once.
@@ -63,7 +63,7 @@ impl<'a> Credentials<'a> {
     }
 }
 
-/// Issues one access token, unless the client has [`machine_tokens`](Config::machine_tokens) of them.
+/// Issues one access token, unless the client has [`machine_tokens`](Config::limits) of them.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Resul
     let access = FurtherAccess {
         digest: token.digest,
         issued: now,
-        end: now.plus(context.config.machine_token_lifetime),
+        end: now.plus(context.config.client_credentials.lifetime),
         revoked: false,
         narrowed: Some(scopes),
         audience,
@@ -273,7 +273,8 @@ fn slot_id(client: &ClientId, slot: usize) -> GrantId {
 
 /// Live tokens that a slot may hold, so that all slots hold `machine_tokens`.
 fn room(config: &Config, slot: usize) -> usize {
-    config.machine_tokens / SLOTS + usize::from(slot < config.machine_tokens % SLOTS)
+    config.limits.client_credentials_tokens / SLOTS
+        + usize::from(slot < config.limits.client_credentials_tokens % SLOTS)
 }
 
 /// Draws the slot to start with.
@@ -364,7 +365,7 @@ mod tests {
     fn the_slots_of_a_client_are_its_own_and_hold_the_bound_together() {
         let mut config = Config::platform("https://auth.example");
         for tokens in [1, 7, 8, 9, 1024, 4096] {
-            config.machine_tokens = tokens;
+            config.limits.client_credentials_tokens = tokens;
             assert_eq!((0..SLOTS).map(|slot| room(&config, slot)).sum::<usize>(), tokens);
         }
         let ids: BTreeSet<_> = ["a", "b", "ab"]

@@ -94,8 +94,8 @@ impl Line {
     /// Supersedes the newest pair, with the graces of the platform profile.
     pub(crate) fn refreshed(mut self, seconds: u32) -> Self {
         let presented = self.presented(self.refresh.len() - 1);
-        let link = Link::draw(&SystemEntropy, self.config.derivation_keys.first());
-        let secrets = link.follow(&presented.fresh, &self.config.derivation_keys).unwrap();
+        let link = Link::draw(&SystemEntropy, self.config.refresh.derivation_keys.first());
+        let secrets = link.follow(&presented.fresh, &self.config.refresh.derivation_keys).unwrap();
         let newest = self.pair(&presented.lineage, secrets, seconds);
         let end = at(seconds).plus(Duration::from_secs(300));
         let old = self.grant.pairs.newest.replace(newest).unwrap();

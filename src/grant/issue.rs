@@ -55,7 +55,7 @@ pub(crate) struct NewPair {
 /// Creates the pair for its place. The same place and the same secrets give the same pair.
 pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> NewPair {
     let access_end = access_end(config, place.created, place.now);
-    let refresh_end = place.now.plus(config.refresh_token_lifetime).min(last_end(config, place.created));
+    let refresh_end = place.now.plus(config.tokens.refresh_lifetime).min(last_end(config, place.created));
     let has_refresh_token = place.client.grant_types.contains(GrantType::RefreshToken);
     let position = Position { end: refresh_end, number: place.number };
     // Built first, together with the refresh token: a token in a variable was copied byte by byte (`tests/limits`).
@@ -86,10 +86,10 @@ pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> N
 
 /// Returns when an access token that is issued now expires.
 pub(crate) fn access_end(config: &Config, created: Timestamp, now: Timestamp) -> Timestamp {
-    now.plus(config.access_token_lifetime).min(last_end(config, created))
+    now.plus(config.tokens.access_lifetime).min(last_end(config, created))
 }
 
 /// Returns when all tokens of a grant have expired.
 fn last_end(config: &Config, created: Timestamp) -> Timestamp {
-    config.grant_lifetime.map_or(Timestamp::from_seconds(u32::MAX), |life| created.plus(life))
+    config.tokens.grant_lifetime.map_or(Timestamp::from_seconds(u32::MAX), |life| created.plus(life))
 }

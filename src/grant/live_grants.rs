@@ -10,12 +10,12 @@ use crate::model::subject::Subject;
 use crate::model::{Grant, RevocationReason};
 use crate::store::StoreError;
 
-/// Revokes the grants beyond [`grants_per_client`](crate::Config::grants_per_client) that were refreshed longest ago,
+/// Revokes the grants beyond [`grants_per_client`](crate::Config::limits) that were refreshed longest ago,
 /// but never the new one.
 ///
 /// This runs after the exchange, when the client has its tokens. If it fails, the next exchange tries again.
 pub(crate) async fn keep_within_bound(context: &Context, new: &Grant) {
-    if context.config.grants_per_client == usize::MAX {
+    if context.config.limits.grants == usize::MAX {
         return;
     }
     let Some(subject) = new.subject() else { return };
@@ -27,7 +27,7 @@ pub(crate) async fn keep_within_bound(context: &Context, new: &Grant) {
 
 /// Reads one page if the user has fewer records than there may be grants.
 async fn surplus(context: &Context, subject: &Subject, new: &Grant) -> Result<Vec<Arc<Grant>>, StoreError> {
-    let (most, now) = (context.config.grants_per_client, context.now());
+    let (most, now) = (context.config.limits.grants, context.now());
     let is_counted = |grant: &Arc<Grant>| grant.client == new.client && grant.epoch == new.epoch && grant.is_live(now);
     let mut live = Vec::new();
     let mut list = Reader::new(GrantId::from_bytes);

@@ -122,7 +122,7 @@ fn judge_access(
         return foreign(config).map(|()| OfAccess::Nothing);
     }
     // Tokens without a user share a grant only so that they can be counted.
-    Ok(match config.access_token_revocation {
+    Ok(match config.revocation.access_token {
         _ if grant.subject.is_none() => OfAccess::RevokeToken,
         AccessTokenRevocation::TokenOnly => OfAccess::RevokeToken,
         AccessTokenRevocation::WholeGrant => OfAccess::RevokeGrant,
@@ -180,7 +180,7 @@ fn judge_refresh(
     now: Timestamp,
 ) -> Result<OfRefresh, Reason> {
     let is_own = grant.client == holder.caller.id;
-    let standing = standing(grant, presented, config.reuse_margin, now);
+    let standing = standing(grant, presented, config.refresh.reuse_margin, now);
     if grant.revoked.is_some() {
         let is_genuine = !matches!(standing, Standing::Unknown);
         return Ok(if is_genuine && is_own { OfRefresh::RevokeGrant } else { OfRefresh::Nothing });
@@ -195,7 +195,7 @@ fn judge_refresh(
         Standing::InMargin | Standing::Superseded | Standing::Forked if is_own => {
             // A copy of a bound token, without its key, must not be able to sign the user out.
             let is_copy = was_bound(grant, presented) && config.has_unproven_refresh_tokens(holder.caller);
-            Ok(match config.superseded_token_revocation {
+            Ok(match config.revocation.superseded_token {
                 SupersededTokenRevocation::WholeGrant if !is_copy => OfRefresh::RevokeGrant,
                 SupersededTokenRevocation::WholeGrant | SupersededTokenRevocation::Nothing => OfRefresh::Superseded,
             })
@@ -220,7 +220,7 @@ async fn epoch_of(context: &Context, caller: &Client, grant: &Grant) -> Result<u
 
 /// § 2.1: "the request is refused and the client is informed of the error", unless configured otherwise.
 fn foreign(config: &Config) -> Result<(), Reason> {
-    match config.foreign_token {
+    match config.revocation.foreign_token {
         ForeignTokenAnswer::Refuse => Err(Reason::TokenOfAnotherClient),
         ForeignTokenAnswer::Accept => Ok(()),
     }
@@ -254,7 +254,7 @@ mod tests {
         let mut line = if matches!(case, Case::OwnRevoked | Case::ForeignRevoked) { line.revoked() } else { line };
         line.client.epoch += u32::from(withdrawn);
         if matches!(case, Case::ForeignAccepted) {
-            line.config.foreign_token = ForeignTokenAnswer::Accept;
+            line.config.revocation.foreign_token = ForeignTokenAnswer::Accept;
         }
         let caller = if is_own { line.client.clone() } else { client("other") };
         (line, caller)
@@ -320,7 +320,7 @@ mod tests {
             }
         }
         let mut line = Line::new();
-        line.config.access_token_revocation = AccessTokenRevocation::WholeGrant;
+        line.config.revocation.access_token = AccessTokenRevocation::WholeGrant;
         let holder = Holder { caller: &line.client, epoch: 0 };
         let outcome = judge_access(&line.grant, holder, &line.access[0], &line.config, at(10));
         assert_eq!(name(outcome), "RevokeGrant");
@@ -371,7 +371,7 @@ mod tests {
                 assert_eq!(name(outcome), expected, "{state}, {case:?}");
                 // By the other setting, the own client's superseded token revokes the grant.
                 let (mut line, caller) = scene(change(Line::new()), case);
-                line.config.superseded_token_revocation = SupersededTokenRevocation::WholeGrant;
+                line.config.revocation.superseded_token = SupersededTokenRevocation::WholeGrant;
                 let holder = Holder { caller: &caller, epoch: line.client.epoch };
                 let outcome = judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
                 assert_eq!(name(outcome), if expected == old { grant } else { expected }, "{state}, {case:?}");
@@ -395,7 +395,7 @@ mod tests {
             let mut line = Line::new().refreshed(100);
             let newest = line.grant.pairs.newest.take();
             line.grant.pairs.newest = newest.map(|pair| pair.of_grant_bound_from(NonZeroU32::new(bound_from)));
-            line.config.superseded_token_revocation = SupersededTokenRevocation::WholeGrant;
+            line.config.revocation.superseded_token = SupersededTokenRevocation::WholeGrant;
             let holder = Holder { caller, epoch: 0 };
             let outcome = |seconds| judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
             assert_eq!(name(outcome(399)), "RevokeGrant", "in grace, no key is needed: {bound_from}");

@@ -346,7 +346,7 @@ impl Flow for Killing<'_> {
 /// How long the record of a grant is kept after its revocation. If reads are not settled, a repeated revocation must
 /// find the row to confirm it, because a fail-over may undo the first one.
 fn kept_after_revocation(context: &Context) -> Duration {
-    let retention = context.config.revoked_retention;
+    let retention = context.config.revocation.retention;
     if context.stores.tokens.reads_settled() { retention } else { retention.max(PLACE_KEPT) }
 }
 

@@ -165,7 +165,7 @@ pub enum Event<'a> {
         client: &'a ClientId,
     },
     /// A client tried to revoke a superseded refresh token after its grace, but before its expiry. Nothing changed: the
-    /// grant is still live. [`Config::superseded_token_revocation`](crate::Config::superseded_token_revocation) decides.
+    /// grant is still live. [`RevocationSettings::superseded_token`](crate::config::RevocationSettings::superseded_token) decides.
     #[non_exhaustive]
     SupersededTokenAtRevocation {
         /// Its grant.
@@ -194,7 +194,7 @@ pub enum Event<'a> {
         client: &'a ClientId,
     },
     /// A pair was derived with a key that this server does not have: its
-    /// [`derivation_keys`](crate::Config::derivation_keys) differ from those of another server, or a key was removed
+    /// [`derivation_keys`](crate::Config::refresh) differ from those of another server, or a key was removed
     /// too early. The request was answered with 503; nothing changed.
     #[non_exhaustive]
     DerivationKeyMissing {
@@ -203,7 +203,7 @@ pub enum Event<'a> {
         /// The application.
         client: &'a ClientId,
     },
-    /// A purge was refused: the clock is further ahead than [`clock_leap`](crate::Config::clock_leap) accepts, or the
+    /// A purge was refused: the clock is further ahead than [`clock_leap`](crate::Config::clock_jump) accepts, or the
     /// last purge is that long ago. Nothing is removed until the clock is corrected or
     /// [confirmed](crate::AuthorizationServer::confirm_clock).
     #[non_exhaustive]

@@ -103,7 +103,7 @@ pub struct RegistrationRequest<'a> {
     /// A replacement never gets more than the client has, even if the bounds of the decision are wider.
     pub updated: Option<&'a ClientId>,
     /// The id of the initial access token in the request. It is set for a new client if
-    /// [`Config::require_initial_access_token`](crate::Config::require_initial_access_token) is on.
+    /// [`DynamicRegistration::WithToken`](crate::config::DynamicRegistration::WithToken) is set.
     pub initial_access_token: Option<&'a ClientId>,
 }
 

@@ -13,7 +13,7 @@ pub enum SigningAlgorithm {
     /// `EdDSA`: Ed25519. Its newer name, `Ed25519`, is accepted as well [RFC 9864 section 2.2].
     EdDsa,
     /// `RS256`: RSASSA-PKCS1-v1_5 with SHA-256. Only in client assertions, and only if
-    /// [`Config::rs256_assertions`](crate::Config::rs256_assertions) is on.
+    /// [`Config::client_authentication.rs256`](crate::Config::client_authentication) is on.
     Rs256,
 }
 

@@ -41,7 +41,7 @@ impl JwkSet {
     /// Parses a set for a registration, of at most 262 144 bytes and 100 keys. Keys of unknown types, and keys for
     /// purposes other than signatures, are left out.
     ///
-    /// A registration must also keep the smaller bounds of [`Config::key_sets`](crate::Config::key_sets).
+    /// A registration must also keep smaller bounds: 65 536 bytes and 32 keys.
     ///
     /// # Errors
     ///

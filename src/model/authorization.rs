@@ -20,6 +20,9 @@ use crate::secret::pkce::CodeChallenge;
 /// How long a record is kept after it has expired, so that a replay is recognized and clocks may differ.
 pub(crate) const RETENTION: Duration = Duration::from_secs(60 * 60);
 
+/// The maximum size of `state` in bytes. RFC 6749 sets none; a client that keeps more there should keep it itself.
+pub(crate) const STATE_BYTES: usize = 4096;
+
 /// An authorization request: held while its user reads the consent page, then with a code, or denied [RFC 6749 section
 /// 4.1].
 #[derive(Clone, PartialEq, Eq)]

@@ -151,7 +151,7 @@ impl Grant {
 
     /// Returns the time from which the record may be removed: an hour after the end of its last token, and not before
     /// two hours after the end of its code. A revoked grant has no token to wait for. It stays until two hours after
-    /// the end of its code, or for [`revoked_retention`](crate::Config::revoked_retention) after its revocation if that
+    /// the end of its code, or for [`revoked_retention`](crate::Config::revocation) after its revocation if that
     /// is later.
     #[must_use]
     pub fn purge_after(&self) -> Timestamp {
@@ -231,7 +231,7 @@ pub enum RevocationReason {
     SubjectWithdrawn,
     /// Everything that its subject granted to its client was withdrawn.
     ApplicationWithdrawn,
-    /// Its subject gave its client more grants than [`grants_per_client`](crate::Config::grants_per_client), and this
+    /// Its subject gave its client more grants than [`grants_per_client`](crate::Config::limits), and this
     /// one was the least recently refreshed.
     TooManyGrants,
 }

@@ -25,7 +25,7 @@ use crate::model::id::ClientId;
 use crate::model::subject::Subject;
 
 pub use self::authorization::Authorization;
-pub(crate) use self::authorization::{PushedFrom, RETENTION, Stage};
+pub(crate) use self::authorization::{PushedFrom, RETENTION, STATE_BYTES, Stage};
 pub use self::grant::{Grant, Revocation, RevocationReason};
 pub use self::last_purge::LastPurge;
 pub(crate) use self::pairs::{AccessPart, FurtherAccess, GraceEnds, Pairs, Placed, SupersededPair, TokenPair};

@@ -53,7 +53,7 @@ impl Approval {
     }
 
     /// Sets whether a refresh replaces the refresh token of a confidential web application: see [`RefreshRotation`]. If
-    /// it is not set, [`Config::refresh_rotation`](field@crate::Config::refresh_rotation) decides.
+    /// it is not set, [`Config::refresh.rotation`](field@crate::Config::refresh.rotation) decides.
     /// [`RefreshRotation::Keep`] is refused for public and native clients.
     #[must_use]
     pub fn refresh_rotation(mut self, rotation: RefreshRotation) -> Self {

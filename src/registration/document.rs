@@ -68,7 +68,7 @@ impl Registrar {
         let (_, current) = read_any(&*self.registry, &admission.id).await?;
         let mut draft = self.draft(admission, current.as_ref().map(|current| &*current.client)).await?;
         if !current.is_some_and(|current| draft.needs_no_place(&current)) {
-            let place = self.find_place(draft.now, &draft.limits).await?;
+            let place = self.find_place(draft.now, self.context.config.limits.unreviewed_clients).await?;
             self.free(&place).await?;
             draft.slot = Some(place.slot);
         }
@@ -108,7 +108,7 @@ impl Registrar {
             looks_like_another,
             slot: None,
             now: self.context.now(),
-            limits: config.open_clients,
+            limits: config.registration.client_lifetimes(&config.tokens),
             longest: longest(config),
             mark: self.mark(),
         })
@@ -117,7 +117,7 @@ impl Registrar {
 
 /// Returns the longest time for which a grant that is live now may stay live.
 fn longest(config: &Config) -> Duration {
-    config.refresh_token_lifetime.max(config.access_token_lifetime).saturating_add(config.code_lifetime)
+    config.tokens.refresh_lifetime.max(config.tokens.access_lifetime).saturating_add(config.authorization.code_lifetime)
 }
 
 /// Inserts or replaces the row of a client, as its document describes it.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::claim::Contended;
 use crate::clock::Timestamp;
-use crate::config::OpenClients;
+use crate::config::ClientLifetimes;
 use crate::model::application::{Application, MARK_BYTES, OpenApplication};
 use crate::model::client::{Client, ClientOrigin, ClientState, OpenClient, Privileges};
 use crate::model::client_metadata::{Admitted, ClientMetadata, MetadataError};
@@ -83,7 +83,7 @@ pub(super) struct Draft<'a> {
     /// A free place, if the client may need one.
     pub(super) slot: Option<u32>,
     pub(super) now: Timestamp,
-    pub(super) limits: OpenClients,
+    pub(super) limits: ClientLifetimes,
     pub(super) longest: Duration,
     pub(super) mark: [u8; MARK_BYTES],
 }

@@ -36,7 +36,7 @@ pub enum RegistrarError {
     /// keys](crate::Registrar::replace_own_keys) instead.
     #[error("the client authenticates with its key and has no secret: replace its keys instead")]
     NoSecret,
-    /// As many clients as [`OpenClients::most`](crate::config::OpenClients::most) allows have registered themselves, and all
+    /// As many clients as [`limits.unreviewed_clients`](crate::config::Limits::unreviewed_clients) allows have registered themselves, and all
     /// that were read are in use.
     #[error("too many clients have registered themselves and are in use")]
     NoRoom,

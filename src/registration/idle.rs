@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::config::OpenClients;
+use crate::config::ClientLifetimes;
 use crate::model::application::Application;
 use crate::model::client::{Client, OpenClient};
 
@@ -23,10 +23,10 @@ pub(super) fn may_give_way(application: &Application) -> bool {
 }
 
 /// Sets the time from which the client counts as unknown.
-pub(super) fn with_end(open: &OpenClient, limits: &OpenClients) -> OpenClient {
+pub(super) fn with_end(open: &OpenClient, limits: &ClientLifetimes) -> OpenClient {
     let unused = match open.used_until {
-        None => open.registered.plus(limits.unused_lifetime),
-        Some(until) => until.plus(limits.idle_lifetime),
+        None => open.registered.plus(limits.unused),
+        Some(until) => until.plus(limits.idle),
     };
     let gone_at = (!open.is_reviewed).then(|| open.end.map_or(unused, |end| end.min(unused)));
     OpenClient { gone_at, ..open.clone() }
@@ -37,6 +37,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::config::{RegistrationSettings, TokenSettings};
     use crate::model::client::ClientOrigin;
     use crate::model::id::ClientId;
     use crate::scope::ScopeSet;
@@ -71,7 +72,10 @@ mod tests {
             (None, Some(101), true, None),
             (Some(300), None, true, None),
         ] {
-            let found = with_end(&open(used_until, end, is_reviewed), &OpenClients::default());
+            let found = with_end(
+                &open(used_until, end, is_reviewed),
+                &RegistrationSettings::default().client_lifetimes(&TokenSettings::default()),
+            );
             assert_eq!(found.gone_at, expected.map(DAYS), "{used_until:?} {end:?} {is_reviewed}");
         }
     }

@@ -107,7 +107,7 @@ pub(crate) struct InitialAccess {
 
 impl Registrar {
     /// Creates an initial access token [RFC 7591 section 3]. Give it to a party that may register clients while
-    /// [`Config::require_initial_access_token`](crate::Config::require_initial_access_token) is on.
+    /// [`DynamicRegistration::WithToken`](crate::config::DynamicRegistration::WithToken) is set.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Registrar {
         let (now, entropy) = (self.context.now(), &*self.context.entropy);
         let InitialAccessTokenTerms { lifetime, uses, bounds } = terms;
         let id = ClientId::generate(entropy);
-        let token = InitialAccessToken::generate(&self.context.config.prefixes.initial_access_token, &id, entropy);
+        let token = InitialAccessToken::generate(&self.context.prefixes.initial_access_token, &id, entropy);
         let digest = Digest::of(token.expose().as_bytes());
         let (end, mark) = (now.plus(lifetime), self.mark());
         let kept = InitialToken { token: digest, uses_left: uses.get(), bounds };
@@ -149,7 +149,7 @@ impl Registrar {
     ///
     /// The reason why the token is refused, or a store error.
     pub(crate) async fn initial_access(&self, text: &[u8]) -> Result<InitialAccess, Reason> {
-        let prefix = &self.context.config.prefixes.initial_access_token;
+        let prefix = &self.context.prefixes.initial_access_token;
         let id = InitialAccessToken::id(prefix, text).ok_or(Reason::WrongInitialAccessToken)?;
         let digest = Digest::of(text);
         let found = self.registry.application(&id).await?.ok_or(Reason::WrongInitialAccessToken)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::config::OpenClients;
+use crate::config::ClientLifetimes;
 use crate::model::application::{
     Application, CheckedForm, Field, FieldError, Logo, MARK_BYTES, OpenApplication, Problem,
 };
@@ -132,7 +132,7 @@ pub(super) enum Action {
     /// Notes that a client that registered itself is used until that time.
     NoteUse {
         until: Timestamp,
-        limits: OpenClients,
+        limits: ClientLifetimes,
     },
     /// Evicts a client that registered itself and was never used: another client needs its place.
     Evict,
@@ -420,7 +420,7 @@ fn let_updates_await_review(application: &mut Application) {
 }
 
 /// Keeps the client until that time plus a day, so that this is written at most once a day.
-fn note_use(next: &mut Registration, until: Timestamp, limits: &OpenClients) {
+fn note_use(next: &mut Registration, until: Timestamp, limits: &ClientLifetimes) {
     let (Some(client), Some(application)) = (&mut next.client.open, &mut next.application.open) else { return };
     let used_until = Some(until.plus(idle::DAY));
     let noted = idle::with_end(&OpenClient { used_until, ..OpenClient::clone(client) }, limits);

@@ -64,7 +64,7 @@ impl Registrar {
         let Decided { replacement, bounds, awaits_review } = decided;
         let name = replacement.metadata.name().unwrap_or_default();
         let looks_like_another = self.looks_like_another(name, Some(id)).await?;
-        let limits = self.context.config.open_clients;
+        let limits = self.context.config.registration.client_lifetimes(&self.context.config.tokens);
         let update = Update { token: *token, replacement, bounds, awaits_review, looks_like_another, limits };
         let taken = self.take(id, None, None, Action::Update(Box::new(update))).await?;
         let Taken { client, application, .. } = taken;

@@ -91,7 +91,7 @@ impl Registrar {
         let config = &context.config;
         let rules = RegistrationRules {
             catalog: config.scopes.clone(),
-            limits: config.registration.clone(),
+            limits: config.registration.form.clone(),
             redirect_uris: config.redirect_uris.clone(),
             public_clients: config.public_clients,
             grant_types,
@@ -332,7 +332,7 @@ const FIRST_VERSION: u32 = 1;
 /// Returns how long the id of a deleted client is kept: until the last token that it could have got would have expired,
 /// plus an hour. Within this hour every write in progress completes, and every cache reads the client again.
 fn reservation(config: &Config) -> Duration {
-    let lives = [config.access_token_lifetime, config.refresh_token_lifetime, config.machine_token_lifetime];
+    let lives = [config.tokens.access_lifetime, config.tokens.refresh_lifetime, config.client_credentials.lifetime];
     let longest = lives.into_iter().max().unwrap_or_default();
-    longest.saturating_add(config.code_lifetime).saturating_add(Duration::from_secs(3600))
+    longest.saturating_add(config.authorization.code_lifetime).saturating_add(Duration::from_secs(3600))
 }

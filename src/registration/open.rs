@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::claim::{ATTEMPTS, claim};
 use crate::clock::Timestamp;
-use crate::config::OpenClients;
+use crate::config::ClientLifetimes;
 use crate::error::Reason;
 use crate::hooks::ApplicationChange;
 use crate::model::application::{Application, ApplicationFilter, Management, OpenApplication};
@@ -68,7 +68,7 @@ impl Admission {
         looks_like_another: bool,
         token: Option<&RegistrationAccessToken>,
         now: Timestamp,
-        limits: &OpenClients,
+        limits: &ClientLifetimes,
     ) -> OpenSubmission {
         let Self { origin, admitted, bounds, awaits_review, .. } = self;
         let client = OpenClient {
@@ -111,17 +111,24 @@ impl Registrar {
     /// [`Reason::TooManyClients`] if no place was found, a store error, or an error of [`spend`](Self::spend).
     pub(crate) async fn register(&self, admission: &Admission) -> Result<Registered, Reason> {
         let (now, config) = (self.context.now(), &self.context.config);
-        let place = self.find_place(now, &config.open_clients).await?;
+        let place = self.find_place(now, config.limits.unreviewed_clients).await?;
         let looks_like_another = self.looks_like_another(&admission.admitted.form.name, None).await?;
-        let (entropy, prefixes) = (&*self.context.entropy, &config.prefixes);
+        let (entropy, prefixes) = (&*self.context.entropy, &self.context.prefixes);
         let token = config
-            .registration_management
+            .registration
+            .management
             .then(|| RegistrationAccessToken::generate(&prefixes.registration_access_token, entropy));
         let needs_secret = admission.admitted.form.authentication_methods.use_secret();
         let secret = needs_secret.then(|| ClientSecret::generate(entropy));
         let open = OpenSubmission {
             secret: secret.as_ref().map(|secret| Digest::of(secret.expose().as_bytes())),
-            ..admission.submission(place.slot, looks_like_another, token.as_ref(), now, &config.open_clients)
+            ..admission.submission(
+                place.slot,
+                looks_like_another,
+                token.as_ref(),
+                now,
+                &config.registration.client_lifetimes(&config.tokens),
+            )
         };
         if let Some(initial) = &admission.initial {
             self.spend(initial, now).await?;
@@ -143,14 +150,23 @@ impl Registrar {
     ///
     /// [`RegistrarError::NotFound`] if the client has been removed, or [`RegistrarError::Store`].
     pub(crate) async fn note_use(&self, id: &ClientId, until: Timestamp) -> Result<(), RegistrarError> {
-        self.take(id, None, None, Action::NoteUse { until, limits: self.context.config.open_clients }).await?;
+        self.take(
+            id,
+            None,
+            None,
+            Action::NoteUse {
+                until,
+                limits: self.context.config.registration.client_lifetimes(&self.context.config.tokens),
+            },
+        )
+        .await?;
         Ok(())
     }
 
     /// Finds a free place, or one whose clients may be evicted.
-    pub(super) async fn find_place(&self, now: Timestamp, limits: &OpenClients) -> Result<Place, RegistrarError> {
+    pub(super) async fn find_place(&self, now: Timestamp, max: u32) -> Result<Place, RegistrarError> {
         let mut oldest: Option<(Timestamp, Place)> = None;
-        for slot in self.draw_slots(limits.most) {
+        for slot in self.draw_slots(max) {
             let page = Page::first(OF_ONE_PLACE);
             let occupants = self.registry.list(&ApplicationFilter::Slot(slot), page).await?;
             if occupants.is_empty() {

@@ -1,7 +1,7 @@
 //! How a client that registered itself replaces its registration [RFC 7592 section 2.2].
 
 use crate::clock::Timestamp;
-use crate::config::OpenClients;
+use crate::config::ClientLifetimes;
 use crate::model::application::{Application, Management, ProposedUpdate};
 use crate::model::client::{Client, ClientState, OpenClient};
 use crate::model::client_metadata::{Admitted, MetadataError, RegistrationBounds, Replacement};
@@ -21,7 +21,7 @@ pub(crate) struct Update {
     pub(crate) bounds: RegistrationBounds,
     pub(crate) awaits_review: bool,
     pub(crate) looks_like_another: bool,
-    pub(crate) limits: OpenClients,
+    pub(crate) limits: ClientLifetimes,
 }
 
 /// Checks that the token is the client's, and that the client may manage its registration.
@@ -146,7 +146,7 @@ pub(super) fn put_update_in_force(next: &mut Registration) {
 }
 
 /// Sets the time from which the client counts as unknown, as its end may have changed.
-fn keep_end(next: &mut Registration, limits: &OpenClients) {
+fn keep_end(next: &mut Registration, limits: &ClientLifetimes) {
     let (Some(open), Some(application)) = (&mut next.client.open, &mut next.application.open) else { return };
     let client = with_end(open, limits);
     application.gone_at = client.gone_at;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::config::BoundTokens;
+use crate::config::DpopBoundTokens;
 use crate::context::Context;
 use crate::jose::JwkThumbprint;
 use crate::model::Grant;
@@ -41,12 +41,14 @@ struct Part {
 ///
 /// [`StoreError`] if a store failed.
 pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<UsableToken>, StoreError> {
-    let Some(presented) = Presented::parse(&context.config.prefixes.access_token, token) else { return Ok(None) };
+    let Some(presented) = Presented::parse(&context.prefixes.access_token, token) else {
+        return Ok(None);
+    };
     let id = GrantId::from_bytes(presented.id);
     let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(None) };
     let Some(part) = live_part(&grant, &presented.digest, context.now()) else { return Ok(None) };
     // An unbound token may be older than the setting.
-    if part.key.is_none() && context.config.bound_tokens == BoundTokens::Required {
+    if part.key.is_none() && context.config.dpop.tokens == DpopBoundTokens::Required {
         return Ok(None);
     }
     let clients = &context.stores.clients;

@@ -20,7 +20,7 @@ use crate::model::subject::Subject;
 use crate::resource::access_token::UsableToken;
 use crate::scope::{Permission, Resource, ResourceScope, Scope, ScopeSet};
 use crate::wire::challenge::TokenScheme;
-use crate::wire::params::{ParamLimits, Params};
+use crate::wire::params::{PARAMETERS, ParamLimits, Params};
 use crate::wire::{Body, Request, Response};
 
 /// The client, user, scopes and resources of a valid access token.
@@ -415,7 +415,7 @@ pub(crate) fn require_subject<'t>(context: &Context, token: &'t Authenticated) -
 async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) -> Result<Authenticated, Reason> {
     let in_body = if context.config.bearer_in_body { form(context, request)? } else { None };
     let in_body = in_body.as_ref().and_then(|params| params.bytes("access_token"));
-    let is_accepted = |scheme| scheme == TokenScheme::Bearer || context.config.reads_proofs();
+    let is_accepted = |scheme| scheme == TokenScheme::Bearer || context.config.dpop.reads_proofs();
     let (scheme, sent) = match (bearer::token(request, is_accepted)?, in_body) {
         (Some(_), Some(_)) => return Err(Reason::MalformedBearer),
         (Some(in_header), None) => in_header,
@@ -446,7 +446,7 @@ fn form<'a>(context: &Context, request: &Request<'a>) -> Result<Option<Params<'a
     if request.method() == "GET" || !request.is_form() {
         return Ok(None);
     }
-    let limits = ParamLimits { bytes: context.config.body_bytes, parameters: context.config.parameters };
+    let limits = ParamLimits { bytes: context.config.limits.body_bytes, parameters: PARAMETERS };
     // A malformed form is left to the resource.
     let Ok(params) = Params::parse(bytes, &["access_token"], &limits) else { return Ok(None) };
     if params.is_repeated("access_token") { Err(Reason::MalformedBearer) } else { Ok(Some(params)) }

@@ -129,7 +129,7 @@ pub(crate) struct MissingKey;
 ///
 /// Without a key, someone who reads the database and has the refresh token that was superseded last can derive the next
 /// pair. Configure the same keys on every server of one store.
-/// [`Config::derivation_keys`](crate::Config::derivation_keys) explains how to replace a key.
+/// [`Config::refresh.derivation_keys`](crate::Config::refresh) explains how to replace a key.
 ///
 /// # Examples
 ///
@@ -140,7 +140,7 @@ pub(crate) struct MissingKey;
 /// # let (new, old) = ([1; 32], [2; 32]);
 /// let mut config = Config::strict("https://auth.example");
 /// // `new` and `old` are 32 bytes each, from a cryptographic generator. The first key derives.
-/// config.derivation_keys = vec![DerivationKey::new(new), DerivationKey::new(old)];
+/// config.refresh.derivation_keys = vec![DerivationKey::new(new), DerivationKey::new(old)];
 /// ```
 #[derive(Clone)]
 pub struct DerivationKey([u8; 32]);

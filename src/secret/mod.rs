@@ -10,6 +10,7 @@ pub(crate) mod minted;
 pub(crate) mod nonce;
 pub(crate) mod opaque;
 pub(crate) mod pkce;
+pub(crate) mod prefixes;
 pub(crate) mod refresh;
 
 use std::fmt;

@@ -8,11 +8,10 @@ use std::sync::atomic::AtomicBool;
 use crate::authorization::decide;
 use crate::authorization::decide::Decision;
 use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
-use crate::client_auth;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::config::authentication::KeyNeeds;
 use crate::config::check::RegistrationNeeds;
+use crate::config::client_authentication::KeyNeeds;
 use crate::config::document_needs::DocumentNeeds;
 use crate::config::error::ConfigError;
 use crate::config::report::{LOOPBACK, NO_THROTTLE, SecurityReport};
@@ -49,6 +48,7 @@ use crate::resource::{Authenticated, ResourceError, ResourceServer};
 use crate::scope::{Permission, Resource};
 use crate::secret::AuthorizationHandle;
 use crate::secret::entropy::{Entropy, SystemEntropy};
+use crate::secret::prefixes::Prefixes;
 pub use crate::server::purge::PurgeError;
 use crate::store::{Purge, StoreError, Stores};
 use crate::wire::cors::Proofs;
@@ -103,12 +103,6 @@ impl AuthorizationServer {
         &self.context.config.issuer
     }
 
-    /// Returns the audience of access tokens while there are no [`Config::resources`]: [`Config::audience`], or the issuer.
-    #[must_use]
-    pub fn audience(&self) -> &str {
-        self.context.audience()
-    }
-
     /// Lists the settings that are weaker than the current best practice [RFC 9700].
     #[must_use]
     pub fn security_report(&self) -> SecurityReport {
@@ -138,9 +132,9 @@ impl AuthorizationServer {
     ///
     /// [`Endpoint::ResourceMetadata`] has those of all [`Config::resources`], and none without any. Pass the path of
     /// such a request with [`Request::path`]. [`Endpoint::Registration`] has none while
-    /// [`dynamic_registration`](Config::dynamic_registration) is off, [`Endpoint::PushedAuthorization`] none while
+    /// [`dynamic_registration`](Config::registration) is off, [`Endpoint::PushedAuthorization`] none while
     /// [`pushed_requests`](Config::pushed_requests) is off, and [`Endpoint::ClientConfiguration`] none while
-    /// [`registration_management`](Config::registration_management) is off. The path of the latter has `{client_id}` as
+    /// [`registration_management`](Config::registration) is off. The path of the latter has `{client_id}` as
     /// its last segment, and its requests also need [`Request::path`].
     #[must_use]
     pub fn paths(&self, endpoint: Endpoint) -> Vec<String> {
@@ -156,9 +150,9 @@ impl AuthorizationServer {
     /// Returns whether the settings enable the endpoint.
     fn is_on(&self, endpoint: Endpoint) -> bool {
         match endpoint {
-            Endpoint::Registration => self.config().dynamic_registration,
-            Endpoint::ClientConfiguration => self.config().registration_management,
-            Endpoint::PushedAuthorization => self.config().pushed_requests,
+            Endpoint::Registration => self.config().registration.is_dynamic(),
+            Endpoint::ClientConfiguration => self.config().registration.management,
+            Endpoint::PushedAuthorization => self.config().pushed_requests.are_taken(),
             Endpoint::Authorization
             | Endpoint::Token
             | Endpoint::Revocation
@@ -172,7 +166,7 @@ impl AuthorizationServer {
     /// [`Body::TooLarge`](crate::wire::Body::TooLarge).
     #[must_use]
     pub fn body_limit(&self) -> usize {
-        self.context.config.body_bytes
+        self.context.config.limits.body_bytes
     }
 
     /// Answers a machine endpoint: token, pushed requests, revocation, introspection, metadata, registration and its
@@ -180,8 +174,8 @@ impl AuthorizationServer {
     ///
     /// The answer is complete, errors included: 400, 401, 403, 405, 413, 429, and 500 or 503 if the store failed. It is 404
     /// at the authorization endpoint, which needs a user. It is also 404 at the registration endpoint while
-    /// [`dynamic_registration`](Config::dynamic_registration) is off, at the client configuration endpoint while
-    /// [`registration_management`](Config::registration_management) is off, and at the endpoint for pushed requests
+    /// [`dynamic_registration`](Config::registration) is off, at the client configuration endpoint while
+    /// [`registration_management`](Config::registration) is off, and at the endpoint for pushed requests
     /// while [`pushed_requests`](Config::pushed_requests) is off.
     ///
     /// It has the headers that [`Config::cors`] asks for, preflights included.
@@ -191,7 +185,7 @@ impl AuthorizationServer {
             return Response::new(404);
         }
         let cors = context.config.cors.of(endpoint);
-        let reads_proofs = context.config.reads_proofs() && endpoint.reads_proofs();
+        let reads_proofs = context.config.dpop.reads_proofs() && endpoint.reads_proofs();
         let proofs = if reads_proofs { Proofs::Read } else { Proofs::Off };
         if let Some(answer) = cors.and_then(|cors| cors.preflight(endpoint, request, proofs)) {
             return answer;
@@ -234,8 +228,8 @@ impl AuthorizationServer {
 
     /// Holds a request for the user who will decide it, and returns the handle for the page's form.
     ///
-    /// Beyond [`held_requests`](Config::held_requests) or
-    /// [`held_requests_per_client`](Config::held_requests_per_client), the user's oldest request ends.
+    /// Beyond [`held_requests`](Config::limits) or
+    /// [`held_requests_per_client`](Config::limits), the user's oldest request ends.
     ///
     /// `session` is a secret that identifies the browser's session, such as the value of its cookie. A digest of it is
     /// kept. Handle, subject and session must match at the decision. This protects the form against requests forged by
@@ -307,7 +301,7 @@ impl AuthorizationServer {
         resource::authenticate_for(&self.context, request, scope, permission).await
     }
 
-    /// Returns the nonce that DPoP proofs for resources must currently contain, while [`Config::dpop_nonce`] is set
+    /// Returns the nonce that DPoP proofs for resources must currently contain, while [`Config::dpop.nonces`] is set
     /// [RFC 9449 section 9].
     ///
     /// A request with another nonce gets it with a 401. A resource may put it into its other answers too, as the only
@@ -489,7 +483,7 @@ impl AuthorizationServer {
     ///
     /// It affects only the size of the store: expiry is checked when a record is read.
     ///
-    /// It cannot be undone, so it is refused while the clock is more than [`clock_leap`](Config::clock_leap) beyond the
+    /// It cannot be undone, so it is refused while the clock is more than [`clock_leap`](Config::clock_jump) beyond the
     /// newest time that this process and the store have seen. The store keeps the time of the last purge that was
     /// accepted. The first call on a store writes that time and removes nothing.
     ///
@@ -578,7 +572,7 @@ impl Builder {
     }
 
     /// Sets the policy for clients that register themselves or have a metadata document.
-    /// [`Config::dynamic_registration`] and [`Config::client_id_metadata_documents`] need one.
+    /// [`Config::registration.dynamic`] and [`Config::registration.metadata_documents`] need one.
     #[must_use]
     pub fn registration_policy(mut self, policy: impl RegistrationPolicy) -> Self {
         self.registration_policy = Some(Arc::new(policy));
@@ -586,7 +580,7 @@ impl Builder {
     }
 
     /// Sets the fetcher of metadata documents and key sets, such as that of the package `grantor-fetch`.
-    /// [`Config::client_id_metadata_documents`] needs one, and so do clients with a `jwks_uri`.
+    /// [`Config::registration.metadata_documents`] needs one, and so do clients with a `jwks_uri`.
     #[must_use]
     pub fn fetcher(mut self, fetcher: impl Fetcher) -> Self {
         self.fetcher = Some(Arc::new(fetcher));
@@ -601,12 +595,9 @@ impl Builder {
     pub fn build(self) -> Result<AuthorizationServer, ConfigError> {
         let Self { config, stores, clock, entropy, events, throttle, subjects, registration_policy, fetcher } = self;
         config.check()?;
-        config.check_pushed_requests(stores.pushed_requests.is_some())?;
+        config.pushed_requests.check(stores.pushed_requests.is_some(), config.limits.pushed_requests)?;
         let (has_policy, has_registry) = (registration_policy.is_some(), stores.registry.is_some());
-        let omitted_method = config.open_clients.omitted_method;
-        let offers_omitted_method =
-            client_auth::offered(&config, Endpoint::Token).any(|method| method == omitted_method);
-        config.check_registration(RegistrationNeeds { has_policy, has_registry, offers_omitted_method })?;
+        config.check_registration(RegistrationNeeds { has_policy, has_registry })?;
         let offers_keys = config.assurance_rules(fetcher.is_some()).offers_keys();
         config.check_documents(DocumentNeeds {
             has_policy,
@@ -616,22 +607,23 @@ impl Builder {
             reaches_loopback: fetcher.as_ref().is_some_and(|fetcher| fetcher.reaches_loopback()),
         })?;
         let needs = KeyNeeds { has_jose: jose::IS_AVAILABLE, has_replays: stores.replays.is_some() };
-        config.check_authentication(needs)?;
-        config.check_proofs(needs)?;
-        let of_documents = fetcher.clone().filter(|_| config.client_id_metadata_documents);
+        config.client_authentication.check_needs(needs)?;
+        config.dpop.check_needs(needs)?;
+        let of_documents = fetcher.clone().filter(|_| config.registration.metadata_documents);
         let documents = of_documents.map(|fetcher| Documents::new(&config, fetcher, Arc::clone(&clock)));
-        let of_keys = fetcher.filter(|_| config.accepts_assertions());
-        let key_sets =
-            of_keys.map(|fetcher| KeySets::new(config.key_sets, fetcher, Arc::clone(&clock), throttle.clone()));
+        let of_keys = fetcher.filter(|_| config.client_authentication.accepts_assertions());
+        let key_sets = of_keys.map(|fetcher| KeySets::new(fetcher, Arc::clone(&clock), throttle.clone()));
         let metadata = metadata::document(&config);
         let resources = ResourceTable::new(&config.resources, config.require_resource, &config.scopes, |own| {
             metadata::of_resource(&config, own)
         });
         let misses_peers = AtomicBool::new(false);
         let newest = NewestTime::default();
+        let prefixes = Prefixes::new(&config.tokens.prefix);
         let context = Context {
             stores,
             config,
+            prefixes,
             resources,
             metadata,
             clock,

@@ -19,7 +19,7 @@ const WRITTEN_EVERY: u32 = 60;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PurgeError {
-    /// The clock is further ahead than [`Config::clock_leap`](crate::Config::clock_leap) accepts. Nothing was removed.
+    /// The clock is further ahead than [`Config::clock_jump`](crate::Config::clock_jump) accepts. Nothing was removed.
     ///
     /// If the clock is right, for example after the service was stopped for some days, call
     /// [`confirm_clock`](crate::AuthorizationServer::confirm_clock). Otherwise correct the clock.
@@ -116,7 +116,7 @@ impl Flow for Accepting<'_> {
             return Ok(Step::Insert(Arc::new(self.next), Accepted::First));
         };
         let newest = last.time().max(self.context.newest.time());
-        if now > newest.plus(self.context.config.clock_leap) {
+        if now > newest.plus(self.context.config.clock_jump) {
             return Err(PurgeError::ClockAhead { now, newest });
         }
         if now.seconds_since(last.time()) < WRITTEN_EVERY {

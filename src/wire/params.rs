@@ -154,6 +154,12 @@ impl fmt::Debug for Params<'_> {
     }
 }
 
+/// The maximum size of a query in bytes: a request with the longest `state`, a `resource` and a `redirect_uri` of the
+/// maximum size fits.
+pub(crate) const QUERY_BYTES: usize = 32_768;
+/// The maximum number of parameters of a query or body, unknown ones included.
+pub(crate) const PARAMETERS: usize = 100;
+
 /// The maximum size of one query or body. Both bounds are inclusive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ParamLimits {

@@ -128,7 +128,7 @@ impl<'a> Request<'a> {
     /// Sets the signed-in user, for the authorization endpoint.
     ///
     /// The server fetches a client's metadata document only for a request with a user: see
-    /// [`Config::client_id_metadata_documents`](crate::Config::client_id_metadata_documents).
+    /// [`Config::registration.metadata_documents`](crate::Config::registration).
     #[must_use]
     pub fn subject(mut self, subject: &'a Subject) -> Self {
         self.subject = Some(subject);

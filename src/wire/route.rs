@@ -22,10 +22,10 @@ pub enum Endpoint {
     /// without [`Config::resources`](crate::Config::resources).
     ResourceMetadata,
     /// Where clients register themselves [RFC 7591]. It responds with 404 unless
-    /// [`Config::dynamic_registration`](crate::Config::dynamic_registration) is on.
+    /// [`Config::registration.dynamic`](crate::Config::registration) is on.
     Registration,
     /// Where clients that registered themselves read, replace and delete their registration [RFC 7592 section 2]. It
-    /// responds with 404 unless [`Config::registration_management`](crate::Config::registration_management) is on.
+    /// responds with 404 unless [`Config::registration.management`](crate::Config::registration) is on.
     ///
     /// Its path ends in `{client_id}`, which matches any single segment, in the syntax of many routers.
     ClientConfiguration,

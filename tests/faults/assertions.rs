@@ -21,7 +21,7 @@ use crate::waiting::Waiting;
 const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 fn with_keys(config: &mut Config) {
-    config.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
+    config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
 }
 
 /// A world with a client that signs, and a grant of it.

@@ -51,7 +51,7 @@ fn approving(builder: Builder, name: &'static str) -> Builder {
 
 fn config() -> Config {
     let mut config = config_of(Profile::Mcp);
-    config.client_id_metadata_documents = true;
+    config.registration.metadata_documents = true;
     config
 }
 

@@ -9,7 +9,7 @@ use std::task::Poll;
 
 use async_trait::async_trait;
 use grantor::Clock;
-use grantor::config::{BoundTokens, Profile};
+use grantor::config::{DpopBoundTokens, Profile};
 use grantor::wire::Response;
 use support::intercepted::{Failure, Fate, Script, over};
 use support::keys::{Signer, unchanged};
@@ -52,7 +52,7 @@ impl Script for Waiting {
 }
 
 async fn world() -> World {
-    World::with(Profile::Platform, |config| config.bound_tokens = BoundTokens::Optional).await
+    World::with(Profile::Platform, |config| config.dpop.tokens = DpopBoundTokens::Optional).await
 }
 
 fn proof(world: &World) -> String {

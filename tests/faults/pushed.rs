@@ -8,6 +8,7 @@ use std::task::Poll;
 
 use async_trait::async_trait;
 use grantor::config::Profile;
+use grantor::config::PushedRequests;
 use grantor::{AuthorizationError, Consent, Decision};
 
 use crate::waiting::Waiting;
@@ -45,7 +46,7 @@ struct Scene {
 
 impl Scene {
     async fn new() -> Self {
-        let world = World::with(Profile::Strict, |config| config.pushed_requests = true).await;
+        let world = World::with(Profile::Strict, |config| config.pushed_requests.mode = PushedRequests::Optional).await;
         let uri = world.push().await;
         let mut handles = [String::new(), String::new()];
         for handle in &mut handles {

@@ -24,7 +24,7 @@ const PARTS: u64 = 16;
 
 fn server() -> AuthorizationServer {
     let mut config = Config::strict("https://auth.example");
-    config.authentication_methods = AuthenticationMethods::KEY;
+    config.client_authentication.methods = AuthenticationMethods::KEY;
     let keys = JwkSet::parse(Signer::es256().key_set()).unwrap();
     let client = Client::builder(ClientId::new("client").unwrap())
         .authentication_methods(AuthenticationMethods::only(AuthenticationMethod::PrivateKeyJwt))

@@ -113,12 +113,12 @@ async fn after_a_crowd_the_next_request_restores_the_bound() {
     join_all((0..50).map(|_| held(&world, &world.client, &world.alice))).await;
     // Simulates requests that all read the list before any was written.
     let mut lax = world;
-    reconfigured(&mut lax, |config| config.held_requests_per_client = 100);
+    reconfigured(&mut lax, |config| config.limits.held_requests_per_client = 100);
     for _ in 0..40 {
         held(&lax, &lax.client, &lax.alice).await;
     }
     assert!(held_count(&lax, &lax.alice).await > 10);
-    reconfigured(&mut lax, |config| config.held_requests_per_client = 10);
+    reconfigured(&mut lax, |config| config.limits.held_requests_per_client = 10);
     let last = held(&lax, &lax.client, &lax.alice).await;
     assert_eq!(held_count(&lax, &lax.alice).await, 10);
     assert!(works(&lax, &last, &lax.alice).await);
@@ -156,7 +156,7 @@ async fn what_ended_keeps_little_and_is_used_again() {
 /// LIM-01
 #[tokio::test]
 async fn a_request_in_a_taken_record_lives_its_whole_time() {
-    let world = World::with(Profile::Platform, |config| config.held_requests_per_client = 2).await;
+    let world = World::with(Profile::Platform, |config| config.limits.held_requests_per_client = 2).await;
     let mut handles = Vec::new();
     // Each takes over an older record, until none is recent enough.
     for _ in 0..20 {
@@ -251,7 +251,7 @@ async fn parallel_exchanges_at_the_bound_pass_it_by_no_more_than_their_number() 
 /// LIM-02
 #[tokio::test]
 async fn what_is_dead_or_withdrawn_is_not_counted() {
-    let world = World::with(Profile::Platform, |config| config.grants_per_client = 3).await;
+    let world = World::with(Profile::Platform, |config| config.limits.grants = 3).await;
     let registrar = world.server.registrar().unwrap();
     for _ in 0..3 {
         world.pair().await;
@@ -272,7 +272,7 @@ async fn what_is_dead_or_withdrawn_is_not_counted() {
 /// LIM-02
 #[tokio::test]
 async fn the_new_grant_is_never_the_one_that_goes() {
-    let world = World::with(Profile::Platform, |config| config.grants_per_client = 1).await;
+    let world = World::with(Profile::Platform, |config| config.limits.grants = 1).await;
     // All in one second.
     for _ in 0..20 {
         let pair = world.pair().await;
@@ -284,7 +284,7 @@ async fn the_new_grant_is_never_the_one_that_goes() {
 /// LIM-02
 #[tokio::test]
 async fn a_list_of_many_pages_is_counted_whole() {
-    let mut world = World::with(Profile::Platform, |config| config.grants_per_client = 1000).await;
+    let mut world = World::with(Profile::Platform, |config| config.limits.grants = 1000).await;
     let other = world.register(form()).await;
     let mut pairs = Vec::new();
     for number in 0..230 {
@@ -292,7 +292,7 @@ async fn a_list_of_many_pages_is_counted_whole() {
         pairs.push(world.pair_of(client).await);
         world.advance(1);
     }
-    reconfigured(&mut world, |config| config.grants_per_client = 50);
+    reconfigured(&mut world, |config| config.limits.grants = 50);
     world.pair().await;
     for (number, pair) in pairs.iter().enumerate() {
         let is_kept = number % 2 == 1 || number >= 230 - 2 * 49;

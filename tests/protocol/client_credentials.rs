@@ -40,7 +40,7 @@ fn machine_form() -> ApplicationForm {
 /// A world that offers the grant, and its machine client.
 async fn world_with(change: impl FnOnce(&mut Config)) -> (World, Credentials) {
     let world = World::with(Profile::Platform, |config| {
-        config.client_credentials = true;
+        config.client_credentials.on = true;
         change(config);
     })
     .await;
@@ -123,7 +123,7 @@ async fn it_is_off_twice_by_default() {
         metadata["grant_types_supported"].as_array().unwrap().iter().any(|name| name == "client_credentials")
     };
     let off = World::platform().await;
-    assert!(!off.server.config().client_credentials);
+    assert!(!off.server.config().client_credentials.on);
     e400(&ask(&off, &off.client).await, "unsupported_grant_type");
     assert!(!listed(&off).await);
     let registrar = off.server.registrar().unwrap();
@@ -145,7 +145,7 @@ async fn it_is_off_twice_by_default() {
 /// NEG-02
 #[tokio::test]
 async fn the_client_proves_itself_before_anything_is_judged() {
-    let (world, machine) = world_with(|config| config.machine_tokens = 1).await;
+    let (world, machine) = world_with(|config| config.limits.client_credentials_tokens = 1).await;
     ok(&ask(&world, &machine).await);
     too_many(&ask(&world, &machine).await, 900);
     let wrong = |id: &str| world.token(&ASK).basic(id, "wrong");
@@ -291,19 +291,19 @@ async fn the_lifetime_is_one_of_its_own() {
     wa(world.access(issued.access_token.expose()).await.unwrap_err(), 401, "invalid_token");
 
     for (seconds, expected) in [
-        (59, "machine_token_lifetime is 59 s; 60 to 3600 s are accepted"),
-        (3601, "machine_token_lifetime is 3601 s; 60 to 3600 s are accepted"),
+        (59, "client_credentials.lifetime is 59 s; 60 to 3600 s are accepted"),
+        (3601, "client_credentials.lifetime is 3601 s; 60 to 3600 s are accepted"),
     ] {
         let mut config = config_of(Profile::Platform);
-        config.machine_token_lifetime = Duration::from_secs(seconds);
+        config.client_credentials.lifetime = Duration::from_secs(seconds);
         let error = AuthorizationServer::new(config, MemoryStore::new()).unwrap_err();
         assert_eq!(error.to_string(), expected);
     }
     for tokens in [0, 4097] {
         let mut config = config_of(Profile::Platform);
-        config.machine_tokens = tokens;
+        config.limits.client_credentials_tokens = tokens;
         let error = AuthorizationServer::new(config, MemoryStore::new()).unwrap_err();
-        assert_eq!(error.to_string(), format!("machine_tokens is {tokens}; 1 to 4096 are accepted"));
+        assert_eq!(error.to_string(), format!("limits.client_credentials_tokens is {tokens}; 1 to 4096 are accepted"));
     }
 }
 
@@ -357,7 +357,7 @@ async fn introspection_names_no_user() {
 /// CC-01
 #[tokio::test]
 async fn live_tokens_are_bounded_and_none_is_pushed_out() {
-    let (world, machine) = world_with(|config| config.machine_tokens = 21).await;
+    let (world, machine) = world_with(|config| config.limits.client_credentials_tokens = 21).await;
     let first = token(&world, &machine).await;
     world.advance(10);
     let mut tokens = Vec::new();
@@ -394,7 +394,7 @@ async fn a_thousand_and_twenty_four_tokens_may_live() {
 #[tokio::test]
 async fn of_fifty_parallel_requests_one_gets_the_last_place() {
     for most in [1, 3, 9] {
-        let (mut world, machine) = world_with(|config| config.machine_tokens = most).await;
+        let (mut world, machine) = world_with(|config| config.limits.client_credentials_tokens = most).await;
         for _ in 1..most {
             ok(&ask(&world, &machine).await);
         }
@@ -451,7 +451,7 @@ impl TokenStore for Counting {
 /// CC-02
 #[tokio::test]
 async fn a_client_that_asks_at_every_call_costs_bounded_work_and_space() {
-    let (mut world, machine) = world_with(|config| config.machine_tokens = 64).await;
+    let (mut world, machine) = world_with(|config| config.limits.client_credentials_tokens = 64).await;
     let calls = Arc::new(Mutex::new(Vec::new()));
     let counting = Counting(world.store.clone(), calls.clone());
     serve_from(&mut world, counting);
@@ -493,7 +493,7 @@ async fn a_client_that_asks_at_every_call_costs_bounded_work_and_space() {
 /// CC-02
 #[tokio::test]
 async fn a_slot_that_recurs_begins_at_another_version() {
-    let (world, machine) = world_with(|config| config.machine_tokens = 1).await;
+    let (world, machine) = world_with(|config| config.limits.client_credentials_tokens = 1).await;
     let mut versions = Vec::new();
     for _ in 0..3 {
         let access = token(&world, &machine).await;
@@ -510,7 +510,7 @@ async fn a_slot_that_recurs_begins_at_another_version() {
 /// A token issued in the future is invalid until then, and takes no place from other tokens.
 #[tokio::test]
 async fn a_machine_token_of_the_future_waits_and_takes_no_place() {
-    let (world, machine) = world_with(|config| config.machine_tokens = 8).await;
+    let (world, machine) = world_with(|config| config.limits.client_credentials_tokens = 8).await;
     let now = Clock::now(&world.clock);
     world.advance(100 * 24 * 3600);
     let mut future = Vec::new();
@@ -535,9 +535,9 @@ async fn a_machine_token_of_the_future_waits_and_takes_no_place() {
 async fn a_client_revokes_one_of_its_tokens() {
     for revocation in [AccessTokenRevocation::TokenOnly, AccessTokenRevocation::WholeGrant] {
         let (world, machine) = world_with(|config| {
-            config.access_token_revocation = revocation;
+            config.revocation.access_token = revocation;
             // With so few, two tokens share a grant.
-            config.machine_tokens = 16;
+            config.limits.client_credentials_tokens = 16;
         })
         .await;
         let mut tokens = Vec::new();
@@ -642,8 +642,8 @@ impl Subjects for NoUser {
 async fn each_step_raises_one_event_and_asks_for_no_user() {
     let asked = Arc::new(Mutex::new(0));
     let mut config = config_of(Profile::Platform);
-    config.client_credentials = true;
-    config.machine_tokens = 1;
+    config.client_credentials.on = true;
+    config.limits.client_credentials_tokens = 1;
     let world = World::built(config, |builder| builder.subjects(NoUser(asked.clone()))).await;
     let machine = world.register(machine_form()).await;
     world.events.take();

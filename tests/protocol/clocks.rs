@@ -191,7 +191,7 @@ async fn a_mistaken_confirmation_is_taken_back() {
 /// The limit of one day is a setting.
 #[tokio::test]
 async fn the_largest_leap_is_configured() {
-    let set = |config: &mut Config| config.clock_leap = Duration::from_secs(2 * HOUR);
+    let set = |config: &mut Config| config.clock_jump = Duration::from_secs(2 * HOUR);
     let world = World::with(Profile::Platform, set).await;
     removed(&world).await;
     world.advance(2 * HOUR);
@@ -356,7 +356,7 @@ async fn a_grace_of_the_future_is_cut() {
 #[tokio::test]
 async fn requests_and_grants_of_the_future_take_no_place() {
     let world = World::with(Profile::Platform, |config| {
-        (config.held_requests_per_client, config.grants_per_client) = (2, 2);
+        (config.limits.held_requests_per_client, config.limits.grants) = (2, 2);
     })
     .await;
     for _ in 0..3 {

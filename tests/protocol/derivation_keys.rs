@@ -10,7 +10,7 @@ use support::world::{Pair, World, config_of, error_body, ok, pair};
 
 fn keys(bytes: &[u8]) -> impl FnOnce(&mut Config) {
     let keys: Vec<_> = bytes.iter().map(|byte| DerivationKey::new([*byte; 32])).collect();
-    move |config| config.derivation_keys = keys
+    move |config| config.refresh.derivation_keys = keys
 }
 
 /// Asserts a 503 response and the event, and that nothing changes.
@@ -99,7 +99,7 @@ fn two_equal_keys_are_refused() {
     };
     for (own, place) in [([1, 1].as_slice(), 2), (&[1, 2, 1], 3)] {
         let expected =
-            format!("derivation_keys is a list with a repeated key at place {place}; each key may occur once");
+            format!("refresh.derivation_keys is a list with a repeated key at place {place}; each key may occur once");
         assert_eq!(build(own).unwrap_err().to_string(), expected);
     }
     assert!(build(&[1, 2, 3]).is_ok());

@@ -150,8 +150,8 @@ fn a_profile_keeps_its_promises_however_it_was_chosen() {
         let server = AuthorizationServer::new(own, MemoryStore::new()).unwrap();
         assert_eq!(server.config().profile(), profile);
         let mut config = server.config().clone();
-        config.pkce = PkceRequirement::PublicClients;
-        assert_eq!(refused(config), "pkce");
+        config.authorization.pkce = PkceRequirement::PublicClients;
+        assert_eq!(refused(config), "authorization.pkce");
         let mut config = server.config().clone();
         config.redirect_uris.any_port = true;
         assert_eq!(refused(config), "redirect_uris.any_port");

@@ -93,7 +93,7 @@ async fn the_record_is_bounded_in_every_profile() {
                     assert!(refreshes <= PAIRS_IN_GRACE, "{profile:?}: the record grows without end");
                 };
                 assert_eq!(refreshes, PAIRS_IN_GRACE, "{profile:?}");
-                let grace = world.server.config().grace.access_token;
+                let grace = world.server.config().refresh.access_token_grace;
                 too_many(&refused, &grace.as_secs().to_string());
                 let size = record(&world).await.encode().len();
                 assert!(size < (round * PAIRS_IN_GRACE + 10) * PAIR_BYTES, "{profile:?}: {size} bytes");
@@ -124,8 +124,8 @@ async fn uses_in_grace_leave_the_record_as_it_is() {
 #[tokio::test]
 async fn pairs_in_the_margin_are_bounded() {
     let world = World::with(Profile::Platform, |config| {
-        config.grace.access_token = Duration::ZERO;
-        config.grace.refresh_token = Duration::ZERO;
+        config.refresh.access_token_grace = Duration::ZERO;
+        config.refresh.grace = Duration::ZERO;
     })
     .await;
     let first = world.pair().await;

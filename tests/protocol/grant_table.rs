@@ -63,8 +63,8 @@ impl Scene {
         let ends_in_grace = state == "in grace, newest access token expired";
         let world = World::with(Profile::Platform, |config| {
             if ends_in_grace {
-                config.access_token_lifetime = Duration::from_secs(200);
-                config.grace.access_token = Duration::from_secs(200);
+                config.tokens.access_lifetime = Duration::from_secs(200);
+                config.refresh.access_token_grace = Duration::from_secs(200);
             }
         })
         .await;

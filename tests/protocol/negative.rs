@@ -143,7 +143,7 @@ async fn failed_authentication_is_reported_without_the_secret() {
 
 /// CVE-2026-50629, CVE-2026-50630
 #[tokio::test]
-async fn neither_client_id_nor_realm_carries_a_line_break() {
+async fn neither_client_id_nor_issuer_carries_a_line_break() {
     let world = World::platform().await;
     world.events.take();
     for hostile in ["a\r\nX-Evil: 1", "a\nb", "a\0b", "\u{7f}", "a\u{e9}"] {
@@ -153,9 +153,9 @@ async fn neither_client_id_nor_realm_carries_a_line_break() {
         e401(&response, "invalid_client");
         assert!(response.headers().all(|(_, value)| value.bytes().all(|byte| (0x20..=0x7e).contains(&byte))));
         let mut config = Config::platform(ISSUER);
-        config.realm = hostile.into();
+        config.issuer = format!("{ISSUER}/{hostile}");
         let error = AuthorizationServer::new(config, MemoryStore::new()).unwrap_err();
-        assert_eq!((error.field(), error.value()), ("realm", format!("{hostile:?}").as_str()));
+        assert_eq!(error.field(), "issuer");
         assert!(error.to_string().bytes().all(|byte| byte >= 0x20 && byte != 0x7f), "{error:?}");
     }
     for event in world.events.take() {
@@ -415,8 +415,9 @@ async fn a_spent_code_that_a_stranger_feeds_to_its_client_ends_no_grant_with_pkc
     e400(&world.exchange_without_pkce(&code).await, "invalid_grant");
     assert!(!world.opens(&live.access).await && world.events.saw("CodeReplayed"));
     let report = world.server.security_report();
-    let costs =
-        |finding: &&grantor::config::Finding| finding.setting == "pkce" && finding.consequence.contains("spent code");
+    let costs = |finding: &&grantor::config::Finding| {
+        finding.setting == "authorization.pkce" && finding.consequence.contains("spent code")
+    };
     assert_eq!(report.findings.iter().filter(costs).count(), 1);
 }
 

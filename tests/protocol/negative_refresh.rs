@@ -382,7 +382,8 @@ async fn what_is_superseded_does_not_depend_on_what_became_of_its_successor() {
 #[tokio::test]
 async fn a_refresh_in_the_last_second_of_a_grant_is_like_any_other() {
     let world =
-        World::with(Profile::Platform, |config| config.grant_lifetime = Some(Duration::from_secs(60 * 60))).await;
+        World::with(Profile::Platform, |config| config.tokens.grant_lifetime = Some(Duration::from_secs(60 * 60)))
+            .await;
     let mut newest = world.pair().await;
     for (seconds, left) in [(3_540, 60), (1, 59), (58, 1)] {
         world.advance(seconds);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use grantor::application::{Field, Problem};
 use grantor::config::{
-    AuthorizationErrors, BasicReading, ExchangeRedirectUri, PkceRequirement, Profile, ReuseResponse, StateCharacters,
+    AuthorizationErrors, BasicDecoding, ExchangeRedirectUri, PkceRequirement, Profile, ReuseResponse, StateCharacters,
 };
 use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
 use grantor::redirect_uri::{RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri};
@@ -127,7 +127,7 @@ async fn pkce_is_for_public_clients_in_the_platform_profile_and_else_for_all() {
             code(&world.approve(&world.query_of(client, &PKCE)).await);
         }
     }
-    let all = World::with(Profile::Platform, |config| config.pkce = PkceRequirement::AllClients).await;
+    let all = World::with(Profile::Platform, |config| config.authorization.pkce = PkceRequirement::AllClients).await;
     red(&all.refused(&all.query(&[])).await, "invalid_request");
 }
 
@@ -223,7 +223,8 @@ async fn state_is_any_bytes_in_the_platform_profile_and_else_visible_ones() {
 /// D-06, SVC-4.2-03
 #[tokio::test]
 async fn the_exchange_repeats_the_redirect_uri_only_where_nothing_else_binds_the_code() {
-    let required = |config: &mut Config| config.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
+    let required =
+        |config: &mut Config| config.authorization.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
     let exchange = async |world: &World, code: &str, more: &[(&str, &str)]| {
         let form = [&[("grant_type", "authorization_code"), ("code", code)], more].concat();
         world.token(&form).client(&world.client).send().await
@@ -245,7 +246,7 @@ async fn the_exchange_repeats_the_redirect_uri_only_where_nothing_else_binds_the
     for profile in ALL {
         let world = world(profile).await;
         assert_eq!(
-            world.server.config().exchange_redirect_uri == ExchangeRedirectUri::Optional,
+            world.server.config().authorization.exchange_redirect_uri == ExchangeRedirectUri::Optional,
             profile == Profile::Platform
         );
         let code = world.code_for(&world.query(&[named[0], PKCE[0], PKCE[1]])).await;
@@ -351,23 +352,26 @@ fn no_server_is_built_on_settings_that_contradict_each_other() {
              and without user, query, fragment and dot segments, is accepted (RFC 8414 section 2)",
         ),
         (
-            |config| config.code_lifetime = Duration::from_secs(601),
-            "code_lifetime is 601 s; at most 600 s is accepted (RFC 6749 section 4.1.2)",
-        ),
-        (|config| config.grant_lifetime = Some(Duration::ZERO), "grant_lifetime is 0 s; at least 1 s is accepted"),
-        (
-            |config| config.grace.access_token = Duration::from_secs(28_801),
-            "grace.access_token is 28801 s; at most access_token_lifetime (28800 s) is accepted",
+            |config| config.authorization.code_lifetime = Duration::from_secs(601),
+            "authorization.code_lifetime is 601 s; at most 600 s is accepted (RFC 6749 section 4.1.2)",
         ),
         (
-            |config| config.reuse_margin = Duration::from_secs(180 * 24 * 60 * 60),
-            "reuse_margin is 15552000 s; less than refresh_token_lifetime (15552000 s) is accepted",
+            |config| config.tokens.grant_lifetime = Some(Duration::ZERO),
+            "tokens.grant_lifetime is 0 s; at least 1 s is accepted",
         ),
         (
-            |config| config.prefixes.refresh_token = "at_".into(),
-            "prefixes.refresh_token is \"at_\"; a prefix that differs from prefixes.access_token, or an empty one, is accepted",
+            |config| config.refresh.access_token_grace = Duration::from_secs(28_801),
+            "refresh.access_token_grace is 28801 s; at most tokens.access_lifetime (28800 s) is accepted",
         ),
-        (|config| config.body_bytes = 4095, "body_bytes is 4095; at least 4096 is accepted"),
+        (
+            |config| config.refresh.reuse_margin = Duration::from_secs(180 * 24 * 60 * 60),
+            "refresh.reuse_margin is 15552000 s; less than tokens.refresh_lifetime (15552000 s) is accepted",
+        ),
+        (
+            |config| config.tokens.prefix = "17-characters-too".into(),
+            "tokens.prefix is \"17-characters-too\"; at most 16 letters, digits, `-`, `_`, `.` or `~` are accepted",
+        ),
+        (|config| config.limits.body_bytes = 4095, "limits.body_bytes is 4095; at least 4096 is accepted"),
     ];
     for profile in ALL {
         assert_eq!(refused(profile, |_| {}), None);
@@ -375,17 +379,12 @@ fn no_server_is_built_on_settings_that_contradict_each_other() {
             assert_eq!(refused(profile, change).as_deref(), Some(error), "{profile:?}");
         }
         let edges = |config: &mut Config| {
-            config.hold_lifetime = Duration::from_secs(1);
-            config.code_lifetime = Duration::from_secs(600);
-            config.grace.access_token = Duration::from_secs(28_800);
-            config.grace.refresh_token = config.refresh_token_lifetime - Duration::from_secs(1);
-            config.prefixes.code = "exactly-16-chars".into();
-            config.prefixes.handle = String::new();
-            config.prefixes.access_token = String::new();
-            config.body_bytes = 4096;
-            config.query_bytes = 4096;
-            config.parameters = 16;
-            config.state_bytes = 64;
+            config.authorization.hold_lifetime = Duration::from_secs(1);
+            config.authorization.code_lifetime = Duration::from_secs(600);
+            config.refresh.access_token_grace = Duration::from_secs(28_800);
+            config.refresh.grace = config.tokens.refresh_lifetime - Duration::from_secs(1);
+            config.tokens.prefix = "exactly-16-chars".into();
+            config.limits.body_bytes = 4096;
         };
         assert_eq!(refused(profile, edges), None, "{profile:?}");
     }
@@ -404,7 +403,10 @@ fn a_stricter_profile_cannot_be_loosened_where_it_makes_its_promise() {
             |config| config.redirect_uris.development_http = true,
             "redirect_uris.development_http is true; only false is accepted",
         ),
-        (|config| config.pkce = PkceRequirement::PublicClients, "pkce is PublicClients; only AllClients is accepted"),
+        (
+            |config| config.authorization.pkce = PkceRequirement::PublicClients,
+            "authorization.pkce is PublicClients; only AllClients is accepted",
+        ),
     ];
     for (change, error) in exact {
         for (profile, name) in [(Profile::Strict, "strict"), (Profile::Mcp, "MCP"), (Profile::Fapi, "FAPI")] {
@@ -461,23 +463,30 @@ fn the_report_names_what_each_profile_leaves_looser() {
     let platform = [
         "redirect_uris.comparison",
         "redirect_uris.localhost",
-        "pkce",
-        "pkce",
-        "redirect_status",
-        "state",
-        "exchange_redirect_uri",
-        "authorization_errors",
-        "basic",
-        "grace",
-        "reuse_margin",
-        "grant_lifetime",
+        "authorization.pkce",
+        "authorization.pkce",
+        "authorization.redirect_status",
+        "authorization.state",
+        "authorization.exchange_redirect_uri",
+        "authorization.errors",
+        "client_authentication.basic",
+        "refresh.grace",
+        "refresh.reuse_margin",
+        "tokens.grant_lifetime",
     ];
     assert_eq!(settings(&throttled(config_of(Profile::Platform))), platform);
     assert_eq!(
         settings(&throttled(config_of(Profile::Strict))),
-        ["redirect_uris.localhost", "grace", "grant_lifetime"]
+        ["redirect_uris.localhost", "refresh.grace", "tokens.grant_lifetime"]
     );
-    let mcp = ["redirect_uris.localhost", "redirect_status", "basic", "grace", "reuse_margin", "grant_lifetime"];
+    let mcp = [
+        "redirect_uris.localhost",
+        "authorization.redirect_status",
+        "client_authentication.basic",
+        "refresh.grace",
+        "refresh.reuse_margin",
+        "tokens.grant_lifetime",
+    ];
     assert_eq!(settings(&throttled(config_of(Profile::Mcp))), mcp);
     assert_eq!(settings(&throttled(config_of(Profile::Fapi))), Vec::<&str>::new());
 
@@ -497,29 +506,34 @@ fn the_report_follows_every_setting() {
     let tight = || {
         let mut config = config_of(Profile::Strict);
         config.redirect_uris.localhost = false;
-        config.grace.refresh_token = Duration::ZERO;
-        config.grant_lifetime = Some(Duration::from_secs(365 * 24 * 60 * 60));
+        config.refresh.grace = Duration::ZERO;
+        config.tokens.grant_lifetime = Some(Duration::from_secs(365 * 24 * 60 * 60));
         config
     };
     assert_eq!(settings(&throttled(tight())), Vec::<&str>::new());
     let bare = AuthorizationServer::new(tight(), MemoryStore::new()).unwrap();
     assert_eq!(settings(&bare), ["throttle"]);
     assert!(bare.security_report().to_string().contains("MemoryThrottle"));
-    let cases: [Loosening; 14] = [
+    let cases: [Loosening; 13] = [
         (|config| config.redirect_uris.localhost = true, "redirect_uris.localhost"),
         (|config| config.redirect_uris.named_schemes = vec!["cursor".into()], "redirect_uris.named_schemes"),
-        (|config| config.redirect_status = grantor::wire::RedirectStatus::Found, "redirect_status"),
-        (|config| config.state = StateCharacters::Any, "state"),
-        (|config| config.exchange_redirect_uri = ExchangeRedirectUri::Optional, "exchange_redirect_uri"),
-        (|config| config.authorization_errors = AuthorizationErrors::PageForServiceParameters, "authorization_errors"),
-        (|config| config.basic = BasicReading::Either, "basic"),
-        (|config| config.response_issuer = false, "response_issuer"),
-        (|config| config.grace.refresh_token = Duration::from_secs(1), "grace"),
-        (|config| config.grace.public_refresh_token = Duration::from_secs(1), "grace"),
-        (|config| config.reuse_margin = Duration::from_secs(1), "reuse_margin"),
-        (|config| config.reuse = ReuseResponse::Refuse, "reuse"),
+        (
+            |config| config.authorization.redirect_status = grantor::wire::RedirectStatus::Found,
+            "authorization.redirect_status",
+        ),
+        (|config| config.authorization.state = StateCharacters::Any, "authorization.state"),
+        (
+            |config| config.authorization.exchange_redirect_uri = ExchangeRedirectUri::Optional,
+            "authorization.exchange_redirect_uri",
+        ),
+        (|config| config.authorization.errors = AuthorizationErrors::PageForServiceParameters, "authorization.errors"),
+        (|config| config.client_authentication.basic = BasicDecoding::Either, "client_authentication.basic"),
+        (|config| config.refresh.grace = Duration::from_secs(1), "refresh.grace"),
+        (|config| config.refresh.public_refresh_token = Duration::from_secs(1), "refresh.grace"),
+        (|config| config.refresh.reuse_margin = Duration::from_secs(1), "refresh.reuse_margin"),
+        (|config| config.refresh.reuse = ReuseResponse::Refuse, "refresh.reuse"),
         (|config| config.bearer_in_body = true, "bearer_in_body"),
-        (|config| config.grant_lifetime = None, "grant_lifetime"),
+        (|config| config.tokens.grant_lifetime = None, "tokens.grant_lifetime"),
     ];
     for (change, setting) in cases {
         let mut config = tight();

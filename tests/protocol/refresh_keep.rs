@@ -21,11 +21,11 @@ use support::world::{
 const ACCESS_TOKENS: usize = 64;
 
 fn keep(config: &mut Config) {
-    config.refresh_rotation = RefreshRotation::Keep;
+    config.refresh.rotation = RefreshRotation::Keep;
 }
 
 fn rotate(config: &mut Config) {
-    config.refresh_rotation = RefreshRotation::Rotate;
+    config.refresh.rotation = RefreshRotation::Rotate;
 }
 
 async fn keeping() -> World {
@@ -125,27 +125,6 @@ async fn the_oldest_of_64_access_tokens_ends_first() {
     assert!(world.opens(&accesses[200]).await && !world.opens(&accesses[263]).await);
 }
 
-/// FAPI-KEEP-03
-#[tokio::test]
-async fn the_number_of_live_access_tokens_is_a_setting() {
-    for most in [1, 2, 256] {
-        let world = World::with(Profile::Platform, |config| {
-            keep(config);
-            config.live_access_tokens = most;
-        })
-        .await;
-        let first = world.pair().await;
-        let mut accesses = vec![first.access.clone()];
-        for _ in 0..most {
-            accesses.push(pair(&world.refresh(&first.refresh).await).access);
-        }
-        assert!(!world.opens(&accesses[0]).await, "{most}");
-        for access in &accesses[1..] {
-            assert!(world.opens(access).await, "{most}");
-        }
-    }
-}
-
 /// FAPI-KEEP-04
 #[tokio::test]
 async fn revocation_stops_a_kept_token_and_all_access() {
@@ -177,7 +156,7 @@ async fn revocation_stops_a_kept_token_and_all_access() {
     }
     let world = World::with(Profile::Platform, |config| {
         keep(config);
-        config.grant_lifetime = Some(Duration::from_secs(3600));
+        config.tokens.grant_lifetime = Some(Duration::from_secs(3600));
     })
     .await;
     let first = world.pair().await;
@@ -326,7 +305,7 @@ async fn two_pairs(of_server: RefreshRotation, describe: impl FnOnce(ClientBuild
     let stores = Stores::new(directory, world.store.clone(), world.store.clone(), world.store.clone());
     let mut config = config_of(Profile::Platform);
     config.public_clients = true;
-    config.refresh_rotation = of_server;
+    config.refresh.rotation = of_server;
     let builder = AuthorizationServer::builder(config, stores);
     world.server = builder.clock(world.clock.clone()).build().unwrap();
     let first = world.pair_of(&known).await;

@@ -36,7 +36,7 @@ async fn a_chain_in_grace_leads_to_the_newest_pair() {
             }
             assert_eq!(records(&world).await, before);
             // The oldest tokens expire one after the other, and the others still lead to the newest pair.
-            let grace = world.server.config().grace.refresh_token.as_secs();
+            let grace = world.server.config().refresh.grace.as_secs();
             world.advance(grace - 40);
             e400(&world.refresh_as(&client, &line[0].refresh).await, "invalid_grant");
             assert_eq!(pair(&world.refresh_as(&client, &line[1].refresh).await), *newest, "{profile:?}");
@@ -53,7 +53,7 @@ async fn links_are_followed_over_pairs_past_their_grace() {
     let mut world = World::platform().await;
     let first = world.pair().await;
     let second = pair(&world.refresh(&first.refresh).await);
-    reconfigured(&mut world, |config| config.grace.refresh_token = Duration::from_secs(5));
+    reconfigured(&mut world, |config| config.refresh.grace = Duration::from_secs(5));
     let third = pair(&world.refresh(&second.refresh).await);
     world.advance(10);
     e400(&world.refresh(&second.refresh).await, "invalid_grant");
@@ -135,8 +135,8 @@ async fn parallel_rotations_on_behalf_are_one() {
 #[tokio::test]
 async fn an_expired_access_token_in_grace_is_replaced() {
     let world = World::with(Profile::Platform, |config| {
-        config.access_token_lifetime = Duration::from_secs(100);
-        config.grace.access_token = Duration::from_secs(100);
+        config.tokens.access_lifetime = Duration::from_secs(100);
+        config.refresh.access_token_grace = Duration::from_secs(100);
     })
     .await;
     let first = world.pair().await;
@@ -247,8 +247,8 @@ async fn a_use_in_grace_is_an_event_without_a_write() {
 #[tokio::test]
 async fn two_hundred_workers_on_one_token_report_no_reuse() {
     for profile in [Profile::Platform, Profile::Mcp] {
-        let world = World::with(profile, |config| config.access_token_lifetime = Duration::from_secs(900)).await;
-        let spread = world.server.config().grace.refresh_token.as_secs() * 5 / 6;
+        let world = World::with(profile, |config| config.tokens.access_lifetime = Duration::from_secs(900)).await;
+        let spread = world.server.config().refresh.grace.as_secs() * 5 / 6;
         let mut shared = world.pair().await;
         for _ in 0..24 {
             world.advance(900);

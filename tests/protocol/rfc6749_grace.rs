@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use grantor::config::{Grace, GraceEnd, Profile, ReuseResponse};
+use grantor::config::{GraceEnd, Profile, ReuseResponse};
 use grantor::wire::Response;
 use grantor::{ApplicationForm, Config};
 
@@ -159,7 +159,7 @@ async fn the_timeline_of_the_platform_profile() {
 #[tokio::test]
 async fn the_timeline_of_the_strict_profile() {
     let nothing: fn(&mut Config) = |_| {};
-    let longer: fn(&mut Config) = |config| config.grace.refresh_token = Duration::from_secs(300);
+    let longer: fn(&mut Config) = |config| config.refresh.grace = Duration::from_secs(300);
     type Column = fn(&Row) -> Answer;
     let columns: [(_, _, Column); 4] = [
         (public_form(), nothing, |row| row.strict_public),
@@ -309,10 +309,10 @@ async fn grace_and_the_answer_to_reuse_are_settings() {
     ];
     for (reuse, form, revokes) in cases {
         let run = Run::begin(Profile::Platform, form, |config| {
-            config.reuse = reuse;
-            config.reuse_margin = Duration::ZERO;
-            config.grace.refresh_token = Duration::from_secs(7);
-            config.grace.public_refresh_token = Duration::from_secs(7);
+            config.refresh.reuse = reuse;
+            config.refresh.reuse_margin = Duration::ZERO;
+            config.refresh.grace = Duration::from_secs(7);
+            config.refresh.public_refresh_token = Duration::from_secs(7);
         })
         .await;
         let (world, client, old) = (&run.world, &run.client, &run.pairs[&1]);
@@ -328,9 +328,12 @@ async fn grace_and_the_answer_to_reuse_are_settings() {
         assert_eq!(world.opens(&new.access).await, !revokes, "{reuse:?}");
         assert_eq!(world.refresh_as(client, &new.refresh).await.status(), if revokes { 400 } else { 200 });
     }
-    let Grace { access_token, refresh_token, public_refresh_token, end, .. } = Config::platform(ISSUER).grace;
-    assert_eq!([access_token, refresh_token, public_refresh_token], [Duration::from_secs(300); 3]);
-    assert_eq!(end, GraceEnd::ByTheClock);
+    let refresh = Config::platform(ISSUER).refresh;
+    assert_eq!(
+        [refresh.access_token_grace, refresh.grace, refresh.public_refresh_token],
+        [Duration::from_secs(300); 3]
+    );
+    assert_eq!(refresh.grace_end, GraceEnd::Clock);
 }
 
 /// D-12, 9700-4.14.2-02
@@ -400,7 +403,7 @@ async fn all_refreshed(world: &World, first: &Pair, responses: &[Response]) {
     let pairs: Vec<_> = responses.iter().map(pair).collect();
     assert!(pairs.iter().all(|own| *own == pairs[0]), "one pair for all");
     assert!(world.opens(&pairs[0].access).await);
-    let by_the_clock = world.server.config().grace.end == GraceEnd::ByTheClock;
+    let by_the_clock = world.server.config().refresh.grace_end == GraceEnd::Clock;
     let next = pair(&world.refresh(&pairs[0].refresh).await);
     assert_eq!(pair(&world.refresh(&pairs[0].refresh).await), next);
     assert!(world.opens(&pairs[0].access).await && world.opens(&next.access).await);

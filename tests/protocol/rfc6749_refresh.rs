@@ -175,17 +175,8 @@ async fn the_client_is_authenticated_before_the_token_is_looked_at() {
 /// 6749-6-06, 6750-3.1-03
 #[tokio::test]
 async fn kinds_of_tokens_are_not_interchangeable() {
-    let unlike = World::platform().await;
-    let alike = World::with(Profile::Platform, |config| {
-        let prefixes = &mut config.prefixes;
-        for prefix in
-            [&mut prefixes.handle, &mut prefixes.code, &mut prefixes.access_token, &mut prefixes.refresh_token]
-        {
-            prefix.clear();
-        }
-    })
-    .await;
-    for world in [unlike, alike] {
+    let prefixed = World::with(Profile::Platform, |config| config.tokens.prefix = "acme_".into()).await;
+    for world in [World::platform().await, prefixed] {
         let tokens = world.pair().await;
         let code = world.code().await;
         let before = records(&world).await;

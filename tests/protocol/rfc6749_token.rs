@@ -92,7 +92,7 @@ async fn a_redirect_uri_may_be_left_out_where_the_profile_or_pkce_allows_it() {
     for (required, named) in [(false, false), (false, true), (true, false), (true, true)] {
         let world = World::with(Profile::Platform, |config| {
             if required {
-                config.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
+                config.authorization.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
             }
         })
         .await;

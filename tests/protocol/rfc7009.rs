@@ -151,7 +151,8 @@ async fn a_live_token_of_another_client_is_refused_and_reported() {
 /// D-14
 #[tokio::test]
 async fn a_stranger_may_be_told_nothing_instead() {
-    let world = World::with(Profile::Platform, |config| config.foreign_token = ForeignTokenAnswer::Accept).await;
+    let world =
+        World::with(Profile::Platform, |config| config.revocation.foreign_token = ForeignTokenAnswer::Accept).await;
     let other = world.register(form()).await;
     let first = world.pair().await;
     for token in [&first.access, &first.refresh] {
@@ -214,7 +215,7 @@ async fn an_access_token_takes_only_itself() {
 /// D-13
 #[tokio::test]
 async fn an_access_token_may_be_told_to_take_the_family() {
-    let whole = |config: &mut Config| config.access_token_revocation = AccessTokenRevocation::WholeGrant;
+    let whole = |config: &mut Config| config.revocation.access_token = AccessTokenRevocation::WholeGrant;
     let world = World::with(Profile::Platform, whole).await;
     let first = world.pair().await;
     let second = pair(&world.refresh(&first.refresh).await);

@@ -204,13 +204,11 @@ async fn only_what_is_switched_on_is_published() {
     let wiki = ScopeDefinition::new("wiki", Permissions::ReadOnlyOrReadWrite);
     let wiki = ScopeCatalog::builder().scope(wiki).build().unwrap();
     let mut config = Config::platform(ISSUER);
-    config.response_issuer = false;
     config.scopes = wiki;
     let document = document(&get(&AuthorizationServer::new(config, MemoryStore::new()).unwrap()).await);
     assert_eq!(document["scopes_supported"], json!(["wiki:r", "wiki:rw"]));
     let members = document.as_object().unwrap();
     for absent in [
-        "authorization_response_iss_parameter_supported",
         "registration_endpoint",
         "pushed_authorization_request_endpoint",
         "device_authorization_endpoint",

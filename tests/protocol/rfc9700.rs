@@ -141,19 +141,6 @@ async fn the_authorization_endpoint_allows_no_other_origin() {
     }
 }
 
-/// 9700-4.1.3-01
-#[tokio::test]
-async fn a_dummy_fragment_can_be_appended() {
-    for on in [true, false] {
-        let world = World::with(Profile::Platform, |config| config.dummy_fragment = on).await;
-        for response in redirects(&world).await {
-            let location = response.header("Location").unwrap();
-            assert_eq!(location.ends_with("#_"), on, "{location}");
-            assert_eq!(location.matches('#').count(), usize::from(on), "{location}");
-        }
-    }
-}
-
 /// 9700-4.2.4-01, 9700-4.16-01, 6749-10.13-01
 #[tokio::test]
 async fn pages_cannot_be_framed_and_tell_no_other_site() {
@@ -221,7 +208,9 @@ async fn an_error_leaves_the_server_only_after_sign_in_unless_the_client_is_trus
 /// 9700-4.12-01, SVC-4.1-03, D-20
 #[tokio::test]
 async fn redirects_are_302_or_303_and_never_keep_the_method() {
-    let with = |status| World::with(Profile::Platform, move |config: &mut Config| config.redirect_status = status);
+    let with = |status| {
+        World::with(Profile::Platform, move |config: &mut Config| config.authorization.redirect_status = status)
+    };
     for (world, status) in [
         (World::platform().await, 302),
         (World::strict().await, 303),

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use grantor::client::AuthenticationMethod;
-use grantor::config::{BoundTokens, DpopNonces, Profile};
+use grantor::config::{DpopBoundTokens, DynamicRegistration, Profile};
 use grantor::scope::ScopeCatalog;
 use grantor::secret::{Entropy as _, NonceKey, SystemEntropy};
 use grantor::{Config, MemoryThrottle};
@@ -112,20 +112,23 @@ impl Options {
         config.development = config.profile() != Profile::Fapi;
         config.scopes = ScopeCatalog::platform();
         // All users of a test or a benchmark share one account.
-        config.held_requests = usize::MAX;
-        config.held_requests_per_client = usize::MAX;
-        config.grants_per_client = usize::MAX;
-        config.dynamic_registration = self.open_clients;
-        if self.clients.is_some() {
-            config.authentication_methods = config.authentication_methods.with(AuthenticationMethod::PrivateKeyJwt);
+        config.limits.held_requests = usize::MAX;
+        config.limits.held_requests_per_client = usize::MAX;
+        config.limits.grants = usize::MAX;
+        if self.open_clients {
+            config.registration.dynamic = DynamicRegistration::Open;
         }
-        config.client_credentials = self.clients.is_some() || config.profile() == Profile::Fapi;
+        if self.clients.is_some() {
+            config.client_authentication.methods =
+                config.client_authentication.methods.with(AuthenticationMethod::PrivateKeyJwt);
+        }
+        config.client_credentials.on = self.clients.is_some() || config.profile() == Profile::Fapi;
         if self.dpop_nonce {
             let mut key = [0; 32];
             SystemEntropy.fill(&mut key);
-            config.dpop_nonce = Some(DpopNonces::new([NonceKey::new(key)]));
-            if config.bound_tokens == BoundTokens::Off {
-                config.bound_tokens = BoundTokens::Optional;
+            config.dpop.nonce_keys = vec![NonceKey::new(key)];
+            if config.dpop.tokens == DpopBoundTokens::Off {
+                config.dpop.tokens = DpopBoundTokens::Optional;
             }
         }
         self.times.apply(&mut config);

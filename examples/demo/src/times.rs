@@ -58,10 +58,10 @@ impl Times {
     /// Sets the lifetimes that were named.
     pub fn apply(self, config: &mut Config) {
         let seconds = |seconds: u32| Duration::from_secs(seconds.into());
-        config.access_token_lifetime = self.access_token_lifetime.map_or(config.access_token_lifetime, seconds);
-        config.refresh_token_lifetime = self.refresh_token_lifetime.map_or(config.refresh_token_lifetime, seconds);
-        config.request_uri_lifetime = self.request_uri_lifetime.map_or(config.request_uri_lifetime, seconds);
-        config.grace.access_token = config.grace.access_token.min(config.access_token_lifetime);
+        config.tokens.access_lifetime = self.access_token_lifetime.map_or(config.tokens.access_lifetime, seconds);
+        config.tokens.refresh_lifetime = self.refresh_token_lifetime.map_or(config.tokens.refresh_lifetime, seconds);
+        config.pushed_requests.lifetime = self.request_uri_lifetime.map_or(config.pushed_requests.lifetime, seconds);
+        config.refresh.access_token_grace = config.refresh.access_token_grace.min(config.tokens.access_lifetime);
     }
 
     /// Returns the clock of the server, which starts now.

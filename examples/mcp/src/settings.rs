@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use grantor::client::{ApplicationType, AuthenticationMethod, AuthenticationMethods, ClientType};
 use grantor::client_metadata::RegistrationBounds;
+use grantor::config::DynamicRegistration;
 use grantor::hooks::{ApproveWithin, QueueAll};
 use grantor::protected_resource::ProtectedResource;
 use grantor::redirect_uri::RegisteredRedirectUri;
@@ -73,14 +74,14 @@ fn config(issuer: &str, resource: String) -> Result<Config, Box<dyn Error>> {
     config.resources = vec![resource];
     // The redirect URI of the editor Cursor has this scheme.
     config.redirect_uris.named_schemes = vec!["cursor".into()];
-    config.dynamic_registration = true;
-    config.client_id_metadata_documents = true;
+    config.registration.dynamic = DynamicRegistration::Open;
+    config.registration.metadata_documents = true;
     // Documents may have keys, as that of ChatGPT has.
-    config.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
+    config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
     // All users of this example share one account.
-    config.held_requests = usize::MAX;
-    config.held_requests_per_client = usize::MAX;
-    config.grants_per_client = usize::MAX;
+    config.limits.held_requests = usize::MAX;
+    config.limits.held_requests_per_client = usize::MAX;
+    config.limits.grants = usize::MAX;
     Ok(config)
 }
 

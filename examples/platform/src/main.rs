@@ -38,6 +38,7 @@ use std::sync::Arc;
 use axum::Router;
 use grantor::client::{AuthenticationMethod, AuthenticationMethods};
 use grantor::client_metadata::RegistrationBounds;
+use grantor::config::{DynamicRegistration, PushedRequests};
 use grantor::hooks::{ApproveWithin, QueueAll};
 use grantor::scope::ResourceScope;
 use grantor::{AuthorizationServer, Config, SqliteStore, TracingEvents};
@@ -86,10 +87,12 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     config.development = true;
     config.public_clients = true;
     // Applications authenticate with a secret or with a key.
-    config.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
-    config.pushed_requests = true;
+    config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
+    config.pushed_requests.mode = PushedRequests::Optional;
     options.times.apply(&mut config);
-    config.dynamic_registration = options.open_clients.is_some();
+    if options.open_clients.is_some() {
+        config.registration.dynamic = DynamicRegistration::Open;
+    }
     let scopes = config.scopes.parse(demo_application::SCOPES.as_bytes())?;
     let bounds = RegistrationBounds::new(scopes, ResourceScope::All);
     let builder = AuthorizationServer::builder(config, store)

@@ -6,7 +6,8 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 
 use crate::clock::Timestamp;
-use crate::config::{Config, DpopNonces};
+use crate::config::Config;
+use crate::config::dpop::NONCE_PERIOD;
 use crate::secret::is_equal;
 use crate::secret::nonce::NonceKey;
 
@@ -39,18 +40,18 @@ impl Role {
 
 /// Returns the nonce that is handed out now; `None` if proofs need no nonce.
 pub(crate) fn current(config: &Config, role: Role, now: Timestamp) -> Option<String> {
-    let nonces = config.dpop_nonce.as_ref().filter(|_| config.reads_proofs())?;
-    let bucket = bucket(nonces, now);
+    let key = config.dpop.nonce_keys.first().filter(|_| config.dpop.reads_proofs())?;
+    let bucket = bucket(now);
     let mut bytes = [0; BYTES];
     let (number, tag) = bytes.split_at_mut(BUCKET_BYTES);
     number.copy_from_slice(&bucket.to_be_bytes());
-    tag.copy_from_slice(&make_tag(nonces.keys.first()?, role, bucket));
+    tag.copy_from_slice(&make_tag(key, role, bucket));
     Some(URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// Returns when a nonce expires; `None` for any other text. The nonces of this period and of the last one are valid. So
 /// are those of the next one, which a server whose clock is ahead may have handed out.
-pub(crate) fn expiry(nonces: &DpopNonces, role: Role, nonce: &str, now: Timestamp) -> Option<Timestamp> {
+pub(crate) fn expiry(keys: &[NonceKey], role: Role, nonce: &str, now: Timestamp) -> Option<Timestamp> {
     if nonce.len() != CHARACTERS {
         return None;
     }
@@ -58,21 +59,16 @@ pub(crate) fn expiry(nonces: &DpopNonces, role: Role, nonce: &str, now: Timestam
     let written = URL_SAFE_NO_PAD.decode_slice(nonce, &mut bytes).ok()?;
     let (number, tag) = bytes.split_first_chunk().filter(|_| written == BYTES)?;
     let made = u32::from_be_bytes(*number);
-    let current = bucket(nonces, now);
+    let current = bucket(now);
     let accepted = current.saturating_sub(1)..=current.saturating_add(1);
     let tag = tag.first_chunk()?;
-    let is_own = nonces.keys.iter().any(|key| is_equal(&make_tag(key, role, made), tag));
-    let end = made.saturating_add(2).saturating_mul(period(nonces));
+    let is_own = keys.iter().any(|key| is_equal(&make_tag(key, role, made), tag));
+    let end = made.saturating_add(2).saturating_mul(NONCE_PERIOD);
     (is_own && accepted.contains(&made)).then(|| Timestamp::from_seconds(end))
 }
 
-fn bucket(nonces: &DpopNonces, now: Timestamp) -> u32 {
-    now.seconds() / period(nonces)
-}
-
-/// The period in seconds, which `build` has checked to be 60 to 600.
-fn period(nonces: &DpopNonces) -> u32 {
-    u32::try_from(nonces.period.as_secs()).unwrap_or(u32::MAX).max(1)
+fn bucket(now: Timestamp) -> u32 {
+    now.seconds() / NONCE_PERIOD
 }
 
 /// HMAC-SHA-256, which is the first step of HKDF with the key as its salt [RFC 5869 section 2.2].
@@ -83,15 +79,13 @@ fn make_tag(key: &NonceKey, role: Role, bucket: u32) -> [u8; TAG_BYTES] {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::config::BoundTokens;
+    use crate::config::DpopBoundTokens;
 
     fn config(keys: &[u8]) -> Config {
         let mut config = Config::strict("https://auth.example");
-        config.bound_tokens = BoundTokens::Optional;
-        config.dpop_nonce = Some(DpopNonces::new(keys.iter().map(|key| NonceKey::new([*key; 32]))));
+        config.dpop.tokens = DpopBoundTokens::Optional;
+        config.dpop.nonce_keys = keys.iter().map(|key| NonceKey::new([*key; 32])).collect();
         config
     }
 
@@ -100,7 +94,7 @@ mod tests {
     }
 
     fn expires(config: &Config, role: Role, nonce: &str, seconds: u32) -> Option<u32> {
-        expiry(config.dpop_nonce.as_ref().unwrap(), role, nonce, at(seconds)).map(Timestamp::seconds)
+        expiry(&config.dpop.nonce_keys, role, nonce, at(seconds)).map(Timestamp::seconds)
     }
 
     /// 9449-8-02
@@ -121,19 +115,16 @@ mod tests {
     #[test]
     fn a_nonce_of_a_server_a_minute_ahead_or_behind_is_accepted() {
         let role = Role::AuthorizationServer;
-        for period in [60, 120, 600] {
-            let mut config = config(&[1]);
-            config.dpop_nonce.as_mut().unwrap().period = Duration::from_secs(period);
-            for seconds in 6000..6600 {
-                for other in [seconds - 60, seconds + 60] {
-                    let nonce = current(&config, role, at(other)).unwrap();
-                    assert!(expires(&config, role, &nonce, seconds).is_some(), "{period}: {other} at {seconds}");
-                }
+        let config = config(&[1]);
+        for seconds in 6000..6600 {
+            for other in [seconds - 60, seconds + 60] {
+                let nonce = current(&config, role, at(other)).unwrap();
+                assert!(expires(&config, role, &nonce, seconds).is_some(), "{other} at {seconds}");
             }
         }
-        let nonce = current(&config(&[1]), role, at(1200)).unwrap();
-        assert_eq!(expires(&config(&[1]), role, &nonce, 1080), Some(1440));
-        assert_eq!(expires(&config(&[1]), role, &nonce, 1079), None, "two periods ahead");
+        let nonce = current(&config, role, at(1200)).unwrap();
+        assert_eq!(expires(&config, role, &nonce, 1080), Some(1440));
+        assert_eq!(expires(&config, role, &nonce, 1079), None, "two periods ahead");
     }
 
     /// 9449-8-02
@@ -180,11 +171,11 @@ mod tests {
     fn there_is_no_nonce_while_nonces_or_proofs_are_off() {
         let role = Role::AuthorizationServer;
         let mut config = config(&[1]);
-        config.bound_tokens = BoundTokens::Off;
+        config.dpop.tokens = DpopBoundTokens::Off;
         assert_eq!(current(&config, role, at(1200)), None);
-        config.bound_tokens = BoundTokens::Required;
+        config.dpop.tokens = DpopBoundTokens::Required;
         assert!(current(&config, role, at(1200)).is_some());
-        config.dpop_nonce = None;
+        config.dpop.nonce_keys = Vec::new();
         assert_eq!(current(&config, role, at(1200)), None);
     }
 
@@ -198,8 +189,7 @@ mod tests {
 
     #[test]
     fn the_last_periods_of_time_have_nonces_too() {
-        let mut config = config(&[1]);
-        config.dpop_nonce.as_mut().unwrap().period = Duration::from_secs(60);
+        let config = config(&[1]);
         let nonce = current(&config, Role::Resource, at(u32::MAX)).unwrap();
         assert_eq!(expires(&config, Role::Resource, &nonce, u32::MAX), Some(u32::MAX));
     }

@@ -10,7 +10,7 @@ use crate::client_auth::dpop::nonce::{self, Role};
 use crate::client_auth::dpop::target_uri::TargetUri;
 use crate::clock::{ALLOWED_SKEW, Timestamp};
 use crate::config::Config;
-use crate::config::bound_tokens::{LONGEST_PROOF_AGE, PROOF_ALGORITHMS};
+use crate::config::dpop::{PROOF_ALGORITHMS, PROOF_BYTES, PROOF_LIFETIME};
 use crate::error::Reason;
 use crate::jose::{Claims, JoseError, Jwk, JwkThumbprint, Jws};
 use crate::model::{MOST_JTI_BYTES, Replay};
@@ -56,7 +56,7 @@ impl fmt::Debug for Proof {
 ///
 /// [`Reason::DpopProof`], which states what is wrong; [`Reason::DpopNonceNeeded`] if only the nonce is missing or old.
 pub(crate) fn verify(header: &[u8], expected: &Expected<'_>, config: &Config, now: Timestamp) -> Result<Proof, Reason> {
-    let jws = Jws::parse(header, config.proof_bytes).map_err(malformed)?;
+    let jws = Jws::parse(header, PROOF_BYTES).map_err(malformed)?;
     let key = verify_signature(&jws)?.thumbprint();
     let claims = jws.claims();
     let identifier = judge_request(claims, expected)?;
@@ -133,7 +133,7 @@ fn judge_access_token(claims: &Claims, token: Option<&[u8]>) -> Result<(), Reaso
 fn judge_time(claims: &Claims, role: Role, config: &Config, now: Timestamp) -> Result<Timestamp, Reason> {
     let time = |name| claims.time(name).map_err(malformed);
     let seconds = u64::from(now.seconds());
-    let latest = seconds + config.clock_skew.as_secs();
+    let latest = seconds + config.client_authentication.clock_skew.as_secs();
     let issued = time("iat")?.ok_or(refused("iat is missing"))?;
     if time("exp")?.is_some_and(|end| seconds >= end) {
         return Err(refused("it has expired"));
@@ -141,19 +141,20 @@ fn judge_time(claims: &Claims, role: Role, config: &Config, now: Timestamp) -> R
     if time("nbf")?.is_some_and(|begin| begin > latest) {
         return Err(refused("nbf is in the future"));
     }
-    let end = if let Some(nonces) = &config.dpop_nonce {
+    let keys = &config.dpop.nonce_keys;
+    let end = if !keys.is_empty() {
         let nonce = claims.text("nonce").map_err(malformed)?;
-        nonce.and_then(|nonce| nonce::expiry(nonces, role, nonce, now)).ok_or(Reason::DpopNonceNeeded)?
+        nonce.and_then(|nonce| nonce::expiry(keys, role, nonce, now)).ok_or(Reason::DpopNonceNeeded)?
     } else {
         if issued > latest {
             return Err(refused("iat is in the future"));
         }
-        if seconds >= issued.saturating_add(config.proof_age.as_secs()) {
+        if seconds >= issued.saturating_add(PROOF_LIFETIME.as_secs()) {
             return Err(refused("iat is too old"));
         }
         now
     };
-    let oldest = issued.saturating_add(LONGEST_PROOF_AGE.as_secs());
+    let oldest = issued.saturating_add(PROOF_LIFETIME.as_secs());
     let oldest = Timestamp::from_seconds(u32::try_from(oldest).unwrap_or(u32::MAX));
     // The clock of another server may be behind by as much.
     Ok(end.max(oldest.min(now.plus(FARTHEST))).plus(Duration::from_secs(ALLOWED_SKEW.into())))
@@ -161,7 +162,7 @@ fn judge_time(claims: &Claims, role: Role, config: &Config, now: Timestamp) -> R
 
 const fn malformed(error: JoseError) -> Reason {
     refused(match error {
-        JoseError::TooLong(_) => "it has more than proof_bytes bytes",
+        JoseError::TooLong(_) => "it has more than 4096 bytes",
         JoseError::Form => "it is not three parts with two periods between them",
         JoseError::Base64Url => "a part is not canonical base64url",
         JoseError::Json => "the header or the claims are not a JSON object",

@@ -6,21 +6,20 @@ use crate::clock::Timestamp;
 use crate::fetch::FetchResponse;
 use crate::fetch::documents::http_date;
 
-/// The bounds on how long a document is cached.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Lifetimes {
-    pub(super) shortest: Duration,
-    pub(super) longest: Duration,
-    /// For a document without caching headers.
-    pub(super) usual: Duration,
-}
+/// The shortest time for which a document is cached, even if its headers forbid caching, so that this server cannot be
+/// used to flood another one.
+const SHORTEST: Duration = Duration::from_secs(300);
+/// The longest time for which a document is cached: one day.
+const LONGEST: Duration = Duration::from_secs(86_400);
+/// How long a document without caching headers is cached.
+const USUAL: Duration = Duration::from_secs(3600);
 
 /// Returns how long a document that arrived at `now` is cached: as its headers say, within the bounds. Even a document
 /// that must not be cached is kept for the shortest time, so that this server does not request it repeatedly
 /// [draft-ietf-oauth-client-id-metadata-document section 4.3].
-pub(super) fn lifetime(response: &FetchResponse, now: Timestamp, within: Lifetimes) -> Duration {
+pub(super) fn lifetime(response: &FetchResponse, now: Timestamp) -> Duration {
     let said = fresh_seconds(response, now).map(Duration::from_secs);
-    said.unwrap_or(within.usual).clamp(within.shortest, within.longest)
+    said.unwrap_or(USUAL).clamp(SHORTEST, LONGEST)
 }
 
 /// The seconds that remain of the lifetime in the headers; `None` if the headers have none.
@@ -82,12 +81,6 @@ fn seconds(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    const WITHIN: Lifetimes = Lifetimes {
-        shortest: Duration::from_secs(300),
-        longest: Duration::from_secs(86_400),
-        usual: Duration::from_secs(3600),
-    };
-
     /// Cache-Control, Expires, Date and Age, and for how long the document is kept.
     type Case = ([&'static str; 4], u64);
 
@@ -140,7 +133,7 @@ mod tests {
                 age: header(3),
                 ..FetchResponse::new(200, "")
             };
-            assert_eq!(lifetime(&response, now, WITHIN), Duration::from_secs(expected), "{headers:?}");
+            assert_eq!(lifetime(&response, now), Duration::from_secs(expected), "{headers:?}");
         }
     }
 }

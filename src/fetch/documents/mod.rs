@@ -27,39 +27,37 @@ pub(crate) struct Documents {
     flights: Flights<Judged>,
 }
 
+/// The maximum size of a document in bytes, as section 8.7 of the draft advises.
+const MAX_BYTES: usize = 5120;
+/// How long the whole request for a document may take, while the user waits.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// How many documents are cached. If there are more, the least recently used one is dropped.
+const MAX_CACHED: usize = 1000;
+
 /// Where documents come from, and the cache of valid ones.
 struct Source {
     fetcher: Arc<dyn Fetcher>,
     rules: DocumentRules,
-    timeout: Duration,
-    lifetimes: freshness::Lifetimes,
     clock: Arc<dyn Clock>,
     cache: Mutex<Cache<Arc<ClientMetadata>>>,
 }
 
 impl Documents {
     pub(crate) fn new(config: &Config, fetcher: Arc<dyn Fetcher>, clock: Arc<dyn Clock>) -> Self {
-        let settings = &config.metadata_documents;
         let rules = DocumentRules {
             metadata: MetadataRules {
                 catalog: config.scopes.clone(),
-                limits: config.registration.clone(),
+                limits: config.registration.form.clone(),
                 redirect_uris: config.redirect_uris.clone(),
                 methods: config.document_methods(),
                 omitted_method: AuthenticationMethod::None,
                 keys: config.assurance_rules(true),
             },
-            most_bytes: settings.most_bytes,
-            require_name: settings.require_name,
-            none_beside_private_key_jwt: settings.none_beside_private_key_jwt,
+            most_bytes: MAX_BYTES,
+            none_beside_private_key_jwt: config.registration.none_beside_private_key_jwt,
         };
-        let lifetimes = freshness::Lifetimes {
-            shortest: settings.shortest_lifetime,
-            longest: settings.longest_lifetime,
-            usual: settings.usual_lifetime,
-        };
-        let cache = Mutex::new(Cache::new(settings.most_cached));
-        let source = Source { fetcher, rules, timeout: settings.timeout, lifetimes, clock, cache };
+        let cache = Mutex::new(Cache::new(MAX_CACHED));
+        let source = Source { fetcher, rules, clock, cache };
         Self { source: Arc::new(source), flights: Flights::default() }
     }
 
@@ -117,11 +115,11 @@ impl Source {
     async fn get_and_judge(&self, url: &str) -> Result<(Arc<ClientMetadata>, Timestamp, Timestamp), DocumentError> {
         let url = DocumentUrl::parse(url)?;
         let mut request = FetchRequest::new(url.as_str());
-        (request.most_bytes, request.timeout) = (self.rules.most_bytes, self.timeout);
+        (request.most_bytes, request.timeout) = (self.rules.most_bytes, TIMEOUT);
         let response = self.fetcher.fetch(&request).await?;
         let metadata = self.rules.judge(url, &response)?;
         let now = self.clock.now();
-        Ok((Arc::new(metadata), now.plus(lifetime(&response, now, self.lifetimes)), now))
+        Ok((Arc::new(metadata), now.plus(lifetime(&response, now)), now))
     }
 }
 

@@ -4,9 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::config;
 use crate::fetch::key_sets::fetched_set::{FetchedSet, Outcome};
 use crate::model::client::KeyFetchError;
+
+/// How long a fetched key set is used without another fetch. A key that its client removed there is valid until then.
+const FRESH: Duration = Duration::from_secs(3600);
+/// How long a fetched key set is used if it cannot be fetched again, counted from its fetch.
+const STALE: Duration = Duration::from_secs(86_400);
+/// How long the server waits between two fetches of one client's keys.
+const PAUSE: Duration = Duration::from_secs(60);
 
 /// What a request needs from a key set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,22 +58,22 @@ impl Entry {
     }
 
     /// Returns the key set, if it meets the need of the request without a fetch.
-    pub(super) fn fresh(&self, need: Need, now: Timestamp, settings: &config::KeySets) -> Option<Arc<FetchedSet>> {
+    pub(super) fn fresh(&self, need: Need, now: Timestamp) -> Option<Arc<FetchedSet>> {
         match need {
-            Need::Usable => self.set_within(settings.fresh, now),
+            Need::Usable => self.set_within(FRESH, now),
             Need::Newer => None,
         }
     }
 
     /// Returns whether the pause since the last fetch has ended, or does not apply yet.
-    pub(super) fn may_be_fetched(&self, now: Timestamp, settings: &config::KeySets) -> bool {
+    pub(super) fn may_be_fetched(&self, now: Timestamp) -> bool {
         // A clock that was set back ends the pause. Otherwise it could last for years.
-        self.may_retry || now < self.tried || now >= self.tried.plus(settings.pause)
+        self.may_retry || now < self.tried || now >= self.tried.plus(PAUSE)
     }
 
     /// Returns the result without another fetch.
-    pub(super) fn answer(&self, now: Timestamp, settings: &config::KeySets) -> Outcome {
-        match (self.set_within(settings.stale, now), &self.failure) {
+    pub(super) fn answer(&self, now: Timestamp) -> Outcome {
+        match (self.set_within(STALE, now), &self.failure) {
             (Some(set), _) => Ok(set),
             (None, Some(failure)) => Err(Arc::clone(failure)),
             // The requests that last fetched it were dropped, and there is no set or it has become stale.
@@ -76,9 +82,9 @@ impl Entry {
     }
 
     /// Returns when the entry is no longer needed: its key set is stale, and the pause has ended.
-    pub(super) fn end(&self, settings: &config::KeySets) -> Timestamp {
-        let pause = self.tried.plus(settings.pause);
-        self.set.as_ref().map_or(pause, |(_, since)| since.plus(settings.stale).max(pause))
+    pub(super) fn end(&self) -> Timestamp {
+        let pause = self.tried.plus(PAUSE);
+        self.set.as_ref().map_or(pause, |(_, since)| since.plus(STALE).max(pause))
     }
 
     fn set_within(&self, life: Duration, now: Timestamp) -> Option<Arc<FetchedSet>> {

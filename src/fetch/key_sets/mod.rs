@@ -6,9 +6,10 @@ mod fetched_set;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::config;
+use crate::config::client_authentication::KEY_SET;
 use crate::fetch::key_sets::entry::{Entry, Need};
 pub(crate) use crate::fetch::key_sets::fetched_set::{FetchedSet, Outcome};
 use crate::fetch::shared::cache::Cache;
@@ -16,12 +17,17 @@ use crate::fetch::shared::flight::Driven;
 use crate::fetch::shared::flights::Flights;
 use crate::fetch::{FetchError, FetchErrorKind, FetchRequest, Fetcher};
 use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
-use crate::jose::{FetchedKeys, JwkSet, JwkSetBounds};
+use crate::jose::{FetchedKeys, JwkSet};
 use crate::model::client::{Client, KeyFetchError};
 use crate::model::client_metadata::DocumentUrl;
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::{WebScheme, WebUri};
 use crate::wire::Endpoint;
+
+/// How many key sets are cached. If there are more, the least recently used one is dropped.
+const MAX_CACHED: usize = 1000;
+/// How long a fetch may take. Requests wait for it.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The key sets of clients, by client id and `jwks_uri`.
 pub(crate) struct KeySets {
@@ -35,22 +41,16 @@ pub(crate) struct KeySets {
 struct Source {
     fetcher: Arc<dyn Fetcher>,
     clock: Arc<dyn Clock>,
-    settings: config::KeySets,
     /// Checked before each fetch for an unreviewed client.
     throttle: Option<Arc<dyn Throttle>>,
     cache: Mutex<Cache<Entry>>,
 }
 
 impl KeySets {
-    pub(crate) fn new(
-        settings: config::KeySets,
-        fetcher: Arc<dyn Fetcher>,
-        clock: Arc<dyn Clock>,
-        throttle: Option<Arc<dyn Throttle>>,
-    ) -> Self {
+    pub(crate) fn new(fetcher: Arc<dyn Fetcher>, clock: Arc<dyn Clock>, throttle: Option<Arc<dyn Throttle>>) -> Self {
         let source = |throttle| {
             let (fetcher, clock) = (Arc::clone(&fetcher), Arc::clone(&clock));
-            Arc::new(Source { fetcher, clock, settings, throttle, cache: Mutex::new(Cache::new(settings.most_cached)) })
+            Arc::new(Source { fetcher, clock, throttle, cache: Mutex::new(Cache::new(MAX_CACHED)) })
         };
         Self { reviewed: source(None), unreviewed: source(throttle), flights: Flights::default() }
     }
@@ -92,7 +92,7 @@ impl Source {
     fn fresh(&self, key: &str, need: Need) -> Option<Arc<FetchedSet>> {
         let now = self.clock.now();
         let entry = self.cache().find(key, now)?;
-        entry.fresh(need, now, &self.settings)
+        entry.fresh(need, now)
     }
 
     /// Starts a fetch if one is needed and allowed. Otherwise returns what is known.
@@ -103,17 +103,17 @@ impl Source {
             None => Entry::first(now),
             Some(entry) => {
                 // It may have been fetched since this request read it.
-                if let Some(fresh) = entry.fresh(need, now, &self.settings) {
+                if let Some(fresh) = entry.fresh(need, now) {
                     return Err(Ok(fresh));
                 }
-                if !entry.may_be_fetched(now, &self.settings) {
-                    return Err(entry.answer(now, &self.settings));
+                if !entry.may_be_fetched(now) {
+                    return Err(entry.answer(now));
                 }
                 entry.begun(now)
             }
         };
         // The fetch counts from its start, even if every request that waits for it is dropped.
-        cache.keep(key, begun.clone(), now, begun.end(&self.settings));
+        cache.keep(key, begun.clone(), now, begun.end());
         let (source, key, url) = (Arc::clone(self), Box::<str>::from(key), Box::<str>::from(url));
         let client = client.id.clone();
         Ok(Box::pin(async move { source.get(&key, &client, &url).await }))
@@ -128,8 +128,8 @@ impl Source {
             Ok(keys) => Entry::fetched(Arc::new(FetchedSet::new(keys)), now),
             Err(error) => Entry::failed(cache.find(key, now), Arc::new(error), now),
         };
-        cache.keep(key, entry.clone(), now, entry.end(&self.settings));
-        entry.answer(now, &self.settings)
+        cache.keep(key, entry.clone(), now, entry.end());
+        entry.answer(now)
     }
 
     async fn fetch(&self, client: &ClientId, url: &str) -> Result<FetchedKeys, KeyFetchError> {
@@ -138,13 +138,12 @@ impl Source {
         };
         self.check_throttle(client, &uri.host.to_ascii_lowercase()).await?;
         let mut request = FetchRequest::new(url);
-        (request.most_bytes, request.timeout) = (self.settings.most_bytes, self.settings.timeout);
+        (request.most_bytes, request.timeout) = (KEY_SET.bytes, TIMEOUT);
         let response = self.fetcher.fetch(&request).await?;
         if response.status != 200 {
             return Err(KeyFetchError::Status(response.status));
         }
-        let bounds = JwkSetBounds { bytes: self.settings.most_bytes, keys: self.settings.most_keys };
-        Ok(JwkSet::parse_fetched(&response.body, bounds)?)
+        Ok(JwkSet::parse_fetched(&response.body, KEY_SET)?)
     }
 
     /// Checks the throttle by host, since many clients may name the host of a third party. The host of a client's

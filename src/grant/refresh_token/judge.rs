@@ -19,6 +19,10 @@ use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::{self, Fresh, MintedRefresh, Position, PresentedRefresh};
 use crate::wire::params::Params;
 
+/// How many access tokens of one refresh token may be live at once. A further one ends the oldest. 64 is more
+/// than the workers that share one consent, and bounds the size of the record.
+pub(super) const MAX_LIVE_ACCESS_TOKENS: usize = 64;
+
 /// Pairs of a grant that may be in grace at once: with the default grace, 64 refreshes in five minutes. This limits the
 /// size of the record, and the number of links that a request must follow.
 pub(crate) const PAIRS_IN_GRACE: usize = 64;
@@ -80,7 +84,7 @@ impl Drawn {
             RefreshRotation::Rotate if config.refresh_token_grace(client).is_zero() => {
                 Self::Pair(PairSecrets::draw(entropy))
             }
-            RefreshRotation::Rotate => Self::Link(Link::draw(entropy, config.derivation_keys.first())),
+            RefreshRotation::Rotate => Self::Link(Link::draw(entropy, config.refresh.derivation_keys.first())),
         }
     }
 }
@@ -132,7 +136,7 @@ impl Judge<'_> {
         if grant.revoked.is_some() || self.request.client.has_withdrawn(grant.epoch)? {
             return Err(Reason::GrantRevoked);
         }
-        let standing = standing(grant, self.presented, self.config.reuse_margin, self.now);
+        let standing = standing(grant, self.presented, self.config.refresh.reuse_margin, self.now);
         // The key is compared only for genuine tokens. For a token that was bound, it is compared before reuse is
         // judged, so that a copy of the token alone does not count as reuse. A token that was never bound has no key to
         // protect it. Its reuse must be detected even if another party has bound the grant since.
@@ -194,7 +198,7 @@ impl Judge<'_> {
         let (next, issued) = match &self.drawn {
             Drawn::Access(access) => self.keep(grant, newest, asked, access.clone()),
             Drawn::Link(link) => {
-                let secrets = link.follow(&newest.fresh, &self.config.derivation_keys);
+                let secrets = link.follow(&newest.fresh, &self.config.refresh.derivation_keys);
                 let secrets = secrets.map_err(|MissingKey| Reason::MissingDerivationKey)?;
                 self.rotate(grant, &newest, asked, secrets, Some(*link))?
             }
@@ -235,7 +239,7 @@ impl Judge<'_> {
         for superseded in grant.pairs.superseded.iter().take(place + 1).rev() {
             // A link is missing if a refresh token had no grace, perhaps under earlier settings.
             let link = superseded.link.ok_or(Reason::RefreshTokenSuperseded)?;
-            let secrets = link.follow(&fresh, &self.config.derivation_keys);
+            let secrets = link.follow(&fresh, &self.config.refresh.derivation_keys);
             let secrets = secrets.map_err(|MissingKey| Reason::MissingDerivationKey)?;
             fresh = secrets.fresh.clone();
             derived = Some(secrets);
@@ -295,7 +299,7 @@ impl Judge<'_> {
         let kept = self.kept(&grant.pairs.superseded);
         match kept.last().filter(|_| kept.len() >= PAIRS_KEPT) {
             Some(oldest) => {
-                let spent = oldest.pair.last_end().plus(self.config.reuse_margin);
+                let spent = oldest.pair.last_end().plus(self.config.refresh.reuse_margin);
                 Err(Reason::TooManyInGrace { retry_after: spent.seconds_since(self.now).max(1) })
             }
             None => Ok(()),
@@ -304,7 +308,7 @@ impl Judge<'_> {
 
     /// Returns the superseded pairs, without those at the old end that are past grace and margin.
     fn kept<'g>(&self, old: &'g [SupersededPair]) -> &'g [SupersededPair] {
-        let is_spent = |old: &&SupersededPair| old.is_spent(self.now, self.config.reuse_margin);
+        let is_spent = |old: &&SupersededPair| old.is_spent(self.now, self.config.refresh.reuse_margin);
         let spent = old.iter().rev().take_while(is_spent).count();
         old.split_at(old.len() - spent).0
     }
@@ -336,7 +340,7 @@ impl Judge<'_> {
         };
         let NewPair { record, issued } = issue::pair(self.config, secrets, place);
         let ends = GraceEnds {
-            access: self.now.plus(self.config.grace.access_token),
+            access: self.now.plus(self.config.refresh.access_token_grace),
             refresh: self.now.plus(self.config.refresh_token_grace(self.request.client)),
         };
         let replaced = SupersededPair::new(newest.pair.clone(), self.now, ends, link);
@@ -357,7 +361,7 @@ impl Judge<'_> {
         presented: Option<usize>,
         ends: GraceEnds,
     ) -> Box<[SupersededPair]> {
-        let margin = self.config.reuse_margin;
+        let margin = self.config.refresh.reuse_margin;
         let kept = self.kept(old);
         if kept.is_empty() && replaced.is_spent(self.now, margin) {
             return Box::default();
@@ -369,7 +373,7 @@ impl Judge<'_> {
             // In the strict profile, a refresh ends the grace of the pairs before it. A refresh with a token in grace
             // ends only graces older than that token's, so that an honest retry never counts as reuse.
             let is_older = presented.is_none_or(|presented| presented < place);
-            if is_older && self.config.grace.end == GraceEnd::WithNextRefresh {
+            if is_older && self.config.refresh.grace_end == GraceEnd::NextRefresh {
                 old.end_grace(self.now);
             }
             // A clock that was ahead set this grace. No grace may be longer than one that begins now.
@@ -405,7 +409,7 @@ impl Judge<'_> {
             key: self.request.key.copied(),
         };
         let first_bound = access.key.and_then(|_| NonZeroU32::new(grant.pairs_made));
-        let pair = newest.pair.clone().with_further(access, self.config.live_access_tokens);
+        let pair = newest.pair.clone().with_further(access, MAX_LIVE_ACCESS_TOKENS);
         let pair = pair.of_grant_bound_from(grant.pairs.bound_from().or(first_bound));
         let pairs = Pairs { newest: Some(pair), superseded: grant.pairs.superseded.clone() };
         let issued = Issued {

@@ -37,7 +37,7 @@ pub(crate) const DEFINITION: Definition =
 pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<Issued, Reason> {
     let config = &context.config;
     let presented =
-        PresentedRefresh::parse(&config.prefixes.refresh_token, request.token).ok_or(Reason::UnknownRefreshToken)?;
+        PresentedRefresh::parse(&context.prefixes.refresh_token, request.token).ok_or(Reason::UnknownRefreshToken)?;
     let drawn = Drawn::new(request.client, config, &*context.entropy);
     let resources = &context.resources;
     let judge = Judge { request, presented: &presented, config, resources, now: context.now(), drawn };
@@ -138,7 +138,7 @@ async fn refused(
     if !matches!(reason, Reason::RefreshTokenReused) {
         return Ok(reason);
     }
-    let revokes = match context.config.reuse {
+    let revokes = match context.config.refresh.reuse {
         ReuseResponse::RevokeGrant => true,
         ReuseResponse::RevokeGrantOfPublicClients => context.config.has_unproven_refresh_tokens(client),
         ReuseResponse::Refuse => false,

@@ -6,6 +6,7 @@ use crate::config::GraceEnd;
 use crate::error::Reason;
 use crate::grant::fixtures::{Line, at, client, scopes};
 use crate::grant::refresh_token::Refresh;
+use crate::grant::refresh_token::judge::MAX_LIVE_ACCESS_TOKENS;
 use crate::grant::refresh_token::judge::{Drawn, Judge, PAIRS_IN_GRACE, Verdict};
 use crate::grant::refresh_token::standing::{Standing, standing};
 use crate::model::client::{ApplicationType, AuthenticationMethod, AuthenticationMethods, RefreshRotation};
@@ -117,7 +118,7 @@ const FAULTS: [Fault; 8] = [
     ("UnknownRefreshToken", |line| line.grant.family.tag_key = TagKey::from_bytes([0; 16])),
     ("GrantRevoked", |line| line.client.scopes = ScopeSet::empty()),
     ("ExcessScope", |line| line.client.scopes = line.client.scopes.intersection(&scopes("repo-issue:rw"))),
-    ("MissingDerivationKey", |line| line.config.derivation_keys = vec![DerivationKey::new([2; 32])]),
+    ("MissingDerivationKey", |line| line.config.refresh.derivation_keys = vec![DerivationKey::new([2; 32])]),
     ("TooManyInGrace", |line| {
         let superseded = line.grant.pairs.superseded[0].clone();
         line.grant.pairs.superseded = vec![superseded; PAIRS_IN_GRACE].into();
@@ -127,7 +128,7 @@ const FAULTS: [Fault; 8] = [
 /// A token in grace and a request for a part of its scope, which rotates the newest pair.
 fn faultless() -> Line {
     let mut line = Line::new();
-    line.config.derivation_keys = vec![DerivationKey::new([1; 32])];
+    line.config.refresh.derivation_keys = vec![DerivationKey::new([1; 32])];
     line.refreshed(1000)
 }
 
@@ -229,7 +230,7 @@ fn without_a_grace_nothing_is_derived() {
     let mut line = Line::new();
     for (application_type, has_link) in [(ApplicationType::Web, true), (ApplicationType::Native, false)] {
         line.client.application_type = application_type;
-        line.config.grace.public_refresh_token = Duration::ZERO;
+        line.config.refresh.public_refresh_token = Duration::ZERO;
         let next = written(&line, 0, None, 10);
         assert_eq!(next.pairs.superseded[0].link.is_some(), has_link);
     }
@@ -257,13 +258,13 @@ fn pairs_leave_from_the_old_end_alone() {
 fn strict_ends_only_graces_older_than_the_presented() {
     let mut line = Line::new().refreshed(1000).refreshed(1010).refreshed(1020);
     for (end, presented, in_grace) in [
-        (GraceEnd::ByTheClock, 3, [true, true, true, true]),
-        (GraceEnd::WithNextRefresh, 3, [true, false, false, false]),
-        (GraceEnd::WithNextRefresh, 2, [true, true, false, false]),
-        (GraceEnd::WithNextRefresh, 1, [true, true, true, false]),
-        (GraceEnd::WithNextRefresh, 0, [true, true, true, true]),
+        (GraceEnd::Clock, 3, [true, true, true, true]),
+        (GraceEnd::NextRefresh, 3, [true, false, false, false]),
+        (GraceEnd::NextRefresh, 2, [true, true, false, false]),
+        (GraceEnd::NextRefresh, 1, [true, true, true, false]),
+        (GraceEnd::NextRefresh, 0, [true, true, true, true]),
     ] {
-        line.config.grace.end = end;
+        line.config.refresh.grace_end = end;
         let next = written(&line, presented, Some("repo-code:r"), 1030);
         let seen: Vec<_> = next.pairs.superseded.iter().map(|old| old.pair.refresh_is_live(at(1030))).collect();
         assert_eq!(seen, in_grace, "{end:?}, {presented}");
@@ -293,9 +294,9 @@ fn the_seconds_to_wait_are_exact() {
 #[test]
 fn a_kept_token_gets_further_access_tokens() {
     let mut line = Line::new();
-    line.config.refresh_rotation = RefreshRotation::Keep;
+    line.config.refresh.rotation = RefreshRotation::Keep;
     let id = IdText::of(line.grant.id.as_bytes());
-    let most = line.config.live_access_tokens;
+    let most = MAX_LIVE_ACCESS_TOKENS;
     for number in 1..=most + 5 {
         let Verdict { next, issued, superseded_for } = verdict(&line, 0, None, 10).ok().unwrap();
         assert_eq!(superseded_for, None);
@@ -307,7 +308,7 @@ fn a_kept_token_gets_further_access_tokens() {
         assert_eq!((line.grant.pairs_made, line.grant.pairs.superseded.len()), (1, 0));
     }
     // If the pair is superseded afterwards, all of them are superseded with it.
-    line.config.refresh_rotation = RefreshRotation::Rotate;
+    line.config.refresh.rotation = RefreshRotation::Rotate;
     let next = written(&line, 0, None, 20);
     assert!(next.pairs.superseded[0].pair.accesses().all(|access| access.end <= at(320)));
     assert!(matches!(
@@ -388,7 +389,7 @@ fn a_native_client_that_authenticates_with_a_key_may_bring_another_one() {
     ] {
         let mut line = other_public(Line::new().with_key(1).refreshed(1000));
         line.client.authentication_methods = registered;
-        line.config.authentication_methods = accepted;
+        line.config.client_authentication.methods = accepted;
         assert_eq!(refusal(&line, 1, None, 1000), expected, "{registered:?}, {accepted:?}");
     }
 }
@@ -414,7 +415,7 @@ fn in_grace_the_newest_pair_is_given_again_for_its_key_alone() {
 #[test]
 fn a_kept_refresh_token_has_access_tokens_with_their_own_keys() {
     let mut line = Line::new().with_key(1);
-    line.config.refresh_rotation = RefreshRotation::Keep;
+    line.config.refresh.rotation = RefreshRotation::Keep;
     line.grant = written(&line, 0, None, 10);
     line = line.with_key(2);
     line.grant = written(&line, 0, None, 20);

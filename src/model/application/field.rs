@@ -126,7 +126,7 @@ pub enum Problem {
     /// The image has several frames.
     #[error("is animated")]
     Animated,
-    /// Tokens are not bound to keys on this server: see [`Config::bound_tokens`](crate::Config::bound_tokens).
+    /// Tokens are not bound to keys on this server: see [`Config::dpop.tokens`](crate::Config::dpop).
     #[error("is on, and the server setting bound_tokens is off; leave it off")]
     BoundTokensOff,
     /// The text has no visible character.
@@ -211,7 +211,7 @@ pub enum Problem {
     /// [`Config::pushed_requests`](crate::Config::pushed_requests).
     #[error("is on, and the server setting pushed_requests is off; leave it off")]
     PushedRequestsOff,
-    /// The grant type is off on this server: see [`Config::client_credentials`](crate::Config::client_credentials).
+    /// The grant type is off on this server: see [`Config::client_credentials.on`](crate::Config::client_credentials).
     #[error("has client_credentials, and the server setting of that name is off")]
     ClientCredentialsOff,
     /// A redirect URI cannot be registered.

@@ -118,7 +118,7 @@ pub enum KeyFetchError {
     /// The status of the response is not 200.
     #[error("the response has the status {0} instead of 200")]
     Status(u16),
-    /// The response is not a key set, or exceeds the bounds of [`Config::key_sets`](crate::Config::key_sets).
+    /// The response is not a key set, or has more than 65 536 bytes or 32 keys.
     #[error("the response is not a key set")]
     Set(#[from] JwkSetError),
     /// The request that fetched it was dropped, and the pause after that has not ended.

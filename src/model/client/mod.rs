@@ -68,7 +68,7 @@ impl Client {
     /// To let it get tokens without a user, add [`GrantType::ClientCredentials`] to its
     /// [`grant_types`](ClientBuilder::grant_types), and set [`machine_scopes`](ClientBuilder::machine_scopes) and
     /// [`machine_resources`](ClientBuilder::machine_resources). The server's
-    /// [`Config::client_credentials`](crate::Config::client_credentials) must be on.
+    /// [`Config::client_credentials.on`](crate::Config::client_credentials) must be on.
     ///
     /// # Examples
     ///
@@ -236,7 +236,7 @@ impl Client {
     }
 
     /// Returns whether a refresh replaces the refresh token, if that was set for this client. Otherwise
-    /// [`Config::refresh_rotation`](field@crate::Config::refresh_rotation) decides.
+    /// [`Config::refresh.rotation`](field@crate::Config::refresh.rotation) decides.
     #[must_use]
     pub const fn refresh_rotation(&self) -> Option<RefreshRotation> {
         self.privileges.refresh_rotation
@@ -678,12 +678,12 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets whether a refresh replaces the refresh token. If it is not set, [`Config::refresh_rotation`] decides.
+    /// Sets whether a refresh replaces the refresh token. If it is not set, [`Config::refresh.rotation`] decides.
     ///
     /// It takes effect for confidential web applications, and for native ones that authenticate with a key alone: other
     /// native clients and public ones always get a new one.
     ///
-    /// [`Config::refresh_rotation`]: field@crate::Config::refresh_rotation
+    /// [`Config::refresh.rotation`]: field@crate::Config::refresh.rotation
     #[must_use]
     pub const fn refresh_rotation(mut self, rotation: RefreshRotation) -> Self {
         self.client.privileges.refresh_rotation = Some(rotation);

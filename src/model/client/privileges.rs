@@ -29,7 +29,7 @@ pub struct Privileges {
     /// Every authorization of the client needs PKCE [RFC 7636]. Public and native clients need it anyway.
     pub require_pkce: bool,
     /// Whether a refresh replaces the refresh token. If it is not set,
-    /// [`Config::refresh_rotation`](field@crate::Config::refresh_rotation) decides.
+    /// [`Config::refresh.rotation`](field@crate::Config::refresh.rotation) decides.
     /// [`RefreshRotation::Keep`] is for confidential web applications.
     pub refresh_rotation: Option<RefreshRotation>,
 }
@@ -50,7 +50,7 @@ impl Privileges {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum RefreshRotation {
-    /// Each refresh returns a new pair, and the old refresh token stays usable for its [grace](crate::config::Grace).
+    /// Each refresh returns a new pair, and the old refresh token stays usable for its [grace](crate::Grace).
     ///
     /// All workers of one grant must share one stored pair. The use of an old refresh token after grace and margin
     /// counts as theft, and revokes the grant.

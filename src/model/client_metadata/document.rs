@@ -15,7 +15,6 @@ pub(crate) struct DocumentRules {
     /// The rules that also apply to clients that register themselves.
     pub(crate) metadata: MetadataRules,
     pub(crate) most_bytes: usize,
-    pub(crate) require_name: bool,
     pub(crate) none_beside_private_key_jwt: bool,
 }
 
@@ -53,7 +52,7 @@ impl DocumentRules {
         if members.has_private_key("jwks")? {
             return Err(DocumentError::PrivateKey);
         }
-        if self.require_name && members.text("client_name")?.is_none() {
+        if members.text("client_name")?.is_none() {
             return Err(DocumentError::NoName);
         }
         let method = self.method(&members)?;
@@ -129,7 +128,7 @@ mod tests {
             omitted_method: AuthenticationMethod::None,
             keys: AssuranceRules::of_tests(),
         };
-        DocumentRules { metadata, most_bytes: 5120, require_name: true, none_beside_private_key_jwt: false }
+        DocumentRules { metadata, most_bytes: 5120, none_beside_private_key_jwt: false }
     }
 
     /// A valid document with the given members. Null removes a member.
@@ -263,8 +262,6 @@ mod tests {
         assert_eq!(metadata.grant_types(), GrantTypes::default());
         assert_eq!(metadata.authentication_method(), AuthenticationMethod::None);
         assert_eq!(metadata.application_type(), ApplicationType::Native);
-        let nameless = DocumentRules { require_name: false, ..rules() };
-        assert!(judge(&nameless, &response(document(json!({"client_name": null})).to_string())).is_ok());
     }
 
     /// CIMD-8.2-02, RC-GPT-01

@@ -27,7 +27,7 @@ pub enum DocumentError {
     /// The media type is not `application/json`, and does not end in `+json`.
     #[error("the media type is neither application/json nor a type that ends in +json")]
     MediaType,
-    /// The document has more bytes than [`MetadataDocuments::most_bytes`](crate::config::MetadataDocuments::most_bytes).
+    /// The document has more than 5120 bytes.
     #[error("the document is too large")]
     TooLarge,
     /// The document's `client_id` is missing or differs from its URL.
@@ -39,7 +39,7 @@ pub enum DocumentError {
     /// A key in the document is private or symmetric.
     #[error("the document has a private or symmetric key")]
     PrivateKey,
-    /// The document has no `client_name`, which [`require_name`](crate::config::MetadataDocuments::require_name) requires.
+    /// The document has no `client_name`, which the MCP specification requires.
     #[error("the document has no client_name")]
     NoName,
     /// The metadata was refused, as in a registration.

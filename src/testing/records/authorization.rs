@@ -1,8 +1,8 @@
 //! Authorizations in every stage.
 
 use crate::clock::Timestamp;
-use crate::config::check::MOST_STATE_BYTES;
 use crate::jose::JwkThumbprint;
+use crate::model::STATE_BYTES;
 use crate::model::id::{ClientId, PushedRequestId};
 use crate::model::protected_resource::Audience;
 use crate::model::redirect_uri::RedirectUri;
@@ -89,7 +89,7 @@ pub(in crate::testing) fn huge_authorization(subject: &Subject, purge_after: Tim
     Authorization {
         client: hostile::client_id(512),
         redirect_uri: redirect_uri(&format!("https://app.example/{}", "x".repeat(2028))),
-        state: Some((0..=255).cycle().take(MOST_STATE_BYTES).collect()),
+        state: Some((0..=255).cycle().take(STATE_BYTES).collect()),
         scopes: draw::scopes(&hostile::many_scopes()),
         resources: hostile::most_resources(),
         audience: hostile::largest_audience(),

@@ -15,7 +15,7 @@ use crate::secret::refresh::{Family, LineageDigest, TagKey};
 use crate::testing::draw::{self, sound};
 use crate::testing::records::hostile;
 
-/// The most that `live_access_tokens` may be.
+/// More access tokens than a server keeps for one refresh token.
 const LIVE_ACCESS_TOKENS: usize = 256;
 
 /// Creates a grant of that user: one pair of tokens, version 1, to be purged from `purge_after`, one hour after the

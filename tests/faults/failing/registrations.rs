@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use grantor::application::ApplicationFilter;
 use grantor::client_metadata::RegistrationBounds;
+use grantor::config::DynamicRegistration;
 use grantor::config::Profile;
 use grantor::hooks::ApproveWithin;
 use grantor::registration::{InitialAccessTokenTerms, Narrowing};
@@ -24,8 +25,8 @@ const FATES: [Fate; 3] = [FailsBefore(Failure::Transient), FailsAfter(Failure::T
 
 fn config() -> Config {
     let mut config = config_of(Profile::Mcp);
-    config.dynamic_registration = true;
-    config.registration_management = true;
+    config.registration.dynamic = DynamicRegistration::Open;
+    config.registration.management = true;
     config
 }
 
@@ -40,7 +41,7 @@ async fn world(config: Config) -> World {
 
 async fn protected() -> World {
     let mut config = config();
-    config.require_initial_access_token = true;
+    config.registration.dynamic = DynamicRegistration::WithToken;
     world(config).await
 }
 
@@ -156,7 +157,7 @@ async fn of_two_for_the_last_use_one_is_overtaken() {
 #[tokio::test]
 async fn a_read_that_fails_evicts_nobody() {
     let mut config = config();
-    config.open_clients.most = 1;
+    config.limits.unreviewed_clients = 1;
     for at in 0.. {
         let world = world(config.clone()).await;
         let first = json_of(&register(&world.server, "x").await);

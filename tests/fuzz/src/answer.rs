@@ -59,7 +59,7 @@ pub(super) fn error(response: &Response) -> String {
     let description = json["error_description"].as_str().unwrap();
     is_fixed_sentence(description);
     if response.status() == 401 {
-        assert_eq!(response.header("WWW-Authenticate"), Some("Basic realm=\"oauth2\""));
+        assert_eq!(response.header("WWW-Authenticate"), Some("Basic realm=\"https://auth.example\""));
     }
     json["error"].as_str().unwrap().to_owned()
 }

@@ -46,7 +46,7 @@ fn server() -> AuthorizationServer {
     let stores =
         Stores::new(OneClient(Arc::new(client)), store.clone(), store.clone(), store.clone()).with_replays(store);
     let mut config = config_of(Profile::Strict);
-    config.authentication_methods = AuthenticationMethods::KEY;
+    config.client_authentication.methods = AuthenticationMethods::KEY;
     let clock = ManualClock::new(Timestamp::from_seconds(START));
     AuthorizationServer::builder(config, stores).clock(clock).build().unwrap()
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use grantor::config::BasicReading;
+use grantor::config::BasicDecoding;
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, MemoryStore};
@@ -42,7 +42,7 @@ impl ClientStore for Clients {
     }
 }
 
-fn server(reading: BasicReading) -> AuthorizationServer {
+fn server(reading: BasicDecoding) -> AuthorizationServer {
     let client = |(id, secret): &(&str, &str)| {
         let builder = Client::builder(ClientId::new(id).unwrap()).secret(&ClientSecret::new(*secret)).unwrap();
         Arc::new(builder.build())
@@ -54,12 +54,12 @@ fn server(reading: BasicReading) -> AuthorizationServer {
         MemoryStore::new(),
     );
     let mut config = Config::platform("https://auth.example");
-    config.basic = reading;
+    config.client_authentication.basic = reading;
     AuthorizationServer::new(config, stores).unwrap()
 }
 
 thread_local! {
-    static SERVERS: [AuthorizationServer; 2] = [BasicReading::FormDecoded, BasicReading::Either].map(server);
+    static SERVERS: [AuthorizationServer; 2] = [BasicDecoding::FormDecoded, BasicDecoding::Either].map(server);
 }
 
 pub(super) fn check(input: &[u8]) -> String {

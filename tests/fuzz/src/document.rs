@@ -105,7 +105,7 @@ fn ask(
 
 fn server(web: &Web) -> AuthorizationServer {
     let mut config = config_of(Profile::Mcp);
-    config.client_id_metadata_documents = true;
+    config.registration.metadata_documents = true;
     let bounds = RegistrationBounds::new(config.scopes.parse(SCOPES.as_bytes()).unwrap(), ResourceScope::All);
     let clock = ManualClock::new(Timestamp::from_seconds(START));
     let builder = AuthorizationServer::builder(config, MemoryStore::new()).clock(clock);

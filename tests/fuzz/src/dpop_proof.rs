@@ -4,7 +4,7 @@
 //! value of a `DPoP` header. `{jwk}` in the header is replaced by the public key.
 
 use grantor::MemoryStore;
-use grantor::config::{BoundTokens, Profile};
+use grantor::config::{DpopBoundTokens, Profile};
 use serde_json::Value;
 use support::keys::Signer;
 use support::world::{AnyStore, START, World, config_of};
@@ -47,7 +47,7 @@ pub(super) fn check(input: &[u8]) -> String {
 /// Whether a token request passes the check of its proof: its code is unknown.
 pub(super) fn is_accepted(header: &[u8]) -> bool {
     let mut config = config_of(Profile::Platform);
-    config.bound_tokens = BoundTokens::Optional;
+    config.dpop.tokens = DpopBoundTokens::Optional;
     let store = AnyStore::over(MemoryStore::new());
     let world = at_once(World::on(store, config, |builder| builder));
     let form = [("grant_type", "authorization_code"), ("code", "unknown")];

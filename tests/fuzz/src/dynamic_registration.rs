@@ -6,6 +6,7 @@ use std::cell::RefCell;
 
 use grantor::MemoryStore;
 use grantor::client_metadata::RegistrationBounds;
+use grantor::config::DynamicRegistration;
 use grantor::config::Profile;
 use grantor::hooks::ApproveWithin;
 use grantor::scope::{ResourceScope, ScopeCatalog};
@@ -50,7 +51,7 @@ pub(super) fn check(input: &[u8]) -> String {
 fn put_up() -> World {
     let mut config = config_of(Profile::Platform);
     config.public_clients = true;
-    config.dynamic_registration = true;
+    config.registration.dynamic = DynamicRegistration::Open;
     config.redirect_uris.named_schemes = vec!["cursor".into()];
     let scopes = ScopeCatalog::platform().parse(SCOPES.as_bytes()).unwrap();
     let policy = ApproveWithin::new(RegistrationBounds::new(scopes, ResourceScope::All));

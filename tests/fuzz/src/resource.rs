@@ -39,7 +39,7 @@ fn refused(response: &Response) -> String {
     answer::is_not_stored(response);
     assert_eq!(response.body(), b"");
     let challenge = response.header("WWW-Authenticate").unwrap();
-    assert!(challenge.starts_with("Bearer realm=\"oauth2\""), "{challenge}");
+    assert!(challenge.starts_with("Bearer realm=\"https://auth.example\""), "{challenge}");
     if let Some((_, rest)) = challenge.split_once("error_description=\"") {
         answer::is_fixed_sentence(rest.trim_end_matches('"'));
     }

@@ -47,8 +47,6 @@ impl Stage {
         config.public_clients = true;
         // Each is one more input to check, or one more kind of answer.
         config.bearer_in_body = profile == Profile::Platform;
-        config.error_uri = (profile == Profile::Strict).then(|| "https://docs.example/errors".to_owned());
-        config.dummy_fragment = profile == Profile::Mcp;
         let store = AnyStore::over(MemoryStore::new());
         let world = World::on(store, config, |builder| builder).await;
         let mut of_device = public_form();

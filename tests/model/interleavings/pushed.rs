@@ -1,6 +1,7 @@
 //! A pushed request is decided once, however many pages show it.
 
 use grantor::config::Profile;
+use grantor::config::PushedRequests;
 
 use crate::interleavings::explore::{Scene, Waits, each, in_every_order_where, in_many_orders};
 use support::intercepted::step::{Answer, Step};
@@ -8,7 +9,7 @@ use support::world::{Pair, SESSION, World};
 
 /// A scene about pages for one pushed request, each with what its user answers.
 async fn about_pages(decisions: Vec<fn(String) -> Step>) -> Scene {
-    let world = World::with(Profile::Platform, |config| config.pushed_requests = true).await;
+    let world = World::with(Profile::Platform, |config| config.pushed_requests.mode = PushedRequests::Optional).await;
     let uri = world.push().await;
     let mut steps = Vec::new();
     for decision in decisions {

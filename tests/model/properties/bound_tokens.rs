@@ -2,7 +2,7 @@
 
 use grantor::Clock;
 use grantor::client::RefreshRotation;
-use grantor::config::{BoundTokens, Profile};
+use grantor::config::{DpopBoundTokens, Profile};
 use grantor::wire::Response;
 use grantor::wire::message::TokenType;
 use proptest::prelude::*;
@@ -53,8 +53,8 @@ async fn play(
     requests: Vec<Request>,
 ) -> Result<(), String> {
     let world = World::with(Profile::Platform, |config| {
-        config.bound_tokens = BoundTokens::Optional;
-        config.refresh_rotation = rotation;
+        config.dpop.tokens = DpopBoundTokens::Optional;
+        config.refresh.rotation = rotation;
     })
     .await;
     let client = if is_public { world.register(public_form()).await } else { world.client.clone() };

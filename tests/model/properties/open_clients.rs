@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use grantor::client::ClientState;
 use grantor::client_metadata::RegistrationBounds;
+use grantor::config::DynamicRegistration;
 use grantor::config::Profile;
 use grantor::hooks::{RegistrationDecision, RegistrationPolicy, RegistrationRequest};
 use grantor::registration::Narrowing;
@@ -122,8 +123,8 @@ impl Play {
     async fn new() -> Self {
         let mut config = config_of(Profile::Mcp);
         config.public_clients = true;
-        config.dynamic_registration = true;
-        config.registration_management = true;
+        config.registration.dynamic = DynamicRegistration::Open;
+        config.registration.management = true;
         let policy = Arc::<Policy>::default();
         let shared = Shared(policy.clone());
         let world = World::built(config, |builder| builder.registration_policy(shared)).await;

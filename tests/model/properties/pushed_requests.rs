@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use grantor::config::Profile;
+use grantor::config::PushedRequests;
 use grantor::{Consent, Decision, Subject};
 use prop::sample::Index;
 use proptest::prelude::*;
@@ -51,9 +52,9 @@ struct Open {
 /// Plays the steps, and returns how many codes there were.
 async fn play(steps: Vec<Step>) -> Result<u32, String> {
     let world = World::with(Profile::Strict, |config| {
-        config.pushed_requests = true;
+        config.pushed_requests.mode = PushedRequests::Optional;
         // So few that records are used again.
-        config.pushed_requests_per_client = 2;
+        config.limits.pushed_requests = 2;
     })
     .await;
     let users = [world.alice.clone(), Subject::new("bob").unwrap()];

@@ -233,7 +233,7 @@ async fn what_is_listed_follows_the_client() {
 /// ADM-01, ADM-02, 9700-4.15-02, CC-03
 #[tokio::test]
 async fn no_withdrawal_touches_what_the_client_got_for_itself() {
-    let world = World::with(Profile::Platform, |config| config.client_credentials = true).await;
+    let world = World::with(Profile::Platform, |config| config.client_credentials.on = true).await;
     let mut form = form();
     form.grant_types = GrantTypes::default().with(GrantType::ClientCredentials);
     form.machine_scopes = "repo-code:r".into();

@@ -94,7 +94,7 @@ async fn only_live_grants_are_listed() {
 /// 9700-4.14.2-04
 #[tokio::test]
 async fn a_list_of_any_length_comes_whole_and_the_oldest_first() {
-    let world = World::with(Profile::Platform, |config| config.grants_per_client = 1000).await;
+    let world = World::with(Profile::Platform, |config| config.limits.grants = 1000).await;
     let mut made = Vec::new();
     for number in 0..230 {
         let pair = world.pair().await;

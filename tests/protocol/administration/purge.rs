@@ -16,7 +16,7 @@ const CODE_LIFE: u64 = 600;
 const REFRESH_LIFE: u64 = 15_552_000;
 
 async fn world() -> World {
-    World::with(Profile::Platform, |config| config.hold_lifetime = Duration::from_secs(HOLD_LIFE)).await
+    World::with(Profile::Platform, |config| config.authorization.hold_lifetime = Duration::from_secs(HOLD_LIFE)).await
 }
 
 async fn purge(world: &World, limit: usize) -> Purge {
@@ -131,7 +131,7 @@ async fn a_revoked_grant_goes_two_hours_after_its_code() {
 async fn a_grant_that_was_revoked_late_goes_with_the_next_purge() {
     for retention in [0, 7 * 86_400] {
         let kept = Duration::from_secs(retention);
-        let world = World::with(Profile::Platform, |config| config.revoked_retention = kept).await;
+        let world = World::with(Profile::Platform, |config| config.revocation.retention = kept).await;
         // If a fail-over may undo the revocation, a retry within two hours still finds the record to confirm.
         let kept_for = if TokenStore::reads_settled(&world.store) { retention } else { retention.max(2 * HOUR) };
         let first = world.pair().await;
@@ -180,9 +180,9 @@ async fn a_revoked_grant_keeps_no_tokens_and_no_lists() {
 #[tokio::test]
 async fn a_grant_of_short_lived_tokens_keeps_its_place() {
     let short = |config: &mut Config| {
-        config.hold_lifetime = Duration::from_secs(HOLD_LIFE);
-        config.access_token_lifetime = Duration::from_secs(300);
-        config.refresh_token_lifetime = Duration::from_secs(400);
+        config.authorization.hold_lifetime = Duration::from_secs(HOLD_LIFE);
+        config.tokens.access_lifetime = Duration::from_secs(300);
+        config.tokens.refresh_lifetime = Duration::from_secs(400);
     };
     let world = World::with(Profile::Platform, short).await;
     world.pair().await;

@@ -154,7 +154,7 @@ async fn a_denial_that_was_found_makes_no_version() {
 /// 9700-4.14.2-04
 #[tokio::test]
 async fn a_user_with_any_number_of_grants_is_withdrawn_whole() {
-    let world = World::with(Profile::Platform, |config| config.grants_per_client = 1000).await;
+    let world = World::with(Profile::Platform, |config| config.limits.grants = 1000).await;
     let mut pairs = Vec::new();
     let mut codes = Vec::new();
     for _ in 0..130 {

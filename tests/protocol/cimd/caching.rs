@@ -56,16 +56,23 @@ async fn caching_headers_count_within_bounds() {
 /// CIMD-4.3-01
 #[tokio::test]
 async fn a_bounded_number_of_documents_is_cached() {
-    let mut config = on();
-    config.metadata_documents.most_cached = 2;
+    const MAX: usize = 1000;
+
     let web = super::Web::default();
-    let world = world_with(config, &web).await;
-    let urls = ["https://e.com/a", "https://e.com/b", "https://e.com/c"];
-    for url in urls {
+    let world = world_with(on(), &web).await;
+    let urls: Vec<_> = (0..=MAX).map(|number| format!("https://e.com/{number}")).collect();
+    for url in &urls {
         web.publish(url, with(json!({"client_id": url})));
     }
-    for (url, is_fetched) in [(0, true), (1, true), (0, false), (2, true), (0, false), (1, true), (2, true)] {
-        assert!(ask_for(&world, urls[url]).await.is_ok());
-        assert_eq!(web.count(), usize::from(is_fetched), "{url}");
+    let ask = async |number: usize, is_fetched: bool| {
+        assert!(ask_for(&world, &urls[number]).await.is_ok());
+        assert_eq!(web.count(), usize::from(is_fetched), "{number}");
+    };
+    for number in 0..MAX {
+        ask(number, true).await;
+    }
+    // The least recently used one is dropped.
+    for (number, is_fetched) in [(0, false), (MAX, true), (0, false), (2, false), (1, true)] {
+        ask(number, is_fetched).await;
     }
 }

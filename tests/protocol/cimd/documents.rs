@@ -63,7 +63,7 @@ async fn a_document_that_asks_for_keys_is_refused() {
     web.publish(URL, chatgpt);
     refused(&world, URL).await;
     let mut config = on();
-    config.metadata_documents.none_beside_private_key_jwt = true;
+    config.registration.none_beside_private_key_jwt = true;
     let world = world_with(config, &web).await;
     pair_of(&world, URL).await;
     assert!(web.take().iter().all(|asked| asked == URL), "its keys are not fetched");

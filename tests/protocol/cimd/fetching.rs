@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::future::{join, join_all};
 use grantor::client::ClientType;
+use grantor::config::DynamicRegistration;
 use grantor::fetch::{FetchErrorKind, FetchResponse};
 use grantor::hooks::ApproveWithin;
 use grantor::redirect_uri::RegisteredRedirectUri;
@@ -340,7 +341,7 @@ async fn every_failure_shows_one_page_and_its_cause_to_the_event() {
     }
     // If clients can register themselves, the page for an unknown client has advice. This page does not.
     let mut config = on();
-    config.dynamic_registration = true;
+    config.registration.dynamic = DynamicRegistration::Open;
     let world = super::world_with(config, &web).await;
     assert_eq!(shown(&refused(&world, URL).await), shown(&expected));
 }

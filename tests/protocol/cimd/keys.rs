@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use grantor::client::AuthenticationMethods;
+use grantor::config::PushedRequests;
 use grantor::fetch::FetchErrorKind;
 use grantor::wire::{Endpoint, Response};
 use grantor::{Client, Clock, Config, Consent, Decision};
@@ -90,16 +91,16 @@ async fn an_algorithm_that_is_not_accepted_is_refused() {
     let web = Web::with(URL, chatgpt());
     web.publish(KEYS, set(&[&Signer::rs256()]));
     let mut config = keyed();
-    config.rs256_assertions = false;
+    config.client_authentication.rs256 = false;
     refused(&world_with(config.clone(), &web).await, URL).await;
-    config.metadata_documents.none_beside_private_key_jwt = true;
+    config.registration.none_beside_private_key_jwt = true;
     let world = world_with(config, &web).await;
     web.take();
     pair_of(&world, URL).await;
     assert_eq!(web.take(), [URL], "its keys are not fetched");
     // If the server supports it, the client must prove its key, regardless of the option.
     let mut config = keyed();
-    config.metadata_documents.none_beside_private_key_jwt = true;
+    config.registration.none_beside_private_key_jwt = true;
     let world = world_with(config, &web).await;
     pair_by_key(&world, &Signer::rs256()).await;
 }
@@ -258,7 +259,7 @@ async fn a_server_without_public_clients_takes_documents_with_keys() {
 #[tokio::test]
 async fn a_push_never_fetches_a_document() {
     let mut config = keyed();
-    config.pushed_requests = true;
+    config.pushed_requests.mode = PushedRequests::Optional;
     let signer = Signer::es256();
     let web = Web::with(URL, by_value(&signer));
     let public = "https://client.example/public";

@@ -38,7 +38,7 @@ fn bounds() -> RegistrationBounds {
 /// The settings of the MCP profile with documents on.
 fn on() -> Config {
     let mut config = config_of(Profile::Mcp);
-    config.client_id_metadata_documents = true;
+    config.registration.metadata_documents = true;
     config
 }
 

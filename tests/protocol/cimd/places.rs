@@ -47,7 +47,7 @@ async fn is_stored(world: &World) -> bool {
 #[tokio::test]
 async fn clients_with_documents_have_places_like_all_open_clients() {
     let mut config = on();
-    config.open_clients.most = 3;
+    config.limits.unreviewed_clients = 3;
     let world = world_with(config, &web_of(30)).await;
     for number in 0..20 {
         assert_eq!(hold(&world, &url(number)).await, 200);
@@ -69,7 +69,7 @@ async fn clients_with_documents_have_places_like_all_open_clients() {
 #[tokio::test]
 async fn a_suspended_client_does_not_give_way() {
     let mut config = on();
-    config.open_clients.most = 1;
+    config.limits.unreviewed_clients = 1;
     let world = world_with(config, &web_of(2)).await;
     assert_eq!(hold(&world, &url(0)).await, 200);
     let first = grantor::ClientId::new(url(0)).unwrap();

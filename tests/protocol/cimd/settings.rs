@@ -60,14 +60,14 @@ async fn the_metadata_says_whether_documents_are_read() {
 #[tokio::test]
 async fn documents_are_off_and_need_a_policy_and_a_fetcher() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp, Profile::Fapi] {
-        assert!(!config_of(profile).client_id_metadata_documents);
+        assert!(!config_of(profile).registration.metadata_documents);
     }
     let error = |policy: bool, fetcher: bool, public: bool| {
         let mut config = on();
         config.public_clients = public;
         let policy = policy.then(|| ApproveWithin::new(bounds()));
         let error = built(config, policy, fetcher.then(Web::default)).unwrap_err();
-        assert_eq!((error.field(), error.value()), ("client_id_metadata_documents", "true"));
+        assert_eq!((error.field(), error.value()), ("registration.metadata_documents", "true"));
         error.remedy().to_owned()
     };
     assert!(error(false, true, true).contains("registration_policy"));
@@ -91,16 +91,16 @@ async fn the_loopback_is_fetched_from_in_development_alone() {
     let server = built(config.clone(), policy(), Some(Web::on_loopback())).unwrap();
     assert!(reported(&server, "fetcher"));
     let server = built(config, policy(), Some(Web::default())).unwrap();
-    assert!(!reported(&server, "fetcher") && reported(&server, "client_id_metadata_documents"));
+    assert!(!reported(&server, "fetcher") && reported(&server, "registration.metadata_documents"));
 }
 
 /// CIMD-8.2-02
 #[test]
 fn the_report_says_that_keys_are_not_asked_for() {
-    let setting = "metadata_documents.none_beside_private_key_jwt";
+    let setting = "registration.none_beside_private_key_jwt";
     for is_on in [false, true] {
         let mut config = on();
-        config.metadata_documents.none_beside_private_key_jwt = is_on;
+        config.registration.none_beside_private_key_jwt = is_on;
         let server = built(config, Some(ApproveWithin::new(bounds())), Some(Web::default())).unwrap();
         let findings = server.security_report().findings;
         assert_eq!(findings.iter().any(|finding| finding.setting == setting), is_on);

@@ -1,6 +1,7 @@
 //! Which clients the profile accepts, and what other parties learn.
 
 use grantor::client::{ApplicationType, ClientKeys};
+use grantor::config::DynamicRegistration;
 use grantor::config::Profile;
 use grantor::hooks::ApproveWithin;
 use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
@@ -22,7 +23,7 @@ async fn world() -> World {
 
 fn switched(mut world: World) -> World {
     let mut config = config_of(Profile::Fapi);
-    config.dynamic_registration = true;
+    config.registration.dynamic = DynamicRegistration::Open;
     let builder = AuthorizationServer::builder(config, world.store.clone()).entropy(SeededEntropy::new(9));
     let builder = builder.clock(world.clock.clone()).events(world.events.clone());
     world.server = builder.registration_policy(ApproveWithin::new(bounds())).build().unwrap();

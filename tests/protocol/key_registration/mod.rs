@@ -14,7 +14,7 @@ use support::world::{Credentials, PKCE, VERIFIER, World, form, text};
 
 /// Offers authentication by key in addition to secrets.
 pub(crate) fn with_keys(config: &mut Config) {
-    config.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
+    config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
 }
 
 async fn world() -> World {

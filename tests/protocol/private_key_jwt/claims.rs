@@ -2,6 +2,7 @@
 
 use grantor::Config;
 use grantor::config::AssertionAudience;
+use grantor::config::PushedRequests;
 use grantor::wire::Endpoint;
 use serde_json::{Value, json};
 
@@ -127,14 +128,14 @@ fn never() -> Vec<(Value, bool)> {
 #[tokio::test]
 async fn the_audience_is_the_issuer() {
     let scene = Scene::new().await;
-    assert_eq!(scene.world.server.config().assertion_audience, AssertionAudience::Issuer);
+    assert_eq!(scene.world.server.config().client_authentication.assertion_audience, AssertionAudience::Issuer);
     accepted(
         &scene,
         [vec![(json!(ISSUER), true), (json!([ISSUER]), true), (json!(TOKEN_URL), false)], never()].concat(),
     )
     .await;
     let fapi = Scene::fapi().await;
-    assert_eq!(fapi.world.server.config().assertion_audience, AssertionAudience::IssuerString);
+    assert_eq!(fapi.world.server.config().client_authentication.assertion_audience, AssertionAudience::IssuerString);
     accepted(
         &fapi,
         [vec![(json!(ISSUER), true), (json!([ISSUER]), false), (json!(TOKEN_URL), false)], never()].concat(),
@@ -145,7 +146,7 @@ async fn the_audience_is_the_issuer() {
 /// 7523-3-04
 #[tokio::test]
 async fn the_token_url_is_an_audience_for_old_clients() {
-    let scene = Scene::with(|config| config.assertion_audience = AssertionAudience::Legacy).await;
+    let scene = Scene::with(|config| config.client_authentication.assertion_audience = AssertionAudience::Legacy).await;
     let good =
         vec![(json!(ISSUER), true), (json!([ISSUER]), true), (json!(TOKEN_URL), true), (json!([TOKEN_URL]), true)];
     accepted(&scene, [good, never()].concat()).await;
@@ -168,8 +169,8 @@ async fn the_url_for_pushed_requests_is_an_audience_there_alone() {
     let par = "https://auth.example/oauth2/par";
     for (audience, is_accepted) in [(AssertionAudience::Legacy, true), (AssertionAudience::Issuer, false)] {
         let scene = Scene::with(|config| {
-            config.pushed_requests = true;
-            config.assertion_audience = audience;
+            config.pushed_requests.mode = PushedRequests::Optional;
+            config.client_authentication.assertion_audience = audience;
         })
         .await;
         let pushed = async |assertion: &str| {
@@ -191,8 +192,8 @@ async fn the_url_for_pushed_requests_is_an_audience_there_alone() {
 #[tokio::test]
 async fn the_slash_of_an_issuer_counts() {
     let mut config = Config::strict("https://auth.example/tenant/");
-    config.authentication_methods = grantor::client::AuthenticationMethods::KEY;
-    config.assertion_audience = AssertionAudience::Legacy;
+    config.client_authentication.methods = grantor::client::AuthenticationMethods::KEY;
+    config.client_authentication.assertion_audience = AssertionAudience::Legacy;
     let scene = Scene::built(config, |builder| builder).await;
     for (audience, is_accepted) in [
         ("https://auth.example/tenant/", true),
@@ -225,11 +226,6 @@ async fn another_kind_of_token_is_no_assertion() {
         (json!(7), false),
     ] {
         assert_eq!(scene.accepts(&scene.headed(json!({"typ": typ}))).await, is_accepted, "{typ}");
-    }
-    let demanding = Scene::with(|config| config.require_assertion_type = true).await;
-    for (typ, is_accepted) in [(json!(null), false), (json!("JWT"), false), (json!("client-authentication+jwt"), true)]
-    {
-        assert_eq!(demanding.accepts(&demanding.headed(json!({"typ": typ}))).await, is_accepted, "{typ}");
     }
     // A DPoP proof of the same key, sent as an assertion.
     let proof = scene.signer.proof("POST", TOKEN_URL, scene.now(), |_, claims| {

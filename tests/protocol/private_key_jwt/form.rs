@@ -1,6 +1,7 @@
 //! How the assertion is sent, and where.
 
 use grantor::client::AuthenticationMethod;
+use grantor::config::PushedRequests;
 use grantor::wire::{Endpoint, Response};
 use serde_json::json;
 
@@ -76,7 +77,7 @@ async fn the_rules_are_the_same_at_every_endpoint() {
 /// 7523-2.2-02
 #[tokio::test]
 async fn pushed_requests_take_an_assertion() {
-    let scene = Scene::with(|config| config.pushed_requests = true).await;
+    let scene = Scene::with(|config| config.pushed_requests.mode = PushedRequests::Optional).await;
     let form = [&[("response_type", "code"), ("client_id", ID), ("redirect_uri", REDIRECT_URI)][..], &PKCE].concat();
     let push = |assertion: &str| asserted(scene.world.post(Endpoint::PushedAuthorization, &form), assertion);
     let good = scene.good();
@@ -89,7 +90,7 @@ async fn pushed_requests_take_an_assertion() {
 /// 7523-2.2-02
 #[tokio::test]
 async fn every_grant_type_takes_an_assertion() {
-    let scene = Scene::with(|config| config.client_credentials = true).await;
+    let scene = Scene::with(|config| config.client_credentials.on = true).await;
     let world = &scene.world;
     let mut machine =
         super::builder("machine").grant_types([grantor::client::GrantType::ClientCredentials].into_iter().collect());
@@ -129,7 +130,7 @@ async fn the_form_may_name_the_client_of_the_assertion() {
 #[tokio::test]
 async fn an_assertion_is_refused_while_the_method_is_off() {
     let world = World::platform().await;
-    assert!(!world.server.config().authentication_methods.contains(AuthenticationMethod::PrivateKeyJwt));
+    assert!(!world.server.config().client_authentication.methods.contains(AuthenticationMethod::PrivateKeyJwt));
     let scene = Scene::new().await;
     let token = [("grant_type", "refresh_token"), ("refresh_token", "x")];
     e401(&asserted(world.token(&token), &scene.good()).send().await, "invalid_client");
@@ -148,7 +149,7 @@ async fn a_server_for_keys_alone_takes_no_secret() {
     for endpoint in ENDPOINTS {
         let basic = scene.world.post(endpoint, &token).basic(OTHER, secret).send().await;
         assert_eq!(basic.status(), 401);
-        assert_eq!(basic.header("WWW-Authenticate"), Some("Basic realm=\"oauth2\""));
+        assert_eq!(basic.header("WWW-Authenticate"), Some("Basic realm=\"https://auth.example\""));
         let in_form = Credentials { id: OTHER.into(), secret: secret.into() };
         e400(&scene.world.post(endpoint, &token).form_secret(&in_form).send().await, "invalid_client");
         e400(&scene.world.post(endpoint, &token).field("client_id", OTHER).send().await, "invalid_client");

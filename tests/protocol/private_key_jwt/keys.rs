@@ -73,7 +73,7 @@ async fn four_keys_are_tried_without_kid() {
 /// 8725-3.1-01
 #[tokio::test]
 async fn the_algorithm_is_that_of_the_key() {
-    let scene = Scene::with(|config| config.rs256_assertions = true).await;
+    let scene = Scene::with(|config| config.client_authentication.rs256 = true).await;
     let headed = |signer: &Signer, alg: &str| scene.of(signer, |header, _| header["alg"] = json!(alg));
     for (key, signer, alg, is_accepted) in [
         (jwk(&Signer::ps256(), json!({"alg": "PS256"})), Signer::rs256(), "RS256", false),
@@ -99,7 +99,7 @@ async fn the_algorithm_is_that_of_the_key() {
 /// 7591-2-20, 8725-3.1-01
 #[tokio::test]
 async fn a_registered_algorithm_is_the_only_one() {
-    let scene = Scene::with(|config| config.rs256_assertions = true).await;
+    let scene = Scene::with(|config| config.client_authentication.rs256 = true).await;
     let signers = [Signer::es256(), Signer::ps256(), Signer::ed25519()];
     let set = json!({"keys": signers.iter().map(|signer| jwk(signer, json!({"alg": null}))).collect::<Vec<_>>()});
     for registered in
@@ -117,13 +117,13 @@ async fn a_registered_algorithm_is_the_only_one() {
 #[tokio::test]
 async fn rs256_needs_the_option() {
     for is_on in [false, true] {
-        let scene = Scene::with(|config| config.rs256_assertions = is_on).await;
+        let scene = Scene::with(|config| config.client_authentication.rs256 = is_on).await;
         let key = jwk(&Signer::rs256(), json!({"alg": "RS256"}));
         scene.directory.put(with_set(builder(ID).signing_algorithm(SigningAlgorithm::Rs256), &json!({"keys": [key]})));
         assert_eq!(scene.accepts(&scene.by(&Signer::rs256())).await, is_on);
     }
-    assert!(grantor::Config::mcp(support::world::ISSUER).rs256_assertions);
-    assert!(!grantor::Config::fapi(support::world::ISSUER).rs256_assertions);
+    assert!(grantor::Config::mcp(support::world::ISSUER).client_authentication.rs256);
+    assert!(!grantor::Config::fapi(support::world::ISSUER).client_authentication.rs256);
 }
 
 /// 7515-4.1-01

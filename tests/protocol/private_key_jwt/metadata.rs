@@ -1,6 +1,7 @@
 //! What the server publishes about assertions.
 
 use grantor::client::{AuthenticationMethod, AuthenticationMethods};
+use grantor::config::PushedRequests;
 use grantor::wire::{Endpoint, Request};
 use serde_json::{Value, json};
 
@@ -25,8 +26,10 @@ async fn methods_and_algorithms_come_and_go_together() {
         (both, true, three),
         (AuthenticationMethods::KEY, false, json!(["private_key_jwt"])),
     ] {
-        let scene =
-            Scene::with(|config| (config.authentication_methods, config.rs256_assertions) = (methods, rs256)).await;
+        let scene = Scene::with(|config| {
+            (config.client_authentication.methods, config.client_authentication.rs256) = (methods, rs256)
+        })
+        .await;
         let document = metadata(&scene).await;
         for endpoint in ENDPOINTS {
             assert_eq!(document[format!("{endpoint}_endpoint_auth_methods_supported")], published);
@@ -63,7 +66,7 @@ async fn none_is_no_algorithm() {
 /// The lists of the token endpoint apply to the endpoint for pushed requests.
 #[tokio::test]
 async fn pushed_requests_have_no_list_of_their_own() {
-    let scene = Scene::with(|config| config.pushed_requests = true).await;
+    let scene = Scene::with(|config| config.pushed_requests.mode = PushedRequests::Optional).await;
     let document = metadata(&scene).await;
     let of_pushes: Vec<_> = document.as_object().unwrap().keys().filter(|name| name.contains("pushed")).collect();
     assert_eq!(of_pushes, ["pushed_authorization_request_endpoint"]);

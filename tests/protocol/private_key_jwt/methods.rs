@@ -60,7 +60,8 @@ async fn each_secret_method_can_be_switched_off() {
     for (kept, basic_status) in
         [(AuthenticationMethod::ClientSecretBasic, 200), (AuthenticationMethod::ClientSecretPost, 401)]
     {
-        let scene = Scene::with(|config| config.authentication_methods = AuthenticationMethods::only(kept)).await;
+        let scene =
+            Scene::with(|config| config.client_authentication.methods = AuthenticationMethods::only(kept)).await;
         let client = builder(ID).authentication_methods(AuthenticationMethods::SECRET);
         scene.directory.put(client.secret(&ClientSecret::new(SECRET)).unwrap().build());
         scene.directory.put(by_value(OTHER, &[&scene.signer]));

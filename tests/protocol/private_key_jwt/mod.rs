@@ -54,7 +54,7 @@ impl Scene {
     /// A scene of the strict profile with changed settings, where every method is accepted.
     async fn with(change: impl FnOnce(&mut Config)) -> Self {
         let mut config = config_of(Profile::Strict);
-        config.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
+        config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
         change(&mut config);
         Self::built(config, |builder| builder).await
     }
@@ -63,11 +63,7 @@ impl Scene {
     async fn fapi() -> Self {
         let fapi = Config::fapi(ISSUER);
         Self::with(|config| {
-            config.authentication_methods = fapi.authentication_methods;
-            config.assertion_audience = fapi.assertion_audience;
-            config.assertion_lifetime = fapi.assertion_lifetime;
-            config.clock_skew = fapi.clock_skew;
-            config.rs256_assertions = fapi.rs256_assertions;
+            config.client_authentication = fapi.client_authentication;
         })
         .await
     }
@@ -166,7 +162,7 @@ impl Scene {
     }
 
     fn offers(&self, method: AuthenticationMethod) -> bool {
-        self.world.server.config().authentication_methods.contains(method)
+        self.world.server.config().client_authentication.methods.contains(method)
     }
 
     /// Returns the reason of the one authentication that failed since the last call.

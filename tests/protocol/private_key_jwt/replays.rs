@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use futures::future::join_all;
 use grantor::client::AuthenticationMethods;
-use grantor::config::{BoundTokens, DpopNonces};
+use grantor::config::DpopBoundTokens;
 use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
 use grantor::secret::NonceKey;
 use grantor::store::{Insertion, Purge, Replay, ReplayStore, StoreError, Stores};
@@ -80,8 +80,8 @@ async fn a_purge_by_a_fast_clock_frees_no_assertion() {
 #[tokio::test]
 async fn a_demand_for_a_nonce_uses_up_no_assertion() {
     let scene = Scene::with(|config| {
-        config.bound_tokens = BoundTokens::Required;
-        config.dpop_nonce = Some(DpopNonces::new([NonceKey::new([1; 32])]));
+        config.dpop.tokens = DpopBoundTokens::Required;
+        config.dpop.nonce_keys = vec![NonceKey::new([1; 32])];
     })
     .await;
     let world = &scene.world;
@@ -214,10 +214,10 @@ async fn no_server_is_built_without_a_replay_store() {
     let world = World::strict().await;
     let store = || world.store.clone();
     let mut config = config_of(grantor::config::Profile::Strict);
-    config.authentication_methods = AuthenticationMethods::KEY;
+    config.client_authentication.methods = AuthenticationMethods::KEY;
     let stores = Stores::new(store(), store(), store(), store());
     let error = AuthorizationServer::new(config.clone(), stores.clone()).unwrap_err();
-    assert_eq!((error.field(), error.value()), ("authentication_methods", "private_key_jwt"));
+    assert_eq!((error.field(), error.value()), ("client_authentication.methods", "private_key_jwt"));
     assert!(error.remedy().contains("with_replays"), "{error}");
     assert!(AuthorizationServer::new(config, stores.clone().with_replays(store())).is_ok());
     assert!(AuthorizationServer::new(Config::strict(ISSUER), stores).is_ok());

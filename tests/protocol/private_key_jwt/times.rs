@@ -69,7 +69,8 @@ async fn clocks_may_differ_within_the_skew() {
 #[tokio::test]
 async fn the_skew_is_a_setting() {
     for (skew, ahead, is_accepted) in [(0, 0, true), (0, 1, false), (60, 60, true), (60, 61, false), (10, 10, true)] {
-        let scene = Scene::with(|config| config.clock_skew = std::time::Duration::from_secs(skew)).await;
+        let scene =
+            Scene::with(|config| config.client_authentication.clock_skew = std::time::Duration::from_secs(skew)).await;
         let ahead_by = at(&scene, &[("iat", ahead), ("nbf", ahead), ("exp", 120)]);
         assert_eq!(scene.accepts(&ahead_by).await, is_accepted, "{skew} {ahead}");
         let skew = i64::try_from(skew).unwrap();

@@ -130,7 +130,7 @@ async fn a_redirect_uri_that_is_taken_away_gets_no_code() {
 /// ADM-06, CC-03
 #[tokio::test]
 async fn a_machine_client_is_narrowed_too() {
-    let world = World::with(Profile::Platform, |config| config.client_credentials = true).await;
+    let world = World::with(Profile::Platform, |config| config.client_credentials.on = true).await;
     let registrar = registrar(&world);
     let machine = world
         .register(form_with(|form| {

@@ -147,7 +147,7 @@ async fn what_the_description_says_is_changed_there() {
 /// 6749-4.4-01, ADM-09
 #[tokio::test]
 async fn only_a_confidential_web_application_acts_for_itself() {
-    let world = World::with(Profile::Platform, |config| config.client_credentials = true).await;
+    let world = World::with(Profile::Platform, |config| config.client_credentials.on = true).await;
     let registrar = registrar(&world);
     let config = world.server.config();
     let machine = || {

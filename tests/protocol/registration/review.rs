@@ -229,7 +229,7 @@ async fn approval_checks_the_form_under_the_rules_of_now() {
     let world = World::platform().await;
     let id = submitted(&world).await;
     let mut config = Config::platform(ISSUER);
-    config.registration.name = 5;
+    config.registration.form.name = 5;
     let stricter = AuthorizationServer::builder(config, world.store.clone()).clock(world.clock.clone());
     let stricter = stricter.build().unwrap();
     let outcome = stricter.registrar().unwrap().approve_now(&id, Approval::default()).await;

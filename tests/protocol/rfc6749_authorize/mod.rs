@@ -423,7 +423,7 @@ async fn redirects_are_found_or_see_other() {
         assert_eq!(world.decide(&query, Decision::Deny).await.status(), status);
         assert_eq!(world.refused(&format!("{query}&scope=x")).await.status(), status);
     }
-    let chosen = |config: &mut Config| config.redirect_status = grantor::wire::RedirectStatus::SeeOther;
+    let chosen = |config: &mut Config| config.authorization.redirect_status = grantor::wire::RedirectStatus::SeeOther;
     let world = World::with(Profile::Platform, chosen).await;
     assert_eq!(world.approve(&world.query(&[])).await.status(), 303);
 }
@@ -432,22 +432,17 @@ async fn redirects_are_found_or_see_other() {
 ///
 /// D-21
 #[tokio::test]
-async fn iss_is_sent_unless_it_is_switched_off() {
-    let with = World::platform().await;
-    let off = World::with(Profile::Platform, |config| config.response_issuer = false).await;
-    for (world, expected) in [(with, 1), (off, 0)] {
-        let query = world.query(&[]);
-        let answers = [
-            world.approve(&query).await,
-            world.decide(&query, Decision::Deny).await,
-            world.refused(&format!("{query}&scope=x")).await,
-        ];
-        for response in answers {
-            let location = response.header("Location").unwrap();
-            assert_eq!(count(&parameters(location), "iss"), expected, "{location}");
-            if expected == 1 {
-                redirect(&response);
-            }
-        }
+async fn iss_is_always_sent() {
+    let world = World::platform().await;
+    let query = world.query(&[]);
+    let answers = [
+        world.approve(&query).await,
+        world.decide(&query, Decision::Deny).await,
+        world.refused(&format!("{query}&scope=x")).await,
+    ];
+    for response in answers {
+        let location = response.header("Location").unwrap();
+        assert_eq!(count(&parameters(location), "iss"), 1, "{location}");
+        redirect(&response);
     }
 }

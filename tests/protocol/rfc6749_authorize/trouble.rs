@@ -172,45 +172,40 @@ async fn a_failure_before_validation_is_reported_to_the_user() {
 #[tokio::test]
 async fn error_texts_keep_to_their_characters() {
     let hostile = "\u{e4}\"\\<script>\r\n\0%22";
-    let uri = "https://docs.example/errors";
     for profile in [Profile::Platform, Profile::Strict] {
-        for error_uri in [None, Some(uri.to_owned())] {
-            let expected = usize::from(error_uri.is_some());
-            let world = World::with(profile, |config| config.error_uri = error_uri.clone()).await;
-            for name in ["scope", "code_challenge", "code_challenge_method", "response_type", "state"] {
-                let base = [("client_id", &*world.client.id), ("response_type", "code"), PKCE[0], PKCE[1]];
-                let kept = base.into_iter().filter(|(own, _)| *own != name);
-                let pairs: Vec<_> = kept.chain([(name, hostile)]).collect();
-                let Err(error) = world.authorize(&support::world::encode(&pairs)).await else {
-                    assert!(name == "state" && profile == Profile::Platform);
-                    continue;
-                };
-                let response = error.response(Some(&world.alice));
-                let Some(location) = response.header("Location") else { continue };
-                let parameters = support::world::parameters(location);
-                for part in ["error", "error_description"] {
-                    let text = text(&parameters, part);
-                    assert!(!text.is_empty() && text.bytes().all(is_error_character), "{text}");
-                }
-                assert_eq!(support::world::count(&parameters, "error_uri"), expected);
-                assert!(expected == 0 || text(&parameters, "error_uri") == uri);
+        let world = World::with(profile, |_| ()).await;
+        for name in ["scope", "code_challenge", "code_challenge_method", "response_type", "state"] {
+            let base = [("client_id", &*world.client.id), ("response_type", "code"), PKCE[0], PKCE[1]];
+            let kept = base.into_iter().filter(|(own, _)| *own != name);
+            let pairs: Vec<_> = kept.chain([(name, hostile)]).collect();
+            let Err(error) = world.authorize(&support::world::encode(&pairs)).await else {
+                assert!(name == "state" && profile == Profile::Platform);
+                continue;
+            };
+            let response = error.response(Some(&world.alice));
+            let Some(location) = response.header("Location") else { continue };
+            let parameters = support::world::parameters(location);
+            for part in ["error", "error_description"] {
+                let text = text(&parameters, part);
+                assert!(!text.is_empty() && text.bytes().all(is_error_character), "{text}");
             }
-            for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
-                for body in
-                    ["", "%zz", "token=a&token=b", "grant_type=x", &support::world::encode(&[("grant_type", hostile)])]
-                {
-                    let response = world.post(endpoint, &[]).client(&world.client).raw_body(body).send().await;
-                    if response.status() == 200 {
-                        continue;
-                    }
-                    let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
-                    e400(&response, json["error"].as_str().unwrap());
-                    assert_eq!(json["error_uri"].as_str(), error_uri.as_deref());
-                    assert!(!json["error_description"].as_str().unwrap().contains("script"));
-                }
-            }
-            ok(&world.exchange(&world.code().await).await);
+            assert_eq!(support::world::count(&parameters, "error_uri"), 0);
         }
+        for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
+            for body in
+                ["", "%zz", "token=a&token=b", "grant_type=x", &support::world::encode(&[("grant_type", hostile)])]
+            {
+                let response = world.post(endpoint, &[]).client(&world.client).raw_body(body).send().await;
+                if response.status() == 200 {
+                    continue;
+                }
+                let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
+                e400(&response, json["error"].as_str().unwrap());
+                assert!(json.get("error_uri").is_none());
+                assert!(!json["error_description"].as_str().unwrap().contains("script"));
+            }
+        }
+        ok(&world.exchange(&world.code().await).await);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The endpoint: when it exists, what it accepts, and how it responds.
 
-use grantor::client::AuthenticationMethod;
-use grantor::config::Profile;
+use grantor::client::{AuthenticationMethod, AuthenticationMethods};
+use grantor::config::{DynamicRegistration, Profile};
 use grantor::hooks::ApproveWithin;
 use grantor::store::Stores;
 use grantor::wire::{Endpoint, Request};
@@ -22,12 +22,12 @@ async fn the_endpoint_is_there_while_registration_is_on() {
     assert!(!rfc8414::metadata(&off).await.as_object().unwrap().contains_key("registration_endpoint"));
 
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
-        assert!(!config_of(profile).dynamic_registration);
+        assert_eq!(config_of(profile).registration.dynamic, DynamicRegistration::Off);
         let on = world_with(open(profile), bounds()).await;
         assert_eq!(rfc8414::metadata(&on).await["registration_endpoint"], "https://auth.example/oauth2/register");
         assert_eq!(on.server.path(Endpoint::Registration), "/oauth2/register");
         let report = on.server.security_report().findings;
-        assert!(report.iter().any(|finding| finding.setting == "dynamic_registration"));
+        assert!(report.iter().any(|finding| finding.setting == "registration.dynamic"));
         register(&on, public()).await;
     }
 }
@@ -36,7 +36,7 @@ async fn the_endpoint_is_there_while_registration_is_on() {
 #[tokio::test]
 async fn registration_is_on_with_a_policy_alone() {
     let error = AuthorizationServer::new(open(Profile::Mcp), MemoryStore::new()).unwrap_err();
-    assert_eq!((error.field(), error.value()), ("dynamic_registration", "true"));
+    assert_eq!((error.field(), error.value()), ("registration.dynamic", "Open"));
     assert!(error.remedy().contains("registration_policy"), "{error}");
 
     let store = || MemoryStore::new();
@@ -53,19 +53,17 @@ async fn registration_is_on_with_a_policy_alone() {
 /// 7591-5-02, 8414-2-07
 #[tokio::test]
 async fn the_omitted_method_is_one_that_is_offered() {
-    let mut config = open(Profile::Platform);
-    config.open_clients.omitted_method = AuthenticationMethod::None;
-    let build = |config: &grantor::Config| {
-        let builder = AuthorizationServer::builder(config.clone(), MemoryStore::new());
-        builder.registration_policy(ApproveWithin::new(bounds())).build()
-    };
-    assert!(build(&config).is_ok());
-    config.public_clients = false;
-    let error = build(&config).unwrap_err();
-    assert_eq!((error.field(), error.value()), ("open_clients.omitted_method", "none"));
-    assert!(error.remedy().contains("client_secret_basic") && error.remedy().contains("public_clients"), "{error}");
-    config.open_clients.omitted_method = AuthenticationMethod::ClientSecretPost;
-    assert!(build(&config).is_ok());
+    let secret = AuthenticationMethods::SECRET;
+    for (methods, expected) in [
+        (secret, "client_secret_basic"),
+        (secret.without(AuthenticationMethod::ClientSecretBasic), "client_secret_post"),
+    ] {
+        let mut config = open(Profile::Mcp);
+        config.client_authentication.methods = methods;
+        let minimal = json!({"redirect_uris": ["https://app.example.com/cb"]});
+        let answer = register(&world_with(config, bounds()).await, minimal).await;
+        assert_eq!(answer["token_endpoint_auth_method"], expected);
+    }
 }
 
 /// 7591-3.1-01
@@ -253,7 +251,7 @@ impl Draws {
 #[tokio::test]
 async fn bytes_of_any_kind_are_refused_or_make_a_client_that_works() {
     let mut config = open(Profile::Platform);
-    config.open_clients.most = 4;
+    config.limits.unreviewed_clients = 4;
     let world = world_with(config, bounds()).await;
     let full = json!({
         "redirect_uris": ["https://app.example.com/cb", "http://127.0.0.1:8787/cb", "com.example.app:/cb"],

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use grantor::application::ApplicationFilter;
 use grantor::client::ClientState;
 use grantor::client_metadata::RegistrationBounds;
-use grantor::config::Profile;
+use grantor::config::{DynamicRegistration, Profile};
 use grantor::hooks::{ApproveWithin, RegistrationDecision, RegistrationPolicy, RegistrationRequest};
 use grantor::registration::{InitialAccessTokenTerms, MadeInitialAccessToken};
 use grantor::scope::ResourceScope;
@@ -23,7 +23,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 fn protected() -> Config {
     let mut config = open(Profile::Mcp);
-    config.require_initial_access_token = true;
+    config.registration.dynamic = DynamicRegistration::WithToken;
     config
 }
 
@@ -73,7 +73,7 @@ fn unauthorized(response: &Response, has_error: bool) {
 #[tokio::test]
 async fn a_protected_endpoint_takes_a_bearer_token() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
-        assert!(!support::world::config_of(profile).require_initial_access_token);
+        assert_ne!(support::world::config_of(profile).registration.dynamic, DynamicRegistration::WithToken);
     }
     let world = world().await;
     let made = made(&world, uses(2)).await;
@@ -163,7 +163,7 @@ async fn two_at_once_on_the_last_use_make_one_client() {
 #[tokio::test]
 async fn a_refused_registration_costs_no_use() {
     let mut config = protected();
-    config.open_clients.most = 1;
+    config.limits.unreviewed_clients = 1;
     let world = world_with(config, bounds()).await;
     let token = made(&world, uses(2)).await;
     let header = format!("Bearer {}", token.token().expose());

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use grantor::client::AuthenticationMethods;
-use grantor::config::{BoundTokens, Profile};
+use grantor::config::PushedRequests;
+use grantor::config::{DpopBoundTokens, Profile};
 use grantor::hooks::{ApproveWithin, Rate, ThrottleLimits};
 use grantor::wire::Endpoint;
 use grantor::{Config, MemoryThrottle};
@@ -125,8 +126,8 @@ async fn demands_on_requests_and_tokens_are_kept_and_shown() {
     let names: Vec<_> = members.as_object().unwrap().keys().cloned().collect();
     assert!(names.iter().all(|name| without.get(name).is_none()), "the server offers neither");
     let mut config = keyed();
-    config.bound_tokens = BoundTokens::Optional;
-    config.pushed_requests = true;
+    config.dpop.tokens = DpopBoundTokens::Optional;
+    config.pushed_requests.mode = PushedRequests::Optional;
     let world = world_with(config, bounds()).await;
     let answer = register(&world, asked).await;
     assert!(names.iter().all(|name| answer[name] == true), "{answer}");

@@ -1,6 +1,5 @@
 //! How each member of a request is interpreted.
 
-use grantor::client::AuthenticationMethod;
 use grantor::config::Profile;
 use serde_json::{Value, json};
 
@@ -16,12 +15,6 @@ async fn omitted_members_have_the_defaults_of_the_rfc() {
     assert_eq!(answer["grant_types"], json!(["authorization_code"]));
     assert_eq!(answer["response_types"], json!(["code"]));
     assert!(answer["client_secret"].is_string());
-
-    let mut config = open(Profile::Mcp);
-    config.open_clients.omitted_method = AuthenticationMethod::None;
-    let answer = register(&world_with(config, bounds()).await, minimal).await;
-    assert_eq!(answer["token_endpoint_auth_method"], "none");
-    assert!(answer.get("client_secret").is_none());
 }
 
 /// 7591-2-02

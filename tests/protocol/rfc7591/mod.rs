@@ -11,6 +11,7 @@ mod resources;
 mod review;
 
 use grantor::client_metadata::RegistrationBounds;
+use grantor::config::DynamicRegistration;
 use grantor::config::Profile;
 use grantor::hooks::{ApproveWithin, QueueAll};
 use grantor::scope::{ResourceScope, ScopeCatalog, ScopeSet};
@@ -33,7 +34,7 @@ pub(crate) fn bounds() -> RegistrationBounds {
 pub(crate) fn open(profile: Profile) -> Config {
     let mut config = config_of(profile);
     config.public_clients = true;
-    config.dynamic_registration = true;
+    config.registration.dynamic = DynamicRegistration::Open;
     config
 }
 

@@ -21,7 +21,7 @@ const URI: &str = "https://app.example.com/cb";
 
 async fn with_places(most: u32) -> World {
     let mut config = open(Profile::Mcp);
-    config.open_clients.most = most;
+    config.limits.unreviewed_clients = most;
     world_with(config, bounds()).await
 }
 

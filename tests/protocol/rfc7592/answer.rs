@@ -21,7 +21,7 @@ const METHODS: [&str; 3] = ["GET", "PUT", "DELETE"];
 async fn management_is_there_while_it_is_on() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
         let off = crate::rfc7591::world_with(open(profile), bounds()).await;
-        assert!(!off.server.config().registration_management);
+        assert!(!off.server.config().registration.management);
         let client = register(&off, public()).await;
         assert!(client.get("registration_client_uri").is_none() && client.get("registration_access_token").is_none());
         let path = format!("/oauth2/register/{}", client["client_id"].as_str().unwrap());
@@ -272,14 +272,11 @@ async fn pages_of_other_origins_may_not_manage_registrations() {
 /// 7592-2-01
 #[tokio::test]
 async fn settings_that_make_no_sense_are_refused() {
-    for name in ["registration_management", "require_initial_access_token"] {
-        let mut config = support::world::config_of(Profile::Mcp);
-        config.registration_management = name == "registration_management";
-        config.require_initial_access_token = !config.registration_management;
-        let error = grantor::AuthorizationServer::new(config, grantor::MemoryStore::new()).unwrap_err();
-        assert_eq!((error.field(), error.value()), (name, "true"));
-        assert!(error.remedy().contains("dynamic_registration"), "{error}");
-    }
+    let mut config = support::world::config_of(Profile::Mcp);
+    config.registration.management = true;
+    let error = grantor::AuthorizationServer::new(config, grantor::MemoryStore::new()).unwrap_err();
+    assert_eq!((error.field(), error.value()), ("registration.management", "true"));
+    assert!(error.remedy().contains("registration.dynamic"), "{error}");
 }
 
 /// 7592-2-01

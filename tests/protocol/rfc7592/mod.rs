@@ -18,7 +18,7 @@ use support::world::World;
 /// The settings of a profile with registration and its management on.
 fn managed(profile: Profile) -> Config {
     let mut config = open(profile);
-    config.registration_management = true;
+    config.registration.management = true;
     config
 }
 

@@ -160,7 +160,7 @@ impl Script for Fails {
 /// The slot of a used request is reused by another request.
 #[tokio::test]
 async fn a_slot_that_is_used_again_belongs_to_its_new_request() {
-    let world: World = super::world_with(|config| config.pushed_requests_per_client = 1).await;
+    let world: World = super::world_with(|config| config.limits.pushed_requests = 1).await;
     let first = world.push().await;
     let (handle, other) = (held(&world, &first).await, held(&world, &first).await);
     code(&approved(&world, &handle).await);

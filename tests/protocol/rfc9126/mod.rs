@@ -9,6 +9,7 @@ mod visit;
 use std::sync::Arc;
 
 use grantor::config::Profile;
+use grantor::config::PushedRequests;
 use grantor::id::{AuthorizationId, PushedRequestId};
 use grantor::store::{CodeStore, Page, PushedRequest, PushedRequestStore};
 use grantor::wire::Response;
@@ -25,7 +26,7 @@ async fn world() -> World {
 
 async fn world_with(change: impl FnOnce(&mut Config)) -> World {
     World::with(Profile::Strict, |config| {
-        config.pushed_requests = true;
+        config.pushed_requests.mode = PushedRequests::Optional;
         change(config);
     })
     .await

@@ -2,7 +2,8 @@
 
 use grantor::Decision;
 use grantor::client::{AuthenticationMethod, AuthenticationMethods};
-use grantor::config::{BoundTokens, Profile};
+use grantor::config::PushedRequests;
+use grantor::config::{DpopBoundTokens, Profile};
 use grantor::store::{ClientStore as _, CodeStore as _, Page};
 use grantor::wire::Endpoint;
 
@@ -16,9 +17,9 @@ const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer
 /// A world whose clients may authenticate with keys, and bind their tokens.
 async fn with_keys_and_proofs(web: &Web) -> World {
     let mut config = config_of(Profile::Strict);
-    config.pushed_requests = true;
-    config.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
-    config.bound_tokens = BoundTokens::Optional;
+    config.pushed_requests.mode = PushedRequests::Optional;
+    config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
+    config.dpop.tokens = DpopBoundTokens::Optional;
     World::built(config, |builder| builder.fetcher(web.clone())).await
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use grantor::config::PushedRequests;
 use grantor::wire::Endpoint;
 use grantor::{ApplicationForm, MemoryThrottle, Reason};
 
@@ -53,7 +54,7 @@ async fn the_client_of_a_push_authenticates_and_names_itself() {
 #[tokio::test]
 async fn failed_pushes_are_throttled_like_failed_exchanges() {
     let mut config = support::world::config_of(grantor::config::Profile::Strict);
-    config.pushed_requests = true;
+    config.pushed_requests.mode = PushedRequests::Optional;
     let world = World::built(config, |builder| builder.throttle(MemoryThrottle::new())).await;
     let wrong = || world.par(&world.client, &PKCE).without_header("Authorization").basic(&world.client.id, "wrong");
     let mut statuses = Vec::new();
@@ -169,7 +170,7 @@ async fn a_push_may_name_resources() {
 /// 9126-2.2-01, FAPI-5.3.2.2-02
 #[tokio::test]
 async fn a_request_uri_has_256_random_bits_and_an_end() {
-    let world = world_with(|config| config.request_uri_lifetime = std::time::Duration::from_secs(60)).await;
+    let world = world_with(|config| config.pushed_requests.lifetime = std::time::Duration::from_secs(60)).await;
     let response = world.par(&world.client, &PKCE).send().await;
     let uri = created(&response);
     let secret = uri.strip_prefix(PREFIX).unwrap();
@@ -187,7 +188,7 @@ async fn a_request_uri_has_256_random_bits_and_an_end() {
 /// 9126-2.2-01
 #[tokio::test]
 async fn no_request_uri_repeats() {
-    let world = world_with(|config| config.pushed_requests_per_client = 20).await;
+    let world = world_with(|config| config.limits.pushed_requests = 20).await;
     let mut seen = BTreeSet::new();
     for _ in 0..500 {
         for _ in 0..20 {
@@ -210,7 +211,7 @@ async fn a_push_that_is_too_large_is_413() {
 /// 9126-2.3-01
 #[tokio::test]
 async fn a_client_has_no_more_open_requests_than_it_may_have() {
-    let world = world_with(|config| config.pushed_requests_per_client = 20).await;
+    let world = world_with(|config| config.limits.pushed_requests = 20).await;
     let other = world.register(other_form()).await;
     let first = world.push().await;
     world.advance(10);
@@ -235,7 +236,7 @@ async fn a_client_has_no_more_open_requests_than_it_may_have() {
 /// A client that has reached its bound causes little work in the store.
 #[tokio::test]
 async fn a_refused_push_reads_no_more_than_32_slots() {
-    let world = world_with(|config| config.pushed_requests_per_client = 100).await;
+    let world = world_with(|config| config.limits.pushed_requests = 100).await;
     let mut pushed = 0;
     for _ in 0..300 {
         match world.par(&world.client, &PKCE).send().await.status() {
@@ -270,7 +271,7 @@ impl support::intercepted::Script for CountsReads {
 /// Any party can push for a public client, and visit the pushed requests. Neither locks its users out.
 #[tokio::test]
 async fn strangers_do_not_use_up_the_requests_of_a_public_client() {
-    let mut world = world_with(|config| config.pushed_requests_per_client = 20).await;
+    let mut world = world_with(|config| config.limits.pushed_requests = 20).await;
     world.client = world.register(public_form()).await;
     let flood = async || {
         for _ in 0..30 {
@@ -297,7 +298,7 @@ async fn strangers_do_not_use_up_the_requests_of_a_public_client() {
 /// Requests that signed-in users have open are not replaced.
 #[tokio::test]
 async fn held_requests_of_a_public_client_are_not_replaced() {
-    let mut world = world_with(|config| config.pushed_requests_per_client = 2).await;
+    let mut world = world_with(|config| config.limits.pushed_requests = 2).await;
     world.client = world.register(public_form()).await;
     let (first, second) = (world.push().await, world.push().await);
     let handle = super::held(&world, &first).await;
@@ -315,7 +316,7 @@ async fn held_requests_of_a_public_client_are_not_replaced() {
 /// A session that visited in time may return after the sign-in, unless its slot was needed.
 #[tokio::test]
 async fn a_late_sign_in_holds_no_slot_of_a_public_client() {
-    let mut world = world_with(|config| config.pushed_requests_per_client = 2).await;
+    let mut world = world_with(|config| config.limits.pushed_requests = 2).await;
     world.client = world.register(public_form()).await;
     let late = world.push().await;
     world.visit(&world.reference(&late), SESSION, None).await.unwrap();
@@ -346,7 +347,7 @@ async fn pushed_requests_are_purged_by_time() {
     assert_eq!(world.purge(10).await.removed(), 1);
     assert!(stored(&world, &uri).await.is_none());
     assert!(stored(&world, &visited).await.is_some(), "it may be decided for longer");
-    world.advance(world.server.config().hold_lifetime.as_secs());
+    world.advance(world.server.config().authorization.hold_lifetime.as_secs());
     assert_eq!(world.purge(10).await.removed(), 1);
 }
 

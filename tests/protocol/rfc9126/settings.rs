@@ -1,6 +1,6 @@
 //! Section 5: pushing as the only way, and the metadata about it.
 
-use grantor::config::Profile;
+use grantor::config::{Profile, PushedRequests};
 use grantor::store::Stores;
 use grantor::wire::Cors;
 use grantor::wire::{Endpoint, Request};
@@ -8,7 +8,7 @@ use grantor::{AuthorizationServer, Config, MemoryStore};
 use serde_json::Value;
 
 use super::{approved, held, world_with};
-use support::world::{ISSUER, PKCE, World, code, page, red};
+use support::world::{ISSUER, PKCE, REDIRECT_URI, World, code, created, error_body, page, red};
 
 async fn metadata(world: &World) -> Value {
     let response = world.server.serve(Endpoint::Metadata, &Request::new("GET")).await;
@@ -21,7 +21,7 @@ async fn metadata(world: &World) -> Value {
 async fn a_plain_request_is_refused_where_pushing_is_the_only_way() {
     for profile in [Profile::Strict, Profile::Platform, Profile::Mcp] {
         let world = World::with(profile, |config| {
-            (config.pushed_requests, config.require_pushed_requests) = (true, true);
+            config.pushed_requests.mode = PushedRequests::Required;
         })
         .await;
         let query = world.query(&[PKCE[0], PKCE[1], ("state", "s")]);
@@ -31,8 +31,11 @@ async fn a_plain_request_is_refused_where_pushing_is_the_only_way() {
         assert_eq!(support::world::text(&parameters, "state"), "s");
         let elsewhere = world.query(&[PKCE[0], PKCE[1], ("redirect_uri", "https://evil.example/cb")]);
         page(&world.refused(&elsewhere).await);
-        let uri = world.push().await;
-        code(&approved(&world, &held(&world, &uri).await).await);
+        // Where every request is pushed, it names its redirect URI.
+        let pushed = world.par(&world.client, &PKCE).send().await;
+        error_body(&pushed, "invalid_request");
+        let pushed = world.par(&world.client, &[PKCE[0], PKCE[1], ("redirect_uri", REDIRECT_URI)]).send().await;
+        code(&approved(&world, &held(&world, &created(&pushed)).await).await);
     }
 }
 
@@ -61,11 +64,12 @@ async fn a_client_may_have_to_push_alone() {
 /// 9126-5-01
 #[tokio::test]
 async fn the_metadata_says_whether_and_who_has_to_push() {
-    for (offered, demanded) in [(false, false), (true, false), (true, true)] {
-        let world = world_with(|config| {
-            (config.pushed_requests, config.require_pushed_requests) = (offered, demanded);
-        })
-        .await;
+    for (mode, offered, demanded) in [
+        (PushedRequests::Off, false, false),
+        (PushedRequests::Optional, true, false),
+        (PushedRequests::Required, true, true),
+    ] {
+        let world = world_with(|config| config.pushed_requests.mode = mode).await;
         let document = metadata(&world).await;
         let endpoint = offered.then(|| format!("{ISSUER}/oauth2/par"));
         assert_eq!(document["pushed_authorization_request_endpoint"].as_str(), endpoint.as_deref());
@@ -84,11 +88,11 @@ fn pushed_requests_need_a_store() {
     let stores = || Stores::new(store.clone(), store.clone(), store.clone(), store.clone());
     let config = || {
         let mut config = Config::strict(ISSUER);
-        config.pushed_requests = true;
+        config.pushed_requests.mode = PushedRequests::Optional;
         config
     };
     let error = AuthorizationServer::new(config(), stores()).unwrap_err();
-    assert_eq!(error.field(), "pushed_requests");
+    assert_eq!(error.field(), "pushed_requests.mode");
     let built = AuthorizationServer::builder(config(), stores().with_pushed_requests(store.clone()));
     assert!(built.build().is_ok());
 }

@@ -135,7 +135,7 @@ async fn a_sign_in_begun_in_time_may_last_longer() {
     assert!(world.visit(&reference, SESSION, None).await.is_ok(), "the sign-in page is shown again");
     let handle = held(&world, &uri).await;
     // The page itself stays valid as long as that of any request.
-    world.advance(world.server.config().hold_lifetime.as_secs() - 1);
+    world.advance(world.server.config().authorization.hold_lifetime.as_secs() - 1);
     let _ = world.purge(10).await;
     code(&approved(&world, &handle).await);
 }
@@ -149,7 +149,7 @@ async fn a_session_that_came_in_time_is_late_in_the_end() {
     let reference = world.reference(&uri);
     world.advance(299);
     world.visit(&reference, SESSION, None).await.unwrap();
-    let life = world.server.config().hold_lifetime.as_secs();
+    let life = world.server.config().authorization.hold_lifetime.as_secs();
     world.advance(life - 2);
     assert!(world.visit(&reference, SESSION, None).await.is_ok(), "later visits do not move the end");
     world.advance(1);
@@ -268,7 +268,7 @@ async fn a_decision_goes_by_the_registration_of_its_moment() {
 /// A `request_uri` issued while the clock was ahead is not valid before its time.
 #[tokio::test]
 async fn a_request_of_the_future_is_not_good_and_takes_no_room() {
-    let world = world_with(|config| config.pushed_requests_per_client = 1).await;
+    let world = world_with(|config| config.limits.pushed_requests = 1).await;
     let start = world.clock.clone();
     world.advance(1 << 20);
     let uri = world.push().await;
@@ -304,7 +304,7 @@ async fn a_visit_is_a_get_within_the_limits() {
     let reference = world.reference(&uri);
     let posted = world.server.authorize(&Request::new("POST").query(reference.as_bytes())).await.unwrap_err();
     assert_eq!(posted.response(None).status(), 405);
-    let long = format!("{reference}&x={}", "x".repeat(world.server.config().query_bytes));
+    let long = format!("{reference}&x={}", "x".repeat(32_768));
     let error = world.authorize(&long).await.unwrap_err();
     assert!(matches!(error.reason(), Reason::MalformedParameters), "{error:?}");
     let deny = decided(&world, &held(&world, &uri).await, grantor::Decision::Deny).await;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use grantor::client::{AuthenticationMethod, AuthenticationMethods, ClientKeys};
-use grantor::config::DpopNonces;
 use grantor::jose::JwkSet;
 use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use grantor::scope::{ResourceScope, ScopeCatalog};
@@ -22,8 +21,8 @@ const CLIENT: &str = "keyed";
 /// A world with nonces and one client, which authenticates with a key.
 async fn world() -> World {
     let mut world = world_with(|config| {
-        config.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
-        config.dpop_nonce = Some(DpopNonces::new([NonceKey::new([1; 32])]));
+        config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
+        config.dpop.nonce_keys = vec![NonceKey::new([1; 32])];
     })
     .await;
     let uri = RegisteredRedirectUri::parse(REDIRECT_URI, &RedirectUriPolicy::default()).unwrap();

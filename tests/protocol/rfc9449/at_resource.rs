@@ -51,7 +51,7 @@ pub(crate) fn wd(outcome: Result<Authenticated, ResourceError>, error: &str) -> 
     let response = refused.into_response();
     assert_eq!(response.status(), 401, "{shown}");
     let [challenge] = challenges(&response)[..] else { panic!("{:?}", challenges(&response)) };
-    let start = format!("DPoP realm=\"oauth2\", error=\"{error}\", error_description=\"");
+    let start = format!("DPoP realm=\"https://auth.example\", error=\"{error}\", error_description=\"");
     assert!(challenge.starts_with(&start), "{challenge}: {shown}");
     assert!(challenge.contains("\", algs=\"ES256 PS256 EdDSA Ed25519\""), "{challenge}");
     assert_eq!(response.header("Cache-Control"), Some("no-store"));

@@ -1,6 +1,6 @@
 //! Codes that are bound to a key, `dpop_jkt` [RFC 9449 section 10].
 
-use grantor::config::{BoundTokens, Profile};
+use grantor::config::{DpopBoundTokens, Profile};
 use support::keys::Signer;
 use support::world::{PKCE, World, e400, red};
 
@@ -65,7 +65,7 @@ async fn without_the_setting_the_parameter_is_unknown() {
     let twice = format!("{}&dpop_jkt=b", query(&world, "a"));
     unbound(&world.exchange(&world.code_for(&twice).await).await);
     let code = world.code_for(&query(&world, &own.thumbprint())).await;
-    reconfigured(&mut world, |config| config.bound_tokens = BoundTokens::Optional);
+    reconfigured(&mut world, |config| config.dpop.tokens = DpopBoundTokens::Optional);
     unbound(&world.exchange(&code).await);
 }
 
@@ -75,8 +75,8 @@ async fn a_bound_code_stays_bound_when_the_setting_is_off() {
     let mut world = world().await;
     let own = Signer::es256();
     let code = world.code_for(&query(&world, &own.thumbprint())).await;
-    reconfigured(&mut world, |config| config.bound_tokens = BoundTokens::Off);
+    reconfigured(&mut world, |config| config.dpop.tokens = DpopBoundTokens::Off);
     edp(&proven(&world, &world.client, &exchange_form(&code), &own).await);
-    reconfigured(&mut world, |config| config.bound_tokens = BoundTokens::Required);
+    reconfigured(&mut world, |config| config.dpop.tokens = DpopBoundTokens::Required);
     bound(&proven(&world, &world.client, &exchange_form(&code), &own).await);
 }

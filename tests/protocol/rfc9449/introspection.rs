@@ -1,6 +1,6 @@
 //! What introspection reports of bound tokens [RFC 9449 section 6.2].
 
-use grantor::config::BoundTokens;
+use grantor::config::DpopBoundTokens;
 use serde_json::{Value, json};
 
 use crate::interleaved::reconfigured;
@@ -37,7 +37,7 @@ async fn an_unbound_token_is_inactive_where_all_have_to_be_bound() {
     let unbound = world.pair().await;
     assert_eq!(world.introspect_as(&world.client, &unbound.access).await["active"], true);
     assert!(world.opens(&unbound.access).await);
-    reconfigured(&mut world, |config| config.bound_tokens = BoundTokens::Required);
+    reconfigured(&mut world, |config| config.dpop.tokens = DpopBoundTokens::Required);
     assert_eq!(world.introspect_as(&world.client, &unbound.access).await, json!({"active": false}));
     assert!(!world.opens(&unbound.access).await, "the check at a resource says the same");
     assert_eq!(world.introspect_as(&world.client, &bound.access).await["cnf"], json!({"jkt": key.thumbprint()}));

@@ -1,6 +1,6 @@
 //! What a protected resource publishes about proofs [RFC 9728 section 2], and which URLs it may have.
 
-use grantor::config::{BoundTokens, Profile};
+use grantor::config::{DpopBoundTokens, Profile};
 use grantor::protected_resource::ProtectedResource;
 use grantor::wire::{Endpoint, Request};
 use grantor::{AuthorizationServer, Config, MemoryStore};
@@ -13,12 +13,12 @@ use support::world::{ISSUER, config_of};
 async fn the_metadata_of_a_resource_names_the_algorithms_of_proofs() {
     let algorithms = json!(["ES256", "PS256", "EdDSA", "Ed25519"]);
     for (setting, expected) in [
-        (BoundTokens::Off, [Value::Null, Value::Null]),
-        (BoundTokens::Optional, [algorithms.clone(), Value::Null]),
-        (BoundTokens::Required, [algorithms.clone(), json!(true)]),
+        (DpopBoundTokens::Off, [Value::Null, Value::Null]),
+        (DpopBoundTokens::Optional, [algorithms.clone(), Value::Null]),
+        (DpopBoundTokens::Required, [algorithms.clone(), json!(true)]),
     ] {
         let mut config = config_of(Profile::Platform);
-        config.bound_tokens = setting;
+        config.dpop.tokens = setting;
         config.resources = vec![ProtectedResource::new(format!("{ISSUER}/api"), "API")];
         let server = AuthorizationServer::new(config, MemoryStore::new()).unwrap();
         let request = Request::new("GET").path("/.well-known/oauth-protected-resource/api");

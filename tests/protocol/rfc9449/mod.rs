@@ -13,7 +13,7 @@ mod resource;
 mod token;
 
 use async_trait::async_trait;
-use grantor::config::{BoundTokens, Profile};
+use grantor::config::{DpopBoundTokens, Profile};
 use grantor::store::{Insertion, Purge, Replay, ReplayStore, StoreError};
 use grantor::wire::message::TokenType;
 use grantor::wire::{Endpoint, Response};
@@ -31,7 +31,7 @@ pub(crate) async fn world() -> World {
 
 pub(crate) async fn world_with(change: impl FnOnce(&mut Config)) -> World {
     World::with(Profile::Platform, |config| {
-        config.bound_tokens = BoundTokens::Optional;
+        config.dpop.tokens = DpopBoundTokens::Optional;
         change(config);
     })
     .await

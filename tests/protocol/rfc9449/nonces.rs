@@ -1,7 +1,8 @@
 //! Nonces of the server [RFC 9449 section 8].
 
 use grantor::Config;
-use grantor::config::{BoundTokens, DpopNonces, Profile};
+use grantor::config::PushedRequests;
+use grantor::config::{DpopBoundTokens, Profile};
 use grantor::secret::NonceKey;
 use grantor::wire::Cors;
 use grantor::wire::{Endpoint, Request, Response};
@@ -12,7 +13,7 @@ use super::{TOKEN_URL, bound, edp, exchange_form, exchange_with, now, proof, pro
 use crate::interleaved::reconfigured;
 
 fn with_keys(keys: &[u8]) -> impl FnOnce(&mut Config) + '_ {
-    |config| config.dpop_nonce = Some(DpopNonces::new(keys.iter().map(|key| NonceKey::new([*key; 32]))))
+    |config| config.dpop.nonce_keys = keys.iter().map(|key| NonceKey::new([*key; 32])).collect()
 }
 
 fn with_nonce(world: &World, signer: &Signer, nonce: &str) -> String {
@@ -165,9 +166,9 @@ async fn a_request_without_a_proof_gets_no_nonce() {
     let response = world.exchange(&world.code().await).await;
     unbound(&response);
     assert_eq!(response.header("DPoP-Nonce"), None);
-    reconfigured(&mut world, |config| config.bound_tokens = BoundTokens::Required);
+    reconfigured(&mut world, |config| config.dpop.tokens = DpopBoundTokens::Required);
     edp(&world.exchange(&world.code().await).await);
-    reconfigured(&mut world, |config| config.bound_tokens = BoundTokens::Off);
+    reconfigured(&mut world, |config| config.dpop.tokens = DpopBoundTokens::Off);
     let ignored = exchange_with(&world, &world.code().await, "a.b.c").await;
     unbound(&ignored);
     assert_eq!(ignored.header("DPoP-Nonce"), None);
@@ -176,15 +177,15 @@ async fn a_request_without_a_proof_gets_no_nonce() {
 /// 9449-8-01, CORS-04, CORS-05
 #[tokio::test]
 async fn pages_may_send_proofs_and_read_nonces_where_they_are_read() {
-    for bound_tokens in [BoundTokens::Off, BoundTokens::Optional] {
+    for bound_tokens in [DpopBoundTokens::Off, DpopBoundTokens::Optional] {
         let world = World::with(Profile::Mcp, |config| {
             config.cors = Cors::AnyOrigin;
-            config.bound_tokens = bound_tokens;
-            config.pushed_requests = true;
+            config.dpop.tokens = bound_tokens;
+            config.pushed_requests.mode = PushedRequests::Optional;
             with_keys(&[1])(config);
         })
         .await;
-        let is_on = bound_tokens != BoundTokens::Off;
+        let is_on = bound_tokens != DpopBoundTokens::Off;
         for (endpoint, reads) in [
             (Endpoint::Token, is_on),
             (Endpoint::PushedAuthorization, is_on),

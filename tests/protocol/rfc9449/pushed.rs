@@ -1,7 +1,8 @@
 //! Codes that are bound to a key by a pushed request [RFC 9449 section 10.1].
 
 use grantor::Config;
-use grantor::config::{BoundTokens, DpopNonces, Profile};
+use grantor::config::PushedRequests;
+use grantor::config::{DpopBoundTokens, Profile};
 use grantor::secret::NonceKey;
 use grantor::wire::{Endpoint, Response};
 use serde_json::Value;
@@ -19,7 +20,7 @@ async fn world() -> World {
 
 async fn world_and(change: impl FnOnce(&mut Config)) -> World {
     world_with(|config| {
-        config.pushed_requests = true;
+        config.pushed_requests.mode = PushedRequests::Optional;
         change(config);
     })
     .await
@@ -113,7 +114,7 @@ async fn the_jti_of_a_proof_may_be_used_at_another_url() {
 /// 9449-10.1-01, 9449-8-01
 #[tokio::test]
 async fn nonces_are_those_of_the_token_endpoint() {
-    let world = world_and(|config| config.dpop_nonce = Some(DpopNonces::new([NonceKey::new([1; 32])]))).await;
+    let world = world_and(|config| config.dpop.nonce_keys = vec![NonceKey::new([1; 32])]).await;
     let own = Signer::es256();
     let demand = push(&world, &[], Some(&proof_of_push(&world, &own))).await;
     e400(&demand, "use_dpop_nonce");
@@ -130,7 +131,7 @@ async fn nonces_are_those_of_the_token_endpoint() {
 /// 9449-10.1-01
 #[tokio::test]
 async fn a_push_needs_no_proof_where_tokens_do() {
-    let world = world_and(|config| config.bound_tokens = BoundTokens::Required).await;
+    let world = world_and(|config| config.dpop.tokens = DpopBoundTokens::Required).await;
     let code = code_of(&world, &push(&world, &[], None).await).await;
     edp(&world.exchange(&code).await);
     bound(&proven(&world, &world.client, &exchange_form(&code), &Signer::es256()).await);
@@ -139,15 +140,16 @@ async fn a_push_needs_no_proof_where_tokens_do() {
 /// 9449-4.1-01
 #[tokio::test]
 async fn without_the_setting_neither_way_is_read() {
-    let mut world = World::with(Profile::Platform, |config| config.pushed_requests = true).await;
+    let mut world =
+        World::with(Profile::Platform, |config| config.pushed_requests.mode = PushedRequests::Optional).await;
     let twice = [("dpop_jkt", "malformed"), ("dpop_jkt", "malformed")];
     let code = code_of(&world, &push(&world, &twice, Some("a, b")).await).await;
     unbound(&world.exchange(&code).await);
     // A bound code stays bound.
     let own = Signer::es256();
-    reconfigured(&mut world, |config| config.bound_tokens = BoundTokens::Optional);
+    reconfigured(&mut world, |config| config.dpop.tokens = DpopBoundTokens::Optional);
     let pushed = push(&world, &[], Some(&proof_of_push(&world, &own))).await;
-    reconfigured(&mut world, |config| config.bound_tokens = BoundTokens::Off);
+    reconfigured(&mut world, |config| config.dpop.tokens = DpopBoundTokens::Off);
     let code = code_of(&world, &pushed).await;
     edp(&world.exchange(&code).await);
 }

@@ -148,7 +148,7 @@ async fn a_retry_after_the_step_up_needs_the_key() {
 /// 9449-5-02, FAPI-KEEP-01
 #[tokio::test]
 async fn a_kept_refresh_token_gives_access_tokens_with_their_own_keys() {
-    let world = world_with(|config| config.refresh_rotation = RefreshRotation::Keep).await;
+    let world = world_with(|config| config.refresh.rotation = RefreshRotation::Keep).await;
     let first = bound_pair_of(&world, &world.client, &Signer::es256()).await;
     for signer in [Signer::ed25519(), Signer::es256().another(), Signer::es256()] {
         let next = bound(&proven(&world, &world.client, &refresh_form(&first.refresh), &signer).await);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures::future::join_all;
-use grantor::config::{BoundTokens, DpopNonces, Profile};
+use grantor::config::{DpopBoundTokens, Profile};
 use grantor::protected_resource::ProtectedResource;
 use grantor::secret::NonceKey;
 use grantor::store::Stores;
@@ -43,7 +43,10 @@ async fn a_bound_token_needs_one_proof_of_its_key() {
             let response = refused.into_response();
             assert_eq!(response.status(), 400, "{credentials}");
             let [challenge] = challenges(&response)[..] else { panic!("{:?}", challenges(&response)) };
-            assert!(challenge.starts_with("DPoP realm=\"oauth2\", error=\"invalid_request\""), "{challenge}");
+            assert!(
+                challenge.starts_with("DPoP realm=\"https://auth.example\", error=\"invalid_request\""),
+                "{challenge}"
+            );
         }
         let name_in_any_case = Request::new("GET").path(PATH).header("authorization", dpop.as_bytes());
         let own = own();
@@ -114,8 +117,8 @@ async fn a_bound_token_is_no_bearer_token() {
         let response = refused.into_response();
         assert_eq!(response.status(), 401);
         let [bearer, dpop] = challenges(&response)[..] else { panic!("{:?}", challenges(&response)) };
-        assert!(bearer.starts_with("Bearer realm=\"oauth2\", error=\"invalid_token\""), "{bearer}");
-        assert_eq!(dpop, "DPoP realm=\"oauth2\", algs=\"ES256 PS256 EdDSA Ed25519\"");
+        assert!(bearer.starts_with("Bearer realm=\"https://auth.example\", error=\"invalid_token\""), "{bearer}");
+        assert_eq!(dpop, "DPoP realm=\"https://auth.example\", algs=\"ES256 PS256 EdDSA Ed25519\"");
     }
     let (form, query) = (encode(&[("access_token", &bound)]), encode(&[("access_token", &bound)]));
     let in_body = Request::new("POST").path(PATH).header("Content-Type", FORM.as_bytes());
@@ -128,8 +131,8 @@ async fn a_bound_token_is_no_bearer_token() {
     let response = refused.into_response();
     assert_eq!(response.status(), 401);
     let [bearer, dpop] = challenges(&response)[..] else { panic!("{:?}", challenges(&response)) };
-    assert_eq!(bearer, "Bearer realm=\"oauth2\"");
-    assert_eq!(dpop, "DPoP realm=\"oauth2\", algs=\"ES256 PS256 EdDSA Ed25519\"");
+    assert_eq!(bearer, "Bearer realm=\"https://auth.example\"");
+    assert_eq!(dpop, "DPoP realm=\"https://auth.example\", algs=\"ES256 PS256 EdDSA Ed25519\"");
 
     // The proof is used up by none of these.
     wd(show(&world, &unbound, &proof(&world, &key, &unbound)).await, "invalid_token");
@@ -138,7 +141,7 @@ async fn a_bound_token_is_no_bearer_token() {
     assert_eq!(by_bearer.key(), None);
 
     // Switching bound tokens off does not unbind existing ones.
-    let server = server_on(&world, |config| config.bound_tokens = BoundTokens::Off);
+    let server = server_on(&world, |config| config.dpop.tokens = DpopBoundTokens::Off);
     let header = format!("Bearer {bound}");
     let request = Request::new("GET").path(PATH).header("Authorization", header.as_bytes());
     let refused = server.authenticate(&request).await.expect_err("still bound");
@@ -148,12 +151,14 @@ async fn a_bound_token_is_no_bearer_token() {
 /// 9449-7.2-01, 9449-7.1-02
 #[tokio::test]
 async fn challenges_name_what_is_accepted() {
-    let bearer = "Bearer realm=\"oauth2\"";
-    let dpop = "DPoP realm=\"oauth2\", algs=\"ES256 PS256 EdDSA Ed25519\"";
-    for (setting, expected) in
-        [(BoundTokens::Off, &[bearer][..]), (BoundTokens::Optional, &[bearer, dpop]), (BoundTokens::Required, &[dpop])]
-    {
-        let world = world_with(|config| config.bound_tokens = setting).await;
+    let bearer = "Bearer realm=\"https://auth.example\"";
+    let dpop = "DPoP realm=\"https://auth.example\", algs=\"ES256 PS256 EdDSA Ed25519\"";
+    for (setting, expected) in [
+        (DpopBoundTokens::Off, &[bearer][..]),
+        (DpopBoundTokens::Optional, &[bearer, dpop]),
+        (DpopBoundTokens::Required, &[dpop]),
+    ] {
+        let world = world_with(|config| config.dpop.tokens = setting).await;
         for headers in [&[][..], &["Basic YTpi"], &["DPo x"]] {
             let request = Request::new("GET").path(PATH);
             let request = headers.iter().fold(request, |request, own| request.header("Authorization", own.as_bytes()));
@@ -166,14 +171,14 @@ async fn challenges_name_what_is_accepted() {
         assert_eq!(response.status(), 400, "{setting:?}");
         let [challenge] = challenges(&response)[..] else { panic!("{:?}", challenges(&response)) };
         assert!(challenge.contains("error=\"invalid_request\""), "{challenge}");
-        assert_eq!(challenge.starts_with("DPoP "), setting == BoundTokens::Required, "{setting:?}");
+        assert_eq!(challenge.starts_with("DPoP "), setting == DpopBoundTokens::Required, "{setting:?}");
 
         let unknown = get(&world, "Bearer unknown", &[]).await.expect_err("unknown").into_response();
         assert_eq!((unknown.status(), challenges(&unknown).len()), (401, expected.len()), "{setting:?}");
         let errors = challenges(&unknown).iter().filter(|own| own.contains("error=")).count();
         assert_eq!(errors, 1, "{setting:?}");
         let off = get(&world, "DPoP unknown", &[]).await.expect_err("unknown");
-        assert_eq!(matches!(off.reason(), Reason::NoAccessToken), setting == BoundTokens::Off);
+        assert_eq!(matches!(off.reason(), Reason::NoAccessToken), setting == DpopBoundTokens::Off);
     }
 }
 
@@ -192,8 +197,8 @@ async fn both_challenges_name_scopes_and_metadata() {
     let more =
         "scope=\"repo-code:r\", resource_metadata=\"https://api.example/.well-known/oauth-protected-resource/notes\"";
     let expected = [
-        format!("Bearer realm=\"oauth2\", {more}"),
-        format!("DPoP realm=\"oauth2\", algs=\"ES256 PS256 EdDSA Ed25519\", {more}"),
+        format!("Bearer realm=\"https://auth.example\", {more}"),
+        format!("DPoP realm=\"https://auth.example\", algs=\"ES256 PS256 EdDSA Ed25519\", {more}"),
     ];
     assert_eq!(challenges(&response), expected);
 }
@@ -204,7 +209,7 @@ async fn where_proofs_are_required_nothing_else_is_accepted() {
     let optional = world().await;
     let key = Signer::es256();
     let (pair, unbound) = (bound_pair_of(&optional, &optional.client, &key).await, optional.pair().await);
-    let server = server_on(&optional, |config| config.bound_tokens = BoundTokens::Required);
+    let server = server_on(&optional, |config| config.dpop.tokens = DpopBoundTokens::Required);
     let ask = async |authorization: String, proof: String| {
         let request = Request::new("GET").path(PATH).header("Authorization", authorization.as_bytes());
         server.authenticate(&request.header("DPoP", proof.as_bytes())).await
@@ -226,7 +231,7 @@ async fn where_proofs_are_required_nothing_else_is_accepted() {
     let refused = server.require_scope(&token, "repo-code").expect_err("not a plain scope").into_response();
     assert_eq!(refused.status(), 403);
     let [challenge] = challenges(&refused)[..] else { panic!("{:?}", challenges(&refused)) };
-    assert!(challenge.starts_with("DPoP realm=\"oauth2\", error=\"insufficient_scope\""), "{challenge}");
+    assert!(challenge.starts_with("DPoP realm=\"https://auth.example\", error=\"insufficient_scope\""), "{challenge}");
 
     optional.advance(28_799);
     assert!(ask(format!("DPoP {}", pair.access), own(&pair.access)).await.is_ok());
@@ -395,7 +400,7 @@ async fn an_issuer_under_a_path_changes_nothing_at_a_resource() {
 #[tokio::test]
 async fn a_demand_for_a_nonce_has_one() {
     let nonces = |config: &mut Config| {
-        config.dpop_nonce = Some(DpopNonces::new([NonceKey::new([7; 32])]));
+        config.dpop.nonce_keys = vec![NonceKey::new([7; 32])];
         config.cors = Cors::AnyOrigin;
     };
     let plain = world().await;
@@ -463,7 +468,7 @@ async fn a_token_as_a_parameter_needs_no_proof() {
 fn settings(change: impl FnOnce(&mut Config)) -> Config {
     let mut config = config_of(Profile::Platform);
     config.public_clients = true;
-    config.bound_tokens = BoundTokens::Optional;
+    config.dpop.tokens = DpopBoundTokens::Optional;
     change(&mut config);
     config
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use grantor::client::{GrantType, GrantTypes};
-use grantor::config::{BoundTokens, Profile};
+use grantor::config::{DpopBoundTokens, Profile};
 use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::store::Stores;
@@ -34,7 +34,7 @@ pub(super) fn machine_form() -> ApplicationForm {
 /// 9449-5-01
 #[tokio::test]
 async fn a_proof_binds_the_tokens_of_every_grant() {
-    let world = world_with(|config| config.client_credentials = true).await;
+    let world = world_with(|config| config.client_credentials.on = true).await;
     let signer = Signer::es256();
     let first = bound_pair_of(&world, &world.client, &signer).await;
     bound(&proven(&world, &world.client, &refresh_form(&first.refresh), &signer).await);
@@ -52,8 +52,8 @@ async fn a_proof_binds_the_tokens_of_every_grant() {
 #[tokio::test]
 async fn where_all_tokens_are_bound_every_request_needs_a_proof() {
     let world = world_with(|config| {
-        config.bound_tokens = BoundTokens::Required;
-        config.client_credentials = true;
+        config.dpop.tokens = DpopBoundTokens::Required;
+        config.client_credentials.on = true;
     })
     .await;
     let machine = world.register(machine_form()).await;
@@ -70,7 +70,7 @@ async fn where_all_tokens_are_bound_every_request_needs_a_proof() {
 /// 9449-5-03
 #[tokio::test]
 async fn a_proof_is_demanded_after_the_client_and_before_the_grant() {
-    let world = world_with(|config| config.bound_tokens = BoundTokens::Required).await;
+    let world = world_with(|config| config.dpop.tokens = DpopBoundTokens::Required).await;
     let signer = Signer::es256();
     let missing = |secret: &str| world.token(&exchange_form("unknown")).basic(&world.client.id, secret);
     let bad = |secret: &str| missing(secret).header("DPoP", b"a.b.c");
@@ -122,9 +122,9 @@ async fn a_grant_that_was_bound_stays_bound_whatever_the_settings() {
     let signer = Signer::es256();
     let first = bound_pair_of(&world, &world.client, &signer).await;
     edp(&world.refresh(&first.refresh).await);
-    reconfigured(&mut world, |config| config.bound_tokens = BoundTokens::Off);
+    reconfigured(&mut world, |config| config.dpop.tokens = DpopBoundTokens::Off);
     edp(&proven(&world, &world.client, &refresh_form(&first.refresh), &signer).await);
-    reconfigured(&mut world, |config| config.bound_tokens = BoundTokens::Optional);
+    reconfigured(&mut world, |config| config.dpop.tokens = DpopBoundTokens::Optional);
     bound(&proven(&world, &world.client, &refresh_form(&first.refresh), &signer).await);
 }
 
@@ -134,8 +134,8 @@ async fn metadata_lists_the_algorithms_of_proofs_where_they_are_read() {
     type Change = fn(&mut Config);
     let cases: [(Change, bool); 3] = [
         (|_| {}, false),
-        (|config| config.bound_tokens = BoundTokens::Optional, true),
-        (|config| config.bound_tokens = BoundTokens::Required, true),
+        (|config| config.dpop.tokens = DpopBoundTokens::Optional, true),
+        (|config| config.dpop.tokens = DpopBoundTokens::Required, true),
     ];
     for (change, is_listed) in cases {
         let world = World::with(Profile::Strict, change).await;
@@ -148,7 +148,7 @@ async fn metadata_lists_the_algorithms_of_proofs_where_they_are_read() {
 /// 9449-4.1-01, NEG-DPOP-01
 #[tokio::test]
 async fn revocation_and_introspection_read_no_proof() {
-    let world = world_with(|config| config.bound_tokens = BoundTokens::Required).await;
+    let world = world_with(|config| config.dpop.tokens = DpopBoundTokens::Required).await;
     let first = bound_pair_of(&world, &world.client, &Signer::es256()).await;
     for header in [None, Some("a.b.c")] {
         for endpoint in [Endpoint::Introspection, Endpoint::Revocation] {

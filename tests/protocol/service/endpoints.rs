@@ -183,7 +183,7 @@ async fn exchange_and_refresh_take_a_form_with_basic_and_answer_alike() {
 async fn the_exchange_may_leave_the_redirect_uri_out() {
     let world = World::platform().await;
     let strict_rule = World::with(Profile::Platform, |config| {
-        config.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
+        config.authorization.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
     })
     .await;
     let named = ("redirect_uri", REDIRECT_URI);
@@ -296,13 +296,12 @@ async fn the_resource_side_can_read_the_resource_scope() {
 #[tokio::test]
 async fn the_limits_of_the_service_are_the_defaults() {
     let world = World::platform().await;
-    let Config { code_lifetime, access_token_lifetime, refresh_token_lifetime, grace, registration, .. } =
-        world.server.config();
-    let spans = [code_lifetime, access_token_lifetime, refresh_token_lifetime].map(|life| life.as_secs());
-    assert_eq!(spans, [600, 28_800, 15_552_000]);
-    let graces = [grace.access_token, grace.refresh_token, grace.public_refresh_token];
+    let Config { authorization, tokens, refresh, registration, .. } = world.server.config();
+    let spans = [authorization.code_lifetime, tokens.access_lifetime, tokens.refresh_lifetime];
+    assert_eq!(spans.map(|life| life.as_secs()), [600, 28_800, 15_552_000]);
+    let graces = [refresh.access_token_grace, refresh.grace, refresh.public_refresh_token];
     assert_eq!(graces, [Duration::from_secs(300); 3]);
-    let RegistrationLimits { name, logo, description, website, .. } = registration;
+    let RegistrationLimits { name, logo, description, website, .. } = &registration.form;
     assert_eq!([*name, *logo, *description, *website], [50, 1_048_576, 350, 128]);
 }
 
@@ -310,15 +309,15 @@ async fn the_limits_of_the_service_are_the_defaults() {
 #[tokio::test]
 async fn the_limits_of_the_service_can_be_changed() {
     let world = World::with(Profile::Platform, |config| {
-        config.code_lifetime = Duration::from_secs(60);
-        config.access_token_lifetime = Duration::from_secs(100);
-        config.refresh_token_lifetime = Duration::from_secs(1000);
-        config.grace.access_token = Duration::from_secs(10);
-        config.grace.refresh_token = Duration::from_secs(10);
-        config.registration.name = 11;
-        config.registration.logo = PNG.len();
-        config.registration.description = 3;
-        config.registration.website = 24;
+        config.authorization.code_lifetime = Duration::from_secs(60);
+        config.tokens.access_lifetime = Duration::from_secs(100);
+        config.tokens.refresh_lifetime = Duration::from_secs(1000);
+        config.refresh.access_token_grace = Duration::from_secs(10);
+        config.refresh.grace = Duration::from_secs(10);
+        config.registration.form.name = 11;
+        config.registration.form.logo = PNG.len();
+        config.registration.form.description = 3;
+        config.registration.form.website = 24;
     })
     .await;
     let code = world.code().await;

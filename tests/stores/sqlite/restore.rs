@@ -53,7 +53,7 @@ fn a_code_that_was_spent_since_works_again_until_its_end() {
 #[test]
 fn a_backup_older_than_the_life_of_a_code_brings_no_code_back() {
     let Restored { world, client, code, _folder, .. } = Restored::new("old");
-    world.advance(world.server.config().code_lifetime.as_secs());
+    world.advance(world.server.config().authorization.code_lifetime.as_secs());
     e400(&block_on(world.exchange_as(&client, &code)), "invalid_grant");
 }
 

@@ -521,7 +521,7 @@ pub fn e400(response: &Response, error: &str) {
 pub fn e401(response: &Response, error: &str) {
     assert_eq!(response.status(), 401, "{}", String::from_utf8_lossy(response.body()));
     token_headers(response);
-    assert_eq!(response.header("WWW-Authenticate"), Some("Basic realm=\"oauth2\""));
+    assert_eq!(response.header("WWW-Authenticate"), Some("Basic realm=\"https://auth.example\""));
     error_body(response, error);
 }
 
@@ -530,7 +530,7 @@ pub fn e401(response: &Response, error: &str) {
 pub fn r401(response: &Response) {
     assert_eq!(response.status(), 401, "{}", String::from_utf8_lossy(response.body()));
     assert_eq!(response.header("Content-Type"), Some("application/json"));
-    assert_eq!(response.header("WWW-Authenticate"), Some("Basic realm=\"oauth2\""));
+    assert_eq!(response.header("WWW-Authenticate"), Some("Basic realm=\"https://auth.example\""));
     error_body(response, "invalid_client");
 }
 
@@ -576,7 +576,7 @@ pub fn wa(error: ResourceError, status: u16, code: &str) -> String {
     let response = error.into_response();
     assert_eq!(response.status(), status);
     let challenge = response.header("WWW-Authenticate").unwrap().to_owned();
-    assert!(challenge.starts_with("Bearer realm=\"oauth2\""), "{challenge}");
+    assert!(challenge.starts_with("Bearer realm=\"https://auth.example\""), "{challenge}");
     assert!(challenge.contains(&format!("error=\"{code}\"")), "{challenge}");
     challenge
 }

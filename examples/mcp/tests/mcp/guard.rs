@@ -10,7 +10,8 @@ use crate::{Server, challenged, text};
 async fn every_method_without_a_token_gets_the_same_challenge() {
     let server = Server::start(&[]);
     let expected = format!(
-        "Bearer realm=\"oauth2\", scope=\"notes:r\", resource_metadata=\"{}\"",
+        "Bearer realm=\"{}\", scope=\"notes:r\", resource_metadata=\"{}\"",
+        server.about("issuer"),
         server.url("/.well-known/oauth-protected-resource/mcp")
     );
     for method in ["GET", "HEAD", "POST", "DELETE", "PUT"] {

@@ -74,7 +74,7 @@ impl Attempt<'_> {
         let logo = self.logo(&mut entered, upload.logo, &mut problems).await?;
         let before = self.application.map(|application| application.proposed().unwrap_or_else(|| application.form()));
         let form = entered.to_form(config, before, self.kind(), &mut problems);
-        let checked = form.check(&config.registration, &config.scopes, &config.redirect_uris);
+        let checked = form.check(&config.registration.form, &config.scopes, &config.redirect_uris);
         if let Err(errors) = &checked {
             problems.add(errors, &form);
         }
@@ -157,7 +157,7 @@ impl Attempt<'_> {
             }
             return Ok(kept);
         };
-        match Logo::new(bytes, &server.config().registration) {
+        match Logo::new(bytes, &server.config().registration.form) {
             Ok(logo) => {
                 drafts::discard(database, owner, &entered.draft).await?;
                 entered.draft = drafts::keep(database, owner, &logo).await?;

@@ -37,7 +37,7 @@ impl FromRequest<Platform> for Upload {
     type Rejection = UploadError;
 
     async fn from_request(request: Request, platform: &Platform) -> Result<Self, UploadError> {
-        let logo_limit = platform.server.config().registration.logo;
+        let logo_limit = platform.server.config().registration.form.logo;
         let mut multipart = Multipart::from_request(request, platform).await.map_err(|_| UploadError::Malformed)?;
         let mut upload = Self::default();
         let (mut room, mut fields) = (TEXT_BYTES, 0);

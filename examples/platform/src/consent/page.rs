@@ -207,13 +207,13 @@ impl Resources {
 
 /// How long the application can act on what is granted here, as the settings say.
 fn how_long(config: &Config, client: &Client) -> String {
-    let access = span(config.access_token_lifetime);
+    let access = span(config.tokens.access_lifetime);
     if !client.grant_types().contains(GrantType::RefreshToken) {
         return format!("It ends by itself after {access}.");
     }
-    let unused = span(config.refresh_token_lifetime);
+    let unused = span(config.tokens.refresh_lifetime);
     let renewed = format!("The application renews it every {access} at the latest; unused, it ends after {unused}.");
-    match config.grant_lifetime {
+    match config.tokens.grant_lifetime {
         Some(most) => format!("{renewed} After {} it ends in any case.", span(most)),
         None => renewed,
     }

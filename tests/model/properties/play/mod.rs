@@ -50,8 +50,8 @@ impl Play {
         let (asked, heard) = (standings.clone(), noticed.clone());
         let mut config = config_of(profile);
         config.public_clients = true;
-        config.refresh_rotation = rotation;
-        config.held_requests_per_client = model::HELD;
+        config.refresh.rotation = rotation;
+        config.limits.held_requests_per_client = model::HELD;
         let world = World::built(config, |builder| builder.subjects(asked).events(heard)).await;
         let clients = vec![world.client.clone(), world.register(form()).await, world.register(public_form()).await];
         let described = [false, false, true].map(|is_public| model::Client {
@@ -275,7 +275,7 @@ impl Play {
         if self.may_keep {
             self.model.rules.keeps = !self.model.rules.keeps;
             let keeps = self.model.rules.keeps;
-            config.refresh_rotation = if keeps { RefreshRotation::Keep } else { RefreshRotation::Rotate };
+            config.refresh.rotation = if keeps { RefreshRotation::Keep } else { RefreshRotation::Rotate };
         }
         let builder = AuthorizationServer::builder(config, self.world.store.clone());
         let builder = builder.clock(self.world.clock.clone());

@@ -1,6 +1,6 @@
 //! Tokens that are bound to a key, at the resources behind both examples [RFC 9449 section 7].
 
-use grantor::config::{BoundTokens, DpopNonces, Profile};
+use grantor::config::{DpopBoundTokens, Profile};
 use grantor::protected_resource::ProtectedResource;
 use grantor::secret::NonceKey;
 use grantor::wire::Cors;
@@ -14,14 +14,14 @@ use crate::trio::{COOKIE, Trio};
 /// A world that binds tokens where a proof is sent, and asks for nonces.
 async fn with_nonces() -> World {
     let change = |config: &mut grantor::Config| {
-        config.bound_tokens = BoundTokens::Optional;
-        config.dpop_nonce = Some(DpopNonces::new([NonceKey::new([7; 32])]));
+        config.dpop.tokens = DpopBoundTokens::Optional;
+        config.dpop.nonce_keys = vec![NonceKey::new([7; 32])];
     };
     World::with(Profile::Platform, change).await
 }
 
 async fn without_nonces() -> World {
-    World::with(Profile::Platform, |config| config.bound_tokens = BoundTokens::Optional).await
+    World::with(Profile::Platform, |config| config.dpop.tokens = DpopBoundTokens::Optional).await
 }
 
 fn proof(key: &Signer, method: &str, url: &str, token: Option<&str>, nonce: Option<&str>) -> String {
@@ -82,13 +82,19 @@ async fn guards_need_a_proof_for_a_bound_token() {
     let none = trio.answers(401, &Request::get("/api/me")).await;
     let challenges: Vec<&str> =
         none.headers.iter().filter(|(name, _)| name == "www-authenticate").map(|(_, value)| &**value).collect();
-    assert_eq!(challenges, ["Bearer realm=\"oauth2\"", "DPoP realm=\"oauth2\", algs=\"ES256 PS256 EdDSA Ed25519\""]);
+    assert_eq!(
+        challenges,
+        [
+            "Bearer realm=\"https://auth.example\"",
+            "DPoP realm=\"https://auth.example\", algs=\"ES256 PS256 EdDSA Ed25519\""
+        ]
+    );
 }
 
 /// A world with a protected resource at another origin than the issuer's, whose tokens must be bound.
 async fn with_notes() -> World {
     let change = |config: &mut grantor::Config| {
-        config.bound_tokens = BoundTokens::Required;
+        config.dpop.tokens = DpopBoundTokens::Required;
         let mut notes = ProtectedResource::new("https://api.example/api/notes", "Notes");
         notes.basic_scopes = vec!["account-profile:r".into()];
         config.resources = vec![notes];
@@ -106,7 +112,7 @@ async fn a_guard_of_a_named_resource_needs_a_proof_too() {
     let of = |origin: &str| proof(&key, "GET", &format!("{origin}/api/notes"), Some(&token), None);
     let none = trio.answers(401, &Request::get("/api/notes")).await;
     assert_eq!(count(&none, "www-authenticate"), 1);
-    assert!(none.header("www-authenticate").unwrap().starts_with("DPoP realm=\"oauth2\", algs="));
+    assert!(none.header("www-authenticate").unwrap().starts_with("DPoP realm=\"https://auth.example\", algs="));
     trio.answer_all(&[
         (401, notes()),
         (401, Request::get("/api/notes").header("Authorization", format!("Bearer {token}"))),
@@ -149,7 +155,12 @@ async fn one_nonce_leaves_with_a_demand() {
     let url = format!("{ISSUER}/api/me");
     let demand = trio.answers(401, &get(&token).header("DPoP", proof(&key, "GET", &url, Some(&token), None))).await;
     assert_eq!(count(&demand, "dpop-nonce"), 1);
-    assert!(demand.header("www-authenticate").unwrap().starts_with("DPoP realm=\"oauth2\", error=\"use_dpop_nonce\""));
+    assert!(
+        demand
+            .header("www-authenticate")
+            .unwrap()
+            .starts_with("DPoP realm=\"https://auth.example\", error=\"use_dpop_nonce\"")
+    );
     let again = proof(&key, "GET", &url, Some(&token), demand.header("dpop-nonce"));
     trio.answers(200, &get(&token).header("DPoP", again)).await;
 }

@@ -37,7 +37,7 @@ impl Fetcher for OneDocument {
 
 fn server() -> AuthorizationServer {
     let mut config: Config = config_of(Profile::Mcp);
-    config.client_id_metadata_documents = true;
+    config.registration.metadata_documents = true;
     let bounds = RegistrationBounds::new(config.scopes.parse(SCOPES.as_bytes()).unwrap(), ResourceScope::All);
     let builder = AuthorizationServer::builder(config, MemoryStore::new());
     builder.registration_policy(ApproveWithin::new(bounds)).fetcher(OneDocument).build().unwrap()

@@ -1,7 +1,7 @@
 //! Clients that register and manage themselves.
 
 use grantor::client_metadata::RegistrationBounds;
-use grantor::config::Profile;
+use grantor::config::{DynamicRegistration, Profile};
 use grantor::hooks::ApproveWithin;
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use serde_json::{Value, json};
@@ -13,8 +13,8 @@ use support::world::{SCOPES, World, config_of};
 async fn world() -> World {
     let mut config = config_of(Profile::Platform);
     config.public_clients = true;
-    config.dynamic_registration = true;
-    config.registration_management = true;
+    config.registration.dynamic = DynamicRegistration::Open;
+    config.registration.management = true;
     let scopes = ScopeCatalog::platform().parse(SCOPES.as_bytes()).unwrap();
     let policy = ApproveWithin::new(RegistrationBounds::new(scopes, ResourceScope::All));
     World::built(config, |builder| builder.registration_policy(policy)).await

@@ -120,7 +120,7 @@ async fn a_named_resource_is_guarded_the_same() {
     .await;
     let challenge = |scope: &str, error: &str, path: &str| {
         let document = format!("{ISSUER}/.well-known/oauth-protected-resource{path}");
-        format!("Bearer realm=\"oauth2\", {error}scope=\"{scope}\", resource_metadata=\"{document}\"")
+        format!("Bearer realm=\"https://auth.example\", {error}scope=\"{scope}\", resource_metadata=\"{document}\"")
     };
     for method in ["GET", "HEAD", "POST", "DELETE", "OPTIONS"] {
         // The guard of the default resource names the scope of the route instead of the basic scopes.

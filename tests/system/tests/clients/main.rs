@@ -197,7 +197,7 @@ async fn meet_the_errors(service: &Service) {
 
     let answer = Request::to("GET", &service.resource_url).send().await;
     assert_eq!(answer.status, 401);
-    assert_eq!(answer.header("www-authenticate"), Some("Bearer realm=\"oauth2\""));
+    assert_eq!(answer.header("www-authenticate"), Some(&*format!("Bearer realm=\"{}\"", service.issuer)));
     let metadata = Request::to("GET", service.url("/.well-known/oauth-authorization-server")).send().await.json();
     assert_eq!(metadata["token_endpoint"], service.url("/oauth2/token"));
 }

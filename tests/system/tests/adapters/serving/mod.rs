@@ -22,7 +22,7 @@ const SECRET: &str = "a-secret-of-32-or-more-characters";
 
 async fn authorization_server() -> AuthorizationServer {
     let mut config = Config::strict("https://auth.example");
-    config.client_credentials = true;
+    config.client_credentials.on = true;
     let catalog = ScopeCatalog::builder().scope(ScopeDefinition::plain("notes")).scope(ScopeDefinition::plain("other"));
     config.scopes = catalog.build().unwrap();
     let server = AuthorizationServer::new(config, MemoryStore::new()).unwrap();

@@ -16,7 +16,7 @@ pub(crate) fn world(store: PostgresStore) -> World {
     let clock = ManualClock::new(Timestamp::from_seconds(START));
     let mut config = Config::platform(ISSUER);
     // One account represents all users.
-    config.grants_per_client = usize::MAX;
+    config.limits.grants = usize::MAX;
     let builder = AuthorizationServer::builder(config, store.clone());
     let server = builder.clock(clock.clone()).events(events.clone()).build().unwrap();
     World {

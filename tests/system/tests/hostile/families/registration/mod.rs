@@ -14,7 +14,7 @@ use crate::server::Server;
 use support::http::Request;
 
 const PATH: &str = "/oauth2/register";
-/// The value of `Config::body_bytes`.
+/// The value of `Config::limits.body_bytes`.
 const LIMIT: usize = 16_384;
 
 #[tokio::test]

@@ -1,0 +1,235 @@
+//! The settings of client authentication [RFC 6749 section 2.3].
+
+use std::time::Duration;
+
+use crate::config::error::{ConfigError, seconds};
+use crate::jose::JwkSetBounds;
+use crate::model::client::{AuthenticationMethod, AuthenticationMethods};
+
+/// The settings of client authentication [RFC 6749 section 2.3].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClientAuthenticationSettings {
+    /// How Basic credentials are read [RFC 6749 section 2.3.1]: form-decoded or as they are; in the strict profile,
+    /// form-decoded only.
+    pub basic: BasicDecoding,
+    /// The methods with which confidential clients may authenticate [RFC 7591 section 2]: `client_secret_basic` and
+    /// `client_secret_post`; in the FAPI profile only `private_key_jwt`. [`public_clients`](crate::Config::public_clients) sets
+    /// whether `none` is accepted.
+    ///
+    /// [`AuthenticationMethod::PrivateKeyJwt`] needs the feature `jose` and a
+    /// [`ReplayStore`](crate::store::ReplayStore).
+    pub methods: AuthenticationMethods,
+    /// What `aud` of a client's assertion must be [RFC 10070]: the issuer, as a JSON string or in an array of one; in
+    /// the FAPI profile only as a JSON string.
+    pub assertion_audience: AssertionAudience,
+    /// Whether clients may sign assertions with RS256; off, in the MCP profile on, because some large clients support
+    /// no other algorithm.
+    pub rs256: bool,
+    /// How far the clocks of clients may be ahead of or behind this server's; 30 s. 0 to 60 s are accepted, in the FAPI
+    /// profile 10 to 60 s.
+    pub clock_skew: Duration,
+}
+
+impl Default for ClientAuthenticationSettings {
+    fn default() -> Self {
+        Self {
+            basic: BasicDecoding::Either,
+            methods: AuthenticationMethods::SECRET,
+            assertion_audience: AssertionAudience::Issuer,
+            rs256: false,
+            clock_skew: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How Basic credentials are read [RFC 6749 section 2.3.1].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BasicDecoding {
+    /// Form-decoded; if that does not authenticate the client, as they are.
+    Either,
+    /// Form-decoded only.
+    FormDecoded,
+}
+
+/// What `aud` of a client's assertion must name [RFC 10070, which updates RFC 7523 section 3].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AssertionAudience {
+    /// The issuer, as a JSON string and nothing else [FAPI 2.0 Security Profile section 5.3.2.1].
+    IssuerString,
+    /// The issuer, as a JSON string or as the only member of an array.
+    Issuer,
+    /// The same as [`Issuer`](Self::Issuer), or the URL of the token endpoint, or, in a pushed request, the URL of that
+    /// endpoint. It is for old clients.
+    ///
+    /// # Security
+    ///
+    /// An assertion that was made for another server may be accepted here [CVE-2025-27370].
+    Legacy,
+}
+
+/// The parts of the server that assertions and proofs need, and whether they are present.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyNeeds {
+    /// Whether signatures can be verified.
+    pub(crate) has_jose: bool,
+    pub(crate) has_replays: bool,
+}
+
+impl ClientAuthenticationSettings {
+    /// Returns the authentication method of a client that registers without naming one.
+    ///
+    /// > If unspecified or omitted, the default is "client_secret_basic"
+    ///
+    /// [RFC 7591 section 2] If that method is not offered, it is the first of those that are.
+    pub(crate) fn omitted_method(&self) -> AuthenticationMethod {
+        let methods = self.methods;
+        let preferred = [
+            AuthenticationMethod::ClientSecretBasic,
+            AuthenticationMethod::ClientSecretPost,
+            AuthenticationMethod::PrivateKeyJwt,
+        ];
+        preferred.into_iter().find(|method| methods.contains(*method)).unwrap_or(AuthenticationMethod::None)
+    }
+
+    /// How far `exp` of an assertion may be in the future, and `iat` in the past: 600 s where only the issuer as a JSON
+    /// string is accepted, as in the FAPI profile, and else 3600 s.
+    pub(crate) fn assertion_lifetime(&self) -> Duration {
+        match self.assertion_audience {
+            AssertionAudience::IssuerString => Duration::from_secs(600),
+            AssertionAudience::Issuer | AssertionAudience::Legacy => Duration::from_secs(3600),
+        }
+    }
+
+    /// Returns whether clients may authenticate with their keys.
+    pub(crate) fn accepts_assertions(&self) -> bool {
+        self.methods.contains(AuthenticationMethod::PrivateKeyJwt)
+    }
+
+    /// Checks the methods and the rules for assertions.
+    pub(super) fn check(&self, public_clients: bool, body_bytes: usize) -> Result<(), ConfigError> {
+        let methods = self.methods;
+        if methods.contains(AuthenticationMethod::None) {
+            return Err(ConfigError::new("client_authentication.methods", shown(methods), NONE));
+        }
+        if methods.is_empty() && !public_clients {
+            return Err(ConfigError::new("client_authentication.methods", shown(methods), NO_METHOD));
+        }
+        let skew = self.clock_skew;
+        if skew > MAX_SKEW {
+            return Err(ConfigError::new(
+                "client_authentication.clock_skew",
+                seconds(skew),
+                "0 s to 60 s are accepted",
+            ));
+        }
+        if self.accepts_assertions() && body_bytes <= ASSERTION_BYTES {
+            let remedy = format!("more than the {ASSERTION_BYTES} bytes of an assertion is accepted");
+            return Err(ConfigError::new("limits.body_bytes", body_bytes, remedy));
+        }
+        Ok(())
+    }
+
+    /// Checks that the server has the parts that the methods need.
+    pub(crate) fn check_needs(&self, needs: KeyNeeds) -> Result<(), ConfigError> {
+        let refused = |remedy| Err(ConfigError::new("client_authentication.methods", shown(self.methods), remedy));
+        match needs {
+            _ if !self.accepts_assertions() => Ok(()),
+            KeyNeeds { has_jose: false, .. } => refused(JOSE),
+            KeyNeeds { has_replays: false, .. } => refused(REPLAYS),
+            KeyNeeds { has_jose: true, has_replays: true } => Ok(()),
+        }
+    }
+}
+
+/// The names of the methods, for error messages.
+fn shown(methods: AuthenticationMethods) -> String {
+    let names: Vec<_> = methods.iter().map(AuthenticationMethod::as_str).collect();
+    if names.is_empty() { "an empty set".into() } else { names.join(", ") }
+}
+
+/// How large a key set may be: 65 536 bytes and 32 keys. A client needs two keys while it replaces one; large providers
+/// publish about ten.
+pub(crate) const KEY_SET: JwkSetBounds = JwkSetBounds { bytes: 65_536, keys: 32 };
+/// The maximum size of an assertion in bytes.
+pub(crate) const ASSERTION_BYTES: usize = 8192;
+/// A client whose clock is wrong by more than a minute should set it.
+const MAX_SKEW: Duration = Duration::from_secs(60);
+
+const NONE: &str =
+    "client_secret_basic, client_secret_post and private_key_jwt are accepted; for the method none, set public_clients";
+const NO_METHOD: &str = "at least one method is required unless public_clients is on";
+const JOSE: &str = "remove private_key_jwt, or enable the feature jose, which verifies signatures";
+const REPLAYS: &str = "remove private_key_jwt, or add a store for used assertions: Stores::with_replays(…)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    const ALL: KeyNeeds = KeyNeeds { has_jose: true, has_replays: true };
+
+    fn refused(change: impl FnOnce(&mut Config)) -> Option<String> {
+        let mut config = Config::strict("https://auth.example");
+        config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
+        change(&mut config);
+        config.check().err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn bounds_of_assertions_are_checked() {
+        type Change = fn(&mut Config);
+        let cases: [(Change, &str); 3] = [
+            (
+                |config| config.client_authentication.clock_skew = Duration::from_secs(61),
+                "client_authentication.clock_skew is 61 s; 0 s to 60 s are accepted",
+            ),
+            (
+                |config| config.limits.body_bytes = 8192,
+                "limits.body_bytes is 8192; more than the 8192 bytes of an assertion is accepted",
+            ),
+            (
+                |config| config.client_authentication.methods = AuthenticationMethods::PUBLIC,
+                "client_authentication.methods is none; client_secret_basic, client_secret_post and private_key_jwt are accepted; \
+                 for the method none, set public_clients",
+            ),
+        ];
+        for (change, expected) in cases {
+            assert_eq!(refused(change).as_deref(), Some(expected));
+        }
+        assert_eq!(refused(|config| config.client_authentication.clock_skew = Duration::ZERO), None);
+        assert_eq!(refused(|config| config.client_authentication.clock_skew = Duration::from_secs(60)), None);
+    }
+
+    #[test]
+    fn no_method_at_all_needs_public_clients() {
+        let none = AuthenticationMethods::SECRET
+            .without(AuthenticationMethod::ClientSecretBasic)
+            .without(AuthenticationMethod::ClientSecretPost);
+        let error = refused(|config| config.client_authentication.methods = none).unwrap();
+        assert_eq!(error, format!("client_authentication.methods is an empty set; {NO_METHOD}"));
+        assert_eq!(
+            refused(|config| (config.client_authentication.methods, config.public_clients) = (none, true)),
+            None
+        );
+    }
+
+    /// 7523-3-07
+    #[test]
+    fn private_key_jwt_needs_the_feature_and_a_replay_store() {
+        let mut config = Config::fapi("https://auth.example");
+        assert_eq!(config.client_authentication.check_needs(ALL), Ok(()));
+        for (needs, remedy) in
+            [(KeyNeeds { has_jose: false, ..ALL }, JOSE), (KeyNeeds { has_replays: false, ..ALL }, REPLAYS)]
+        {
+            let error = config.client_authentication.check_needs(needs).unwrap_err();
+            let expected = ("client_authentication.methods", "private_key_jwt", remedy);
+            assert_eq!((error.field(), error.value(), error.remedy()), expected);
+            config.client_authentication.methods = AuthenticationMethods::SECRET;
+            assert_eq!(config.client_authentication.check_needs(needs), Ok(()));
+            config.client_authentication.methods = AuthenticationMethods::KEY;
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The settings of refresh tokens, and of tokens that a refresh replaced [RFC 6749 section 6].
+
+use std::time::Duration;
+
+use crate::model::client::RefreshRotation;
+use crate::secret::derive::DerivationKey;
+
+/// The settings of refresh tokens, and of tokens that a refresh replaced [RFC 6749 section 6].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RefreshSettings {
+    /// Whether a refresh replaces the refresh token [RFC 9700 section 4.14.2]; it does, except in the FAPI profile.
+    ///
+    /// This is the default for confidential clients. [`Approval::refresh_rotation`](crate::Approval::refresh_rotation)
+    /// and [`ClientBuilder::refresh_rotation`](crate::client::ClientBuilder::refresh_rotation) set it for one client. Public
+    /// and native clients always get a new refresh token, because nothing else protects them against a stolen one.
+    /// Native clients that authenticate only with a key, as all do in the FAPI profile, count as confidential here.
+    pub rotation: RefreshRotation,
+    /// Keys outside the database, from which the successors of refresh tokens are derived; none.
+    ///
+    /// Without a key, anyone who has a copy of the database and the last superseded refresh token can derive the pair
+    /// after it. All servers of one store need the same keys. New pairs are derived with the first key, and all keys
+    /// are accepted.
+    ///
+    /// To replace a key, add the new one after the old one on every server. Then move it to the front on every server.
+    /// Remove the old one after twice the longest grace of refresh tokens. The very first key is used at once: until
+    /// every server has it, a server without it may answer as described below.
+    ///
+    /// If a record names a key that is missing here, the request is answered with 503 and `Retry-After`, and
+    /// [`Event::DerivationKeyMissing`](crate::Event::DerivationKeyMissing) is raised. Nothing is changed.
+    pub derivation_keys: Vec<DerivationKey>,
+    /// How long after its grace a superseded refresh token is refused without revoking its grant, because the clocks of
+    /// servers differ; 60 s, in the strict and FAPI profiles 0 s.
+    pub reuse_margin: Duration,
+    /// What happens if a superseded refresh token is used after grace and margin [RFC 9700 section 4.14.2]; the grant
+    /// is revoked.
+    pub reuse: ReuseResponse,
+    /// The old access token; 300 s, in the MCP profile 60 s.
+    pub access_token_grace: Duration,
+    /// The old refresh token of a confidential client; 300 s, in the other profiles 60 s.
+    pub grace: Duration,
+    /// The old refresh token of a public client, or of a native one that has a secret; 300 s, in the strict and FAPI
+    /// profiles 0 s, in the MCP profile 60 s.
+    pub public_refresh_token: Duration,
+    /// What ends the grace of a refresh token: the clock, in the strict and FAPI profiles also the next refresh.
+    pub grace_end: GraceEnd,
+}
+
+impl Default for RefreshSettings {
+    fn default() -> Self {
+        Self {
+            rotation: RefreshRotation::Rotate,
+            derivation_keys: Vec::new(),
+            reuse_margin: Duration::from_secs(60),
+            reuse: ReuseResponse::RevokeGrant,
+            access_token_grace: Duration::from_secs(300),
+            grace: Duration::from_secs(300),
+            public_refresh_token: Duration::from_secs(300),
+            grace_end: GraceEnd::Clock,
+        }
+    }
+}
+
+/// What ends the grace of a superseded refresh token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GraceEnd {
+    /// The clock only.
+    Clock,
+    /// The clock, or the first refresh with a newer refresh token, whichever comes first.
+    NextRefresh,
+}
+
+/// What happens if a superseded refresh token is used after its grace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReuseResponse {
+    /// The grant is revoked.
+    RevokeGrant,
+    /// The grants of public clients and of native clients with a secret are revoked. For other clients, the request is
+    /// only refused.
+    RevokeGrantOfPublicClients,
+    /// The request is refused, and the grant stays.
+    Refuse,
+}

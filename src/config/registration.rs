@@ -1,0 +1,108 @@
+//! The settings of registration: by form, by clients themselves, and by metadata documents.
+
+use std::time::Duration;
+
+use crate::config::tokens::TokenSettings;
+use crate::model::application::RegistrationLimits;
+
+/// The settings of registration: by form, by clients themselves, and by metadata documents.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RegistrationSettings {
+    /// The limits of the registration form: see [`RegistrationLimits`] for the defaults.
+    pub form: RegistrationLimits,
+    /// Whether clients may register themselves at the registration endpoint [RFC 7591], and whether they need an initial
+    /// access token for it; off in every profile.
+    ///
+    /// It needs a [`RegistrationPolicy`](crate::hooks::RegistrationPolicy), which decides about each of them, and a store for
+    /// registrations. If it is on, the metadata has `registration_endpoint`.
+    pub dynamic: DynamicRegistration,
+    /// Whether a client id may be the https URL of a metadata document
+    /// [draft-ietf-oauth-client-id-metadata-document]; off in every profile.
+    ///
+    /// It needs a [`Fetcher`](crate::fetch::Fetcher), a [`RegistrationPolicy`](crate::hooks::RegistrationPolicy), which decides about
+    /// each of them, and a store for registrations. A client with a document has no secret, so it also needs
+    /// [`public_clients`](crate::Config::public_clients), or [`AuthenticationMethod::PrivateKeyJwt`] among the
+    /// [`client_authentication.methods`](crate::Config::client_authentication). The server's metadata then includes
+    /// `client_id_metadata_document_supported`.
+    ///
+    /// A document is fetched only for a signed-in user: see [`Request::subject`](crate::wire::Request::subject). A
+    /// pushed request has no user, so this is refused together with
+    /// [`require_pushed_requests`](crate::Config::require_pushed_requests).
+    pub metadata_documents: bool,
+    /// Whether a document with `private_key_jwt` is accepted as that of a public client; off. This applies if the
+    /// server cannot authenticate the client with its key, and the document's `token_endpoint_auth_methods_supported`
+    /// lists `none`.
+    ///
+    /// The server cannot do so if [`client_authentication.methods`](crate::Config::client_authentication) lacks
+    /// `private_key_jwt`, or if it does not accept the document's `token_endpoint_auth_signing_alg`. Otherwise the
+    /// client authenticates with its key, and this setting has no effect.
+    ///
+    /// The draft does not define this list. Such a client is not authenticated, although its document announces a key.
+    pub none_beside_private_key_jwt: bool,
+    /// Whether clients that register themselves may read, replace and delete their registration [RFC 7592]; off in
+    /// every profile.
+    ///
+    /// The response to a registration then includes the address and the token for this. A client that registered
+    /// earlier has neither. The [`RegistrationPolicy`](crate::hooks::RegistrationPolicy) also decides about replacements.
+    pub management: bool,
+    /// How long a client that no user has ever approved is kept; 604 800 s, which is 7 days. The minimum is 3600 s.
+    ///
+    /// Be generous: an application keeps using the id of a removed client, and its users see an error page.
+    pub unused_lifetime: Duration,
+}
+
+impl Default for RegistrationSettings {
+    fn default() -> Self {
+        Self {
+            form: RegistrationLimits::default(),
+            dynamic: DynamicRegistration::Off,
+            metadata_documents: false,
+            none_beside_private_key_jwt: false,
+            management: false,
+            unused_lifetime: Duration::from_secs(7 * 86_400),
+        }
+    }
+}
+
+/// Whether clients may register themselves [RFC 7591 section 3].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DynamicRegistration {
+    /// There is no registration endpoint.
+    Off,
+    /// Any client may register itself.
+    Open,
+    /// A client needs an initial access token. Your service creates them with
+    /// [`Registrar::make_initial_access_token`](crate::Registrar::make_initial_access_token).
+    WithToken,
+}
+
+/// How long clients that registered themselves are kept, until a person has reviewed them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ClientLifetimes {
+    /// How long a client is kept that no user has ever approved.
+    pub(crate) unused: Duration,
+    /// How long a client is kept after the end of its last refresh token. It may stay a day longer, because its use is
+    /// recorded once a day.
+    pub(crate) idle: Duration,
+}
+
+/// Hosts keep the ids of their clients for months: as long as a refresh token lives in every profile.
+const IDLE_LIFETIME: Duration = Duration::from_secs(15_552_000);
+
+impl RegistrationSettings {
+    /// Returns whether clients may register themselves.
+    pub(crate) fn is_dynamic(&self) -> bool {
+        self.dynamic != DynamicRegistration::Off
+    }
+
+    /// Returns how long clients that registered themselves are kept.
+    ///
+    /// An idle client is kept at least as long as a token lives. A client with a valid refresh token then survives one
+    /// lost record of its use.
+    pub(crate) fn client_lifetimes(&self, tokens: &TokenSettings) -> ClientLifetimes {
+        let longest = tokens.refresh_lifetime.max(tokens.access_lifetime);
+        ClientLifetimes { unused: self.unused_lifetime, idle: IDLE_LIFETIME.max(longest) }
+    }
+}

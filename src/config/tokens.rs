@@ -1,0 +1,32 @@
+//! The lifetimes and the prefix of tokens.
+
+use std::time::Duration;
+
+/// The lifetimes and the prefix of tokens.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TokenSettings {
+    /// How long an access token on behalf of a user is valid; 28 800 s, which is 8 hours; in the FAPI profile 3600 s.
+    pub access_lifetime: Duration,
+    /// How long a refresh token is valid, counted from its issue; 15 552 000 s, which is 180 days.
+    pub refresh_lifetime: Duration,
+    /// The maximum lifetime of all tokens of a grant, counted from the exchange of its code; no limit.
+    pub grant_lifetime: Option<Duration>,
+    /// What every code, token and secret of this server begins with, by which scanners and people recognize it; nothing.
+    /// At most 16 letters, digits, `-`, `_`, `.` or `~`.
+    ///
+    /// The kind follows: `at_` for access tokens, `rt_` for refresh tokens, `ac_` for codes, `ah_` for the handle in the
+    /// consent form, `ia_` and `ra_` for initial and registration access tokens.
+    pub prefix: String,
+}
+
+impl Default for TokenSettings {
+    fn default() -> Self {
+        Self {
+            access_lifetime: Duration::from_secs(28_800),
+            refresh_lifetime: Duration::from_secs(15_552_000),
+            grant_lifetime: None,
+            prefix: String::new(),
+        }
+    }
+}
