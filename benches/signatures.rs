@@ -1,4 +1,4 @@
-//! Assertions and proofs, each beside the bare check of its signature, and a bound token beside an unbound one.
+//! Assertions and proofs, each beside the bare check of its signature, and a DPoP-bound token beside an unbound one.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ fn assertions(world: &World, options: &Options, report: &mut Report) {
     report.add(Figure::new(format!("signatures/assertion/allocations/{algorithm}"), allocations, Unit::Allocations));
 }
 
-/// Requests to a resource with a bound token and a proof, beside the signature of the proof and an unbound token.
+/// Requests to a resource with a DPoP-bound token and a proof, beside the signature of the proof and an unbound token.
 fn proofs(world: &World, options: &Options, report: &mut Report) {
     let proof = world.signer.proof("POST", &format!("{ISSUER}/oauth2/token"), START.into(), |_, _| {});
     let (bound, unbound) = (world.token(Some(&proof)), world.token(None));
@@ -79,7 +79,7 @@ fn proofs(world: &World, options: &Options, report: &mut Report) {
     let algorithm = world.signer.algorithm();
     let figure = |id: &str| Figure::new(format!("signatures/{id}/{algorithm}"), times[0], Unit::Nanoseconds);
     report.add(figure("proof").beside("ring", times[1]).goal(Goal::AtMost(1.5)));
-    report.add(figure("bound token").beside("unbound", times[2]));
+    report.add(figure("DPoP-bound token").beside("unbound", times[2]));
     let rest = &proofs.texts[next..];
     let allocations = heap::allocations(rest.iter().map(|proof| world.show(&bound, Some(proof))));
     report.add(Figure::new(format!("signatures/proof/allocations/{algorithm}"), allocations, Unit::Allocations));
@@ -160,8 +160,8 @@ impl World {
             .authentication_methods(AuthenticationMethods::only(AuthenticationMethod::PrivateKeyJwt))
             .keys(ClientKeys::Set(keys))
             .grant_types(GrantTypes::NONE.with(GrantType::ClientCredentials))
-            .machine_scopes(scopes)
-            .machine_resources(ResourceScope::All)
+            .client_scopes(scopes)
+            .client_resources(ResourceScope::All)
             .build();
         let store = MemoryStore::new();
         let clients = OneClient(Arc::new(client));

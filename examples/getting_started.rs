@@ -66,23 +66,23 @@ fn connect(app: &ClientId) -> Result<(String, CodeVerifier), Box<dyn Error>> {
     Ok((request.code_challenge(&verifier.challenge()).to_query()?, verifier))
 }
 
-/// In your service, `GET /oauth2/auth`: the consent page. It returns the handle that stands in the page's form.
+/// In your service, `GET /oauth2/auth`: the consent page. It returns the ticket that stands in the page's form.
 async fn ask(server: &AuthorizationServer, query: &str, user: &Subject) -> Result<String, Box<dyn Error>> {
     let pending = server.authorize(&Request::new("GET").query(query.as_bytes())).await?;
-    let handle = server.hold(&pending, user, SESSION).await?;
+    let ticket = server.hold(&pending, user, SESSION).await?;
     println!("3. {} asks for:", pending.client().name());
     for scope in pending.requested() {
         println!("   [x] {} ({})", scope.definition().title(), scope.token());
     }
-    Ok(handle.expose().to_owned())
+    Ok(ticket.expose().to_owned())
 }
 
 const SESSION: &[u8] = b"the value of the session cookie";
 
 /// In your service, where the form of the consent page is sent to. It returns where the browser goes.
-async fn decide(server: &AuthorizationServer, handle: &str, user: &Subject) -> Result<String, Box<dyn Error>> {
-    let consent = Consent::ticked(["orders", "notes:r"], []);
-    let redirect = server.decide(handle, user, SESSION, &Decision::Approve(consent)).await?;
+async fn decide(server: &AuthorizationServer, ticket: &str, user: &Subject) -> Result<String, Box<dyn Error>> {
+    let consent = Consent::chosen(["orders", "notes:r"], []);
+    let redirect = server.decide(ticket, user, SESSION, &Decision::Approve(consent)).await?;
     let location = redirect.header("Location").ok_or("a decision is answered with a redirect")?;
     println!("   the browser goes to {}", location.split('?').next().unwrap_or_default());
     Ok(location.to_owned())
@@ -136,8 +136,8 @@ fn refresh(tokens: TokenResponse, app: &ClientId, secret: &ClientSecret) -> Resu
     Ok(TokenRequest::from(refresh.client_id(app.as_str()).client_secret(secret.clone())).to_form()?)
 }
 
-/// In your service: the page "Applications with access", and its button "Withdraw".
-async fn withdraw(server: &AuthorizationServer, user: &Subject, app: &ClientId) -> Result<(), Box<dyn Error>> {
+/// In your service: the page "Applications with access", and its button "Revoke".
+async fn revoke(server: &AuthorizationServer, user: &Subject, app: &ClientId) -> Result<(), Box<dyn Error>> {
     for grant in server.grants_of(user).await? {
         let client = server.client(grant.client()).await?.ok_or("the application was deleted")?;
         println!("7. {} has {}", client.name(), grant.scopes());
@@ -145,8 +145,8 @@ async fn withdraw(server: &AuthorizationServer, user: &Subject, app: &ClientId) 
     for approved in server.authorizations_of(user).await? {
         println!("   approved, and not used yet: {}", approved.scopes());
     }
-    let ended = server.withdraw_application(user, app).await?;
-    println!("   withdrawn: {ended}");
+    let ended = server.revoke_application(user, app).await?;
+    println!("   revoked: {ended}");
     Ok(())
 }
 
@@ -158,8 +158,8 @@ async fn ensure_export(server: &AuthorizationServer) -> Result<(ClientId, Client
     let export = Client::builder(ClientId::new("nightly-export")?)
         .name("Nightly export")
         .grant_types(GrantTypes::NONE.with(GrantType::ClientCredentials))
-        .machine_scopes(server.config().scopes.parse(b"orders")?)
-        .machine_resources(ResourceScope::All)
+        .client_scopes(server.config().scopes.parse(b"orders")?)
+        .client_resources(ResourceScope::All)
         .secret(&secret)?
         .build();
     Ok((registrar.ensure_client(&export).await?.id().clone(), secret))
@@ -186,8 +186,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let alice = Subject::new("alice")?;
     let (query, verifier) = connect(&app)?;
-    let handle = ask(&server, &query, &alice).await?;
-    let location = decide(&server, &handle, &alice).await?;
+    let ticket = ask(&server, &query, &alice).await?;
+    let location = decide(&server, &ticket, &alice).await?;
 
     let first = tokens(&server, &exchange(&location, verifier, &app, &secret)?).await?;
     println!("4. tokens for: {}", first.scope.as_deref().unwrap_or_default());
@@ -195,9 +195,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let second = tokens(&server, &refresh(first, &app, &secret)?).await?;
     println!("6. new tokens for: {}", second.scope.as_deref().unwrap_or_default());
 
-    withdraw(&server, &alice, &app).await?;
+    revoke(&server, &alice, &app).await?;
     match call(&server, &second).await {
-        Ok(()) => return Err("a withdrawn token still works".into()),
+        Ok(()) => return Err("a revoked token still works".into()),
         Err(refused) => println!("   the next call: {refused}"),
     }
 

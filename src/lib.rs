@@ -22,7 +22,7 @@
 //!
 //! 1. A developer submits an application, an administrator approves it, the developer makes its secret: [`Registrar`].
 //! 2. The user's browser arrives with a request: [`AuthorizationServer::authorize`] checks it.
-//! 3. The user, signed in by the embedder, sees a consent page: [`AuthorizationServer::hold`].
+//! 3. The user, signed in by your service, sees a consent page: [`AuthorizationServer::hold`].
 //! 4. The user decides and is sent back with a code: [`AuthorizationServer::decide`].
 //! 5. The application exchanges the code, refreshes and revokes: [`AuthorizationServer::serve`].
 //! 6. It calls resources with its access token: [`AuthorizationServer::authenticate`].
@@ -33,7 +33,7 @@
 //! |---|---|
 //! | [`Application`] | a registration form and its review |
 //! | [`Client`] | what an approved application may do, as every request sees it |
-//! | [`Subject`] | the embedder's name for one of its users |
+//! | [`Subject`] | your service's name for one of its users |
 //! | [`PendingAuthorization`] | a valid request that waits for its user |
 //! | [`Authorization`](store::Authorization) | a request that is held, then its code |
 //! | [`Grant`](store::Grant) | all tokens of one consent, or a part of a client's own tokens |
@@ -86,7 +86,7 @@
 //! are bound to a key [RFC 9449].
 //!
 //! It does not sign users in, draw pages other than one fixed error page, speak HTTP, or keep a task
-//! running: the embedder has sessions, templates, a framework and a timer that calls
+//! running: your service has sessions, templates, a framework and a timer that calls
 //! [`AuthorizationServer::purge_expired`]. There is no implicit grant, no password grant, no OpenID
 //! Connect.
 //!
@@ -103,7 +103,7 @@
 //!
 //! # Where to go next
 //!
-//! [`guide::getting_started`] walks through a whole flow. [`guide::open_clients`] lets clients register themselves,
+//! [`guide::getting_started`] walks through a whole flow. [`guide::self_registered_clients`] lets clients register themselves,
 //! [`guide::protected_resources`] issues tokens for several APIs. [`guide::high_assurance`] explains the FAPI profile:
 //! clients that authenticate with a key, and tokens that are bound to one. [`guide::writing_an_adapter`],
 //! [`guide::choosing_a_store`], [`guide::writing_a_store`], [`guide::operating`], [`guide::several_servers`] and

@@ -68,8 +68,8 @@ impl<S: TokenStore + Clone> Stored<S> {
         [rates[0], rates[1]].map(|rate| 1e6 / rate)
     }
 
-    pub(crate) fn purge(&self, most: u64) -> Purged {
-        purge(&self.runtime, &self.store, most.min(self.work.rows / 2))
+    pub(crate) fn purge(&self, max: u64) -> Purged {
+        purge(&self.runtime, &self.store, max.min(self.work.rows / 2))
     }
 }
 

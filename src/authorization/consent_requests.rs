@@ -19,7 +19,7 @@ const DECIDED: usize = 200;
 pub(crate) struct Room {
     /// The request of the same client whose record the new one takes over.
     pub(crate) place: Option<Arc<Authorization>>,
-    /// Held requests beyond the limits, which are ended.
+    /// Consent requests beyond the limits, which are ended.
     pub(crate) surplus: Vec<Arc<Authorization>>,
 }
 
@@ -31,13 +31,13 @@ pub(crate) struct Room {
 /// still gets the consent page.
 pub(crate) async fn find_room(context: &Context, subject: &Subject, client: &ClientId) -> Result<Room, StoreError> {
     let (config, now) = (&context.config, context.now());
-    if config.limits.held_requests == usize::MAX && config.limits.held_requests_per_client == usize::MAX {
+    if config.limits.consent_requests == usize::MAX && config.limits.consent_requests_per_client == usize::MAX {
         return Ok(Room::default());
     }
     let start = AuthorizationId::first_at(
         now.minus(config.authorization.hold_lifetime).minus(config.authorization.hold_lifetime),
     );
-    let page = Page::after(start, config.limits.held_requests.saturating_add(DECIDED));
+    let page = Page::after(start, config.limits.consent_requests.saturating_add(DECIDED));
     match context.stores.codes.authorizations_of(subject, page).await {
         Ok(rows) => Ok(judge(rows, client, config, now)),
         Err(error) if error.unreadable_key().is_some() => Ok(Room::default()),
@@ -51,13 +51,13 @@ fn judge(rows: Vec<Arc<Authorization>>, client: &ClientId, config: &Config, now:
     held.sort_by_key(|row| (row.created, row.id));
     let is_own = |row: &Arc<Authorization>| row.client == *client;
     let own = held.iter().filter(|row| is_own(row)).count();
-    let mut too_many = (own + 1).saturating_sub(config.limits.held_requests_per_client);
+    let mut too_many = (own + 1).saturating_sub(config.limits.consent_requests_per_client);
     let (mut surplus, rest): (Vec<_>, Vec<_>) = held.into_iter().partition(|row| {
         let goes = too_many > 0 && is_own(row);
         too_many -= usize::from(goes);
         goes
     });
-    let too_many = (rest.len() + 1).saturating_sub(config.limits.held_requests);
+    let too_many = (rest.len() + 1).saturating_sub(config.limits.consent_requests);
     surplus.extend(rest.into_iter().take(too_many));
 
     let is_place = |row: &Arc<Authorization>| is_own(row) && lasts(row, config, now);
@@ -68,7 +68,7 @@ fn judge(rows: Vec<Arc<Authorization>>, client: &ClientId, config: &Config, now:
     Room { place, surplus }
 }
 
-/// Whether the request can be decided. A request in the future, left by a clock that had leapt forward, cannot.
+/// Whether the request can be decided. A request in the future, left by a clock that had jumped forward, cannot.
 fn is_held(row: &Authorization, now: Timestamp) -> bool {
     row.stage == Stage::Held && row.since.has_come(now) && now < row.end
 }

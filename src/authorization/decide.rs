@@ -13,7 +13,7 @@ use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim, draw_ver
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::withdraw;
+use crate::grant::revocation;
 use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::model::client::{Client, Granted};
 use crate::model::id::{AuthorizationId, IdText};
@@ -22,17 +22,17 @@ use crate::model::{Authorization, Stage};
 use crate::registration::last_use;
 use crate::scope::ConsentedResources;
 use crate::secret::opaque::{self, Presented};
-use crate::secret::{AuthorizationHandle, Digest};
+use crate::secret::{ConsentTicket, Digest};
 use crate::store::StoreError;
 use crate::wire::{Endpoint, Response};
 
-/// Stores the request for this user and session and returns the handle for the form.
+/// Stores the request for this user and session and returns the ticket for the form.
 pub(crate) async fn hold(
     context: &Arc<Context>,
     pending: &PendingAuthorization,
     subject: &Subject,
     session: &[u8],
-) -> Result<AuthorizationHandle, AuthorizationError> {
+) -> Result<ConsentTicket, AuthorizationError> {
     let client = &pending.client;
     let destination = Destination { redirect_uri: &pending.redirect_uri, state: pending.state.as_deref() };
     if session.is_empty() {
@@ -42,7 +42,7 @@ pub(crate) async fn hold(
         client: Some(client.id.as_str()),
         subject: Some(subject),
         peer: pending.peer,
-        ..Attempt::new(AttemptKind::HeldRequest, Endpoint::Authorization)
+        ..Attempt::new(AttemptKind::ConsentRequest, Endpoint::Authorization)
     };
     context.check_throttle(&attempt).await.map_err(|reason| AuthorizationError::page_for(context, client, reason))?;
     let redirect = |reason| AuthorizationError::redirect(context, client, destination, reason);
@@ -64,7 +64,7 @@ pub(crate) async fn hold(
         subject: Some(subject.clone()),
         session: Digest::of(session),
         created: now,
-        handle: minted.digest,
+        ticket: minted.digest,
         stage: Stage::Held,
         since: now,
         end: now.plus(context.config.authorization.hold_lifetime),
@@ -92,13 +92,13 @@ pub(crate) async fn hold(
     claim(context, &mut flow, Some(ATTEMPTS)).await.map_err(redirect)?;
     for surplus in room.surplus {
         // The request is held. Requests that could not be ended now are ended when the next one is held.
-        let _ = withdraw::end_held(context, surplus).await;
+        let _ = revocation::end_held(context, surplus).await;
     }
     let id = IdText::of(flow.record.id.as_bytes());
-    Ok(AuthorizationHandle::new(minted.text(&context.prefixes.handle, &id)))
+    Ok(ConsentTicket::new(minted.text(&context.prefixes.handle, &id)))
 }
 
-/// Writes without a read before it: it takes over the record of another request, or inserts one. The handle shows whose
+/// Writes without a read before it: it takes over the record of another request, or inserts one. The ticket shows whose
 /// row was found.
 struct Holding<'a> {
     context: &'a Context,
@@ -151,21 +151,21 @@ impl Flow for Holding<'_> {
     }
 
     fn is_done(&self, found: &Authorization, meant: &Authorization, _: After) -> bool {
-        found.handle == meant.handle
+        found.ticket == meant.ticket
     }
 }
 
 /// Takes the decision of the user who was asked, at most once.
 pub(crate) async fn decide(
     context: &Arc<Context>,
-    handle: &str,
+    ticket: &str,
     subject: &Subject,
     session: &[u8],
     decision: &Decision,
 ) -> Result<Response, AuthorizationError> {
     let now = context.now();
     let page = |reason| AuthorizationError::page(context, reason);
-    let held = find_held(context, handle, Asked { subject, session }, now).await.map_err(page)?;
+    let held = find_held(context, ticket, Asked { subject, session }, now).await.map_err(page)?;
     let client = context.stores.clients.current(&held.client).await.map_err(|error| page(error.into()))?;
     let client = client.filter(|client| !context.is_gone(client));
     let client = judge_client(client, &held, &context.config).map_err(|reason| {
@@ -193,17 +193,18 @@ pub(crate) async fn decide(
     }
 }
 
-/// The handle, its user and its session must match. This also protects the form against requests forged by other sites
+/// The ticket, its user and its session must match. This also protects the form against requests forged by other sites
 /// [RFC 6749 section 10.12].
 async fn find_held(
     context: &Context,
-    handle: &str,
+    ticket: &str,
     asked: Asked<'_>,
     now: Timestamp,
 ) -> Result<Arc<Authorization>, Reason> {
-    let presented = Presented::parse(&context.prefixes.handle, handle.as_bytes()).ok_or(Reason::UnknownHandle)?;
+    let presented =
+        Presented::parse(&context.prefixes.handle, ticket.as_bytes()).ok_or(Reason::UnknownConsentTicket)?;
     let id = AuthorizationId::from_bytes(presented.id);
-    let found = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownHandle)?;
+    let found = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownConsentTicket)?;
     judge_held(&found, &presented.digest, &asked, now)?;
     Ok(found)
 }
@@ -258,10 +259,10 @@ fn undecided(context: &Context, held: &Authorization, client: &Client, reason: R
 }
 
 /// Uses up the pushed request, if there is one, then writes the decision with one compare-and-swap of the request that
-/// was judged. If the second write fails, only this held request can still be decided.
+/// was judged. If the second write fails, only this consent request can still be decided.
 async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization) -> Result<(), Reason> {
     if let Some(from) = &held.pushed {
-        Box::pin(pushed_request::use_up(context, from, held.handle)).await?;
+        Box::pin(pushed_request::use_up(context, from, held.ticket)).await?;
     }
     let mut flow = Deciding { context, held: held.clone(), next: Some(Arc::new(next)), has_read: false };
     claim(context, &mut flow, Some(ATTEMPTS)).await
@@ -300,7 +301,7 @@ impl Flow for Deciding<'_> {
 
     /// Two refusals of one request count as one.
     fn is_done(&self, found: &Authorization, meant: &Authorization, _: After) -> bool {
-        found.stage == meant.stage && found.handle == meant.handle
+        found.stage == meant.stage && found.ticket == meant.ticket
     }
 }
 

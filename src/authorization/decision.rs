@@ -11,24 +11,24 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// Reads the submitted form of a consent page, and returns the handle and the decision.
+    /// Reads the submitted form of a consent page, and returns the ticket and the decision.
     ///
     /// The form has the fields `handle` and `decision` (`allow`; any other value denies), and a field `scope` or
-    /// `resource` for each ticked box. If `handle` or `decision` is missing, the returned handle is empty, and
+    /// `resource` for each chosen box. If `handle` or `decision` is missing, the returned ticket is empty, and
     /// [`AuthorizationServer::decide`](crate::AuthorizationServer::decide) refuses it as unknown.
     ///
     /// ```
     /// # use grantor::{Consent, Decision};
-    /// let (handle, decision) = Decision::from_form(b"handle=ah_1&decision=allow&scope=repo-code%3Ar");
-    /// assert_eq!(handle, "ah_1");
-    /// assert_eq!(decision, Decision::Approve(Consent::ticked(["repo-code:r"], [])));
+    /// let (ticket, decision) = Decision::from_form(b"handle=ah_1&decision=allow&scope=repo-code%3Ar");
+    /// assert_eq!(ticket, "ah_1");
+    /// assert_eq!(decision, Decision::Approve(Consent::chosen(["repo-code:r"], [])));
     /// ```
     #[must_use]
     pub fn from_form(body: &[u8]) -> (String, Self) {
         let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).unwrap_or_default();
         let all = |wanted: &'static str| fields.iter().filter(move |(name, _)| name == wanted).map(|(_, own)| &**own);
         let Some(decision) = all("decision").next() else { return (String::new(), Self::Deny) };
-        let approval = Self::Approve(Consent::ticked(all("scope"), all("resource")));
+        let approval = Self::Approve(Consent::chosen(all("scope"), all("resource")));
         (all("handle").next().unwrap_or_default().to_owned(), if decision == "allow" { approval } else { Self::Deny })
     }
 }
@@ -41,19 +41,19 @@ pub struct Consent {
 }
 
 impl Consent {
-    /// Agrees to the boxes that the user ticked in the page's form, and to nothing else.
+    /// Agrees to the boxes that the user chosen in the page's form, and to nothing else.
     ///
     /// `resources` counts only if the application asked for specified ones, so it can always be passed as received. In
     /// that case, an empty list of resources means a refusal. An empty list of scopes always does.
     ///
     /// ```
     /// # use grantor::Consent;
-    /// let account_alone = Consent::ticked(["account-profile:r"], []);
+    /// let account_alone = Consent::chosen(["account-profile:r"], []);
     /// let form: Vec<String> = vec!["repo-code:r".into()];
-    /// let from_a_form = Consent::ticked(form.iter().map(String::as_str), []);
+    /// let from_a_form = Consent::chosen(form.iter().map(String::as_str), []);
     /// ```
     #[must_use]
-    pub fn ticked<'s, 'r>(
+    pub fn chosen<'s, 'r>(
         scopes: impl IntoIterator<Item = &'s str>,
         resources: impl IntoIterator<Item = &'r str>,
     ) -> Self {

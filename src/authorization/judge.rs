@@ -18,16 +18,16 @@ pub(crate) struct Asked<'a> {
     pub(crate) session: &'a [u8],
 }
 
-/// Checks that the handle, the user and the session belong to the request, and that it still awaits a decision.
+/// Checks that the ticket, the user and the session belong to the request, and that it still awaits a decision.
 pub(crate) fn judge_held(
     found: &Authorization,
-    handle: &Digest,
+    ticket: &Digest,
     asked: &Asked<'_>,
     now: Timestamp,
 ) -> Result<(), Reason> {
-    let proven = found.handle == *handle && found.session == Digest::of(asked.session);
+    let proven = found.ticket == *ticket && found.session == Digest::of(asked.session);
     if !proven || found.subject() != Some(asked.subject) {
-        return Err(Reason::UnknownHandle);
+        return Err(Reason::UnknownConsentTicket);
     }
     match found.stage {
         Stage::CodeIssued(_) | Stage::Denied => Err(Reason::AlreadyDecided),
@@ -106,12 +106,12 @@ mod tests {
 
     const URI: &str = "https://app.example/cb";
 
-    /// A held request, and the user who decides.
+    /// A consent request, and the user who decides.
     struct Scene {
         config: Config,
         client: Option<Client>,
         held: Authorization,
-        handle: Digest,
+        ticket: Digest,
         subject: Subject,
         session: &'static [u8],
         seconds: u32,
@@ -131,7 +131,7 @@ mod tests {
             subject: Some(subject.clone()),
             session: Digest::of(b"session"),
             created: at(0),
-            handle: Digest::of(b"handle"),
+            ticket: Digest::of(b"handle"),
             stage: Stage::Held,
             since: at(0),
             end: at(1800),
@@ -149,7 +149,7 @@ mod tests {
             config,
             client: Some(client),
             held,
-            handle: Digest::of(b"handle"),
+            ticket: Digest::of(b"handle"),
             subject,
             session: b"session",
             seconds: 1799,
@@ -160,7 +160,7 @@ mod tests {
     /// The judgements in the order in which `decide` makes them.
     fn judge(scene: &Scene) -> Result<Granted, Reason> {
         let asked = Asked { subject: &scene.subject, session: scene.session };
-        judge_held(&scene.held, &scene.handle, &asked, at(scene.seconds))?;
+        judge_held(&scene.held, &scene.ticket, &asked, at(scene.seconds))?;
         let client = judge_client(scene.client.clone().map(Arc::new), &scene.held, &scene.config)?;
         judge_decision(&scene.held, &client, &scene.decision, &scene.config)
     }
@@ -176,9 +176,9 @@ mod tests {
     type Fault = (&'static str, fn(&mut Scene));
 
     const FAULTS: [Fault; 10] = [
-        ("UnknownHandle", |scene| scene.handle = Digest::of(b"another")),
-        ("UnknownHandle", |scene| scene.session = b"another"),
-        ("UnknownHandle", |scene| scene.subject = Subject::new("bob").unwrap()),
+        ("UnknownConsentTicket", |scene| scene.ticket = Digest::of(b"another")),
+        ("UnknownConsentTicket", |scene| scene.session = b"another"),
+        ("UnknownConsentTicket", |scene| scene.subject = Subject::new("bob").unwrap()),
         ("HoldExpired", |scene| scene.seconds = 1800),
         ("ClientNotApproved", |scene| own(scene).state = ClientState::Suspended),
         ("ClientNotApproved", |scene| own(scene).grant_types = GrantTypes::NONE),
@@ -216,8 +216,8 @@ mod tests {
             let mut scene = faultless();
             (scene.held.stage, scene.seconds) = (stage, seconds);
             assert_eq!(outcome(&scene), expected);
-            scene.handle = Digest::of(b"another");
-            assert_eq!(outcome(&scene), "UnknownHandle", "who has no handle learns nothing");
+            scene.ticket = Digest::of(b"another");
+            assert_eq!(outcome(&scene), "UnknownConsentTicket", "who has no ticket learns nothing");
         }
     }
 

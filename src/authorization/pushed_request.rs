@@ -1,8 +1,8 @@
 //! A pushed request from the browser's first visit to the decision [RFC 9126 section 4].
 //!
 //! A visit does not use it up. A visit without a signed-in user is noted, so that the same session may return after the
-//! `request_uri` has expired. A held request keeps the pushed one open. Approval and denial both use it up: before the
-//! decision is written, the pushed request is claimed for one held request. So at most one of several gets a code.
+//! `request_uri` has expired. A consent request keeps the pushed one open. Approval and denial both use it up: before the
+//! decision is written, the pushed request is claimed for one consent request. So at most one of several gets a code.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub(crate) async fn visit(
     claim(context, &mut flow, Some(ATTEMPTS)).await
 }
 
-/// Keeps the pushed request open until the end of a held request.
+/// Keeps the pushed request open until the end of a consent request.
 ///
 /// # Errors
 ///
@@ -53,13 +53,13 @@ pub(crate) async fn keep_open(context: &Context, from: &PushedFrom, until: Times
     claim(context, &mut flow, Some(ATTEMPTS)).await
 }
 
-/// Uses the pushed request up for the decision of the held request with that handle.
+/// Uses the pushed request up for the decision of the consent request with that ticket.
 ///
 /// # Errors
 ///
 /// [`Reason::AlreadyDecided`] if another decision used it; the store's error.
-pub(crate) async fn use_up(context: &Context, from: &PushedFrom, handle: Digest) -> Result<(), Reason> {
-    claim(context, &mut UsingUp { context, from: *from, handle }, Some(ATTEMPTS)).await
+pub(crate) async fn use_up(context: &Context, from: &PushedFrom, ticket: Digest) -> Result<(), Reason> {
+    claim(context, &mut UsingUp { context, from: *from, ticket }, Some(ATTEMPTS)).await
 }
 
 async fn find(context: &Context, id: &PushedRequestId) -> Result<Seen<PushedRequest>, StoreError> {
@@ -182,7 +182,7 @@ fn is_held_until(pushed: &PushedRequest, until: Timestamp) -> bool {
 struct UsingUp<'a> {
     context: &'a Context,
     from: PushedFrom,
-    handle: Digest,
+    ticket: Digest,
 }
 
 impl Flow for UsingUp<'_> {
@@ -198,16 +198,16 @@ impl Flow for UsingUp<'_> {
         match seen {
             Seen::Found(found) if found.is_of(&self.from) => match found.used_by {
                 // Claimed by an earlier attempt, which did not write the decision.
-                Some(handle) if handle == self.handle => Ok(Step::Confirm(())),
+                Some(ticket) if ticket == self.ticket => Ok(Step::Confirm(())),
                 Some(_) => Err(Reason::AlreadyDecided),
-                None => Ok(Step::Replace(Arc::new(found.used(self.handle)), ())),
+                None => Ok(Step::Replace(Arc::new(found.used(self.ticket)), ())),
             },
             Seen::Found(_) | Seen::Missing | Seen::Unread | Seen::Torn => Err(Reason::AlreadyDecided),
         }
     }
 
     fn is_done(&self, found: &PushedRequest, _: &PushedRequest, _: After) -> bool {
-        found.is_of(&self.from) && found.used_by == Some(self.handle)
+        found.is_of(&self.from) && found.used_by == Some(self.ticket)
     }
 }
 

@@ -108,7 +108,7 @@ pub(crate) trait Row: Send + Sync + Sized + 'static {
 
 /// Reads, judges and writes until the record has the state that the flow wants, or the flow refuses.
 ///
-/// With `None` as `attempts` it never gives up: a withdrawal must win against all requests in flight.
+/// With `None` as `attempts` it never gives up: a revocation must win against all requests in flight.
 ///
 /// # Errors
 ///

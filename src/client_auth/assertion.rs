@@ -8,7 +8,7 @@ use crate::config::client_authentication::ASSERTION_BYTES;
 use crate::config::{AssertionAudience, Config};
 use crate::jose::{Claims, JoseError, Jws};
 use crate::model::id::ClientId;
-use crate::model::{MOST_JTI_BYTES, Replay};
+use crate::model::{MAX_JTI_BYTES, Replay};
 use crate::wire::Endpoint;
 
 /// The type of assertions that are only for client authentication [RFC 10070].
@@ -67,7 +67,7 @@ impl<'a> Assertion<'a> {
         self.judge_audience(endpoint, config)?;
         let end = judge_times(claims, config, now)?;
         let jti = needed(claims, "jti", "jti is missing")?;
-        if jti.len() > MOST_JTI_BYTES {
+        if jti.len() > MAX_JTI_BYTES {
             return Err("jti is too long".into());
         }
         // Kept until the assertion has expired by the clocks of all servers, since any of them may remove the record.

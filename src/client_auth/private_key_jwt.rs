@@ -20,7 +20,7 @@ const ASSERTION_TYPE: &str = "client_assertion_type";
 const JWT_BEARER: &[u8] = b"urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 /// How many keys are tried if the header has no `kid`. Each of them costs one signature check.
-const MOST_TRIES: usize = 4;
+const MAX_TRIES: usize = 4;
 
 pub(crate) const DEFINITION: Definition = Definition {
     parameters: &[ASSERTION, ASSERTION_TYPE],
@@ -110,7 +110,7 @@ impl KeyRule<'_> {
     /// Verifies the signature with the keys that this rule admits.
     fn verify(self, assertion: &Assertion<'_>, keys: &[Jwk]) -> Result<(), NotSigned> {
         let mut candidates = keys.iter().filter(|key| self.admits(key));
-        let tried: Vec<_> = candidates.by_ref().take(MOST_TRIES).collect();
+        let tried: Vec<_> = candidates.by_ref().take(MAX_TRIES).collect();
         if candidates.next().is_some() {
             return Err(NotSigned::TooManyKeys);
         }
@@ -143,7 +143,7 @@ impl KeyRule<'_> {
 enum NotSigned {
     /// No key has that `kid` and fits the algorithm.
     NoKey,
-    /// More than [`MOST_TRIES`] keys fit.
+    /// More than [`MAX_TRIES`] keys fit.
     TooManyKeys,
     WrongSignature,
 }

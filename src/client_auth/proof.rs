@@ -54,7 +54,7 @@ pub(crate) fn verify(
 ///
 /// [RFC 9449 section 5.2]
 pub(crate) fn check_absence(context: &Context, endpoint: Endpoint, client: &Client) -> Result<(), Reason> {
-    let is_needed = context.config.dpop.tokens == DpopBoundTokens::Required || client.requires_bound_tokens();
+    let is_needed = context.config.dpop.tokens == DpopBoundTokens::Required || client.requires_dpop_bound_tokens();
     if is_needed && endpoint == Endpoint::Token { Err(Reason::MissingDpopProof) } else { Ok(()) }
 }
 

@@ -201,8 +201,8 @@ impl Config {
             }
         }
         for (name, limit) in [
-            ("limits.held_requests", self.limits.held_requests),
-            ("limits.held_requests_per_client", self.limits.held_requests_per_client),
+            ("limits.consent_requests", self.limits.consent_requests),
+            ("limits.consent_requests_per_client", self.limits.consent_requests_per_client),
         ] {
             if !HELD_REQUESTS.contains(&limit) && limit != usize::MAX {
                 return Err(ConfigError::new(name, limit, "1 to 800 are accepted, and usize::MAX for no limit"));
@@ -218,9 +218,9 @@ impl Config {
                 "1 to 4096 are accepted",
             ));
         }
-        let (most, unused) = (self.limits.unreviewed_clients, self.registration.unused_lifetime);
-        if !OPEN_CLIENTS.contains(&most) {
-            return Err(ConfigError::new("limits.unreviewed_clients", most, "1 to 16777216 are accepted"));
+        let (max, unused) = (self.limits.unreviewed_clients, self.registration.unused_lifetime);
+        if !OPEN_CLIENTS.contains(&max) {
+            return Err(ConfigError::new("limits.unreviewed_clients", max, "1 to 16777216 are accepted"));
         }
         if unused < LEAST_UNUSED {
             let value = seconds(unused);
@@ -277,7 +277,7 @@ pub(super) fn is_loopback(host: &str) -> bool {
 const LONGEST_CODE_LIFETIME: Duration = Duration::from_secs(600);
 /// Long enough for a request that is sent at once, and no longer than needed, because the client can get another token.
 const MACHINE_TOKEN_LIFETIMES: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(3600);
-/// Purges run minutes apart. After a leap of more than a month, a purge would delete nearly everything with a shorter
+/// Purges run minutes apart. After a clock jump of more than a month, a purge would delete nearly everything with a shorter
 /// lifetime.
 const CLOCK_LEAPS: RangeInclusive<Duration> = Duration::from_secs(3600)..=Duration::from_secs(30 * 86_400);
 /// With the maximum, each of the eight records takes about 22 kB. It takes 265 kB if its tokens have different scopes,

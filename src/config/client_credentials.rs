@@ -9,8 +9,8 @@ pub struct ClientCredentialsSettings {
     /// Whether clients may get access tokens for themselves, without a user [RFC 6749 section 4.4]; off.
     ///
     /// Each client must also be registered for [`GrantType::ClientCredentials`](crate::client::GrantType::ClientCredentials),
-    /// with [`machine_scopes`](crate::ApplicationForm::machine_scopes) and
-    /// [`machine_resources`](crate::ApplicationForm::machine_resources).
+    /// with [`client_scopes`](crate::ApplicationForm::client_scopes) and
+    /// [`client_resources`](crate::ApplicationForm::client_resources).
     pub on: bool,
     /// How long an access token without a user is valid; 900 s. 60 to 3600 s are accepted.
     pub lifetime: Duration,

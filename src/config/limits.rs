@@ -14,10 +14,10 @@ pub struct Limits {
     /// How many requests may wait for one user's decision at once; 50. A further request ends the oldest one, whose
     /// form then leads to an error page. 1 to 800, which fit on one page of a list, are accepted, and `usize::MAX` for
     /// no limit.
-    pub held_requests: usize,
+    pub consent_requests: usize,
     /// How many requests of one client may wait for one user's decision at once; 10. 1 to 800 and `usize::MAX` are
-    /// accepted. If neither this nor [`limits.held_requests`](crate::Config::limits) is limited, no list is read.
-    pub held_requests_per_client: usize,
+    /// accepted. If neither this nor [`limits.consent_requests`](crate::Config::limits) is limited, no list is read.
+    pub consent_requests_per_client: usize,
     /// How many live grants one user may have given to one client; 50. A further exchange revokes the grants that were
     /// refreshed longest ago, with [`TooManyGrants`](crate::store::RevocationReason::TooManyGrants) as the reason.
     /// `usize::MAX` sets no limit; then no list is read.
@@ -39,8 +39,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             pushed_requests: 1000,
-            held_requests: 50,
-            held_requests_per_client: 10,
+            consent_requests: 50,
+            consent_requests_per_client: 10,
             grants: 50,
             client_credentials_tokens: 1024,
             body_bytes: 16_384,

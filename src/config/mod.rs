@@ -1,6 +1,5 @@
 //! All settings: what each means, its value in each profile, and what the other choices cost.
 
-mod assurance;
 mod authorization;
 pub(crate) mod check;
 pub(crate) mod client_authentication;
@@ -9,6 +8,7 @@ pub(crate) mod document_needs;
 pub(crate) mod dpop;
 pub(crate) mod error;
 mod fapi;
+mod key_rules;
 mod limits;
 mod pushed_requests;
 mod refresh;

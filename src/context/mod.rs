@@ -128,7 +128,7 @@ impl Context {
             ThrottleDecision::Refuse { retry_after } => {
                 let client = match kind {
                     // The client was found.
-                    AttemptKind::HeldRequest | AttemptKind::MetadataDocument | AttemptKind::KeySet => client,
+                    AttemptKind::ConsentRequest | AttemptKind::MetadataDocument | AttemptKind::KeySet => client,
                     AttemptKind::Authentication | AttemptKind::Registration => attempt.loggable_client(),
                 };
                 self.raise(&Event::Throttled { endpoint, client, peer });
@@ -144,7 +144,7 @@ impl Context {
     /// # Errors
     ///
     /// [`StaleClient`] if the client was read before it had the list, for example from a cache: grants made since then
-    /// must not count as withdrawn. Otherwise the store's error.
+    /// must not count as revoked. Otherwise the store's error.
     pub(crate) async fn check_list(&self, client: &Client, consented: &ConsentedResources) -> Result<(), Reason> {
         if client.has_list_of(consented) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The newest time that this process has seen, used to recognize a leap of the clock.
+//! The newest time that this process has seen, used to recognize a clock jump.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::clock::Timestamp;
 const STEP: u32 = 60;
 
 /// The newest time that this process has seen. It is unknown until a purge is accepted. Then it follows the clock,
-/// except for leaps.
+/// except for jumps.
 #[derive(Debug, Default)]
 pub(crate) struct NewestTime(AtomicU32);
 
@@ -20,10 +20,10 @@ impl NewestTime {
         Timestamp::from_seconds(self.0.load(Ordering::Relaxed))
     }
 
-    /// Follows the clock, unless it is more than `leap` ahead.
-    pub(crate) fn follow(&self, now: Timestamp, leap: Duration) {
+    /// Follows the clock, unless it is more than `jump` ahead.
+    pub(crate) fn follow(&self, now: Timestamp, jump: Duration) {
         let newest = self.time();
-        if now.seconds_since(newest) >= STEP && newest != Timestamp::default() && now <= newest.plus(leap) {
+        if now.seconds_since(newest) >= STEP && newest != Timestamp::default() && now <= newest.plus(jump) {
             self.advance_to(now);
         }
     }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn follows_the_clock_but_no_leap() {
+    fn follows_the_clock_but_no_clock_jump() {
         const LEAP: Duration = Duration::from_secs(1000);
         let newest = NewestTime::default();
         let seen = |now: u32| {

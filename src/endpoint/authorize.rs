@@ -104,9 +104,9 @@ async fn check(
         None => client(context, query).await.map(document_client::Found::stored).map_err(page)?,
     };
     let document_client::Found { client, document } = found;
-    // Everything granted to the client was withdrawn after it pushed the request.
+    // Everything granted to the client was revoked after it pushed the request.
     if let Some(pushed) = pushed
-        && client.has_withdrawn(pushed.epoch).map_err(|stale| page(stale.into()))?
+        && client.has_revoked(pushed.epoch).map_err(|stale| page(stale.into()))?
     {
         return Err(page(Reason::UnknownRequestUri));
     }

@@ -185,7 +185,7 @@ struct Replaceable {
 }
 
 impl Replaceable {
-    /// A held request awaits the decision of a signed-in user, so it is not replaced. A visit does not protect a
+    /// A consent request awaits the decision of a signed-in user, so it is not replaced. A visit does not protect a
     /// request, because a visit costs an attacker no more than a push.
     fn of(found: &PushedRequest) -> Option<Self> {
         let replaceable = Self { created: found.created, id: found.id, secret: found.secret };

@@ -41,7 +41,7 @@ pub(crate) fn rules(context: &Context) -> MetadataRules {
         redirect_uris: config.redirect_uris.clone(),
         methods: client_auth::offered(config, Endpoint::Token).collect(),
         omitted_method: config.client_authentication.omitted_method(),
-        keys: config.assurance_rules(context.key_sets.is_some()),
+        keys: config.key_rules(context.key_sets.is_some()),
     }
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn information(
     }
     message.token_endpoint_auth_signing_alg = form.signing_algorithm().map(|algorithm| algorithm.to_string());
     message.require_pushed_authorization_requests = form.requires_pushed_requests();
-    message.dpop_bound_access_tokens = form.requires_bound_tokens();
+    message.dpop_bound_access_tokens = form.requires_dpop_bound_tokens();
     message.grant_types = form.grant_types().iter().map(|grant_type: GrantType| grant_type.to_string()).collect();
     message.response_types = vec!["code".to_owned()];
     message.application_type = Some(form.application_type().as_str().to_owned());

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
 use crate::error::Reason;
-use crate::grant::revocation;
+use crate::grant::token_revocation;
 use crate::model::client::Client;
 use crate::model::id::ClientId;
 use crate::secret::opaque::Presented;
@@ -41,9 +41,9 @@ async fn answer(context: &Context, client: &Client, form: &Params<'_>) -> Result
     let token = form.bytes("token").ok_or(Reason::MissingParameter("token"))?;
     let prefixes = &context.prefixes;
     if let Some(presented) = Presented::parse(&prefixes.access_token, token) {
-        revocation::revoke_access(context, client, &presented).await
+        token_revocation::revoke_access(context, client, &presented).await
     } else if let Some(presented) = PresentedRefresh::parse(&prefixes.refresh_token, token) {
-        revocation::revoke_refresh(context, client, &presented).await
+        token_revocation::revoke_refresh(context, client, &presented).await
     } else {
         // § 2.2: an invalid token is no error.
         Ok(())

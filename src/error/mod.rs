@@ -44,7 +44,7 @@ pub enum Reason {
     /// A parameter is missing or empty.
     #[error("the parameter {0} is missing")]
     MissingParameter(&'static str),
-    /// The embedder's throttle refused.
+    /// Your service's throttle refused.
     #[error("too many attempts; retry after {retry_after} s")]
     Throttled {
         /// Seconds to wait.
@@ -121,13 +121,13 @@ pub enum Reason {
     #[error("the server no longer has any protected resource of the grant")]
     NoProtectedResourceLeft,
 
-    /// The embedder gave no session to bind the request to.
+    /// Your service gave no session to bind the request to.
     #[error("the session is empty")]
     MissingSession,
-    /// The form's handle names no request of this user and session.
-    #[error("the handle of the decision is unknown")]
-    UnknownHandle,
-    /// The request was held in the future, by a clock that had leapt forward.
+    /// The form's ticket names no request of this user and session.
+    #[error("the ticket of the decision is unknown")]
+    UnknownConsentTicket,
+    /// The request was held in the future, by a clock that had jumped forward.
     #[error("the request was held in the future")]
     HeldInTheFuture,
     /// The user took too long to decide.
@@ -158,13 +158,13 @@ pub enum Reason {
     /// The code belongs to another client.
     #[error("the code belongs to another client")]
     CodeOfAnotherClient,
-    /// The code was issued in the future, by a clock that had leapt forward.
+    /// The code was issued in the future, by a clock that had jumped forward.
     #[error("the code was issued in the future")]
     CodeNotYetValid,
     /// The code has expired.
     #[error("the code has expired")]
     CodeExpired,
-    /// The code was used before, or what it granted was withdrawn.
+    /// The code was used before, or what it granted was revoked.
     #[error("the code is spent")]
     CodeSpent,
     /// The code was used before, and its grant is now revoked.
@@ -189,7 +189,7 @@ pub enum Reason {
     /// The refresh token belongs to another client.
     #[error("the refresh token belongs to another client")]
     RefreshTokenOfAnotherClient,
-    /// The refresh token was issued in the future, by a clock that had leapt forward.
+    /// The refresh token was issued in the future, by a clock that had jumped forward.
     #[error("the refresh token was issued in the future")]
     RefreshTokenNotYetValid,
     /// The refresh token has expired.
@@ -207,7 +207,7 @@ pub enum Reason {
     /// The newest pair was derived with a key that the server does not have.
     #[error("a derivation key is missing")]
     MissingDerivationKey,
-    /// The grant was revoked, or all grants of its client or subject were withdrawn.
+    /// The grant was revoked, or all grants of its client or subject were revoked.
     #[error("the grant is revoked")]
     GrantRevoked,
     /// Too many pairs of the grant are in grace, or in the margin after it, for another one.
@@ -218,7 +218,7 @@ pub enum Reason {
     },
     /// The client has reached its limit of live tokens without a user.
     #[error("the client has too many live tokens; retry after {retry_after} s")]
-    TooManyMachineTokens {
+    TooManyClientCredentialsTokens {
         /// Seconds until the first of them expires.
         retry_after: u32,
     },
@@ -242,7 +242,7 @@ pub enum Reason {
     /// The proof was signed with a key other than the one that the access token is bound to [RFC 9449 section 7.1].
     #[error("the DPoP proof was signed with a key other than that of the access token")]
     AccessTokenOfAnotherKey,
-    /// The embedder set neither the URL nor the path of a request to a resource, so its DPoP proof cannot be checked.
+    /// Your service set neither the URL nor the path of a request to a resource, so its DPoP proof cannot be checked.
     #[error("the request has neither a URL nor a path; set Request::path or Request::url")]
     MissingRequestUrl,
     /// The access token is for protected resources other than the requested one [RFC 8707].
@@ -258,7 +258,7 @@ pub enum Reason {
     /// The metadata of a client that registers itself was refused.
     #[error("the metadata of the client was refused")]
     ClientMetadata(#[source] MetadataError),
-    /// The embedder's policy refused a client that registers itself.
+    /// Your service's policy refused a client that registers itself.
     #[error("the registration policy refused the client")]
     RegistrationRefused,
     /// The body of a registration does not have the media type of JSON.
@@ -314,7 +314,7 @@ pub enum Reason {
     /// 5 and 10].
     #[error("the DPoP proof was signed with a key other than that of the code or token")]
     AnotherDpopKey,
-    /// A bound token was sent as a bearer token, or an unbound token under the DPoP scheme [RFC 9449 section 7.1].
+    /// A DPoP-bound token was sent as a bearer token, or an unbound token under the DPoP scheme [RFC 9449 section 7.1].
     #[error("the access token was sent under the wrong scheme")]
     WrongTokenScheme,
     /// `dpop_jkt` is not a thumbprint, or not that of the key that signed the proof of the same request [RFC 9449
@@ -469,7 +469,7 @@ impl Reason {
         if let Self::Throttled { retry_after }
         | Self::TooManyInGrace { retry_after }
         | Self::TooManyPushedRequests { retry_after }
-        | Self::TooManyMachineTokens { retry_after } = self
+        | Self::TooManyClientCredentialsTokens { retry_after } = self
         {
             return Some(*retry_after);
         }
@@ -528,7 +528,7 @@ impl Reason {
             }
 
             Self::MissingSession => (ErrorCode::ServerError, "the service failed"),
-            Self::UnknownHandle
+            Self::UnknownConsentTicket
             | Self::HeldInTheFuture
             | Self::HoldExpired
             | Self::AlreadyDecided
@@ -565,7 +565,7 @@ impl Reason {
             | Self::StoreWentBack
             | Self::GrantRevoked => (ErrorCode::InvalidGrant, "the refresh token is not valid"),
             Self::TooManyInGrace { .. } => (ErrorCode::TemporarilyUnavailable, "too many refreshes"),
-            Self::TooManyMachineTokens { .. } => (ErrorCode::TemporarilyUnavailable, "too many live tokens"),
+            Self::TooManyClientCredentialsTokens { .. } => (ErrorCode::TemporarilyUnavailable, "too many live tokens"),
             Self::TokenOfAnotherClient => (ErrorCode::InvalidGrant, "the token was issued to another client"),
 
             Self::Preflight | Self::NoAccessToken => (ErrorCode::InvalidToken, "no access token was sent"),

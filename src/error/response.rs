@@ -107,8 +107,12 @@ pub(crate) fn at_resource(reason: &Reason, with: Challenge<'_>, nonce: Option<St
 ///
 /// Bearer comes first, because some clients read only the first challenge. Nothing precedes a DPoP error, because other
 /// clients look for a required nonce only in a header that begins with `DPoP`.
-const fn schemes(used: TokenScheme, status: u16, bound_tokens: DpopBoundTokens) -> (TokenScheme, Option<TokenScheme>) {
-    match (bound_tokens, used) {
+const fn schemes(
+    used: TokenScheme,
+    status: u16,
+    dpop_bound_tokens: DpopBoundTokens,
+) -> (TokenScheme, Option<TokenScheme>) {
+    match (dpop_bound_tokens, used) {
         (DpopBoundTokens::Off, _) => (TokenScheme::Bearer, None),
         (DpopBoundTokens::Optional, TokenScheme::Bearer) if status == 401 => {
             (TokenScheme::Bearer, Some(TokenScheme::Dpop))
@@ -196,9 +200,9 @@ fn with_retry_after(response: Response, reason: &Reason) -> Response {
 mod tests {
     use super::*;
 
-    fn config(bound_tokens: DpopBoundTokens) -> Config {
+    fn config(dpop_bound_tokens: DpopBoundTokens) -> Config {
         let mut config = Config::platform("https://auth.example");
-        config.dpop.tokens = bound_tokens;
+        config.dpop.tokens = dpop_bound_tokens;
         config
     }
 

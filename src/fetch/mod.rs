@@ -25,7 +25,7 @@ use async_trait::async_trait;
 ///   one of these checked addresses;
 /// * check the server's certificate for the host's name;
 /// * follow no redirect, and return its status instead;
-/// * stop reading after [`most_bytes`](FetchRequest::most_bytes), and end the whole request after
+/// * stop reading after [`max_bytes`](FetchRequest::max_bytes), and end the whole request after
 ///   [`timeout`](FetchRequest::timeout);
 /// * ignore proxies that environment variables name.
 #[async_trait]
@@ -52,7 +52,7 @@ pub struct FetchRequest<'a> {
     /// An absolute https URL without userinfo and fragment, in ASCII.
     pub url: &'a str,
     /// How many bytes of the body are read at most. A longer body is the error [`FetchErrorKind::TooLarge`].
-    pub most_bytes: usize,
+    pub max_bytes: usize,
     /// How long the whole request may take, from the look-up of the name to the last byte.
     pub timeout: Duration,
 }
@@ -61,7 +61,7 @@ impl<'a> FetchRequest<'a> {
     /// Returns a request with the bounds of metadata documents: 5120 bytes, 5 s.
     #[must_use]
     pub const fn new(url: &'a str) -> Self {
-        Self { url, most_bytes: 5120, timeout: Duration::from_secs(5) }
+        Self { url, max_bytes: 5120, timeout: Duration::from_secs(5) }
     }
 }
 
@@ -143,7 +143,7 @@ pub enum FetchErrorKind {
     /// The response is not valid HTTP, or its body is encoded.
     #[error("the response is malformed")]
     Response,
-    /// The body is longer than [`most_bytes`](FetchRequest::most_bytes).
+    /// The body is longer than [`max_bytes`](FetchRequest::max_bytes).
     #[error("the response is too large")]
     TooLarge,
     /// The request took longer than [`timeout`](FetchRequest::timeout).

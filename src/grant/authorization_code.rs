@@ -13,7 +13,7 @@ use crate::error::Reason;
 use crate::grant::definition::Definition;
 use crate::grant::issue::{self, Issued, NewPair, Place};
 use crate::grant::live_grants;
-use crate::grant::withdraw;
+use crate::grant::revocation;
 use crate::hooks::Event;
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, Granted};
@@ -139,8 +139,8 @@ fn judge(
     }
     judge_verifier(authorization, request.verifier)?;
     judge_key(authorization, request.key)?;
-    // All grants of the client were withdrawn since.
-    if request.client.has_withdrawn(authorization.epoch)? {
+    // All grants of the client were revoked since.
+    if request.client.has_revoked(authorization.epoch)? {
         return Err(Reason::CodeSpent);
     }
     if !authorization.since.has_come(now) {
@@ -149,7 +149,7 @@ fn judge(
     if now >= authorization.end {
         return Err(Reason::CodeExpired);
     }
-    // The client may have been narrowed since the user consented, even to nothing.
+    // The client may have been reduced since the user consented, even to nothing.
     let client = request.client;
     let granted = client.still_granted(&authorization.scopes, &client.resources_of(&authorization.resources));
     let granted = granted.map_err(|_| Reason::CodeSpent)?;
@@ -159,7 +159,7 @@ fn judge(
     if scopes.is_empty() {
         return Err(target.nothing_left().into());
     }
-    let audience = target.narrowed_from(&authorization.audience);
+    let audience = target.reduced_from(&authorization.audience);
     Ok(Exchanged { granted, scopes, audience })
 }
 
@@ -223,8 +223,8 @@ async fn replayed(context: &Context, grant: &Grant) -> Result<Reason, Reason> {
     if grant.revoked.is_some() {
         return Ok(Reason::CodeSpent);
     }
-    let outcome = withdraw::revoke(context, grant.id, RevocationReason::CodeReplayed).await?;
-    if outcome != withdraw::Outcome::Revoked {
+    let outcome = revocation::revoke(context, grant.id, RevocationReason::CodeReplayed).await?;
+    if outcome != revocation::Outcome::Revoked {
         return Ok(Reason::CodeSpent);
     }
     context.raise(&Event::CodeReplayed { grant: grant.id, client: &grant.client, subject: grant.subject() });
@@ -270,7 +270,7 @@ fn first_pair(
         scopes: granted.scopes,
         resources: granted.resources,
         created: now,
-        keep_until: withdraw::keep_until(authorization.end),
+        keep_until: revocation::keep_until(authorization.end),
         family: Family { lineage: lineage.digest(), tag_key },
         pairs_made: 1,
         pairs: Pairs::one(record),
@@ -365,7 +365,7 @@ mod tests {
             subject: Some(Subject::new("alice").unwrap()),
             session: Digest::of(b"session"),
             created: at(0),
-            handle: Digest::of(b"handle"),
+            ticket: Digest::of(b"handle"),
             stage: Stage::CodeIssued(Digest::of(b"code")),
             since: at(0),
             end: at(600),
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrowed_client_gets_what_is_left() {
+    fn a_reduced_client_gets_what_is_left() {
         let mut scene = faultless();
         scene.client.scopes = scopes("repo-issue:r account-profile:r");
         let (client, verifier) = (&scene.client, scene.verifier.map(str::as_bytes));

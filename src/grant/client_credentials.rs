@@ -39,7 +39,7 @@ const LABEL: &[u8] = b"client credentials";
 /// contain the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct MachineToken {
+pub struct ClientCredentialsToken {
     /// When the token was issued.
     pub issued: Timestamp,
     /// When the token expires.
@@ -63,11 +63,11 @@ impl<'a> Credentials<'a> {
     }
 }
 
-/// Issues one access token, unless the client has [`machine_tokens`](Config::limits) of them.
+/// Issues one access token, unless the client has [`client_credentials_tokens`](Config::limits) of them.
 ///
 /// # Errors
 ///
-/// [`Reason::TooManyMachineTokens`] if all slots are full; what [`judge`] refuses; a store's error.
+/// [`Reason::TooManyClientCredentialsTokens`] if all slots are full; what [`judge`] refuses; a store's error.
 pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Result<Issued, Reason> {
     let (client, now) = (request.client, context.now());
     let (scopes, audience) = judge(request, &context.config, &context.resources)?;
@@ -79,7 +79,7 @@ pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Resul
         issued: now,
         end: now.plus(context.config.client_credentials.lifetime),
         revoked: false,
-        narrowed: Some(scopes),
+        reduced: Some(scopes),
         audience,
         key: request.key.copied(),
     };
@@ -94,10 +94,10 @@ pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Resul
             Filled::Full { end } => first_end = first_end.min(end),
         }
     }
-    Err(Reason::TooManyMachineTokens { retry_after: first_end.seconds_since(now).max(1) })
+    Err(Reason::TooManyClientCredentialsTokens { retry_after: first_end.seconds_since(now).max(1) })
 }
 
-/// Decides what the token gets: the scopes that the request names, or else all `machine_scopes` of the client that its
+/// Decides what the token gets: the scopes that the request names, or else all `client_scopes` of the client that its
 /// protected resources serve; and those resources.
 fn judge(
     request: &Credentials<'_>,
@@ -108,7 +108,7 @@ fn judge(
     if request.client.counts_as_public() {
         return Err(Reason::GrantTypeNotRegistered);
     }
-    let available = &request.client.machine_scopes;
+    let available = &request.client.client_scopes;
     let target = resources.asked(request.resources, request.client, available)?;
     let scopes = match request.scope {
         Some(scope) => config.scopes.read(scope).map_err(Reason::Scope)?,
@@ -119,8 +119,8 @@ fn judge(
 }
 
 fn issued(context: &Context, client: &Client, grant: GrantId, access: &FurtherAccess, token: MintedOpaque) -> Issued {
-    let scopes = access.narrowed.clone().unwrap_or_default();
-    context.raise(&Event::MachineTokenIssued { grant, client: &client.id, scopes: &scopes });
+    let scopes = access.reduced.clone().unwrap_or_default();
+    context.raise(&Event::ClientCredentialsTokenIssued { grant, client: &client.id, scopes: &scopes });
     let expires_in = access.end.seconds_since(access.issued);
     Issued { grant, access_token: token, refresh_token: None, expires_in, scopes }
 }
@@ -176,14 +176,14 @@ impl Flow for Filling<'_> {
 impl Slot<'_> {
     /// Adds the token if there is room.
     fn step(&self, found: Option<&Grant>) -> Result<Step<Grant, Filled>, Reason> {
-        // If all grants of the client were withdrawn after it was read, a token of the old epoch would be invalid.
+        // If all grants of the client were revoked after it was read, a token of the old epoch would be invalid.
         let now = self.access.issued;
         if let Some(grant) = found.filter(|grant| grant.is_live(now)) {
-            let _ = self.client.has_withdrawn(grant.epoch)?;
+            let _ = self.client.has_revoked(grant.epoch)?;
         }
         let mut live = live_tokens(found, self.client.epoch, now);
         if live.len() >= self.room {
-            // Tokens from the future, issued by a clock that had leapt forward, would fill the slot until then.
+            // Tokens from the future, issued by a clock that had jumped forward, would fill the slot until then.
             live.retain(|token| token.issued.has_come(now));
         }
         if live.len() >= self.room {
@@ -199,7 +199,7 @@ impl Slot<'_> {
     /// Returns the slot with its first token.
     fn first(&self) -> Grant {
         let now = self.access.issued;
-        let scopes = self.access.narrowed.clone().unwrap_or_default();
+        let scopes = self.access.reduced.clone().unwrap_or_default();
         Grant {
             id: self.id,
             version: self.version,
@@ -208,7 +208,7 @@ impl Slot<'_> {
             subject: None,
             pairs: pairs_of(vec![self.access.clone()], &scopes),
             scopes,
-            // The client's `machine_resources` limit the token when it is used.
+            // The client's `client_resources` limit the token when it is used.
             resources: ConsentedResources::InRecord(ResourceScope::All),
             created: now,
             keep_until: now,
@@ -221,7 +221,7 @@ impl Slot<'_> {
     /// Returns the slot with one more token. `tokens` are its live ones; the others are dropped.
     fn next(&self, grant: &Grant, mut tokens: Vec<FurtherAccess>) -> Grant {
         tokens.push(self.access.clone());
-        let scopes = self.access.narrowed.clone().unwrap_or_default();
+        let scopes = self.access.reduced.clone().unwrap_or_default();
         let pairs = pairs_of(tokens, &scopes);
         Grant { epoch: self.client.epoch, scopes, pairs, revoked: None, ..grant.clone() }
     }
@@ -240,7 +240,7 @@ fn owned(access: &AccessPart<'_>, of_slot: &ScopeSet) -> FurtherAccess {
         issued: access.issued,
         end: access.end,
         revoked: access.revoked,
-        narrowed: Some(access.narrowed.unwrap_or(of_slot).clone()),
+        reduced: Some(access.reduced.unwrap_or(of_slot).clone()),
         // The slot has no audience. A token without one is older than the first protected resource.
         audience: access.audience.cloned().unwrap_or_default(),
         key: access.key.copied(),
@@ -252,11 +252,11 @@ fn owned(access: &AccessPart<'_>, of_slot: &ScopeSet) -> FurtherAccess {
 fn pairs_of(tokens: Vec<FurtherAccess>, of_slot: &ScopeSet) -> Pairs {
     let mut tokens = tokens
         .into_iter()
-        .map(|token| FurtherAccess { narrowed: token.narrowed.filter(|scopes| scopes != of_slot), ..token });
+        .map(|token| FurtherAccess { reduced: token.reduced.filter(|scopes| scopes != of_slot), ..token });
     let Some(first) = tokens.next() else { return Pairs::default() };
     let mut pair = TokenPair::new(first.digest, first.issued, first.end).for_audience(first.audience);
-    if let Some(scopes) = first.narrowed {
-        pair = pair.narrowed_to(scopes);
+    if let Some(scopes) = first.reduced {
+        pair = pair.reduced_to(scopes);
     }
     if let Some(key) = first.key {
         pair = pair.bound_to(key);
@@ -271,7 +271,7 @@ fn slot_id(client: &ClientId, slot: usize) -> GrantId {
     GrantId::from_bytes(bounds::id(LABEL, &[slot], client))
 }
 
-/// Live tokens that a slot may hold, so that all slots hold `machine_tokens`.
+/// Live tokens that a slot may hold, so that all slots hold `client_credentials_tokens`.
 fn room(config: &Config, slot: usize) -> usize {
     config.limits.client_credentials_tokens / SLOTS
         + usize::from(slot < config.limits.client_credentials_tokens % SLOTS)
@@ -286,7 +286,7 @@ fn draw(entropy: &dyn Entropy) -> usize {
 }
 
 /// The live tokens of a client, the oldest first.
-pub(crate) async fn tokens_of(context: &Context, id: &ClientId) -> Result<Vec<MachineToken>, StoreError> {
+pub(crate) async fn tokens_of(context: &Context, id: &ClientId) -> Result<Vec<ClientCredentialsToken>, StoreError> {
     let client = context.stores.clients.find(id).await?;
     let has_them =
         |client: &Arc<Client>| client.is_approved() && client.grant_types.contains(GrantType::ClientCredentials);
@@ -298,10 +298,10 @@ pub(crate) async fn tokens_of(context: &Context, id: &ClientId) -> Result<Vec<Ma
         tokens.extend(live_tokens(grant.as_deref(), client.epoch, now));
     }
     tokens.sort_by_key(|token| token.issued);
-    let listed = |token: FurtherAccess| MachineToken {
+    let listed = |token: FurtherAccess| ClientCredentialsToken {
         issued: token.issued,
         expires: token.end,
-        scopes: token.narrowed.unwrap_or_default(),
+        scopes: token.reduced.unwrap_or_default(),
     };
     Ok(tokens.into_iter().map(listed).collect())
 }
@@ -320,7 +320,7 @@ mod tests {
     fn client() -> Client {
         Client::builder(ClientId::new("machine").unwrap())
             .grant_types(GrantTypes::NONE.with(GrantType::ClientCredentials))
-            .machine_scopes(scopes("repo-code:rw repo-issue:r"))
+            .client_scopes(scopes("repo-code:rw repo-issue:r"))
             .epoch(3)
             .build()
     }
@@ -334,7 +334,7 @@ mod tests {
         let config = Config::platform("https://auth.example");
         let public = || Client { client_type: ClientType::Public, ..client() };
         let native = || Client { application_type: ApplicationType::Native, ..client() };
-        let without = || Client { machine_scopes: ScopeSet::empty(), ..client() };
+        let without = || Client { client_scopes: ScopeSet::empty(), ..client() };
         let not_registered: fn(&Reason) -> bool = |reason| matches!(reason, Reason::GrantTypeNotRegistered);
         let unreadable: fn(&Reason) -> bool = |reason| matches!(reason, Reason::Scope(_));
         let excess: fn(&Reason) -> bool = |reason| matches!(reason, Reason::ExcessScope);
@@ -379,13 +379,13 @@ mod tests {
     }
 
     fn access(number: u8, issued: u32) -> FurtherAccess {
-        let narrowed = Some(scopes("repo-code:r"));
+        let reduced = Some(scopes("repo-code:r"));
         FurtherAccess {
             digest: Digest::of(&[number]),
             issued: at(issued),
             end: at(issued + 100),
             revoked: false,
-            narrowed,
+            reduced,
             audience: Audience::UNSET,
             key: None,
         }
@@ -472,7 +472,7 @@ mod tests {
         let stale = slot(&before, &next).step(Some(&grant)).unwrap_err();
         assert!(matches!(stale, Reason::Store(error) if error.is_transient()));
 
-        let reason = RevocationReason::Withdrawn;
+        let reason = RevocationReason::RevokedByUser;
         let revoked = Grant { revoked: Some(Revocation { at: at(25), reason }), ..full };
         let Ok(Step::Replace(grant, Filled::Issued)) = slot(&before, &next).step(Some(&revoked)) else {
             panic!("it is full")

@@ -111,7 +111,7 @@ impl Line {
     }
 
     pub(crate) fn revoked(mut self) -> Self {
-        self.grant.revoked = Some(Revocation { at: at(0), reason: RevocationReason::Withdrawn });
+        self.grant.revoked = Some(Revocation { at: at(0), reason: RevocationReason::RevokedByUser });
         self
     }
 

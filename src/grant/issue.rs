@@ -71,7 +71,7 @@ pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> N
         record = record.with_refresh(refresh.digest, refresh_end);
     }
     if issued.scopes != *place.granted {
-        record = record.narrowed_to(issued.scopes.clone());
+        record = record.reduced_to(issued.scopes.clone());
     }
     if !place.audience.is_unset() {
         record = record.for_audience(place.audience);

@@ -13,13 +13,13 @@ pub(crate) struct Reader<Id> {
     next: Option<Page<Id>>,
     id: fn([u8; 16]) -> Id,
     /// Whether to read row by row, in order to find the unreadable one.
-    narrow: bool,
+    reduce: bool,
     failure: Option<StoreError>,
 }
 
 impl<Id: Ord> Reader<Id> {
     pub(crate) fn new(id: fn([u8; 16]) -> Id) -> Self {
-        Self { next: Some(Page::first(PAGE)), id, narrow: false, failure: None }
+        Self { next: Some(Page::first(PAGE)), id, reduce: false, failure: None }
     }
 
     /// Returns the page to read next.
@@ -60,12 +60,12 @@ impl<Id: Ord> Reader<Id> {
     /// Returns the page that leads past an unreadable record: one row at a time up to it, then the rows after it.
     fn around(&mut self, page: Page<Id>, error: &StoreError) -> Option<Page<Id>> {
         let unreadable = error.unreadable_key()?.first_chunk::<16>().filter(|id| page.admits(&(self.id)(**id)))?;
-        self.narrow = page.limit() > 1;
-        Some(if self.narrow { page.with_limit(1) } else { self.after(unreadable) })
+        self.reduce = page.limit() > 1;
+        Some(if self.reduce { page.with_limit(1) } else { self.after(unreadable) })
     }
 
     fn after(&self, key: &[u8; 16]) -> Page<Id> {
-        Page::after((self.id)(*key), if self.narrow { 1 } else { PAGE })
+        Page::after((self.id)(*key), if self.reduce { 1 } else { PAGE })
     }
 }
 

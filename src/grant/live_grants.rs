@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::grant::list::Reader;
-use crate::grant::withdraw;
+use crate::grant::revocation;
 use crate::model::id::GrantId;
 use crate::model::subject::Subject;
 use crate::model::{Grant, RevocationReason};
@@ -21,13 +21,13 @@ pub(crate) async fn keep_within_bound(context: &Context, new: &Grant) {
     let Some(subject) = new.subject() else { return };
     let Ok(surplus) = surplus(context, subject, new).await else { return };
     for grant in surplus {
-        let _ = withdraw::revoke(context, grant.id, RevocationReason::TooManyGrants).await;
+        let _ = revocation::revoke(context, grant.id, RevocationReason::TooManyGrants).await;
     }
 }
 
 /// Reads one page if the user has fewer records than there may be grants.
 async fn surplus(context: &Context, subject: &Subject, new: &Grant) -> Result<Vec<Arc<Grant>>, StoreError> {
-    let (most, now) = (context.config.limits.grants, context.now());
+    let (max, now) = (context.config.limits.grants, context.now());
     let is_counted = |grant: &Arc<Grant>| grant.client == new.client && grant.epoch == new.epoch && grant.is_live(now);
     let mut live = Vec::new();
     let mut list = Reader::new(GrantId::from_bytes);
@@ -35,14 +35,14 @@ async fn surplus(context: &Context, subject: &Subject, new: &Grant) -> Result<Ve
         let answer = context.stores.tokens.grants_of(subject, page.clone()).await;
         let rows = list.take(page, answer);
         // Most users have one page with fewer records than the limit: then nothing is collected.
-        if rows.len() > most || !live.is_empty() || list.has_more() {
+        if rows.len() > max || !live.is_empty() || list.has_more() {
             live.extend(rows.into_iter().filter(is_counted));
         }
     }
     list.finish()?;
-    let too_many = live.len().saturating_sub(most);
+    let too_many = live.len().saturating_sub(max);
     live.retain(|grant| grant.id != new.id);
-    // Grants from the future, left by a clock that had leapt forward, go first, because they cannot be used.
+    // Grants from the future, left by a clock that had jumped forward, go first, because they cannot be used.
     live.sort_by_key(|grant| (grant.refreshed().has_come(now), grant.refreshed(), grant.created, grant.id));
     live.truncate(too_many);
     Ok(live)

@@ -11,7 +11,7 @@ pub(crate) mod list;
 pub(crate) mod live_grants;
 pub(crate) mod refresh_token;
 pub(crate) mod revocation;
-pub(crate) mod withdraw;
+pub(crate) mod token_revocation;
 
 use crate::config::Config;
 use crate::context::Context;

@@ -1,405 +1,372 @@
-//! Revokes a token for the client that holds it [RFC 7009].
+//! Revokes what was granted: one grant, everything of a subject, or everything that it granted to one client.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::claim::{After, Flow, Seen, Step, claim};
+use crate::claim::{After, Flow, Seen, Step, claim, draw_version};
 use crate::clock::Timestamp;
-use crate::config::{AccessTokenRevocation, Config, ForeignTokenAnswer, SupersededTokenRevocation};
 use crate::context::Context;
-use crate::error::Reason;
-use crate::grant::refresh_token::standing;
-use crate::grant::refresh_token::{Standing, was_bound};
-use crate::grant::withdraw;
+use crate::grant::list::Reader;
 use crate::hooks::Event;
-use crate::model::client::Client;
-use crate::model::id::GrantId;
-use crate::model::{Grant, RevocationReason};
+use crate::model::id::{AuthorizationId, ClientId, GrantId};
+use crate::model::subject::Subject;
+use crate::model::{Authorization, Grant, PLACE_KEPT, Pairs, Revocation, RevocationReason, Stage};
+use crate::scope::{ConsentedResources, ScopeSet};
 use crate::secret::Digest;
-use crate::secret::opaque::Presented;
-use crate::secret::refresh::PresentedRefresh;
+use crate::secret::refresh::Family;
 use crate::store::StoreError;
 
-/// The client that sent a token to revoke, and the epoch of the client that the grant belongs to.
-#[derive(Clone, Copy)]
-struct Holder<'a> {
-    caller: &'a Client,
-    /// The epoch of the grant's own client; `u32::MAX` if that client no longer exists.
-    epoch: u32,
-}
-
-/// Revokes an access token, and the whole grant if the settings say so.
-pub(crate) async fn revoke_access(context: &Context, client: &Client, presented: &Presented) -> Result<(), Reason> {
-    let id = GrantId::from_bytes(presented.id);
-    let (config, now) = (&context.config, context.now());
-    let mut flow = RevokingAccess { context, config, client, id, digest: presented.digest, now, epoch: 0 };
-    match claim(context, &mut flow, None).await? {
-        Revoked::Nothing => {}
-        Revoked::AccessToken => context.raise(&Event::AccessTokenRevoked { grant: id, client: &client.id }),
-        Revoked::Grant => {
-            let _ = withdraw::revoke(context, id, RevocationReason::RevokedByClient).await?;
-        }
-    }
-    Ok(())
-}
-
-struct RevokingAccess<'a> {
-    context: &'a Context,
-    config: &'a Config,
-    client: &'a Client,
-    id: GrantId,
-    digest: Digest,
-    now: Timestamp,
-    epoch: u32,
-}
-
-/// What there is to do.
+/// The outcome of a revocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Revoked {
-    Nothing,
-    AccessToken,
-    Grant,
+#[must_use]
+pub(crate) enum Outcome {
+    /// This call revoked the grant.
+    Revoked,
+    /// It was revoked before, durably.
+    AlreadyRevoked,
+    /// There is no such grant.
+    Missing,
 }
 
-impl Flow for RevokingAccess<'_> {
-    type Row = Grant;
-    type Won = Revoked;
-    type Error = Reason;
+/// Revokes a grant with one compare-and-swap, however many tokens it has, and raises the event.
+///
+/// A lost claim is retried without limit, because a revocation must win against concurrent requests.
+pub(crate) async fn revoke(context: &Context, id: GrantId, reason: RevocationReason) -> Result<Outcome, StoreError> {
+    let mut flow = Revoking { context, id, revocation: Revocation { at: context.now(), reason }, found: None };
+    let outcome = claim(context, &mut flow, None).await?;
+    if let (Outcome::Revoked, Some(grant)) = (outcome, &flow.found) {
+        let (client, subject) = (&grant.client, grant.subject());
+        context.raise(&Event::GrantRevoked { grant: id, client, subject, reason });
+    }
+    Ok(outcome)
+}
 
-    async fn read(&mut self) -> Result<Seen<Grant>, Reason> {
-        let found = self.context.stores.tokens.find(&self.id).await?;
-        if let Some(grant) = &found {
-            self.epoch = epoch_of(self.context, self.client, grant).await?;
-        }
-        Ok(found.into())
+struct Revoking<'a> {
+    context: &'a Context,
+    id: GrantId,
+    revocation: Revocation,
+    found: Option<Arc<Grant>>,
+}
+
+impl Flow for Revoking<'_> {
+    type Row = Grant;
+    type Won = Outcome;
+    type Error = StoreError;
+
+    async fn read(&mut self) -> Result<Seen<Grant>, StoreError> {
+        self.found = self.context.stores.tokens.find(&self.id).await?;
+        Ok(self.found.clone().into())
     }
 
-    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Revoked>, Reason> {
-        let Seen::Found(grant) = seen else { return Ok(Step::Leave(Revoked::Nothing)) };
-        let holder = Holder { caller: self.client, epoch: self.epoch };
-        match judge_access(grant, holder, &self.digest, self.config, self.now)? {
-            OfAccess::IsRevoked => Ok(Step::Confirm(Revoked::Nothing)),
-            OfAccess::Nothing => Ok(Step::Leave(Revoked::Nothing)),
-            OfAccess::RevokeGrant => Ok(Step::Leave(Revoked::Grant)),
-            OfAccess::RevokeToken => {
-                Ok(Step::Replace(Arc::new(without_access(grant, &self.digest)), Revoked::AccessToken))
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Outcome>, StoreError> {
+        let Seen::Found(grant) = seen else { return Ok(Step::Leave(Outcome::Missing)) };
+        if grant.revoked.is_some() {
+            return Ok(Step::Confirm(Outcome::AlreadyRevoked));
+        }
+        let Revocation { at, reason } = self.revocation;
+        let revoked = grant.revoked_at(at, reason, kept_after_revocation(self.context));
+        Ok(Step::Replace(Arc::new(revoked), Outcome::Revoked))
+    }
+
+    /// A row that another call revoked first is judged again, because this call did not revoke it.
+    fn is_done(&self, found: &Grant, _: &Grant, after: After) -> bool {
+        after == After::Error && found.revoked.is_some()
+    }
+}
+
+/// Revokes the grant with that id, or the code or consent request that has not become one, if it belongs to that
+/// subject. Returns whether it was live.
+pub(crate) async fn revoke_grant(context: &Context, id: GrantId, subject: &Subject) -> Result<bool, StoreError> {
+    let reason = RevocationReason::RevokedByUser;
+    if let Some(grant) = context.stores.tokens.find(&id).await? {
+        return if grant.subject() == Some(subject) { end(context, &grant, reason).await } else { Ok(false) };
+    }
+    match context.stores.codes.find(&id.into()).await? {
+        Some(found) if found.subject() == Some(subject) => revoke_authorization(context, found, reason).await,
+        Some(_) | None => Ok(false),
+    }
+}
+
+/// Revokes a grant; returns whether it was live until then.
+async fn end(context: &Context, grant: &Grant, reason: RevocationReason) -> Result<bool, StoreError> {
+    let was_live = grant.is_live(context.now());
+    Ok(revoke(context, grant.id, reason).await? == Outcome::Revoked && was_live)
+}
+
+/// Returns the live grants of a subject, the oldest first. It returns all of them or an error, because an incomplete
+/// list would suggest that no other client has access.
+pub(crate) async fn grants_of(context: &Context, subject: &Subject) -> Result<Vec<Arc<Grant>>, StoreError> {
+    let now = context.now();
+    let mut live = Vec::new();
+    let mut list = Reader::new(GrantId::from_bytes);
+    while let Some(page) = list.next_page() {
+        let answer = context.stores.tokens.grants_of(subject, page.clone()).await?;
+        for grant in list.take(page, Ok(answer)) {
+            if grant.is_live(now) && is_of_client(context, &grant.client, grant.epoch).await? {
+                live.push(grant);
             }
         }
+    }
+    // The time in an id is exact to a minute only.
+    live.sort_by_key(|grant| grant.created);
+    Ok(live)
+}
+
+/// Returns the approved requests of a subject whose codes can still be exchanged, the oldest first. It returns all of
+/// them or an error, like [`grants_of`].
+pub(crate) async fn authorizations_of(
+    context: &Context,
+    subject: &Subject,
+) -> Result<Vec<Arc<Authorization>>, StoreError> {
+    let now = context.now();
+    let mut unredeemed = Vec::new();
+    let mut list = Reader::new(AuthorizationId::from_bytes);
+    while let Some(page) = list.next_page() {
+        let answer = context.stores.codes.authorizations_of(subject, page.clone()).await?;
+        for authorization in list.take(page, Ok(answer)) {
+            if authorization.has_code(now) && is_unredeemed(context, &authorization).await? {
+                unredeemed.push(authorization);
+            }
+        }
+    }
+    unredeemed.sort_by_key(|authorization| authorization.created);
+    Ok(unredeemed)
+}
+
+/// Returns whether the client exists and has not revoked what was granted under that epoch.
+async fn is_of_client(context: &Context, client: &ClientId, epoch: u32) -> Result<bool, StoreError> {
+    let client = context.stores.clients.find(client).await?;
+    Ok(client.is_some_and(|client| client.epoch <= epoch))
+}
+
+/// Returns whether the code's place is free: it has neither the code's grant nor a tombstone.
+async fn is_unredeemed(context: &Context, authorization: &Authorization) -> Result<bool, StoreError> {
+    if !is_of_client(context, &authorization.client, authorization.epoch).await? {
+        return Ok(false);
+    }
+    Ok(context.stores.tokens.find(&authorization.id.into()).await?.is_none())
+}
+
+/// What a revocation ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Extent<'a> {
+    /// Everything of the subject.
+    Subject,
+    /// What the subject granted to this client.
+    Application(&'a ClientId),
+}
+
+impl Extent<'_> {
+    fn includes(self, client: &ClientId) -> bool {
+        match self {
+            Self::Subject => true,
+            Self::Application(own) => own == client,
+        }
+    }
+
+    const fn reason(self) -> RevocationReason {
+        match self {
+            Self::Subject => RevocationReason::SubjectRevoked,
+            Self::Application(_) => RevocationReason::ApplicationRevoked,
+        }
+    }
+}
+
+/// Revokes what a subject granted: consent requests are denied, codes and grants are revoked. Returns the count of those
+/// that were live.
+///
+/// The requests come first. So a request that becomes a code meanwhile is found as a code, and a code that becomes a
+/// grant is found as a grant.
+///
+/// # Errors
+///
+/// The first failure, after everything else was revoked.
+pub(crate) async fn revoke_all(context: &Context, subject: &Subject, extent: Extent<'_>) -> Result<usize, StoreError> {
+    let mut revoked = 0;
+    let mut codes = Reader::new(AuthorizationId::from_bytes);
+    while let Some(page) = codes.next_page() {
+        let answer = context.stores.codes.authorizations_of(subject, page.clone()).await;
+        for authorization in codes.take(page, answer) {
+            if !extent.includes(&authorization.client) {
+                continue;
+            }
+            match revoke_authorization(context, authorization, extent.reason()).await {
+                Ok(was_live) => revoked += usize::from(was_live),
+                Err(error) => codes.fail(error),
+            }
+        }
+    }
+    let mut grants = Reader::new(GrantId::from_bytes);
+    while let Some(page) = grants.next_page() {
+        let answer = context.stores.tokens.grants_of(subject, page.clone()).await;
+        for grant in grants.take(page, answer) {
+            if !extent.includes(&grant.client) {
+                continue;
+            }
+            match end(context, &grant, extent.reason()).await {
+                Ok(was_live) => revoked += usize::from(was_live),
+                Err(error) => grants.fail(error),
+            }
+        }
+    }
+    codes.finish()?;
+    grants.finish()?;
+    Ok(revoked)
+}
+
+/// Denies a consent request, or revokes a code, even an expired one. Returns whether it was live.
+async fn revoke_authorization(
+    context: &Context,
+    first: Arc<Authorization>,
+    reason: RevocationReason,
+) -> Result<bool, StoreError> {
+    let mut flow = Denying::new(context, first);
+    match claim(context, &mut flow, None).await? {
+        Withdrawn::Denied { was_live } => Ok(was_live),
+        Withdrawn::HasCode(authorization) => kill_code(context, &authorization, reason).await,
+    }
+}
+
+/// Ends a request that is still held; one that was decided meanwhile stays as it is.
+pub(crate) async fn end_held(context: &Context, held: Arc<Authorization>) -> Result<(), StoreError> {
+    claim(context, &mut Denying::new(context, held), None).await.map(drop)
+}
+
+struct Denying<'a> {
+    context: &'a Context,
+    now: Timestamp,
+    /// The record as the list returned it.
+    first: Option<Arc<Authorization>>,
+    id: AuthorizationId,
+    ticket: Digest,
+}
+
+impl<'a> Denying<'a> {
+    fn new(context: &'a Context, first: Arc<Authorization>) -> Self {
+        let (id, ticket) = (first.id, first.ticket);
+        Self { context, now: context.now(), first: Some(first), id, ticket }
+    }
+}
+
+enum Withdrawn {
+    Denied { was_live: bool },
+    HasCode(Arc<Authorization>),
+}
+
+impl Flow for Denying<'_> {
+    type Row = Authorization;
+    type Won = Withdrawn;
+    type Error = StoreError;
+
+    async fn read(&mut self) -> Result<Seen<Authorization>, StoreError> {
+        match self.first.take() {
+            Some(first) => Ok(Seen::Found(first)),
+            None => Ok(self.context.stores.codes.find(&self.id).await?.into()),
+        }
+    }
+
+    fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Step<Authorization, Withdrawn>, StoreError> {
+        let gone = Withdrawn::Denied { was_live: false };
+        let Seen::Found(found) = seen else { return Ok(Step::Leave(gone)) };
+        Ok(match found.stage {
+            // A request that was held later took the record over, which ended this one.
+            _ if found.ticket != self.ticket => Step::Confirm(gone),
+            Stage::Denied => Step::Confirm(gone),
+            Stage::CodeIssued(_) => Step::Leave(Withdrawn::HasCode(found.clone())),
+            Stage::Held => {
+                let was_live = self.now < found.end;
+                Step::Replace(Arc::new(found.denied()), Withdrawn::Denied { was_live })
+            }
+        })
+    }
+
+    fn is_done(&self, found: &Authorization, _: &Authorization, after: After) -> bool {
+        after == After::Error && (found.stage == Stage::Denied || found.ticket != self.ticket)
+    }
+}
+
+/// Inserts a revoked grant under the code's id, so that no exchange can insert one. If there is a grant already,
+/// revokes it. Returns whether the code or the grant was live.
+async fn kill_code(
+    context: &Context,
+    authorization: &Authorization,
+    reason: RevocationReason,
+) -> Result<bool, StoreError> {
+    let now = context.now();
+    let tombstone = Arc::new(tombstone(context, authorization, Revocation { at: now, reason }));
+    let mut flow = Killing { context, code_was_live: now < authorization.end, tombstone, has_read: false };
+    match claim(context, &mut flow, None).await? {
+        Killed::Code { was_live } => Ok(was_live),
+        Killed::Exchanged(grant) => end(context, &grant, reason).await,
+    }
+}
+
+struct Killing<'a> {
+    context: &'a Context,
+    code_was_live: bool,
+    tombstone: Arc<Grant>,
+    has_read: bool,
+}
+
+enum Killed {
+    Code { was_live: bool },
+    Exchanged(Arc<Grant>),
+}
+
+impl Flow for Killing<'_> {
+    type Row = Grant;
+    type Won = Killed;
+    type Error = StoreError;
+
+    async fn read(&mut self) -> Result<Seen<Grant>, StoreError> {
+        if !std::mem::replace(&mut self.has_read, true) {
+            return Ok(Seen::Unread);
+        }
+        Ok(self.context.stores.tokens.find(&self.tombstone.id).await?.into())
+    }
+
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Killed>, StoreError> {
+        Ok(match seen {
+            Seen::Unread | Seen::Missing | Seen::Torn => {
+                Step::Insert(self.tombstone.clone(), Killed::Code { was_live: self.code_was_live })
+            }
+            Seen::Found(grant) => Step::Leave(Killed::Exchanged(grant.clone())),
+        })
     }
 
     fn is_done(&self, found: &Grant, _: &Grant, after: After) -> bool {
-        after == After::Error && is_revoked(found, &self.digest)
+        after == After::Error && found.revoked.is_some()
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OfAccess {
-    /// It was revoked before.
-    IsRevoked,
-    /// It is unknown or expired, which is no error.
-    Nothing,
-    RevokeToken,
-    RevokeGrant,
+/// How long the record of a grant is kept after its revocation. If reads are not settled, a repeated revocation must
+/// find the row to confirm it, because a fail-over may undo the first one.
+fn kept_after_revocation(context: &Context) -> Duration {
+    let retention = context.config.revocation.retention;
+    if context.stores.tokens.reads_settled() { retention } else { retention.max(PLACE_KEPT) }
 }
 
-/// § 2.2: "invalid tokens do not cause an error response since the client cannot handle such an error in a
-/// reasonable way".
-fn judge_access(
-    grant: &Grant,
-    holder: Holder<'_>,
-    digest: &Digest,
-    config: &Config,
-    now: Timestamp,
-) -> Result<OfAccess, Reason> {
-    let is_own = grant.client == holder.caller.id;
-    // A revoked grant keeps no tokens, so it is unknown whether this was one of them. It is not valid either way.
-    if is_own && is_revoked(grant, digest) {
-        return Ok(OfAccess::IsRevoked);
-    }
-    if grant.live_access(digest, now).is_none() || grant.epoch < holder.epoch {
-        return Ok(OfAccess::Nothing);
-    }
-    if !is_own {
-        return foreign(config).map(|()| OfAccess::Nothing);
-    }
-    // Tokens without a user share a grant only so that they can be counted.
-    Ok(match config.revocation.access_token {
-        _ if grant.subject.is_none() => OfAccess::RevokeToken,
-        AccessTokenRevocation::TokenOnly => OfAccess::RevokeToken,
-        AccessTokenRevocation::WholeGrant => OfAccess::RevokeGrant,
-    })
-}
-
-fn is_revoked(grant: &Grant, digest: &Digest) -> bool {
-    grant.revoked.is_some() || grant.pairs.with_access(digest).is_some_and(|access| access.revoked)
-}
-
-/// Returns the same grant with that access token revoked. Its refresh token stays valid.
-fn without_access(grant: &Grant, digest: &Digest) -> Grant {
-    let mut next = grant.clone();
-    next.pairs.iter_mut().for_each(|pair| pair.revoke_access(digest));
-    next
-}
-
-/// Revokes a refresh token and the whole grant with it.
-pub(crate) async fn revoke_refresh(
-    context: &Context,
-    client: &Client,
-    presented: &PresentedRefresh,
-) -> Result<(), Reason> {
-    let Some(grant) = context.stores.tokens.find(&presented.grant).await? else { return Ok(()) };
-    let holder = Holder { caller: client, epoch: epoch_of(context, client, &grant).await? };
-    match judge_refresh(&grant, holder, presented, &context.config, context.now())? {
-        OfRefresh::Nothing => {}
-        OfRefresh::Superseded => {
-            context.raise(&Event::SupersededTokenAtRevocation { grant: grant.id, client: &client.id });
-        }
-        OfRefresh::RevokeGrant => {
-            let _ = withdraw::revoke(context, grant.id, RevocationReason::RevokedByClient).await?;
-        }
-    }
-    Ok(())
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OfRefresh {
-    Nothing,
-    /// It is superseded and past its grace, but has not expired. By the settings, the grant stays valid.
-    Superseded,
-    /// The grant is revoked with it. If it was revoked before, that is confirmed.
-    RevokeGrant,
-}
-
-/// § 2.1: "If the particular token is a refresh token and the authorization server supports the revocation of
-/// access tokens, then the authorization server SHOULD also invalidate all access tokens based on the same
-/// authorization grant".
-fn judge_refresh(
-    grant: &Grant,
-    holder: Holder<'_>,
-    presented: &PresentedRefresh,
-    config: &Config,
-    now: Timestamp,
-) -> Result<OfRefresh, Reason> {
-    let is_own = grant.client == holder.caller.id;
-    let standing = standing(grant, presented, config.refresh.reuse_margin, now);
-    if grant.revoked.is_some() {
-        let is_genuine = !matches!(standing, Standing::Unknown);
-        return Ok(if is_genuine && is_own { OfRefresh::RevokeGrant } else { OfRefresh::Nothing });
-    }
-    if grant.epoch < holder.epoch {
-        return Ok(OfRefresh::Nothing);
-    }
-    match standing {
-        // A number above the count shows that the store lost writes. The client means this grant.
-        Standing::Usable(_) | Standing::NotYetValid | Standing::AboveCount if is_own => Ok(OfRefresh::RevokeGrant),
-        Standing::Usable(_) | Standing::NotYetValid => foreign(config).map(|()| OfRefresh::Nothing),
-        Standing::InMargin | Standing::Superseded | Standing::Forked if is_own => {
-            // A copy of a bound token, without its key, must not be able to sign the user out.
-            let is_copy = was_bound(grant, presented) && config.has_unproven_refresh_tokens(holder.caller);
-            Ok(match config.revocation.superseded_token {
-                SupersededTokenRevocation::WholeGrant if !is_copy => OfRefresh::RevokeGrant,
-                SupersededTokenRevocation::WholeGrant | SupersededTokenRevocation::Nothing => OfRefresh::Superseded,
-            })
-        }
-        Standing::Unknown
-        | Standing::Expired
-        | Standing::InMargin
-        | Standing::Superseded
-        | Standing::Forked
-        | Standing::AboveCount => Ok(OfRefresh::Nothing),
+/// A grant without tokens that was revoked before it began. No token has its lineage or its tag.
+fn tombstone(context: &Context, authorization: &Authorization, revocation: Revocation) -> Grant {
+    Grant {
+        id: authorization.id.into(),
+        version: draw_version(&*context.entropy),
+        client: authorization.client.clone(),
+        epoch: authorization.epoch,
+        subject: authorization.subject.clone(),
+        scopes: ScopeSet::empty(),
+        resources: ConsentedResources::none(),
+        created: revocation.at,
+        keep_until: keep_until(authorization.end).max(revocation.at.plus(kept_after_revocation(context))),
+        family: Family::NONE,
+        pairs_made: 0,
+        pairs: Pairs::default(),
+        revoked: Some(revocation),
     }
 }
 
-/// The epoch of the grant's own client.
-async fn epoch_of(context: &Context, caller: &Client, grant: &Grant) -> Result<u32, StoreError> {
-    if grant.client == caller.id {
-        return Ok(caller.epoch);
-    }
-    let owner = context.stores.clients.find(&grant.client).await?;
-    Ok(owner.map_or(u32::MAX, |owner| owner.epoch))
-}
-
-/// § 2.1: "the request is refused and the client is informed of the error", unless configured otherwise.
-fn foreign(config: &Config) -> Result<(), Reason> {
-    match config.revocation.foreign_token {
-        ForeignTokenAnswer::Refuse => Err(Reason::TokenOfAnotherClient),
-        ForeignTokenAnswer::Accept => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::num::NonZeroU32;
-
-    use super::*;
-    use crate::grant::fixtures::{Line, at, client};
-    use crate::model::Pairs;
-    use crate::model::client::ClientType;
-    use crate::secret::refresh::TagKey;
-
-    /// Who sends the token, and what became of its grant.
-    #[derive(Clone, Copy, Debug)]
-    enum Case {
-        Own,
-        Foreign,
-        ForeignAccepted,
-        OwnRevoked,
-        ForeignRevoked,
-        OwnWithdrawn,
-        ForeignWithdrawn,
-    }
-
-    fn scene(line: Line, case: Case) -> (Line, Client) {
-        let withdrawn = matches!(case, Case::OwnWithdrawn | Case::ForeignWithdrawn);
-        let is_own = matches!(case, Case::Own | Case::OwnRevoked | Case::OwnWithdrawn);
-        let mut line = if matches!(case, Case::OwnRevoked | Case::ForeignRevoked) { line.revoked() } else { line };
-        line.client.epoch += u32::from(withdrawn);
-        if matches!(case, Case::ForeignAccepted) {
-            line.config.revocation.foreign_token = ForeignTokenAnswer::Accept;
-        }
-        let caller = if is_own { line.client.clone() } else { client("other") };
-        (line, caller)
-    }
-
-    const CASES: [Case; 7] = [
-        Case::Own,
-        Case::Foreign,
-        Case::ForeignAccepted,
-        Case::OwnRevoked,
-        Case::ForeignRevoked,
-        Case::OwnWithdrawn,
-        Case::ForeignWithdrawn,
-    ];
-
-    fn name<T: std::fmt::Debug>(outcome: Result<T, Reason>) -> String {
-        outcome.map_or_else(|reason| format!("{reason:?}"), |step| format!("{step:?}"))
-    }
-
-    #[test]
-    fn an_access_token_is_revoked_by_its_own_client() {
-        type Change = fn(Line) -> Line;
-        let own_revoked: Change = |mut line| {
-            let access = line.access[0];
-            line.grant.pairs.iter_mut().for_each(|pair| pair.revoke_access(&access));
-            line
-        };
-        let unknown: Change = |mut line| {
-            line.access[0] = Digest::of(b"another");
-            line
-        };
-        // The answers to the first access token, in the order of `CASES`.
-        let (token, nothing, refused) = ("RevokeToken", "Nothing", "TokenOfAnotherClient");
-        let rows: [(&str, Change, u32, [&str; 7]); 5] = [
-            ("current", |line| line, 10, [token, refused, nothing, "IsRevoked", nothing, nothing, nothing]),
-            (
-                "in grace",
-                |line| line.refreshed(100),
-                399,
-                [token, refused, nothing, "IsRevoked", nothing, nothing, nothing],
-            ),
-            (
-                "past grace",
-                |line| line.refreshed(100),
-                400,
-                [nothing, nothing, nothing, "IsRevoked", nothing, nothing, nothing],
-            ),
-            (
-                "revoked alone",
-                own_revoked,
-                10,
-                ["IsRevoked", nothing, nothing, "IsRevoked", nothing, "IsRevoked", nothing],
-            ),
-            // A revoked grant keeps no tokens, so it treats all of them the same.
-            ("unknown", unknown, 10, [nothing, nothing, nothing, "IsRevoked", nothing, nothing, nothing]),
-        ];
-        for (state, change, seconds, expected) in rows {
-            for (case, expected) in CASES.into_iter().zip(expected) {
-                let (line, caller) = scene(change(Line::new()), case);
-                let holder = Holder { caller: &caller, epoch: line.client.epoch };
-                let outcome = judge_access(&line.grant, holder, &line.access[0], &line.config, at(seconds));
-                assert_eq!(name(outcome), expected, "{state}, {case:?}");
-            }
-        }
-        let mut line = Line::new();
-        line.config.revocation.access_token = AccessTokenRevocation::WholeGrant;
-        let holder = Holder { caller: &line.client, epoch: 0 };
-        let outcome = judge_access(&line.grant, holder, &line.access[0], &line.config, at(10));
-        assert_eq!(name(outcome), "RevokeGrant");
-        assert!(without_access(&line.grant, &line.access[0]).pairs.with_access(&line.access[0]).unwrap().revoked);
-    }
-
-    #[test]
-    fn a_refresh_token_takes_its_grant_along() {
-        type Change = fn(Line) -> Line;
-        let above: Change = |mut line| {
-            line.grant.pairs = Pairs::one(line.grant.pairs.newest.take().unwrap());
-            line.grant.pairs_made = 0;
-            line.grant.pairs.newest = None;
-            line
-        };
-        let forked: Change = |mut line| {
-            let other = Line::new();
-            line.grant.pairs = other.grant.pairs;
-            line
-        };
-        let forged: Change = |mut line| {
-            line.grant.family.tag_key = TagKey::from_bytes([0; 16]);
-            line
-        };
-        // The answers to the first refresh token, in the order of `CASES`.
-        let (grant, nothing, old, refused) = ("RevokeGrant", "Nothing", "Superseded", "TokenOfAnotherClient");
-        let rows: [(&str, Change, u32, [&str; 7]); 9] = [
-            ("current", |line| line, 10, [grant, refused, nothing, grant, nothing, nothing, nothing]),
-            ("in grace", |line| line.refreshed(100), 399, [grant, refused, nothing, grant, nothing, nothing, nothing]),
-            ("in margin", |line| line.refreshed(100), 400, [old, nothing, nothing, grant, nothing, nothing, nothing]),
-            ("past margin", |line| line.refreshed(100), 460, [old, nothing, nothing, grant, nothing, nothing, nothing]),
-            (
-                "forgotten",
-                |line| line.refreshed(100).without_superseded(),
-                999,
-                [old, nothing, nothing, grant, nothing, nothing, nothing],
-            ),
-            ("expired", |line| line, 15_552_000, [nothing, nothing, nothing, grant, nothing, nothing, nothing]),
-            ("above the count", above, 10, [grant, nothing, nothing, grant, nothing, nothing, nothing]),
-            ("forked", forked, 10, [old, nothing, nothing, grant, nothing, nothing, nothing]),
-            ("with a wrong tag", forged, 10, [nothing; 7]),
-        ];
-        for (state, change, seconds, expected) in rows {
-            for (case, expected) in CASES.into_iter().zip(expected) {
-                let (line, caller) = scene(change(Line::new()), case);
-                let holder = Holder { caller: &caller, epoch: line.client.epoch };
-                let outcome = judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
-                assert_eq!(name(outcome), expected, "{state}, {case:?}");
-                // By the other setting, the own client's superseded token revokes the grant.
-                let (mut line, caller) = scene(change(Line::new()), case);
-                line.config.revocation.superseded_token = SupersededTokenRevocation::WholeGrant;
-                let holder = Holder { caller: &caller, epoch: line.client.epoch };
-                let outcome = judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
-                assert_eq!(name(outcome), if expected == old { grant } else { expected }, "{state}, {case:?}");
-            }
-        }
-    }
-
-    /// D-15
-    #[test]
-    fn a_superseded_token_that_was_bound_to_a_key_takes_nothing_along_for_a_public_client() {
-        let mut public = client("own");
-        public.client_type = ClientType::Public;
-        // The first bound pair, if any; the presented token is that of pair 1.
-        for (bound_from, caller, expected) in [
-            (0, &client("own"), "RevokeGrant"),
-            (0, &public, "RevokeGrant"),
-            (1, &client("own"), "RevokeGrant"),
-            (1, &public, "Superseded"),
-            (2, &public, "RevokeGrant"),
-        ] {
-            let mut line = Line::new().refreshed(100);
-            let newest = line.grant.pairs.newest.take();
-            line.grant.pairs.newest = newest.map(|pair| pair.of_grant_bound_from(NonZeroU32::new(bound_from)));
-            line.config.revocation.superseded_token = SupersededTokenRevocation::WholeGrant;
-            let holder = Holder { caller, epoch: 0 };
-            let outcome = |seconds| judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
-            assert_eq!(name(outcome(399)), "RevokeGrant", "in grace, no key is needed: {bound_from}");
-            assert_eq!(name(outcome(400)), expected, "{bound_from}, {:?}", caller.client_type);
-        }
-    }
+/// Returns until when the place of a code's grant must stay taken. An exchange begins its insert before the code's end,
+/// and a store applies it within an hour or never.
+pub(crate) fn keep_until(code_end: Timestamp) -> Timestamp {
+    code_end.plus(PLACE_KEPT)
 }

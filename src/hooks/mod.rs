@@ -1,4 +1,4 @@
-//! Hooks with which the embedder observes, slows down and vetoes.
+//! Hooks with which your service observes, slows down and vetoes.
 
 pub(crate) mod registration_policy;
 pub(crate) mod span;
@@ -148,7 +148,7 @@ pub enum Event<'a> {
     },
     /// A client got an access token of its own [RFC 6749 section 4.4].
     #[non_exhaustive]
-    MachineTokenIssued {
+    ClientCredentialsTokenIssued {
         /// The grant that holds the token, and others of the client.
         grant: GrantId,
         /// The client.
@@ -203,7 +203,7 @@ pub enum Event<'a> {
         /// The application.
         client: &'a ClientId,
     },
-    /// A purge was refused: the clock is further ahead than [`clock_leap`](crate::Config::clock_jump) accepts, or the
+    /// A purge was refused: the clock is further ahead than [`clock_jump`](crate::Config::clock_jump) accepts, or the
     /// last purge is that long ago. Nothing is removed until the clock is corrected or
     /// [confirmed](crate::AuthorizationServer::confirm_clock).
     #[non_exhaustive]
@@ -392,9 +392,10 @@ impl Event<'_> {
             Self::AnotherDpopKey { grant, client, subject } => {
                 Facts::of_grant("another_dpop_key", Warning, grant, client).by(subject)
             }
-            Self::MachineTokenIssued { grant, client, scopes } => {
-                Facts { scopes: Some(scopes), ..Facts::of_grant("machine_token_issued", Info, grant, client) }
-            }
+            Self::ClientCredentialsTokenIssued { grant, client, scopes } => Facts {
+                scopes: Some(scopes),
+                ..Facts::of_grant("client_credentials_token_issued", Info, grant, client)
+            },
             Self::AccessTokenRevoked { grant, client } => Facts::of_grant("access_token_revoked", Info, grant, client),
             Self::SupersededTokenAtRevocation { grant, client } => {
                 Facts::of_grant("superseded_token_at_revocation", Warning, grant, client)
@@ -548,13 +549,13 @@ pub enum ApplicationChange<'a> {
         new: Privileges,
     },
     /// Scopes, resources, grant types or redirect URIs were removed.
-    Narrowed,
+    Reduced,
     /// Its owner made the first secret.
     SecretClaimed,
     /// It got a further secret.
     SecretRotated,
-    /// Its older secret was retired.
-    PreviousSecretRetired,
+    /// Its older secret was revoked.
+    PreviousSecretRevoked,
     /// All its secrets were ended.
     SecretsEnded,
     /// Its public keys were replaced.
@@ -566,8 +567,8 @@ pub enum ApplicationChange<'a> {
         /// The new owner.
         to: &'a Subject,
     },
-    /// All its grants were withdrawn.
-    GrantsWithdrawn,
+    /// All its grants were revoked.
+    GrantsRevoked,
     /// It was deleted.
     Deleted,
     /// A first-party client was created, or changed to match its description.
@@ -600,14 +601,14 @@ impl ApplicationChange<'_> {
             Self::Suspended => "application_suspended",
             Self::Resumed => "application_resumed",
             Self::PrivilegesSet { .. } => "privileges_set",
-            Self::Narrowed => "application_narrowed",
+            Self::Reduced => "application_reduced",
             Self::SecretClaimed => "secret_claimed",
             Self::SecretRotated => "secret_rotated",
-            Self::PreviousSecretRetired => "previous_secret_retired",
+            Self::PreviousSecretRevoked => "previous_secret_revoked",
             Self::SecretsEnded => "secrets_ended",
             Self::KeysReplaced => "keys_replaced",
             Self::Transferred { .. } => "application_transferred",
-            Self::GrantsWithdrawn => "grants_withdrawn",
+            Self::GrantsRevoked => "grants_revoked",
             Self::Deleted => "application_deleted",
             Self::Ensured => "client_ensured",
             Self::Registered => "client_registered",
@@ -649,7 +650,7 @@ pub enum AttemptKind {
     /// A client authenticates, or only sends its id, at one of the endpoints that take a form.
     Authentication,
     /// A valid authorization request is stored until its user decides. The user is signed in, and the client exists.
-    HeldRequest,
+    ConsentRequest,
     /// A client registers itself [RFC 7591]. Its request was not read yet.
     Registration,
     /// A client's metadata document is about to be fetched. The user is signed in, and [`Attempt::host`] is set.
@@ -733,7 +734,7 @@ pub enum ThrottleDecision {
     },
 }
 
-/// Decides whether the embedder's users may be given tokens.
+/// Decides whether your service's users may be given tokens.
 ///
 /// It is called when a user decides, at exchange and at refresh, also in grace, before anything is claimed: a locked or
 /// deleted user gets no token. Access tokens that were issued before stay valid until they expire. To revoke them too,
@@ -796,14 +797,14 @@ mod tests {
             ApplicationChange::Suspended,
             ApplicationChange::Resumed,
             ApplicationChange::PrivilegesSet { old: privileges, new: privileges },
-            ApplicationChange::Narrowed,
+            ApplicationChange::Reduced,
             ApplicationChange::SecretClaimed,
             ApplicationChange::SecretRotated,
-            ApplicationChange::PreviousSecretRetired,
+            ApplicationChange::PreviousSecretRevoked,
             ApplicationChange::SecretsEnded,
             ApplicationChange::KeysReplaced,
             ApplicationChange::Transferred { from: &alice, to: &alice },
-            ApplicationChange::GrantsWithdrawn,
+            ApplicationChange::GrantsRevoked,
             ApplicationChange::Deleted,
             ApplicationChange::Ensured,
             ApplicationChange::Registered,
@@ -822,11 +823,11 @@ mod tests {
             (Event::Refreshed { grant, client, subject }, [true, true, false, false]),
             (Event::RefreshedInGrace { grant, client, subject, age: 1 }, [true, true, false, false]),
             (Event::RefreshTokenReused { grant, client, subject, revoked: true }, [true, true, false, false]),
-            (Event::MachineTokenIssued { grant, client, scopes }, [false, true, false, false]),
+            (Event::ClientCredentialsTokenIssued { grant, client, scopes }, [false, true, false, false]),
             (Event::AccessTokenRevoked { grant, client }, [false, true, false, false]),
             (Event::SupersededTokenAtRevocation { grant, client }, [false, true, false, false]),
             (
-                Event::GrantRevoked { grant, client, subject, reason: RevocationReason::Withdrawn },
+                Event::GrantRevoked { grant, client, subject, reason: RevocationReason::RevokedByUser },
                 [true, true, false, true],
             ),
             (Event::StoreWentBack { grant, client }, [false, true, false, false]),

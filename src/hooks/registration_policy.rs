@@ -1,4 +1,4 @@
-//! The embedder's decisions about clients that register themselves or have a metadata document.
+//! Your service's decisions about clients that register themselves or have a metadata document.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -38,9 +38,9 @@ impl<'a> Jws<'a> {
     /// # Errors
     ///
     /// [`JoseError`] for the first rule that the token breaks.
-    pub(crate) fn parse(text: &'a [u8], most: usize) -> Result<Self, JoseError> {
-        if text.len() > most {
-            return Err(JoseError::TooLong(most));
+    pub(crate) fn parse(text: &'a [u8], max: usize) -> Result<Self, JoseError> {
+        if text.len() > max {
+            return Err(JoseError::TooLong(max));
         }
         let mut parts = text.split(|byte| *byte == b'.');
         let (Some(header), Some(payload), Some(signature), None) =

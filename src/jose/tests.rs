@@ -168,7 +168,7 @@ fn token(header: &str, claims: &str) -> String {
 #[test]
 fn sizes_are_tested_first() {
     let periods = ".".repeat(16_384);
-    let parse = |text: &str, most| Jws::parse(text.as_bytes(), most).map(|_| ()).unwrap_err();
+    let parse = |text: &str, max| Jws::parse(text.as_bytes(), max).map(|_| ()).unwrap_err();
     assert_eq!(parse(&periods, 8192), JoseError::TooLong(8192));
     assert_eq!(parse(&periods, 16_384), JoseError::Form);
     assert_eq!(parse(&periods[..8000], 8192), JoseError::Form);

@@ -36,7 +36,7 @@ pub struct Authorization {
     pub(crate) subject: Option<Subject>,
     pub(crate) session: Digest,
     pub(crate) created: Timestamp,
-    pub(crate) handle: Digest,
+    pub(crate) ticket: Digest,
     pub(crate) stage: Stage,
     /// When the request was held, or its code was issued.
     pub(crate) since: Timestamp,
@@ -58,7 +58,7 @@ pub struct Authorization {
     pub(crate) pushed: Option<Box<PushedFrom>>,
 }
 
-/// The pushed request that a held request came from. The id alone is not enough, since it recurs.
+/// The pushed request that a consent request came from. The id alone is not enough, since it recurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PushedFrom {
     pub(crate) id: PushedRequestId,
@@ -135,7 +135,7 @@ impl Authorization {
     }
 
     /// Returns the resources that the user granted, or before the decision those that the client requested. The client
-    /// may still access their [narrowing](ResourceScope::narrowed_to) to its
+    /// may still access their [reduction](ResourceScope::reduced_to) to its
     /// [`resource_scope`](Client::resource_scope).
     ///
     /// `client` must be the client of the authorization: its row has the lists that long consents refer to. With
@@ -180,7 +180,7 @@ impl Authorization {
         self.end.plus(RETENTION)
     }
 
-    /// Returns the request as denied. Data that only the decision needs is dropped. Handle and session are kept, so
+    /// Returns the request as denied. Data that only the decision needs is dropped. Ticket and session are kept, so
     /// that a second answer is recognized.
     pub(crate) fn denied(&self) -> Self {
         Self {
@@ -191,7 +191,7 @@ impl Authorization {
             subject: self.subject.clone(),
             session: self.session,
             created: self.created,
-            handle: self.handle,
+            ticket: self.ticket,
             stage: Stage::Denied,
             since: self.since,
             end: self.end,
@@ -223,7 +223,7 @@ impl Authorization {
             subject,
             session,
             created,
-            handle,
+            ticket,
             stage,
             since,
             end,
@@ -250,7 +250,7 @@ impl Authorization {
         writer.optional(subject.as_ref(), |writer, subject| writer.text(subject.as_str()));
         writer.array(session.bytes());
         writer.time(*created);
-        writer.array(handle.bytes());
+        writer.array(ticket.bytes());
         match stage {
             Stage::Held => writer.byte(0),
             Stage::CodeIssued(code) => {
@@ -299,7 +299,7 @@ impl Authorization {
             subject: reader.optional(read_subject)?,
             session: Digest::from_bytes(reader.array()?),
             created: reader.time()?,
-            handle: Digest::from_bytes(reader.array()?),
+            ticket: Digest::from_bytes(reader.array()?),
             stage: match reader.byte()? {
                 0 => Stage::Held,
                 1 => Stage::CodeIssued(Digest::from_bytes(reader.array()?)),
@@ -372,7 +372,7 @@ mod tests {
             subject: Some(Subject::new("\0hostile\u{202e}").unwrap()),
             session: Digest::of(b"session"),
             created: Timestamp::from_seconds(100),
-            handle: Digest::of(b"handle"),
+            ticket: Digest::of(b"handle"),
             stage: Stage::CodeIssued(Digest::of(b"code")),
             since: Timestamp::from_seconds(150),
             end: Timestamp::from_seconds(700),

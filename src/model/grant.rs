@@ -76,8 +76,8 @@ impl Grant {
     }
 
     /// Returns the resources that the user granted; none for a revoked grant. The client may still access their
-    /// [narrowing](ResourceScope::narrowed_to) to its [`resource_scope`](Client::resource_scope). Without a user it is
-    /// [`ResourceScope::All`]: the client's [`machine_resources`](Client::machine_resources) limit its tokens.
+    /// [reduction](ResourceScope::reduced_to) to its [`resource_scope`](Client::resource_scope). Without a user it is
+    /// [`ResourceScope::All`]: the client's [`client_resources`](Client::client_resources) limit its tokens.
     ///
     /// `client` must be the client of the grant, as [`AuthorizationServer::client`](crate::AuthorizationServer::client)
     /// returns it: its row has the lists that long consents refer to. With another client, such a consent has no named
@@ -94,7 +94,7 @@ impl Grant {
         self.audience().iter()
     }
 
-    /// Returns when the code was exchanged, or when the grant was withdrawn before that. Without a user, it is the time
+    /// Returns when the code was exchanged, or when the grant was revoked before that. Without a user, it is the time
     /// at which the first token was issued.
     #[must_use]
     pub const fn created(&self) -> Timestamp {
@@ -225,12 +225,12 @@ pub enum RevocationReason {
     RefreshTokenReused,
     /// The client revoked a refresh token [RFC 7009].
     RevokedByClient,
-    /// The user or an administrator withdrew it.
-    Withdrawn,
-    /// Everything of its subject was withdrawn.
-    SubjectWithdrawn,
-    /// Everything that its subject granted to its client was withdrawn.
-    ApplicationWithdrawn,
+    /// The user or an administrator revoked it.
+    RevokedByUser,
+    /// Everything of its subject was revoked.
+    SubjectRevoked,
+    /// Everything that its subject granted to its client was revoked.
+    ApplicationRevoked,
     /// Its subject gave its client more grants than [`grants_per_client`](crate::Config::limits), and this
     /// one was the least recently refreshed.
     TooManyGrants,
@@ -244,9 +244,9 @@ impl RevocationReason {
             Self::CodeReplayed => "code_replayed",
             Self::RefreshTokenReused => "refresh_token_reused",
             Self::RevokedByClient => "revoked_by_client",
-            Self::Withdrawn => "withdrawn",
-            Self::SubjectWithdrawn => "subject_withdrawn",
-            Self::ApplicationWithdrawn => "application_withdrawn",
+            Self::RevokedByUser => "revoked_by_user",
+            Self::SubjectRevoked => "subject_revoked",
+            Self::ApplicationRevoked => "application_revoked",
             Self::TooManyGrants => "too_many_grants",
         }
     }

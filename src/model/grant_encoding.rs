@@ -45,7 +45,7 @@ impl Grant {
             revoked,
         } = self;
         let audience = self.audience();
-        let has_audience = !audience.is_unset() || pairs.has_narrowed_audience();
+        let has_audience = !audience.is_unset() || pairs.has_reduced_audience();
         let keys = numbered(pairs, |access| access.key);
         let bound_from = pairs.bound_from();
         let has_keys = bound_from.is_some() || !keys.is_empty();
@@ -135,18 +135,18 @@ fn write_audiences(writer: &mut Writer, audience: &Audience, pairs: &Pairs) {
 
 fn read_audiences(reader: &mut Reader<'_>, pairs: &mut Pairs) -> Result<(), DecodeError> {
     let audience = reader.optional(read_audience)?.unwrap_or_default();
-    let narrowed = read_numbered(reader, read_audience)?;
+    let reduced = read_numbered(reader, read_audience)?;
     // A record without any is written without the field.
-    if audience.is_unset() && narrowed.is_empty() {
+    if audience.is_unset() && reduced.is_empty() {
         return Err(DecodeError::Malformed);
     }
-    place(pairs, narrowed, TokenPair::set_audience)?;
+    place(pairs, reduced, TokenPair::set_audience)?;
     let newest = pairs.newest.take().ok_or(DecodeError::Malformed)?;
     pairs.newest = Some(newest.of_grant_for(audience));
     Ok(())
 }
 
-/// Writes the number of the first bound pair, 0 for none; then the keys of the bound access tokens, each after the
+/// Writes the number of the first bound pair, 0 for none; then the keys of the DPoP-bound access tokens, each after the
 /// token's number.
 fn write_keys(writer: &mut Writer, bound_from: Option<NonZeroU32>, keys: Vec<(usize, &JwkThumbprint)>) {
     writer.tagged(KEYS, |writer| {
@@ -213,15 +213,15 @@ fn write_pair(writer: &mut Writer, pair: &TokenPair) {
     writer.time(access.end);
     writer.time(pair.refresh_end());
     writer.flag(access.revoked);
-    writer.optional(access.narrowed, |writer, scopes| writer.text(scopes.as_str()));
+    writer.optional(access.reduced, |writer, scopes| writer.text(scopes.as_str()));
     writer.count(pair.further().len());
     for access in pair.further() {
-        let FurtherAccess { digest, issued, end, revoked, narrowed, audience: _, key: _ } = access;
+        let FurtherAccess { digest, issued, end, revoked, reduced, audience: _, key: _ } = access;
         writer.array(digest.bytes());
         writer.time(*issued);
         writer.time(*end);
         writer.flag(*revoked);
-        writer.optional(narrowed.as_ref(), |writer, scopes| writer.text(scopes.as_str()));
+        writer.optional(reduced.as_ref(), |writer, scopes| writer.text(scopes.as_str()));
     }
 }
 
@@ -237,7 +237,7 @@ fn read_pair(reader: &mut Reader<'_>) -> Result<TokenPair, DecodeError> {
         pair.revoke_access(&access);
     }
     if let Some(scopes) = reader.optional(read_scopes)? {
-        pair = pair.narrowed_to(scopes);
+        pair = pair.reduced_to(scopes);
     }
     for access in reader.list(read_further)? {
         pair.push_further(access);
@@ -251,7 +251,7 @@ fn read_further(reader: &mut Reader<'_>) -> Result<FurtherAccess, DecodeError> {
         issued: reader.time()?,
         end: reader.time()?,
         revoked: reader.flag()?,
-        narrowed: reader.optional(read_scopes)?,
+        reduced: reader.optional(read_scopes)?,
         audience: Audience::UNSET,
         key: None,
     })
@@ -277,9 +277,9 @@ const fn reason_byte(reason: RevocationReason) -> u8 {
         RevocationReason::CodeReplayed => 0,
         RevocationReason::RefreshTokenReused => 1,
         RevocationReason::RevokedByClient => 2,
-        RevocationReason::Withdrawn => 3,
-        RevocationReason::SubjectWithdrawn => 4,
-        RevocationReason::ApplicationWithdrawn => 5,
+        RevocationReason::RevokedByUser => 3,
+        RevocationReason::SubjectRevoked => 4,
+        RevocationReason::ApplicationRevoked => 5,
         RevocationReason::TooManyGrants => 6,
     }
 }
@@ -289,9 +289,9 @@ const fn reason(byte: u8) -> Result<RevocationReason, DecodeError> {
         0 => Ok(RevocationReason::CodeReplayed),
         1 => Ok(RevocationReason::RefreshTokenReused),
         2 => Ok(RevocationReason::RevokedByClient),
-        3 => Ok(RevocationReason::Withdrawn),
-        4 => Ok(RevocationReason::SubjectWithdrawn),
-        5 => Ok(RevocationReason::ApplicationWithdrawn),
+        3 => Ok(RevocationReason::RevokedByUser),
+        4 => Ok(RevocationReason::SubjectRevoked),
+        5 => Ok(RevocationReason::ApplicationRevoked),
         6 => Ok(RevocationReason::TooManyGrants),
         _ => Err(DecodeError::Malformed),
     }
@@ -314,15 +314,15 @@ mod tests {
     fn pair(seed: &str) -> TokenPair {
         let mut pair = bare_pair(seed)
             .with_refresh(Digest::of(b"refresh"), at(20))
-            .narrowed_to(ScopeSet::from_canonical("repo-code:r"));
+            .reduced_to(ScopeSet::from_canonical("repo-code:r"));
         pair.revoke_access(&Digest::of(seed.as_bytes()));
-        let narrowed = Some(ScopeSet::from_canonical("repo-code:r"));
+        let reduced = Some(ScopeSet::from_canonical("repo-code:r"));
         pair.push_further(FurtherAccess {
             digest: Digest::of(b"f"),
             issued: at(5),
             end: at(9),
             revoked: true,
-            narrowed,
+            reduced,
             audience: Audience::UNSET,
             key: None,
         });
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn comes_back_equal_in_every_field() {
         let revoked = Grant {
-            revoked: Some(Revocation { at: Timestamp::from_seconds(8), reason: RevocationReason::Withdrawn }),
+            revoked: Some(Revocation { at: Timestamp::from_seconds(8), reason: RevocationReason::RevokedByUser }),
             ..grant(0)
         };
         let bare = Grant { pairs: Pairs::one(bare_pair("x")), ..grant(0) };
@@ -392,7 +392,7 @@ mod tests {
     /// What a release has written is read by every later one.
     #[test]
     fn layout_1_stays_as_it_is() {
-        let revoked = Some(Revocation { at: Timestamp::from_seconds(8), reason: RevocationReason::Withdrawn });
+        let revoked = Some(Revocation { at: Timestamp::from_seconds(8), reason: RevocationReason::RevokedByUser });
         let record = Grant { revoked, ..grant(2) };
         let file = layout::compared("grant.1", &record.encode());
         assert_eq!(Grant::decode(&file), Ok(record));
@@ -401,13 +401,13 @@ mod tests {
     /// A grant for two protected resources: an access token for all of it, one for each resource.
     fn with_audience() -> Grant {
         let (one, two) = (Audience::new(["https://api.example"]), Audience::new(["https://mcp.example/mcp"]));
-        let narrow = |mut pair: TokenPair, audience: &Audience| {
+        let reduce = |mut pair: TokenPair, audience: &Audience| {
             (1..pair.accesses().count()).for_each(|place| pair.set_audience(place, audience.clone()));
             pair
         };
         let mut grant = grant(3);
-        grant.pairs.newest = Some(narrow(pair("0"), &one).of_grant_for(both()));
-        grant.pairs.superseded[1].pair = narrow(pair("2").for_audience(one), &two);
+        grant.pairs.newest = Some(reduce(pair("0"), &one).of_grant_for(both()));
+        grant.pairs.superseded[1].pair = reduce(pair("2").for_audience(one), &two);
         grant
     }
 

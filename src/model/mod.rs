@@ -31,7 +31,7 @@ pub use self::last_purge::LastPurge;
 pub(crate) use self::pairs::{AccessPart, FurtherAccess, GraceEnds, Pairs, Placed, SupersededPair, TokenPair};
 pub use self::pushed_request::PushedRequest;
 pub(crate) use self::pushed_request::{VISITS, Visit};
-pub(crate) use self::replay::MOST_JTI_BYTES;
+pub(crate) use self::replay::MAX_JTI_BYTES;
 pub use self::replay::Replay;
 
 /// A store applies a write within this time of the call, or never.

@@ -34,9 +34,9 @@ struct RefreshPart {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Rare {
-    /// The scopes of the access token if a refresh narrowed them; otherwise it has all that were granted.
-    narrowed: Option<ScopeSet>,
-    /// The audience of the access token if a request narrowed it; otherwise unset.
+    /// The scopes of the access token if a refresh reduced them; otherwise it has all that were granted.
+    reduced: Option<ScopeSet>,
+    /// The audience of the access token if a request reduced it; otherwise unset.
     audience: Audience,
     /// The key that the access token is bound to [RFC 9449 section 6.1].
     key: Option<JwkThumbprint>,
@@ -55,7 +55,7 @@ pub(crate) struct FurtherAccess {
     pub(crate) issued: Timestamp,
     pub(crate) end: Timestamp,
     pub(crate) revoked: bool,
-    pub(crate) narrowed: Option<ScopeSet>,
+    pub(crate) reduced: Option<ScopeSet>,
     pub(crate) audience: Audience,
     pub(crate) key: Option<JwkThumbprint>,
 }
@@ -67,7 +67,7 @@ impl FurtherAccess {
             issued: self.issued,
             end: self.end,
             revoked: self.revoked,
-            narrowed: self.narrowed.as_ref(),
+            reduced: self.reduced.as_ref(),
             audience: Some(&self.audience).filter(|audience| !audience.is_unset()),
             key: self.key.as_ref(),
         }
@@ -81,9 +81,9 @@ pub(crate) struct AccessPart<'a> {
     pub(crate) issued: Timestamp,
     pub(crate) end: Timestamp,
     pub(crate) revoked: bool,
-    /// Its scopes if a refresh narrowed them; otherwise it has all that were granted.
-    pub(crate) narrowed: Option<&'a ScopeSet>,
-    /// Its audience if a request narrowed it; otherwise it is for all that was granted.
+    /// Its scopes if a refresh reduced them; otherwise it has all that were granted.
+    pub(crate) reduced: Option<&'a ScopeSet>,
+    /// Its audience if a request reduced it; otherwise it is for all that was granted.
     pub(crate) audience: Option<&'a Audience>,
     /// The key that it is bound to [RFC 9449 section 6.1].
     pub(crate) key: Option<&'a JwkThumbprint>,
@@ -111,8 +111,8 @@ impl TokenPair {
         Self { refresh: Some(RefreshPart { digest, end: nonzero(end) }), ..self }
     }
 
-    pub(crate) fn narrowed_to(mut self, scopes: ScopeSet) -> Self {
-        self.rare.get_or_insert_default().narrowed = Some(scopes);
+    pub(crate) fn reduced_to(mut self, scopes: ScopeSet) -> Self {
+        self.rare.get_or_insert_default().reduced = Some(scopes);
         self
     }
 
@@ -166,17 +166,17 @@ impl TokenPair {
     }
 
     /// Returns the same pair with one more access token. The oldest ones end, so that at most `most` are live.
-    pub(crate) fn with_further(mut self, access: FurtherAccess, most: usize) -> Self {
+    pub(crate) fn with_further(mut self, access: FurtherAccess, max: usize) -> Self {
         let now = access.issued;
         let mut live = self.accesses().filter(|access| access.is_live(now)).count() + 1;
-        if live > most && self.access().is_live(now) {
+        if live > max && self.access().is_live(now) {
             self.access_end = now;
             live -= 1;
         }
         let further = &mut self.rare.get_or_insert_default().further;
         further.retain(|own| {
             let is_live = !own.revoked && now < own.end;
-            let stays = is_live && live <= most;
+            let stays = is_live && live <= max;
             live -= usize::from(is_live && !stays);
             stays
         });
@@ -208,7 +208,7 @@ impl TokenPair {
             issued: self.issued,
             end: self.access_end,
             revoked: self.access_revoked,
-            narrowed: self.rare.as_ref().and_then(|rare| rare.narrowed.as_ref()),
+            reduced: self.rare.as_ref().and_then(|rare| rare.reduced.as_ref()),
             audience: self.rare.as_ref().map(|rare| &rare.audience).filter(|audience| !audience.is_unset()),
             key: self.rare.as_ref().and_then(|rare| rare.key.as_ref()),
         }
@@ -381,8 +381,8 @@ impl Pairs {
         self.newest.as_ref()?.rare.as_ref()?.bound_from
     }
 
-    /// Returns whether any access token has a narrower audience than the grant.
-    pub(crate) fn has_narrowed_audience(&self) -> bool {
+    /// Returns whether any access token has a smaller audience than the grant.
+    pub(crate) fn has_reduced_audience(&self) -> bool {
         let in_rare = |pair: &TokenPair| {
             let rare = pair.rare.as_ref();
             rare.is_some_and(|_| pair.accesses().any(|access| access.audience.is_some()))
@@ -424,7 +424,7 @@ mod tests {
             issued: at(issued),
             end: at(issued + 100),
             revoked: false,
-            narrowed: None,
+            reduced: None,
             audience: Audience::UNSET,
             key: None,
         }

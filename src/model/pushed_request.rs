@@ -38,8 +38,8 @@ pub struct PushedRequest {
     pub(crate) key: Option<JwkThumbprint>,
     /// At most [`VISITS`].
     pub(crate) visits: Vec<Visit>,
-    /// The digest of the handle of the held request whose decision used it. The id is not sufficient: a later held
-    /// request may reuse the record of an earlier one under the same id, but has another handle.
+    /// The digest of the ticket of the consent request whose decision used it. The id is not sufficient: a later held
+    /// request may reuse the record of an earlier one under the same id, but has another ticket.
     pub(crate) used_by: Option<Digest>,
 }
 
@@ -129,13 +129,13 @@ impl PushedRequest {
         self.used_by.is_none() && self.created.has_come(now) && now < self.last_use()
     }
 
-    /// Returns whether a `request_uri` or a held request refers to this request. The id alone is not enough, since it
+    /// Returns whether a `request_uri` or a consent request refers to this request. The id alone is not enough, since it
     /// recurs.
     pub(crate) fn is_of(&self, from: &PushedFrom) -> bool {
         self.id == from.id && self.secret == from.secret
     }
 
-    /// Returns the reference that a held request keeps, to find this request again.
+    /// Returns the reference that a consent request keeps, to find this request again.
     pub(crate) const fn reference(&self) -> PushedFrom {
         PushedFrom { id: self.id, secret: self.secret }
     }
@@ -153,11 +153,11 @@ impl PushedRequest {
         Self { visits, ..self.clone() }
     }
 
-    /// Returns the request as used by the decision of the held request with that handle. Parameters and visits are
+    /// Returns the request as used by the decision of the consent request with that ticket. Parameters and visits are
     /// dropped.
-    pub(crate) fn used(&self, handle: Digest) -> Self {
+    pub(crate) fn used(&self, ticket: Digest) -> Self {
         let (visits, parameters) = (Vec::new(), Box::default());
-        Self { open_until: self.last_use(), used_by: Some(handle), visits, parameters, ..self.clone() }
+        Self { open_until: self.last_use(), used_by: Some(ticket), visits, parameters, ..self.clone() }
     }
 
     /// Encodes the record as bytes. It contains digests, no secrets.
@@ -181,7 +181,7 @@ impl PushedRequest {
             writer.array(session.bytes());
             writer.time(*until);
         }
-        writer.optional(used_by.as_ref(), |writer, handle| writer.array(handle.bytes()));
+        writer.optional(used_by.as_ref(), |writer, ticket| writer.array(ticket.bytes()));
         writer.finish()
     }
 

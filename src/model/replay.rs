@@ -7,7 +7,7 @@ use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::secret::Digest;
 
 /// The maximum length in bytes of the `jti` of an assertion or a proof.
-pub(crate) const MOST_JTI_BYTES: usize = 256;
+pub(crate) const MAX_JTI_BYTES: usize = 256;
 
 /// The digest of an identifier that may be used once, and the time until which it is remembered
 /// [RFC 9449 section 11.1].

@@ -4,7 +4,7 @@ use std::fmt;
 
 use smol_str::SmolStr;
 
-/// The embedder's name for one of its users, 1 to 255 bytes of UTF-8, never shown to other users.
+/// Your service's name for one of its users, 1 to 255 bytes of UTF-8, never shown to other users.
 ///
 /// It is the `sub` of introspection [RFC 7662 section 2.2]. Use a value that never changes and is never reused for
 /// another user: a primary key, not an e-mail address. Up to 23 bytes need no separate allocation.
@@ -15,7 +15,7 @@ pub struct Subject(SmolStr);
 pub(crate) const SUBJECT_BYTES: usize = 255;
 
 impl Subject {
-    /// Creates a subject from the embedder's text.
+    /// Creates a subject from your service's text.
     ///
     /// # Errors
     ///
@@ -28,7 +28,7 @@ impl Subject {
         Ok(Self(text.into()))
     }
 
-    /// Returns the embedder's text.
+    /// Returns your service's text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

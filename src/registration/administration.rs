@@ -8,7 +8,7 @@ use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
 use crate::registration::flows::Taken;
 use crate::registration::judge::Action;
-use crate::registration::narrowing::Narrowing;
+use crate::registration::reduction::Reduction;
 
 impl Registrar {
     /// Suspends an approved application. Until it is resumed, nothing is granted and its tokens are refused.
@@ -56,19 +56,19 @@ impl Registrar {
 
     /// Removes scopes, resources, grant types or redirect URIs from an approved application, without a review.
     ///
-    /// From the next request on, live tokens, codes and held requests are reduced to what is left. A change that the
+    /// From the next request on, live tokens, codes and consent requests are reduced to what is left. A change that the
     /// owner proposed stays proposed, and its approval can restore what was removed. `version` is the version of the
     /// [`Application`](crate::Application) that the caller read.
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::Widens`] with everything that was not approved, which only a submission and its review can
+    /// [`RegistrarError::Extends`] with everything that was not approved, which only a submission and its review can
     /// add; [`RegistrarError::Invalid`] if nothing is left that a remaining grant type needs;
     /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::FirstParty`],
     /// [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it was never approved, or
     /// [`RegistrarError::Store`].
-    pub async fn narrow(&self, id: &ClientId, version: u32, narrowing: Narrowing) -> Result<(), RegistrarError> {
-        self.carry_out(id, None, Some(version), Action::Narrow(Box::new(narrowing)), ApplicationChange::Narrowed).await
+    pub async fn reduce(&self, id: &ClientId, version: u32, reducing: Reduction) -> Result<(), RegistrarError> {
+        self.carry_out(id, None, Some(version), Action::Reduce(Box::new(reducing)), ApplicationChange::Reduced).await
     }
 
     /// Ends every secret of a client, for example after one was published. The client cannot authenticate until its
@@ -97,7 +97,7 @@ impl Registrar {
     ///
     /// The previous owner loses access to it, and a change that they proposed is dropped. Tokens and secrets keep
     /// working. [`Client::has_secret_of_previous_owner`](crate::Client::has_secret_of_previous_owner) is `true` until
-    /// the new owner has rotated the secret and retired the previous one.
+    /// the new owner has rotated the secret and revoked the previous one.
     /// [`Client::has_keys_of_previous_owner`](crate::Client::has_keys_of_previous_owner) is `true` until they have
     /// replaced the keys. `version` is the version of the [`Application`](crate::Application) that the caller read.
     ///
@@ -114,7 +114,7 @@ impl Registrar {
         Ok(())
     }
 
-    /// Withdraws all codes and grants of the client, for all users.
+    /// Revokes all codes and grants of the client, for all users.
     ///
     /// Where clients are cached, this takes effect once the cached entry expires. A long list of resources that was
     /// [replaced before](crate::Client::former_resources) is dropped: a user who still has a consent page with it open
@@ -123,12 +123,12 @@ impl Registrar {
     /// # Errors
     ///
     /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
-    pub async fn withdraw_grants(&self, id: &ClientId) -> Result<(), RegistrarError> {
-        self.carry_out(id, None, None, Action::WithdrawGrants, ApplicationChange::GrantsWithdrawn).await
+    pub async fn revoke_grants(&self, id: &ClientId) -> Result<(), RegistrarError> {
+        self.carry_out(id, None, None, Action::RevokeGrants, ApplicationChange::GrantsRevoked).await
     }
 
     /// Deletes an application permanently. It is on no list, and its form, logos, owner and secrets are erased. From
-    /// the next request on, its tokens, codes and held requests are invalid.
+    /// the next request on, its tokens, codes and consent requests are invalid.
     ///
     /// Its id is not reused until the last token that it could have got would have expired, plus an hour
     /// ([`Application::reserved_until`](crate::Application::reserved_until)). `version` is the version of the

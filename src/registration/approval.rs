@@ -20,8 +20,8 @@ use crate::scope::ResourceScope;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approval {
     pub(super) scopes: Option<String>,
-    pub(super) machine_scopes: Option<String>,
-    pub(super) machine_resources: Option<ResourceScope>,
+    pub(super) client_scopes: Option<String>,
+    pub(super) client_resources: Option<ResourceScope>,
     pub(super) privileges: Privileges,
     pub(super) name: Option<String>,
     pub(super) website: Option<String>,
@@ -39,8 +39,8 @@ impl Approval {
     /// Approves only these scopes for tokens without a user [RFC 6749 section 4.4]; the application must have requested
     /// all of them.
     #[must_use]
-    pub fn machine_scopes(self, wire: impl Into<String>) -> Self {
-        Self { machine_scopes: Some(wire.into()), ..self }
+    pub fn client_scopes(self, wire: impl Into<String>) -> Self {
+        Self { client_scopes: Some(wire.into()), ..self }
     }
 
     /// Approves only these resources for tokens without a user; the application must have requested all of them.
@@ -48,8 +48,8 @@ impl Approval {
     /// An application that requests [`ResourceScope::All`], every resource that has a name, gets none of them unless
     /// this is `All` too.
     #[must_use]
-    pub fn machine_resources(self, resources: ResourceScope) -> Self {
-        Self { machine_resources: Some(resources), ..self }
+    pub fn client_resources(self, resources: ResourceScope) -> Self {
+        Self { client_resources: Some(resources), ..self }
     }
 
     /// Sets whether a refresh replaces the refresh token of a confidential web application: see [`RefreshRotation`]. If

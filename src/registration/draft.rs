@@ -7,7 +7,7 @@ use crate::claim::Contended;
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
 use crate::model::application::{Application, MARK_BYTES, OpenApplication};
-use crate::model::client::{Client, ClientOrigin, ClientState, OpenClient, Privileges};
+use crate::model::client::{Client, ClientOrigin, ClientState, Privileges, SelfRegistration};
 use crate::model::client_metadata::{Admitted, ClientMetadata, MetadataError};
 use crate::model::id::ClientId;
 use crate::registration::error::{RegistrarError, VersionsUsedUp};
@@ -49,7 +49,7 @@ impl DocumentAdmission {
     }
 
     /// Returns whether the client is as the document describes it, within what the policy admits now. It may have less:
-    /// the bounds that were stored with it stay until the document changes, and an administrator may have narrowed it.
+    /// the bounds that were stored with it stay until the document changes, and an administrator may have reduced it.
     pub(super) fn is_in_force(&self, client: &Client) -> bool {
         let Admitted { form, resources, .. } = &self.admitted;
         let Some(open) = client.open() else { return false };
@@ -119,7 +119,7 @@ impl Draft<'_> {
     /// Returns the row of a client that is stored for the first time, or again after its registration has ended.
     pub(super) fn first(&self, before: Option<&Client>) -> Registration {
         let DocumentAdmission { admitted, awaits_review, .. } = self.admission;
-        let client = OpenClient {
+        let client = SelfRegistration {
             origin: ClientOrigin::MetadataDocument,
             registered: self.now,
             is_reviewed: false,
@@ -173,13 +173,13 @@ impl Draft<'_> {
         next
     }
 
-    /// Returns the data of an open client, marked as unreviewed. While the client was reviewed, the ends of its grants
+    /// Returns the data of an self-registered client, marked as unreviewed. While the client was reviewed, the ends of its grants
     /// were not recorded, so it counts as used for as long as any grant may live.
-    fn unreviewed(&self, open: &OpenClient) -> OpenClient {
+    fn unreviewed(&self, open: &SelfRegistration) -> SelfRegistration {
         let admitted = &self.admission.admitted;
         // The first end is kept. A reviewed client has none, and counted from its registration it could be long past.
         let end = admitted.lifetime.map(|lifetime| self.now.plus(lifetime));
-        let next = OpenClient {
+        let next = SelfRegistration {
             is_reviewed: false,
             default_scopes: admitted.default_scopes.clone(),
             resources: admitted.resources.clone(),

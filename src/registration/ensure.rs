@@ -1,4 +1,4 @@
-//! First-party clients: the embedder describes them, and writes them at each start.
+//! First-party clients: your service describes them, and writes them at each start.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ impl Registrar {
     ///
     /// The client has the id of the description, and needs no logo and no review. If it is missing, it is created. If
     /// it is as described, nothing is written. If it differs, it is replaced in one write; its tokens stay valid.
-    /// Processes that start at the same time create one client. A suspension and withdrawn grants stay as they are:
+    /// Processes that start at the same time create one client. A suspension and revoked grants stay as they are:
     /// state, epoch and version of the description are ignored.
     ///
     /// To replace the secret without an interruption, describe both: the builder's

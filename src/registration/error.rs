@@ -5,12 +5,12 @@ use crate::error::Reason;
 use crate::model::application::FieldError;
 use crate::model::client::ClientState;
 use crate::model::client_metadata::MetadataError;
-use crate::registration::widening::Widening;
+use crate::registration::extension::Extension;
 use crate::store::StoreError;
 
 /// An error of the registrar.
 ///
-/// Error texts contain nothing of a submitted form except what [`FieldError`] allows. [`Widens`](Self::Widens) names
+/// Error texts contain nothing of a submitted form except what [`FieldError`] allows. [`Extends`](Self::Extends) names
 /// what an administrator passed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -18,7 +18,7 @@ pub enum RegistrarError {
     /// The application was changed after the caller read it: read it again.
     #[error("the application was changed since it was read")]
     ChangedMeanwhile,
-    /// The embedder describes the client ([`ensure_client`](crate::Registrar::ensure_client)). Change the description
+    /// Your service describes the client ([`ensure_client`](crate::Registrar::ensure_client)). Change the description
     /// instead: the next start would undo this step.
     #[error("the client is described by the server itself: change the description that it is started with")]
     FirstParty,
@@ -43,7 +43,7 @@ pub enum RegistrarError {
     /// The application is approved, and no change of it awaits review.
     #[error("the application has no change that awaits review")]
     NothingProposed,
-    /// A client of that id was submitted. The embedder does not describe it.
+    /// A client of that id was submitted. Your service does not describe it.
     #[error("an application of that id was submitted: describe the client under another id")]
     NotFirstParty,
     /// The step needs a secret. A public client has none [RFC 6749 section 2.1], and every copy of a native application
@@ -69,13 +69,13 @@ pub enum RegistrarError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The resources of the application were replaced too often. Its grants refer to the previous lists, which may take
-    /// 147 072 bytes in all, as much as four of the longest lists. [Withdraw its
-    /// grants](crate::Registrar::withdraw_grants), so that those lists are dropped, and approve again.
-    #[error("the application's resources were replaced too often: withdraw its grants, then approve again")]
+    /// 147 072 bytes in all, as much as four of the longest lists. [Revoke its
+    /// grants](crate::Registrar::revoke_grants), so that those lists are dropped, and approve again.
+    #[error("the application's resources were replaced too often: revoke its grants, then approve again")]
     TooManyResourceLists,
-    /// The narrowing would add something that was not approved. Only a submission and its review can add it.
+    /// The reduction would add something that was not approved. Only a submission and its review can add it.
     #[error("not approved: {}; only a submission and its review can add it", joined(.0))]
-    Widens(Vec<Widening>),
+    Extends(Vec<Extension>),
     /// The step is not possible in this state of the application.
     #[error("the application is {}", word(*.0))]
     WrongState(ClientState),
@@ -111,7 +111,7 @@ impl From<RegistrarError> for Reason {
             | RegistrarError::ScopesNotAsked
             | RegistrarError::SecretExists
             | RegistrarError::TooManyResourceLists
-            | RegistrarError::Widens(_)
+            | RegistrarError::Extends(_)
             | RegistrarError::WrongState(_)) => Self::Store(StoreError::permanent(error)),
         }
     }

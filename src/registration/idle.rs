@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
 use crate::model::application::Application;
-use crate::model::client::{Client, OpenClient};
+use crate::model::client::{Client, SelfRegistration};
 
 /// Added to the time until which a client counts as used, so that this time is written at most once a day.
 pub(super) const DAY: Duration = Duration::from_secs(86_400);
@@ -23,13 +23,13 @@ pub(super) fn may_give_way(application: &Application) -> bool {
 }
 
 /// Sets the time from which the client counts as unknown.
-pub(super) fn with_end(open: &OpenClient, limits: &ClientLifetimes) -> OpenClient {
+pub(super) fn with_end(open: &SelfRegistration, limits: &ClientLifetimes) -> SelfRegistration {
     let unused = match open.used_until {
         None => open.registered.plus(limits.unused),
         Some(until) => until.plus(limits.idle),
     };
     let gone_at = (!open.is_reviewed).then(|| open.end.map_or(unused, |end| end.min(unused)));
-    OpenClient { gone_at, ..open.clone() }
+    SelfRegistration { gone_at, ..open.clone() }
 }
 
 #[cfg(test)]
@@ -44,8 +44,8 @@ mod tests {
 
     const DAYS: fn(u32) -> Timestamp = |days| Timestamp::from_seconds(days * 86_400);
 
-    fn open(used_until: Option<u32>, end: Option<u32>, is_reviewed: bool) -> OpenClient {
-        OpenClient {
+    fn open(used_until: Option<u32>, end: Option<u32>, is_reviewed: bool) -> SelfRegistration {
+        SelfRegistration {
             origin: ClientOrigin::DynamicRegistration,
             registered: DAYS(100),
             is_reviewed,
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_use_is_written_if_it_is_later_than_the_one_that_is_known() {
-        let client = |open: Option<OpenClient>| Client {
+        let client = |open: Option<SelfRegistration>| Client {
             open: open.map(Arc::new),
             ..Client::blank(ClientId::new("id").unwrap())
         };

@@ -2,7 +2,7 @@
 
 use crate::model::application::CheckedForm;
 use crate::model::client::{Client, ClientSecrets, ClientState};
-use crate::registration::keys::put_assurance_in_force;
+use crate::registration::keys::put_key_terms_in_force;
 use crate::store::Registration;
 
 pub(super) fn set_state(next: &mut Registration, state: ClientState) {
@@ -18,11 +18,11 @@ pub(super) fn put_in_force(client: &mut Client, form: &CheckedForm) {
     client.put_resources(form.resource_scope.clone());
     client.client_type = form.client_type;
     client.application_type = form.application_type;
-    client.machine_scopes = form.machine_scopes.clone();
-    client.machine_resources = form.machine_resources.clone();
+    client.client_scopes = form.client_scopes.clone();
+    client.client_resources = form.client_resources.clone();
     client.grant_types = form.grant_types;
     client.authentication_methods = form.authentication_methods;
-    put_assurance_in_force(client, form);
+    put_key_terms_in_force(client, form);
     if !client.authentication_methods.use_secret() {
         // Unused secrets could only be stolen.
         client.secrets = ClientSecrets::default();

@@ -1,4 +1,4 @@
-//! Initial access tokens: the embedder creates them, and registrations spend them [RFC 7591 section 3].
+//! Initial access tokens: your service creates them, and registrations spend them [RFC 7591 section 3].
 //!
 //! A token is a row of the registry, under a client id that no client ever gets. The row is a tombstone with the digest
 //! of the token, the remaining uses and the bounds. It is on no list, and a purge removes it after the token has

@@ -7,7 +7,7 @@ use crate::config::ClientLifetimes;
 use crate::model::application::{
     Application, CheckedForm, Field, FieldError, Logo, MARK_BYTES, OpenApplication, Problem,
 };
-use crate::model::client::{Client, ClientKeys, ClientSecrets, ClientState, ClientType, OpenClient, Privileges};
+use crate::model::client::{Client, ClientKeys, ClientSecrets, ClientState, ClientType, Privileges, SelfRegistration};
 use crate::model::id::ClientId;
 use crate::model::subject::Subject;
 use crate::registration::approval::Approval;
@@ -16,7 +16,7 @@ use crate::registration::error::{RegistrarError, VersionsUsedUp};
 use crate::registration::idle;
 use crate::registration::in_force::{put_in_force, set_state};
 use crate::registration::keys;
-use crate::registration::narrowing::Narrowing;
+use crate::registration::reduction::Reduction;
 use crate::registration::rules::{RegistrationRules, check_privileges};
 use crate::registration::update::{Update, check_token, management, put_update_in_force};
 use crate::scope::ResourceScope;
@@ -38,7 +38,7 @@ pub(super) struct Submission {
 /// The additional data of a submission by a client that registers itself.
 #[derive(Debug)]
 pub(super) struct OpenSubmission {
-    pub(super) client: Arc<OpenClient>,
+    pub(super) client: Arc<SelfRegistration>,
     pub(super) application: Box<OpenApplication>,
     pub(super) state: ClientState,
     pub(super) secret: Option<Digest>,
@@ -112,14 +112,14 @@ pub(super) enum Action {
     Suspend,
     Resume,
     SetPrivileges(Privileges),
-    Narrow(Box<Narrowing>),
+    Reduce(Box<Reduction>),
     ClaimSecret {
         digest: Digest,
     },
     RotateSecret {
         digest: Digest,
     },
-    RetirePreviousSecret,
+    RevokePreviousSecret,
     EndSecrets,
     ReplaceKeys {
         keys: ClientKeys,
@@ -127,7 +127,7 @@ pub(super) enum Action {
     Transfer {
         to: Subject,
     },
-    WithdrawGrants,
+    RevokeGrants,
     Delete,
     /// Notes that a client that registered itself is used until that time.
     NoteUse {
@@ -202,21 +202,21 @@ impl Step<'_> {
                 check_privileges(&next.client, privileges)?;
                 next.client.privileges = *privileges;
             }
-            Action::Narrow(narrowing) => {
+            Action::Reduce(reducing) => {
                 refuse_first_party(&next.application)?;
                 require_approved(&next.client)?;
-                next.application.form = narrowing.judge(&next.application.form, &rules.catalog)?;
+                next.application.form = reducing.judge(&next.application.form, &rules.catalog)?;
                 put_in_force(&mut next.client, &next.application.form);
                 // The client must not regain by itself what a person removed.
                 let_updates_await_review(&mut next.application);
-                // Narrowing never fails because of lists that were replaced before.
+                // Reduction never fails because of lists that were replaced before.
                 next.client.make_room_for_lists();
             }
             Action::ClaimSecret { digest } | Action::RotateSecret { digest } => {
                 require_secret(&next.client)?;
                 next.client.secrets = next.client.secrets.rotated(*digest);
             }
-            Action::RetirePreviousSecret => {
+            Action::RevokePreviousSecret => {
                 require_secret(&next.client)?;
                 next.client.secrets = next.client.secrets.without_previous();
             }
@@ -231,7 +231,7 @@ impl Step<'_> {
                 keys::replace(next, keys, &rules.keys)?;
             }
             Action::Transfer { to } => transfer(next, to)?,
-            Action::WithdrawGrants => next.client.withdraw_grants(),
+            Action::RevokeGrants => next.client.revoke_grants(),
             Action::Delete => *next = deletion::tombstone(next, now.plus(rules.reservation)),
             Action::NoteUse { until, limits } => note_use(next, *until, limits),
             Action::Evict if idle::may_give_way(&next.application) => {
@@ -277,12 +277,12 @@ impl Step<'_> {
             | Action::Suspend
             | Action::Resume
             | Action::SetPrivileges(_)
-            | Action::Narrow(_)
-            | Action::RetirePreviousSecret
+            | Action::Reduce(_)
+            | Action::RevokePreviousSecret
             | Action::EndSecrets
             | Action::ReplaceKeys { .. }
             | Action::Transfer { .. }
-            | Action::WithdrawGrants
+            | Action::RevokeGrants
             | Action::Delete
             | Action::NoteUse { .. }
             | Action::Evict
@@ -359,7 +359,7 @@ fn approve(next: &mut Registration, approval: &Approval, rules: &RegistrationRul
     };
     for (field, approved, asked) in [
         (Field::Scopes, &approval.scopes, &mut form.scopes),
-        (Field::MachineScopes, &approval.machine_scopes, &mut form.machine_scopes),
+        (Field::ClientScopes, &approval.client_scopes, &mut form.client_scopes),
     ] {
         let Some(approved) = approved else { continue };
         let refused = |error| RegistrarError::Invalid(vec![FieldError::new(field, Problem::Scope(error))]);
@@ -369,17 +369,17 @@ fn approve(next: &mut Registration, approval: &Approval, rules: &RegistrationRul
         }
         *asked = scopes;
     }
-    let had_all = next.application.state != ClientState::Pending && next.client.machine_resources == ResourceScope::All;
-    match &approval.machine_resources {
+    let had_all = next.application.state != ClientState::Pending && next.client.client_resources == ResourceScope::All;
+    match &approval.client_resources {
         Some(ResourceScope::Public) => {
-            let refused = FieldError::new(Field::MachineResources, Problem::NotOffered);
+            let refused = FieldError::new(Field::ClientResources, Problem::NotOffered);
             return Err(RegistrarError::Invalid(vec![refused]));
         }
-        Some(resources) if form.machine_resources.covers(resources) => form.machine_resources = resources.clone(),
+        Some(resources) if form.client_resources.covers(resources) => form.client_resources = resources.clone(),
         Some(_) => return Err(RegistrarError::ScopesNotAsked),
         // `All` must be approved explicitly.
-        None if form.machine_resources == ResourceScope::All && !had_all => {
-            form.machine_resources = ResourceScope::none();
+        None if form.client_resources == ResourceScope::All && !had_all => {
+            form.client_resources = ResourceScope::none();
         }
         None => {}
     }
@@ -403,7 +403,8 @@ fn approve(next: &mut Registration, approval: &Approval, rules: &RegistrationRul
 fn mark_reviewed(next: &mut Registration, approval: &Approval) {
     next.logo = approval.logo.as_ref().map_or(LogoWrite::Keep, |logo| LogoWrite::Put(Arc::new(logo.clone())));
     if let Some(open) = &mut next.client.open {
-        let reviewed = OpenClient { is_reviewed: true, end: None, gone_at: None, ..OpenClient::clone(open) };
+        let reviewed =
+            SelfRegistration { is_reviewed: true, end: None, gone_at: None, ..SelfRegistration::clone(open) };
         *open = Arc::new(reviewed);
     }
     if let Some(open) = &mut next.application.open {
@@ -423,7 +424,7 @@ fn let_updates_await_review(application: &mut Application) {
 fn note_use(next: &mut Registration, until: Timestamp, limits: &ClientLifetimes) {
     let (Some(client), Some(application)) = (&mut next.client.open, &mut next.application.open) else { return };
     let used_until = Some(until.plus(idle::DAY));
-    let noted = idle::with_end(&OpenClient { used_until, ..OpenClient::clone(client) }, limits);
+    let noted = idle::with_end(&SelfRegistration { used_until, ..SelfRegistration::clone(client) }, limits);
     (application.is_used, application.gone_at) = (true, noted.gone_at);
     *client = Arc::new(noted);
 }
@@ -498,7 +499,7 @@ mod tests {
 
     use super::*;
     use crate::model::application::{ApplicationForm, RegistrationLimits};
-    use crate::model::client::{ApplicationType, AssuranceRules, GrantType, GrantTypes, RefreshRotation};
+    use crate::model::client::{ApplicationType, GrantType, GrantTypes, KeyRules, RefreshRotation};
     use crate::model::redirect_uri::RedirectUriPolicy;
     use crate::scope::{ScopeCatalog, ScopeDefinition};
 
@@ -526,7 +527,7 @@ mod tests {
             redirect_uris: RedirectUriPolicy::default(),
             public_clients: true,
             grant_types: GrantType::ALL.iter().copied().collect(),
-            keys: AssuranceRules::of_tests(),
+            keys: KeyRules::of_tests(),
             reservation: Duration::from_secs(1000),
         }
     }
@@ -616,13 +617,13 @@ mod tests {
             (Action::Suspend, [pending, Ok(Suspended), rejected, suspended]),
             (Action::Resume, [pending, approved, rejected, Ok(Approved)]),
             (Action::SetPrivileges(Privileges::default()), in_use),
-            (Action::Narrow(Box::default()), in_use),
+            (Action::Reduce(Box::default()), in_use),
             (Action::ClaimSecret { digest }, [pending, exists, rejected, exists]),
             (Action::RotateSecret { digest }, in_use),
-            (Action::RetirePreviousSecret, in_use),
+            (Action::RevokePreviousSecret, in_use),
             (Action::EndSecrets, in_use),
             (Action::Transfer { to: alice() }, always),
-            (Action::WithdrawGrants, always),
+            (Action::RevokeGrants, always),
             (Action::Delete, [Ok(Deleted); 4]),
         ];
         for (action, expected) in rows {
@@ -648,7 +649,7 @@ mod tests {
     fn a_step_that_names_the_owner_is_the_owners() {
         let current = current(&form(), ClientState::Pending);
         let (owner, other) = (alice(), Subject::new("bob").unwrap());
-        let owned = |owner| Step { owner: Some(owner), version: Some(7), ..step(Action::WithdrawGrants) };
+        let owned = |owner| Step { owner: Some(owner), version: Some(7), ..step(Action::RevokeGrants) };
         assert!(matches!(owned(&owner).judge(&current, &rules(), NOW), Err(RegistrarError::ChangedMeanwhile)));
         assert!(matches!(owned(&other).judge(&current, &rules(), NOW), Err(RegistrarError::NotFound)));
         let application = Arc::new(Application { owner: None, ..Application::clone(&current.application) });
@@ -722,7 +723,7 @@ mod tests {
         let rotated = step(Action::RotateSecret { digest: Digest::of(b"new") });
         let next = rotated.judge(&into_current(next), &rules(), NOW).unwrap();
         assert!(next.client.has_secret_of_previous_owner());
-        let next = step(Action::RetirePreviousSecret).judge(&into_current(next), &rules(), NOW).unwrap();
+        let next = step(Action::RevokePreviousSecret).judge(&into_current(next), &rules(), NOW).unwrap();
         assert!(!next.client.has_secret_of_previous_owner() && next.client.has_secret());
         let same = step(Action::Transfer { to: alice() }).judge(&before, &rules(), NOW).unwrap();
         assert!(!same.client.has_secret_of_previous_owner());
@@ -856,7 +857,7 @@ mod tests {
         for action in [
             Action::ClaimSecret { digest },
             Action::RotateSecret { digest },
-            Action::RetirePreviousSecret,
+            Action::RevokePreviousSecret,
             Action::EndSecrets,
         ] {
             let step = step(action);
@@ -872,7 +873,7 @@ mod tests {
         let mut last = current(&form(), ClientState::Approved);
         let client = Client { epoch: u32::MAX, ..Client::clone(&last.client) };
         last.client = Arc::new(client.clone());
-        assert_eq!(step(Action::WithdrawGrants).judge(&last, &rules(), NOW).unwrap().client.epoch, u32::MAX);
+        assert_eq!(step(Action::RevokeGrants).judge(&last, &rules(), NOW).unwrap().client.epoch, u32::MAX);
         last.client = Arc::new(Client { version: u32::MAX, ..client });
         assert!(matches!(step(Action::Suspend).judge(&last, &rules(), NOW), Err(RegistrarError::Store(_))));
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::model::application::{ApplicationForm, CheckedForm, Field, FieldError, Problem};
 use crate::model::client::{
-    Assurance, AssuranceRules, AuthenticationMethods, Client, ClientKeys, ClientOrigin, ClientType, KeyFault,
+    AuthenticationMethods, Client, ClientKeys, ClientOrigin, ClientType, KeyFault, KeyRules, KeyTerms,
 };
 use crate::registration::error::RegistrarError;
 use crate::store::Registration;
@@ -14,11 +14,7 @@ use crate::store::Registration;
 /// # Errors
 ///
 /// [`RegistrarError::Invalid`].
-pub(super) fn replace(
-    next: &mut Registration,
-    keys: &ClientKeys,
-    rules: &AssuranceRules,
-) -> Result<(), RegistrarError> {
+pub(super) fn replace(next: &mut Registration, keys: &ClientKeys, rules: &KeyRules) -> Result<(), RegistrarError> {
     let field = field_of(keys);
     let refused = |field, problem| RegistrarError::Invalid(vec![FieldError::new(field, problem)]);
     if next.client.authentication_methods != AuthenticationMethods::KEY {
@@ -49,14 +45,14 @@ pub(super) fn replace(
 }
 
 fn put_in_form(form: &mut CheckedForm, keys: &ClientKeys) {
-    Arc::make_mut(form.assurance.get_or_insert_default()).keys = Some(keys.clone());
+    Arc::make_mut(form.key_terms.get_or_insert_default()).keys = Some(keys.clone());
 }
 
 /// Puts the keys and the authentication method of a form in force. While one key is kept, the keys still count as those
 /// of a previous owner.
-pub(super) fn put_assurance_in_force(client: &mut Client, form: &CheckedForm) {
+pub(super) fn put_key_terms_in_force(client: &mut Client, form: &CheckedForm) {
     let left = client.keys_left_of_previous_owner(form.keys());
-    client.assurance.clone_from(&form.assurance);
+    client.key_terms.clone_from(&form.key_terms);
     if let Some(left) = left {
         client.put_keys_of_previous_owner(left);
     }
@@ -69,19 +65,19 @@ const fn field_of(keys: &ClientKeys) -> Field {
     }
 }
 
-impl AssuranceRules {
+impl KeyRules {
     /// Returns what the settings refuse of a form; `checked` is the form if it is valid in itself.
     pub(super) fn refused(&self, form: &ApplicationForm, checked: Option<&CheckedForm>) -> Vec<FieldError> {
         let is_confidential = form.client_type == ClientType::Confidential;
         let offered = self.methods;
         let is_offered = form.authentication_methods.is_empty() || form.authentication_methods.meets(offered);
-        let default = Assurance::default();
-        let assurance = checked.and_then(|form| form.assurance.as_deref()).unwrap_or(&default);
-        let fault = self.judge(assurance.keys.as_ref(), assurance.signing_algorithm).err();
+        let default = KeyTerms::default();
+        let key_terms = checked.and_then(|form| form.key_terms.as_deref()).unwrap_or(&default);
+        let fault = self.judge(key_terms.keys.as_ref(), key_terms.signing_algorithm).err();
         let field = match fault {
             Some(KeyFault::Algorithm(_)) => Field::SigningAlgorithm,
             Some(KeyFault::KeySet(_) | KeyFault::NoAcceptedKey | KeyFault::NoFetcher) | None => {
-                assurance.keys.as_ref().map_or(Field::Jwks, field_of)
+                key_terms.keys.as_ref().map_or(Field::Jwks, field_of)
             }
         };
         let refused = [
@@ -90,8 +86,8 @@ impl AssuranceRules {
             fault.map(|fault| (field, self.problem(fault))),
             (form.require_pushed_authorization_requests && !self.pushed_requests)
                 .then_some((Field::RequirePushedAuthorizationRequests, Problem::PushedRequestsOff)),
-            (form.dpop_bound_access_tokens && !self.bound_tokens)
-                .then_some((Field::DpopBoundAccessTokens, Problem::BoundTokensOff)),
+            (form.dpop_bound_access_tokens && !self.dpop_bound_tokens)
+                .then_some((Field::DpopBoundAccessTokens, Problem::DpopBoundTokensOff)),
         ];
         refused.into_iter().flatten().map(|(field, problem)| FieldError::new(field, problem)).collect()
     }

@@ -10,6 +10,7 @@ mod document;
 mod draft;
 mod ensure;
 mod error;
+mod extension;
 mod flows;
 mod idle;
 mod in_force;
@@ -18,25 +19,24 @@ mod judge;
 mod keys;
 pub(crate) mod last_use;
 mod management;
-mod narrowing;
 mod open;
 mod owner;
+mod reduction;
 mod rules;
 mod update;
-mod widening;
 
 pub use approval::{Approval, Approved};
 pub(crate) use document::Standing;
 pub(crate) use draft::{DocumentAdmission, is_of_document};
 pub use error::RegistrarError;
+pub use extension::Extension;
 pub(crate) use idle::must_note_use;
 pub(crate) use initial_token::InitialAccess;
 pub use initial_token::{InitialAccessTokenTerms, MadeInitialAccessToken};
 pub(crate) use management::{Decided, OwnRegistration};
-pub use narrowing::Narrowing;
 pub(crate) use open::{Admission, Registered};
+pub use reduction::Reduction;
 pub(crate) use rules::RegistrationRules;
-pub use widening::Widening;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,11 +60,11 @@ use crate::text::LookAlikeKey;
 
 /// Registers applications: submission, review and administration.
 ///
-/// The library serves none of these methods over HTTP. The embedder decides who may call which:
+/// The library serves none of these methods over HTTP. Your service decides who may call which:
 ///
 /// - The owner of an application may [`change`](Self::change) it, make and replace its secret
 ///   ([`claim_secret`](Self::claim_secret), [`rotate_secret`](Self::rotate_secret),
-///   [`retire_previous_secret`](Self::retire_previous_secret)), replace its keys
+///   [`revoke_previous_secret`](Self::revoke_previous_secret)), replace its keys
 ///   ([`replace_own_keys`](Self::replace_own_keys)), and delete it ([`delete_own`](Self::delete_own)). These methods
 ///   take the owner. For any other subject they return [`RegistrarError::NotFound`].
 /// - A reviewer may [`approve`](Self::approve) and [`reject`](Self::reject).
@@ -95,7 +95,7 @@ impl Registrar {
             redirect_uris: config.redirect_uris.clone(),
             public_clients: config.public_clients,
             grant_types,
-            keys: config.assurance_rules(context.key_sets.is_some()),
+            keys: config.key_rules(context.key_sets.is_some()),
             reservation: reservation(config),
         };
         Some(Self { registry, rules, context, actor: None })
@@ -258,7 +258,7 @@ impl Registrar {
             let similar = self.others_listed(&ApplicationFilter::LooksLike(key), application.owner()).await?;
             found.extend(similar.into_iter().map(|other| (other.id().clone(), other)));
         }
-        Ok(found.into_values().take(MOST_LOOK_ALIKES).collect())
+        Ok(found.into_values().take(MAX_LOOK_ALIKES).collect())
     }
 
     /// Reads a list until it has enough applications of other owners.
@@ -272,7 +272,7 @@ impl Registrar {
             let listed = self.registry.list(filter, page).await?;
             found.extend(listed.iter().filter(|other| other.owner() != owner).cloned());
             match listed.last() {
-                Some(last) if listed.len() == LOOK_ALIKE_PAGE && found.len() < MOST_LOOK_ALIKES => {
+                Some(last) if listed.len() == LOOK_ALIKE_PAGE && found.len() < MAX_LOOK_ALIKES => {
                     page = Page::after(last.id().clone(), LOOK_ALIKE_PAGE);
                 }
                 _ => return Ok(found),
@@ -323,7 +323,7 @@ impl Registrar {
 }
 
 /// The most look-alikes that are returned. More would not help a reviewer.
-const MOST_LOOK_ALIKES: usize = 5;
+const MAX_LOOK_ALIKES: usize = 5;
 /// Applications read at once: as many as are wanted, plus room for some of the same owner.
 const LOOK_ALIKE_PAGE: usize = 20;
 /// The version of a new registration.

@@ -12,7 +12,7 @@ use crate::config::ClientLifetimes;
 use crate::error::Reason;
 use crate::hooks::ApplicationChange;
 use crate::model::application::{Application, ApplicationFilter, Management, OpenApplication};
-use crate::model::client::{Client, ClientOrigin, ClientState, OpenClient};
+use crate::model::client::{Client, ClientOrigin, ClientState, SelfRegistration};
 use crate::model::client_metadata::{Admitted, RegistrationBounds};
 use crate::model::id::ClientId;
 use crate::registration::Registrar;
@@ -71,7 +71,7 @@ impl Admission {
         limits: &ClientLifetimes,
     ) -> OpenSubmission {
         let Self { origin, admitted, bounds, awaits_review, .. } = self;
-        let client = OpenClient {
+        let client = SelfRegistration {
             origin: *origin,
             registered: now,
             is_reviewed: false,
@@ -203,16 +203,16 @@ impl Registrar {
     }
 
     /// Draws distinct places; all of them if there are few.
-    fn draw_slots(&self, most: u32) -> impl Iterator<Item = u32> {
+    fn draw_slots(&self, max: u32) -> impl Iterator<Item = u32> {
         let mut drawn = [0; 4];
         self.context.entropy.fill(&mut drawn);
-        let first = u32::from_be_bytes(drawn) % most.max(1);
+        let first = u32::from_be_bytes(drawn) % max.max(1);
         // Evenly spaced places serve as well as places that are each drawn at random.
-        let step = (most / DRAWS).max(1);
-        let draws = DRAWS.min(most);
+        let step = (max / DRAWS).max(1);
+        let draws = DRAWS.min(max);
         (0..draws).map(move |draw| {
             let place = u64::from(first) + u64::from(draw) * u64::from(step);
-            u32::try_from(place % u64::from(most.max(1))).unwrap_or_default()
+            u32::try_from(place % u64::from(max.max(1))).unwrap_or_default()
         })
     }
 

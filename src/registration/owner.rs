@@ -100,14 +100,14 @@ impl Registrar {
     /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::NotFound`] also for a subject
     /// that does not own it; [`RegistrarError::PublicClient`], [`RegistrarError::NoSecret`] if it authenticates with
     /// its key, [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].
-    pub async fn retire_previous_secret(
+    pub async fn revoke_previous_secret(
         &self,
         id: &ClientId,
         owner: &Subject,
         version: u32,
     ) -> Result<(), RegistrarError> {
-        let change = ApplicationChange::PreviousSecretRetired;
-        self.carry_out(id, Some(owner), Some(version), Action::RetirePreviousSecret, change).await
+        let change = ApplicationChange::PreviousSecretRevoked;
+        self.carry_out(id, Some(owner), Some(version), Action::RevokePreviousSecret, change).await
     }
 
     /// Replaces the public keys of an approved client that authenticates with `private_key_jwt`, for its owner. Like

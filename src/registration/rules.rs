@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::application::{ApplicationForm, CheckedForm, Field, FieldError, Logo, Problem, RegistrationLimits};
-use crate::model::client::{AssuranceRules, Client, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation};
+use crate::model::client::{Client, ClientType, GrantType, GrantTypes, KeyRules, Privileges, RefreshRotation};
 use crate::model::redirect_uri::RedirectUriPolicy;
 use crate::registration::approval::Approval;
 use crate::registration::error::RegistrarError;
@@ -18,7 +18,7 @@ pub(crate) struct RegistrationRules {
     pub(crate) redirect_uris: RedirectUriPolicy,
     pub(crate) public_clients: bool,
     pub(crate) grant_types: GrantTypes,
-    pub(crate) keys: AssuranceRules,
+    pub(crate) keys: KeyRules,
     /// How long the id of a deleted client is kept.
     pub(crate) reservation: Duration,
 }
@@ -62,7 +62,7 @@ impl RegistrationRules {
         both(self.check(&approval.supply(form).to_form(&self.catalog)), checked_logo).map(|(form, ())| form)
     }
 
-    /// Checks a client that the embedder describes, and returns the form that would have led to it.
+    /// Checks a client that your service describes, and returns the form that would have led to it.
     pub(super) fn check_description(&self, client: &Client) -> Result<CheckedForm, RegistrarError> {
         let form = CheckedForm::of(client);
         let asks_users = client.grant_types.contains(GrantType::AuthorizationCode);

@@ -3,7 +3,7 @@
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
 use crate::model::application::{Application, Management, ProposedUpdate};
-use crate::model::client::{Client, ClientState, OpenClient};
+use crate::model::client::{Client, ClientState, SelfRegistration};
 use crate::model::client_metadata::{Admitted, MetadataError, RegistrationBounds, Replacement};
 use crate::registration::error::RegistrarError;
 use crate::registration::idle::with_end;
@@ -140,8 +140,14 @@ pub(super) fn put_update_in_force(next: &mut Registration) {
     };
     let ProposedUpdate { default_scopes, resources, end, has_foreign_links, looks_like_another, more } = update;
     application.more = more;
-    let client =
-        OpenClient { default_scopes, resources, end, has_foreign_links, looks_like_another, ..OpenClient::clone(open) };
+    let client = SelfRegistration {
+        default_scopes,
+        resources,
+        end,
+        has_foreign_links,
+        looks_like_another,
+        ..SelfRegistration::clone(open)
+    };
     *open = client.into();
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct UsableToken {
 struct Part {
     issued: Timestamp,
     end: Timestamp,
-    narrowed: Option<ScopeSet>,
+    reduced: Option<ScopeSet>,
     /// Unset where the token is for all of the grant.
     audience: Audience,
     /// The key that the token is bound to. It is boxed, since most tokens have none.
@@ -53,7 +53,7 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     }
     let clients = &context.stores.clients;
     let Some(mut client) = clients.find(&grant.client).await? else { return Ok(None) };
-    // The cached client may predate a withdrawal of its grants, new resources or a prolonged registration.
+    // The cached client may predate a revocation of its grants, new resources or a prolonged registration.
     if client.epoch < grant.epoch || !client.has_list_of(&grant.resources) || context.is_gone(&client) {
         let Some(current) = clients.current(&grant.client).await? else { return Ok(None) };
         client = current;
@@ -71,7 +71,7 @@ fn live_part(grant: &Grant, digest: &Digest, now: Timestamp) -> Option<Part> {
     Some(Part {
         issued: access.issued,
         end: access.end,
-        narrowed: access.narrowed.cloned(),
+        reduced: access.reduced.cloned(),
         audience: access.audience.cloned().unwrap_or_default(),
         key: access.key.copied().map(Box::new),
     })
@@ -109,7 +109,7 @@ impl UsableToken {
 
     /// The resources of the token, as far as the client may still have them.
     pub(crate) fn resource_scope(&self) -> ResourceScope {
-        self.client.resources_of(&self.grant.resources).narrowed_to(self.bound().1)
+        self.client.resources_of(&self.grant.resources).reduced_to(self.bound().1)
     }
 
     /// The key that the token is bound to. A request with the token must prove possession of the key [RFC 9449 section
@@ -139,9 +139,9 @@ impl UsableToken {
             && self.client.covers(&self.grant.resources, resource)
     }
 
-    /// Returns whether the token covers this plain scope, which does not refer to resources.
+    /// Returns whether the token covers this scope without a permission, which does not refer to resources.
     pub(crate) fn permits_plain(&self, scope: &str) -> bool {
-        self.granted().contains_plain(scope) && self.bound().0.contains_plain(scope)
+        self.granted().contains_name(scope) && self.bound().0.contains_name(scope)
     }
 
     /// The scopes and resources that the client is registered for now: on behalf of users, or for itself.
@@ -149,12 +149,12 @@ impl UsableToken {
         let client = &*self.client;
         match self.grant.subject {
             Some(_) => (&client.scopes, &client.resource_scope),
-            None => (&client.machine_scopes, &client.machine_resources),
+            None => (&client.client_scopes, &client.client_resources),
         }
     }
 
     fn granted(&self) -> &ScopeSet {
-        self.part.narrowed.as_ref().unwrap_or(&self.grant.scopes)
+        self.part.reduced.as_ref().unwrap_or(&self.grant.scopes)
     }
 }
 
@@ -197,13 +197,13 @@ mod tests {
     fn a_further_access_token_has_its_own_scope_and_end() {
         let mut line = Line::new();
         let digest = Digest::of(b"further");
-        let narrowed = Some(scopes("repo-code:r"));
+        let reduced = Some(scopes("repo-code:r"));
         let audience = Audience::new(["https://api.example"]);
         let key = Some(JwkThumbprint::from_bytes([7; 32]));
-        let further = FurtherAccess { digest, issued: at(50), end: at(60), revoked: false, narrowed, audience, key };
+        let further = FurtherAccess { digest, issued: at(50), end: at(60), revoked: false, reduced, audience, key };
         line.grant.pairs.newest.as_mut().unwrap().push_further(further);
         let part = live_part(&line.grant, &digest, at(59)).unwrap();
-        assert_eq!((part.issued, part.end, part.narrowed), (at(50), at(60), Some(scopes("repo-code:r"))));
+        assert_eq!((part.issued, part.end, part.reduced), (at(50), at(60), Some(scopes("repo-code:r"))));
         assert_eq!((part.audience, part.key.as_deref()), (Audience::new(["https://api.example"]), key.as_ref()));
         assert!(live_part(&line.grant, &digest, at(60)).is_none());
         line.grant.pairs.newest.as_mut().unwrap().revoke_access(&digest);
@@ -257,16 +257,11 @@ mod tests {
     #[test]
     fn a_token_permits_what_grant_and_client_both_have() {
         let line = Line::new();
-        let usable = |narrowed: Option<&str>, registered: &str| {
+        let usable = |reduced: Option<&str>, registered: &str| {
             let mut client = client("own");
             client.scopes = scopes(registered);
-            let part = Part {
-                issued: at(0),
-                end: at(9),
-                narrowed: narrowed.map(scopes),
-                audience: Audience::UNSET,
-                key: None,
-            };
+            let part =
+                Part { issued: at(0), end: at(9), reduced: reduced.map(scopes), audience: Audience::UNSET, key: None };
             UsableToken { grant: Arc::new(line.grant.clone()), client: Arc::new(client), part }
         };
         let rows = [
@@ -275,15 +270,15 @@ mod tests {
             (None, "repo-code:r", [true, false, false]),
             (Some("repo-code:rw"), "repo-issue:rw", [false, false, false]),
         ];
-        for (narrowed, registered, expected) in rows {
-            let token = usable(narrowed, registered);
+        for (reduced, registered, expected) in rows {
+            let token = usable(reduced, registered);
             let permits = |scope, permission| token.permits(scope, permission, Resource::Public("any"));
             let seen = [
                 permits("repo-code", Permission::Read),
                 permits("repo-code", Permission::ReadWrite),
                 permits("repo-issue", Permission::Read),
             ];
-            assert_eq!(seen, expected, "{narrowed:?}, {registered}");
+            assert_eq!(seen, expected, "{reduced:?}, {registered}");
             let shown = token.scopes();
             assert_eq!(shown.contains("repo-code", Permission::Read), expected[0]);
         }

@@ -124,7 +124,7 @@ impl Authenticated {
         is_served && self.token.permits(scope, permission, resource)
     }
 
-    /// Returns whether the token covers this plain scope: one that the catalog defines with
+    /// Returns whether the token covers this scope without a permission: one that the catalog defines with
     /// [`ScopeDefinition::plain`](crate::scope::ScopeDefinition::plain), without permissions.
     ///
     /// It is `false` for a scope with permissions. [`permits`](Self::permits) checks those.
@@ -134,7 +134,7 @@ impl Authenticated {
     /// It checks neither resources nor what the user may do.
     #[must_use]
     pub fn has_scope(&self, scope: &str) -> bool {
-        let is_served = self.serves.as_ref().is_none_or(|serves| serves.contains_plain(scope));
+        let is_served = self.serves.as_ref().is_none_or(|serves| serves.contains_name(scope));
         is_served && self.token.permits_plain(scope)
     }
 }
@@ -170,7 +170,7 @@ impl ResourceError {
     }
 
     /// Returns the response: 401 or 403 with a challenge, 400 for a malformed request, 500 or 503 without one if the
-    /// store failed, 500 if the embedder did not set the [path](Request::path) of a request with a bound token, and 204
+    /// store failed, 500 if your service did not set the [path](Request::path) of a request with a DPoP-bound token, and 204
     /// without headers for a preflight. If both schemes are accepted, there may be two `WWW-Authenticate` headers.
     #[must_use]
     pub fn into_response(self) -> Response {
@@ -384,7 +384,7 @@ pub(crate) fn require(
     Err(needs(context, token.at, token, &needed))
 }
 
-/// Refuses a token without this plain scope.
+/// Refuses a token without this scope without a permission.
 pub(crate) fn require_scope(context: &Context, token: &Authenticated, scope: &str) -> Result<(), ResourceError> {
     if token.has_scope(scope) {
         return Ok(());

@@ -51,7 +51,7 @@ fn judge(
     if proof.key == *key { Ok(proof.replay) } else { Err(Reason::AccessTokenOfAnotherKey) }
 }
 
-/// The public URL of the request: the one that the embedder set, or else the path of the request at the origin of the
+/// The public URL of the request: the one that your service set, or else the path of the request at the origin of the
 /// resource. No header is used, because the client controls the headers.
 fn url<'r>(context: &Context, at: Option<usize>, request: &Request<'r>) -> Result<Cow<'r, str>, Reason> {
     if let Some(url) = request.public_url() {

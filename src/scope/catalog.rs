@@ -27,7 +27,7 @@ impl ScopeCatalog {
         Self::assemble(Vec::new(), ScopeNotation::default())
     }
 
-    /// Returns a builder for a catalog of the embedder's own scopes.
+    /// Returns a builder for a catalog of your service's own scopes.
     pub fn builder() -> ScopeCatalogBuilder {
         ScopeCatalogBuilder::default()
     }
@@ -129,7 +129,7 @@ impl ScopeCatalog {
         ScopeSet::from_scopes(
             self.definitions()
                 .iter()
-                .map(|definition| Scope { name: definition.name(), permission: definition.permissions().most() }),
+                .map(|definition| Scope { name: definition.name(), permission: definition.permissions().max() }),
         )
     }
 
@@ -580,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_scopes_are_granted_as_a_whole() {
+    fn scopes_without_permissions_are_granted_as_a_whole() {
         let catalog = catalog(
             &[("openid", Permissions::Plain), ("files", Permissions::ReadOnlyOrReadWrite)],
             ScopeNotation::default(),

@@ -90,7 +90,7 @@ impl ConsentedResources {
 
 impl ListPart {
     /// The number of bytes that the bits of the longest list take.
-    pub(crate) const MOST_BYTES: usize = MAX_RESOURCES.div_ceil(8);
+    pub(crate) const MAX_BYTES: usize = MAX_RESOURCES.div_ceil(8);
 
     fn new(list: &ResourceList, chosen: &ResourceList) -> Self {
         let mut bits = vec![0_u8; list.len().div_ceil(8)];

@@ -29,7 +29,7 @@ impl ScopeDefinition {
         }
     }
 
-    /// Creates the definition of a plain scope, which is granted as a whole.
+    /// Creates the definition of a scope without a permission, which is granted as a whole.
     /// [`require_scope`](crate::AuthorizationServer::require_scope) checks for it.
     pub fn plain(name: impl Into<Cow<'static, str>>) -> Self {
         Self::new(name, Permissions::Plain)
@@ -116,7 +116,7 @@ pub enum Permissions {
 }
 
 impl Permissions {
-    /// Returns whether the scope can be granted with exactly `permission`; always `false` for a plain scope.
+    /// Returns whether the scope can be granted with exactly `permission`; always `false` for a scope without a permission.
     pub fn allows(self, permission: Permission) -> bool {
         match self {
             Self::ReadOnly => permission == Permission::Read,
@@ -126,7 +126,7 @@ impl Permissions {
         }
     }
 
-    /// Returns the lowest permission, which a bare name in a request means; `None` for a plain scope.
+    /// Returns the lowest permission, which a bare name in a request means; `None` for a scope without a permission.
     pub fn least(self) -> Option<Permission> {
         match self {
             Self::ReadOnly | Self::ReadOnlyOrReadWrite => Some(Permission::Read),
@@ -135,8 +135,8 @@ impl Permissions {
         }
     }
 
-    /// Returns the highest permission; `None` for a plain scope.
-    pub fn most(self) -> Option<Permission> {
+    /// Returns the highest permission; `None` for a scope without a permission.
+    pub fn max(self) -> Option<Permission> {
         match self {
             Self::ReadOnly => Some(Permission::Read),
             Self::ReadWriteOnly | Self::ReadOnlyOrReadWrite => Some(Permission::ReadWrite),
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn permissions_say_what_they_allow() {
         use Permission::{Read, ReadWrite};
-        for (permissions, read, read_write, least, most) in [
+        for (permissions, read, read_write, least, max) in [
             (Permissions::ReadOnly, true, false, Some(Read), Some(Read)),
             (Permissions::ReadWriteOnly, false, true, Some(ReadWrite), Some(ReadWrite)),
             (Permissions::ReadOnlyOrReadWrite, true, true, Some(Read), Some(ReadWrite)),
@@ -161,7 +161,7 @@ mod tests {
             assert_eq!(permissions.allows(Read), read, "{permissions:?}");
             assert_eq!(permissions.allows(ReadWrite), read_write, "{permissions:?}");
             assert_eq!(permissions.least(), least, "{permissions:?}");
-            assert_eq!(permissions.most(), most, "{permissions:?}");
+            assert_eq!(permissions.max(), max, "{permissions:?}");
         }
     }
 

@@ -46,14 +46,14 @@ impl<'a> Scope<'a> {
         self.name
     }
 
-    /// Returns the permission, or `None` for a plain scope, which is granted as a whole.
+    /// Returns the permission, or `None` for a scope without a permission, which is granted as a whole.
     pub fn permission(&self) -> Option<Permission> {
         self.permission
     }
 
     /// Returns whether this scope allows everything that `other` allows.
     ///
-    /// Read-write includes read-only; a plain scope includes both.
+    /// Read-write includes read-only; a scope without a permission includes both.
     pub fn covers(&self, other: &Scope<'_>) -> bool {
         self.name == other.name && reaches(self.permission, other.permission)
     }
@@ -87,7 +87,7 @@ impl fmt::Display for Scope<'_> {
 /// A set of requested, registered or granted scopes, as one canonical text [RFC 6749 section 3.3].
 ///
 /// The text contains each scope once, in catalog order, separated by one space: `name:r`, `name:rw`, or `name` for a
-/// plain scope. Two sets of one catalog are equal if they contain the same scopes, however they were requested. A clone
+/// scope without a permission. Two sets of one catalog are equal if they contain the same scopes, however they were requested. A clone
 /// shares the text.
 ///
 /// [`ScopeCatalog::parse`] creates a set from the text that a client sent.
@@ -128,15 +128,15 @@ impl ScopeSet {
 
     /// Returns whether the set allows `permission` under the scope `name`.
     ///
-    /// Read-write includes read-only; a plain scope includes both.
+    /// Read-write includes read-only; a scope without a permission includes both.
     pub fn contains(&self, name: &str, permission: Permission) -> bool {
         self.holds(&Scope { name, permission: Some(permission) })
     }
 
-    /// Returns whether the set contains the plain scope `name`, which has no permissions.
+    /// Returns whether the set contains the scope without a permission `name`, which has no permissions.
     ///
     /// A scope of that name with a permission is another one: [`contains`](Self::contains) checks it.
-    pub fn contains_plain(&self, name: &str) -> bool {
+    pub fn contains_name(&self, name: &str) -> bool {
         self.holds(&Scope { name, permission: None })
     }
 
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn read_write_contains_read_only_and_a_plain_scope_contains_both() {
+    fn read_write_contains_read_only_and_a_scope_without_permission_contains_both() {
         for (held, name, permission, expected) in [
             ("a:r", "a", Permission::Read, true),
             ("a:r", "a", Permission::ReadWrite, false),

@@ -11,7 +11,7 @@ use crate::text::{TextError, check_line};
 
 /// The user's resources that an application may access, in addition to what its scopes allow.
 ///
-/// The registration sets the upper bound; the user's consent may narrow it.
+/// The registration sets the upper bound; the user's consent may reduce it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the service has exactly these three, and a page must distinguish them")]
 pub enum ResourceScope {
@@ -42,7 +42,7 @@ impl ResourceScope {
         Self::Specified(ResourceList::from_sorted(Vec::new()))
     }
 
-    /// Returns whether nothing is left of a list that was narrowed.
+    /// Returns whether nothing is left of a list that was reduced.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Specified(list) if list.is_empty())
     }
@@ -69,14 +69,14 @@ impl ResourceScope {
         }
     }
 
-    /// Returns the part of this scope that is within a bound, for instance within a registration that was narrowed
+    /// Returns the part of this scope that is within a bound, for instance within a registration that was reduced
     /// after consent.
     ///
-    /// The result reaches only resources that both of them reach. [`Public`](Self::Public) narrowed to a list, or a
-    /// list narrowed to `Public`, leaves an empty list: this type does not know which of the listed resources are
+    /// The result reaches only resources that both of them reach. [`Public`](Self::Public) reduced to a list, or a
+    /// list reduced to `Public`, leaves an empty list: this type does not know which of the listed resources are
     /// public.
     #[must_use]
-    pub fn narrowed_to(&self, bound: &Self) -> Self {
+    pub fn reduced_to(&self, bound: &Self) -> Self {
         match (self, bound) {
             (scope, Self::All) | (Self::All, scope) => scope.clone(),
             (Self::Public, Self::Public) => Self::Public,
@@ -85,7 +85,7 @@ impl ResourceScope {
         }
     }
 
-    /// Returns whether [`narrowed_to`](Self::narrowed_to) would leave anything of this scope.
+    /// Returns whether [`reduced_to`](Self::reduced_to) would leave anything of this scope.
     pub(crate) fn meets(&self, bound: &Self) -> bool {
         match (self, bound) {
             (scope, Self::All) | (Self::All, scope) => !scope.is_empty(),
@@ -108,7 +108,7 @@ impl ResourceScope {
 /// The resources of a [`ResourceScope::Specified`], sorted and without duplicates.
 ///
 /// [`ResourceScope::specified`] creates lists of 1 to 1000 resources of 1 to 255 bytes each;
-/// [`ResourceScope::narrowed_to`] may leave none. A clone shares the content.
+/// [`ResourceScope::reduced_to`] may leave none. A clone shares the content.
 #[derive(Clone)]
 pub struct ResourceList(Arc<Names>);
 
@@ -164,7 +164,7 @@ impl ResourceList {
         Ok(Self::from_sorted(resources.into_iter().collect()))
     }
 
-    /// Reads a stored list, which narrowing may have left empty. Its texts are not checked again: another version of
+    /// Reads a stored list, which a reduction may have left empty. Its texts are not checked again: another version of
     /// Unicode may refuse them, and a record must stay readable.
     pub(crate) fn from_record(names: Vec<&str>) -> Result<Self, ResourceScopeError> {
         if names.is_empty() { Ok(Self::from_sorted(Vec::new())) } else { Self::listed(names, |_| Ok(())) }
@@ -251,7 +251,7 @@ impl Hash for ResourceList {
     }
 }
 
-/// The target of an API call, as the embedder's service knows it.
+/// The target of an API call, as your service's service knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Resource<'a> {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     fn none_left() -> ResourceScope {
-        specified(&["a"]).narrowed_to(&specified(&["b"]))
+        specified(&["a"]).reduced_to(&specified(&["b"]))
     }
 
     #[test]
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn narrowing_leaves_what_both_reach() {
+    fn reducing_leaves_what_both_reach() {
         for (scope, bound, expected) in [
             (ResourceScope::All, ResourceScope::All, ResourceScope::All),
             (ResourceScope::All, ResourceScope::Public, ResourceScope::Public),
@@ -381,7 +381,7 @@ mod tests {
             (specified(&["b"]), specified(&["a", "b"]), specified(&["b"])),
             (specified(&["a"]), specified(&["b"]), none_left()),
         ] {
-            let left = scope.narrowed_to(&bound);
+            let left = scope.reduced_to(&bound);
             assert_eq!(left, expected, "{scope:?} under {bound:?}");
             assert!(scope.covers(&left) && bound.covers(&left), "{scope:?} under {bound:?}");
             assert_eq!(scope.meets(&bound), !left.is_empty(), "{scope:?} under {bound:?}");

@@ -1,6 +1,6 @@
 //! Codes, tokens and client secrets: their text, their digests, their comparison.
 //!
-//! Every handle, code and token is `prefix | id of its record (22 characters) | secret`. The id finds the record in the
+//! Every ticket, code and token is `prefix | id of its record (22 characters) | secret`. The id finds the record in the
 //! store. The secret is the proof, and the record contains only its digest.
 
 pub(crate) mod derive;
@@ -63,9 +63,9 @@ macro_rules! secret_text {
 }
 
 secret_text! {
-    /// The handle by which the form of the consent page names its authorization request: 65 characters after its
+    /// The ticket by which the form of the consent page names its authorization request: 65 characters after its
     /// prefix.
-    AuthorizationHandle
+    ConsentTicket
 }
 secret_text! {
     /// An authorization code, which the client exchanges for tokens once [RFC 6749 section 1.3.1]: 65 characters after
@@ -127,7 +127,7 @@ impl ClientSecret {
 /// The number of letters and digits in a secret that the server generates: 256 random bits.
 const SECRET_CHARACTERS: usize = 43;
 
-/// The accepted lengths of a client secret that the embedder supplies. Secrets that the server generates are within
+/// The accepted lengths of a client secret that your service supplies. Secrets that the server generates are within
 /// them too.
 pub(crate) const CLIENT_SECRET_CHARACTERS: RangeInclusive<usize> = 32..=255;
 

@@ -1,4 +1,4 @@
-//! The text of handles, codes and access tokens: `prefix | id | 43 characters of random base64url`.
+//! The text of tickets, codes and access tokens: `prefix | id | 43 characters of random base64url`.
 
 use zeroize::Zeroizing;
 
@@ -7,15 +7,15 @@ use crate::secret::Digest;
 use crate::secret::entropy::Entropy;
 use crate::secret::minted::Minted;
 
-/// The number of random bytes in a handle, code or access token.
+/// The number of random bytes in a ticket, code or access token.
 const SECRET_BYTES: usize = 32;
 /// The number of characters that encode these bytes.
 const SECRET_CHARACTERS: usize = 43;
 
-/// A newly generated handle, code or access token.
+/// A newly generated ticket, code or access token.
 pub(crate) type MintedOpaque = Minted<SECRET_CHARACTERS>;
 
-/// Generates the secret of a handle, code or access token.
+/// Generates the secret of a ticket, code or access token.
 pub(crate) fn mint(entropy: &dyn Entropy) -> MintedOpaque {
     let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
     entropy.fill(bytes.as_mut_slice());

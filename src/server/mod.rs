@@ -30,8 +30,8 @@ use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;
 use crate::grant;
 use crate::grant::client_credentials;
-pub use crate::grant::client_credentials::MachineToken;
-use crate::grant::withdraw::{self, Extent};
+pub use crate::grant::client_credentials::ClientCredentialsToken;
+use crate::grant::revocation::{self, Extent};
 use crate::hooks::registration_policy::RegistrationPolicy;
 use crate::hooks::span::in_span;
 use crate::hooks::{EventSink, Subjects, Throttle};
@@ -46,7 +46,7 @@ use crate::resource;
 use crate::resource::possession;
 use crate::resource::{Authenticated, ResourceError, ResourceServer};
 use crate::scope::{Permission, Resource};
-use crate::secret::AuthorizationHandle;
+use crate::secret::ConsentTicket;
 use crate::secret::entropy::{Entropy, SystemEntropy};
 use crate::secret::prefixes::Prefixes;
 pub use crate::server::purge::PurgeError;
@@ -66,7 +66,7 @@ impl AuthorizationServer {
     /// Builds a server with these settings on these stores: a [`MemoryStore`](crate::MemoryStore), any
     /// value that implements the store traits, or [`Stores::new`].
     ///
-    /// [`builder`](Self::builder) adds hooks: a throttle, a sink of events, the embedder's users.
+    /// [`builder`](Self::builder) adds hooks: a throttle, a sink of events, your service's users.
     ///
     /// # Errors
     ///
@@ -226,13 +226,13 @@ impl AuthorizationServer {
         in_span("authorization", authorize::authorize(&self.context, request)).await
     }
 
-    /// Holds a request for the user who will decide it, and returns the handle for the page's form.
+    /// Holds a request for the user who will decide it, and returns the ticket for the page's form.
     ///
-    /// Beyond [`held_requests`](Config::limits) or
-    /// [`held_requests_per_client`](Config::limits), the user's oldest request ends.
+    /// Beyond [`consent_requests`](Config::limits) or
+    /// [`consent_requests_per_client`](Config::limits), the user's oldest request ends.
     ///
     /// `session` is a secret that identifies the browser's session, such as the value of its cookie. A digest of it is
-    /// kept. Handle, subject and session must match at the decision. This protects the form against requests forged by
+    /// kept. Ticket, subject and session must match at the decision. This protects the form against requests forged by
     /// other sites [RFC 6749 section 10.12].
     ///
     /// # Errors
@@ -244,7 +244,7 @@ impl AuthorizationServer {
         pending: &PendingAuthorization,
         subject: &Subject,
         session: &[u8],
-    ) -> Result<AuthorizationHandle, AuthorizationError> {
+    ) -> Result<ConsentTicket, AuthorizationError> {
         in_span("hold", decide::hold(&self.context, pending, subject, session)).await
     }
 
@@ -255,16 +255,16 @@ impl AuthorizationServer {
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError`] if the handle is unknown to this subject and session, too old or decided already, if more
+    /// [`AuthorizationError`] if the ticket is unknown to this subject and session, too old or decided already, if more
     /// was granted than requested, if the user may not be given tokens, or if the store failed.
     pub async fn decide(
         &self,
-        handle: &str,
+        ticket: &str,
         subject: &Subject,
         session: &[u8],
         decision: &Decision,
     ) -> Result<Response, AuthorizationError> {
-        in_span("decision", decide::decide(&self.context, handle, subject, session, decision)).await
+        in_span("decision", decide::decide(&self.context, ticket, subject, session, decision)).await
     }
 
     /// Checks the access token of a request to a resource, and returns what it grants [RFC 6750, RFC 9449 section 7].
@@ -343,7 +343,7 @@ impl AuthorizationServer {
         resource::require(&self.context, token, scope, permission, resource)
     }
 
-    /// Requires that a token covers this plain scope: one that the catalog defines with
+    /// Requires that a token covers this scope without a permission: one that the catalog defines with
     /// [`ScopeDefinition::plain`](crate::scope::ScopeDefinition::plain), without permissions.
     ///
     /// # Errors
@@ -410,7 +410,7 @@ impl AuthorizationServer {
     /// [`StoreError`] if the store failed, or if a grant cannot be read. It returns no partial list, which would
     /// hide an application that has access.
     pub async fn grants_of(&self, subject: &Subject) -> Result<Vec<Arc<Grant>>, StoreError> {
-        withdraw::grants_of(&self.context, subject).await
+        revocation::grants_of(&self.context, subject).await
     }
 
     /// Returns the live access tokens that a client got for itself [RFC 6749 section 4.4], the oldest first. Each entry
@@ -419,7 +419,10 @@ impl AuthorizationServer {
     /// # Errors
     ///
     /// [`StoreError`] if the store failed.
-    pub async fn machine_tokens_of(&self, client: &ClientId) -> Result<Vec<MachineToken>, StoreError> {
+    pub async fn client_credentials_tokens_of(
+        &self,
+        client: &ClientId,
+    ) -> Result<Vec<ClientCredentialsToken>, StoreError> {
         client_credentials::tokens_of(&self.context, client).await
     }
 
@@ -431,39 +434,39 @@ impl AuthorizationServer {
     /// [`StoreError`] if the store failed, or if a record cannot be read. It returns no partial list, as with
     /// [`grants_of`](Self::grants_of).
     pub async fn authorizations_of(&self, subject: &Subject) -> Result<Vec<Arc<Authorization>>, StoreError> {
-        withdraw::authorizations_of(&self.context, subject).await
+        revocation::authorizations_of(&self.context, subject).await
     }
 
-    /// Withdraws a grant with all its tokens, for the user who gave it. Returns whether it was live, ignoring the
+    /// Revokes a grant with all its tokens, for the user who gave it. Returns whether it was live, ignoring the
     /// client's state. It also returns `false` if that user gave no such grant.
     ///
     /// The id may also be that of a request that has not become a grant. The code of an approved request can then no
-    /// longer be exchanged, and a held request can no longer be approved. An
+    /// longer be exchanged, and a consent request can no longer be approved. An
     /// [`AuthorizationId`](crate::id::AuthorizationId) and the [`GrantId`] of the same record convert into each other.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the store failed; the grant may still be live.
     pub async fn revoke_grant(&self, id: GrantId, subject: &Subject) -> Result<bool, StoreError> {
-        withdraw::withdraw_grant(&self.context, id, subject).await
+        revocation::revoke_grant(&self.context, id, subject).await
     }
 
-    /// Withdraws everything of a subject: held requests, codes and grants. Returns how many were live, ignoring the
+    /// Revokes everything of a subject: consent requests, codes and grants. Returns how many were live, ignoring the
     /// states of their clients.
     ///
     /// Lock the user or end the sessions first, so that nothing new is granted meanwhile.
-    /// Where the store's reads are not settled, it confirms what was withdrawn before, so a call that succeeds is
+    /// Where the store's reads are not settled, it confirms what was revoked before, so a call that succeeds is
     /// durable.
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if the store failed anywhere, or a record could not be read; all else is withdrawn.
+    /// [`StoreError`] if the store failed anywhere, or a record could not be read; all else is revoked.
     /// Call it again.
     pub async fn revoke_subject(&self, subject: &Subject) -> Result<usize, StoreError> {
-        withdraw::withdraw_all(&self.context, subject, Extent::Subject).await
+        revocation::revoke_all(&self.context, subject, Extent::Subject).await
     }
 
-    /// Withdraws what a subject granted to one client: held requests, codes and grants. Returns how many were live,
+    /// Revokes what a subject granted to one client: consent requests, codes and grants. Returns how many were live,
     /// ignoring the client's state.
     ///
     /// Nothing that existed when the call began gives access after it has succeeded, not even a decision, an exchange
@@ -472,10 +475,10 @@ impl AuthorizationServer {
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if the store failed anywhere, or a record could not be read; all else is withdrawn.
+    /// [`StoreError`] if the store failed anywhere, or a record could not be read; all else is revoked.
     /// Call it again.
-    pub async fn withdraw_application(&self, subject: &Subject, client: &ClientId) -> Result<usize, StoreError> {
-        withdraw::withdraw_all(&self.context, subject, Extent::Application(client)).await
+    pub async fn revoke_application(&self, subject: &Subject, client: &ClientId) -> Result<usize, StoreError> {
+        revocation::revoke_all(&self.context, subject, Extent::Application(client)).await
     }
 
     /// Removes expired records, examining at most `limit` in each store. Call it about once a minute, and repeat it
@@ -483,13 +486,13 @@ impl AuthorizationServer {
     ///
     /// It affects only the size of the store: expiry is checked when a record is read.
     ///
-    /// It cannot be undone, so it is refused while the clock is more than [`clock_leap`](Config::clock_jump) beyond the
+    /// It cannot be undone, so it is refused while the clock is more than [`clock_jump`](Config::clock_jump) beyond the
     /// newest time that this process and the store have seen. The store keeps the time of the last purge that was
     /// accepted. The first call on a store writes that time and removes nothing.
     ///
     /// # Errors
     ///
-    /// [`PurgeError::ClockAhead`] if the clock seems to have leapt forward, or if the service was stopped for as long;
+    /// [`PurgeError::ClockAhead`] if the clock seems to have jumped forward, or if the service was stopped for as long;
     /// nothing was removed, and [`Event::PurgeRefused`](crate::Event::PurgeRefused) was raised.
     /// [`PurgeError::Store`] if a store failed, after the others did their part; call again.
     pub async fn purge_expired(&self, limit: usize) -> Result<Purge, PurgeError> {
@@ -598,7 +601,7 @@ impl Builder {
         config.pushed_requests.check(stores.pushed_requests.is_some(), config.limits.pushed_requests)?;
         let (has_policy, has_registry) = (registration_policy.is_some(), stores.registry.is_some());
         config.check_registration(RegistrationNeeds { has_policy, has_registry })?;
-        let offers_keys = config.assurance_rules(fetcher.is_some()).offers_keys();
+        let offers_keys = config.key_rules(fetcher.is_some()).offers_keys();
         config.check_documents(DocumentNeeds {
             has_policy,
             has_registry,

@@ -1,4 +1,4 @@
-//! Removes expired records, unless the clock seems to have leapt forward.
+//! Removes expired records, unless the clock seems to have jumped forward.
 //!
 //! A purge cannot be undone, even if the clock is set back later. So the store keeps the time of the last purge, and a
 //! purge at a much later time is refused until the clock is confirmed.

@@ -18,7 +18,7 @@ use crate::store::{ClientRegistry, ClientStore, Insertion, Page, Purge, Registra
 ///
 /// A write of this process through the cache is visible at once. A write of another process, such as a suspension, is
 /// visible within the time to live. `current` always reads the other store, so that no user consents to what was
-/// withdrawn. Missing clients are not cached, so guessed ids fill no memory. At most 10 000 clients are cached; beyond
+/// revoked. Missing clients are not cached, so guessed ids fill no memory. At most 10 000 clients are cached; beyond
 /// that, a new one replaces another. Clones share their contents.
 ///
 /// # Examples
@@ -118,7 +118,7 @@ impl<S: ClientStore> CachedClients<S> {
             if entry.client.version() < known.client.version() && is_late {
                 return;
             }
-        } else if kept.clients.len() >= MOST_CLIENTS {
+        } else if kept.clients.len() >= MAX_CLIENTS {
             // Any entry will do: one that is used often is soon cached again.
             let one = kept.clients.keys().next().cloned();
             one.iter().for_each(|one| kept.forget(one));
@@ -218,4 +218,4 @@ impl<S: fmt::Debug> fmt::Debug for CachedClients<S> {
 }
 
 /// The most clients that are cached: some ten megabytes.
-const MOST_CLIENTS: usize = 10_000;
+const MAX_CLIENTS: usize = 10_000;

@@ -15,7 +15,7 @@ use crate::store::error::StoreError;
 ///
 /// Each rule names the tests of `grantor::testing::client_store` that check it (feature `testing`).
 ///
-/// 1. `find` may answer from a cache. The age of its answers limits how late a suspension or a narrowed scope takes
+/// 1. `find` may answer from a cache. The age of its answers limits how late a suspension or a reduced scope takes
 ///    effect. Each answer is a complete client as it was once written.
 ///    Kit: `find_answers_what_was_written`.
 /// 2. `current` returns the last acknowledged write, never from a cache or a replica.
@@ -31,7 +31,7 @@ use crate::store::error::StoreError;
 ///
 /// # Security
 ///
-/// A stale `current` lets a user consent to what an administrator has just withdrawn. The `id` comes from a request,
+/// A stale `current` lets a user consent to what an administrator has just revoked. The `id` comes from a request,
 /// and may be a secret in the wrong parameter: do not log it or put it into an error.
 ///
 /// # Examples

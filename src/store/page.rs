@@ -1,7 +1,7 @@
 //! Pages of a list.
 
 /// The maximum number of items on a page.
-const MOST_ITEMS: usize = 1000;
+const MAX_ITEMS: usize = 1000;
 
 /// A part of a list: at most `limit` items whose ids come after a given one.
 ///
@@ -16,13 +16,13 @@ impl<Id: Ord> Page<Id> {
     /// Returns a page of the first `limit` items. The limit is clamped to the range 1 to 1000.
     #[must_use]
     pub fn first(limit: usize) -> Self {
-        Self { after: None, limit: limit.clamp(1, MOST_ITEMS) }
+        Self { after: None, limit: limit.clamp(1, MAX_ITEMS) }
     }
 
     /// Returns a page of the first `limit` items after `id`. The limit is clamped as in [`first`](Self::first).
     #[must_use]
     pub fn after(id: Id, limit: usize) -> Self {
-        Self { after: Some(id), limit: limit.clamp(1, MOST_ITEMS) }
+        Self { after: Some(id), limit: limit.clamp(1, MAX_ITEMS) }
     }
 
     pub(crate) fn with_limit(self, limit: usize) -> Self {

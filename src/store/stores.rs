@@ -79,7 +79,7 @@ impl Stores {
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if there is no such store, and a held request of an earlier setting needs it. Without a store, no
+    /// [`StoreError`] if there is no such store, and a consent request of an earlier setting needs it. Without a store, no
     /// server accepts pushed requests.
     pub(crate) fn pushed_requests(&self) -> Result<&dyn PushedRequestStore, StoreError> {
         self.pushed_requests.as_deref().ok_or_else(|| StoreError::permanent("there is no store of pushed requests"))

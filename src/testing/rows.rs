@@ -200,11 +200,11 @@ impl<S: TokenStore> Rows for Tokens<'_, S> {
     }
 
     fn ended(row: &Grant) -> Arc<Grant> {
-        Arc::new(records::revoked(row, RevocationReason::Withdrawn))
+        Arc::new(records::revoked(row, RevocationReason::RevokedByUser))
     }
 
     fn ended_sooner(row: &Grant, purge_after: Timestamp) -> Option<Arc<Grant>> {
-        Some(Arc::new(records::revoked_until(row, RevocationReason::Withdrawn, purge_after)))
+        Some(Arc::new(records::revoked_until(row, RevocationReason::RevokedByUser, purge_after)))
     }
 
     fn bytes(id: GrantId) -> [u8; 16] {

@@ -180,7 +180,7 @@ fn fault_of_marks(character: char, marks: &mut Vec<char>) -> Option<TextFault> {
             marks.clear();
         }
     });
-    if marks.len() > MOST_MARKS {
+    if marks.len() > MAX_MARKS {
         return Some(TextFault::TooManyMarks);
     }
     let in_order: Vec<char> = marks.iter().copied().nfd().collect();
@@ -218,7 +218,7 @@ fn letter<'c>(characters: impl Iterator<Item = &'c char>) -> Option<char> {
     unmarked.next().filter(|own| group(own) == GeneralCategoryGroup::Letter)
 }
 
-const MOST_MARKS: usize = 4;
+const MAX_MARKS: usize = 4;
 
 /// Scripts in which a joiner changes the spelling: Arabic and those of India (UAX #31 section 2.3).
 const WITH_JOINERS: [Script; 11] = [

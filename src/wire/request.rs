@@ -1,4 +1,4 @@
-//! The HTTP request that the embedder's web framework received.
+//! The HTTP request that your service's web framework received.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! The HTTP response that the embedder's web framework sends.
+//! The HTTP response that your service's web framework sends.
 
 use std::borrow::Cow;
 use std::fmt;

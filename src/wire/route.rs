@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Endpoint {
-    /// Where the client sends the user's browser [RFC 6749 section 3.1]. The embedder serves it, since it knows the
+    /// Where the client sends the user's browser [RFC 6749 section 3.1]. Your service serves it, since it knows the
     /// user.
     Authorization,
     /// Where clients exchange codes and refresh tokens [RFC 6749 section 3.2].

@@ -26,7 +26,7 @@ const LEAVES: &str = "leaves";
 /// What files of one folder may share; all other files there must not import each other.
 const SHARED: [(&str, &[&str]); 2] = [
     ("endpoint", &["client_request", "form", "registration_request"]),
-    ("grant", &["definition", "fixtures", "issue", "list", "live_grants", "refresh_token", "withdraw"]),
+    ("grant", &["definition", "fixtures", "issue", "list", "live_grants", "refresh_token", "revocation"]),
 ];
 
 #[test]
@@ -146,7 +146,7 @@ fn the_table_says_who_is_above_whom() {
         ("server", "wire/page"),
         ("secret/refresh", "clock"),
         ("store", "model/grant"),
-        ("grant/withdraw", "claim"),
+        ("grant/revocation", "claim"),
         ("endpoint/introspect", "resource/access_token"),
         ("endpoint/token", "grant/issue"),
     ] {

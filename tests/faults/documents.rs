@@ -14,7 +14,7 @@ use grantor::config::Profile;
 use grantor::fetch::{FetchError, FetchRequest, FetchResponse, Fetcher};
 use grantor::hooks::{ApproveWithin, QueueAll};
 use grantor::scope::{ResourceScope, ScopeCatalog};
-use grantor::secret::AuthorizationHandle;
+use grantor::secret::ConsentTicket;
 use grantor::server::Builder;
 use grantor::store::Page;
 use grantor::wire::Request;
@@ -64,7 +64,7 @@ async fn scene(has_row: bool) -> World {
     world
 }
 
-async fn hold(world: &World, user: &Subject) -> Result<AuthorizationHandle, u16> {
+async fn hold(world: &World, user: &Subject) -> Result<ConsentTicket, u16> {
     let query = [&[("response_type", "code"), ("client_id", URL)][..], &PKCE].concat();
     let query = support::world::encode(&query);
     let request = Request::new("GET").query(query.as_bytes()).subject(user);
@@ -135,7 +135,7 @@ async fn a_single_failure_leaves_the_row_of_before_or_after() {
     }
 }
 
-async fn decided(world: &World, handle: &AuthorizationHandle) {
+async fn decided(world: &World, handle: &ConsentTicket) {
     let approve = Decision::Approve(Consent::to_everything());
     let redirect = world.server.decide(handle.expose(), &world.alice, SESSION, &approve).await.unwrap();
     let code = support::world::text(&code(&redirect), "code");

@@ -138,14 +138,14 @@ async fn strict_public() -> World {
 
 #[tokio::test]
 async fn revocation_beats_every_refresh_in_flight() {
-    let withdraw_grant =
+    let revoke_grant =
         async |world: &World, pair: &Pair| Step::WithdrawGrant(world.access(&pair.access).await.unwrap().grant());
     for kind in 0..4 {
         let counts = Tally::default();
         let steps = async |world: &World, pair: &Pair| {
             let taking = match kind {
                 0 => Step::Revoke(pair.refresh.clone()),
-                1 => withdraw_grant(world, pair).await,
+                1 => revoke_grant(world, pair).await,
                 2 => Step::WithdrawSubject,
                 _ => Step::WithdrawClient,
             };

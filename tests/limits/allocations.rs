@@ -33,7 +33,7 @@ fn pairs(service: &Service) -> Vec<Pair> {
     (0..CALLS).map(|number| service.pair(&format!("user-{number}"))).collect()
 }
 
-/// Four of them are the lists that enforce the limits of held requests and of live grants.
+/// Four of them are the lists that enforce the limits of consent requests and of live grants.
 #[test]
 fn a_whole_flow() {
     let service = Service::new();

@@ -36,25 +36,25 @@ const HEAP: [Limit; 2] = [limit("one_pair", 370).goal(400), limit("with_stale_pa
 struct Limit {
     name: &'static str,
     measured: u64,
-    most: u64,
+    max: u64,
 }
 
 const fn limit(name: &'static str, measured: u64) -> Limit {
-    Limit { name, measured, most: measured * 11 / 10 }
+    Limit { name, measured, max: measured * 11 / 10 }
 }
 
 impl Limit {
     const fn goal(self, goal: u64) -> Self {
-        let most = if self.most < goal { self.most } else { goal };
-        Self { most, ..self }
+        let max = if self.max < goal { self.max } else { goal };
+        Self { max, ..self }
     }
 }
 
 fn assert_within(limits: &[Limit], found: &BTreeMap<String, u64>) {
-    for Limit { name, measured, most } in limits {
-        println!("{name}: {}, {measured} when the limit of {most} was set", found[*name]);
+    for Limit { name, measured, max } in limits {
+        println!("{name}: {}, {measured} when the limit of {max} was set", found[*name]);
     }
-    let above: Vec<_> = limits.iter().filter(|limit| found[limit.name] > limit.most).collect();
+    let above: Vec<_> = limits.iter().filter(|limit| found[limit.name] > limit.max).collect();
     assert!(above.is_empty(), "above the limit: {above:?}");
 }
 
@@ -98,12 +98,12 @@ fn of_operations(annotated: &str) -> BTreeMap<String, u64> {
         let number: String = line.split('(').next()?.chars().filter(char::is_ascii_digit).collect();
         Some((name.to_owned(), number.parse::<u64>().ok()? / CALLS))
     };
-    let mut most = BTreeMap::new();
+    let mut max = BTreeMap::new();
     for (name, number) in lines.filter_map(of_line) {
-        let known = most.entry(name).or_insert(number);
+        let known = max.entry(name).or_insert(number);
         *known = number.max(*known);
     }
-    most
+    max
 }
 
 #[track_caller]

@@ -38,7 +38,7 @@ fn a_grant_in_a_file_of_sqlite() {
     let path: PathBuf = format!("{store:?}").split('"').nth(1).unwrap().into();
     let mut world = block_on(World::platform());
     let mut config = grantor::Config::platform(support::world::ISSUER);
-    (config.limits.held_requests, config.limits.held_requests_per_client, config.limits.grants) = (200, 200, 200);
+    (config.limits.consent_requests, config.limits.consent_requests_per_client, config.limits.grants) = (200, 200, 200);
     let builder = grantor::AuthorizationServer::builder(config, store);
     world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(3)).build().unwrap();
     world.client = block_on(world.register(form()));

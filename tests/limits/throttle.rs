@@ -15,14 +15,14 @@ fn a_throttle_takes_thirteen_mebibytes_at_most() {
     const LIMIT: i64 = 13 << 20;
     let throttle = MemoryThrottle::new();
     let before = allocator::held();
-    let mut most = 0;
+    let mut max = 0;
     for number in 0..200_000_u32 {
         let (name, subject) = (format!("{number:0>200}"), Subject::new(number.to_string()).unwrap());
         let mut attempt = Attempt::new(AttemptKind::Authentication, Endpoint::Token);
         (attempt.client, attempt.peer) = (Some(&*name), Some(IpAddr::from(number.to_be_bytes())));
         block_on(throttle.check(&attempt));
         block_on(throttle.failed(&attempt));
-        attempt.kind = AttemptKind::HeldRequest;
+        attempt.kind = AttemptKind::ConsentRequest;
         attempt.subject = Some(&subject);
         block_on(throttle.check(&attempt));
         attempt.kind = AttemptKind::Registration;
@@ -30,8 +30,8 @@ fn a_throttle_takes_thirteen_mebibytes_at_most() {
         attempt.kind = AttemptKind::MetadataDocument;
         attempt.host = Some(&*name);
         block_on(throttle.check(&attempt));
-        most = most.max(allocator::held() - before);
+        max = max.max(allocator::held() - before);
     }
-    println!("{most} bytes at most");
-    assert!(most < LIMIT, "{most}");
+    println!("{max} bytes at most");
+    assert!(max < LIMIT, "{max}");
 }

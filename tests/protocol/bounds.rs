@@ -1,4 +1,4 @@
-//! How much one user can make the server keep: held requests, and live grants of one client.
+//! How much one user can make the server keep: consent requests, and live grants of one client.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ async fn records(world: &World, subject: &Subject) -> Vec<Arc<Authorization>> {
     world.store.authorizations_of(subject, Page::first(100_000)).await.unwrap()
 }
 
-/// Counts the user's held requests; `Debug` shows the stage.
+/// Counts the user's consent requests; `Debug` shows the stage.
 async fn held_count(world: &World, subject: &Subject) -> usize {
     let records = records(world, subject).await;
     records.iter().filter(|record| format!("{record:?}").contains("stage: Held")).count()
@@ -113,12 +113,12 @@ async fn after_a_crowd_the_next_request_restores_the_bound() {
     join_all((0..50).map(|_| held(&world, &world.client, &world.alice))).await;
     // Simulates requests that all read the list before any was written.
     let mut lax = world;
-    reconfigured(&mut lax, |config| config.limits.held_requests_per_client = 100);
+    reconfigured(&mut lax, |config| config.limits.consent_requests_per_client = 100);
     for _ in 0..40 {
         held(&lax, &lax.client, &lax.alice).await;
     }
     assert!(held_count(&lax, &lax.alice).await > 10);
-    reconfigured(&mut lax, |config| config.limits.held_requests_per_client = 10);
+    reconfigured(&mut lax, |config| config.limits.consent_requests_per_client = 10);
     let last = held(&lax, &lax.client, &lax.alice).await;
     assert_eq!(held_count(&lax, &lax.alice).await, 10);
     assert!(works(&lax, &last, &lax.alice).await);
@@ -156,7 +156,7 @@ async fn what_ended_keeps_little_and_is_used_again() {
 /// LIM-01
 #[tokio::test]
 async fn a_request_in_a_taken_record_lives_its_whole_time() {
-    let world = World::with(Profile::Platform, |config| config.limits.held_requests_per_client = 2).await;
+    let world = World::with(Profile::Platform, |config| config.limits.consent_requests_per_client = 2).await;
     let mut handles = Vec::new();
     // Each takes over an older record, until none is recent enough.
     for _ in 0..20 {
@@ -256,7 +256,7 @@ async fn what_is_dead_or_withdrawn_is_not_counted() {
     for _ in 0..3 {
         world.pair().await;
     }
-    registrar.withdraw_grants(&world.client.client_id()).await.unwrap();
+    registrar.revoke_grants(&world.client.client_id()).await.unwrap();
     world.events.take();
     for _ in 0..3 {
         let pair = world.pair().await;

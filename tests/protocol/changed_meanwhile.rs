@@ -58,9 +58,9 @@ async fn a_code_whose_resources_are_all_gone_gives_nothing() {
 async fn a_token_never_has_more_than_its_answer_told() {
     let world = World::platform().await;
     let first = world.pair().await;
-    let mut narrow = form();
-    narrow.scopes = "repo-code:r".into();
-    change(&world, &world.client, narrow, Approval::default()).await;
+    let mut reduce = form();
+    reduce.scopes = "repo-code:r".into();
+    change(&world, &world.client, reduce, Approval::default()).await;
     let asked = [("grant_type", "refresh_token"), ("refresh_token", first.refresh.as_str()), ("scope", "repo-code:r")];
     let by_request = pair(&world.token(&asked).client(&world.client).send().await);
     let by_default = pair(&world.refresh(&first.refresh).await);

@@ -29,11 +29,11 @@ const SCOPES: &str = "repo-code:rw repo-issue:r";
 const ASK: [(&str, &str); 1] = [("grant_type", "client_credentials")];
 
 /// A form for a client that acts for itself and for users.
-fn machine_form() -> ApplicationForm {
+fn client_credentials_form() -> ApplicationForm {
     let mut form = form();
     form.grant_types = GrantTypes::default().with(GrantType::ClientCredentials);
-    form.machine_scopes = SCOPES.into();
-    form.machine_resources = Some(ResourceScope::specified(["acme/build"]).unwrap());
+    form.client_scopes = SCOPES.into();
+    form.client_resources = Some(ResourceScope::specified(["acme/build"]).unwrap());
     form
 }
 
@@ -44,7 +44,7 @@ async fn world_with(change: impl FnOnce(&mut Config)) -> (World, Credentials) {
         change(config);
     })
     .await;
-    let machine = world.register(machine_form()).await;
+    let machine = world.register(client_credentials_form()).await;
     (world, machine)
 }
 
@@ -74,7 +74,7 @@ async fn only_confidential_web_applications_are_registered() {
     let native = |form: &mut ApplicationForm| form.application_type = ApplicationType::Native;
     let public = |form: &mut ApplicationForm| form.client_type = ClientType::Public;
     for change in [native as fn(&mut ApplicationForm), public] {
-        let mut form = machine_form();
+        let mut form = client_credentials_form();
         change(&mut form);
         let developer = Subject::new("developer").unwrap();
         let Err(RegistrarError::Invalid(errors)) = registrar.submit(developer, form, Some(logo())).await else {
@@ -97,7 +97,7 @@ async fn a_client_kept_elsewhere_that_is_public_or_native_is_refused() {
         let secret = ClientSecret::new(machine.secret.clone());
         let builder = Client::builder(machine.client_id())
             .grant_types(GrantTypes::NONE.with(GrantType::ClientCredentials))
-            .machine_scopes(world.server.config().scopes.parse(SCOPES.as_bytes()).unwrap())
+            .client_scopes(world.server.config().scopes.parse(SCOPES.as_bytes()).unwrap())
             .application_type(application_type);
         let client = match client_type {
             ClientType::Public => builder.client_type(ClientType::Public).build(),
@@ -127,7 +127,7 @@ async fn it_is_off_twice_by_default() {
     e400(&ask(&off, &off.client).await, "unsupported_grant_type");
     assert!(!listed(&off).await);
     let registrar = off.server.registrar().unwrap();
-    let refused = registrar.submit(Subject::new("developer").unwrap(), machine_form(), Some(logo())).await;
+    let refused = registrar.submit(Subject::new("developer").unwrap(), client_credentials_form(), Some(logo())).await;
     let Err(RegistrarError::Invalid(errors)) = refused else { panic!("it was registered") };
     assert_eq!(
         errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -184,35 +184,36 @@ async fn scopes_come_from_a_set_of_their_own() {
     assert_eq!(ok(&with("repo-issue:r").send().await).scope.as_deref(), Some("repo-issue:r"));
     assert_eq!(ok(&ask(&world, &machine).await).scope.as_deref(), Some("repo-code:rw repo-issue:r"));
 
-    let mut empty = machine_form();
-    empty.machine_scopes.clear();
+    let mut empty = client_credentials_form();
+    empty.client_scopes.clear();
     let registrar = world.server.registrar().unwrap();
     let refused = registrar.submit(Subject::new("developer").unwrap(), empty, Some(logo())).await;
     let Err(RegistrarError::Invalid(errors)) = refused else { panic!("it was registered") };
-    assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), ["machine_scopes: is missing"]);
+    assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), ["client_scopes: is missing"]);
 }
 
 /// 6749-4.4.2-02
 #[tokio::test]
-async fn a_reviewer_approves_machine_scopes_and_resources_on_their_own() {
+async fn a_reviewer_approves_client_scopes_and_resources_on_their_own() {
     let (world, _) = world().await;
-    let mut asked = machine_form();
-    asked.machine_resources = Some(ResourceScope::All);
+    let mut asked = client_credentials_form();
+    asked.client_resources = Some(ResourceScope::All);
     let approval = Approval::default()
-        .machine_scopes("repo-issue:r")
-        .machine_resources(ResourceScope::specified(["acme/build"]).unwrap());
+        .client_scopes("repo-issue:r")
+        .client_resources(ResourceScope::specified(["acme/build"]).unwrap());
     let machine = world.register_as(asked.clone(), approval).await;
     assert_eq!(ok(&ask(&world, &machine).await).scope.as_deref(), Some("repo-issue:r"));
     let client = world.server.client(&machine.client_id()).await.unwrap().unwrap();
-    assert_eq!(client.machine_resources(), &ResourceScope::specified(["acme/build"]).unwrap());
+    assert_eq!(client.client_resources(), &ResourceScope::specified(["acme/build"]).unwrap());
     assert_eq!(client.scopes().as_str(), "repo-code:rw repo-issue:rw account-profile:r");
 
     let registrar = world.server.registrar().unwrap();
-    let id = registrar.submit(Subject::new("developer").unwrap(), machine_form(), Some(logo())).await.unwrap();
+    let id =
+        registrar.submit(Subject::new("developer").unwrap(), client_credentials_form(), Some(logo())).await.unwrap();
     for (approval, not_asked) in [
-        (Approval::default().machine_scopes("repo-code:rw repo-issue:rw"), true),
-        (Approval::default().machine_resources(ResourceScope::All), true),
-        (Approval::default().machine_resources(ResourceScope::Public), false),
+        (Approval::default().client_scopes("repo-code:rw repo-issue:rw"), true),
+        (Approval::default().client_resources(ResourceScope::All), true),
+        (Approval::default().client_resources(ResourceScope::Public), false),
     ] {
         match registrar.approve_now(&id, approval).await {
             Err(RegistrarError::ScopesNotAsked) => assert!(not_asked),
@@ -230,19 +231,19 @@ async fn a_reviewer_approves_machine_scopes_and_resources_on_their_own() {
 async fn without_a_user_there_is_no_account() {
     let (world, machine) = world().await;
     let access = token(&world, &machine).await;
-    let mut every = machine_form();
-    every.machine_resources = Some(ResourceScope::All);
+    let mut every = client_credentials_form();
+    every.client_resources = Some(ResourceScope::All);
     let unseen = world.register(every.clone()).await;
-    let approval = Approval::default().machine_resources(ResourceScope::All);
+    let approval = Approval::default().client_resources(ResourceScope::All);
     let every = world.register_as(every, approval).await;
     // A later approval keeps what the reviewer granted.
     let registrar = world.server.registrar().unwrap();
-    let mut again = machine_form();
-    again.machine_resources = Some(ResourceScope::All);
+    let mut again = client_credentials_form();
+    again.client_resources = Some(ResourceScope::All);
     registrar.change_now(&every.client_id(), again, None).await.unwrap();
     registrar.approve_now(&every.client_id(), Approval::default()).await.unwrap();
-    let mut none = machine_form();
-    none.machine_resources = None;
+    let mut none = client_credentials_form();
+    none.client_resources = None;
     let none = world.register(none).await;
     for (access, listed, unlisted) in [
         (access, true, false),
@@ -368,7 +369,7 @@ async fn live_tokens_are_bounded_and_none_is_pushed_out() {
     for access in tokens.iter().chain([&first]) {
         assert!(world.opens(access).await);
     }
-    let other = world.register(machine_form()).await;
+    let other = world.register(client_credentials_form()).await;
     ok(&ask(&world, &other).await);
 
     world.revoke_as(&machine, &tokens[7]).await;
@@ -387,22 +388,22 @@ async fn a_thousand_and_twenty_four_tokens_may_live() {
         ok(&ask(&world, &machine).await);
     }
     too_many(&ask(&world, &machine).await, 900);
-    assert_eq!(world.server.machine_tokens_of(&machine.client_id()).await.unwrap().len(), 1024);
+    assert_eq!(world.server.client_credentials_tokens_of(&machine.client_id()).await.unwrap().len(), 1024);
 }
 
 /// CC-01
 #[tokio::test]
 async fn of_fifty_parallel_requests_one_gets_the_last_place() {
-    for most in [1, 3, 9] {
-        let (mut world, machine) = world_with(|config| config.limits.client_credentials_tokens = most).await;
-        for _ in 1..most {
+    for max in [1, 3, 9] {
+        let (mut world, machine) = world_with(|config| config.limits.client_credentials_tokens = max).await;
+        for _ in 1..max {
             ok(&ask(&world, &machine).await);
         }
         let answers = side_by_side(&mut world, async |world| ask(world, &machine).await).await;
         let issued = answers.iter().filter(|answer| answer.status() == 200).count();
         let refused = answers.iter().filter(|answer| answer.status() == 429).count();
         assert_eq!((issued, refused), (1, answers.len() - 1));
-        assert_eq!(world.server.machine_tokens_of(&machine.client_id()).await.unwrap().len(), most);
+        assert_eq!(world.server.client_credentials_tokens_of(&machine.client_id()).await.unwrap().len(), max);
     }
 }
 
@@ -509,7 +510,7 @@ async fn a_slot_that_recurs_begins_at_another_version() {
 ///
 /// A token issued in the future is invalid until then, and takes no place from other tokens.
 #[tokio::test]
-async fn a_machine_token_of_the_future_waits_and_takes_no_place() {
+async fn a_client_credentials_token_of_the_future_waits_and_takes_no_place() {
     let (world, machine) = world_with(|config| config.limits.client_credentials_tokens = 8).await;
     let now = Clock::now(&world.clock);
     world.advance(100 * 24 * 3600);
@@ -568,49 +569,49 @@ async fn what_ends_a_client_ends_its_tokens() {
     let access = token(&world, &machine).await;
     registrar.suspend(&id).await.unwrap();
     wa(world.access(&access).await.unwrap_err(), 401, "invalid_token");
-    assert!(world.server.machine_tokens_of(&id).await.unwrap().is_empty());
+    assert!(world.server.client_credentials_tokens_of(&id).await.unwrap().is_empty());
     registrar.resume(&id).await.unwrap();
     assert!(world.opens(&access).await);
 
-    registrar.withdraw_grants(&id).await.unwrap();
+    registrar.revoke_grants(&id).await.unwrap();
     wa(world.access(&access).await.unwrap_err(), 401, "invalid_token");
-    assert!(world.server.machine_tokens_of(&id).await.unwrap().is_empty());
+    assert!(world.server.client_credentials_tokens_of(&id).await.unwrap().is_empty());
 
     let access = token(&world, &machine).await;
-    let mut narrowed = machine_form();
-    narrowed.machine_scopes = "repo-issue:r".into();
-    registrar.change_now(&id, narrowed.clone(), None).await.unwrap();
+    let mut reduced = client_credentials_form();
+    reduced.client_scopes = "repo-issue:r".into();
+    registrar.change_now(&id, reduced.clone(), None).await.unwrap();
     registrar.approve_now(&id, Approval::default()).await.unwrap();
     let own = world.access(&access).await.unwrap();
     assert_eq!(own.scopes().as_str(), "repo-issue:r");
     let error = world.server.require(&own, "repo-code", Permission::Read, Resource::Private("acme/build")).unwrap_err();
     wa(error, 403, "insufficient_scope");
 
-    narrowed.grant_types = GrantTypes::default();
-    registrar.change_now(&id, narrowed, None).await.unwrap();
+    reduced.grant_types = GrantTypes::default();
+    registrar.change_now(&id, reduced, None).await.unwrap();
     registrar.approve_now(&id, Approval::default()).await.unwrap();
     wa(world.access(&access).await.unwrap_err(), 401, "invalid_token");
-    assert!(world.server.machine_tokens_of(&id).await.unwrap().is_empty());
+    assert!(world.server.client_credentials_tokens_of(&id).await.unwrap().is_empty());
 
-    let other = world.register(machine_form()).await;
+    let other = world.register(client_credentials_form()).await;
     let id = other.client_id();
     let access = token(&world, &other).await;
     registrar.delete(&id, registrar.client(&id).await.unwrap().version()).await.unwrap();
     wa(world.access(&access).await.unwrap_err(), 401, "invalid_token");
-    assert!(world.server.machine_tokens_of(&id).await.unwrap().is_empty());
+    assert!(world.server.client_credentials_tokens_of(&id).await.unwrap().is_empty());
 }
 
 /// CC-03
 #[tokio::test]
 async fn the_list_tells_times_and_scopes_alone() {
     let (world, machine) = world().await;
-    let start = world.server.machine_tokens_of(&machine.client_id()).await.unwrap();
+    let start = world.server.client_credentials_tokens_of(&machine.client_id()).await.unwrap();
     assert!(start.is_empty());
     let first = token(&world, &machine).await;
     let issued = world.access(&first).await.unwrap().issued();
     world.advance(60);
     ok(&world.token(&ASK).field("scope", "repo-issue:r").client(&machine).send().await);
-    let tokens = world.server.machine_tokens_of(&machine.client_id()).await.unwrap();
+    let tokens = world.server.client_credentials_tokens_of(&machine.client_id()).await.unwrap();
     let listed: Vec<_> = tokens
         .iter()
         .map(|token| {
@@ -645,21 +646,21 @@ async fn each_step_raises_one_event_and_asks_for_no_user() {
     config.client_credentials.on = true;
     config.limits.client_credentials_tokens = 1;
     let world = World::built(config, |builder| builder.subjects(NoUser(asked.clone()))).await;
-    let machine = world.register(machine_form()).await;
+    let machine = world.register(client_credentials_form()).await;
     world.events.take();
     let access = token(&world, &machine).await;
     let grant = world.access(&access).await.unwrap().grant();
     let [issued] = &world.events.take()[..] else { panic!("not one event") };
-    assert!(issued.starts_with("MachineTokenIssued"), "{issued}");
+    assert!(issued.starts_with("ClientCredentialsTokenIssued"), "{issued}");
     for part in [grant.to_string(), machine.id.clone(), "repo-code:rw repo-issue:r".to_owned()] {
         assert!(issued.contains(&part), "{part} in {issued}");
     }
     assert!(!issued.contains("subject"));
     too_many(&ask(&world, &machine).await, 900);
     let [refused] = &world.events.take()[..] else { panic!("not one event") };
-    assert!(refused.starts_with("Refused") && refused.contains("TooManyMachineTokens"), "{refused}");
-    world.server.registrar().unwrap().withdraw_grants(&machine.client_id()).await.unwrap();
+    assert!(refused.starts_with("Refused") && refused.contains("TooManyClientCredentialsTokens"), "{refused}");
+    world.server.registrar().unwrap().revoke_grants(&machine.client_id()).await.unwrap();
     let [ended] = &world.events.take()[..] else { panic!("not one event") };
-    assert!(ended.contains("GrantsWithdrawn") && ended.contains(&machine.id), "{ended}");
+    assert!(ended.contains("GrantsRevoked") && ended.contains(&machine.id), "{ended}");
     assert_eq!(*asked.lock().unwrap(), 0);
 }

@@ -1,4 +1,4 @@
-//! A clock that leaps forward or is set back: nothing is lost, and nothing invalid becomes valid again.
+//! A clock that jumps forward or is set back: nothing is lost, and nothing invalid becomes valid again.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -80,7 +80,7 @@ async fn the_first_purge_removes_nothing() {
 
 /// CLK-01
 ///
-/// A difference of up to a day does not count as a leap.
+/// A difference of up to a day does not count as a clock jump.
 #[tokio::test]
 async fn a_purge_within_a_day_is_accepted() {
     for ahead in [23 * HOUR, DAY] {
@@ -93,7 +93,7 @@ async fn a_purge_within_a_day_is_accepted() {
 
 /// CLK-01
 ///
-/// After a leap of more than a day nothing is removed, not even after a restart.
+/// After a clock jump of more than a day nothing is removed, not even after a restart.
 #[tokio::test]
 async fn a_purge_beyond_a_day_is_refused() {
     for ahead in [DAY + 1, 25 * HOUR] {
@@ -110,7 +110,7 @@ async fn a_purge_beyond_a_day_is_refused() {
 ///
 /// Sign-ins while the clock is wrong do not confirm its time. Once the clock is right again, nothing is lost.
 #[tokio::test]
-async fn a_leap_of_ten_years_deletes_nothing() {
+async fn a_clock_jump_of_ten_years_deletes_nothing() {
     let mut world = world().await;
     let live = world.pair().await;
     let code = world.code().await;
@@ -153,7 +153,7 @@ async fn a_purge_after_idle_days_is_confirmed() {
 ///
 /// A process that served requests meanwhile has observed the time pass.
 #[tokio::test]
-async fn busy_days_without_a_purge_are_no_leap() {
+async fn busy_days_without_a_purge_are_no_clock_jump() {
     let mut world = world().await;
     let mut live = world.pair().await;
     for _ in 0..3 {
@@ -190,7 +190,7 @@ async fn a_mistaken_confirmation_is_taken_back() {
 ///
 /// The limit of one day is a setting.
 #[tokio::test]
-async fn the_largest_leap_is_configured() {
+async fn the_largest_clock_jump_is_configured() {
     let set = |config: &mut Config| config.clock_jump = Duration::from_secs(2 * HOUR);
     let world = World::with(Profile::Platform, set).await;
     removed(&world).await;
@@ -316,7 +316,7 @@ async fn a_code_redeemed_in_the_future_stays_redeemed() {
 
 /// CLK-02
 ///
-/// A token that was refreshed during the leap leads to a pair that works now.
+/// A token that was refreshed during the jump leads to a pair that works now.
 #[tokio::test]
 async fn an_old_token_replaces_a_pair_of_the_future() {
     let world = World::platform().await;
@@ -352,11 +352,11 @@ async fn a_grace_of_the_future_is_cut() {
 
 /// CLK-02
 ///
-/// Records left by a leap take no place from usable ones.
+/// Records left by a clock jump take no place from usable ones.
 #[tokio::test]
 async fn requests_and_grants_of_the_future_take_no_place() {
     let world = World::with(Profile::Platform, |config| {
-        (config.limits.held_requests_per_client, config.limits.grants) = (2, 2);
+        (config.limits.consent_requests_per_client, config.limits.grants) = (2, 2);
     })
     .await;
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! What an embedder relies on besides the protocol.
+//! What a service relies on besides the protocol.
 
 use grantor::client::ClientType;
 use grantor::config::{PkceRequirement, Profile};
@@ -43,22 +43,22 @@ async fn what_the_form_sent_can_be_passed_as_it_came() {
     listed.resource_scope = Some(ResourceScope::specified(["one", "two"]).unwrap());
     let listed = world.register(listed).await;
     let scopes = ["repo-code:r", "repo-issue:rw"];
-    let ticked = |resources: &[&str]| Decision::Approve(Consent::ticked(scopes, resources.iter().copied()));
+    let chosen = |resources: &[&str]| Decision::Approve(Consent::chosen(scopes, resources.iter().copied()));
 
     // Not asked for specified resources: the form has no boxes for them.
-    let redirect = world.decide(&world.query(&PKCE), ticked(&[])).await;
+    let redirect = world.decide(&world.query(&PKCE), chosen(&[])).await;
     let all = pair(&world.exchange(&text(&code(&redirect), "code")).await);
     assert_eq!(all.scope, "repo-code:r repo-issue:rw");
     assert_eq!(world.access(&all.access).await.unwrap().resource_scope(), ResourceScope::All);
 
-    // Asked for: the ticked ones are granted; if none is ticked, the request is denied.
-    let redirect = world.decide(&world.query_of(&listed, &PKCE), ticked(&["two"])).await;
+    // Asked for: the chosen ones are granted; if none is chosen, the request is denied.
+    let redirect = world.decide(&world.query_of(&listed, &PKCE), chosen(&["two"])).await;
     let two = pair(&world.exchange_as(&listed, &text(&code(&redirect), "code")).await);
     let token = world.access(&two.access).await.unwrap();
     assert_eq!(token.resource_scope(), ResourceScope::specified(["two"]).unwrap());
     assert!(!token.resource_scope().permits(Resource::Private("one")));
-    red(&world.decide(&world.query_of(&listed, &PKCE), ticked(&[])).await, "access_denied");
-    let nothing = Decision::Approve(Consent::ticked([], ["one"]));
+    red(&world.decide(&world.query_of(&listed, &PKCE), chosen(&[])).await, "access_denied");
+    let nothing = Decision::Approve(Consent::chosen([], ["one"]));
     red(&world.decide(&world.query_of(&listed, &PKCE), nothing).await, "access_denied");
 }
 
@@ -205,9 +205,9 @@ async fn a_refusal_by_the_user_is_described_as_one() {
     assert_ne!(text(&refused, "error_description"), "the request was denied");
 }
 
-/// A plain scope needs neither a permission nor a resource. A scope with permissions is not a plain scope.
+/// A scope without a permission needs neither a permission nor a resource. A scope with permissions is not a scope without a permission.
 #[tokio::test]
-async fn plain_scopes_are_checked_by_their_name() {
+async fn scopes_without_permissions_are_checked_by_their_name() {
     let mut config = config_of(Profile::Platform);
     config.scopes = ScopeCatalog::builder()
         .scope(ScopeDefinition::plain("orders"))
@@ -227,7 +227,7 @@ async fn plain_scopes_are_checked_by_their_name() {
     let query = encode(&[("response_type", "code"), ("client_id", id.as_str())]);
     let pending = server.authorize(&Request::new("GET").query(query.as_bytes())).await.unwrap();
     let handle = server.hold(&pending, &alice, SESSION).await.unwrap();
-    let consent = Decision::Approve(Consent::ticked(["orders", "notes:rw"], []));
+    let consent = Decision::Approve(Consent::chosen(["orders", "notes:rw"], []));
     let redirect = server.decide(handle.expose(), &alice, SESSION, &consent).await.unwrap();
     let code = text(&code(&redirect), "code").to_owned();
     let body = encode(&[
@@ -264,8 +264,8 @@ async fn plain_scopes_are_checked_by_their_name() {
 /// Neither list needs a type annotation.
 #[test]
 fn a_consent_takes_empty_lists() {
-    assert_ne!(Consent::ticked(["repo-code:r"], []), Consent::ticked([], []));
-    assert_eq!(Consent::ticked([], []), Consent::to_everything().scopes([]).resources([]));
+    assert_ne!(Consent::chosen(["repo-code:r"], []), Consent::chosen([], []));
+    assert_eq!(Consent::chosen([], []), Consent::to_everything().scopes([]).resources([]));
 }
 
 /// The error text states which secrets are accepted, and shows nothing of the secret.

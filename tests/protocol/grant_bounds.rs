@@ -65,9 +65,9 @@ async fn a_rotation_on_behalf_waits_like_any_other() {
     let world = World::platform().await;
     let first = world.pair().await;
     let newest = chain(&world, &first, PAIRS_IN_GRACE).await;
-    let narrow = [("grant_type", "refresh_token"), ("refresh_token", &first.refresh), ("scope", "repo-code:r")];
+    let reduce = [("grant_type", "refresh_token"), ("refresh_token", &first.refresh), ("scope", "repo-code:r")];
     let before = record(&world).await;
-    too_many(&world.token(&narrow).client(&world.client).send().await, "300");
+    too_many(&world.token(&reduce).client(&world.client).send().await, "300");
     assert_eq!(record(&world).await, before);
     assert_eq!(pair(&world.refresh(&first.refresh).await), newest);
 }

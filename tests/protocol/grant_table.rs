@@ -94,9 +94,9 @@ impl Scene {
                 scene.newest = pair(&scene.world.refresh(&first.refresh).await);
             }
             "of a revoked grant" => drop(scene.world.revoke(&scene.pair.refresh).await),
-            "of a withdrawn client" => {
+            "from before all grants of its client were revoked" => {
                 let registrar = scene.world.server.registrar().unwrap();
-                registrar.withdraw_grants(&scene.client.client_id()).await.unwrap();
+                registrar.revoke_grants(&scene.client.client_id()).await.unwrap();
             }
             "of a suspended client" => {
                 let registrar = scene.world.server.registrar().unwrap();
@@ -188,7 +188,7 @@ async fn code_cell(state: &str, column: &str) -> String {
             world.token(&form).client(&world.client).send().await
         }
         "exchange by another client" => world.exchange_as(&other, &code).await,
-        "withdraw the subject" => {
+        "revoke the subject" => {
             let withdrawn = world.server.revoke_subject(&world.alice).await.unwrap();
             let rows = TokenStore::grants_of(&world.store, &world.alice, Page::first(10)).await.unwrap();
             assert!(rows.iter().all(|grant| grant.revoked().is_some()));

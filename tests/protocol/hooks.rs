@@ -1,4 +1,4 @@
-//! What the embedder can throttle and refuse.
+//! What your service can throttle and refuse.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -303,7 +303,7 @@ async fn a_user_of_whom_nothing_is_known_right_now_loses_nothing() {
 
 /// 6749-6-05, 6749-6-04
 ///
-/// A request that would be refused anyway does not reveal a user's status, and does not call the embedder.
+/// A request that would be refused anyway does not reveal a user's status, and does not call your service.
 #[tokio::test]
 async fn the_user_is_asked_about_last() {
     let (world, standing) = world_of_subjects(Profile::Platform).await;

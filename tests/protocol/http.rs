@@ -306,7 +306,7 @@ async fn hostile_requests_are_never_a_failure_of_the_server() {
 
 /// 6749-3.1-01
 ///
-/// The embedder serves the authorization endpoint, since it needs a user.
+/// Your service serves the authorization endpoint, since it needs a user.
 #[tokio::test]
 async fn what_is_not_served_is_not_found() {
     let world = World::platform().await;

@@ -143,7 +143,7 @@ async fn a_named_scheme_is_accepted_and_reported() {
     let client = world.register(form).await;
     let query = |uri: &str| world.query_of(&client, &[("redirect_uri", uri), ("state", "s"), PKCE[0], PKCE[1]]);
     let pending = world.authorize(&query(URI)).await.unwrap();
-    assert!(pending.redirect_uri().is_private_use() && !pending.is_client_assured());
+    assert!(pending.redirect_uri().is_private_use() && !pending.is_client_authenticated_by_key());
     assert_eq!((pending.redirect_uri().host(), pending.form_action_sources()), ("cursor", "cursor:".into()));
     let location = world.approve(&query(URI)).await;
     assert!(location.header("Location").unwrap().starts_with(&format!("{URI}?code=")));

@@ -272,11 +272,11 @@ async fn a_wait_is_one_second_to_one_hour() {
         (Rate::new(1, Duration::MAX), 3600),
     ] {
         let mut limits = ThrottleLimits::default();
-        limits.held_requests = rate;
+        limits.consent_requests = rate;
         let clock = ManualClock::new(Timestamp::from_seconds(START));
         let throttle = MemoryThrottle::with_limits(limits).with_clock(clock.clone());
         let alice = Subject::new("alice").unwrap();
-        let mut attempt = Attempt::new(AttemptKind::HeldRequest, Endpoint::Authorization);
+        let mut attempt = Attempt::new(AttemptKind::ConsentRequest, Endpoint::Authorization);
         attempt.subject = Some(&alice);
         let retry_after = loop {
             if let ThrottleDecision::Refuse { retry_after } = throttle.check(&attempt).await {
@@ -357,7 +357,7 @@ async fn the_loopback_is_exempt_where_it_is_told_to_be() {
     for (throttle, is_exempt) in [(MemoryThrottle::new(), false), (MemoryThrottle::new().exempt_loopback(), true)] {
         let alice = Subject::new("alice").unwrap();
         for peer in ["127.0.0.1", "::1", "::ffff:127.0.0.2"] {
-            let mut held = attempt(AttemptKind::HeldRequest, None, peer);
+            let mut held = attempt(AttemptKind::ConsentRequest, None, peer);
             held.subject = Some(&alice);
             let mut decision = ThrottleDecision::Allow;
             for _ in 0..1000 {

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use grantor::application::ApplicationFilter;
 use grantor::client::ClientState;
 use grantor::id::{AuthorizationId, GrantId};
-use grantor::secret::{AccessToken, AuthorizationCode, AuthorizationHandle, RefreshToken};
+use grantor::secret::{AccessToken, AuthorizationCode, ConsentTicket, RefreshToken};
 use grantor::store::{ClientRegistry, CodeStore, Page, TokenStore};
 use grantor::{ClientId, ClientSecret, Subject};
 
@@ -32,7 +32,7 @@ fn no_secret_can_be_compared_but_as_a_digest() {
         // The probe detects an existing `==`.
         Probe::<String>::IS_COMPARABLE,
         Probe::<ClientSecret>::IS_COMPARABLE,
-        Probe::<AuthorizationHandle>::IS_COMPARABLE,
+        Probe::<ConsentTicket>::IS_COMPARABLE,
         Probe::<AuthorizationCode>::IS_COMPARABLE,
         Probe::<AccessToken>::IS_COMPARABLE,
         Probe::<RefreshToken>::IS_COMPARABLE,

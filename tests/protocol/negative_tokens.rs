@@ -276,7 +276,7 @@ async fn what_is_withdrawn_from_a_client_takes_its_unredeemed_codes_along() {
     let world = World::platform().await;
     let registrar = world.server.registrar().unwrap();
     let code = world.code().await;
-    registrar.withdraw_grants(&world.client.client_id()).await.unwrap();
+    registrar.revoke_grants(&world.client.client_id()).await.unwrap();
     e400(&world.exchange(&code).await, "invalid_grant");
     ok(&world.exchange(&world.code().await).await);
 

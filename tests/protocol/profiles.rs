@@ -424,7 +424,7 @@ fn a_stricter_profile_cannot_be_loosened_where_it_makes_its_promise() {
 }
 
 /// SVC-2.4-01
-/// Nothing can be granted under the other profiles until the embedder sets its catalog.
+/// Nothing can be granted under the other profiles until your service sets its catalog.
 #[test]
 fn only_the_platform_profile_brings_scopes() {
     assert_eq!(Config::platform(ISSUER).scopes.definitions().len(), 26);

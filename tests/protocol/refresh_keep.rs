@@ -138,7 +138,7 @@ async fn revocation_stops_a_kept_token_and_all_access() {
             1 => assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 1),
             2 => {
                 let registrar = world.server.registrar().unwrap();
-                registrar.withdraw_grants(&world.client.client_id()).await.unwrap();
+                registrar.revoke_grants(&world.client.client_id()).await.unwrap();
             }
             _ => {
                 let registrar = world.server.registrar().unwrap();
@@ -187,14 +187,14 @@ async fn one_of_many_access_tokens_is_revoked_alone() {
 
 /// FAPI-KEEP-01, 6749-6-03
 #[tokio::test]
-async fn narrowing_holds_for_one_access_token_of_many() {
+async fn reducing_holds_for_one_access_token_of_many() {
     let world = keeping().await;
     let first = world.pair().await;
-    let narrow = [("grant_type", "refresh_token"), ("refresh_token", &first.refresh), ("scope", "repo-code:r")];
-    let narrow = pair(&world.token(&narrow).client(&world.client).send().await);
-    assert_eq!((narrow.scope.as_str(), &narrow.refresh), ("repo-code:r", &first.refresh));
+    let reduce = [("grant_type", "refresh_token"), ("refresh_token", &first.refresh), ("scope", "repo-code:r")];
+    let reduce = pair(&world.token(&reduce).client(&world.client).send().await);
+    assert_eq!((reduce.scope.as_str(), &reduce.refresh), ("repo-code:r", &first.refresh));
     let full = pair(&world.refresh(&first.refresh).await);
-    for (token, scope) in [(&first, &first.scope), (&narrow, &narrow.scope), (&full, &first.scope)] {
+    for (token, scope) in [(&first, &first.scope), (&reduce, &reduce.scope), (&full, &first.scope)] {
         assert_eq!(world.introspect_as(&world.client, &token.access).await["scope"], **scope);
     }
 }

@@ -83,20 +83,20 @@ async fn another_scope_in_grace_rotates_on_its_behalf() {
     let first = world.pair().await;
     let second = pair(&world.refresh(&first.refresh).await);
     world.events.take();
-    let narrow = pair(&refresh_scope(&world, &first, "repo-code:r").await);
-    assert_eq!(narrow.scope, "repo-code:r");
-    assert!(narrow.refresh != second.refresh && narrow.access != second.access);
+    let reduce = pair(&refresh_scope(&world, &first, "repo-code:r").await);
+    assert_eq!(reduce.scope, "repo-code:r");
+    assert!(reduce.refresh != second.refresh && reduce.access != second.access);
     assert!(world.events.saw("RefreshedInGrace"));
     // A retry gets the same pair, whichever token in grace it presents.
     let before = record(&world).await;
     for old in [&first, &second] {
-        assert_eq!(pair(&refresh_scope(&world, old, "repo-code:r").await), narrow);
+        assert_eq!(pair(&refresh_scope(&world, old, "repo-code:r").await), reduce);
     }
     assert_eq!(record(&world).await, before);
     // A request for all scopes is a different request.
     let full = pair(&world.refresh(&second.refresh).await);
     assert_eq!(full.scope, first.scope);
-    for old in [&first, &second, &narrow] {
+    for old in [&first, &second, &reduce] {
         assert_eq!(pair(&world.refresh(&old.refresh).await), full);
     }
     // The same scopes in another order are the same scope.
@@ -107,7 +107,7 @@ async fn another_scope_in_grace_rotates_on_its_behalf() {
         e400(&refresh_scope(&world, &first, wrong).await, "invalid_scope");
     }
     assert_eq!(record(&world).await, before);
-    for token in [&first, &second, &narrow, &full] {
+    for token in [&first, &second, &reduce, &full] {
         assert!(world.opens(&token.access).await);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use grantor::config::Profile;
 use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
-use grantor::registration::Narrowing;
+use grantor::registration::Reduction;
 use grantor::scope::{Permission, Resource, ResourceList, ResourceScope, ScopeCatalog};
 use grantor::store::{ClientStore, CodeStore, Page, StoreError, Stores, TokenStore};
 use grantor::{
@@ -130,7 +130,10 @@ async fn records_of_a_long_list_stay_small() {
     // The guide for store authors states these sizes.
     assert_eq!(sizes[0], (7009, 2941, 863));
     let guide = include_str!("../../src/guide/writing_a_store.md");
-    assert!(guide.contains("7 009 bytes for a held request, 2 941 for a code, and 863 for a new grant"), "{sizes:?}");
+    assert!(
+        guide.contains("7 009 bytes for a consent request, 2 941 for a code, and 863 for a new grant"),
+        "{sizes:?}"
+    );
 }
 
 /// D-29, LIM-07
@@ -145,7 +148,7 @@ async fn a_consent_outlives_every_change_of_its_list() {
         pairs.push((chosen.clone(), pair(&world.exchange_as(&client, &code_of(&world, &client, chosen).await).await)));
     }
     let late = code_of(&world, &client, &even).await;
-    // Narrowed, moved, widened again, a short list, no list, and the first one again.
+    // Reduced, moved, extended again, a short list, no list, and the first one again.
     for (registered, former) in [
         (scope(0..40), 1),
         (scope(30..90), 2),
@@ -190,7 +193,7 @@ async fn a_consent_outlives_every_change_of_its_list() {
 }
 
 /// D-29, LIM-07
-/// A code that is exchanged under a narrowed registration stays narrow when the registration is widened again.
+/// A code that is exchanged under a reduced registration stays reduced when the registration is extended again.
 #[tokio::test]
 async fn a_grant_made_under_a_bound_does_not_grow() {
     let world = World::platform().await;
@@ -219,17 +222,17 @@ async fn replaced_lists_are_kept_until_the_grants_are_withdrawn() {
     }
     let refused = replace(&world, &client, &longest(5)).await;
     assert!(matches!(refused, Err(RegistrarError::TooManyResourceLists)), "{refused:?}");
-    assert!(refused.unwrap_err().to_string().contains("withdraw its grants"));
-    // An administrator can still narrow the registration: the oldest list makes room.
+    assert!(refused.unwrap_err().to_string().contains("revoke its grants"));
+    // An administrator can still reduce the registration: the oldest list makes room.
     let version = registrar(&world).application(&client.client_id()).await.unwrap().version();
     let some = ResourceScope::specified(list(&longest(4)).iter().take(3)).unwrap();
-    registrar(&world).narrow(&client.client_id(), version, Narrowing::default().resource_scope(some)).await.unwrap();
+    registrar(&world).reduce(&client.client_id(), version, Reduction::default().resource_scope(some)).await.unwrap();
     assert_eq!(former_lists(&world, &client).await, 4);
     // All other steps still work, and so does a change back to a list that is kept.
     registrar(&world).suspend(&client.client_id()).await.unwrap();
     registrar(&world).resume(&client.client_id()).await.unwrap();
     assert!(world.opens(&old.access).await);
-    registrar(&world).withdraw_grants(&client.client_id()).await.unwrap();
+    registrar(&world).revoke_grants(&client.client_id()).await.unwrap();
     assert_eq!(former_lists(&world, &client).await, 0);
     assert!(!world.opens(&old.access).await);
     registrar(&world).approve_now(&client.client_id(), Approval::default()).await.unwrap();
@@ -249,7 +252,7 @@ async fn a_page_from_before_a_replacement_and_a_withdrawal_grants_nothing() {
         let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
         replace(&world, &client, &scope(40..100)).await.unwrap();
         if withdraws {
-            registrar(&world).withdraw_grants(&client.client_id()).await.unwrap();
+            registrar(&world).revoke_grants(&client.client_id()).await.unwrap();
         }
         let all = Decision::Approve(Consent::to_everything());
         let redirect = world.server.decide(handle.expose(), &world.alice, SESSION, &all).await.unwrap();
@@ -273,7 +276,7 @@ async fn what_no_list_has_must_fit_the_record() {
     page(&world.decide(&world.query(&PKCE), picked(&scope(0..33))).await);
 }
 
-/// A directory with the embedder's own clients.
+/// A directory with your service's own clients.
 #[derive(Clone, Debug, Default)]
 struct Directory(Arc<Mutex<HashMap<ClientId, Arc<Client>>>>);
 

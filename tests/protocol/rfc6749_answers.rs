@@ -21,7 +21,7 @@ async fn the_bytes_of_an_answer_are_those_of_the_typed_message() {
     let no_refresh = world.register(no_refresh).await;
     let first = world.exchange(&world.code().await).await;
     let refreshed = world.refresh(&pair(&first).refresh).await;
-    let narrowed = world
+    let reduced = world
         .token(&[("grant_type", "refresh_token"), ("refresh_token", &pair(&refreshed).refresh)])
         .field("scope", "account-profile:r repo-code:r")
         .client(&world.client)
@@ -33,7 +33,7 @@ async fn the_bytes_of_an_answer_are_those_of_the_typed_message() {
     let cases = [
         (first, true, all),
         (refreshed, true, all),
-        (narrowed, true, "repo-code:r account-profile:r"),
+        (reduced, true, "repo-code:r account-profile:r"),
         (alone, false, all),
     ];
     for (response, has_refresh_token, scope) in cases {

@@ -106,14 +106,14 @@ async fn a_refresh_may_ask_for_a_part_of_what_was_granted() {
 
 /// 6749-6-03
 #[tokio::test]
-async fn narrowing_holds_for_one_access_token() {
+async fn reducing_holds_for_one_access_token() {
     let world = World::platform().await;
     let first = world.pair().await;
-    let narrow = pair(&refresh_scope(&world, &first.refresh, "repo-code:r").await);
-    let full = pair(&world.refresh(&narrow.refresh).await);
+    let reduce = pair(&refresh_scope(&world, &first.refresh, "repo-code:r").await);
+    let full = pair(&world.refresh(&reduce.refresh).await);
     assert_eq!(full.scope, first.scope);
     assert_eq!(pair(&world.refresh(&first.refresh).await), full);
-    for (token, writes) in [(&first, true), (&narrow, false), (&full, true)] {
+    for (token, writes) in [(&first, true), (&reduce, false), (&full, true)] {
         let token = world.access(&token.access).await.unwrap();
         let permits = |scope, permission| token.permits(scope, permission, Resource::Public("any"));
         assert!(permits("repo-code", Permission::Read));
@@ -220,7 +220,7 @@ async fn a_withdrawn_grant_or_a_suspended_application_is_not_refreshed() {
     }
 
     let tokens = world.pair().await;
-    registrar.withdraw_grants(&id).await.unwrap();
+    registrar.revoke_grants(&id).await.unwrap();
     world.events.take();
     e400(&world.refresh(&tokens.refresh).await, "invalid_grant");
     assert!(!world.opens(&tokens.access).await);

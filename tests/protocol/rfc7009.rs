@@ -479,7 +479,7 @@ async fn a_cached_client_hides_no_newer_token() {
     with(&mut world, &there);
     assert!(world.opens(&old.access).await, "the client is cached now");
     with(&mut world, &here);
-    here.registrar().unwrap().withdraw_grants(&world.client.client_id()).await.unwrap();
+    here.registrar().unwrap().revoke_grants(&world.client.client_id()).await.unwrap();
     let (first, second) = (world.pair().await, world.pair().await);
     with(&mut world, &there);
     empty(&world.revoke(&first.access).await);

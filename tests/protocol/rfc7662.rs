@@ -184,7 +184,7 @@ async fn of_all_else_nothing_is_reported() {
     inactive(&world, &server, &fifth.access, "its client is suspended").await;
     registrar.resume(&world.client.client_id()).await.unwrap();
     assert_eq!(world.introspect_as(&server, &fifth.access).await["active"], true);
-    registrar.withdraw_grants(&world.client.client_id()).await.unwrap();
+    registrar.revoke_grants(&world.client.client_id()).await.unwrap();
     inactive(&world, &server, &fifth.access, "all grants of its client were withdrawn").await;
 }
 

@@ -68,7 +68,7 @@ async fn a_scheme_without_a_dot_or_with_two_slashes_is_named_by_the_embedder() {
 
             let client = naming.register(native_form(uri)).await;
             let pending = ask(&naming, &client, uri).await.unwrap();
-            assert!(pending.redirect_uri().is_private_use() && !pending.is_client_assured());
+            assert!(pending.redirect_uri().is_private_use() && !pending.is_client_authenticated_by_key());
             for other in [format!("{uri}/"), format!("{uri}?x=1"), uri.to_uppercase(), "cursor://y/cb".into()] {
                 assert!(ask(&naming, &client, &other).await.is_none(), "{other}");
             }
@@ -207,9 +207,9 @@ async fn the_kind_of_client_and_its_whole_redirect_uri_are_registered() {
 }
 
 /// 8252-8.6-01, CVE-2023-34246
-/// The embedder decides whether a page is shown again; the library reports that it must be.
+/// Your service decides whether a page is shown again; the library reports that it must be.
 #[tokio::test]
-async fn no_consent_of_before_stands_in_for_a_client_that_is_not_assured() {
+async fn no_consent_of_before_stands_in_for_a_client_without_a_key() {
     let world = World::platform().await;
     let mut loopback = form();
     loopback.redirect_uris = vec!["http://localhost/cb".into()];
@@ -223,7 +223,7 @@ async fn no_consent_of_before_stands_in_for_a_client_that_is_not_assured() {
         let client = world.register(form).await;
         for time in ["first", "second"] {
             let pending = ask(&world, &client, &uri).await.unwrap();
-            assert_eq!(pending.is_client_assured(), assured, "{uri}, {time} time");
+            assert_eq!(pending.is_client_authenticated_by_key(), assured, "{uri}, {time} time");
             assert_eq!(pending.redirect_uri().as_str(), uri);
             code(&world.approve(&world.query_of(&client, &PKCE)).await);
         }

@@ -320,7 +320,7 @@ async fn scopes_are_judged_against_the_resources() {
 
 /// 8707-2.2-01, 8707-2.2-03, 8707-2.2-04
 #[tokio::test]
-async fn a_token_request_narrows_and_narrowing_does_not_stick() {
+async fn a_token_request_reduces_and_reducing_does_not_stick() {
     let world = world(three()).await;
     let code = code_of(&world, &[A, B]).await;
     e400(&exchange(&world, &code, &[A, C]).await, "invalid_target");
@@ -346,7 +346,7 @@ async fn a_token_request_narrows_and_narrowing_does_not_stick() {
 
 /// 8707-2.2-02
 #[tokio::test]
-async fn a_resource_that_was_removed_narrows_or_ends_the_grant() {
+async fn a_resource_that_was_removed_reduces_or_ends_the_grant() {
     let mut world = world(three()).await;
     let alone = pair(&exchange(&world, &code_of(&world, &[A]).await, &[]).await);
     let both = pair(&exchange(&world, &code_of(&world, &[A, B]).await, &[]).await);
@@ -454,8 +454,8 @@ async fn a_resource_refuses_tokens_for_others() {
     assert!(at(&world, B, &for_b).await.is_ok());
     // A hostile resource names the scopes of another one: the token is still only for the first.
     let code = code_of(&world, &[A, B]).await;
-    let narrowed = pair(&exchange(&world, &code, &[A]).await).access;
-    wa(at(&world, B, &narrowed).await.unwrap_err(), 401, "invalid_token");
+    let reduced = pair(&exchange(&world, &code, &[A]).await).access;
+    wa(at(&world, B, &reduced).await.unwrap_err(), 401, "invalid_token");
     // A token for both has at each resource only the scopes that this one serves.
     let for_both = token_for(&[A, B]).await;
     let both = at(&world, A, &for_both).await.unwrap();
@@ -544,14 +544,14 @@ fn the_described_request_names_no_resource_and_works() {
 #[tokio::test]
 async fn a_token_without_a_user_is_for_resources_too() {
     let mut world = world(Vec::new()).await;
-    let machine_form = |form: ApplicationForm| {
+    let client_credentials_form = |form: ApplicationForm| {
         let mut form = form;
         form.grant_types = GrantTypes::default().with(GrantType::ClientCredentials);
-        form.machine_scopes = "repo-code:rw repo-issue:r".into();
-        form.machine_resources = Some(ResourceScope::All);
+        form.client_scopes = "repo-code:rw repo-issue:r".into();
+        form.client_resources = Some(ResourceScope::All);
         form
     };
-    let client = world.register_as(machine_form(form()), Approval::default()).await;
+    let client = world.register_as(client_credentials_form(form()), Approval::default()).await;
     let token = async |world: &World, named: &[&str], scope: &str| {
         let call = world.token(&[("grant_type", "client_credentials"), ("scope", scope)]);
         let call = named.iter().fold(call, |call, resource| call.field("resource", resource));

@@ -14,7 +14,7 @@ use actix_web::middleware::Next;
 use actix_web::web::{self, Bytes, Data, ServiceConfig};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse};
 use grantor::scope::{Permission, ScopeSet};
-use grantor::secret::AuthorizationHandle;
+use grantor::secret::ConsentTicket;
 use grantor::wire::{self, Endpoint, protective_headers};
 use grantor::{Authenticated, AuthorizationServer, Decision, PendingAuthorization};
 use grantor::{ResourceError, ResourceServer, Subject};
@@ -33,7 +33,7 @@ pub fn configure(server: &AuthorizationServer) -> impl FnOnce(&mut ServiceConfig
         services.app_data(Data::new(server.clone()));
         for &endpoint in Endpoint::MACHINE {
             let serve = move |server: Data<AuthorizationServer>, request: Incoming| async move {
-                respond(server.serve(endpoint, &request.lend()).await)
+                respond(server.serve(endpoint, &request.to_request()).await)
             };
             server.paths(endpoint).iter().for_each(|path| _ = services.route(path, web::to(serve)));
         }
@@ -47,14 +47,14 @@ pub fn configure(server: &AuthorizationServer) -> impl FnOnce(&mut ServiceConfig
 pub struct Incoming {
     /// Method, address, header lines and extensions.
     pub request: HttpRequest,
-    /// The body; `None` if it was too long or too slow, which [`lend`](Self::lend) reports to the server.
+    /// The body; `None` if it was too long or too slow, which [`to_request`](Self::to_request) reports to the server.
     pub body: Option<Bytes>,
 }
 
 impl Incoming {
     /// Lends the request to the server.
-    pub fn lend(&self) -> wire::Request<'_> {
-        lend(&self.request, self.body.as_deref().map_or(wire::Body::TooLarge, wire::Body::Bytes))
+    pub fn to_request(&self) -> wire::Request<'_> {
+        to_request(&self.request, self.body.as_deref().map_or(wire::Body::TooLarge, wire::Body::Bytes))
     }
 }
 
@@ -76,12 +76,15 @@ impl FromRequest for Incoming {
 
 /// Lends a request to the server: the raw bytes, every header line, and the address of the peer. Behind a proxy, this
 /// is the `IpAddr` that a middleware has put into the extensions of the request.
-pub fn lend<'a>(request: &'a HttpRequest, body: wire::Body<'a>) -> wire::Request<'a> {
+pub fn to_request<'a>(request: &'a HttpRequest, body: wire::Body<'a>) -> wire::Request<'a> {
     let query = request.query_string().as_bytes();
-    let lent = wire::Request::new(request.method().as_str()).path(request.path()).query(query).body(body);
-    let lent = request.headers().iter().fold(lent, |lent, (name, value)| lent.header(name.as_str(), value.as_bytes()));
+    let borrowed = wire::Request::new(request.method().as_str()).path(request.path()).query(query).body(body);
+    let borrowed = request
+        .headers()
+        .iter()
+        .fold(borrowed, |borrowed, (name, value)| borrowed.header(name.as_str(), value.as_bytes()));
     let peer = request.extensions().get::<IpAddr>().copied().or_else(|| request.peer_addr().map(|peer| peer.ip()));
-    peer.map_or(lent, |address| lent.peer(address))
+    peer.map_or(borrowed, |address| borrowed.peer(address))
 }
 
 /// Converts the server's response unchanged: status, every header line, body.
@@ -115,11 +118,11 @@ fn server(request: &HttpRequest) -> &AuthorizationServer {
 /// A request that waits for the decision of its user.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct HeldRequest {
+pub struct ConsentRequest {
     /// What the consent page shows. All its texts come from the application: escape them.
     pub pending: PendingAuthorization,
     /// What the page's form sends back in its field `handle`.
-    pub handle: AuthorizationHandle,
+    pub ticket: ConsentTicket,
 }
 
 /// Checks an authorization request and holds it for the user who is signed in [RFC 6749 section 4.1.1].
@@ -136,17 +139,17 @@ pub async fn authorize(
     request: &Incoming,
     user: Option<&Subject>,
     session: &[u8],
-) -> Result<Option<HeldRequest>, Refused> {
-    let lent = user.into_iter().fold(request.lend().session(session), wire::Request::subject);
-    let pending = match server.authorize(&lent).await {
+) -> Result<Option<ConsentRequest>, Refused> {
+    let borrowed = user.into_iter().fold(request.to_request().session(session), wire::Request::subject);
+    let pending = match server.authorize(&borrowed).await {
         Ok(pending) => pending,
         Err(error) if user.is_none() && error.needs_sign_in() => return Ok(None),
         Err(error) => return Err(Refused(respond(error.response(user)))),
     };
     let Some(subject) = user else { return Ok(None) };
-    let handle =
+    let ticket =
         server.hold(&pending, subject, session).await.map_err(|error| Refused(respond(error.response(user))))?;
-    Ok(Some(HeldRequest { pending, handle }))
+    Ok(Some(ConsentRequest { pending, ticket }))
 }
 
 /// Returns a page of HTML with the headers that a consent or sign-in page needs [RFC 9700 section 4.16].
@@ -158,18 +161,18 @@ pub fn page(html: String) -> HttpResponse {
 /// Applies the decision that the page's form sent, and returns the redirect to the client
 /// [RFC 6749 section 4.1.2], or a page that says why not.
 ///
-/// [`Decision::from_form`] documents the fields of the form. A handle is accepted once. For another form, call
+/// [`Decision::from_form`] documents the fields of the form. A ticket is accepted once. For another form, call
 /// [`AuthorizationServer::decide`].
 pub async fn decide(server: &AuthorizationServer, request: &Incoming, user: &Subject, session: &[u8]) -> HttpResponse {
-    let (handle, decision) = Decision::from_form(request.body.as_deref().unwrap_or_default());
-    respond(server.decide(&handle, user, session, &decision).await.unwrap_or_else(|error| error.response(Some(user))))
+    let (ticket, decision) = Decision::from_form(request.body.as_deref().unwrap_or_default());
+    respond(server.decide(&ticket, user, session, &decision).await.unwrap_or_else(|error| error.response(Some(user))))
 }
 
 /// The scope that a route requires, named by a type.
 pub trait RequiredScope: 'static {
     /// The name in the catalog, without a permission.
     const NAME: &'static str;
-    /// The permission that is required; `None` for a plain scope.
+    /// The permission that is required; `None` for a scope without a permission.
     const PERMISSION: Option<Permission> = None;
 }
 
@@ -210,8 +213,8 @@ impl<N: RequiredScope> FromRequest for RequireScope<N> {
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let request = request.clone();
         Box::pin(async move {
-            let (server, lent) = (server(&request), lend(&request, wire::Body::Empty));
-            let token = server.authenticate_for(&lent, N::NAME, N::PERMISSION).await?;
+            let (server, borrowed) = (server(&request), to_request(&request, wire::Body::Empty));
+            let token = server.authenticate_for(&borrowed, N::NAME, N::PERMISSION).await?;
             request.extensions_mut().insert(token.clone());
             Ok(Self { token, scope: PhantomData })
         })
@@ -268,7 +271,7 @@ pub async fn require_scopes(
     request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let token = resource.authenticate_for(&lend(request.request(), wire::Body::Empty), &needed).await;
+    let token = resource.authenticate_for(&to_request(request.request(), wire::Body::Empty), &needed).await;
     request.extensions_mut().insert(token.map_err(Refused::from)?);
     next.call(request).await
 }

@@ -19,7 +19,7 @@ use axum::middleware::{FromExtractorLayer, Next, from_extractor_with_state};
 use axum::response::{AppendHeaders, Html, IntoResponse, Response};
 use axum::routing::any;
 use grantor::scope::{Permission, ScopeSet};
-use grantor::secret::AuthorizationHandle;
+use grantor::secret::ConsentTicket;
 use grantor::wire::{self, Endpoint, protective_headers};
 use grantor::{Authenticated, AuthorizationServer, Decision, PendingAuthorization};
 use grantor::{ResourceError, ResourceServer, Subject};
@@ -38,7 +38,7 @@ where
 {
     Endpoint::MACHINE.iter().fold(Router::new(), |router, &endpoint| {
         let serve = move |State(server): State<AuthorizationServer>, request: Incoming| async move {
-            respond(server.serve(endpoint, &request.lend()).await)
+            respond(server.serve(endpoint, &request.to_request()).await)
         };
         server.paths(endpoint).iter().fold(router, |router, path| router.route(path, any(serve)))
     })
@@ -51,14 +51,14 @@ where
 pub struct Incoming {
     /// Method, address, header lines and extensions.
     pub parts: Parts,
-    /// The body; `None` if it was too long or too slow, which [`lend`](Self::lend) reports to the server.
+    /// The body; `None` if it was too long or too slow, which [`to_request`](Self::to_request) reports to the server.
     pub body: Option<Bytes>,
 }
 
 impl Incoming {
     /// Lends the request to the server.
-    pub fn lend(&self) -> wire::Request<'_> {
-        lend(&self.parts, self.body.as_deref().map_or(wire::Body::TooLarge, wire::Body::Bytes))
+    pub fn to_request(&self) -> wire::Request<'_> {
+        to_request(&self.parts, self.body.as_deref().map_or(wire::Body::TooLarge, wire::Body::Bytes))
     }
 }
 
@@ -79,13 +79,14 @@ where
 /// and the address of the peer. The address is known if the service was made with
 /// [`into_make_service_with_connect_info`](Router::into_make_service_with_connect_info) or is served by
 /// `accept::serve`.
-pub fn lend<'a>(parts: &'a Parts, body: wire::Body<'a>) -> wire::Request<'a> {
+pub fn to_request<'a>(parts: &'a Parts, body: wire::Body<'a>) -> wire::Request<'a> {
     let uri = parts.extensions.get().map_or(&parts.uri, |OriginalUri(uri)| uri);
     let (path, query) = (uri.path(), uri.query().unwrap_or_default().as_bytes());
-    let lent = wire::Request::new(parts.method.as_str()).path(path).query(query).body(body);
-    let lent = parts.headers.iter().fold(lent, |lent, (name, value)| lent.header(name.as_str(), value.as_bytes()));
+    let borrowed = wire::Request::new(parts.method.as_str()).path(path).query(query).body(body);
+    let borrowed =
+        parts.headers.iter().fold(borrowed, |borrowed, (name, value)| borrowed.header(name.as_str(), value.as_bytes()));
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-    peer.map_or(lent, |ConnectInfo(address)| lent.peer(address.ip()))
+    peer.map_or(borrowed, |ConnectInfo(address)| borrowed.peer(address.ip()))
 }
 
 /// Converts the server's response unchanged: status, every header line, body.
@@ -115,11 +116,11 @@ impl IntoResponse for Refused {
 /// A request that waits for the decision of its user.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct HeldRequest {
+pub struct ConsentRequest {
     /// What the consent page shows. All its texts come from the application: escape them.
     pub pending: PendingAuthorization,
     /// What the page's form sends back in its field `handle`.
-    pub handle: AuthorizationHandle,
+    pub ticket: ConsentTicket,
 }
 
 /// Checks an authorization request and holds it for the user who is signed in [RFC 6749 section 4.1.1].
@@ -136,17 +137,17 @@ pub async fn authorize(
     request: &Incoming,
     user: Option<&Subject>,
     session: &[u8],
-) -> Result<Option<HeldRequest>, Refused> {
-    let lent = user.into_iter().fold(request.lend().session(session), wire::Request::subject);
-    let pending = match server.authorize(&lent).await {
+) -> Result<Option<ConsentRequest>, Refused> {
+    let borrowed = user.into_iter().fold(request.to_request().session(session), wire::Request::subject);
+    let pending = match server.authorize(&borrowed).await {
         Ok(pending) => pending,
         Err(error) if user.is_none() && error.needs_sign_in() => return Ok(None),
         Err(error) => return Err(Refused(respond(error.response(user)))),
     };
     let Some(subject) = user else { return Ok(None) };
-    let handle =
+    let ticket =
         server.hold(&pending, subject, session).await.map_err(|error| Refused(respond(error.response(user))))?;
-    Ok(Some(HeldRequest { pending, handle }))
+    Ok(Some(ConsentRequest { pending, ticket }))
 }
 
 /// Returns a page of HTML with the headers that a consent or sign-in page needs [RFC 9700 section 4.16].
@@ -157,18 +158,18 @@ pub fn page(html: String) -> Response {
 /// Applies the decision that the page's form sent, and returns the redirect to the client
 /// [RFC 6749 section 4.1.2], or a page that says why not.
 ///
-/// [`Decision::from_form`] documents the fields of the form. A handle is accepted once. For another form, call
+/// [`Decision::from_form`] documents the fields of the form. A ticket is accepted once. For another form, call
 /// [`AuthorizationServer::decide`].
 pub async fn decide(server: &AuthorizationServer, request: &Incoming, user: &Subject, session: &[u8]) -> Response {
-    let (handle, decision) = Decision::from_form(request.body.as_deref().unwrap_or_default());
-    respond(server.decide(&handle, user, session, &decision).await.unwrap_or_else(|error| error.response(Some(user))))
+    let (ticket, decision) = Decision::from_form(request.body.as_deref().unwrap_or_default());
+    respond(server.decide(&ticket, user, session, &decision).await.unwrap_or_else(|error| error.response(Some(user))))
 }
 
 /// The scope that a route requires, named by a type.
 pub trait RequiredScope: Send + Sync + 'static {
     /// The name in the catalog, without a permission.
     const NAME: &'static str;
-    /// The permission that is required; `None` for a plain scope.
+    /// The permission that is required; `None` for a scope without a permission.
     const PERMISSION: Option<Permission> = None;
 }
 
@@ -207,7 +208,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
         let server = AuthorizationServer::from_ref(state);
-        let token = server.authenticate_for(&lend(parts, wire::Body::Empty), N::NAME, N::PERMISSION).await?;
+        let token = server.authenticate_for(&to_request(parts, wire::Body::Empty), N::NAME, N::PERMISSION).await?;
         parts.extensions.insert(token.clone());
         Ok(Self { token, scope: PhantomData })
     }
@@ -253,7 +254,7 @@ pub async fn require_scopes(
     next: Next,
 ) -> Result<Response, Refused> {
     let (mut parts, body) = request.into_parts();
-    let token = resource.authenticate_for(&lend(&parts, wire::Body::Empty), &needed).await?;
+    let token = resource.authenticate_for(&to_request(&parts, wire::Body::Empty), &needed).await?;
     parts.extensions.insert(token);
     Ok(next.run(Request::from_parts(parts, body)).await)
 }

@@ -30,14 +30,14 @@ pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
 async fn authorize(server: Data<AuthorizationServer>, request: Incoming) -> Result<HttpResponse, Refused> {
     let session = session(&request);
     let held = grantor_actix::authorize(&server, &request, Some(&session.user), session.id.as_bytes()).await?;
-    let html = held.map(|held| consent_page(&held.pending, &session, &held.handle)).unwrap_or_default();
+    let html = held.map(|held| consent_page(&held.pending, &session, &held.ticket)).unwrap_or_default();
     let mut page = page(html);
     let cookie = HeaderValue::try_from(session.set_cookie()).expect("the id is hexadecimal");
     page.headers_mut().append(SET_COOKIE, cookie);
     Ok(page)
 }
 
-/// Applies the decision. The form's handle is not valid without this user's session.
+/// Applies the decision. The form's ticket is not valid without this user's session.
 async fn consent(server: Data<AuthorizationServer>, request: Incoming) -> HttpResponse {
     let session = session(&request);
     grantor_actix::decide(&server, &request, &session.user, session.id.as_bytes()).await

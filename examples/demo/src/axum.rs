@@ -11,7 +11,7 @@ use grantor::config::Profile;
 use grantor::scope::{Permission, Resource};
 use grantor::wire::{Body, Endpoint};
 use grantor::{Authenticated, AuthorizationServer, Subject};
-use grantor_axum::{Incoming, Refused, RequireScope, RequiredScope, lend, page, require_scopes};
+use grantor_axum::{Incoming, Refused, RequireScope, RequiredScope, page, require_scopes, to_request};
 
 use crate::{INTERACTION, Me, Session, consent_page, protected_resources};
 
@@ -35,11 +35,11 @@ pub fn pages(server: &AuthorizationServer) -> Router<AuthorizationServer> {
 async fn authorize(State(server): State<AuthorizationServer>, request: Incoming) -> Result<Response, Refused> {
     let session = session(&request);
     let held = grantor_axum::authorize(&server, &request, Some(&session.user), session.id.as_bytes()).await?;
-    let html = held.map(|held| consent_page(&held.pending, &session, &held.handle)).unwrap_or_default();
+    let html = held.map(|held| consent_page(&held.pending, &session, &held.ticket)).unwrap_or_default();
     Ok((AppendHeaders([(SET_COOKIE, session.set_cookie())]), page(html)).into_response())
 }
 
-/// Applies the decision. The form's handle is not valid without this user's session.
+/// Applies the decision. The form's ticket is not valid without this user's session.
 async fn consent(State(server): State<AuthorizationServer>, request: Incoming) -> Response {
     let session = session(&request);
     grantor_axum::decide(&server, &request, &session.user, session.id.as_bytes()).await
@@ -61,7 +61,7 @@ async fn me(RequireScope { token, .. }: RequireScope<OwnProfile>) -> Response {
 /// The same, also for a token without a user, which the conformance suite requests. Such a token has no account, so it
 /// needs the scope for its application.
 async fn me_of_anyone(State(server): State<AuthorizationServer>, parts: Parts) -> Result<Response, Refused> {
-    let token = server.authenticate(&lend(&parts, Body::Empty)).await?;
+    let token = server.authenticate(&to_request(&parts, Body::Empty)).await?;
     let resource = match token.subject() {
         Some(_) => Resource::Account,
         None => Resource::Private(token.client_id().as_str()),

@@ -86,7 +86,7 @@ fn client(server: &AuthorizationServer, metadata: Metadata) -> Result<Client, Bo
         builder = builder.redirect_uri(uri);
     }
     if grant_types.contains(GrantType::ClientCredentials) {
-        builder = builder.machine_scopes(scopes).machine_resources(ResourceScope::All);
+        builder = builder.client_scopes(scopes).client_resources(ResourceScope::All);
     }
     if let Some(name) = &metadata.token_endpoint_auth_signing_alg {
         let algorithm = SigningAlgorithm::parse(name).ok_or_else(|| format!("unknown algorithm {name:?}"))?;
@@ -96,7 +96,7 @@ fn client(server: &AuthorizationServer, metadata: Metadata) -> Result<Client, Bo
         builder = builder.require_pushed_requests();
     }
     if metadata.dpop_bound_access_tokens {
-        builder = builder.require_bound_tokens();
+        builder = builder.require_dpop_bound_tokens();
     }
     Ok(builder.build())
 }

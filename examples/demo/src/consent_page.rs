@@ -2,13 +2,13 @@
 
 use grantor::PendingAuthorization;
 use grantor::scope::ResourceScope;
-use grantor::secret::AuthorizationHandle;
+use grantor::secret::ConsentTicket;
 
 use crate::session::Session;
 
 /// Returns the page that asks the user. It loads nothing, and shows no image.
 #[must_use]
-pub fn consent_page(pending: &PendingAuthorization, session: &Session, handle: &AuthorizationHandle) -> String {
+pub fn consent_page(pending: &PendingAuthorization, session: &Session, ticket: &ConsentTicket) -> String {
     let scopes: String = pending
         .requested()
         .map(|scope| {
@@ -23,7 +23,7 @@ pub fn consent_page(pending: &PendingAuthorization, session: &Session, handle: &
     let apis: Vec<_> = pending.protected_resources().map(|api| escape(api.shown_name())).collect();
     let at = if apis.is_empty() { String::new() } else { format!(" at <strong>{}</strong>", apis.join(", ")) };
     let (user, host) = (escape(session.user.as_str()), escape(pending.redirect_host()));
-    let handle = escape(handle.expose());
+    let ticket = escape(ticket.expose());
     let resources = match pending.resource_scope() {
         ResourceScope::Specified(list) => list.iter().map(|name| checkbox("resource", name, name)).collect(),
         ResourceScope::All => "<li>all resources of the account</li>".to_owned(),
@@ -35,7 +35,7 @@ pub fn consent_page(pending: &PendingAuthorization, session: &Session, handle: &
          {about}<p>It asks for access to the account <strong>{user}</strong>{at}:</p>\
          <form method=\"post\" action=\"/consent\"><ul>{scopes}</ul><p>on these resources:</p><ul>{resources}</ul>\
          <p>You will be sent to <strong>{host}</strong>.</p>\
-         <input type=\"hidden\" name=\"handle\" value=\"{handle}\">\
+         <input type=\"hidden\" name=\"handle\" value=\"{ticket}\">\
          <button id=\"approve\" name=\"decision\" value=\"allow\">Allow</button> \
          <button id=\"deny\" name=\"decision\" value=\"deny\">Deny</button>\
          </form></main></body></html>"

@@ -20,7 +20,7 @@ use crate::network::Network;
 use crate::target::Host;
 
 /// How many addresses of a host are tried. Most hosts have two, one of each family.
-const MOST_ATTEMPTS: u32 = 4;
+const MAX_ATTEMPTS: u32 = 4;
 
 /// Returns the addresses of a host, all of them checked. A name is looked up once.
 ///
@@ -61,7 +61,7 @@ pub(crate) async fn connect(
     port: u16,
     time: Duration,
 ) -> Result<TcpStream, FetchError> {
-    let attempts = u32::try_from(addresses.len()).unwrap_or(MOST_ATTEMPTS).clamp(1, MOST_ATTEMPTS);
+    let attempts = u32::try_from(addresses.len()).unwrap_or(MAX_ATTEMPTS).clamp(1, MAX_ATTEMPTS);
     let mut last = FetchError::new(FetchErrorKind::Connection);
     for (address, _) in addresses.iter().zip(0..attempts) {
         match timeout(time / attempts, network.connect(SocketAddr::new(*address, port))).await {

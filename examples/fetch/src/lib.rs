@@ -93,8 +93,8 @@ impl Fetch {
     /// Sets the limit on concurrent requests; 64 by default. Further requests wait; the wait counts towards their
     /// timeout.
     #[must_use]
-    pub fn requests_at_once(mut self, most: NonZeroUsize) -> Self {
-        self.permits = Arc::new(Semaphore::new(most.get().min(Semaphore::MAX_PERMITS)));
+    pub fn requests_at_once(mut self, max: NonZeroUsize) -> Self {
+        self.permits = Arc::new(Semaphore::new(max.get().min(Semaphore::MAX_PERMITS)));
         self
     }
 
@@ -113,7 +113,7 @@ impl Fetch {
         let addresses = connect::addresses(&self.network, &target.host, self.loopback, Arc::clone(&permit)).await?;
         let stream = connect::connect(&*self.network, &addresses, target.port, request.timeout).await?;
         let stream = connect::encrypt(&self.tls, target.host.server_name(), stream).await?;
-        let response = response::exchange(stream, head, request.most_bytes).await;
+        let response = response::exchange(stream, head, request.max_bytes).await;
         drop(permit);
         response
     }

@@ -16,10 +16,10 @@ use crate::target::Target;
 
 /// The maximum size in bytes of a response's head, and of the trailer of a chunked body. Hosts usually send one or two
 /// thousand.
-const MOST_HEAD: usize = 16 * 1024;
+const MAX_HEAD: usize = 16 * 1024;
 
 /// The maximum number of header lines. Hosts usually send about thirty.
-const MOST_HEADERS: usize = 100;
+const MAX_HEADERS: usize = 100;
 
 /// Returns the request: a GET without cookies, credentials or body, which accepts no content coding.
 pub(crate) fn request(target: &Target) -> Result<Request<String>, FetchError> {
@@ -38,12 +38,12 @@ pub(crate) fn request(target: &Target) -> Result<Request<String>, FetchError> {
 pub(crate) async fn exchange(
     stream: TlsStream<TcpStream>,
     request: Request<String>,
-    most_bytes: usize,
+    max_bytes: usize,
 ) -> Result<FetchResponse, FetchError> {
     let mut http = http1::Builder::new();
-    http.max_buf_size(MOST_HEAD).max_header_size(MOST_HEAD).max_headers(MOST_HEADERS);
+    http.max_buf_size(MAX_HEAD).max_header_size(MAX_HEAD).max_headers(MAX_HEADERS);
     let (mut sender, connection) = http.handshake(TokioIo::new(stream)).await.map_err(broken)?;
-    let response = async { read(sender.send_request(request).await.map_err(broken)?, most_bytes).await };
+    let response = async { read(sender.send_request(request).await.map_err(broken)?, max_bytes).await };
     let mut response = pin!(response);
     tokio::select! {
         biased;
@@ -53,18 +53,18 @@ pub(crate) async fn exchange(
     }
 }
 
-async fn read(response: Response<Incoming>, most_bytes: usize) -> Result<FetchResponse, FetchError> {
+async fn read(response: Response<Incoming>, max_bytes: usize) -> Result<FetchResponse, FetchError> {
     judge(response.headers())?;
     let (head, mut incoming) = response.into_parts();
     let too_large = || FetchError::new(FetchErrorKind::TooLarge);
-    if usize::try_from(incoming.size_hint().lower()).map_or(true, |announced| announced > most_bytes) {
+    if usize::try_from(incoming.size_hint().lower()).map_or(true, |announced| announced > max_bytes) {
         return Err(too_large());
     }
     let mut body = Vec::new();
     while let Some(frame) = poll_fn(|context| Pin::new(&mut incoming).poll_frame(context)).await {
         // A trailer is not part of the body.
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
-        if data.len() > most_bytes.saturating_sub(body.len()) {
+        if data.len() > max_bytes.saturating_sub(body.len()) {
             return Err(too_large());
         }
         body.extend_from_slice(&data);

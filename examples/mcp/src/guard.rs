@@ -12,7 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use grantor::scope::ScopeSet;
 use grantor::{ConfigError, ResourceServer, wire};
-use grantor_axum::{Refused, lend};
+use grantor_axum::{Refused, to_request};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -55,7 +55,7 @@ impl Guard {
 /// A request without a token is refused before its body is read.
 pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Result<Response, Refused> {
     let (mut parts, body) = request.into_parts();
-    let token = guard.resource.authenticate(&lend(&parts, wire::Body::Empty)).await?;
+    let token = guard.resource.authenticate(&to_request(&parts, wire::Body::Empty)).await?;
     let Ok(body) = timeout(PATIENCE, to_bytes(body, MESSAGE_BYTES)).await else {
         return Err(Refused(StatusCode::REQUEST_TIMEOUT.into_response()));
     };

@@ -13,7 +13,7 @@ use axum::{Json, Router};
 use grantor::scope::{Permission, Resource};
 use grantor::wire::Body;
 use grantor::{Authenticated, ResourceError, Subject};
-use grantor_axum::{lend, respond};
+use grantor_axum::{respond, to_request};
 use serde::Deserialize;
 use serde_json::json;
 use tracing::{debug, error};
@@ -99,7 +99,7 @@ impl FromRequestParts<Platform> for Call {
 
     async fn from_request_parts(parts: &mut Parts, platform: &Platform) -> Result<Self, Refusal> {
         // Tokens are read from the header only. The handler reads the body.
-        let token = platform.server.authenticate(&lend(parts, Body::Empty)).await?;
+        let token = platform.server.authenticate(&to_request(parts, Body::Empty)).await?;
         Ok(Self { platform: platform.clone(), token })
     }
 }

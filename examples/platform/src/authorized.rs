@@ -134,7 +134,7 @@ async fn withdraw_all(
 ) -> Result<Redirect, Failure> {
     let Path(client_id) = client_id.map_err(|_| Failure::NotFound)?;
     let client_id = ClientId::new(client_id).map_err(|_| Failure::NotFound)?;
-    let ended = platform.server.withdraw_application(&signed_in.account.subject, &client_id).await?;
+    let ended = platform.server.revoke_application(&signed_in.account.subject, &client_id).await?;
     Ok(Redirect::to(if ended > 0 { "/authorized?withdrawn-all" } else { "/authorized?over" }))
 }
 
@@ -219,6 +219,6 @@ fn in_force(
         return (words::scope_groups(&server.config().scopes, scopes), words::no_resource());
     };
     let scopes = scopes.intersection(client.scopes());
-    let resources = resources.narrowed_to(client.resource_scope());
+    let resources = resources.reduced_to(client.resource_scope());
     (words::scope_groups(&server.config().scopes, &scopes), words::resources(&resources))
 }

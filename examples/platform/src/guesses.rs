@@ -33,7 +33,7 @@ const MEMORY: u32 = 900;
 const CHECKS_OF_ADDRESS: u32 = 30;
 /// Seconds after which an address may make one more check.
 const SECONDS_A_CHECK: u32 = 10;
-const MOST_ENTRIES: usize = 10_000;
+const MAX_ENTRIES: usize = 10_000;
 
 /// Counts wrong passwords by account and guesser together, and checks by address.
 ///
@@ -191,16 +191,16 @@ impl Counts {
 
     /// Drops entries that no longer count, or else those that count least. Every entry has cost a check.
     fn make_room(&mut self, now: Timestamp) {
-        if self.failures.len() >= MOST_ENTRIES {
+        if self.failures.len() >= MAX_ENTRIES {
             self.failures.retain(|_, entry| !entry.is_forgotten(now));
             let least = self.failures.iter().min_by_key(|(_, entry)| (entry.count, entry.last));
-            let least = least.map(|(key, _)| *key).filter(|_| self.failures.len() >= MOST_ENTRIES);
+            let least = least.map(|(key, _)| *key).filter(|_| self.failures.len() >= MAX_ENTRIES);
             least.and_then(|key| self.failures.remove(&key));
         }
-        if self.checks.len() >= MOST_ENTRIES {
+        if self.checks.len() >= MAX_ENTRIES {
             self.checks.retain(|_, entry| entry.at(now).count > 0);
             let least = self.checks.iter().min_by_key(|(_, entry)| entry.at(now).count);
-            let least = least.map(|(key, _)| *key).filter(|_| self.checks.len() >= MOST_ENTRIES);
+            let least = least.map(|(key, _)| *key).filter(|_| self.checks.len() >= MAX_ENTRIES);
             least.and_then(|key| self.checks.remove(&key));
         }
     }

@@ -39,7 +39,7 @@ pub(crate) fn answer(visitor: &Visitor, error: AuthorizationError, again: Option
 fn in_words(visitor: &Visitor, error: AuthorizationError, subject: Option<&Subject>, again: Option<&str>) -> Response {
     let about_the_form = match error.reason() {
         Reason::AlreadyDecided => Some(Kind::AlreadyAnswered),
-        Reason::UnknownHandle | Reason::HoldExpired if again.is_some() => Some(Kind::Stale),
+        Reason::UnknownConsentTicket | Reason::HoldExpired if again.is_some() => Some(Kind::Stale),
         _ => None,
     };
     let core = error.response(subject);

@@ -72,7 +72,7 @@ impl Visitor {
         Ok(self.session.insert(BROWSER, browser).await?)
     }
 
-    /// Returns the session's value that a held authorization is bound to.
+    /// Returns the session's value that a consent request is bound to.
     pub(crate) fn session_bytes(&self) -> [u8; 16] {
         self.session.id().map_or([0; 16], |id| id.0.to_be_bytes())
     }

@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 
 use crate::verbs::verbs;
 
-/// The permission of a scope; a plain scope is granted as a whole.
+/// The permission of a scope; a scope without a permission is granted as a whole.
 pub(crate) const fn permission(permission: Option<Permission>) -> &'static str {
     match permission {
         Some(Permission::Read) => "Read-only",

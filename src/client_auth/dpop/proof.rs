@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::config::dpop::{PROOF_ALGORITHMS, PROOF_BYTES, PROOF_LIFETIME};
 use crate::error::Reason;
 use crate::jose::{Claims, JoseError, Jwk, JwkThumbprint, Jws};
-use crate::model::{MOST_JTI_BYTES, Replay};
+use crate::model::{MAX_JTI_BYTES, Replay};
 use crate::secret::Digest;
 
 /// The `typ` of a proof [RFC 9449 section 4.2].
@@ -93,7 +93,7 @@ fn verify_signature(jws: &Jws<'_>) -> Result<Jwk, Reason> {
 /// Compares method and URL, and returns the `jti`.
 fn judge_request<'c>(claims: &'c Claims, expected: &Expected<'_>) -> Result<&'c str, Reason> {
     let identifier = claims.text("jti").map_err(malformed)?.ok_or(refused("jti is missing"))?;
-    if identifier.is_empty() || identifier.len() > MOST_JTI_BYTES {
+    if identifier.is_empty() || identifier.len() > MAX_JTI_BYTES {
         return Err(refused("jti is empty or has more than 256 bytes"));
     }
     if claims.text("htm").map_err(malformed)? != Some(expected.method) {

@@ -51,9 +51,9 @@ impl Documents {
                 redirect_uris: config.redirect_uris.clone(),
                 methods: config.document_methods(),
                 omitted_method: AuthenticationMethod::None,
-                keys: config.assurance_rules(true),
+                keys: config.key_rules(true),
             },
-            most_bytes: MAX_BYTES,
+            max_bytes: MAX_BYTES,
             none_beside_private_key_jwt: config.registration.none_beside_private_key_jwt,
         };
         let cache = Mutex::new(Cache::new(MAX_CACHED));
@@ -115,7 +115,7 @@ impl Source {
     async fn get_and_judge(&self, url: &str) -> Result<(Arc<ClientMetadata>, Timestamp, Timestamp), DocumentError> {
         let url = DocumentUrl::parse(url)?;
         let mut request = FetchRequest::new(url.as_str());
-        (request.most_bytes, request.timeout) = (self.rules.most_bytes, TIMEOUT);
+        (request.max_bytes, request.timeout) = (self.rules.max_bytes, TIMEOUT);
         let response = self.fetcher.fetch(&request).await?;
         let metadata = self.rules.judge(url, &response)?;
         let now = self.clock.now();

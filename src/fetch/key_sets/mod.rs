@@ -138,7 +138,7 @@ impl Source {
         };
         self.check_throttle(client, &uri.host.to_ascii_lowercase()).await?;
         let mut request = FetchRequest::new(url);
-        (request.most_bytes, request.timeout) = (KEY_SET.bytes, TIMEOUT);
+        (request.max_bytes, request.timeout) = (KEY_SET.bytes, TIMEOUT);
         let response = self.fetcher.fetch(&request).await?;
         if response.status != 200 {
             return Err(KeyFetchError::Status(response.status));

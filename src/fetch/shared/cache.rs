@@ -8,7 +8,7 @@ use crate::clock::Timestamp;
 /// Drops the least recently used entry when it is full.
 #[derive(Debug)]
 pub(crate) struct Cache<V> {
-    most: usize,
+    max: usize,
     entries: HashMap<Arc<str>, Entry<V>>,
     by_use: BTreeMap<u64, Arc<str>>,
     uses: u64,
@@ -23,8 +23,8 @@ struct Entry<V> {
 }
 
 impl<V: Clone> Cache<V> {
-    pub(crate) fn new(most: usize) -> Self {
-        Self { most, entries: HashMap::new(), by_use: BTreeMap::new(), uses: 0 }
+    pub(crate) fn new(max: usize) -> Self {
+        Self { max, entries: HashMap::new(), by_use: BTreeMap::new(), uses: 0 }
     }
 
     /// Returns the entry, unless it has expired. Setting the clock back does not make an entry valid for longer.
@@ -41,7 +41,7 @@ impl<V: Clone> Cache<V> {
 
     pub(crate) fn keep(&mut self, key: &str, value: V, since: Timestamp, until: Timestamp) {
         self.remove(key);
-        while self.entries.len() >= self.most {
+        while self.entries.len() >= self.max {
             let Some((_, oldest)) = self.by_use.pop_first() else { break };
             self.entries.remove(&oldest);
         }

@@ -133,7 +133,7 @@ impl Judge<'_> {
         if grant.client != self.request.client.id {
             return Err(Reason::RefreshTokenOfAnotherClient);
         }
-        if grant.revoked.is_some() || self.request.client.has_withdrawn(grant.epoch)? {
+        if grant.revoked.is_some() || self.request.client.has_revoked(grant.epoch)? {
             return Err(Reason::GrantRevoked);
         }
         let standing = standing(grant, self.presented, self.config.refresh.reuse_margin, self.now);
@@ -265,7 +265,7 @@ impl Judge<'_> {
     fn newest_again<'g>(&self, grant: &Grant, newest: Newest<'g>, asked: &Asked<'_>) -> Again<'g> {
         let access = newest.pair.access();
         let Asked { scopes, target } = asked;
-        let is_same = access.narrowed.unwrap_or(&grant.scopes) == scopes
+        let is_same = access.reduced.unwrap_or(&grant.scopes) == scopes
             && access.audience.unwrap_or_else(|| grant.audience()) == target.audience()
             && access.key == self.request.key;
         match newest.in_grace {
@@ -334,7 +334,7 @@ impl Judge<'_> {
             created: grant.created,
             granted: &grant.scopes,
             scopes: asked.scopes,
-            audience: asked.target.narrowed_from(grant.audience()),
+            audience: asked.target.reduced_from(grant.audience()),
             key: self.request.key,
             bound_from: grant.pairs.bound_from(),
         };
@@ -404,8 +404,8 @@ impl Judge<'_> {
             issued: self.now,
             end,
             revoked: false,
-            narrowed: (scopes != grant.scopes).then(|| scopes.clone()),
-            audience: target.narrowed_from(grant.audience()),
+            reduced: (scopes != grant.scopes).then(|| scopes.clone()),
+            audience: target.reduced_from(grant.audience()),
             key: self.request.key.copied(),
         };
         let first_bound = access.key.and_then(|_| NonZeroU32::new(grant.pairs_made));

@@ -22,7 +22,7 @@ use crate::error::Reason;
 use crate::grant::definition::Definition;
 use crate::grant::issue::Issued;
 use crate::grant::refresh_token::judge::{Drawn, Judge, Verdict};
-use crate::grant::withdraw;
+use crate::grant::revocation;
 use crate::hooks::Event;
 use crate::model::client::Client;
 use crate::model::{Grant, RevocationReason, TokenPair};
@@ -145,8 +145,8 @@ async fn refused(
     };
     let mut revoked = false;
     if revokes {
-        let outcome = withdraw::revoke(context, id, RevocationReason::RefreshTokenReused).await?;
-        revoked = outcome == withdraw::Outcome::Revoked;
+        let outcome = revocation::revoke(context, id, RevocationReason::RefreshTokenReused).await?;
+        revoked = outcome == revocation::Outcome::Revoked;
         if !revoked {
             return Ok(Reason::GrantRevoked);
         }

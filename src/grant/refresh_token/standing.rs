@@ -13,7 +13,7 @@ pub(crate) enum Standing<'a> {
     Unknown,
     /// Current, or in its grace.
     Usable(Placed<'a>),
-    /// Current, or in its grace, but issued in the future: the clock of its server had leapt forward.
+    /// Current, or in its grace, but issued in the future: the clock of its server had jumped forward.
     NotYetValid,
     /// Past its expiry.
     Expired,

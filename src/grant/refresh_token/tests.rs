@@ -112,7 +112,7 @@ type Fault = (&'static str, fn(&mut Line));
 const FAULTS: [Fault; 8] = [
     ("RefreshTokenOfAnotherClient", |line| line.client = client("other")),
     ("GrantRevoked", |line| {
-        line.grant = line.grant.revoked_at(at(0), crate::model::RevocationReason::Withdrawn, Duration::ZERO)
+        line.grant = line.grant.revoked_at(at(0), crate::model::RevocationReason::RevokedByUser, Duration::ZERO)
     }),
     ("GrantRevoked", |line| line.client.epoch = 1),
     ("UnknownRefreshToken", |line| line.grant.family.tag_key = TagKey::from_bytes([0; 16])),
@@ -205,12 +205,12 @@ fn another_request_in_grace_rotates_the_newest() {
         let short = crate::model::TokenPair::new(*newest.access_digest(), at(1000), at(1100));
         line.grant.pairs.newest = Some(short.with_refresh(*newest.refresh_digest().unwrap(), newest.refresh_end()));
     };
-    let narrow: Change = |line| line.client.scopes = scopes("repo-code:rw");
+    let reduce: Change = |line| line.client.scopes = scopes("repo-code:rw");
     let rows: [(&str, Change, Option<&str>, bool); 6] = [
         ("the same", |_| {}, None, false),
         ("the same by name", |_| {}, Some("repo-issue:rw repo-code:rw"), false),
         ("less", |_| {}, Some("repo-code:r"), true),
-        ("a registration that was narrowed", narrow, None, true),
+        ("a registration that was reduced", reduce, None, true),
         ("a revoked access token", revoke, None, true),
         ("an expired access token", shorten, None, true),
     ];
@@ -296,15 +296,15 @@ fn a_kept_token_gets_further_access_tokens() {
     let mut line = Line::new();
     line.config.refresh.rotation = RefreshRotation::Keep;
     let id = IdText::of(line.grant.id.as_bytes());
-    let most = MAX_LIVE_ACCESS_TOKENS;
-    for number in 1..=most + 5 {
+    let max = MAX_LIVE_ACCESS_TOKENS;
+    for number in 1..=max + 5 {
         let Verdict { next, issued, superseded_for } = verdict(&line, 0, None, 10).ok().unwrap();
         assert_eq!(superseded_for, None);
         assert_eq!(issued.refresh_token.unwrap().text("rt_", &id), line.refresh[0]);
         line.grant = Grant::clone(&next.unwrap());
         let newest = line.grant.pairs.newest.as_ref().unwrap();
         let live = newest.accesses().filter(|access| access.is_live(at(10))).count();
-        assert_eq!(live, most.min(number + 1));
+        assert_eq!(live, max.min(number + 1));
         assert_eq!((line.grant.pairs_made, line.grant.pairs.superseded.len()), (1, 0));
     }
     // If the pair is superseded afterwards, all of them are superseded with it.

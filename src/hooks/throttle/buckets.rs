@@ -11,7 +11,7 @@ use crate::hooks::throttle::limits::Rate;
 #[derive(Debug)]
 pub(super) struct Buckets {
     rate: Rate,
-    most: usize,
+    max: usize,
     /// The microseconds until a bucket with the maximum debt is full.
     debt: u64,
     full_at: HashMap<u64, u64>,
@@ -20,17 +20,17 @@ pub(super) struct Buckets {
 
 impl Buckets {
     /// Creates buckets with a debt of at most what an hour refills.
-    pub(super) fn new(rate: Rate, most: usize) -> Self {
-        Self::with_debt(rate, most, rate.longest_debt())
+    pub(super) fn new(rate: Rate, max: usize) -> Self {
+        Self::with_debt(rate, max, rate.longest_debt())
     }
 
     /// Creates buckets with a debt of at most one burst.
-    pub(super) fn owing_little(rate: Rate, most: usize) -> Self {
-        Self::with_debt(rate, most, rate.one_burst_of_debt())
+    pub(super) fn owing_little(rate: Rate, max: usize) -> Self {
+        Self::with_debt(rate, max, rate.one_burst_of_debt())
     }
 
-    fn with_debt(rate: Rate, most: usize, debt: u64) -> Self {
-        Self { rate, most, debt, full_at: HashMap::new(), by_fullness: BTreeSet::new() }
+    fn with_debt(rate: Rate, max: usize, debt: u64) -> Self {
+        Self { rate, max, debt, full_at: HashMap::new(), by_fullness: BTreeSet::new() }
     }
 
     /// Returns the microseconds until the bucket has a token, 0 if it has one.
@@ -78,7 +78,7 @@ impl Buckets {
     fn make_room(&mut self, now: u64) {
         for _ in 0..2 {
             let Some(&(full_at, key)) = self.by_fullness.first() else { return };
-            if full_at > now && self.full_at.len() < self.most {
+            if full_at > now && self.full_at.len() < self.max {
                 return;
             }
             self.by_fullness.pop_first();
@@ -101,8 +101,8 @@ mod tests {
     const SECOND: u64 = 1_000_000;
 
     /// Returns buckets of three tokens; one is refilled every two seconds.
-    fn buckets(most: usize) -> Buckets {
-        Buckets::new(Rate::new(3, Duration::from_secs(2)), most)
+    fn buckets(max: usize) -> Buckets {
+        Buckets::new(Rate::new(3, Duration::from_secs(2)), max)
     }
 
     #[test]

@@ -64,7 +64,7 @@ fn microseconds(duration: Duration) -> u64 {
 /// let mut limits = ThrottleLimits::default();
 /// limits.network = Rate::new(50, Duration::from_millis(200));
 /// limits.client_failures = Rate::new(3, Duration::from_secs(24));
-/// limits.held_requests = Rate::new(5, Duration::from_secs(40));
+/// limits.consent_requests = Rate::new(5, Duration::from_secs(40));
 /// let throttle = MemoryThrottle::with_limits(limits);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub struct ThrottleLimits {
     /// Requests that are held for one user: 20 in a burst, then one every 10 seconds.
     ///
     /// Each of them is a record in the store. Twenty are more consent pages than a person has open at once.
-    pub held_requests: Rate,
+    pub consent_requests: Rate,
     /// Registrations and updates of registrations [RFC 7592] from one network, an IPv4 address or the first 64 bits of
     /// an IPv6 address: 20 in a burst, then one every 60 seconds. Refused ones count too.
     ///
@@ -111,7 +111,7 @@ impl Default for ThrottleLimits {
             network: Rate::new(200, Duration::from_millis(50)),
             failure_weight: 20,
             client_failures: Rate::new(10, Duration::from_secs(6)),
-            held_requests: Rate::new(20, Duration::from_secs(10)),
+            consent_requests: Rate::new(20, Duration::from_secs(10)),
             registrations: Rate::new(20, Duration::from_secs(60)),
             document_fetches: Rate::new(20, Duration::from_secs(30)),
             document_hosts: Rate::new(30, Duration::from_secs(2)),

@@ -97,7 +97,7 @@ impl MemoryThrottle {
             // Many users share a network: one of them must not lock out the others for long.
             networks: Buckets::owing_little(limits.network, NETWORKS),
             clients: Buckets::new(limits.client_failures, CLIENTS),
-            subjects: Buckets::new(limits.held_requests, SUBJECTS),
+            subjects: Buckets::new(limits.consent_requests, SUBJECTS),
             registrations: Buckets::new(limits.registrations, REGISTRATIONS),
             document_fetches: Buckets::new(limits.document_fetches, DOCUMENT_FETCHES),
             document_hosts: Buckets::new(limits.document_hosts, DOCUMENT_HOSTS),
@@ -137,7 +137,7 @@ impl MemoryThrottle {
         let network = attempt.peer_network();
         let (client, subject) = match attempt.kind {
             AttemptKind::Authentication => (attempt.client.zip(network), None),
-            AttemptKind::HeldRequest => (None, attempt.subject),
+            AttemptKind::ConsentRequest => (None, attempt.subject),
             AttemptKind::Registration | AttemptKind::MetadataDocument | AttemptKind::KeySet => (None, None),
         };
         let is_fetched = matches!(attempt.kind, AttemptKind::MetadataDocument | AttemptKind::KeySet);

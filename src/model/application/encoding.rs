@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::model::application::open::{read_initial_token, read_open, write_initial_token, write_open};
 use crate::model::application::{Application, CheckedForm};
 use crate::model::client::encoding::{
-    application_type, application_type_byte, client_type, client_type_byte, read_assurance,
-    read_authentication_methods, read_grant_types, read_resource_scope, read_scopes, read_subject, state, state_byte,
-    write_assurance, write_authentication_methods, write_grant_types, write_scopes,
+    application_type, application_type_byte, client_type, client_type_byte, read_authentication_methods,
+    read_grant_types, read_key_terms, read_resource_scope, read_scopes, read_subject, state, state_byte,
+    write_authentication_methods, write_grant_types, write_key_terms, write_scopes,
 };
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::ClientId;
@@ -53,10 +53,10 @@ impl Application {
         if let Some(open) = open {
             writer.tagged(OPEN, |writer| write_open(writer, open));
         }
-        let proposed_assurance = proposed.as_ref().and_then(|proposed| proposed.assurance.as_ref());
-        for (tag, assurance) in [(ASSURANCE, form.assurance.as_ref()), (PROPOSED_ASSURANCE, proposed_assurance)] {
-            if let Some(assurance) = assurance {
-                writer.tagged(tag, |writer| write_assurance(writer, assurance));
+        let proposed_key_terms = proposed.as_ref().and_then(|proposed| proposed.key_terms.as_ref());
+        for (tag, key_terms) in [(ASSURANCE, form.key_terms.as_ref()), (PROPOSED_ASSURANCE, proposed_key_terms)] {
+            if let Some(key_terms) = key_terms {
+                writer.tagged(tag, |writer| write_key_terms(writer, key_terms));
             }
         }
         if let Some(initial_token) = initial_token {
@@ -87,9 +87,9 @@ impl Application {
             open: reader.tagged(OPEN, read_open)?.map(Box::new),
             initial_token: None,
         };
-        application.form.assurance = reader.tagged(ASSURANCE, read_assurance)?.map(Arc::new);
+        application.form.key_terms = reader.tagged(ASSURANCE, read_key_terms)?.map(Arc::new);
         if let Some(proposed) = &mut application.proposed {
-            proposed.assurance = reader.tagged(PROPOSED_ASSURANCE, read_assurance)?.map(Arc::new);
+            proposed.key_terms = reader.tagged(PROPOSED_ASSURANCE, read_key_terms)?.map(Arc::new);
         }
         application.initial_token = reader.tagged(INITIAL_TOKEN, read_initial_token)?.map(Box::new);
         reader.finish()?;
@@ -99,7 +99,7 @@ impl Application {
 
 /// The tag of the part of an application whose client registered itself.
 const OPEN: u8 = b'O';
-/// The tags of keys, pushed requests and bound tokens in the form and in the proposed form.
+/// The tags of keys, pushed requests and DPoP-bound tokens in the form and in the proposed form.
 const ASSURANCE: u8 = b'A';
 const PROPOSED_ASSURANCE: u8 = b'P';
 /// The tag of the part for an initial access token.
@@ -113,14 +113,14 @@ fn write_form(writer: &mut Writer, form: &CheckedForm) {
         redirect_uris,
         scopes,
         resource_scope,
-        machine_scopes,
-        machine_resources,
+        client_scopes,
+        client_resources,
         client_type,
         application_type,
         grant_types,
         authentication_methods,
         // It follows all other fields.
-        assurance: _,
+        key_terms: _,
     } = form;
     writer.text(name);
     writer.optional(description.as_deref(), Writer::text);
@@ -130,7 +130,7 @@ fn write_form(writer: &mut Writer, form: &CheckedForm) {
         writer.text(uri.as_str());
     }
     write_scopes(writer, scopes, resource_scope);
-    write_scopes(writer, machine_scopes, machine_resources);
+    write_scopes(writer, client_scopes, client_resources);
     writer.byte(client_type_byte(*client_type));
     writer.byte(application_type_byte(*application_type));
     write_grant_types(writer, *grant_types);
@@ -145,13 +145,13 @@ fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
         redirect_uris: reader.list(|reader| reader.text().map(RegisteredRedirectUri::from_record))?,
         scopes: read_scopes(reader)?,
         resource_scope: read_resource_scope(reader)?,
-        machine_scopes: read_scopes(reader)?,
-        machine_resources: read_resource_scope(reader)?,
+        client_scopes: read_scopes(reader)?,
+        client_resources: read_resource_scope(reader)?,
         client_type: client_type(reader.byte()?)?,
         application_type: application_type(reader.byte()?)?,
         grant_types: read_grant_types(reader)?,
         authentication_methods: read_authentication_methods(reader)?,
-        assurance: None,
+        key_terms: None,
     })
 }
 
@@ -164,7 +164,7 @@ mod tests {
     use crate::model::application::tests::application;
     use crate::model::application::{InitialToken, Management, OpenApplication, ProposedUpdate};
     use crate::model::client::{
-        ApplicationType, Assurance, AuthenticationMethods, ClientKeys, ClientState, ClientType, GrantTypes,
+        ApplicationType, AuthenticationMethods, ClientKeys, ClientState, ClientType, GrantTypes, KeyTerms,
     };
     use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
     use crate::model::codec::layout;
@@ -177,8 +177,8 @@ mod tests {
         proposed.name = "\u{1f600}".into();
         proposed.description = Some("two\nlines".into());
         proposed.resource_scope = ResourceScope::specified(["b", "a"]).unwrap();
-        proposed.machine_scopes = application.form.scopes.clone();
-        proposed.machine_resources = ResourceScope::All;
+        proposed.client_scopes = application.form.scopes.clone();
+        proposed.client_resources = ResourceScope::All;
         proposed.client_type = ClientType::Public;
         proposed.application_type = ApplicationType::Native;
         proposed.grant_types = GrantTypes::CODE_ONLY;
@@ -204,12 +204,12 @@ mod tests {
 
     fn with_keys() -> Application {
         let of = |keys| {
-            let assurance = Assurance { keys, requires_bound_tokens: true, ..Assurance::default() };
-            Some(Arc::new(assurance))
+            let key_terms = KeyTerms { keys, requires_dpop_bound_tokens: true, ..KeyTerms::default() };
+            Some(Arc::new(key_terms))
         };
         let mut application = Application { initial_token: initial_token().initial_token, ..open() };
-        application.form.assurance = of(ClientKeys::of_records());
-        application.proposed.as_mut().unwrap().assurance = of(Some(ClientKeys::Url("https://a.example/k".into())));
+        application.form.key_terms = of(ClientKeys::of_records());
+        application.proposed.as_mut().unwrap().key_terms = of(Some(ClientKeys::Url("https://a.example/k".into())));
         application
     }
 
@@ -223,7 +223,7 @@ mod tests {
         // Each of the two forms may have keys without the other.
         for proposed in [None, with_keys().proposed] {
             let mut application = Application { proposed, ..with_keys() };
-            application.form.assurance = None;
+            application.form.key_terms = None;
             assert_eq!(Application::decode(&application.encode()), Ok(application));
         }
     }

@@ -54,9 +54,9 @@ pub enum Field {
     /// The resource scope asked for.
     ResourceScope,
     /// The scopes asked for without a user [RFC 6749 section 4.4].
-    MachineScopes,
+    ClientScopes,
     /// The resources asked for without a user.
-    MachineResources,
+    ClientResources,
     /// Whether the client can keep a secret [RFC 6749 section 2.1].
     ClientType,
     /// Where the application runs [RFC 8252 section 8.4].
@@ -77,9 +77,9 @@ pub enum Field {
     DpopBoundAccessTokens,
     /// The reviewer's reason for a refusal.
     Reason,
-    /// The id of a client that the embedder describes [RFC 6749 section 2.2].
+    /// The id of a client that your service describes [RFC 6749 section 2.2].
     ClientId,
-    /// The secret of a client that the embedder describes [RFC 6749 section 2.3.1].
+    /// The secret of a client that your service describes [RFC 6749 section 2.3.1].
     ClientSecret,
 }
 
@@ -95,8 +95,8 @@ impl Field {
             Self::RedirectUris => "redirect_uris",
             Self::Scopes => "scopes",
             Self::ResourceScope => "resource_scope",
-            Self::MachineScopes => "machine_scopes",
-            Self::MachineResources => "machine_resources",
+            Self::ClientScopes => "client_scopes",
+            Self::ClientResources => "client_resources",
             Self::ClientType => "client_type",
             Self::ApplicationType => "application_type",
             Self::GrantTypes => "grant_types",
@@ -127,8 +127,8 @@ pub enum Problem {
     #[error("is animated")]
     Animated,
     /// Tokens are not bound to keys on this server: see [`Config::dpop.tokens`](crate::Config::dpop).
-    #[error("is on, and the server setting bound_tokens is off; leave it off")]
-    BoundTokensOff,
+    #[error("is on, and the server setting dpop_bound_tokens is off; leave it off")]
+    DpopBoundTokensOff,
     /// The text has no visible character.
     #[error("has no visible character")]
     Blank,
@@ -163,7 +163,7 @@ pub enum Problem {
     KeySet(JwkSetError),
     /// A client that cannot keep a secret, public or native, asks for tokens without a user [RFC 6749 section 4.4].
     #[error("has client_credentials, which is for confidential web applications")]
-    MachineNotConfidential,
+    PublicClientCredentials,
     /// The server offers none of the methods of client authentication.
     #[error("has no method that is offered; the server offers {}", names(*.offered))]
     MethodsNotOffered {

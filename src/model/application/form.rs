@@ -6,8 +6,8 @@ use crate::jose::{JwkSetBounds, SigningAlgorithm};
 use crate::model::application::field::{Field, FieldError, Problem};
 use crate::model::application::text;
 use crate::model::client::{
-    ApplicationType, Assurance, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientType, GrantType,
-    GrantTypes, counts_as_public,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientType, GrantType,
+    GrantTypes, KeyTerms, counts_as_public,
 };
 use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
@@ -35,10 +35,10 @@ pub struct ApplicationForm {
     pub resource_scope: Option<ResourceScope>,
     /// The scopes of tokens without a user, separated by spaces; at least one if `grant_types` has client credentials,
     /// none by default [RFC 6749 section 4.4]. They are separate from `scopes`.
-    pub machine_scopes: String,
+    pub client_scopes: String,
     /// The resources of tokens without a user: a list, or [`ResourceScope::All`] for every resource that has a
     /// name; none by default. [`ResourceScope::Public`] is refused. An account is never among them.
-    pub machine_resources: Option<ResourceScope>,
+    pub client_resources: Option<ResourceScope>,
     /// Whether the client can keep a secret; confidential by default [RFC 6749 section 2.1].
     pub client_type: ClientType,
     /// Where the application runs; on a server by default [RFC 8252 section 8.4].
@@ -78,8 +78,8 @@ impl ApplicationForm {
             redirect_uris: Vec::new(),
             scopes: String::new(),
             resource_scope: None,
-            machine_scopes: String::new(),
-            machine_resources: None,
+            client_scopes: String::new(),
+            client_resources: None,
             client_type: ClientType::Confidential,
             application_type: ApplicationType::Web,
             grant_types: GrantTypes::default(),
@@ -124,18 +124,18 @@ impl ApplicationForm {
         let redirect_uris = self.check_redirect_uris(limits, policy, &mut refused);
         let scopes = refused.or(Field::Scopes, self.check_scopes(catalog));
         let resource_scope = refused.or(Field::ResourceScope, self.check_resource_scope());
-        let machine_scopes = refused.or(Field::MachineScopes, self.check_machine_scopes(catalog));
-        let machine_resources = refused.or(Field::MachineResources, self.check_machine_resources());
+        let client_scopes = refused.or(Field::ClientScopes, self.check_client_scopes(catalog));
+        let client_resources = refused.or(Field::ClientResources, self.check_client_resources());
         let grant_types = refused.or(Field::GrantTypes, self.check_grant_types());
         let methods = refused.or(Field::AuthenticationMethods, self.check_authentication_methods());
-        let assurance = self.check_assurance(key_set).map_err(|errors| refused.0.extend(errors)).ok().flatten();
+        let key_terms = self.check_key_terms(key_set).map_err(|errors| refused.0.extend(errors)).ok().flatten();
         let texts = (name, description, website);
         let choices = (scopes, resource_scope, grant_types, methods);
-        let machine = (machine_scopes, machine_resources);
+        let machine = (client_scopes, client_resources);
         let (
             (Some(name), Some(description), Some(website)),
             (Some(scopes), Some(resource_scope), Some(grant_types), Some(authentication_methods)),
-            (Some(machine_scopes), Some(machine_resources)),
+            (Some(client_scopes), Some(client_resources)),
             [],
         ) = (texts, choices, machine, refused.0.as_slice())
         else {
@@ -148,13 +148,13 @@ impl ApplicationForm {
             redirect_uris,
             scopes,
             resource_scope,
-            machine_scopes,
-            machine_resources,
+            client_scopes,
+            client_resources,
             client_type: self.client_type,
             application_type: self.application_type,
             grant_types,
             authentication_methods,
-            assurance,
+            key_terms,
         })
     }
 
@@ -187,8 +187,8 @@ impl ApplicationForm {
         self.scopes_for(GrantType::AuthorizationCode, &self.scopes, catalog)
     }
 
-    fn check_machine_scopes(&self, catalog: &ScopeCatalog) -> Result<ScopeSet, Problem> {
-        self.scopes_for(GrantType::ClientCredentials, &self.machine_scopes, catalog)
+    fn check_client_scopes(&self, catalog: &ScopeCatalog) -> Result<ScopeSet, Problem> {
+        self.scopes_for(GrantType::ClientCredentials, &self.client_scopes, catalog)
     }
 
     /// Reads the scopes of a grant type. If the grant type is asked for, it needs at least one scope.
@@ -199,8 +199,8 @@ impl ApplicationForm {
         if self.grant_types.contains(grant_type) { Err(Problem::Missing) } else { Ok(ScopeSet::empty()) }
     }
 
-    fn check_machine_resources(&self) -> Result<ResourceScope, Problem> {
-        match &self.machine_resources {
+    fn check_client_resources(&self) -> Result<ResourceScope, Problem> {
+        match &self.client_resources {
             None => Ok(ResourceScope::none()),
             Some(ResourceScope::Public) => Err(Problem::NotOffered),
             Some(resources) => Ok(resources.clone()),
@@ -218,7 +218,7 @@ impl ApplicationForm {
     fn check_grant_types(&self) -> Result<GrantTypes, Problem> {
         let counts_as_public = counts_as_public(self.client_type, self.application_type);
         if self.grant_types.contains(GrantType::ClientCredentials) && counts_as_public {
-            return Err(Problem::MachineNotConfidential);
+            return Err(Problem::PublicClientCredentials);
         }
         if self.grant_types.contains(GrantType::RefreshToken)
             && !self.grant_types.contains(GrantType::AuthorizationCode)
@@ -277,14 +277,14 @@ pub struct CheckedForm {
     pub(crate) redirect_uris: Vec<RegisteredRedirectUri>,
     pub(crate) scopes: ScopeSet,
     pub(crate) resource_scope: ResourceScope,
-    pub(crate) machine_scopes: ScopeSet,
-    pub(crate) machine_resources: ResourceScope,
+    pub(crate) client_scopes: ScopeSet,
+    pub(crate) client_resources: ResourceScope,
     pub(crate) client_type: ClientType,
     pub(crate) application_type: ApplicationType,
     pub(crate) grant_types: GrantTypes,
     pub(crate) authentication_methods: AuthenticationMethods,
     /// Unset if all of it has its default.
-    pub(crate) assurance: Option<Arc<Assurance>>,
+    pub(crate) key_terms: Option<Arc<KeyTerms>>,
 }
 
 impl CheckedForm {
@@ -297,13 +297,13 @@ impl CheckedForm {
             redirect_uris: client.redirect_uris.clone(),
             scopes: client.scopes.clone(),
             resource_scope: client.resource_scope.clone(),
-            machine_scopes: client.machine_scopes.clone(),
-            machine_resources: client.machine_resources.clone(),
+            client_scopes: client.client_scopes.clone(),
+            client_resources: client.client_resources.clone(),
             client_type: client.client_type,
             application_type: client.application_type,
             grant_types: client.grant_types,
             authentication_methods: client.authentication_methods,
-            assurance: client.assurance.clone(),
+            key_terms: client.key_terms.clone(),
         }
     }
 
@@ -345,14 +345,14 @@ impl CheckedForm {
 
     /// Returns the scopes of tokens without a user [RFC 6749 section 4.4].
     #[must_use]
-    pub const fn machine_scopes(&self) -> &ScopeSet {
-        &self.machine_scopes
+    pub const fn client_scopes(&self) -> &ScopeSet {
+        &self.client_scopes
     }
 
     /// Returns the resources of tokens without a user; [`ResourceScope::All`] is every resource that has a name.
     #[must_use]
-    pub const fn machine_resources(&self) -> &ResourceScope {
-        &self.machine_resources
+    pub const fn client_resources(&self) -> &ResourceScope {
+        &self.client_resources
     }
 
     /// Returns whether the client can keep a secret [RFC 6749 section 2.1].
@@ -382,29 +382,29 @@ impl CheckedForm {
     /// Returns where the client's public keys are, if it has any [RFC 7591 section 2].
     #[must_use]
     pub fn keys(&self) -> Option<&ClientKeys> {
-        self.assurance().keys.as_ref()
+        self.key_terms().keys.as_ref()
     }
 
     /// Returns the only algorithm of the client's assertions, if one was chosen.
     #[must_use]
     pub fn signing_algorithm(&self) -> Option<SigningAlgorithm> {
-        self.assurance().signing_algorithm
+        self.key_terms().signing_algorithm
     }
 
     /// Returns whether the client must push its authorization requests [RFC 9126 section 6].
     #[must_use]
     pub fn requires_pushed_requests(&self) -> bool {
-        self.assurance().requires_pushed_requests
+        self.key_terms().requires_pushed_requests
     }
 
     /// Returns whether the client gets only tokens that are bound to a key [RFC 9449 section 5.2].
     #[must_use]
-    pub fn requires_bound_tokens(&self) -> bool {
-        self.assurance().requires_bound_tokens
+    pub fn requires_dpop_bound_tokens(&self) -> bool {
+        self.key_terms().requires_dpop_bound_tokens
     }
 
-    fn assurance(&self) -> &Assurance {
-        self.assurance.as_deref().unwrap_or(Assurance::NONE)
+    fn key_terms(&self) -> &KeyTerms {
+        self.key_terms.as_deref().unwrap_or(KeyTerms::NONE)
     }
 
     /// Converts the form to an unchecked one, to be edited or checked again.
@@ -422,8 +422,8 @@ impl CheckedForm {
             redirect_uris: self.redirect_uris.iter().map(|uri| uri.as_str().to_owned()).collect(),
             scopes: catalog.to_wire(&self.scopes).into_owned(),
             resource_scope: Some(self.resource_scope.clone()),
-            machine_scopes: catalog.to_wire(&self.machine_scopes).into_owned(),
-            machine_resources: Some(self.machine_resources.clone()),
+            client_scopes: catalog.to_wire(&self.client_scopes).into_owned(),
+            client_resources: Some(self.client_resources.clone()),
             client_type: self.client_type,
             application_type: self.application_type,
             grant_types: self.grant_types,
@@ -432,7 +432,7 @@ impl CheckedForm {
             jwks_uri,
             signing_algorithm: self.signing_algorithm(),
             require_pushed_authorization_requests: self.requires_pushed_requests(),
-            dpop_bound_access_tokens: self.requires_bound_tokens(),
+            dpop_bound_access_tokens: self.requires_dpop_bound_tokens(),
         }
     }
 }
@@ -468,7 +468,7 @@ mod tests {
     }
 
     fn none_left() -> ResourceScope {
-        ResourceScope::specified(["a"]).unwrap().narrowed_to(&ResourceScope::Public)
+        ResourceScope::specified(["a"]).unwrap().reduced_to(&ResourceScope::Public)
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! The fields of a form for keys, pushed requests and bound tokens.
+//! The fields of a form for keys, pushed requests and DPoP-bound tokens.
 
 use std::sync::Arc;
 
 use crate::jose::{JwkSet, JwkSetBounds};
 use crate::model::application::field::{Field, FieldError, Problem};
 use crate::model::application::form::ApplicationForm;
-use crate::model::client::{Assurance, AuthenticationMethod, ClientKeys, ClientType};
+use crate::model::client::{AuthenticationMethod, ClientKeys, ClientType, KeyTerms};
 
 impl ApplicationForm {
     /// Checks the fields without the server's settings, which are checked later. Returns `None` if all fields have
@@ -14,19 +14,19 @@ impl ApplicationForm {
     /// # Errors
     ///
     /// At most one [`FieldError`] per field, in the order of [`Field`].
-    pub(crate) fn check_assurance(&self, bounds: JwkSetBounds) -> Result<Option<Arc<Assurance>>, Vec<FieldError>> {
+    pub(crate) fn check_key_terms(&self, bounds: JwkSetBounds) -> Result<Option<Arc<KeyTerms>>, Vec<FieldError>> {
         let keys = self.check_keys(bounds);
         let algorithm = self.check_signing_algorithm(keys.as_ref().ok().and_then(Option::as_ref));
         match (keys, algorithm) {
             (Ok(keys), Ok(())) => {
-                let assurance = Assurance {
+                let key_terms = KeyTerms {
                     keys,
                     signing_algorithm: self.signing_algorithm,
                     requires_pushed_requests: self.require_pushed_authorization_requests,
-                    requires_bound_tokens: self.dpop_bound_access_tokens,
+                    requires_dpop_bound_tokens: self.dpop_bound_access_tokens,
                     keys_of_previous_owner: None,
                 };
-                Ok((assurance != Assurance::default()).then(|| Arc::new(assurance)))
+                Ok((key_terms != KeyTerms::default()).then(|| Arc::new(key_terms)))
             }
             (keys, algorithm) => Err(keys.err().into_iter().chain(algorithm.err()).collect()),
         }

@@ -36,7 +36,7 @@ pub struct Application {
     pub(crate) id: ClientId,
     pub(crate) version: u32,
     pub(crate) state: ClientState,
-    /// `None` for a client that the embedder describes itself.
+    /// `None` for a client that your service describes itself.
     pub(crate) owner: Option<Subject>,
     pub(crate) submitted: Timestamp,
     pub(crate) decided: Option<Timestamp>,
@@ -157,7 +157,7 @@ impl Application {
         self.open.as_ref().and_then(|open| open.slot)
     }
 
-    /// Returns whether the embedder describes the client itself.
+    /// Returns whether your service describes the client itself.
     pub(crate) const fn is_first_party(&self) -> bool {
         self.owner.is_none() && self.open.is_none()
     }

@@ -29,9 +29,9 @@ pub(crate) struct OpenApplication {
 pub(crate) struct Management {
     /// The digest of its registration access token.
     pub(crate) token: Digest,
-    /// The bounds of its registration, which no update widens.
+    /// The bounds of its registration, which no update extends.
     pub(crate) bounds: RegistrationBounds,
-    /// Whether a person has approved or narrowed the client: every update then awaits review, even if the policy
+    /// Whether a person has approved or reduced the client: every update then awaits review, even if the policy
     /// approves it.
     pub(crate) updates_await_review: bool,
     /// The members of an update that awaits review, except those of its form.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::jose::SigningAlgorithm;
 use crate::model::client::{
-    ApplicationType, Assurance, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientOrigin,
-    ClientSecrets, ClientState, ClientType, GrantType, GrantTypes, OpenClient, Privileges, RefreshRotation,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientOrigin, ClientSecrets,
+    ClientState, ClientType, GrantType, GrantTypes, KeyTerms, Privileges, RefreshRotation, SelfRegistration,
 };
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::ClientId;
@@ -38,13 +38,13 @@ impl Client {
             scopes,
             resource_scope,
             former_resources,
-            machine_scopes,
-            machine_resources,
+            client_scopes,
+            client_resources,
             grant_types,
             authentication_methods,
             privileges: Privileges { require_pkce, trusted, may_introspect, refresh_rotation },
             open,
-            assurance,
+            key_terms,
         } = self;
         let ClientSecrets { current, previous, current_is_of_previous_owner, previous_is_of_previous_owner } = secrets;
         let mut writer = Writer::new(kind::CLIENT, WRITES);
@@ -68,7 +68,7 @@ impl Client {
         write_scopes(&mut writer, scopes, resource_scope);
         writer.count(former_resources.len());
         former_resources.iter().for_each(|list| write_list(&mut writer, list));
-        write_scopes(&mut writer, machine_scopes, machine_resources);
+        write_scopes(&mut writer, client_scopes, client_resources);
         write_grant_types(&mut writer, *grant_types);
         write_authentication_methods(&mut writer, *authentication_methods);
         writer.flag(*require_pkce);
@@ -78,8 +78,8 @@ impl Client {
         if let Some(open) = open {
             writer.tagged(OPEN, |writer| write_open(writer, open));
         }
-        if let Some(assurance) = assurance {
-            writer.tagged(ASSURANCE, |writer| write_assurance(writer, assurance));
+        if let Some(key_terms) = key_terms {
+            writer.tagged(ASSURANCE, |writer| write_key_terms(writer, key_terms));
         }
         writer.finish()
     }
@@ -111,8 +111,8 @@ impl Client {
             scopes: read_scopes(&mut reader)?,
             resource_scope: read_resource_scope(&mut reader)?,
             former_resources: reader.list(read_list)?,
-            machine_scopes: read_scopes(&mut reader)?,
-            machine_resources: read_resource_scope(&mut reader)?,
+            client_scopes: read_scopes(&mut reader)?,
+            client_resources: read_resource_scope(&mut reader)?,
             grant_types: read_grant_types(&mut reader)?,
             authentication_methods: read_authentication_methods(&mut reader)?,
             privileges: Privileges {
@@ -122,7 +122,7 @@ impl Client {
                 refresh_rotation: reader.optional(read_rotation)?,
             },
             open: reader.tagged(OPEN, read_open)?.map(Arc::new),
-            assurance: reader.tagged(ASSURANCE, read_assurance)?.map(Arc::new),
+            key_terms: reader.tagged(ASSURANCE, read_key_terms)?.map(Arc::new),
         };
         reader.finish()?;
         Ok(client)
@@ -132,25 +132,30 @@ impl Client {
 /// The tag of the part of a client that registered itself.
 const OPEN: u8 = b'O';
 
-/// The tag of keys, pushed requests and bound tokens.
+/// The tag of keys, pushed requests and DPoP-bound tokens.
 const ASSURANCE: u8 = b'A';
 
-pub(crate) fn write_assurance(writer: &mut Writer, assurance: &Assurance) {
-    let Assurance { keys, signing_algorithm, requires_pushed_requests, requires_bound_tokens, keys_of_previous_owner } =
-        assurance;
+pub(crate) fn write_key_terms(writer: &mut Writer, key_terms: &KeyTerms) {
+    let KeyTerms {
+        keys,
+        signing_algorithm,
+        requires_pushed_requests,
+        requires_dpop_bound_tokens,
+        keys_of_previous_owner,
+    } = key_terms;
     writer.optional(keys.as_ref(), |writer, keys| keys.write(writer));
     writer.optional(*signing_algorithm, |writer, algorithm| writer.text(algorithm.as_str()));
     writer.flag(*requires_pushed_requests);
-    writer.flag(*requires_bound_tokens);
+    writer.flag(*requires_dpop_bound_tokens);
     writer.optional(keys_of_previous_owner.as_ref(), |writer, keys| keys.write(writer));
 }
 
-pub(crate) fn read_assurance(reader: &mut Reader<'_>) -> Result<Assurance, DecodeError> {
-    Ok(Assurance {
+pub(crate) fn read_key_terms(reader: &mut Reader<'_>) -> Result<KeyTerms, DecodeError> {
+    Ok(KeyTerms {
         keys: reader.optional(ClientKeys::read)?,
         signing_algorithm: reader.optional(read_algorithm)?,
         requires_pushed_requests: reader.flag()?,
-        requires_bound_tokens: reader.flag()?,
+        requires_dpop_bound_tokens: reader.flag()?,
         keys_of_previous_owner: reader.optional(ClientKeys::read)?,
     })
 }
@@ -160,8 +165,8 @@ fn read_algorithm(reader: &mut Reader<'_>) -> Result<SigningAlgorithm, DecodeErr
     SigningAlgorithm::parse(reader.text()?).ok_or(DecodeError::UnknownLayout)
 }
 
-fn write_open(writer: &mut Writer, open: &OpenClient) {
-    let OpenClient {
+fn write_open(writer: &mut Writer, open: &SelfRegistration) {
+    let SelfRegistration {
         origin,
         registered,
         is_reviewed,
@@ -209,13 +214,13 @@ pub(crate) fn read_identifiers(reader: &mut Reader<'_>) -> Result<BTreeSet<Box<s
     if identifiers.len() == list.len() { Ok(identifiers) } else { Err(DecodeError::Malformed) }
 }
 
-fn read_open(reader: &mut Reader<'_>) -> Result<OpenClient, DecodeError> {
+fn read_open(reader: &mut Reader<'_>) -> Result<SelfRegistration, DecodeError> {
     let origin = match reader.byte()? {
         0 => ClientOrigin::DynamicRegistration,
         1 => ClientOrigin::MetadataDocument,
         _ => return Err(DecodeError::UnknownLayout),
     };
-    Ok(OpenClient {
+    Ok(SelfRegistration {
         origin,
         registered: reader.time()?,
         is_reviewed: reader.flag()?,
@@ -281,7 +286,7 @@ pub(crate) fn read_consented(reader: &mut Reader<'_>) -> Result<ConsentedResourc
         PART_OF_A_LIST => {
             let list = ListDigest::from_bytes(reader.array()?);
             let bits = reader.bytes()?;
-            if bits.len() > ListPart::MOST_BYTES {
+            if bits.len() > ListPart::MAX_BYTES {
                 return Err(DecodeError::Malformed);
             }
             Ok(ConsentedResources::PartOf(Arc::new(ListPart { list, bits: bits.into() })))
@@ -422,8 +427,8 @@ mod tests {
             .scopes(ScopeSet::read("repo-code:rw").unwrap())
             .resource_scope(ResourceScope::specified(["one"]).unwrap())
             .former_resources(long_lists())
-            .machine_scopes(ScopeSet::read("builds:r").unwrap())
-            .machine_resources(ResourceScope::specified(["two"]).unwrap())
+            .client_scopes(ScopeSet::read("builds:r").unwrap())
+            .client_resources(ResourceScope::specified(["two"]).unwrap())
             .secret(&secret("a"))
             .and_then(|builder| builder.secret(&secret("b")))
             .unwrap()
@@ -458,7 +463,7 @@ mod tests {
             authentication_methods: AuthenticationMethods::only(AuthenticationMethod::ClientSecretPost),
             grant_types: GrantTypes::CODE_ONLY,
             state: ClientState::Suspended,
-            // What can be left after narrowing.
+            // What can be left after reducing.
             resource_scope: ResourceScope::none(),
             secrets: client().secrets.under_another_owner(),
             ..client()
@@ -466,7 +471,7 @@ mod tests {
         let deleted = Client { state: ClientState::Deleted, ..Client::blank(client().id) };
         let all = Client { open: open().open, ..with_keys() };
         for record in [client(), public, native, deleted, open(), with_document(), with_keys(), at_an_address(), all] {
-            let without = |record: Client| Client { open: None, assurance: None, ..record };
+            let without = |record: Client| Client { open: None, key_terms: None, ..record };
             let tagged = [
                 without(record.clone()).encode().len(),
                 Client { open: record.open.clone(), ..without(record.clone()) }.encode().len(),
@@ -481,7 +486,7 @@ mod tests {
     }
 
     fn open() -> Client {
-        let open = OpenClient {
+        let open = SelfRegistration {
             origin: ClientOrigin::DynamicRegistration,
             registered: Timestamp::from_seconds(1),
             is_reviewed: false,
@@ -500,26 +505,27 @@ mod tests {
     fn with_document() -> Client {
         let open = open().open.unwrap();
         let document = Some(Digest::of(b"document"));
-        let open = OpenClient { origin: ClientOrigin::MetadataDocument, document, ..OpenClient::clone(&open) };
+        let open =
+            SelfRegistration { origin: ClientOrigin::MetadataDocument, document, ..SelfRegistration::clone(&open) };
         Client { open: Some(Arc::new(open)), ..client() }
     }
 
     fn with_keys() -> Client {
-        let assurance = Assurance {
+        let key_terms = KeyTerms {
             keys: ClientKeys::of_records(),
             signing_algorithm: Some(SigningAlgorithm::EdDsa),
             requires_pushed_requests: true,
-            requires_bound_tokens: false,
+            requires_dpop_bound_tokens: false,
             keys_of_previous_owner: ClientKeys::of_records(),
         };
         let authentication_methods = AuthenticationMethods::KEY;
-        Client { authentication_methods, assurance: Some(Arc::new(assurance)), ..client() }
+        Client { authentication_methods, key_terms: Some(Arc::new(key_terms)), ..client() }
     }
 
     fn at_an_address() -> Client {
         let keys = Some(ClientKeys::Url("https://app.example/jwks.json".into()));
-        let assurance = Assurance { keys, requires_bound_tokens: true, ..Assurance::default() };
-        Client { assurance: Some(Arc::new(assurance)), ..client() }
+        let key_terms = KeyTerms { keys, requires_dpop_bound_tokens: true, ..KeyTerms::default() };
+        Client { key_terms: Some(Arc::new(key_terms)), ..client() }
     }
 
     /// 7591-2-20

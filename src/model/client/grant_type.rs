@@ -13,9 +13,9 @@ pub enum GrantType {
     /// `client_credentials`: an access token for the client itself, without a user [RFC 6749 section 4.4].
     ///
     /// It is for confidential web applications, and needs
-    /// [`Config::client_credentials.on`](crate::Config::client_credentials). The client also needs machine scopes and
-    /// machine resources: see [`ApplicationForm::machine_scopes`](crate::ApplicationForm::machine_scopes) and
-    /// [`ClientBuilder::machine_scopes`](crate::client::ClientBuilder::machine_scopes).
+    /// [`Config::client_credentials.on`](crate::Config::client_credentials). The client also needs client scopes and
+    /// client resources: see [`ApplicationForm::client_scopes`](crate::ApplicationForm::client_scopes) and
+    /// [`ClientBuilder::client_scopes`](crate::client::ClientBuilder::client_scopes).
     ClientCredentials,
 }
 

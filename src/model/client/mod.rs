@@ -1,21 +1,21 @@
 //! The client: the part of a registered application that every request reads.
 
-mod assurance_rules;
 mod authentication_method;
 pub(crate) mod encoding;
 mod grant_type;
+mod key_rules;
 mod keys;
-mod open;
 mod privileges;
 mod resources;
+mod self_registration;
 
-pub(crate) use assurance_rules::{AssuranceRules, KeyFault};
 pub use authentication_method::{AuthenticationMethod, AuthenticationMethods};
 pub use grant_type::{GrantType, GrantTypes};
-pub(crate) use keys::Assurance;
+pub(crate) use key_rules::{KeyFault, KeyRules};
+pub(crate) use keys::KeyTerms;
 pub use keys::{ClientKeys, KeyFetchError};
-pub use open::{ClientOrigin, OpenClient};
 pub use privileges::{Privileges, RefreshRotation};
+pub use self_registration::{ClientOrigin, SelfRegistration};
 
 use std::sync::Arc;
 
@@ -47,15 +47,15 @@ pub struct Client {
     pub(crate) resource_scope: ResourceScope,
     /// Long lists that [`resource_scope`](Self::resource_scope) had before, which consents may refer to.
     pub(crate) former_resources: Vec<ResourceList>,
-    pub(crate) machine_scopes: ScopeSet,
-    pub(crate) machine_resources: ResourceScope,
+    pub(crate) client_scopes: ScopeSet,
+    pub(crate) client_resources: ResourceScope,
     pub(crate) grant_types: GrantTypes,
     pub(crate) authentication_methods: AuthenticationMethods,
     pub(crate) privileges: Privileges,
     /// Set for a client that registered itself.
-    pub(crate) open: Option<Arc<OpenClient>>,
+    pub(crate) open: Option<Arc<SelfRegistration>>,
     /// Unset if all of it has its default.
-    pub(crate) assurance: Option<Arc<Assurance>>,
+    pub(crate) key_terms: Option<Arc<KeyTerms>>,
 }
 
 impl Client {
@@ -66,8 +66,8 @@ impl Client {
     /// and no secret.
     ///
     /// To let it get tokens without a user, add [`GrantType::ClientCredentials`] to its
-    /// [`grant_types`](ClientBuilder::grant_types), and set [`machine_scopes`](ClientBuilder::machine_scopes) and
-    /// [`machine_resources`](ClientBuilder::machine_resources). The server's
+    /// [`grant_types`](ClientBuilder::grant_types), and set [`client_scopes`](ClientBuilder::client_scopes) and
+    /// [`client_resources`](ClientBuilder::client_resources). The server's
     /// [`Config::client_credentials.on`](crate::Config::client_credentials) must be on.
     ///
     /// # Examples
@@ -111,13 +111,13 @@ impl Client {
             scopes: ScopeSet::empty(),
             resource_scope: ResourceScope::none(),
             former_resources: Vec::new(),
-            machine_scopes: ScopeSet::empty(),
-            machine_resources: ResourceScope::none(),
+            client_scopes: ScopeSet::empty(),
+            client_resources: ResourceScope::none(),
             grant_types: GrantTypes::default(),
             authentication_methods: AuthenticationMethods::default(),
             privileges: Privileges::default(),
             open: None,
-            assurance: None,
+            key_terms: None,
         }
     }
 
@@ -139,9 +139,9 @@ impl Client {
         self.state
     }
 
-    /// Returns how many times all of the client's grants were withdrawn.
+    /// Returns how many times all of the client's grants were revoked.
     ///
-    /// A code or grant from before the last withdrawal has a lower count, and is no longer valid.
+    /// A code or grant from before the last revocation has a lower count, and is no longer valid.
     #[must_use]
     pub const fn epoch(&self) -> u32 {
         self.epoch
@@ -198,15 +198,15 @@ impl Client {
 
     /// Returns the scopes that a token without a user may have [RFC 6749 section 4.4].
     #[must_use]
-    pub const fn machine_scopes(&self) -> &ScopeSet {
-        &self.machine_scopes
+    pub const fn client_scopes(&self) -> &ScopeSet {
+        &self.client_scopes
     }
 
     /// Returns the resources that a token without a user may reach: those listed, or with
     /// [`ResourceScope::All`] every resource that has a name. An account is never among them.
     #[must_use]
-    pub const fn machine_resources(&self) -> &ResourceScope {
-        &self.machine_resources
+    pub const fn client_resources(&self) -> &ResourceScope {
+        &self.client_resources
     }
 
     /// Returns the grant types that the client may use [RFC 6749 section 1.3].
@@ -263,7 +263,7 @@ impl Client {
     /// Returns whether a valid secret was created under a previous owner of the application, who may know it.
     ///
     /// [`Registrar::rotate_secret`](crate::Registrar::rotate_secret) and
-    /// [`Registrar::retire_previous_secret`](crate::Registrar::retire_previous_secret) together end it.
+    /// [`Registrar::revoke_previous_secret`](crate::Registrar::revoke_previous_secret) together end it.
     #[must_use]
     pub const fn has_secret_of_previous_owner(&self) -> bool {
         self.secrets.current_is_of_previous_owner || self.secrets.previous_is_of_previous_owner
@@ -285,7 +285,7 @@ impl Client {
     /// Returns where the client's public keys are, if it has any [RFC 7591 section 2].
     #[must_use]
     pub fn keys(&self) -> Option<&ClientKeys> {
-        self.assurance().keys.as_ref()
+        self.key_terms().keys.as_ref()
     }
 
     /// Returns whether the client's keys were registered under a previous owner of the application, who may have the
@@ -293,56 +293,56 @@ impl Client {
     /// that has none of those keys, or with another URL.
     #[must_use]
     pub fn has_keys_of_previous_owner(&self) -> bool {
-        self.assurance().keys_of_previous_owner.is_some()
+        self.key_terms().keys_of_previous_owner.is_some()
     }
 
     /// Returns the only algorithm that the client signs its assertions with, if it registered one:
     /// `token_endpoint_auth_signing_alg` [RFC 7591 section 2].
     #[must_use]
     pub fn signing_algorithm(&self) -> Option<SigningAlgorithm> {
-        self.assurance().signing_algorithm
+        self.key_terms().signing_algorithm
     }
 
     /// Returns whether the client must push its authorization requests [RFC 9126 section 6].
     #[must_use]
     pub fn requires_pushed_requests(&self) -> bool {
-        self.assurance().requires_pushed_requests
+        self.key_terms().requires_pushed_requests
     }
 
     /// Returns whether the client gets only tokens that are bound to a key, `dpop_bound_access_tokens`
     /// [RFC 9449 section 5.2].
     #[must_use]
-    pub fn requires_bound_tokens(&self) -> bool {
-        self.assurance().requires_bound_tokens
+    pub fn requires_dpop_bound_tokens(&self) -> bool {
+        self.key_terms().requires_dpop_bound_tokens
     }
 
-    fn assurance(&self) -> &Assurance {
-        self.assurance.as_deref().unwrap_or(Assurance::NONE)
+    fn key_terms(&self) -> &KeyTerms {
+        self.key_terms.as_deref().unwrap_or(KeyTerms::NONE)
     }
 
-    fn assurance_mut(&mut self) -> &mut Assurance {
-        Arc::make_mut(self.assurance.get_or_insert_default())
+    fn key_terms_mut(&mut self) -> &mut KeyTerms {
+        Arc::make_mut(self.key_terms.get_or_insert_default())
     }
 
     /// Replaces the keys. The previous owner's keys stay recorded while one of them is among the new ones. The
-    /// assurance is dropped if all of it has its default.
+    /// `key_terms` is dropped if all of it has its default.
     pub(crate) fn put_keys(&mut self, keys: Option<ClientKeys>) {
-        if keys.is_none() && self.assurance.is_none() {
+        if keys.is_none() && self.key_terms.is_none() {
             return;
         }
         let left = self.keys_left_of_previous_owner(keys.as_ref());
-        let assurance = self.assurance_mut();
-        assurance.keys_of_previous_owner = left;
+        let key_terms = self.key_terms_mut();
+        key_terms.keys_of_previous_owner = left;
         if keys.is_none() {
-            assurance.signing_algorithm = None;
+            key_terms.signing_algorithm = None;
         }
-        assurance.keys = keys;
-        self.assurance = self.assurance.take().filter(|assurance| **assurance != Assurance::default());
+        key_terms.keys = keys;
+        self.key_terms = self.key_terms.take().filter(|key_terms| **key_terms != KeyTerms::default());
     }
 
     /// The keys of a previous owner, if one of them is among these.
     pub(crate) fn keys_left_of_previous_owner(&self, keys: Option<&ClientKeys>) -> Option<ClientKeys> {
-        let previous = self.assurance.as_ref()?.keys_of_previous_owner.as_ref()?;
+        let previous = self.key_terms.as_ref()?.keys_of_previous_owner.as_ref()?;
         keys.is_some_and(|keys| keys.overlap(previous)).then(|| previous.clone())
     }
 
@@ -355,12 +355,12 @@ impl Client {
 
     /// Records which keys a previous owner may have.
     pub(crate) fn put_keys_of_previous_owner(&mut self, keys: ClientKeys) {
-        self.assurance_mut().keys_of_previous_owner = Some(keys);
+        self.key_terms_mut().keys_of_previous_owner = Some(keys);
     }
 
     /// Returns the part of a client that registered itself [RFC 7591]; `None` for any other.
     #[must_use]
-    pub fn open(&self) -> Option<&OpenClient> {
+    pub fn open(&self) -> Option<&SelfRegistration> {
         self.open.as_deref()
     }
 
@@ -425,7 +425,7 @@ impl Client {
         resource_scope: &ResourceScope,
     ) -> Result<Granted, NotGranted> {
         let scopes = scopes.intersection(&self.scopes);
-        let resource_scope = resource_scope.narrowed_to(&self.resource_scope);
+        let resource_scope = resource_scope.reduced_to(&self.resource_scope);
         if scopes.is_empty() || resource_scope.is_empty() {
             return Err(NotGranted::NothingLeft);
         }
@@ -433,13 +433,13 @@ impl Client {
         Ok(Granted { scopes, resources })
     }
 
-    /// Returns whether what was granted under that epoch was withdrawn with all grants of the client.
+    /// Returns whether what was granted under that epoch was revoked with all grants of the client.
     ///
     /// # Errors
     ///
-    /// [`StaleClient`] if the client was read before its grants were last withdrawn, for example from a cache: grants
-    /// made since then must not count as withdrawn.
-    pub(crate) const fn has_withdrawn(&self, epoch: u32) -> Result<bool, StaleClient> {
+    /// [`StaleClient`] if the client was read before its grants were last revoked, for example from a cache: grants
+    /// made since then must not count as revoked.
+    pub(crate) const fn has_revoked(&self, epoch: u32) -> Result<bool, StaleClient> {
         if epoch > self.epoch { Err(StaleClient) } else { Ok(epoch < self.epoch) }
     }
 
@@ -451,9 +451,9 @@ impl Client {
 /// A new layout makes every client count as changed.
 const CONSENT_LAYOUT: u8 = 1;
 
-/// The client was read before all its grants were withdrawn. A later request reads its current state.
+/// The client was read before all its grants were revoked. A later request reads its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the client was read before its grants were withdrawn")]
+#[error("the client was read before its grants were revoked")]
 pub(crate) struct StaleClient;
 
 /// The rule of [`Client::counts_as_public`], for forms too.
@@ -534,16 +534,16 @@ impl ClientBuilder {
     /// Sets the scopes that a token without a user may have [RFC 6749 section 4.4]; none by default. A request that
     /// names no scope gets all of them.
     #[must_use]
-    pub fn machine_scopes(mut self, scopes: ScopeSet) -> Self {
-        self.client.machine_scopes = scopes;
+    pub fn client_scopes(mut self, scopes: ScopeSet) -> Self {
+        self.client.client_scopes = scopes;
         self
     }
 
-    /// Sets the resources that a token without a user may reach: see [`Client::machine_resources`]. None by
+    /// Sets the resources that a token without a user may reach: see [`Client::client_resources`]. None by
     /// default. [`ResourceScope::Public`] counts as none.
     #[must_use]
-    pub fn machine_resources(mut self, resources: ResourceScope) -> Self {
-        self.client.machine_resources =
+    pub fn client_resources(mut self, resources: ResourceScope) -> Self {
+        self.client.client_resources =
             if resources == ResourceScope::Public { ResourceScope::none() } else { resources };
         self
     }
@@ -639,21 +639,21 @@ impl ClientBuilder {
     /// Sets the only algorithm that the client signs its assertions with: see [`Client::signing_algorithm`].
     #[must_use]
     pub fn signing_algorithm(mut self, algorithm: SigningAlgorithm) -> Self {
-        self.client.assurance_mut().signing_algorithm = Some(algorithm);
+        self.client.key_terms_mut().signing_algorithm = Some(algorithm);
         self
     }
 
     /// Requires that the client pushes its authorization requests: see [`Client::requires_pushed_requests`].
     #[must_use]
     pub fn require_pushed_requests(mut self) -> Self {
-        self.client.assurance_mut().requires_pushed_requests = true;
+        self.client.key_terms_mut().requires_pushed_requests = true;
         self
     }
 
-    /// Requires that the client's tokens are bound to a key: see [`Client::requires_bound_tokens`].
+    /// Requires that the client's tokens are bound to a key: see [`Client::requires_dpop_bound_tokens`].
     #[must_use]
-    pub fn require_bound_tokens(mut self) -> Self {
-        self.client.assurance_mut().requires_bound_tokens = true;
+    pub fn require_dpop_bound_tokens(mut self) -> Self {
+        self.client.key_terms_mut().requires_dpop_bound_tokens = true;
         self
     }
 
@@ -690,7 +690,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets how many times all of the client's grants were withdrawn. To withdraw them all, increase it by one.
+    /// Sets how many times all of the client's grants were revoked. To revoke them all, increase it by one.
     #[must_use]
     pub const fn epoch(mut self, epoch: u32) -> Self {
         self.client.epoch = epoch;

@@ -6,7 +6,7 @@ use crate::model::client::{Client, ClientState};
 use crate::scope::{ConsentedResources, MAX_BYTES, MAX_RESOURCES, Resource, ResourceList, ResourceScope};
 
 /// The most bytes of replaced lists in the client's row: four of the longest lists.
-const MOST_FORMER_BYTES: usize = 4 * (MAX_BYTES + 4 * MAX_RESOURCES);
+const MAX_FORMER_BYTES: usize = 4 * (MAX_BYTES + 4 * MAX_RESOURCES);
 
 impl Client {
     /// Puts other resources in force. A list that consents may refer to is kept; before the first approval there are
@@ -33,14 +33,14 @@ impl Client {
     }
 
     /// Ends all codes and grants, so that no consent refers to a former list.
-    pub(crate) fn withdraw_grants(&mut self) {
+    pub(crate) fn revoke_grants(&mut self) {
         self.epoch = self.epoch.saturating_add(1);
         self.former_resources.clear();
     }
 
     /// Returns whether the lists that were replaced are too large.
     pub(crate) fn has_too_many_lists(&self) -> bool {
-        self.former_resources.iter().map(ResourceList::stored_bytes).sum::<usize>() > MOST_FORMER_BYTES
+        self.former_resources.iter().map(ResourceList::stored_bytes).sum::<usize>() > MAX_FORMER_BYTES
     }
 
     /// Drops the oldest of the lists that were replaced, until the others fit. Consents that refer to a dropped list no

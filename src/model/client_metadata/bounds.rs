@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::application::CheckedForm;
-use crate::model::client::{Assurance, AuthenticationMethod, AuthenticationMethods, Client, ClientType};
+use crate::model::client::{AuthenticationMethod, AuthenticationMethods, Client, ClientType, KeyTerms};
 use crate::model::client_metadata::error::MetadataError;
 use crate::model::client_metadata::{ClientMetadata, MoreMetadata};
 use crate::model::redirect_uri::{RegisteredRedirectUri, WebUri};
@@ -123,7 +123,7 @@ impl RegistrationBounds {
         Self {
             scopes,
             default_scopes,
-            resource_scope: self.resource_scope.narrowed_to(&others.resource_scope),
+            resource_scope: self.resource_scope.reduced_to(&others.resource_scope),
             resources,
             methods,
             has_loopback: self.has_loopback && others.has_loopback,
@@ -164,7 +164,7 @@ impl RegistrationBounds {
             return Err(MetadataError::NoScope);
         }
         let application_type = metadata.application_type();
-        let ClientMetadata { redirect_uris, grant_types, name, client_uri, assurance, more, .. } = metadata;
+        let ClientMetadata { redirect_uris, grant_types, name, client_uri, key_terms, more, .. } = metadata;
         let form = CheckedForm {
             name: name.unwrap_or_default(),
             description: None,
@@ -172,13 +172,13 @@ impl RegistrationBounds {
             redirect_uris,
             scopes: limit,
             resource_scope: self.resource_scope.clone(),
-            machine_scopes: ScopeSet::empty(),
-            machine_resources: ResourceScope::none(),
+            client_scopes: ScopeSet::empty(),
+            client_resources: ResourceScope::none(),
             client_type: client_type(method),
             application_type,
             grant_types,
             authentication_methods: AuthenticationMethods::only(method),
-            assurance: (assurance != Assurance::default()).then(|| Arc::new(assurance)),
+            key_terms: (key_terms != KeyTerms::default()).then(|| Arc::new(key_terms)),
         };
         Ok(Admitted { form, default_scopes, resources: self.resources.clone(), lifetime: self.lifetime, more })
     }

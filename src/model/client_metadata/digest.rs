@@ -1,7 +1,7 @@
 //! The digest that shows whether a metadata document has changed.
 
-use crate::model::client::encoding::write_assurance;
-use crate::model::client::{Assurance, GrantType};
+use crate::model::client::encoding::write_key_terms;
+use crate::model::client::{GrantType, KeyTerms};
 use crate::model::client_metadata::{ClientMetadata, MoreMetadata};
 use crate::model::codec::{Writer, kind};
 use crate::secret::Digest;
@@ -17,7 +17,7 @@ impl ClientMetadata {
             name,
             client_uri,
             scopes,
-            assurance,
+            key_terms,
             more,
         } = self;
         let MoreMetadata { logo_uri, tos_uri, policy_uri, contacts, software_id, software_version } = more;
@@ -34,8 +34,8 @@ impl ClientMetadata {
         }
         writer.count(contacts.len());
         contacts.iter().for_each(|contact| writer.text(contact));
-        if *assurance != Assurance::default() {
-            write_assurance(&mut writer, assurance);
+        if *key_terms != KeyTerms::default() {
+            write_key_terms(&mut writer, key_terms);
         }
         Digest::of(&writer.finish())
     }

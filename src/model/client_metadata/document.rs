@@ -14,7 +14,7 @@ use crate::model::client_metadata::judge::MetadataRules;
 pub(crate) struct DocumentRules {
     /// The rules that also apply to clients that register themselves.
     pub(crate) metadata: MetadataRules,
-    pub(crate) most_bytes: usize,
+    pub(crate) max_bytes: usize,
     pub(crate) none_beside_private_key_jwt: bool,
 }
 
@@ -38,7 +38,7 @@ impl DocumentRules {
         if !response.content_type.as_deref().is_some_and(is_json) {
             return Err(DocumentError::MediaType);
         }
-        if response.body.len() > self.most_bytes {
+        if response.body.len() > self.max_bytes {
             return Err(DocumentError::TooLarge);
         }
         let members = Members::read(&response.body)?;
@@ -58,7 +58,7 @@ impl DocumentRules {
         let method = self.method(&members)?;
         let mut metadata = self.metadata.read(&members, method)?;
         // A pushed request never fetches a document, so a client that must push its requests could never be stored.
-        metadata.assurance.requires_pushed_requests = false;
+        metadata.key_terms.requires_pushed_requests = false;
         Ok(metadata)
     }
 
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::jose::SigningAlgorithm;
     use crate::model::application::RegistrationLimits;
-    use crate::model::client::{ApplicationType, AssuranceRules, GrantTypes};
+    use crate::model::client::{ApplicationType, GrantTypes, KeyRules};
     use crate::model::redirect_uri::{RedirectUriError, RedirectUriPolicy, RegisteredRedirectUri};
     use crate::scope::ScopeCatalog;
 
@@ -126,9 +126,9 @@ mod tests {
             redirect_uris: RedirectUriPolicy::default(),
             methods: vec![AuthenticationMethod::None],
             omitted_method: AuthenticationMethod::None,
-            keys: AssuranceRules::of_tests(),
+            keys: KeyRules::of_tests(),
         };
-        DocumentRules { metadata, most_bytes: 5120, none_beside_private_key_jwt: false }
+        DocumentRules { metadata, max_bytes: 5120, none_beside_private_key_jwt: false }
     }
 
     /// A valid document with the given members. Null removes a member.
@@ -319,7 +319,7 @@ mod tests {
     fn no_document_demands_that_requests_are_pushed() {
         let members = json!({"require_pushed_authorization_requests": true, "dpop_bound_access_tokens": true});
         let metadata = judged(members).unwrap();
-        assert!(!metadata.requires_pushed_requests() && metadata.requires_bound_tokens());
+        assert!(!metadata.requires_pushed_requests() && metadata.requires_dpop_bound_tokens());
     }
 
     #[test]

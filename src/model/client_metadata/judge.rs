@@ -1,7 +1,7 @@
 //! Judges the metadata of one registration: a pure function from bytes to a client or an error.
 
 use crate::model::application::{RegistrationLimits, is_shown_line, web_link};
-use crate::model::client::{AssuranceRules, AuthenticationMethod, GrantType, GrantTypes};
+use crate::model::client::{AuthenticationMethod, GrantType, GrantTypes, KeyRules};
 use crate::model::client_metadata::error::MetadataError;
 use crate::model::client_metadata::json::Members;
 use crate::model::client_metadata::{ClientMetadata, MoreMetadata};
@@ -38,7 +38,7 @@ pub(crate) struct MetadataRules {
     pub(crate) methods: Vec<AuthenticationMethod>,
     /// The method of a client that names none.
     pub(crate) omitted_method: AuthenticationMethod,
-    pub(crate) keys: AssuranceRules,
+    pub(crate) keys: KeyRules,
 }
 
 impl MetadataRules {
@@ -86,12 +86,12 @@ impl MetadataRules {
         authentication_method: AuthenticationMethod,
     ) -> Result<ClientMetadata, MetadataError> {
         let redirect_uris = self.redirect_uris(members)?;
-        let assurance = self.keys.read(members, authentication_method)?;
+        let key_terms = self.keys.read(members, authentication_method)?;
         Ok(ClientMetadata {
             claims_native: members.text("application_type")? == Some("native"),
             redirect_uris,
             authentication_method,
-            assurance,
+            key_terms,
             grant_types: grant_types(members)?,
             scopes: self.scopes(members)?,
             name: line(members, "client_name", self.limits.name)?,
@@ -195,7 +195,7 @@ mod tests {
             redirect_uris: RedirectUriPolicy::default(),
             methods: AuthenticationMethod::ALL.to_vec(),
             omitted_method: AuthenticationMethod::ClientSecretBasic,
-            keys: AssuranceRules::of_tests(),
+            keys: KeyRules::of_tests(),
         }
     }
 
@@ -315,7 +315,7 @@ mod tests {
 
     /// 7591-2-08, 7591-5-03
     #[test]
-    fn a_policy_narrows_what_is_left() {
+    fn a_policy_reduces_what_is_left() {
         let scopes = |wire: &[u8]| ScopeCatalog::platform().parse(wire).unwrap();
         for (scope, default, expected) in [
             (Value::Null, None, Ok("repo-code:rw account-email:r")),

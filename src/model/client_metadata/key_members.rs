@@ -1,21 +1,21 @@
-//! The members for keys, pushed requests and bound tokens [RFC 7591 section 2].
+//! The members for keys, pushed requests and DPoP-bound tokens [RFC 7591 section 2].
 
 use crate::jose::{JwkSet, JwkSetBounds, SigningAlgorithm};
-use crate::model::client::{Assurance, AssuranceRules, AuthenticationMethod, ClientKeys, KeyFault};
+use crate::model::client::{AuthenticationMethod, ClientKeys, KeyFault, KeyRules, KeyTerms};
 use crate::model::client_metadata::error::MetadataError;
 use crate::model::client_metadata::json::Members;
 
 /// The member with the algorithm of the client's assertions.
 const SIGNING_ALGORITHM: &str = "token_endpoint_auth_signing_alg";
 
-impl AssuranceRules {
+impl KeyRules {
     /// Reads the members of a client that authenticates with this method. Leaves out features that the server does not
     /// offer, and the keys of a client that does not authenticate with them.
     ///
     /// > The "jwks_uri" and "jwks" parameters MUST NOT both be present in the same request or response.
     ///
     /// [RFC 7591 section 2]
-    pub(super) fn read(&self, members: &Members, method: AuthenticationMethod) -> Result<Assurance, MetadataError> {
+    pub(super) fn read(&self, members: &Members, method: AuthenticationMethod) -> Result<KeyTerms, MetadataError> {
         if members.has("jwks") && members.has("jwks_uri") {
             return Err(MetadataError::TwoKeySets);
         }
@@ -31,11 +31,11 @@ impl AssuranceRules {
                 return Err(MetadataError::NoAcceptedKey);
             }
         }
-        Ok(Assurance {
+        Ok(KeyTerms {
             keys,
             signing_algorithm,
             requires_pushed_requests: members.flag("require_pushed_authorization_requests")? && self.pushed_requests,
-            requires_bound_tokens: members.flag("dpop_bound_access_tokens")? && self.bound_tokens,
+            requires_dpop_bound_tokens: members.flag("dpop_bound_access_tokens")? && self.dpop_bound_tokens,
             keys_of_previous_owner: None,
         })
     }

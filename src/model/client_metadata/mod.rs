@@ -21,7 +21,7 @@ pub use error::MetadataError;
 pub(crate) use judge::{MetadataRules, Replacement};
 
 use crate::jose::SigningAlgorithm;
-use crate::model::client::{ApplicationType, Assurance, AuthenticationMethod, ClientKeys, GrantTypes};
+use crate::model::client::{ApplicationType, AuthenticationMethod, ClientKeys, GrantTypes, KeyTerms};
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::ScopeSet;
 
@@ -39,7 +39,7 @@ pub struct ClientMetadata {
     pub(crate) name: Option<Box<str>>,
     pub(crate) client_uri: Option<Box<str>>,
     pub(crate) scopes: Option<ScopeSet>,
-    pub(crate) assurance: Assurance,
+    pub(crate) key_terms: KeyTerms,
     pub(crate) more: MoreMetadata,
 }
 
@@ -96,25 +96,25 @@ impl ClientMetadata {
     /// Returns `jwks` or `jwks_uri` of a client that authenticates with `private_key_jwt`; `None` for any other.
     #[must_use]
     pub const fn keys(&self) -> Option<&ClientKeys> {
-        self.assurance.keys.as_ref()
+        self.key_terms.keys.as_ref()
     }
 
     /// Returns `token_endpoint_auth_signing_alg` of a client that authenticates with `private_key_jwt`.
     #[must_use]
     pub const fn signing_algorithm(&self) -> Option<SigningAlgorithm> {
-        self.assurance.signing_algorithm
+        self.key_terms.signing_algorithm
     }
 
     /// Returns `require_pushed_authorization_requests` [RFC 9126 section 6].
     #[must_use]
     pub const fn requires_pushed_requests(&self) -> bool {
-        self.assurance.requires_pushed_requests
+        self.key_terms.requires_pushed_requests
     }
 
     /// Returns `dpop_bound_access_tokens` [RFC 9449 section 5.2].
     #[must_use]
-    pub const fn requires_bound_tokens(&self) -> bool {
-        self.assurance.requires_bound_tokens
+    pub const fn requires_dpop_bound_tokens(&self) -> bool {
+        self.key_terms.requires_dpop_bound_tokens
     }
 
     /// Returns the members that no request needs.

@@ -13,7 +13,7 @@ use crate::wire::params::Params;
 use crate::wire::{Request, Response};
 
 /// The maximum number of distinct values of `resource` in one request.
-const MOST_RESOURCES: usize = 8;
+const MAX_RESOURCES: usize = 8;
 
 /// The protected resources of a server. If there are none, the `resource` of requests is ignored.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl<'t> Target<'t> {
 
     /// Returns the audience that the token records: unset if the token is for all of the grant.
     #[inline]
-    pub(crate) fn narrowed_from(&self, granted: &Audience) -> Audience {
+    pub(crate) fn reduced_from(&self, granted: &Audience) -> Audience {
         match &self.0 {
             Some(own) if own.audience != *granted => own.audience.clone(),
             Some(_) | None => Audience::UNSET,
@@ -260,11 +260,10 @@ impl ResourceTable {
         let is_whole = named.is_empty() || named == left;
         let mut target = self.target(if named.is_empty() { &left } else { &named });
         // A token for all of the grant shares its list. An old grant has no list, and is for the default resource.
-        let is_unnarrowed =
-            is_whole && (granted.iter().count() == left.len() || granted.is_unset() && named.is_empty());
+        let is_unreduced = is_whole && (granted.iter().count() == left.len() || granted.is_unset() && named.is_empty());
         if let Some(own) = &mut target.0 {
             own.is_named = !named.is_empty();
-            if is_unnarrowed {
+            if is_unreduced {
                 own.audience = granted.clone();
             }
         }
@@ -366,7 +365,7 @@ impl ResourceTable {
                 places.push(place);
             }
         }
-        if places.len() > MOST_RESOURCES { Err(TargetError::Unknown) } else { Ok(places) }
+        if places.len() > MAX_RESOURCES { Err(TargetError::Unknown) } else { Ok(places) }
     }
 
     fn target(&self, places: &[usize]) -> Target<'_> {

@@ -1,6 +1,6 @@
 //! Redirect URIs: which may be registered, and which requested values match a registered one.
 //!
-//! A requested value is checked byte by byte, by rules narrower than any URL parser's. Tests compare the accepted
+//! A requested value is checked byte by byte, by rules smaller than any URL parser's. Tests compare the accepted
 //! values with the output of a URL library. The requested string itself is stored, compared later and sent in
 //! `Location`, never the output of a parser. Nothing is percent-decoded, mapped or folded to make two values equal,
 //! except the ASCII letter case of scheme and host. International names are registered and sent as A-labels.

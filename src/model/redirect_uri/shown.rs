@@ -20,7 +20,7 @@ pub(crate) fn shown(requested: &[u8]) -> String {
     let mut shown = start.to_owned();
     for part in text.split_inclusive([':', '/']) {
         let part = without_secret(part);
-        if shown.len() + part.len() > MOST_BYTES {
+        if shown.len() + part.len() > MAX_BYTES {
             return shown + LEFT_OUT;
         }
         shown.push_str(&part);
@@ -40,7 +40,7 @@ fn without_secret(part: &str) -> String {
 }
 
 const LEFT_OUT: &str = "…";
-const MOST_BYTES: usize = 255 - LEFT_OUT.len();
+const MAX_BYTES: usize = 255 - LEFT_OUT.len();
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use crate::store::redis::error::{RedisError, RedisProblem};
 /// The first release whose scripts return errors under their own names.
 const LEAST_RELEASE: u32 = 7;
 /// The largest difference allowed between a server's clock and this machine's.
-pub(super) const MOST_CLOCK_SKEW: Duration = Duration::from_secs(10 * 60);
+pub(super) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(10 * 60);
 
 /// The requirements for a server.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +142,7 @@ fn allowed(answer: Value) -> Result<Option<Value>, RedisError> {
 fn check_clock(time: Value) -> Result<(), RedisError> {
     let (seconds, _): (u32, u32) = redis::from_redis_value(time)?;
     let skew = seconds.abs_diff(SystemClock.now().seconds());
-    if u64::from(skew) > MOST_CLOCK_SKEW.as_secs() { Err(RedisProblem::Clock { seconds: skew }.into()) } else { Ok(()) }
+    if u64::from(skew) > MAX_CLOCK_SKEW.as_secs() { Err(RedisProblem::Clock { seconds: skew }.into()) } else { Ok(()) }
 }
 
 fn value_of<'a>(info: &'a str, name: &str) -> Option<&'a str> {

@@ -20,7 +20,7 @@ use crate::store::redis::script::REMOVE;
 use crate::store::{Purge, Table, Write};
 
 /// Entries that are examined together.
-const MOST_AT_A_TIME: usize = 64;
+const MAX_AT_A_TIME: usize = 64;
 
 /// How long the purge skips an entry whose key does not hold a row.
 const UNREADABLE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -67,7 +67,7 @@ impl PurgeStep<'_> {
 
     async fn purge_set(&self, set: &[u8], room: &mut usize, removed: &mut usize) -> Result<(), RedisError> {
         while *room > 0 {
-            let wanted = (*room).min(MOST_AT_A_TIME);
+            let wanted = (*room).min(MAX_AT_A_TIME);
             let members = self.due(set, wanted).await?;
             let are_removed = try_join_all(members.iter().map(|member| self.purge_row(set, member))).await?;
             *room = room.saturating_sub(members.len());

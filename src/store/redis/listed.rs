@@ -13,7 +13,7 @@ use crate::store::redis::script::{LIST, RELIST};
 use crate::store::{List, Row, StoreError, Table};
 
 /// Entries that are read at a time, and their rows with them.
-const MOST_AT_A_TIME: usize = 64;
+const MAX_AT_A_TIME: usize = 64;
 
 /// Returns up to `limit` rows of the list after the key `after`, keys ascending.
 ///
@@ -30,7 +30,7 @@ pub(super) async fn list(
     let mut start = Entry::after(after);
     loop {
         // One more than needed, since a row may have two entries.
-        let wanted = (limit - found.len()).saturating_add(1).min(MOST_AT_A_TIME);
+        let wanted = (limit - found.len()).saturating_add(1).min(MAX_AT_A_TIME);
         let members = members(link, &index, &start, wanted).await?;
         let Some(next) = behind(&members) else { return Ok(found) };
         start = next;

@@ -23,7 +23,7 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 /// How many redirections are followed at once: to the server to which a key has moved, and to the one to which it is
 /// migrating.
-const MOST_REDIRECTIONS: u32 = 2;
+const MAX_REDIRECTIONS: u32 = 2;
 /// How long one server may take to report the slots, before the next one is asked.
 const SLOTS_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -123,7 +123,7 @@ impl Router {
                 refreshes = !asking;
             }
             // Two servers that disagree redirect a caller back and forth.
-            if redirected.is_none() || redirections > MOST_REDIRECTIONS {
+            if redirected.is_none() || redirections > MAX_REDIRECTIONS {
                 if Instant::now() + pause >= deadline {
                     return Err(error);
                 }

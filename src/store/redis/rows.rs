@@ -6,7 +6,7 @@ use futures_util::future::{try_join, try_join_all};
 
 use crate::clock::{Clock, SystemClock, Timestamp};
 use crate::model::WRITE_BOUND;
-use crate::store::redis::check::MOST_CLOCK_SKEW;
+use crate::store::redis::check::MAX_CLOCK_SKEW;
 use crate::store::redis::due;
 use crate::store::redis::error::{RedisError, RedisProblem};
 use crate::store::redis::find::is_hash;
@@ -23,7 +23,7 @@ const WRITE_LIFE: Duration = Duration::from_secs(20 * 60);
 const _: () = assert!(
     // Before that, at most three commands in turn write entries. Each may take the longest time-out to answer and to
     // wait.
-    6 * LONGEST_TIMEOUT.as_secs() + WRITE_LIFE.as_secs() + MOST_CLOCK_SKEW.as_secs() < WRITE_BOUND.as_secs(),
+    6 * LONGEST_TIMEOUT.as_secs() + WRITE_LIFE.as_secs() + MAX_CLOCK_SKEW.as_secs() < WRITE_BOUND.as_secs(),
     "an entry would be dropped before its row is written"
 );
 
@@ -93,7 +93,7 @@ async fn put(link: &Link, keys: &Keys, seen: Option<u32>, write: &Write) -> Resu
 fn expiry(write: &Write) -> Option<Timestamp> {
     match write.table {
         // An assertion or a proof is valid until a minute before that, and must not work twice.
-        Table::Replays => write.due.map(|due| due.plus(MOST_CLOCK_SKEW)),
+        Table::Replays => write.due.map(|due| due.plus(MAX_CLOCK_SKEW)),
         // They are due an hour after their last use ends.
         Table::Authorizations | Table::Clients | Table::Grants | Table::PushedRequests => write.due,
     }

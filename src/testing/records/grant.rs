@@ -76,11 +76,11 @@ pub(in crate::testing) fn revoked_until(grant: &Grant, reason: RevocationReason,
     Grant { version, keep_until: purge_after, ..grant.revoked_at(draw::now(), reason, Duration::ZERO) }
 }
 
-/// Returns grants that are live, refreshed, narrowed or revoked for each reason, with all bytes that a field may hold.
+/// Returns grants that are live, refreshed, reduced or revoked for each reason, with all bytes that a field may hold.
 pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: Timestamp) -> Vec<Grant> {
     let plain = || grant(subject, purge_after);
     let with = |pair: TokenPair| Grant { pairs: Pairs::one(pair), ..plain() };
-    let narrowed = |text: &str| pair(purge_after).narrowed_to(draw::scopes(text));
+    let reduced = |text: &str| pair(purge_after).reduced_to(draw::scopes(text));
     let access_alone = TokenPair::new(draw::digest(), draw::now(), draw::end(purge_after));
     let made_long_ago = TokenPair::new(draw::digest(), Timestamp::default(), draw::end(purge_after));
     let mut access_revoked = pair(purge_after);
@@ -98,8 +98,8 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
         Grant { pairs: behind(Timestamp::from_seconds(u32::MAX), None), ..plain() },
         Grant { pairs: behind(Timestamp::default(), Some(Link::from_bytes([0; Link::BYTES]))), ..plain() },
         with(pair(purge_after).with_further(further(purge_after), LIVE_ACCESS_TOKENS)),
-        with(narrowed("account-email:r")),
-        with(narrowed(hostile::SCOPES)),
+        with(reduced("account-email:r")),
+        with(reduced(hostile::SCOPES)),
         with(made_long_ago),
         Grant { scopes: ScopeSet::empty(), resources: ConsentedResources::InRecord(ResourceScope::none()), ..plain() },
         Grant { resources: hostile::part_of_a_list(), ..plain() },
@@ -138,10 +138,10 @@ fn reasons() -> impl Iterator<Item = RevocationReason> {
     iter::successors(Some(RevocationReason::CodeReplayed), |reason| match reason {
         RevocationReason::CodeReplayed => Some(RevocationReason::RefreshTokenReused),
         RevocationReason::RefreshTokenReused => Some(RevocationReason::RevokedByClient),
-        RevocationReason::RevokedByClient => Some(RevocationReason::Withdrawn),
-        RevocationReason::Withdrawn => Some(RevocationReason::SubjectWithdrawn),
-        RevocationReason::SubjectWithdrawn => Some(RevocationReason::ApplicationWithdrawn),
-        RevocationReason::ApplicationWithdrawn => Some(RevocationReason::TooManyGrants),
+        RevocationReason::RevokedByClient => Some(RevocationReason::RevokedByUser),
+        RevocationReason::RevokedByUser => Some(RevocationReason::SubjectRevoked),
+        RevocationReason::SubjectRevoked => Some(RevocationReason::ApplicationRevoked),
+        RevocationReason::ApplicationRevoked => Some(RevocationReason::TooManyGrants),
         RevocationReason::TooManyGrants => None,
     })
 }
@@ -149,11 +149,11 @@ fn reasons() -> impl Iterator<Item = RevocationReason> {
 /// Returns a grant with every field as large as it may be.
 pub(in crate::testing) fn huge_grant(subject: &Subject, purge_after: Timestamp) -> Grant {
     let scopes = draw::scopes(&hostile::many_scopes());
-    let narrowed = draw::scopes("repo-code:r");
+    let reduced = draw::scopes("repo-code:r");
     let large = |accesses: usize| {
-        let pair = pair(purge_after).narrowed_to(narrowed.clone());
+        let pair = pair(purge_after).reduced_to(reduced.clone());
         (1..accesses).fold(pair, |mut pair, _| {
-            pair.push_further(FurtherAccess { narrowed: Some(narrowed.clone()), ..further(purge_after) });
+            pair.push_further(FurtherAccess { reduced: Some(reduced.clone()), ..further(purge_after) });
             pair
         })
     };
@@ -164,7 +164,7 @@ pub(in crate::testing) fn huge_grant(subject: &Subject, purge_after: Timestamp) 
     Grant {
         client: hostile::client_id(512),
         scopes,
-        resources: hostile::most_resources(),
+        resources: hostile::max_resources(),
         pairs,
         ..grant(subject, purge_after)
     }
@@ -183,7 +183,7 @@ fn further(purge_after: Timestamp) -> FurtherAccess {
         issued: draw::now(),
         end,
         revoked: false,
-        narrowed: None,
+        reduced: None,
         audience: Audience::UNSET,
         key: None,
     }

@@ -103,7 +103,7 @@ pub(super) fn longest_list(digit: u8) -> ResourceList {
 }
 
 /// Returns as many bytes of names as a record may keep.
-pub(super) fn most_resources() -> ConsentedResources {
+pub(super) fn max_resources() -> ConsentedResources {
     let names = (0..2).map(|number| format!("{number:04}{}", "\u{1f600}".repeat(30)));
     ConsentedResources::InRecord(sound(ResourceScope::specified(names)))
 }

@@ -13,8 +13,8 @@ use crate::model::application::{
     RegistrationLimits,
 };
 use crate::model::client::{
-    ApplicationType, Assurance, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientOrigin,
-    ClientSecrets, ClientState, ClientType, GrantTypes, OpenClient, Privileges,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientOrigin, ClientSecrets,
+    ClientState, ClientType, GrantTypes, KeyTerms, Privileges, SelfRegistration,
 };
 use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
 use crate::model::id::ClientId;
@@ -182,20 +182,20 @@ pub(in crate::testing) fn huge_registration(owner: &Subject) -> Registration {
             .collect(),
         scopes: draw::scopes(&hostile::many_scopes()),
         resource_scope: ResourceScope::Specified(hostile::longest_list(0)),
-        machine_scopes: draw::scopes(&hostile::many_scopes()),
-        machine_resources: ResourceScope::Specified(hostile::longest_list(5)),
-        assurance: Some(Arc::new(Assurance { keys: largest_keys(), ..Assurance::default() })),
+        client_scopes: draw::scopes(&hostile::many_scopes()),
+        client_resources: ResourceScope::Specified(hostile::longest_list(5)),
+        key_terms: Some(Arc::new(KeyTerms { keys: largest_keys(), ..KeyTerms::default() })),
         ..form()
     };
-    registration.client.assurance.clone_from(&form.assurance);
+    registration.client.key_terms.clone_from(&form.key_terms);
     registration.client.name = form.name.clone();
     registration.client.website = form.website.clone();
     registration.client.redirect_uris.clone_from(&form.redirect_uris);
     registration.client.scopes = form.scopes.clone();
     registration.client.resource_scope = form.resource_scope.clone();
     registration.client.former_resources = (1..=4).map(hostile::longest_list).collect();
-    registration.client.machine_scopes = form.machine_scopes.clone();
-    registration.client.machine_resources = form.machine_resources.clone();
+    registration.client.client_scopes = form.client_scopes.clone();
+    registration.client.client_resources = form.client_resources.clone();
     registration.application.proposed = Some(form.clone());
     registration.application.form = form;
     registration.application.rejection = Some("\u{1f600}".repeat(1000).into());
@@ -235,30 +235,30 @@ fn other_choices(mut registration: Registration) -> Registration {
 /// Adds keys by value in force, and others proposed.
 fn with_keys(registration: Registration) -> Registration {
     let mut next = changed(&registration);
-    let assurance = Assurance {
+    let key_terms = KeyTerms {
         keys: ClientKeys::of_records(),
         signing_algorithm: Some(SigningAlgorithm::EdDsa),
         requires_pushed_requests: true,
-        requires_bound_tokens: true,
+        requires_dpop_bound_tokens: true,
         keys_of_previous_owner: ClientKeys::of_records(),
     };
     next.client.secrets = ClientSecrets::default();
     next.client.authentication_methods = AuthenticationMethods::KEY;
-    next.application.form.assurance = Some(Arc::new(assurance.clone()));
+    next.application.form.key_terms = Some(Arc::new(key_terms.clone()));
     if let Some(proposed) = &mut next.application.proposed {
         let keys = Some(ClientKeys::Url("https://app.example/jwks.json".into()));
-        proposed.assurance = Some(Arc::new(Assurance { keys, ..Assurance::default() }));
+        proposed.key_terms = Some(Arc::new(KeyTerms { keys, ..KeyTerms::default() }));
     }
-    next.client.assurance = Some(Arc::new(assurance));
+    next.client.key_terms = Some(Arc::new(key_terms));
     next
 }
 
 fn with_keys_at_an_address(mut registration: Registration) -> Registration {
     let keys = Some(ClientKeys::Url(format!("https://app.example/{}", "x".repeat(1004)).into()));
-    let assurance = Some(Arc::new(Assurance { keys, ..Assurance::default() }));
+    let key_terms = Some(Arc::new(KeyTerms { keys, ..KeyTerms::default() }));
     registration.client.authentication_methods = AuthenticationMethods::KEY;
-    registration.client.assurance.clone_from(&assurance);
-    registration.application.form.assurance = assurance;
+    registration.client.key_terms.clone_from(&key_terms);
+    registration.application.form.key_terms = key_terms;
     registration
 }
 
@@ -306,7 +306,7 @@ fn initial_token(registration: Registration) -> Registration {
 pub(in crate::testing) fn registered_itself(mut registration: Registration, gone_at: Timestamp) -> Registration {
     let gone_at = Some(gone_at);
     registration.client.state = ClientState::Approved;
-    registration.client.open = Some(Arc::new(OpenClient {
+    registration.client.open = Some(Arc::new(SelfRegistration {
         origin: ClientOrigin::MetadataDocument,
         registered: draw::now(),
         is_reviewed: false,

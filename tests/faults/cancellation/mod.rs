@@ -292,7 +292,7 @@ async fn a_dropped_refresh_may_be_tried_again_within_the_grace() {
 /// With an old token in its grace: for the newest pair, which only reads, and for another scope, which writes.
 #[tokio::test]
 async fn a_dropped_refresh_with_an_old_token_leaves_one_line_of_tokens() {
-    for step in [Step::Refresh as fn(String) -> Step, Step::Narrow] {
+    for step in [Step::Refresh as fn(String) -> Step, Step::Reduce] {
         let scene = async || {
             Scene::new(async |world, pair| {
                 Step::Refresh(pair.refresh.clone()).run(world).await.good();

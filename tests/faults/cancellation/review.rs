@@ -75,10 +75,10 @@ async fn a_dropped_retirement_of_a_secret_is_done_by_the_next_one() {
 async fn a_dropped_approval_of_a_change_took_effect_or_can_be_given_again() {
     let scene = async || {
         let prepare = async |world: &World, _: &_| {
-            let mut narrower = form();
-            narrower.scopes = "repo-code:r".into();
+            let mut smaller = form();
+            smaller.scopes = "repo-code:r".into();
             let registrar = world.server.registrar().unwrap();
-            registrar.change_now(&world.client.client_id(), narrower, None).await.unwrap();
+            registrar.change_now(&world.client.client_id(), smaller, None).await.unwrap();
             Step::ApproveChange
         };
         Scene::new(prepare).await

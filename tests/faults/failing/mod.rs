@@ -124,7 +124,7 @@ impl Scene {
                 assert!(world.opens(&given.access).await && live == 3, "{case}");
                 Step::Refresh(given.refresh).run(world).await.good();
             }
-            Step::Refresh(_) | Step::Narrow(_) => {
+            Step::Refresh(_) | Step::Reduce(_) => {
                 let given = answer.pair();
                 assert!(world.opens(&given.access).await && opens && live == 2, "{case}");
                 Step::Refresh(given.refresh).run(world).await.good();
@@ -203,7 +203,7 @@ enum Kind {
     /// With a token that was superseded.
     RefreshInGrace,
     /// The same for another scope, which writes.
-    NarrowInGrace,
+    ReduceInGrace,
     RevokeRefreshToken,
     RevokeAccessToken,
     Introspect,
@@ -235,7 +235,7 @@ impl Kind {
         Self::Exchange,
         Self::Refresh,
         Self::RefreshInGrace,
-        Self::NarrowInGrace,
+        Self::ReduceInGrace,
         Self::RevokeRefreshToken,
         Self::RevokeAccessToken,
         Self::Introspect,
@@ -279,9 +279,9 @@ impl Kind {
                 Step::Refresh(pair.refresh.clone()).run(world).await.good();
                 Step::Refresh(pair.refresh.clone())
             }
-            Self::NarrowInGrace => {
+            Self::ReduceInGrace => {
                 Step::Refresh(pair.refresh.clone()).run(world).await.good();
-                Step::Narrow(pair.refresh.clone())
+                Step::Reduce(pair.refresh.clone())
             }
             Self::RevokeRefreshToken => Step::Revoke(pair.refresh.clone()),
             Self::RevokeAccessToken => Step::Revoke(pair.access.clone()),
@@ -291,10 +291,10 @@ impl Kind {
             Self::ApproveApplication => Step::ApproveApplication(submitted(world).await),
             Self::ChangeApplication => Step::ChangeApplication,
             Self::ApproveChange => {
-                let mut narrower = form();
-                narrower.scopes = NARROWER.into();
+                let mut smaller = form();
+                smaller.scopes = NARROWER.into();
                 let registrar = world.server.registrar().unwrap();
-                registrar.change_now(&world.client.client_id(), narrower, None).await.unwrap();
+                registrar.change_now(&world.client.client_id(), smaller, None).await.unwrap();
                 Step::ApproveChange
             }
             Self::RejectApplication => Step::RejectApplication(submitted(world).await),
@@ -823,7 +823,7 @@ async fn what_was_only_read_is_confirmed_once_and_nothing_where_reads_are_settle
                 _ if reads_settled => [0, 0],
                 // The first step writes. The second one finds the token in its grace; a grant that is revoked already
                 // is confirmed.
-                Kind::Refresh | Kind::NarrowInGrace => [0, 1],
+                Kind::Refresh | Kind::ReduceInGrace => [0, 1],
                 Kind::RevokeRefreshToken | Kind::RevokeAccessToken | Kind::WithdrawGrant => [0, 1],
                 Kind::RefreshInGrace => [1, 1],
                 // The second step reports the state of the application.

@@ -9,7 +9,7 @@ use grantor::client_metadata::RegistrationBounds;
 use grantor::config::DynamicRegistration;
 use grantor::config::Profile;
 use grantor::hooks::ApproveWithin;
-use grantor::registration::{InitialAccessTokenTerms, Narrowing};
+use grantor::registration::{InitialAccessTokenTerms, Reduction};
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::store::Page;
 use grantor::wire::{Body, Endpoint, Request, Response};
@@ -210,7 +210,7 @@ async fn an_acknowledged_update_or_deletion_is_there() {
 #[derive(Clone, Copy, Debug)]
 enum Person {
     Approves,
-    Narrows,
+    Reduces,
     Suspends,
     Transfers,
     Deletes,
@@ -225,7 +225,7 @@ impl Person {
                 let approval = Approval::default().logo(logo()).website("https://app.example.com/");
                 registrar.approve(id, version, approval).await.map(drop)
             }
-            Self::Narrows => registrar.narrow(id, version, Narrowing::default().scopes("repo-code:r")).await,
+            Self::Reduces => registrar.reduce(id, version, Reduction::default().scopes("repo-code:r")).await,
             Self::Suspends => registrar.suspend(id).await,
             Self::Transfers => registrar.transfer(id, version, Subject::new("developer").unwrap()).await,
             Self::Deletes => registrar.delete(id, version).await,
@@ -259,8 +259,8 @@ impl Script for Meanwhile {
 /// The token, the state and the need for a review are checked again at the write.
 #[tokio::test]
 async fn what_a_person_does_meanwhile_counts_for_an_update() {
-    use Person::{Approves, Deletes, Narrows, Suspends, Transfers};
-    for (person, status) in [(Approves, 200), (Narrows, 200), (Suspends, 403), (Transfers, 401), (Deletes, 401)] {
+    use Person::{Approves, Deletes, Reduces, Suspends, Transfers};
+    for (person, status) in [(Approves, 200), (Reduces, 200), (Suspends, 403), (Transfers, 401), (Deletes, 401)] {
         for method in ["PUT", "DELETE"] {
             let world = world(config()).await;
             let client = json_of(&register(&world.server, "x").await);

@@ -51,15 +51,15 @@ fn of_four_refreshes_one_rotates_and_all_bring_its_pair() {
 #[test]
 fn refreshes_with_three_tokens_of_a_line_stay_one_line() {
     in_many_orders(
-        "3 refreshes along a line, each after the last, and a narrower one",
+        "3 refreshes along a line, each after the last, and a smaller one",
         async || {
             let world = World::platform().await;
             let first = world.pair().await;
             let second = Step::Refresh(first.refresh.clone()).run(&world).await.pair();
             let pair = Step::Refresh(second.refresh.clone()).run(&world).await.pair();
             let going_on = |pair: &Pair| vec![Step::Refresh(pair.refresh.clone()).into(), Move::RefreshGiven];
-            let narrower = vec![Step::Narrow(second.refresh.clone()).into()];
-            let tasks = vec![going_on(&first), going_on(&second), going_on(&pair), narrower];
+            let smaller = vec![Step::Reduce(second.refresh.clone()).into()];
+            let tasks = vec![going_on(&first), going_on(&second), going_on(&pair), smaller];
             Scene { world, tasks, pair, pairs_made: 3 }
         },
         async |scene, answers| {

@@ -46,19 +46,19 @@ fn two_refreshes_bring_one_pair_where_there_is_grace() {
     }
 }
 
-/// A refresh with a narrower scope rotates by itself, whichever comes first.
+/// A refresh with a smaller scope rotates by itself, whichever comes first.
 #[test]
 fn two_refreshes_for_different_scopes_bring_two_pairs_of_one_line() {
     for reads_settled in [true, false] {
         in_every_order_where(
             reads_settled,
-            "refresh, narrower refresh",
+            "refresh, smaller refresh",
             Waits::CodesAndTokens,
-            async || with(World::platform().await, async |_, pair| Step::Narrow(pair.refresh.clone())).await,
+            async || with(World::platform().await, async |_, pair| Step::Reduce(pair.refresh.clone())).await,
             async |scene, answers| {
-                let [whole, narrow] = [answers[0][0].clone().pair(), answers[1][0].clone().pair()];
-                assert_ne!(whole, narrow, "{answers:?}");
-                assert_eq!((narrow.scope.as_str(), whole.scope.contains(' ')), (NARROWER, true));
+                let [whole, reduce] = [answers[0][0].clone().pair(), answers[1][0].clone().pair()];
+                assert_ne!(whole, reduce, "{answers:?}");
+                assert_eq!((reduce.scope.as_str(), whole.scope.contains(' ')), (NARROWER, true));
                 assert!(scene.is_one_line(answers).await, "{answers:?}");
             },
         );
@@ -69,9 +69,9 @@ fn two_refreshes_for_different_scopes_bring_two_pairs_of_one_line() {
 #[test]
 fn honest_retries_are_never_accused_where_a_refresh_ends_earlier_graces() {
     in_every_order(
-        "refresh, narrower refresh, strict",
+        "refresh, smaller refresh, strict",
         Waits::CodesAndTokens,
-        async || with(World::strict().await, async |_, pair| Step::Narrow(pair.refresh.clone())).await,
+        async || with(World::strict().await, async |_, pair| Step::Reduce(pair.refresh.clone())).await,
         async |scene, answers| {
             assert!(answers.iter().flatten().all(Answer::is_good), "{answers:?}");
             let events = scene.world.events.take();

@@ -126,8 +126,8 @@ pub(crate) enum Action {
     Advance {
         seconds: u32,
     },
-    /// The clock leaps forward, a user gets this far, and the clock is set back.
-    Leap {
+    /// The clock jumps forward, a user gets this far, and the clock is set back.
+    ClockJump {
         seconds: u32,
         client: usize,
         user: usize,
@@ -211,8 +211,8 @@ fn action() -> impl Strategy<Value = Action> {
         1 => (client(), levels()).prop_map(|(client, rights)| Action::RegisterAnew { client, rights }),
         2 => (user(), standing()).prop_map(|(user, standing)| Action::Standing { user, standing }),
         4 => (0..400_u32).prop_map(|seconds| Action::Advance { seconds }),
-        3 => (leap(), client(), user(), reached()).prop_map(
-            |(seconds, client, user, reached)| Action::Leap { seconds, client, user, reached }
+        3 => (jump(), client(), user(), reached()).prop_map(
+            |(seconds, client, user, reached)| Action::ClockJump { seconds, client, user, reached }
         ),
         14 => (ahead(), -1..=1_i64).prop_map(|(ahead, beside)| Action::ToAnEnd { ahead, beside }),
         2 => Just(Action::Purge),
@@ -247,7 +247,7 @@ fn by() -> impl Strategy<Value = By> {
 }
 
 /// About the allowed skew, an hour, or longer than any token lives.
-fn leap() -> impl Strategy<Value = u32> {
+fn jump() -> impl Strategy<Value = u32> {
     prop_oneof![2 => 58..63_u32, 4 => 0..4000_u32, 1 => 0..20_000_000_u32]
 }
 

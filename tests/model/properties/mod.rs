@@ -3,8 +3,8 @@
 
 mod action;
 mod altered_secrets;
-mod bound_tokens;
 mod cases;
+mod dpop_bound_tokens;
 mod form_codec;
 mod model;
 mod open_clients;

@@ -10,7 +10,7 @@ use grantor::client_metadata::RegistrationBounds;
 use grantor::config::DynamicRegistration;
 use grantor::config::Profile;
 use grantor::hooks::{RegistrationDecision, RegistrationPolicy, RegistrationRequest};
-use grantor::registration::Narrowing;
+use grantor::registration::Reduction;
 use grantor::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{Approval, Client, ClientId, RegistrarError};
@@ -22,7 +22,7 @@ use support::world::{Credentials, PKCE, Pair, Reviewer as _, World, config_of, l
 
 const SEQUENCES: u32 = 300;
 const STEPS: usize = 16;
-/// What the policy admits at first, and what it admits once an operator has widened it.
+/// What the policy admits at first, and what it admits once an operator has extended it.
 const BOUND: &str = "repo-code:rw account-profile:r";
 const WIDE: &str = "repo-code:rw repo-issue:rw account-profile:r account-email:r";
 /// What clients and users ask for, some of it beyond the bound.
@@ -41,7 +41,7 @@ enum Step {
         queues: bool,
         is_wide: bool,
     },
-    Narrow(usize),
+    Reduce(usize),
     Approve,
     Reject,
     Suspend,
@@ -60,7 +60,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => (scope.clone(), 0..URIS.len()).prop_map(|(scope, uri)| Step::Update { scope, uri }),
         2 => any::<(bool, bool)>().prop_map(|(queues, is_wide)| Step::Policy { queues, is_wide }),
-        1 => scope.clone().prop_map(Step::Narrow),
+        1 => scope.clone().prop_map(Step::Reduce),
         1 => Just(Step::Approve),
         1 => Just(Step::Reject),
         1 => Just(Step::Suspend),
@@ -115,7 +115,7 @@ struct Play {
     pairs: Vec<Pair>,
     /// Only a person's approval extends it, and never beyond what the client was registered within.
     limit: ScopeSet,
-    /// Whether a person approved or narrowed the client, so that all its updates await review.
+    /// Whether a person approved or reduced the client, so that all its updates await review.
     is_judged: bool,
 }
 
@@ -144,11 +144,11 @@ impl Play {
                 self.policy.queues.store(queues, Ordering::Relaxed);
                 self.policy.is_wide.store(is_wide, Ordering::Relaxed);
             }
-            Step::Narrow(scope) => {
+            Step::Reduce(scope) => {
                 let version = self.registrar().application(&self.id()).await.map(|application| application.version());
-                let left = Narrowing::default().scopes(ASKED[scope]);
-                let narrowed = self.registrar().narrow(&self.id(), version.unwrap_or_default(), left).await;
-                if took_effect(narrowed) {
+                let left = Reduction::default().scopes(ASKED[scope]);
+                let reduced = self.registrar().reduce(&self.id(), version.unwrap_or_default(), left).await;
+                if took_effect(reduced) {
                     self.limit = self.limit.intersection(&scopes(ASKED[scope]));
                     self.is_judged = true;
                 }

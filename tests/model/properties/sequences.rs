@@ -33,7 +33,7 @@ const KINDS: [&str; 16] = [
     "GrantRevoked",
     "a pair again",
     "a record again",
-    "a leap of the clock",
+    "a clock jump",
     "too many in grace",
     "a good answer",
     "a refusal",

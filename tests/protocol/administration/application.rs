@@ -58,9 +58,9 @@ async fn an_application_is_withdrawn_whole_and_nothing_else() {
     world.events.take();
 
     let client = world.client.client_id();
-    assert_eq!(world.server.withdraw_application(alice, &client).await.unwrap(), 3);
+    assert_eq!(world.server.revoke_application(alice, &client).await.unwrap(), 3);
     let events = world.events.take();
-    assert!(events.len() == 1 && events[0].contains("reason: ApplicationWithdrawn"), "{events:?}");
+    assert!(events.len() == 1 && events[0].contains("reason: ApplicationRevoked"), "{events:?}");
     for pair in [&first, &second] {
         wa(world.access(&pair.access).await.unwrap_err(), 401, "invalid_token");
         e400(&world.refresh(&pair.refresh).await, "invalid_grant");
@@ -77,9 +77,9 @@ async fn an_application_is_withdrawn_whole_and_nothing_else() {
     ok(&world.exchange(&code_of_bob).await);
     code(&world.server.decide(&waiting_of_bob, &bob, SESSION, &agreed()).await.unwrap());
 
-    assert_eq!(world.server.withdraw_application(alice, &client).await.unwrap(), 0);
+    assert_eq!(world.server.revoke_application(alice, &client).await.unwrap(), 0);
     let unknown = ClientId::new("nobody").unwrap();
-    assert_eq!(world.server.withdraw_application(alice, &unknown).await.unwrap(), 0);
+    assert_eq!(world.server.revoke_application(alice, &unknown).await.unwrap(), 0);
     // A later approval is valid.
     assert!(world.opens(&world.pair().await.access).await);
 }
@@ -94,12 +94,12 @@ async fn a_withdrawal_that_failed_can_be_repeated() {
     let client = world.client.client_id();
 
     store.fail(Fault::Writes);
-    let failed: StoreError = world.server.withdraw_application(&world.alice, &client).await.unwrap_err();
+    let failed: StoreError = world.server.revoke_application(&world.alice, &client).await.unwrap_err();
     assert!(failed.is_transient());
     // Codes and grants are in another store: the request was denied.
     shows_the_page(&world, &waiting, &world.alice).await;
     store.fail(Fault::None);
-    assert_eq!(world.server.withdraw_application(&world.alice, &client).await.unwrap(), 3);
+    assert_eq!(world.server.revoke_application(&world.alice, &client).await.unwrap(), 3);
     for pair in &pairs {
         assert!(!world.opens(&pair.access).await);
         e400(&world.refresh(&pair.refresh).await, "invalid_grant");
@@ -108,9 +108,9 @@ async fn a_withdrawal_that_failed_can_be_repeated() {
 
     // Reads of this store are not settled: the withdrawal is confirmed before the call succeeds.
     store.fail(Fault::Writes);
-    assert!(world.server.withdraw_application(&world.alice, &client).await.is_err());
+    assert!(world.server.revoke_application(&world.alice, &client).await.is_err());
     store.fail(Fault::None);
-    assert_eq!(world.server.withdraw_application(&world.alice, &client).await.unwrap(), 0);
+    assert_eq!(world.server.revoke_application(&world.alice, &client).await.unwrap(), 0);
 }
 
 /// ADM-01, NEG-16, GitLab #222829, fxa-oauth-server #578
@@ -123,10 +123,10 @@ async fn a_code_is_dead_however_it_was_withdrawn() {
         let registrar = world.server.registrar().unwrap();
         world.events.take();
         match way {
-            0 => assert_eq!(world.server.withdraw_application(alice, &client).await.unwrap(), 1),
+            0 => assert_eq!(world.server.revoke_application(alice, &client).await.unwrap(), 1),
             1 => assert!(world.server.revoke_grant(id_in(&code), alice).await.unwrap()),
             2 => assert_eq!(world.server.revoke_subject(alice).await.unwrap(), 1),
-            _ => registrar.withdraw_grants(&client).await.unwrap(),
+            _ => registrar.revoke_grants(&client).await.unwrap(),
         }
         assert_eq!(listed(&world, alice).await, [], "way {way}");
         for _ in 0..2 {
@@ -157,7 +157,7 @@ async fn the_id_of_a_code_or_a_held_request_withdraws_it() {
     shows_the_page(&world, &waiting, &world.alice).await;
     assert!(!world.events.saw("CodeReplayed"));
     let killed = TokenStore::find(&world.store, &id_in(&code)).await.unwrap().unwrap();
-    assert_eq!(killed.revoked().unwrap().reason, RevocationReason::Withdrawn);
+    assert_eq!(killed.revoked().unwrap().reason, RevocationReason::RevokedByUser);
     for secret in [&code, &waiting] {
         assert!(!world.server.revoke_grant(id_in(secret), &world.alice).await.unwrap(), "it was live once");
     }
@@ -201,7 +201,7 @@ async fn an_approved_request_is_listed_until_its_code_is_exchanged() {
     ok(&world.exchange(&first).await);
     assert_eq!(listed(&world, alice).await, [id_in(&second)]);
     assert_eq!(world.server.grants_of(alice).await.unwrap().len(), 1, "its grant is listed instead");
-    assert_eq!(world.server.withdraw_application(alice, &other.client_id()).await.unwrap(), 1);
+    assert_eq!(world.server.revoke_application(alice, &other.client_id()).await.unwrap(), 1);
     assert_eq!(listed(&world, alice).await, []);
     e400(&world.exchange_as(&other, &second).await, "invalid_grant");
 
@@ -226,7 +226,7 @@ async fn what_is_listed_follows_the_client() {
     // A suspended client may be resumed and then exchange its codes.
     assert_eq!(listed(&world, &world.alice).await.len(), 130);
     registrar.resume(&client).await.unwrap();
-    registrar.withdraw_grants(&client).await.unwrap();
+    registrar.revoke_grants(&client).await.unwrap();
     assert_eq!(listed(&world, &world.alice).await, []);
 }
 
@@ -236,8 +236,8 @@ async fn no_withdrawal_touches_what_the_client_got_for_itself() {
     let world = World::with(Profile::Platform, |config| config.client_credentials.on = true).await;
     let mut form = form();
     form.grant_types = GrantTypes::default().with(GrantType::ClientCredentials);
-    form.machine_scopes = "repo-code:r".into();
-    form.machine_resources = Some(ResourceScope::All);
+    form.client_scopes = "repo-code:r".into();
+    form.client_resources = Some(ResourceScope::All);
     let machine = world.register(form).await;
     let response = world.token(&[("grant_type", "client_credentials")]).client(&machine).send().await;
     let access = ok(&response).access_token.expose().to_owned();
@@ -245,13 +245,13 @@ async fn no_withdrawal_touches_what_the_client_got_for_itself() {
     let same = Subject::new(&machine.id).unwrap();
 
     for subject in [&same, &world.alice] {
-        assert_eq!(world.server.withdraw_application(subject, &machine.client_id()).await.unwrap(), 0);
+        assert_eq!(world.server.revoke_application(subject, &machine.client_id()).await.unwrap(), 0);
         assert!(!world.server.revoke_grant(grant, subject).await.unwrap());
         assert!(world.server.authorizations_of(subject).await.unwrap().is_empty());
         assert!(world.server.grants_of(subject).await.unwrap().is_empty());
     }
     assert!(world.opens(&access).await);
-    assert_eq!(world.server.machine_tokens_of(&machine.client_id()).await.unwrap().len(), 1);
+    assert_eq!(world.server.client_credentials_tokens_of(&machine.client_id()).await.unwrap().len(), 1);
     // Its own revocation ends it.
     empty(&world.revoke_as(&machine, &access).await);
     assert!(!world.opens(&access).await);

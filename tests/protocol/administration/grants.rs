@@ -72,7 +72,7 @@ async fn only_live_grants_are_listed() {
     empty(&world.revoke(&revoked.refresh).await);
     empty(&world.revoke_as(&code_only, &access_revoked.access).await);
     registrar.suspend(&suspended.client_id()).await.unwrap();
-    registrar.withdraw_grants(&withdrawn.client_id()).await.unwrap();
+    registrar.revoke_grants(&withdrawn.client_id()).await.unwrap();
     let sorted = |mut ids: Vec<GrantId>| {
         ids.sort();
         ids
@@ -122,7 +122,7 @@ async fn withdrawing_a_grant_ends_all_its_tokens_and_no_others() {
     assert!(world.server.revoke_grant(id, &world.alice).await.unwrap());
     let client = &world.client.id;
     let revoked = format!(
-        "GrantRevoked {{ grant: {id:?}, client: {client}, subject: {:?}, reason: Withdrawn }}",
+        "GrantRevoked {{ grant: {id:?}, client: {client}, subject: {:?}, reason: RevokedByUser }}",
         Some(&world.alice)
     );
     assert_eq!(world.events.take(), [revoked]);
@@ -134,7 +134,7 @@ async fn withdrawing_a_grant_ends_all_its_tokens_and_no_others() {
     }
     let kept = TokenStore::find(&world.store, &id).await.unwrap().unwrap();
     let revocation = kept.revoked().unwrap();
-    assert_eq!((revocation.at.seconds(), revocation.reason), (START + 5, RevocationReason::Withdrawn));
+    assert_eq!((revocation.at.seconds(), revocation.reason), (START + 5, RevocationReason::RevokedByUser));
     assert_eq!(kept.ends(), revocation.at);
     assert!(world.opens(&other.access).await);
     ok(&world.refresh(&other.refresh).await);
@@ -180,7 +180,7 @@ async fn all_grants_of_a_client_are_withdrawn_at_once() {
     let stored = world.store.grant_count().await;
     world.events.take();
 
-    registrar.withdraw_grants(&id).await.unwrap();
+    registrar.revoke_grants(&id).await.unwrap();
     assert_eq!(registrar.client(&id).await.unwrap().epoch(), 1);
     for pair in [&old, &new] {
         wa(world.access(&pair.access).await.unwrap_err(), 401, "invalid_token");
@@ -205,6 +205,6 @@ async fn all_grants_of_a_client_are_withdrawn_at_once() {
     let response = world.server.decide(handle.expose(), &world.alice, SESSION, &agreed).await.unwrap();
     let again = pair(&world.exchange(&text(&code(&response), "code")).await);
     assert!(world.opens(&again.access).await && world.opens(&world.pair().await.access).await);
-    registrar.withdraw_grants(&id).await.unwrap();
+    registrar.revoke_grants(&id).await.unwrap();
     assert!(!world.opens(&again.access).await);
 }

@@ -1,4 +1,4 @@
-//! What an embedder does with grants: list them, withdraw them, purge expired ones.
+//! What a service does with grants: list them, withdraw them, purge expired ones.
 
 mod application;
 mod grants;

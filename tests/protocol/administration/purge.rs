@@ -169,7 +169,7 @@ async fn a_revoked_grant_keeps_no_tokens_and_no_lists() {
     let revoked = find().await;
     assert!(revoked.encode().len() < 160, "{}", revoked.encode().len());
     assert!(revoked.scopes().is_empty());
-    assert_eq!(revoked.revoked().unwrap().reason, RevocationReason::Withdrawn);
+    assert_eq!(revoked.revoked().unwrap().reason, RevocationReason::RevokedByUser);
     for token in [&live.refresh, &live.access] {
         empty(&world.revoke(token).await);
     }

@@ -39,11 +39,11 @@ async fn everything_of_a_user_is_withdrawn_and_nothing_of_others() {
     let (code_of_bob, waiting_of_bob) = (code_of(&world, &bob).await, held(&world, &bob).await);
     world.events.take();
 
-    // Two grants, a code, and a held request.
+    // Two grants, a code, and a consent request.
     assert_eq!(world.server.revoke_subject(alice).await.unwrap(), 4);
     let events = world.events.take();
     let revoked = events.iter().filter(|event| event.starts_with("GrantRevoked"));
-    assert!(revoked.clone().count() == 2 && revoked.clone().all(|event| event.contains("SubjectWithdrawn")));
+    assert!(revoked.clone().count() == 2 && revoked.clone().all(|event| event.contains("SubjectRevoked")));
     for pair in [&old, &new] {
         wa(world.access(&pair.access).await.unwrap_err(), 401, "invalid_token");
         e400(&world.refresh(&pair.refresh).await, "invalid_grant");
@@ -76,7 +76,7 @@ async fn a_code_that_was_killed_stays_dead_after_its_end() {
     assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 1);
     let tombstones = world.store.grants_of(&world.alice, grantor::store::Page::first(10)).await.unwrap();
     assert_eq!(tombstones.len(), 1);
-    assert_eq!(tombstones[0].revoked().unwrap().reason, RevocationReason::SubjectWithdrawn);
+    assert_eq!(tombstones[0].revoked().unwrap().reason, RevocationReason::SubjectRevoked);
     world.events.take();
     for (seconds, reason) in [(0, "CodeSpent"), (599, "CodeSpent"), (1, "CodeExpired"), (3599, "CodeExpired")] {
         world.advance(seconds);
@@ -99,7 +99,7 @@ async fn what_had_ended_before_is_not_counted() {
     world.advance(599);
     let still_alive = world.code().await;
     world.advance(1);
-    // The grant, the later code and the held request; the first code has expired.
+    // The grant, the later code and the consent request; the first code has expired.
     assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 3);
     e400(&world.exchange(&still_alive).await, "invalid_grant");
 

@@ -23,10 +23,10 @@ async fn the_page_learns_hosts_and_that_the_name_is_a_claim() {
     let pending = ask(&world, &query(&world, url, "http://127.0.0.1:5000/cb")).await.unwrap();
     assert_eq!(pending.client_id_host(), Some("xn--bcher-kva.example"));
     assert_eq!(pending.redirect_host(), "127.0.0.1");
-    assert!(pending.is_client_unreviewed() && pending.is_loopback_only() && !pending.is_client_assured());
+    assert!(pending.is_client_unreviewed() && pending.is_loopback_only() && !pending.is_client_authenticated_by_key());
     let pending = ask_for(&world, URL).await.unwrap();
     assert_eq!((pending.client_id_host(), pending.redirect_host()), (Some("client.example"), "client.example"));
-    assert!(pending.is_client_unreviewed() && !pending.is_loopback_only() && !pending.is_client_assured());
+    assert!(pending.is_client_unreviewed() && !pending.is_loopback_only() && !pending.is_client_authenticated_by_key());
     // Other clients have no such host.
     let pending = ask(&world, &query(&world, &world.client.id, REDIRECT_URI)).await.unwrap();
     assert_eq!(pending.client_id_host(), None);
@@ -73,14 +73,14 @@ async fn a_client_that_authenticates_in_another_way_has_another_digest() {
 
 /// NEG-OC-05
 #[tokio::test]
-async fn a_document_of_another_ones_client_is_never_assured() {
+async fn a_document_of_another_ones_client_is_never_authenticated_by_a_key() {
     let (world, web) = world().await;
     // Anyone can use the document of a well-known client, and listen on its loopback URI.
     web.publish(URL, with(json!({"redirect_uris": ["http://localhost/callback"]})));
     let asked = query(&world, URL, "http://localhost:6666/callback");
     for _ in 0..2 {
         let pending = ask(&world, &asked).await.unwrap();
-        assert!(!pending.is_client_assured(), "an earlier consent must not count");
+        assert!(!pending.is_client_authenticated_by_key(), "an earlier consent must not count");
         assert!(pending.is_loopback_only());
         assert_eq!((pending.client_id_host(), pending.redirect_host()), (Some("client.example"), "localhost"));
         let handle = world.server.hold(&pending, &world.alice, super::SESSION).await.unwrap();
@@ -93,9 +93,9 @@ async fn a_document_of_another_ones_client_is_never_assured() {
 #[tokio::test]
 async fn the_bounds_of_the_policy_hold_for_documents() {
     let web = super::Web::with(URL, with(json!({"scope": "repo-code:rw repo-issue:rw"})));
-    let narrow = RegistrationBounds::new(scopes("repo-code:r"), ResourceScope::Public);
+    let reduce = RegistrationBounds::new(scopes("repo-code:r"), ResourceScope::Public);
     let world = World::built(super::on(), |builder| {
-        builder.registration_policy(grantor::hooks::ApproveWithin::new(narrow)).fetcher(web.clone())
+        builder.registration_policy(grantor::hooks::ApproveWithin::new(reduce)).fetcher(web.clone())
     });
     let world = world.await;
     let pending = ask_for(&world, URL).await.unwrap();

@@ -146,7 +146,7 @@ async fn a_client_that_a_policy_approved_once_awaits_the_review_that_it_demands_
 
 /// 7591-5-03, CIMD-8.9-01
 #[tokio::test]
-async fn bounds_are_kept_until_the_document_changes_and_narrow_at_once() {
+async fn bounds_are_kept_until_the_document_changes_and_reduce_at_once() {
     let policy = Moody::new();
     let (world, web) = world(policy.clone()).await;
     let approve = |wire: &str| {
@@ -163,16 +163,16 @@ async fn bounds_are_kept_until_the_document_changes_and_narrow_at_once() {
     approve("repo-code:r repo-issue:r");
     assert_eq!(held().await, "repo-code:r repo-issue:r");
     approve("repo-code:rw repo-issue:rw");
-    assert_eq!(held().await, "repo-code:r repo-issue:r", "no request widens it");
+    assert_eq!(held().await, "repo-code:r repo-issue:r", "no request extends it");
     approve("repo-code:r");
     assert_eq!(held().await, "repo-code:r");
     approve("repo-code:rw repo-issue:rw");
     web.publish(URL, with(json!({"client_name": "Other"})));
     assert_eq!(held().await, "repo-code:rw repo-issue:rw");
-    // Scopes that an administrator narrowed stay narrowed.
-    let narrowing = grantor::registration::Narrowing::default().scopes("repo-code:r");
+    // Scopes that an administrator reduced stay reduced.
+    let reducing = grantor::registration::Reduction::default().scopes("repo-code:r");
     let version = world.server.client(&super::id()).await.unwrap().unwrap().version();
-    world.server.registrar().unwrap().narrow(&super::id(), version, narrowing).await.unwrap();
+    world.server.registrar().unwrap().reduce(&super::id(), version, reducing).await.unwrap();
     assert_eq!(held().await, "repo-code:r");
 }
 

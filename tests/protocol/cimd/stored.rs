@@ -117,10 +117,10 @@ async fn what_one_device_does_ends_no_grant_of_another() {
     // A withdrawal does not affect another user of the same client.
     let bob = Subject::new("bob").unwrap();
     let of_bob = pair_as(&world, &bob, URL).await;
-    world.server.withdraw_application(&bob, &id()).await.unwrap();
+    world.server.revoke_application(&bob, &id()).await.unwrap();
     assert!(!world.opens(&of_bob.access).await && world.opens(&first.access).await);
     // Only an administrator ends all of them.
-    world.server.registrar().unwrap().withdraw_grants(&id()).await.unwrap();
+    world.server.registrar().unwrap().revoke_grants(&id()).await.unwrap();
     assert!(!world.opens(&first.access).await);
 }
 

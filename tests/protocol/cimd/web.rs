@@ -91,7 +91,7 @@ pub(crate) fn altered(mut response: FetchResponse, change: impl FnOnce(&mut Fetc
 #[async_trait]
 impl Fetcher for Web {
     async fn fetch(&self, request: &FetchRequest<'_>) -> Result<FetchResponse, FetchError> {
-        let bounds = (request.most_bytes, request.timeout.as_secs());
+        let bounds = (request.max_bytes, request.timeout.as_secs());
         assert!([(5120, 5), (65_536, 5)].contains(&bounds), "{bounds:?}");
         let (answer, shut) = {
             let mut hosts = self.0.lock().unwrap();

@@ -173,7 +173,7 @@ async fn demands_on_requests_and_tokens_are_kept_where_they_can_be_met() {
         form.dpop_bound_access_tokens = true;
     });
     let expected = "refused: require_pushed_authorization_requests: is on, and the server setting pushed_requests is \
-                    off; leave it off; dpop_bound_access_tokens: is on, and the server setting bound_tokens is off; \
+                    off; leave it off; dpop_bound_access_tokens: is on, and the server setting dpop_bound_tokens is off; \
                     leave it off";
     assert_eq!(submit(&world().await, demanding.clone()).await, expected);
     let world = World::with(Profile::Strict, |config| {
@@ -184,9 +184,9 @@ async fn demands_on_requests_and_tokens_are_kept_where_they_can_be_met() {
     .await;
     let client = world.register(demanding).await;
     let stored = world.server.client(&client.client_id()).await.unwrap().unwrap();
-    assert!(stored.requires_pushed_requests() && stored.requires_bound_tokens());
+    assert!(stored.requires_pushed_requests() && stored.requires_dpop_bound_tokens());
     let plain = world.server.client(&world.client.client_id()).await.unwrap().unwrap();
-    assert!(!plain.requires_pushed_requests() && !plain.requires_bound_tokens());
+    assert!(!plain.requires_pushed_requests() && !plain.requires_dpop_bound_tokens());
 }
 
 /// 7591-2-20

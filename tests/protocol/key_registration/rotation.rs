@@ -3,7 +3,7 @@
 use grantor::client::ClientKeys;
 use grantor::config::Profile;
 use grantor::jose::{JwkSet, SigningAlgorithm};
-use grantor::registration::Narrowing;
+use grantor::registration::Reduction;
 use grantor::{Approval, RegistrarError, Subject};
 use serde_json::json;
 
@@ -60,8 +60,8 @@ async fn the_owner_replaces_keys_without_a_moment_of_failure() {
     e401(&exchanged(&world, &client, &old).await, "invalid_client");
     ok(&exchanged(&world, &client, &new).await);
     // A later step of an administrator keeps them.
-    let narrowing = Narrowing::default().scopes("repo-code:r");
-    registrar.narrow(&id, version(&world, &id).await, narrowing).await.unwrap();
+    let reducing = Reduction::default().scopes("repo-code:r");
+    registrar.reduce(&id, version(&world, &id).await, reducing).await.unwrap();
     ok(&exchanged(&world, &client, &new).await);
 }
 

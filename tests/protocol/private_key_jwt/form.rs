@@ -94,8 +94,8 @@ async fn every_grant_type_takes_an_assertion() {
     let world = &scene.world;
     let mut machine =
         super::builder("machine").grant_types([grantor::client::GrantType::ClientCredentials].into_iter().collect());
-    machine = machine.machine_scopes(grantor::scope::ScopeCatalog::platform().parse(b"repo-code:r").unwrap());
-    machine = machine.machine_resources(grantor::scope::ResourceScope::All);
+    machine = machine.client_scopes(grantor::scope::ScopeCatalog::platform().parse(b"repo-code:r").unwrap());
+    machine = machine.client_resources(grantor::scope::ResourceScope::All);
     scene.directory.put(super::with_set(machine, &super::key_set(&[&scene.signer])));
 
     let code = world.code_for(&world.query(&PKCE)).await;

@@ -216,7 +216,7 @@ fn by_url(id: &str, url: &str) -> Client {
     builder(id).keys(ClientKeys::Url(url.into())).build()
 }
 
-/// A directory with the embedder's own clients. Clones share them.
+/// A directory with your service's own clients. Clones share them.
 #[derive(Clone, Debug, Default)]
 struct Directory(Arc<Mutex<BTreeMap<String, Arc<Client>>>>);
 

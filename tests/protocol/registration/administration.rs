@@ -1,9 +1,9 @@
-//! What an administrator does to an approved application: privileges, narrowing, secrets, another owner.
+//! What an administrator does to an approved application: privileges, reduction, secrets, another owner.
 
 use grantor::application::ApplicationFilter;
 use grantor::client::{ApplicationType, GrantType, GrantTypes, Privileges};
 use grantor::config::Profile;
-use grantor::registration::Narrowing;
+use grantor::registration::Reduction;
 use grantor::scope::ResourceScope;
 use grantor::store::Page;
 use grantor::{Approval, ClientId, RegistrarError, Subject};
@@ -70,37 +70,37 @@ async fn a_native_application_is_no_resource_server() {
 
 /// ADM-06
 #[tokio::test]
-async fn a_narrowed_application_has_less_at_once() {
+async fn a_reduced_application_has_less_at_once() {
     let world = World::platform().await;
     let registrar = registrar(&world);
     let id = world.client.client_id();
     let (live, early, later) = (world.pair().await, world.code().await, world.pair().await);
-    let narrow = async |narrowing| registrar.narrow(&id, version(&world, &id).await, narrowing).await;
-    narrow(Narrowing::default().scopes("repo-code:r account-profile:r")).await.unwrap();
+    let reduce = async |reducing| registrar.reduce(&id, version(&world, &id).await, reducing).await;
+    reduce(Reduction::default().scopes("repo-code:r account-profile:r")).await.unwrap();
     assert_eq!(world.access(&live.access).await.unwrap().scopes().as_str(), "repo-code:r account-profile:r");
     assert_eq!(pair(&world.exchange(&early).await).scope, "repo-code:r account-profile:r");
     assert_eq!(pair(&world.refresh(&live.refresh).await).scope, "repo-code:r account-profile:r");
     assert_eq!(registrar.application(&id).await.unwrap().form().scopes().as_str(), "repo-code:r account-profile:r");
 
-    let refused = narrow(Narrowing::default().scopes("repo-code:rw repo-issue:r account-profile:r")).await;
-    let Err(RegistrarError::Widens(new)) = refused else { panic!("{refused:?}") };
+    let refused = reduce(Reduction::default().scopes("repo-code:rw repo-issue:r account-profile:r")).await;
+    let Err(RegistrarError::Extends(new)) = refused else { panic!("{refused:?}") };
     let named: Vec<_> = new.iter().map(|new| (new.field().as_str(), new.added())).collect();
     assert_eq!(named, [("scopes", "repo-code:rw"), ("scopes", "repo-issue:r")]);
 
-    narrow(Narrowing::default().resource_scope(ResourceScope::specified(["one"]).unwrap())).await.unwrap();
+    reduce(Reduction::default().resource_scope(ResourceScope::specified(["one"]).unwrap())).await.unwrap();
     let own = world.access(&later.access).await.unwrap();
     assert_eq!(own.resource_scope(), ResourceScope::specified(["one"]).unwrap());
     assert!(matches!(
-        narrow(Narrowing::default().resource_scope(ResourceScope::All)).await,
-        Err(RegistrarError::Widens(_))
+        reduce(Reduction::default().resource_scope(ResourceScope::All)).await,
+        Err(RegistrarError::Extends(_))
     ));
 
-    narrow(Narrowing::default().grant_types(GrantTypes::CODE_ONLY)).await.unwrap();
+    reduce(Reduction::default().grant_types(GrantTypes::CODE_ONLY)).await.unwrap();
     e400(&world.refresh(&later.refresh).await, "unauthorized_client");
     assert!(world.opens(&later.access).await);
-    let refused = narrow(Narrowing::default().grant_types(GrantTypes::default())).await;
+    let refused = reduce(Reduction::default().grant_types(GrantTypes::default())).await;
     assert!(refused.unwrap_err().to_string().contains("grant_types: \"refresh_token\""));
-    let stale = registrar.narrow(&id, 1, Narrowing::default()).await;
+    let stale = registrar.reduce(&id, 1, Reduction::default()).await;
     assert!(matches!(stale, Err(RegistrarError::ChangedMeanwhile)), "{stale:?}");
 }
 
@@ -115,40 +115,40 @@ async fn a_redirect_uri_that_is_taken_away_gets_no_code() {
     let query = |uri| world.query_of(&client, &[PKCE[0], PKCE[1], ("redirect_uri", uri)]);
     let pending = world.authorize(&query(lost)).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, support::world::SESSION).await.unwrap();
-    let narrowing = Narrowing::default().redirect_uris([kept]);
-    registrar.narrow(&id, version(&world, &id).await, narrowing).await.unwrap();
+    let reducing = Reduction::default().redirect_uris([kept]);
+    registrar.reduce(&id, version(&world, &id).await, reducing).await.unwrap();
     let agreed = grantor::Decision::Approve(grantor::Consent::to_everything());
     let decided = world.server.decide(handle.expose(), &world.alice, support::world::SESSION, &agreed).await;
     page(&decided.unwrap_err().response(Some(&world.alice)));
     page(&world.refused(&query(lost)).await);
     code(&world.approve(&query(kept)).await);
-    let widened =
-        registrar.narrow(&id, version(&world, &id).await, Narrowing::default().redirect_uris([kept, lost])).await;
-    assert!(widened.unwrap_err().to_string().contains(lost));
+    let extended =
+        registrar.reduce(&id, version(&world, &id).await, Reduction::default().redirect_uris([kept, lost])).await;
+    assert!(extended.unwrap_err().to_string().contains(lost));
 }
 
 /// ADM-06, CC-03
 #[tokio::test]
-async fn a_machine_client_is_narrowed_too() {
+async fn a_client_of_client_credentials_is_reduced_too() {
     let world = World::with(Profile::Platform, |config| config.client_credentials.on = true).await;
     let registrar = registrar(&world);
     let machine = world
         .register(form_with(|form| {
             form.grant_types = GrantTypes::default().with(GrantType::ClientCredentials);
-            form.machine_scopes = "repo-code:rw repo-issue:r".into();
-            form.machine_resources = Some(ResourceScope::specified(["one", "two"]).unwrap());
+            form.client_scopes = "repo-code:rw repo-issue:r".into();
+            form.client_resources = Some(ResourceScope::specified(["one", "two"]).unwrap());
         }))
         .await;
     let id = machine.client_id();
     let token = ok(&world.token(&[("grant_type", "client_credentials")]).client(&machine).send().await);
     let token = token.access_token.expose().to_owned();
-    let narrow = async |narrowing| registrar.narrow(&id, version(&world, &id).await, narrowing).await.unwrap();
-    narrow(Narrowing::default().machine_scopes("repo-code:r")).await;
-    narrow(Narrowing::default().machine_resources(ResourceScope::specified(["two"]).unwrap())).await;
+    let reduce = async |reducing| registrar.reduce(&id, version(&world, &id).await, reducing).await.unwrap();
+    reduce(Reduction::default().client_scopes("repo-code:r")).await;
+    reduce(Reduction::default().client_resources(ResourceScope::specified(["two"]).unwrap())).await;
     let own = world.access(&token).await.unwrap();
     assert_eq!(own.scopes().as_str(), "repo-code:r");
     assert_eq!(own.resource_scope(), ResourceScope::specified(["two"]).unwrap());
-    narrow(Narrowing::default().grant_types(GrantTypes::default())).await;
+    reduce(Reduction::default().grant_types(GrantTypes::default())).await;
     wa(world.access(&token).await.unwrap_err(), 401, "invalid_token");
     let asked = world.token(&[("grant_type", "client_credentials")]).client(&machine).send().await;
     e400(&asked, "unauthorized_client");
@@ -178,7 +178,7 @@ async fn a_transferred_application_is_the_new_owners() {
     for refused in [
         registrar.claim_secret(&id, &developer(), now).await.map(drop),
         registrar.rotate_secret(&id, &developer(), now).await.map(drop),
-        registrar.retire_previous_secret(&id, &developer(), now).await,
+        registrar.revoke_previous_secret(&id, &developer(), now).await,
         registrar.change(&id, &developer(), form(), None).await,
         registrar.delete_own(&id, &developer(), now).await,
     ] {

@@ -56,7 +56,7 @@ async fn everything_of_a_deleted_application_is_dead_and_erased() {
         registrar.application(&id).await.map(drop),
         registrar.client(&id).await.map(drop),
         registrar.suspend(&id).await,
-        registrar.withdraw_grants(&id).await,
+        registrar.revoke_grants(&id).await,
         registrar.end_secrets(&id).await,
         registrar.delete(&id, before.version() + 1).await,
         registrar.rotate_secret(&id, &developer(), before.version() + 1).await.map(drop),
@@ -73,7 +73,7 @@ async fn the_id_of_a_deleted_application_is_kept_until_its_last_token_has_ended(
     let description = crate::registration::first_party::described(&world, "wiki");
     let first = registrar.ensure_client(&description).await.unwrap();
     let id = description.id();
-    registrar.withdraw_grants(id).await.unwrap();
+    registrar.revoke_grants(id).await.unwrap();
     registrar.delete(id, 2).await.unwrap();
 
     let copy = |client: &Client| {

@@ -1,4 +1,4 @@
-//! Clients that the embedder itself describes.
+//! Clients that your service itself describes.
 
 use std::sync::Barrier;
 use std::thread;
@@ -9,7 +9,7 @@ use grantor::client::{
 };
 use grantor::config::Profile;
 use grantor::redirect_uri::RegisteredRedirectUri;
-use grantor::registration::Narrowing;
+use grantor::registration::Reduction;
 use grantor::scope::ResourceScope;
 use grantor::{Client, ClientId, ClientSecret, RegistrarError};
 
@@ -54,7 +54,7 @@ async fn a_client_is_brought_in_line_with_its_description() {
     assert!(world.opens(&live.access).await);
     ok(&world.refresh_as(&client, &live.refresh).await);
 
-    registrar.withdraw_grants(next.id()).await.unwrap();
+    registrar.revoke_grants(next.id()).await.unwrap();
     registrar.suspend(next.id()).await.unwrap();
     let same = registrar.ensure_client(&changed).await.unwrap();
     assert_eq!((same.state(), same.version(), same.epoch()), (ClientState::Suspended, 4, first.epoch() + 1));
@@ -134,7 +134,7 @@ async fn what_the_description_says_is_changed_there() {
     let id = registrar.ensure_client(&described(&world, "wiki")).await.unwrap().id().clone();
     for outcome in [
         registrar.set_privileges(&id, 1, Privileges::default()).await,
-        registrar.narrow(&id, 1, Narrowing::default()).await,
+        registrar.reduce(&id, 1, Reduction::default()).await,
         registrar.end_secrets(&id).await,
         registrar.transfer(&id, 1, developer()).await,
     ] {
@@ -154,8 +154,8 @@ async fn only_a_confidential_web_application_acts_for_itself() {
         Client::builder(ClientId::new("build").unwrap())
             .name("Nightly build")
             .grant_types(GrantTypes::NONE.with(GrantType::ClientCredentials))
-            .machine_scopes(config.scopes.parse(b"repo-code:rw").unwrap())
-            .machine_resources(ResourceScope::specified(["acme/build"]).unwrap())
+            .client_scopes(config.scopes.parse(b"repo-code:rw").unwrap())
+            .client_resources(ResourceScope::specified(["acme/build"]).unwrap())
     };
     let with_secret = |builder: ClientBuilder| builder.secret(&ClientSecret::new(SECRET)).unwrap();
     let refused =

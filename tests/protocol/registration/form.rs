@@ -195,7 +195,7 @@ async fn each_refusal_names_its_field_and_why() {
         (
             form_with(|form| {
                 form.grant_types = GrantTypes::default().with(GrantType::ClientCredentials);
-                form.machine_scopes = "repo-code:r".into();
+                form.client_scopes = "repo-code:r".into();
             }),
             Field::GrantTypes,
             Problem::ClientCredentialsOff,

@@ -1,4 +1,4 @@
-//! Applications from submission to approval and after, as an embedder administers them.
+//! Applications from submission to approval and after, as a service administers them.
 
 mod administration;
 mod cached;

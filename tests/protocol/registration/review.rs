@@ -71,7 +71,7 @@ async fn the_approved_version_stays_in_force_until_a_change_is_approved() {
     assert!(!application.awaits_review() && application.form().name() == "New Name");
     assert_eq!(application.decided().unwrap().seconds(), START + 20);
 
-    // The secret is unchanged, and earlier grants are narrowed and not widened.
+    // The secret is unchanged, and earlier grants are reduced and not extended.
     assert_eq!(world.access(&live.access).await.unwrap().scopes().as_str(), "repo-code:r");
     assert_eq!(pair(&world.refresh(&live.refresh).await).scope, "repo-code:r");
     assert_eq!(world.pair().await.scope, "repo-code:r repo-release:rw");
@@ -126,7 +126,7 @@ async fn a_request_that_the_user_looks_at_is_judged_by_the_version_then_in_force
         let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
         world.server.hold(&pending, &world.alice, support::world::SESSION).await.unwrap()
     };
-    let agree = async |handle: &grantor::secret::AuthorizationHandle| {
+    let agree = async |handle: &grantor::secret::ConsentTicket| {
         let agreed = Decision::Approve(Consent::to_everything());
         world.server.decide(handle.expose(), &world.alice, support::world::SESSION, &agreed).await
     };
@@ -269,7 +269,7 @@ async fn the_resource_scope_is_stored_at_consent_and_reported_to_the_resource() 
 
 /// D-29
 #[tokio::test]
-async fn a_registration_that_is_narrowed_later_narrows_live_tokens() {
+async fn a_registration_that_is_reduced_later_reduces_live_tokens() {
     let world = World::platform().await;
     let registrar = registrar(&world);
     let id = world.client.client_id();
@@ -278,7 +278,7 @@ async fn a_registration_that_is_narrowed_later_narrows_live_tokens() {
         let token = world.access(&live.access).await.unwrap();
         world.server.require(&token, "repo-code", Permission::Read, resource).is_ok()
     };
-    let narrow = async |resource_scope: ResourceScope| {
+    let reduce = async |resource_scope: ResourceScope| {
         let form = form_with(|form| form.resource_scope = Some(resource_scope));
         registrar.change_now(&id, form, None).await.unwrap();
         let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
@@ -287,18 +287,18 @@ async fn a_registration_that_is_narrowed_later_narrows_live_tokens() {
         body["resource_scope"].as_str().unwrap().to_owned()
     };
     assert!(require(Resource::Private("team/a")).await);
-    assert_eq!(narrow(ResourceScope::Public).await, "public");
+    assert_eq!(reduce(ResourceScope::Public).await, "public");
     assert!(!require(Resource::Private("team/a")).await && require(Resource::Public("team/a")).await);
-    assert_eq!(narrow(ResourceScope::specified(["team/b"]).unwrap()).await, "specified");
+    assert_eq!(reduce(ResourceScope::specified(["team/b"]).unwrap()).await, "specified");
     assert!(!require(Resource::Public("team/a")).await && require(Resource::Private("team/b")).await);
     // The user granted all resources, and the token reaches all of them again.
-    assert_eq!(narrow(ResourceScope::All).await, "all");
+    assert_eq!(reduce(ResourceScope::All).await, "all");
     assert!(require(Resource::Private("team/a")).await);
 
-    // A grant that was made under a bound does not grow when the bound is widened.
-    narrow(ResourceScope::Public).await;
+    // A grant that was made under a bound does not grow when the bound is extended.
+    reduce(ResourceScope::Public).await;
     let bounded = world.pair().await;
-    narrow(ResourceScope::All).await;
+    reduce(ResourceScope::All).await;
     assert_eq!(world.access(&bounded.access).await.unwrap().resource_scope(), ResourceScope::Public);
     world.clock.advance(Duration::from_secs(1));
     let next = pair(&world.refresh(&bounded.refresh).await);

@@ -92,7 +92,7 @@ async fn a_form_that_is_sent_twice_makes_one_secret_and_ends_none() {
     assert!(proves(&world, &world.client, &world.client.secret).await);
     assert!(proves(&world, &world.client, made.expose()).await);
     assert!(matches!(
-        registrar.retire_previous_secret(&id, &owner, version).await,
+        registrar.revoke_previous_secret(&id, &owner, version).await,
         Err(RegistrarError::ChangedMeanwhile)
     ));
     assert!(proves(&world, &world.client, &world.client.secret).await);

@@ -4,7 +4,7 @@ use std::slice;
 
 use grantor::application::ApplicationFilter;
 use grantor::client::{ClientState, Privileges};
-use grantor::registration::Narrowing;
+use grantor::registration::Reduction;
 use grantor::wire::Endpoint;
 use grantor::{Approval, ClientId, Consent, Decision, RegistrarError, Subject};
 
@@ -64,7 +64,7 @@ async fn each_step_is_taken_in_its_states_alone() {
                 "resume" => registrar.resume(&id).await,
                 "rotate" => registrar.rotate_now(&id).await.map(drop),
                 "retire" => registrar.retire_now(&id).await,
-                _ => registrar.withdraw_grants(&id).await,
+                _ => registrar.revoke_grants(&id).await,
             };
             let after = registrar.client(&id).await.unwrap();
             match expected {
@@ -94,7 +94,7 @@ async fn no_step_finds_an_unknown_application() {
         registrar.resume(&nobody).await,
         registrar.rotate_now(&nobody).await.map(drop),
         registrar.retire_now(&nobody).await,
-        registrar.withdraw_grants(&nobody).await,
+        registrar.revoke_grants(&nobody).await,
         registrar.application(&nobody).await.map(drop),
         registrar.client(&nobody).await.map(drop),
     ] {
@@ -233,14 +233,14 @@ async fn every_step_raises_its_event_and_a_refused_step_none() {
     let acting = registrar.clone().with_actor(Subject::new("root").unwrap());
     acting.resume(&id).await.unwrap();
     assert!(registrar.resume(&id).await.is_err());
-    registrar.withdraw_grants(&id).await.unwrap();
+    registrar.revoke_grants(&id).await.unwrap();
     let version = async || registrar.client(&id).await.unwrap().version();
     let mut privileges = Privileges::default();
     privileges.trusted = true;
     acting.set_privileges(&id, version().await, privileges).await.unwrap();
     assert!(acting.set_privileges(&id, 1, privileges).await.is_err());
-    acting.narrow(&id, version().await, Narrowing::default().scopes("repo-code:r")).await.unwrap();
-    assert!(acting.narrow(&id, version().await, Narrowing::default().scopes("repo-code:rw")).await.is_err());
+    acting.reduce(&id, version().await, Reduction::default().scopes("repo-code:r")).await.unwrap();
+    assert!(acting.reduce(&id, version().await, Reduction::default().scopes("repo-code:rw")).await.is_err());
     acting.end_secrets(&id).await.unwrap();
     acting.transfer(&id, version().await, world.alice.clone()).await.unwrap();
     assert!(registrar.delete_own(&id, &developer(), version().await).await.is_err());
@@ -257,19 +257,19 @@ async fn every_step_raises_its_event_and_a_refused_step_none() {
         "ChangeApproved",
         "SecretClaimed",
         "SecretRotated",
-        "PreviousSecretRetired",
+        "PreviousSecretRevoked",
         "Suspended",
         "Resumed",
-        "GrantsWithdrawn",
+        "GrantsRevoked",
         "PrivilegesSet { old: Privileges { trusted: false, may_introspect: false, require_pkce: false, \
          refresh_rotation: None }, new: Privileges { trusted: true, may_introspect: false, require_pkce: false, \
          refresh_rotation: None } }",
-        "Narrowed",
+        "Reduced",
         "SecretsEnded",
         "Transferred { from: \"developer\", to: \"alice\" }",
         "Deleted",
     ];
-    let of_the_owner = ["Submitted", "ChangeProposed", "SecretClaimed", "SecretRotated", "PreviousSecretRetired"];
+    let of_the_owner = ["Submitted", "ChangeProposed", "SecretClaimed", "SecretRotated", "PreviousSecretRevoked"];
     let expected: Vec<_> = changes
         .iter()
         .zip(1..)
@@ -277,7 +277,7 @@ async fn every_step_raises_its_event_and_a_refused_step_none() {
             let actor = match *change {
                 "Deleted" => "Some(\"alice\")",
                 change if of_the_owner.contains(&change) => "Some(\"developer\")",
-                "Resumed" | "Narrowed" | "SecretsEnded" => "Some(\"root\")",
+                "Resumed" | "Reduced" | "SecretsEnded" => "Some(\"root\")",
                 change if change.starts_with("PrivilegesSet") || change.starts_with("Transferred") => "Some(\"root\")",
                 _ => "None",
             };

@@ -9,7 +9,7 @@ use futures::executor::block_on;
 use futures::future::BoxFuture;
 use grantor::application::{ApplicationFilter, Logo, LogoSlot};
 use grantor::client::{ClientState, Privileges};
-use grantor::registration::Narrowing;
+use grantor::registration::Reduction;
 use grantor::store::{
     ClientRegistry, ClientStore, Insertion, Page, Purge, Registration, Replacement, StoreError, Stores,
 };
@@ -187,7 +187,7 @@ async fn steps_that_do_not_exclude_each_other_both_take_effect() {
     let id = world.client.client_id();
     let rival = (registrar(&world), id.clone());
     *store.rival.lock().unwrap() = Some(Box::pin(async move { rival.0.suspend(&rival.1).await.unwrap() }));
-    late.withdraw_grants(&id).await.unwrap();
+    late.revoke_grants(&id).await.unwrap();
     let client = late.client(&id).await.unwrap();
     assert_eq!((client.state(), client.version(), client.epoch()), (ClientState::Suspended, 5, 1));
     late.resume(&id).await.unwrap();
@@ -218,7 +218,7 @@ async fn a_secret_is_made_and_retired_only_as_the_application_was_read() {
         }));
         let version = registrar(&world).application(&id).await.unwrap().version();
         let outcome = if retires {
-            late.retire_previous_secret(&id, &developer(), version).await
+            late.revoke_previous_secret(&id, &developer(), version).await
         } else {
             late.rotate_secret(&id, &developer(), version).await.map(drop)
         };
@@ -260,7 +260,7 @@ fn of_many_approvals_and_claims_at_once_one_makes_a_secret() {
     let claimed = block_on(registrar.claim_now(&id));
     assert!(matches!(claimed, Err(RegistrarError::SecretExists)), "{claimed:?}");
     let version = block_on(registrar.client(&id)).unwrap().version();
-    assert_eq!(at_once(&|| block_on(registrar.withdraw_grants(&id)).is_ok()), 8);
+    assert_eq!(at_once(&|| block_on(registrar.revoke_grants(&id)).is_ok()), 8);
     let client = block_on(registrar.client(&id)).unwrap();
     assert_eq!((client.epoch(), client.version()), (8, version + 8));
 }
@@ -307,7 +307,7 @@ async fn each_step_whose_answer_was_lost_took_effect_once() {
         lose();
         registrar.set_privileges(&id, first, Privileges::default()).await.unwrap();
         lose();
-        registrar.narrow(&id, first + 1, Narrowing::default().scopes("repo-code:r")).await.unwrap();
+        registrar.reduce(&id, first + 1, Reduction::default().scopes("repo-code:r")).await.unwrap();
         lose();
         registrar.suspend(&id).await.unwrap();
         lose();
@@ -344,7 +344,7 @@ async fn a_registry_that_fails_changes_nothing_and_says_so() {
             registrar.change(&id, &developer(), form(), None).await,
             registrar.approve_now(&id, Approval::default()).await.map(drop),
             registrar.reject_now(&id, "no").await,
-            registrar.withdraw_grants(&id).await,
+            registrar.revoke_grants(&id).await,
         ] {
             let Err(RegistrarError::Store(error)) = outcome else { panic!("{fault:?}: {outcome:?}") };
             assert!(error.is_transient(), "{fault:?}");

@@ -48,19 +48,19 @@ async fn the_decision_is_bound_to_the_request_that_was_held() {
         let pending = world.authorize(query).await.unwrap();
         world.server.hold(&pending, &world.alice, b"session").await.unwrap()
     };
-    let narrow = hold(&world.query(&[("scope", "repo-code:r"), ("state", "narrow")])).await;
+    let reduce = hold(&world.query(&[("scope", "repo-code:r"), ("state", "reduce")])).await;
     let other = "https://app.example.com/other";
     let wide = hold(&world.query(&[("state", "wide"), ("redirect_uri", other)])).await;
 
     // More than the page showed is refused, and the request still waits.
     for scopes in [vec!["repo-code:rw"], vec!["repo-code:r", "repo-issue:r"], vec!["repo-delete:rw"], vec!["x"]] {
         let decision = Decision::Approve(Consent::to_everything().scopes(scopes));
-        let refused = world.server.decide(narrow.expose(), &world.alice, b"session", &decision).await;
+        let refused = world.server.decide(reduce.expose(), &world.alice, b"session", &decision).await;
         page(&refused.unwrap_err().response(Some(&world.alice)));
     }
     let approve = Decision::Approve(Consent::to_everything());
     for (handle, state, uri, scope) in [
-        (narrow, "narrow", REDIRECT_URI, "repo-code:r"),
+        (reduce, "reduce", REDIRECT_URI, "repo-code:r"),
         (wide, "wide", other, "repo-code:rw repo-issue:rw account-profile:r"),
     ] {
         let response = world.server.decide(handle.expose(), &world.alice, b"session", &approve).await.unwrap();
@@ -92,10 +92,10 @@ async fn a_client_that_was_changed_meanwhile_gets_no_more_than_it_has_now() {
     registrar.resume(&id).await.unwrap();
     code(&world.server.decide(suspended.expose(), &world.alice, b"session", &approve).await.unwrap());
 
-    let narrowed = hold().await;
+    let reduced = hold().await;
     registrar.change_now(&id, registered(|form| form.scopes = "repo-code:r".into()), None).await.unwrap();
     registrar.approve_now(&id, grantor::Approval::default()).await.unwrap();
-    let redirect = code(&world.server.decide(narrowed.expose(), &world.alice, b"session", &approve).await.unwrap());
+    let redirect = code(&world.server.decide(reduced.expose(), &world.alice, b"session", &approve).await.unwrap());
     let form = [("grant_type", "authorization_code"), ("code", &*text(&redirect, "code"))];
     assert_eq!(pair(&world.token(&form).client(&world.client).send().await).scope, "repo-code:r");
 

@@ -19,9 +19,9 @@ use support::world::{Credentials, PKCE, World, e401, page, pair};
 const DAY: u64 = 86_400;
 const URI: &str = "https://app.example.com/cb";
 
-async fn with_places(most: u32) -> World {
+async fn with_places(max: u32) -> World {
     let mut config = open(Profile::Mcp);
-    config.limits.unreviewed_clients = most;
+    config.limits.unreviewed_clients = max;
     world_with(config, bounds()).await
 }
 

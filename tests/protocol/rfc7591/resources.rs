@@ -112,7 +112,7 @@ async fn the_default_is_one_within_the_bound() {
 /// 7591-5-03, 8707-2.2-02
 /// The settings got resources, or another default, after the grant.
 #[tokio::test]
-async fn the_bound_narrows_grants_that_exist() {
+async fn the_bound_reduces_grants_that_exist() {
     let (world, client) = bounded(Vec::new(), &[B]).await;
     let code = world.code_for(&asking(&world, &client, &[])).await;
     let old = pair(&exchange(&world, &client, &code, &[]).await);
@@ -138,7 +138,7 @@ async fn the_bound_narrows_grants_that_exist() {
 /// 7591-5-03
 #[tokio::test]
 async fn a_client_for_no_resource_of_the_user_is_refused() {
-    let none = ResourceScope::specified(["a"]).unwrap().narrowed_to(&ResourceScope::Public);
+    let none = ResourceScope::specified(["a"]).unwrap().reduced_to(&ResourceScope::Public);
     let bounds = RegistrationBounds::new(super::scopes("repo-code:r"), none);
     let world = world_with(open(Profile::Mcp), bounds).await;
     super::refused(&super::post(&world, public().to_string()).await, 400, "invalid_client_metadata");

@@ -3,7 +3,7 @@
 use grantor::Approval;
 use grantor::application::ApplicationFilter;
 use grantor::client_metadata::RegistrationBounds;
-use grantor::registration::Narrowing;
+use grantor::registration::Reduction;
 use grantor::scope::ResourceScope;
 use grantor::store::Page;
 use serde_json::{Value, json};
@@ -138,11 +138,11 @@ async fn an_update_is_judged_as_a_registration() {
 
 /// 7592-2.2-02, 7591-5-03
 #[tokio::test]
-async fn an_update_widens_no_bound() {
-    let narrow = RegistrationBounds::new(scopes("repo-code:r"), ResourceScope::Public).without_loopback();
-    let mut world = world_with(narrow.resources(["https://a.example"])).await;
+async fn an_update_extends_no_bound() {
+    let reduce = RegistrationBounds::new(scopes("repo-code:r"), ResourceScope::Public).without_loopback();
+    let mut world = world_with(reduce.resources(["https://a.example"])).await;
     let client = registered(&world, json!({})).await;
-    // The operator has widened the policy after the registration.
+    // The operator has extended the policy after the registration.
     let builder =
         grantor::AuthorizationServer::builder(super::managed(grantor::config::Profile::Mcp), world.store.clone());
     let policy = grantor::hooks::ApproveWithin::new(crate::rfc7591::bounds());
@@ -223,17 +223,17 @@ async fn the_submission_of_a_queued_client_can_be_replaced() {
 }
 
 /// 7592-2.2-02
-/// The policy approves immediately, but a person has reviewed or narrowed these clients before.
+/// The policy approves immediately, but a person has reviewed or reduced these clients before.
 #[tokio::test]
 async fn what_a_person_decided_is_changed_with_a_person_alone() {
     let world = world().await;
     let registrar = world.server.registrar().unwrap();
     let reviewed = registered(&world, json!({"client_uri": "https://app.example.com/"})).await;
     registrar.approve_now(&id(&reviewed), Approval::default().logo(logo())).await.unwrap();
-    let narrowed = registered(&world, json!({"redirect_uris": [URI, NEW]})).await;
-    let narrowing = Narrowing::default().redirect_uris([URI]).scopes("repo-code:r");
-    registrar.narrow(&id(&narrowed), 1, narrowing).await.unwrap();
-    for client in [&reviewed, &narrowed] {
+    let reduced = registered(&world, json!({"redirect_uris": [URI, NEW]})).await;
+    let reducing = Reduction::default().redirect_uris([URI]).scopes("repo-code:r");
+    registrar.reduce(&id(&reduced), 1, reducing).await.unwrap();
+    for client in [&reviewed, &reduced] {
         let name = registrar.client(&id(client)).await.unwrap().name().to_owned();
         let before = awaiting(&world).await;
         let members = json!({"client_name": "Other", "redirect_uris": [NEW], "client_uri": "https://app.example.com/"});
@@ -244,8 +244,8 @@ async fn what_a_person_decided_is_changed_with_a_person_alone() {
     // A person can approve the update, and scopes that an administrator removed are not restored.
     registrar.approve_now(&id(&reviewed), Approval::default()).await.unwrap();
     assert!(world.authorize(&query(&world, &reviewed, NEW, &[])).await.is_ok());
-    registrar.approve_now(&id(&narrowed), Approval::default().logo(logo())).await.unwrap();
-    let left = registrar.client(&id(&narrowed)).await.unwrap();
+    registrar.approve_now(&id(&reduced), Approval::default().logo(logo())).await.unwrap();
+    let left = registrar.client(&id(&reduced)).await.unwrap();
     assert_eq!(left.scopes().as_str(), "repo-code:r");
     // A reviewed client keeps its application type.
     let native = update_of(&reviewed, json!({"redirect_uris": ["http://127.0.0.1/"]}));

@@ -84,7 +84,7 @@ async fn twenty_decisions_at_once_make_one_code() {
 }
 
 /// 9126-4-03
-/// A held request that reuses the record of a refused one is not itself refused.
+/// A consent request that reuses the record of a refused one is not itself refused.
 #[tokio::test]
 async fn a_held_request_that_takes_over_a_record_is_another() {
     let world = world().await;

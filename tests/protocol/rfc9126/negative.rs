@@ -86,7 +86,7 @@ async fn pushed_credentials_are_nowhere_to_be_found() {
     }
 }
 
-/// Everything that a browser and the embedder are shown of a pushed request.
+/// Everything that a browser and your service are shown of a pushed request.
 async fn shown_of(world: &World, uri: &str) -> String {
     let pending = world.visit(&world.reference(uri), SESSION, Some(&world.alice)).await.unwrap();
     let mut shown = format!("{pending:?}");

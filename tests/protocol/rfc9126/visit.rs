@@ -197,7 +197,7 @@ async fn a_pushed_request_is_judged_again_at_the_visit() {
         let more: Vec<_> = PKCE.iter().chain(more).copied().collect();
         created(&world.par(&world.client, &more).send().await)
     };
-    let narrow = push(&[("scope", "repo-code:r")]).await;
+    let reduce = push(&[("scope", "repo-code:r")]).await;
     let wide = push(&[("scope", "account-profile:r")]).await;
     let elsewhere = push(&[("redirect_uri", REDIRECT_URI)]).await;
 
@@ -205,7 +205,7 @@ async fn a_pushed_request_is_judged_again_at_the_visit() {
     fewer.scopes = "repo-code:rw".into();
     registrar.change_now(&client, fewer.clone(), None).await.unwrap();
     registrar.approve_now(&client, grantor::Approval::default()).await.unwrap();
-    assert!(world.authorize(&world.reference(&narrow)).await.is_ok());
+    assert!(world.authorize(&world.reference(&reduce)).await.is_ok());
     let error = world.authorize(&world.reference(&wide)).await.unwrap_err();
     assert!(error.redirects());
     red(&error.response(Some(&world.alice)), "invalid_scope");
@@ -216,7 +216,7 @@ async fn a_pushed_request_is_judged_again_at_the_visit() {
     is_dead(&world, &world.reference(&elsewhere)).await;
 
     registrar.suspend(&client).await.unwrap();
-    is_dead(&world, &world.reference(&narrow)).await;
+    is_dead(&world, &world.reference(&reduce)).await;
 }
 
 /// 9126-4-05
@@ -233,7 +233,7 @@ async fn a_pushed_request_is_judged_again_at_the_decision() {
     registrar.resume(&client).await.unwrap();
     code(&approved(&world, &handle).await);
 
-    registrar.withdraw_grants(&client).await.unwrap();
+    registrar.revoke_grants(&client).await.unwrap();
     is_dead(&world, &world.reference(&open)).await;
     assert!(world.authorize(&world.reference(&world.push().await)).await.is_ok());
 }
@@ -246,7 +246,7 @@ async fn a_decision_goes_by_the_registration_of_its_moment() {
     let registrar = world.server.registrar().unwrap();
     let client = world.client.client_id();
     let push = async |more: (&str, &str)| created(&world.par(&world.client, &[PKCE[0], PKCE[1], more]).send().await);
-    let narrow = held(&world, &push(("scope", "repo-code:r")).await).await;
+    let reduce = held(&world, &push(("scope", "repo-code:r")).await).await;
     let wide = held(&world, &push(("scope", "account-profile:r")).await).await;
     let elsewhere = held(&world, &push(("redirect_uri", REDIRECT_URI)).await).await;
 
@@ -254,9 +254,9 @@ async fn a_decision_goes_by_the_registration_of_its_moment() {
     fewer.scopes = "repo-code:rw".into();
     registrar.change_now(&client, fewer.clone(), None).await.unwrap();
     registrar.approve_now(&client, grantor::Approval::default()).await.unwrap();
-    // As for every held request without any right left.
+    // As for every consent request without any right left.
     red(&approved(&world, &wide).await, "access_denied");
-    code(&approved(&world, &narrow).await);
+    code(&approved(&world, &reduce).await);
 
     fewer.redirect_uris = vec!["https://app.example.com/new".into()];
     registrar.change_now(&client, fewer, None).await.unwrap();

@@ -1,4 +1,4 @@
-//! What introspection reports of bound tokens [RFC 9449 section 6.2].
+//! What introspection reports of DPoP-bound tokens [RFC 9449 section 6.2].
 
 use grantor::config::DpopBoundTokens;
 use serde_json::{Value, json};

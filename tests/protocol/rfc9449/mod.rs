@@ -93,7 +93,7 @@ pub(crate) async fn bound_pair_of(world: &World, client: &Credentials, signer: &
     bound(&proven(world, client, &exchange_form(&code), signer).await)
 }
 
-/// `OK` with bound tokens.
+/// `OK` with DPoP-bound tokens.
 #[track_caller]
 pub(crate) fn bound(response: &Response) -> Pair {
     assert_eq!(ok(response).token_type, TokenType::Dpop);

@@ -177,15 +177,15 @@ async fn a_request_without_a_proof_gets_no_nonce() {
 /// 9449-8-01, CORS-04, CORS-05
 #[tokio::test]
 async fn pages_may_send_proofs_and_read_nonces_where_they_are_read() {
-    for bound_tokens in [DpopBoundTokens::Off, DpopBoundTokens::Optional] {
+    for dpop_bound_tokens in [DpopBoundTokens::Off, DpopBoundTokens::Optional] {
         let world = World::with(Profile::Mcp, |config| {
             config.cors = Cors::AnyOrigin;
-            config.dpop.tokens = bound_tokens;
+            config.dpop.tokens = dpop_bound_tokens;
             config.pushed_requests.mode = PushedRequests::Optional;
             with_keys(&[1])(config);
         })
         .await;
-        let is_on = bound_tokens != DpopBoundTokens::Off;
+        let is_on = dpop_bound_tokens != DpopBoundTokens::Off;
         for (endpoint, reads) in [
             (Endpoint::Token, is_on),
             (Endpoint::PushedAuthorization, is_on),

@@ -232,7 +232,7 @@ async fn a_request_that_is_refused_later_uses_the_proof_up() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
 async fn of_many_copies_at_once_one_is_accepted() {
     let world = Arc::new(world_with(|config| config.client_credentials.on = true).await);
-    let machine = world.register(super::token::machine_form()).await;
+    let machine = world.register(super::token::client_credentials_form()).await;
     let once = proof(&world, &Signer::es256());
     let start = Arc::new(Barrier::new(CALLERS));
     let tasks = (0..CALLERS).map(|_| {
@@ -300,13 +300,13 @@ async fn a_failing_replay_store_refuses_and_consumes_nothing() {
 
 /// 9449-11.1-02
 #[tokio::test]
-async fn a_server_of_bound_tokens_is_not_built_without_a_replay_store() {
+async fn a_server_of_dpop_bound_tokens_is_not_built_without_a_replay_store() {
     let world = World::with(Profile::Platform, |_| {}).await;
-    for bound_tokens in [DpopBoundTokens::Optional, DpopBoundTokens::Required] {
+    for dpop_bound_tokens in [DpopBoundTokens::Optional, DpopBoundTokens::Required] {
         let mut config = world.server.config().clone();
-        config.dpop.tokens = bound_tokens;
+        config.dpop.tokens = dpop_bound_tokens;
         let error = AuthorizationServer::new(config, stores(&world)).unwrap_err();
-        assert_eq!((error.field(), error.value()), ("dpop.tokens", format!("{bound_tokens:?}").as_str()));
+        assert_eq!((error.field(), error.value()), ("dpop.tokens", format!("{dpop_bound_tokens:?}").as_str()));
         assert!(error.remedy().contains("Stores::with_replays"), "{error}");
     }
     assert!(AuthorizationServer::new(world.server.config().clone(), stores(&world)).is_ok());

@@ -140,7 +140,7 @@ async fn a_bound_token_is_no_bearer_token() {
     let by_bearer = get(&world, &format!("Bearer {unbound}"), &["no proof"]).await.expect("not read");
     assert_eq!(by_bearer.key(), None);
 
-    // Switching bound tokens off does not unbind existing ones.
+    // Switching DPoP-bound tokens off does not unbind existing ones.
     let server = server_on(&world, |config| config.dpop.tokens = DpopBoundTokens::Off);
     let header = format!("Bearer {bound}");
     let request = Request::new("GET").path(PATH).header("Authorization", header.as_bytes());
@@ -228,7 +228,8 @@ async fn where_proofs_are_required_nothing_else_is_accepted() {
     }
 
     let token = ask(format!("DPoP {}", pair.access), own(&pair.access)).await.expect("bound");
-    let refused = server.require_scope(&token, "repo-code").expect_err("not a plain scope").into_response();
+    let refused =
+        server.require_scope(&token, "repo-code").expect_err("not a scope without a permission").into_response();
     assert_eq!(refused.status(), 403);
     let [challenge] = challenges(&refused)[..] else { panic!("{:?}", challenges(&refused)) };
     assert!(challenge.starts_with("DPoP realm=\"https://auth.example\", error=\"insufficient_scope\""), "{challenge}");
@@ -365,7 +366,7 @@ async fn the_url_of_a_request_comes_from_the_embedder() {
     }
     // No path changes the host.
     wd(ask(base.path("evil.example/"), "https://api.example:8443evil.example/").await, "invalid_dpop_proof");
-    // A missing URL is the embedder's fault, and reported as such.
+    // A missing URL is your service's fault, and reported as such.
     for request in [base, base.url("/api/items"), base.url("")] {
         let refused = ask(request, "https://api.example:8443/").await.expect_err("no URL");
         assert!(matches!(refused.reason(), Reason::MissingRequestUrl));

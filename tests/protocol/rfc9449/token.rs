@@ -23,11 +23,11 @@ use crate::rfc8414::metadata;
 const MACHINE: [(&str, &str); 1] = [("grant_type", "client_credentials")];
 
 /// A form for a client that acts for itself and for users.
-pub(super) fn machine_form() -> ApplicationForm {
+pub(super) fn client_credentials_form() -> ApplicationForm {
     let mut form = form();
     form.grant_types = GrantTypes::default().with(GrantType::ClientCredentials);
-    form.machine_scopes = "repo-code:rw repo-issue:r".into();
-    form.machine_resources = Some(ResourceScope::All);
+    form.client_scopes = "repo-code:rw repo-issue:r".into();
+    form.client_resources = Some(ResourceScope::All);
     form
 }
 
@@ -38,7 +38,7 @@ async fn a_proof_binds_the_tokens_of_every_grant() {
     let signer = Signer::es256();
     let first = bound_pair_of(&world, &world.client, &signer).await;
     bound(&proven(&world, &world.client, &refresh_form(&first.refresh), &signer).await);
-    let machine = world.register(machine_form()).await;
+    let machine = world.register(client_credentials_form()).await;
     let token = bound(&proven(&world, &machine, &MACHINE, &signer).await);
     assert_eq!(token.refresh, "");
 
@@ -56,7 +56,7 @@ async fn where_all_tokens_are_bound_every_request_needs_a_proof() {
         config.client_credentials.on = true;
     })
     .await;
-    let machine = world.register(machine_form()).await;
+    let machine = world.register(client_credentials_form()).await;
     let signer = Signer::es256();
     let code = world.code().await;
     edp(&world.exchange(&code).await);
@@ -85,7 +85,7 @@ async fn a_proof_is_demanded_after_the_client_and_before_the_grant() {
     e400(&call(&world, &world.client, &[("code", "a"), ("code", "b")], "a.b.c").send().await, "invalid_request");
 }
 
-/// Replaces the world's clients with one that demands bound tokens.
+/// Replaces the world's clients with one that demands DPoP-bound tokens.
 fn with_demanding_client(world: &mut World) {
     let secret = "a secret of forty-three characters, or more!";
     let uri = RegisteredRedirectUri::parse(REDIRECT_URI, &RedirectUriPolicy::default()).unwrap();
@@ -93,7 +93,7 @@ fn with_demanding_client(world: &mut World) {
         .redirect_uri(uri)
         .scopes(ScopeCatalog::platform().parse(SCOPES.as_bytes()).unwrap())
         .resource_scope(ResourceScope::All)
-        .require_bound_tokens();
+        .require_dpop_bound_tokens();
     let client = Arc::new(client.secret(&ClientSecret::new(secret)).unwrap().build());
     let store = || world.store.clone();
     let stores = Stores::new(OneClient(client), store(), store(), store()).with_replays(store());
@@ -104,7 +104,7 @@ fn with_demanding_client(world: &mut World) {
 
 /// 9449-5-03
 #[tokio::test]
-async fn a_client_that_demands_bound_tokens_gets_no_others() {
+async fn a_client_that_demands_dpop_bound_tokens_gets_no_others() {
     let mut world = world().await;
     with_demanding_client(&mut world);
     let code = world.code().await;

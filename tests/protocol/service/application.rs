@@ -171,7 +171,7 @@ async fn exactly_one_resource_scope_is_required_and_a_list_is_not_empty() {
     let world = World::platform().await;
     let specified = |resources: &[&str]| ResourceScope::specified(resources.iter().copied());
     assert_eq!(specified(&[]), Err(ResourceScopeError::Empty));
-    let emptied = specified(&["team/a"]).unwrap().narrowed_to(&specified(&["team/b"]).unwrap());
+    let emptied = specified(&["team/a"]).unwrap().reduced_to(&specified(&["team/b"]).unwrap());
     for (resource_scope, refused) in [
         (None, true),
         (Some(emptied), true),

@@ -169,11 +169,11 @@ const TABLE: [(&str, &[&str]); 26] = [
 #[tokio::test]
 async fn the_scopes_of_the_table_can_be_granted_as_it_says() {
     let world = World::platform().await;
-    let most: Vec<_> = TABLE.iter().map(|(name, types)| format!("{name}:{}", types.last().unwrap())).collect();
+    let max: Vec<_> = TABLE.iter().map(|(name, types)| format!("{name}:{}", types.last().unwrap())).collect();
     let mut form = form();
-    form.scopes = most.join(" ");
+    form.scopes = max.join(" ");
     let client = world.register(form).await;
-    assert_eq!(world.pair_of(&client).await.scope, most.join(" "));
+    assert_eq!(world.pair_of(&client).await.scope, max.join(" "));
 
     for (name, types) in TABLE {
         for permission in ["r", "rw"] {

@@ -136,7 +136,7 @@ fn threads_that_open_a_new_file_at_once_all_succeed() {
 }
 
 #[test]
-fn tables_of_the_embedder_may_stand_in_the_same_file_under_any_other_name() {
+fn tables_of_the_service_may_stand_in_the_same_file_under_any_other_name() {
     let folder = Folder::new("shared");
     drop(SqliteStore::open(folder.file()).unwrap());
     let own = other_connection(&folder.file());

@@ -6,7 +6,7 @@ use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Config, Consent, Decision, SqliteStore};
 
 use support::folder::Folder;
-use support::leap;
+use support::jump;
 use support::world::{ISSUER, PKCE, Recorder, SESSION, World, code, e400, empty, form, logo, pair, text};
 
 /// Moves the world's server to this store. The store that the world was built with is no longer used.
@@ -71,11 +71,11 @@ fn every_step_of_a_flow_may_be_followed_by_a_restart() {
 
 /// CLK-01
 #[test]
-fn a_leap_of_the_clock_deletes_nothing_across_restarts() {
-    let folder = Folder::new("leap");
+fn a_clock_jump_deletes_nothing_across_restarts() {
+    let folder = Folder::new("jump");
     let world = block_on(World::platform());
     let mut seed = 100;
-    block_on(leap::survives_restarts(world, async |world: &mut World| {
+    block_on(jump::survives_restarts(world, async |world: &mut World| {
         seed += 1;
         move_to(world, SqliteStore::temporary().unwrap());
         let store = SqliteStore::open(folder.file()).unwrap();

@@ -62,7 +62,7 @@ fn withdrawing_the_grants_of_every_client_kills_the_codes_as_well() {
     let Restored { world, client, code, store, _folder } = Restored::new("withdrawn");
     let registrar = world.server.registrar().unwrap();
     for application in block_on(store.list(&ApplicationFilter::All, Page::first(10))).unwrap() {
-        block_on(registrar.withdraw_grants(application.id())).unwrap();
+        block_on(registrar.revoke_grants(application.id())).unwrap();
     }
     e400(&block_on(world.exchange_as(&client, &code)), "invalid_grant");
 }

@@ -146,7 +146,7 @@ fn columns_show_an_operator_what_happened_to_a_grant() {
     world.advance(5);
     let live: GrantId = LIVE.parse().unwrap();
     assert!(block_on(world.server.revoke_grant(live, &world.alice)).unwrap());
-    assert_eq!(row(LIVE), format!("{client} alice 1000000000 revoked 1000000005 withdrawn"));
+    assert_eq!(row(LIVE), format!("{client} alice 1000000000 revoked 1000000005 revoked_by_user"));
     assert_eq!(row(REVOKED), format!("{client} alice 1000000000 revoked 1000000000 revoked_by_client"));
 }
 

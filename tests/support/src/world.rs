@@ -442,7 +442,7 @@ impl Reviewer for Registrar {
 
     async fn retire_now(&self, id: &ClientId) -> Result<(), RegistrarError> {
         let application = self.application(id).await?;
-        self.retire_previous_secret(id, application.owner().unwrap(), application.version()).await
+        self.revoke_previous_secret(id, application.owner().unwrap(), application.version()).await
     }
 }
 

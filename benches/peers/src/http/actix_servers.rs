@@ -68,7 +68,7 @@ async fn token_bytes(answer: Data<Bytes>, _: Bytes) -> HttpResponse {
     response.body(answer.as_ref().clone())
 }
 
-/// The embedder distinguishes the grant types. The load uses only one.
+/// Your service distinguishes the grant types. The load uses only one.
 async fn token(parts: Data<Mutex<Parts>>, request: OAuthRequest) -> Result<OAuthResponse, WebError> {
     let grant_type = request.body().and_then(|body| body.unique_value("grant_type"));
     if grant_type.as_deref() != Some("refresh_token") {

@@ -59,7 +59,7 @@ fn oxide_auth(parts: Mutex<Parts>) -> Router {
     Router::new().route(TOKEN_PATH, post(token)).route(RESOURCE_PATH, get(me)).with_state(Arc::new(parts))
 }
 
-/// The embedder distinguishes the grant types. The load uses only one.
+/// Your service distinguishes the grant types. The load uses only one.
 async fn token(State(shared): State<Shared>, request: OAuthRequest) -> Result<OAuthResponse, WebError> {
     let grant_type = request.body().and_then(|body| body.unique_value("grant_type"));
     if grant_type.as_deref() != Some("refresh_token") {

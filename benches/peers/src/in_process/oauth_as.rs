@@ -2,7 +2,7 @@
 //!
 //! Its documentation offers two ways: an HTTP service over `http::Request`, and the methods of
 //! `AuthorizationServer`, which take parsed parameters. The methods are faster, so they are measured, with the code
-//! that an embedder needs around them: it parses the form and the Basic header, and writes the answer as JSON. Best
+//! that a service needs around them: it parses the form and the Basic header, and writes the answer as JSON. Best
 //! settings: opaque tokens, no optional feature, no hooks, its own SHA-256 for the client's secret.
 //!
 //! It keeps codes and tokens as plain text, and does not read the client in a check. It detects reuse and revokes token
@@ -56,7 +56,7 @@ fn client() -> Client {
     }
 }
 
-/// Parses the bytes as an embedder would, with no other allocations than the request type needs.
+/// Parses the bytes as a service would, with no other allocations than the request type needs.
 fn token_request(basic: &str, form: &str) -> TokenRequest {
     let credentials = STANDARD.decode(basic.strip_prefix("Basic ").expect("a Basic header")).expect("Base64");
     let credentials = String::from_utf8(credentials).expect("letters");

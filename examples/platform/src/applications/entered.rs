@@ -140,7 +140,7 @@ impl Entered {
             form.authentication_methods = before.authentication_methods();
             form.signing_algorithm = before.signing_algorithm();
             form.require_pushed_authorization_requests = before.requires_pushed_requests();
-            form.dpop_bound_access_tokens = before.requires_bound_tokens();
+            form.dpop_bound_access_tokens = before.requires_dpop_bound_tokens();
         }
         if form.client_type == ClientType::Confidential {
             self.choose_authentication(&mut form);

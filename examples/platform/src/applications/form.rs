@@ -117,7 +117,7 @@ fn offers(definition: &ScopeDefinition, chosen: &str) -> Vec<Offer> {
     let offered = [
         (format!("{name}:r"), Some(Permission::Read), permissions.allows(Permission::Read)),
         (format!("{name}:rw"), Some(Permission::ReadWrite), permissions.allows(Permission::ReadWrite)),
-        (name.to_owned(), None, permissions.most().is_none()),
+        (name.to_owned(), None, permissions.max().is_none()),
     ];
     let offered = offered.into_iter().filter(|(_, _, is_allowed)| *is_allowed);
     offered

@@ -62,7 +62,7 @@ pub(super) async fn retire(
         return to_application(session, &id, "Nothing was retired: tick the box first.").await;
     }
     let owner = &signed_in.account.subject;
-    let outcome = platform.registrar()?.retire_previous_secret(&id, owner, controls.version()?).await;
+    let outcome = platform.registrar()?.revoke_previous_secret(&id, owner, controls.version()?).await;
     back(session, &id, outcome.map(|()| "Only the newest secret works now.")).await
 }
 

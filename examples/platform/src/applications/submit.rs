@@ -19,7 +19,7 @@ use crate::session::SignedIn;
 use crate::web::Platform;
 
 /// How many applications of one applicant may await review. Concurrent submissions may exceed it.
-const MOST_AWAITING: usize = 10;
+const MAX_AWAITING: usize = 10;
 
 pub(super) async fn new(State(platform): State<Platform>, signed_in: SignedIn) -> Response {
     let shown = Shown { id: None, kind: Kind::Open, logo: None, preview: None, awaits_review: false };
@@ -80,7 +80,7 @@ impl Attempt<'_> {
         }
         if is_final && problems.is_empty() && !self.has_room().await? {
             let text = format!(
-                "{MOST_AWAITING} of your applications await review already. Send this one once some are decided."
+                "{MAX_AWAITING} of your applications await review already. Send this one once some are decided."
             );
             problems.push("action", text);
         }
@@ -114,7 +114,7 @@ impl Attempt<'_> {
             let step = registrar.list(&own, page).await.map_err(failure)?;
             awaiting += step.iter().filter(|application| application.awaits_review()).count();
             match step.last() {
-                _ if awaiting >= MOST_AWAITING => return Ok(false),
+                _ if awaiting >= MAX_AWAITING => return Ok(false),
                 Some(last) if step.len() == ROWS => page = Page::after(last.id().clone(), ROWS),
                 _ => return Ok(true),
             }

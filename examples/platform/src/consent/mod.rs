@@ -35,7 +35,7 @@ pub(crate) fn routes(server: &AuthorizationServer) -> Router<Platform> {
 /// Checks the request, has its user sign in, and asks.
 async fn ask(State(platform): State<Platform>, visitor: Visitor, request: Incoming) -> Result<Response, Failure> {
     let way_back = way_back(&request.parts.uri);
-    question(&platform, &visitor, &request.lend(), way_back, None).await
+    question(&platform, &visitor, &request.to_request(), way_back, None).await
 }
 
 /// Asks, or asks again if the answer that was sent `before` is incomplete.
@@ -175,15 +175,15 @@ impl Form {
     fn problem(&self) -> Option<&'static str> {
         let lacks_resources = self.lists_resources && self.resources.is_empty();
         match (self.is_allowed, self.scopes.is_empty(), lacks_resources) {
-            (true, true, _) => Some("Nothing is ticked. Tick at least one thing that it may do, or choose “Deny”."),
-            (true, false, true) => Some("No repository is ticked. Tick at least one, or choose “Deny”."),
+            (true, true, _) => Some("Nothing is chosen. Tick at least one thing that it may do, or choose “Deny”."),
+            (true, false, true) => Some("No repository is chosen. Tick at least one, or choose “Deny”."),
             _ => None,
         }
     }
 
     fn decision(&self) -> Decision {
         if self.is_allowed {
-            Decision::Approve(Consent::ticked(
+            Decision::Approve(Consent::chosen(
                 self.scopes.iter().map(String::as_str),
                 self.resources.iter().map(String::as_str),
             ))

@@ -5,7 +5,7 @@ use std::time::Duration;
 use askama::Template;
 use grantor::client::GrantType;
 use grantor::scope::ResourceScope;
-use grantor::secret::AuthorizationHandle;
+use grantor::secret::ConsentTicket;
 use grantor::{Client, Config, PendingAuthorization, Timestamp};
 
 use crate::accounts::Account;
@@ -48,7 +48,7 @@ enum Warning {
 impl Warning {
     fn about(pending: &PendingAuthorization) -> Option<Self> {
         let uri = pending.redirect_uri();
-        if pending.is_client_assured() {
+        if pending.is_client_authenticated_by_key() {
             None
         } else if pending.is_client_unreviewed() && pending.is_loopback_only() {
             Some(Self::OwnDeviceAlone)
@@ -69,7 +69,7 @@ struct Group {
 struct Deed {
     token: String,
     verbs: String,
-    is_ticked: bool,
+    is_chosen: bool,
 }
 
 /// What is known about an unreviewed application.
@@ -117,7 +117,7 @@ struct Choice {
     name: String,
     /// `None` if the user has no such repository.
     is_public: Option<bool>,
-    is_ticked: bool,
+    is_chosen: bool,
 }
 
 /// The publisher of the application, and since when it can be used.
@@ -139,7 +139,7 @@ impl ConsentPage {
         config: &Config,
         account: &Account,
         asked: Asked<'_>,
-        handle: &AuthorizationHandle,
+        handle: &ConsentTicket,
         next: String,
     ) -> Self {
         let Asked { pending, description, publisher, repositories } = asked;
@@ -173,11 +173,11 @@ impl ConsentPage {
     pub(super) fn repeat(&mut self, before: &Form) {
         self.problem = before.problem();
         for scope in self.groups.iter_mut().flat_map(|group| &mut group.scopes) {
-            scope.is_ticked = before.scopes.contains(&scope.token);
+            scope.is_chosen = before.scopes.contains(&scope.token);
         }
         if let Resources::Specified(choices) = &mut self.resources {
             for choice in choices {
-                choice.is_ticked = before.resources.contains(&choice.name);
+                choice.is_chosen = before.resources.contains(&choice.name);
             }
         }
     }
@@ -185,7 +185,7 @@ impl ConsentPage {
 
 impl From<ScopeGroup> for Group {
     fn from(group: ScopeGroup) -> Self {
-        let deed = |scope: words::ScopeWords| Deed { token: scope.token, verbs: scope.verbs, is_ticked: true };
+        let deed = |scope: words::ScopeWords| Deed { token: scope.token, verbs: scope.verbs, is_chosen: true };
         Self { title: group.title, scopes: group.scopes.into_iter().map(deed).collect() }
     }
 }
@@ -195,7 +195,7 @@ impl Resources {
         let choice = |name: &str| {
             let known = repositories.iter().find(|repository| repository.name == name);
             let is_public = known.map(|repository| repository.public);
-            Choice { name: name.to_owned(), is_public, is_ticked: is_public.is_some() }
+            Choice { name: name.to_owned(), is_public, is_chosen: is_public.is_some() }
         };
         match scope {
             ResourceScope::All => Self::All,
@@ -214,7 +214,7 @@ fn how_long(config: &Config, client: &Client) -> String {
     let unused = span(config.tokens.refresh_lifetime);
     let renewed = format!("The application renews it every {access} at the latest; unused, it ends after {unused}.");
     match config.tokens.grant_lifetime {
-        Some(most) => format!("{renewed} After {} it ends in any case.", span(most)),
+        Some(max) => format!("{renewed} After {} it ends in any case.", span(max)),
         None => renewed,
     }
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use grantor::registration::Narrowing;
+use grantor::registration::Reduction;
 use tower_sessions::Session;
 
 use crate::accounts::Account;
@@ -51,7 +51,7 @@ pub(super) async fn set_privileges(
     conclude(&platform, &account, &id, &session, outcome.map(|()| "Its special settings are saved.")).await
 }
 
-pub(super) async fn narrow(
+pub(super) async fn reduce(
     State(platform): State<Platform>,
     Administrator(account): Administrator,
     Named(id): Named,
@@ -62,9 +62,9 @@ pub(super) async fn narrow(
     if scopes.is_empty() {
         return refuse(&platform, &account, &id, "No scope was removed: leave at least one, or suspend it.").await;
     }
-    let narrowing = Narrowing::default().scopes(scopes);
-    let outcome = acting(&platform, &account)?.narrow(&id, controls.version()?, narrowing).await;
-    let done = "It now has only the ticked scopes, and so do its tokens.";
+    let reducing = Reduction::default().scopes(scopes);
+    let outcome = acting(&platform, &account)?.reduce(&id, controls.version()?, reducing).await;
+    let done = "It now has only the chosen scopes, and so do its tokens.";
     conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
 }
 
@@ -114,7 +114,7 @@ pub(super) async fn delete(
     }
 }
 
-pub(super) async fn withdraw_grants(
+pub(super) async fn revoke_grants(
     State(platform): State<Platform>,
     Administrator(account): Administrator,
     Named(id): Named,
@@ -125,7 +125,7 @@ pub(super) async fn withdraw_grants(
         let text = "Nothing was withdrawn: tick the box to confirm.";
         return refuse(&platform, &account, &id, text).await;
     }
-    let outcome = acting(&platform, &account)?.withdraw_grants(&id).await;
+    let outcome = acting(&platform, &account)?.revoke_grants(&id).await;
     let done = "Everything that users had granted to it is withdrawn.";
     conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
 }

@@ -228,7 +228,9 @@ fn plain_words(error: RegistrarError) -> Result<&'static str, Failure> {
             "Only a web application with its own secret can introspect. A native application has none: every \
              copy has the same."
         }
-        RegistrarError::Widens(_) => "It can keep only scopes that it has. More scopes need a change by its developer.",
+        RegistrarError::Extends(_) => {
+            "It can keep only scopes that it has. More scopes need a change by its developer."
+        }
         RegistrarError::ScopesNotAsked => "Only scopes that the application asks for can be approved.",
         RegistrarError::WrongState(ClientState::Pending) => {
             "Nothing was done: the application awaits its first review."

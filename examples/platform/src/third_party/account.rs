@@ -17,7 +17,7 @@ use super::pages::{AccountPage, Draft, Moment, amount, page};
 use super::session::Connected;
 
 /// The maximum number of repositories whose issues are requested, one by one.
-const MOST_DRAFTS: usize = 10;
+const MAX_DRAFTS: usize = 10;
 
 pub(super) async fn show(mut connected: Connected) -> Result<Response, Failure> {
     let profile = look(&mut connected, PROFILE, "me").await?;
@@ -43,7 +43,7 @@ pub(super) async fn show(mut connected: Connected) -> Result<Response, Failure> 
 
 async fn drafts(connected: &mut Connected, repositories: Vec<Repository>) -> Result<Vec<Draft>, Failure> {
     let mut drafts = Vec::new();
-    for repository in repositories.into_iter().take(MOST_DRAFTS) {
+    for repository in repositories.into_iter().take(MAX_DRAFTS) {
         let issues = look::<Issues>(connected, ISSUES_TO_READ, &issues_of(&repository.name)).await?;
         drafts.push(Draft { repository, issues: issues.map(|found| found.issues) });
     }

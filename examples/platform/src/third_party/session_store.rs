@@ -16,7 +16,7 @@ use super::session::connection_of;
 use super::store::Store;
 
 /// The maximum number of sessions without a connection. Beyond it, those that end first are removed.
-const MOST_UNCONNECTED: usize = 10_000;
+const MAX_UNCONNECTED: usize = 10_000;
 
 /// The cookie that carries the session of a browser that began something.
 pub(super) fn layer(store: &Arc<Store>, own: &str) -> SessionManagerLayer<Sessions> {
@@ -79,11 +79,11 @@ impl Sessions {
 
     fn keep(&self, record: Record) {
         let mut unconnected = self.unconnected();
-        if unconnected.len() >= MOST_UNCONNECTED {
+        if unconnected.len() >= MAX_UNCONNECTED {
             let now = now();
             unconnected.retain(|_, record| record.expiry_date > now);
         }
-        if unconnected.len() >= MOST_UNCONNECTED {
+        if unconnected.len() >= MAX_UNCONNECTED {
             let first = unconnected.values().min_by_key(|record| record.expiry_date).map(|record| record.id);
             first.and_then(|id| unconnected.remove(&id));
         }

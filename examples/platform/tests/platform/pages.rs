@@ -60,7 +60,7 @@ async fn consent_to_nothing_is_no_denial() {
     let answer = decide(&platform, &alice, &[("handle", handle), ("next", &next), ("decision", "allow")]).await;
     assert_eq!(answer.status, 422);
     let again = answer.text();
-    assert!(again.contains("Nothing is ticked.") && !again.contains(" checked>"), "{again}");
+    assert!(again.contains("Nothing is chosen.") && !again.contains(" checked>"), "{again}");
     // Without the address of the page, no form is shown, and no answer is sent to the application either.
     let answer = decide(&platform, &alice, &[("handle", handle), ("next", "/"), ("decision", "allow")]).await;
     assert_eq!(answer.status, 400);
@@ -86,15 +86,15 @@ async fn none_of_the_listed_repositories_is_no_denial() {
 
     let next = format!("/oauth2/auth?response_type=code&client_id={id}");
     let page = get(&platform, &next, &alice).await.text();
-    let ticked = |page: &str| page.matches("\" checked>").count();
-    assert_eq!(ticked(&page), 2, "the scope, and the repository that Alice has: {page}");
+    let chosen = |page: &str| page.matches("\" checked>").count();
+    assert_eq!(chosen(&page), 2, "the scope, and the repository that Alice has: {page}");
     let (handle, lists) = (value_after(&page, "name=\"handle\""), value_after(&page, "name=\"lists\""));
     let form =
         [("handle", handle), ("lists", lists), ("next", &next), ("scope", "repo-issue:r"), ("decision", "allow")];
     let answer = decide(&platform, &alice, &form).await;
     assert_eq!(answer.status, 422);
     let again = answer.text();
-    assert!(again.contains("No repository is ticked.") && ticked(&again) == 1, "{again}");
+    assert!(again.contains("No repository is chosen.") && chosen(&again) == 1, "{again}");
     let answer = decide(&platform, &alice, &[&form[..], &[("resource", "alice/garden")]].concat()).await;
     assert!(location(&platform, &answer).query_pairs().any(|(name, _)| name == "code"), "{answer:?}");
 }

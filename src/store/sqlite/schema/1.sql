@@ -1,4 +1,4 @@
--- Names beginning with grantor_ are the store's, all others are the embedder's.
+-- Names beginning with grantor_ are the store's, all others are your service's.
 -- Columns are for operators and for indexes; everything else is in the record. Times are seconds since 1970.
 -- The five tables of records have the same columns. A refresh writes no column that an index holds.
 CREATE TABLE grantor_authorizations (

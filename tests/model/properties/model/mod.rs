@@ -45,12 +45,12 @@ pub(crate) struct Client {
     pub(crate) withdrawals: u32,
 }
 
-/// What the embedder says of a user.
+/// What your service says of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     Good,
     Locked,
-    /// The embedder does not know at the moment.
+    /// Your service does not know at the moment.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! What the embedder states about its users, and the events that it gets.
+//! What your service states about its users, and the events that it gets.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use grantor::{Client, Event, EventSink, Subject};
 
 use crate::properties::model::Standing;
 
-/// What the embedder states about its users.
+/// What your service states about its users.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Standings(Arc<Mutex<BTreeMap<Subject, Standing>>>);
 

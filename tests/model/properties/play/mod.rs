@@ -51,7 +51,7 @@ impl Play {
         let mut config = config_of(profile);
         config.public_clients = true;
         config.refresh.rotation = rotation;
-        config.limits.held_requests_per_client = model::HELD;
+        config.limits.consent_requests_per_client = model::HELD;
         let world = World::built(config, |builder| builder.subjects(asked).events(heard)).await;
         let clients = vec![world.client.clone(), world.register(form()).await, world.register(public_form()).await];
         let described = [false, false, true].map(|is_public| model::Client {
@@ -160,7 +160,7 @@ impl Play {
             Action::WithdrawApplication { client, user } => {
                 let expected = self.model.withdraw_all(*user, Some(*client));
                 let client = self.clients[*client].client_id();
-                let count = self.world.server.withdraw_application(&self.users[*user], &client).await.unwrap();
+                let count = self.world.server.revoke_application(&self.users[*user], &client).await.unwrap();
                 self.equal("a withdrawal of an application", &count, &expected)?;
             }
             Action::WithdrawUser { user } => {
@@ -171,7 +171,7 @@ impl Play {
             Action::WithdrawClient { client } => {
                 self.model.withdraw_client(*client);
                 let id = self.clients[*client].client_id();
-                self.world.server.registrar().unwrap().withdraw_grants(&id).await.unwrap();
+                self.world.server.registrar().unwrap().revoke_grants(&id).await.unwrap();
             }
             Action::Suspend { client } => {
                 let expected = self.model.suspend(*client);
@@ -190,8 +190,8 @@ impl Play {
                 self.model.users[*user] = *standing;
                 self.standings.set(&self.users[*user], *standing);
             }
-            Action::Leap { seconds, client, user, reached } => {
-                *self.tally.entry("a leap of the clock").or_default() += 1;
+            Action::ClockJump { seconds, client, user, reached } => {
+                *self.tally.entry("a clock jump").or_default() += 1;
                 let now = self.model.now;
                 self.set_clock(now + seconds);
                 self.connect(*client, *user, *reached).await?;

@@ -36,7 +36,7 @@ impl Page {
         Self::open(&answer.location(&self.url), &answer.cookies()).await
     }
 
-    /// Presses a button of the consent page, with what is ticked; returns the URL of the client's callback.
+    /// Presses a button of the consent page, with what is chosen; returns the URL of the client's callback.
     pub async fn decide(&self, entered: &[(&str, &str)]) -> Url {
         let answer = self.submit(entered).await;
         assert_eq!(answer.status, 302, "{answer:?}");

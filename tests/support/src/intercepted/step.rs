@@ -15,7 +15,7 @@ use crate::world::{PKCE, Pair, Reviewer as _, SESSION, World, form, logo, parame
 /// One of the scopes of the world's client.
 pub const NARROWER: &str = "repo-code:r";
 
-/// One request or one call of the embedder.
+/// One request or one call of your service.
 #[derive(Clone, Debug)]
 pub enum Step {
     Authorize,
@@ -26,7 +26,7 @@ pub enum Step {
     Exchange(String),
     Refresh(String),
     /// A refresh that asks for one scope alone.
-    Narrow(String),
+    Reduce(String),
     Revoke(String),
     Introspect(String),
     Authenticate(String),
@@ -131,7 +131,7 @@ impl Step {
             Self::Deny(handle) => decide(world, handle, Decision::Deny).await,
             Self::Exchange(code) => world.exchange(code).await.into(),
             Self::Refresh(token) => world.refresh(token).await.into(),
-            Self::Narrow(token) => {
+            Self::Reduce(token) => {
                 let form = [("grant_type", "refresh_token"), ("refresh_token", token), ("scope", NARROWER)];
                 world.token(&form).client(&world.client).send().await.into()
             }
@@ -163,9 +163,9 @@ impl Step {
             }
             Self::RetireSecret => registrar().retire_now(&client).await.into(),
             Self::ReadApplication => read_application(&registrar(), &client).await.into(),
-            Self::WithdrawClient => registrar().withdraw_grants(&client).await.into(),
+            Self::WithdrawClient => registrar().revoke_grants(&client).await.into(),
             Self::WithdrawGrant(id) => world.server.revoke_grant(*id, &world.alice).await.into(),
-            Self::WithdrawApplication => world.server.withdraw_application(&world.alice, &client).await.into(),
+            Self::WithdrawApplication => world.server.revoke_application(&world.alice, &client).await.into(),
             Self::WithdrawSubject => world.server.revoke_subject(&world.alice).await.into(),
             Self::ListGrants => world.server.grants_of(&world.alice).await.into(),
             Self::Purge => match world.server.confirm_clock().await {

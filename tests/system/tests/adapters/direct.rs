@@ -10,17 +10,17 @@ use grantor::{
 use support::http::{Answer, Request};
 
 pub(crate) async fn answer(server: &AuthorizationServer, request: &Request) -> Answer {
-    let lent = lend(request);
+    let borrowed = to_request(request);
     let path = str::from_utf8(&request.path).unwrap();
     let of = |endpoint: &Endpoint| server.paths(*endpoint).iter().any(|own| is_routed(own, path));
     let mut answer = match path {
         "/consent" => consent(server, request).await,
-        "/api/me" => me(server, &lent).await.unwrap_or_else(|error| plain(error.into_response())),
-        _ if of(&Endpoint::Authorization) => authorize(server, request, &lent).await,
+        "/api/me" => me(server, &borrowed).await.unwrap_or_else(|error| plain(error.into_response())),
+        _ if of(&Endpoint::Authorization) => authorize(server, request, &borrowed).await,
         _ => match (Endpoint::MACHINE.iter().copied().find(of), guarded(server, path)) {
-            (Some(endpoint), _) => plain(server.serve(endpoint, &lent).await),
+            (Some(endpoint), _) => plain(server.serve(endpoint, &borrowed).await),
             (None, Some((resource, needed))) => {
-                me_there(&resource, &lent, &needed).await.unwrap_or_else(|error| plain(error.into_response()))
+                me_there(&resource, &borrowed, &needed).await.unwrap_or_else(|error| plain(error.into_response()))
             }
             (None, None) => made(404, [], Vec::new()),
         },
@@ -44,19 +44,19 @@ fn is_routed(route: &str, path: &str) -> bool {
     }
 }
 
-fn lend(request: &Request) -> wire::Request<'_> {
+fn to_request(request: &Request) -> wire::Request<'_> {
     let method = str::from_utf8(&request.method).unwrap();
     let (query, body) = (request.query.as_deref().unwrap_or_default(), request.body.as_deref().unwrap_or_default());
-    let lent =
+    let borrowed =
         wire::Request::new(method).path(str::from_utf8(&request.path).unwrap()).query(query).body(Body::Bytes(body));
     let headers = request.headers.iter();
-    headers.fold(lent, |lent, (name, value)| lent.header(name, value)).peer([127, 0, 0, 1].into())
+    headers.fold(borrowed, |borrowed, (name, value)| borrowed.header(name, value)).peer([127, 0, 0, 1].into())
 }
 
-async fn authorize(server: &AuthorizationServer, request: &Request, lent: &wire::Request<'_>) -> Answer {
+async fn authorize(server: &AuthorizationServer, request: &Request, borrowed: &wire::Request<'_>) -> Answer {
     let session = session(request);
     let page = async {
-        let pending = server.authorize(lent).await?;
+        let pending = server.authorize(borrowed).await?;
         let handle = server.hold(&pending, &session.user, session.id.as_bytes()).await?;
         Ok::<_, AuthorizationError>(demo::consent_page(&pending, &session, &handle))
     };
@@ -84,17 +84,17 @@ async fn consent(server: &AuthorizationServer, request: &Request) -> Answer {
 fn decision(body: &[u8]) -> Option<(String, Decision)> {
     let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).ok()?;
     let value = |wanted: &str| fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
-    let ticked =
+    let chosen =
         |wanted: &'static str| fields.iter().filter(move |(name, _)| name == wanted).map(|(_, value)| value.as_str());
     let decision = match value("decision")?.as_str() {
-        "allow" => Decision::Approve(Consent::ticked(ticked("scope"), ticked("resource"))),
+        "allow" => Decision::Approve(Consent::chosen(chosen("scope"), chosen("resource"))),
         _ => Decision::Deny,
     };
     Some((value("handle")?, decision))
 }
 
-async fn me(server: &AuthorizationServer, lent: &wire::Request<'_>) -> Result<Answer, ResourceError> {
-    let token = server.authenticate_for(lent, "account-profile", Some(Permission::Read)).await?;
+async fn me(server: &AuthorizationServer, borrowed: &wire::Request<'_>) -> Result<Answer, ResourceError> {
+    let token = server.authenticate_for(borrowed, "account-profile", Some(Permission::Read)).await?;
     Ok(about(&token))
 }
 
@@ -104,10 +104,10 @@ fn guarded(server: &AuthorizationServer, path: &str) -> Option<(ResourceServer, 
 
 async fn me_there(
     resource: &ResourceServer,
-    lent: &wire::Request<'_>,
+    borrowed: &wire::Request<'_>,
     needed: &ScopeSet,
 ) -> Result<Answer, ResourceError> {
-    Ok(about(&resource.authenticate_for(lent, needed).await?))
+    Ok(about(&resource.authenticate_for(borrowed, needed).await?))
 }
 
 fn about(token: &Authenticated) -> Answer {

@@ -204,10 +204,10 @@ async fn a_grant_lives_the_same_life() {
     let first = tokens(&trio, &with("code_verifier", VERIFIER)).await;
     let second = tokens(&trio, &refresh(&first[1])).await;
     let sibling = tokens(&trio, &refresh(&first[1])).await;
-    let narrowed =
+    let reduced =
         token(&[("grant_type", "refresh_token"), ("refresh_token", &second[1]), ("scope", "account-profile:r")]);
     trio.answer_all(&[
-        (200, narrowed),
+        (200, reduced),
         (400, token(&[("grant_type", "refresh_token"), ("refresh_token", &second[1]), ("scope", "repo-code:rw")])),
         (400, token(&[("grant_type", "refresh_token"), ("refresh_token", &second[1]), ("scope", "\"")])),
         (400, refresh(&first[0])),

@@ -45,7 +45,7 @@ async fn a_user_connects_an_application_uses_it_and_disconnects_it() {
     browser.press("Allow").await;
 
     assert_connected(&browser, &platform).await;
-    // What was unticked is refused, in words.
+    // What was not chosen is refused, in words.
     browser.assert_sees_not("alice@platform.example").await;
     browser.assert_sees("Tomatoes need more sun").await;
     browser.assert_sees("alice/diary").await;

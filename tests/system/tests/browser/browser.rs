@@ -16,8 +16,8 @@ use crate::platform::Platform;
 
 /// Width and height of the screens that pages are tested on, in CSS pixels.
 pub(crate) const SCREENS: [(&str, u32, u32); 2] = [("desktop", 1280, 800), ("phone", 390, 844)];
-/// Nothing may be wider than the narrowest phone.
-const NARROWEST: (&str, u32, u32) = ("narrowest", 360, 740);
+/// Nothing may be wider than the smallest phone.
+const NARROWEST: (&str, u32, u32) = ("smallest", 360, 740);
 const SCHEMES: [&str; 2] = ["light", "dark"];
 
 /// How long a page may take, on a machine that has much else to do.

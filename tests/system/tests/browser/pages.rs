@@ -13,7 +13,7 @@ const DENY: &str = "//button[normalize-space()='Deny']";
 
 #[tokio::test]
 #[ignore = "needs chromium, chromedriver and axe-core"]
-async fn nothing_ticked_is_no_answer() {
+async fn nothing_chosen_is_no_answer() {
     let (platform, browser) = (Platform::start("nothing"), Browser::start("nothing").await);
     ask_for_consent(&browser, &platform).await;
     for verbs in ["See your profile", "See your verified e-mail", "See basic facts of your", "Read, open and edit"] {
@@ -21,7 +21,7 @@ async fn nothing_ticked_is_no_answer() {
     }
     browser.press("Allow").await;
     assert_eq!(browser.heading().await, "Authorize Release Notes");
-    browser.assert_sees("Nothing is ticked.").await;
+    browser.assert_sees("Nothing is chosen.").await;
     browser.inspect_error("consent-nothing", 422).await;
     // The boxes are as they were left, and the request is still to be answered.
     for scope in browser.driver.find_all(By::Name("scope")).await.unwrap() {

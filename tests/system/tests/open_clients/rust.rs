@@ -46,7 +46,7 @@ impl Rmcp {
     async fn call_with_sign_in(&mut self, service: &Service, tool: &str) -> Result<Value, String> {
         let Err(error) = self.call(tool).await else { return Ok(json!({ "ok": true })) };
         if error.contains("InsufficientScope") {
-            self.widen(service, &error).await?;
+            self.extend(service, &error).await?;
         } else if error.contains("AuthRequired") || error.contains("AuthorizationRequired") {
             self.sign_in(service).await?;
         } else {
@@ -110,7 +110,7 @@ impl Rmcp {
     }
 
     /// Asks for the scopes that the client has and those that the challenge named.
-    async fn widen(&self, service: &Service, challenge: &str) -> Result<(), String> {
+    async fn extend(&self, service: &Service, challenge: &str) -> Result<(), String> {
         let scope = challenge.split("scope=\\\"").nth(1).and_then(|rest| rest.split("\\\"").next());
         let scope = scope.ok_or_else(|| format!("no scope in {challenge}"))?;
         let auth = self.auth.clone().expect("it has signed in");

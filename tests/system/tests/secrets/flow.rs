@@ -38,7 +38,7 @@ pub(crate) struct Flow {
     watch: Watch,
 }
 
-/// Keeps what hooks are given, and logs events as an embedder would.
+/// Keeps what hooks are given, and logs events as a service would.
 #[derive(Clone, Debug, Default)]
 struct Watch {
     events: Arc<Mutex<Vec<String>>>,
@@ -147,7 +147,7 @@ impl Flow {
         let client: Value = serde_json::from_slice(answer.body()).unwrap();
         let member = |name: &str| client[name].as_str().unwrap().to_owned();
         let (id, token) = (member("client_id"), member("registration_access_token"));
-        self.exposure.secret("secret of an open client", &member("client_secret"), Some(carrier));
+        self.exposure.secret("secret of an self-registered client", &member("client_secret"), Some(carrier));
         self.exposure.secret("registration access token", &token["ra_".len()..], Some(carrier));
         let used_up = self.open(Endpoint::Registration, registration, initial.token().expose(), &body).await;
         assert_eq!(used_up.status(), 401);
@@ -209,7 +209,7 @@ impl Flow {
         self.exposure.debug("PendingAuthorization", &pending);
         let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
         self.exposure.token("handle", handle.expose(), None);
-        self.exposure.debug("AuthorizationHandle", &handle);
+        self.exposure.debug("ConsentTicket", &handle);
         self.store.dump(world, &mut self.exposure).await;
 
         let mallory = Subject::new("mallory").unwrap();
@@ -311,7 +311,7 @@ impl Flow {
             self.exposure.debug("Grant", &grant);
         }
         let registrar = server.registrar().unwrap();
-        registrar.withdraw_grants(&self.world.client.client_id()).await.unwrap();
+        registrar.revoke_grants(&self.world.client.client_id()).await.unwrap();
         server.revoke_subject(&self.world.alice).await.unwrap();
         self.world.advance(400 * 24 * 3_600);
         let purge = self.world.purge(1_000).await;

@@ -54,7 +54,7 @@ fn memory(report: &Report<'_>) -> Vec<String> {
 /// Threads and open files. The platform works on its tables in threads that come and go, one for each request under
 /// way at most, and one for the purge; and SQLite has files open for a moment.
 fn constants(report: &Report<'_>) -> Vec<String> {
-    let most = |quarters: &[usize], number: fn(&Size) -> u64| {
+    let max = |quarters: &[usize], number: fn(&Size) -> u64| {
         let sizes = quarters.iter().flat_map(|quarter| report.quarter(*quarter));
         sizes.map(number).max().unwrap_or_default()
     };
@@ -65,7 +65,7 @@ fn constants(report: &Report<'_>) -> Vec<String> {
         ("threads", (|size| size.threads) as fn(&Size) -> u64, threads_more),
         ("open files", |size| size.open_files, files_more),
     ] {
-        let (before, after) = (most(&[0, 1], number), most(&[2, 3], number));
+        let (before, after) = (max(&[0, 1], number), max(&[2, 3], number));
         if after > before + more {
             faults.push(format!("{after} {what} in the second half, {before} in the first"));
         }

@@ -116,7 +116,7 @@ async fn a_nested_route_lends_the_whole_path() {
     config.resources = vec![ProtectedResource::new("https://auth.example/api", "API")];
     let server = AuthorizationServer::new(config, MemoryStore::new()).unwrap();
     let metadata = get(async |State(server): State<AuthorizationServer>, request: Incoming| {
-        respond(server.serve(Endpoint::ResourceMetadata, &request.lend()).await)
+        respond(server.serve(Endpoint::ResourceMetadata, &request.to_request()).await)
     });
     let app = Router::new()
         .nest("/.well-known", Router::new().route("/oauth-protected-resource/api", metadata))

@@ -29,8 +29,8 @@ async fn authorization_server() -> AuthorizationServer {
     let client = Client::builder(ClientId::new("job").unwrap())
         .name("Job")
         .grant_types(GrantTypes::NONE.with(GrantType::ClientCredentials))
-        .machine_scopes(server.config().scopes.parse(b"notes other").unwrap())
-        .machine_resources(ResourceScope::All)
+        .client_scopes(server.config().scopes.parse(b"notes other").unwrap())
+        .client_resources(ResourceScope::All)
         .secret(&ClientSecret::new(SECRET))
         .unwrap()
         .build();

@@ -26,7 +26,7 @@ async fn columns_show_whose_a_grant_is_and_why_it_ended() {
     assert_eq!(row.get::<_, i64>(3), i64::from(grant.created().seconds()));
     assert_eq!(row.get::<_, i64>(4), i64::from(end.seconds()));
 
-    let revoked = records::revoked(&grant, RevocationReason::Withdrawn);
+    let revoked = records::revoked(&grant, RevocationReason::RevokedByUser);
     let at = revoked.revoked().unwrap().at;
     let _ = store.replace(1, Arc::new(revoked)).await.unwrap();
     let by_id = format!(
@@ -35,7 +35,7 @@ async fn columns_show_whose_a_grant_is_and_why_it_ended() {
         grant.id()
     );
     let row = admin.query_one(&by_id, &[]).await.unwrap();
-    assert_eq!(row.get::<_, &str>(0), "withdrawn");
+    assert_eq!(row.get::<_, &str>(0), "revoked_by_user");
     assert_eq!(row.get::<_, i64>(1), i64::from(at.seconds()));
     assert_eq!((row.get::<_, &str>(2), row.get::<_, &str>(3)), ("alice", "revoked"));
 }

@@ -7,7 +7,7 @@ use grantor::testing::ManualClock;
 use grantor::{AuthorizationServer, Config, PostgresStore, Subject, Timestamp};
 
 use crate::postgres::shared::{another, options, store};
-use support::leap;
+use support::jump;
 use support::world::{AnyStore, Credentials, ISSUER, Pair, Recorder, START, World, empty, form, pair};
 
 /// A separate server on that store.
@@ -125,9 +125,9 @@ async fn eight_servers_that_migrate_at_once_make_the_tables_once() {
 /// CLK-01
 #[tokio::test]
 #[ignore = "starts a PostgreSQL server"]
-async fn a_leap_of_the_clock_deletes_nothing_across_restarts() {
+async fn a_clock_jump_deletes_nothing_across_restarts() {
     let first = world(store().await);
-    leap::survives_restarts(first, async |own: &mut World| {
+    jump::survives_restarts(first, async |own: &mut World| {
         let builder = AuthorizationServer::builder(Config::platform(ISSUER), another().await).clock(own.clock.clone());
         own.server = builder.events(own.events.clone()).build().unwrap();
     })

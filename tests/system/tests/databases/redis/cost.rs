@@ -12,7 +12,7 @@ use support::servers::redis::Server;
 
 const ROWS: u64 = 20_000;
 /// Bytes of a grant with one pair, its two entries and its user's key: 790 were measured.
-const MOST_BYTES: u64 = 800;
+const MAX_BYTES: u64 = 800;
 
 #[tokio::test]
 #[ignore = "starts Redis servers"]
@@ -45,5 +45,5 @@ async fn a_grant_takes_a_few_hundred_bytes() {
     }
     let bytes = (memory() - before) / ROWS;
     println!("{bytes} bytes a grant, each of another user");
-    assert!(bytes <= MOST_BYTES, "{bytes}");
+    assert!(bytes <= MAX_BYTES, "{bytes}");
 }

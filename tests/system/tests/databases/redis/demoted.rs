@@ -70,7 +70,7 @@ impl Scene {
         address.move_to(&new);
         // Nothing answers at the address that it follows, so it stays as it is.
         old.ask(&["REPLICAOF", "127.0.0.1", "1"]);
-        let revoked = Arc::new(records::revoked(&row, RevocationReason::Withdrawn));
+        let revoked = Arc::new(records::revoked(&row, RevocationReason::RevokedByUser));
         Self { store, row, revoked, old, new }
     }
 

@@ -6,7 +6,7 @@ use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Config, Consent, Decision, RedisStore};
 
 use crate::redis::REPLICATED;
-use support::leap;
+use support::jump;
 use support::servers::redis::{Cluster, Server};
 use support::world::{ISSUER, PKCE, SESSION, World, code, e400, empty, form, logo, pair, text};
 
@@ -78,10 +78,10 @@ async fn flow(open: impl AsyncFn() -> RedisStore) {
 /// CLK-01
 #[tokio::test]
 #[ignore = "starts Redis servers"]
-async fn a_leap_of_the_clock_deletes_nothing_across_restarts() {
+async fn a_clock_jump_deletes_nothing_across_restarts() {
     let server = Server::durable();
     let mut seed = 100;
-    leap::survives_restarts(World::platform().await, async |world: &mut World| {
+    jump::survives_restarts(World::platform().await, async |world: &mut World| {
         seed += 1;
         let store = RedisStore::connect(&server.address(), &RedisOptions::new()).await.unwrap();
         let builder = AuthorizationServer::builder(Config::platform(ISSUER), store).clock(world.clock.clone());

@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 /// Far more than pauses allow in a second, far less than the thousands of a loop without one.
-const MOST_REQUESTS: usize = 30;
+const MAX_REQUESTS: usize = 30;
 
 /// A server of a cluster that redirects every key to itself.
 struct Redirecting {
@@ -94,6 +94,6 @@ async fn a_server_that_names_itself_is_asked_a_few_times() {
         assert!(TokenStore::find(&store, &grant.id()).await.unwrap_err().is_transient());
         let asked = (server.asked("GET"), server.asked("CLUSTER"));
         println!("{redirection}: asked {} times for the key, {} times for the slots", asked.0, asked.1);
-        assert!((3..MOST_REQUESTS).contains(&asked.0) && asked.1 < MOST_REQUESTS, "{redirection}: {asked:?}");
+        assert!((3..MAX_REQUESTS).contains(&asked.0) && asked.1 < MAX_REQUESTS, "{redirection}: {asked:?}");
     }
 }

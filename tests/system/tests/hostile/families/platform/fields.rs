@@ -51,7 +51,7 @@ const FORMS: [(&str, &[&str]); 9] = [
     ("/review/h0st1le/approve", &["version", "scope", "trusted"]),
     ("/review/h0st1le/reject", &["version", "reason"]),
     ("/review/h0st1le/privileges", &["version", "trusted"]),
-    ("/review/h0st1le/narrow", &["version", "scope"]),
+    ("/review/h0st1le/reduce", &["version", "scope"]),
     ("/review/h0st1le/transfer", &["version", "owner"]),
     ("/applications/h0st1le/secret", &["version"]),
 ];

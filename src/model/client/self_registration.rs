@@ -21,7 +21,7 @@ pub enum ClientOrigin {
 /// The client has the scopes, the resource scope, the redirect URIs and the methods to which its registration was
 /// bounded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenClient {
+pub struct SelfRegistration {
     pub(crate) origin: ClientOrigin,
     pub(crate) registered: Timestamp,
     pub(crate) is_reviewed: bool,
@@ -41,7 +41,7 @@ pub struct OpenClient {
     pub(crate) document: Option<Digest>,
 }
 
-impl OpenClient {
+impl SelfRegistration {
     /// Returns the origin of the client.
     #[must_use]
     pub const fn origin(&self) -> ClientOrigin {

@@ -5,7 +5,7 @@ use crate::model::client::{AuthenticationMethod, AuthenticationMethods, ClientKe
 
 /// Which keys a client may register, according to the settings and the parts of the server.
 #[derive(Clone, Debug)]
-pub(crate) struct AssuranceRules {
+pub(crate) struct KeyRules {
     /// The methods of confidential clients that the server offers.
     pub(crate) methods: AuthenticationMethods,
     /// The algorithms that assertions may have.
@@ -15,7 +15,7 @@ pub(crate) struct AssuranceRules {
     /// Whether there is a fetcher for key sets at an address.
     pub(crate) has_fetcher: bool,
     pub(crate) pushed_requests: bool,
-    pub(crate) bound_tokens: bool,
+    pub(crate) dpop_bound_tokens: bool,
 }
 
 /// Why the server does not accept the keys of a client.
@@ -31,7 +31,7 @@ pub(crate) enum KeyFault {
     Algorithm(SigningAlgorithm),
 }
 
-impl AssuranceRules {
+impl KeyRules {
     pub(crate) fn offers_keys(&self) -> bool {
         self.methods.contains(AuthenticationMethod::PrivateKeyJwt)
     }
@@ -42,13 +42,13 @@ impl AssuranceRules {
 
     /// Checks valid keys against the settings.
     pub(crate) fn judge(&self, keys: Option<&ClientKeys>, algorithm: Option<SigningAlgorithm>) -> Result<(), KeyFault> {
-        let JwkSetBounds { bytes, keys: most } = self.key_set;
+        let JwkSetBounds { bytes, keys: max } = self.key_set;
         match keys {
             Some(ClientKeys::Set(set)) if set.as_str().len() > bytes => {
                 return Err(KeyFault::KeySet(JwkSetError::TooLarge(bytes)));
             }
-            Some(ClientKeys::Set(set)) if set.keys().len() > most => {
-                return Err(KeyFault::KeySet(JwkSetError::TooManyKeys(most)));
+            Some(ClientKeys::Set(set)) if set.keys().len() > max => {
+                return Err(KeyFault::KeySet(JwkSetError::TooManyKeys(max)));
             }
             Some(keys @ ClientKeys::Set(_)) if !self.algorithms.iter().any(|accepted| keys.may_fit(*accepted)) => {
                 return Err(KeyFault::NoAcceptedKey);
@@ -64,7 +64,7 @@ impl AssuranceRules {
 }
 
 #[cfg(test)]
-impl AssuranceRules {
+impl KeyRules {
     /// Everything is offered but RS256.
     pub(crate) fn of_tests() -> Self {
         let algorithms = SigningAlgorithm::ALL.iter().copied().filter(|own| *own != SigningAlgorithm::Rs256).collect();
@@ -74,7 +74,7 @@ impl AssuranceRules {
             key_set: JwkSetBounds { bytes: 65_536, keys: 32 },
             has_fetcher: true,
             pushed_requests: true,
-            bound_tokens: true,
+            dpop_bound_tokens: true,
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::config::client_authentication::KEY_SET;
 use crate::jose::{IS_AVAILABLE, SigningAlgorithm};
-use crate::model::client::{AssuranceRules, AuthenticationMethod, ClientType};
+use crate::model::client::{AuthenticationMethod, ClientType, KeyRules};
 
 impl Config {
     /// The algorithms that clients may sign assertions with.
@@ -16,22 +16,22 @@ impl Config {
     /// The methods that the client of a metadata document may have: those without a shared secret.
     pub(crate) fn document_methods(&self) -> Vec<AuthenticationMethod> {
         let offered = [
-            (AuthenticationMethod::PrivateKeyJwt, self.assurance_rules(true).offers_keys()),
+            (AuthenticationMethod::PrivateKeyJwt, self.key_rules(true).offers_keys()),
             (AuthenticationMethod::None, self.serves(ClientType::Public)),
         ];
         offered.into_iter().filter(|(_, is_offered)| *is_offered).map(|(method, _)| method).collect()
     }
 
     /// The rules for keys. Without a fetcher, no client may have a `jwks_uri`.
-    pub(crate) fn assurance_rules(&self, has_fetcher: bool) -> AssuranceRules {
+    pub(crate) fn key_rules(&self, has_fetcher: bool) -> KeyRules {
         let methods = self.client_authentication.methods;
-        AssuranceRules {
+        KeyRules {
             methods: if IS_AVAILABLE { methods } else { methods.without(AuthenticationMethod::PrivateKeyJwt) },
             algorithms: self.assertion_algorithms().collect(),
             key_set: KEY_SET,
             has_fetcher,
             pushed_requests: self.pushed_requests.are_taken(),
-            bound_tokens: self.dpop.reads_proofs(),
+            dpop_bound_tokens: self.dpop.reads_proofs(),
         }
     }
 }

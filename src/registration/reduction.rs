@@ -4,35 +4,35 @@ use crate::model::application::{CheckedForm, Field, FieldError, Problem};
 use crate::model::client::{GrantType, GrantTypes};
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::registration::error::RegistrarError;
-use crate::registration::widening::Widening;
+use crate::registration::extension::Extension;
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 
 /// What is left of an approved application. Fields that are not set stay as they are.
 ///
-/// [`Registrar::narrow`](crate::Registrar::narrow) puts it in force.
+/// [`Registrar::reduce`](crate::Registrar::reduce) puts it in force.
 ///
 /// # Examples
 ///
 /// ```
 /// use grantor::{ClientId, Registrar, RegistrarError};
-/// use grantor::registration::Narrowing;
+/// use grantor::registration::Reduction;
 ///
 /// async fn allow_reading_only(registrar: &Registrar, id: &ClientId) -> Result<(), RegistrarError> {
 ///     let version = registrar.application(id).await?.version();
-///     registrar.narrow(id, version, Narrowing::default().scopes("repo-code:r")).await
+///     registrar.reduce(id, version, Reduction::default().scopes("repo-code:r")).await
 /// }
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Narrowing {
+pub struct Reduction {
     scopes: Option<String>,
     resource_scope: Option<ResourceScope>,
-    machine_scopes: Option<String>,
-    machine_resources: Option<ResourceScope>,
+    client_scopes: Option<String>,
+    client_resources: Option<ResourceScope>,
     grant_types: Option<GrantTypes>,
     redirect_uris: Option<Vec<String>>,
 }
 
-impl Narrowing {
+impl Reduction {
     /// Keeps only these scopes, written as in a request [RFC 6749 section 3.3].
     #[must_use]
     pub fn scopes(self, wire: impl Into<String>) -> Self {
@@ -47,14 +47,14 @@ impl Narrowing {
 
     /// Keeps only these scopes for tokens without a user [RFC 6749 section 4.4].
     #[must_use]
-    pub fn machine_scopes(self, wire: impl Into<String>) -> Self {
-        Self { machine_scopes: Some(wire.into()), ..self }
+    pub fn client_scopes(self, wire: impl Into<String>) -> Self {
+        Self { client_scopes: Some(wire.into()), ..self }
     }
 
     /// Keeps only these resources for tokens without a user. To keep none, remove the grant type.
     #[must_use]
-    pub fn machine_resources(self, resources: ResourceScope) -> Self {
-        Self { machine_resources: Some(resources), ..self }
+    pub fn client_resources(self, resources: ResourceScope) -> Self {
+        Self { client_resources: Some(resources), ..self }
     }
 
     /// Keeps only these grant types.
@@ -77,41 +77,41 @@ impl Narrowing {
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::Widens`] with everything that the form does not have; [`RegistrarError::Invalid`] if a text is
+    /// [`RegistrarError::Extends`] with everything that the form does not have; [`RegistrarError::Invalid`] if a text is
     /// not a scope, or if nothing is left that a grant type needs.
     pub(super) fn judge(&self, form: &CheckedForm, catalog: &ScopeCatalog) -> Result<CheckedForm, RegistrarError> {
         let mut left = form.clone();
-        let mut widens = Vec::new();
+        let mut extends = Vec::new();
         for (field, wanted, scopes) in [
             (Field::Scopes, &self.scopes, &mut left.scopes),
-            (Field::MachineScopes, &self.machine_scopes, &mut left.machine_scopes),
+            (Field::ClientScopes, &self.client_scopes, &mut left.client_scopes),
         ] {
             let Some(wanted) = wanted else { continue };
             let wanted = read_scopes(field, wanted, catalog)?;
-            widens.extend(new_scopes(&wanted, scopes, catalog).map(|added| Widening::new(field, added)));
+            extends.extend(new_scopes(&wanted, scopes, catalog).map(|added| Extension::new(field, added)));
             *scopes = wanted;
         }
         for (field, wanted, resources) in [
             (Field::ResourceScope, &self.resource_scope, &mut left.resource_scope),
-            (Field::MachineResources, &self.machine_resources, &mut left.machine_resources),
+            (Field::ClientResources, &self.client_resources, &mut left.client_resources),
         ] {
             let Some(wanted) = wanted else { continue };
-            widens.extend(new_resources(wanted, resources).into_iter().map(|added| Widening::new(field, added)));
+            extends.extend(new_resources(wanted, resources).into_iter().map(|added| Extension::new(field, added)));
             resources.clone_from(wanted);
         }
         if let Some(wanted) = self.grant_types {
             let new = wanted.iter().filter(|grant_type| !left.grant_types.contains(*grant_type));
-            widens.extend(new.map(|grant_type| Widening::new(Field::GrantTypes, grant_type.as_str())));
+            extends.extend(new.map(|grant_type| Extension::new(Field::GrantTypes, grant_type.as_str())));
             left.grant_types = wanted;
         }
         if let Some(wanted) = &self.redirect_uris {
             let is_known = |text: &&String| form.redirect_uris.iter().any(|uri| uri.as_str() == **text);
             let new = wanted.iter().filter(|text| !is_known(text));
-            widens.extend(new.map(|text| Widening::new(Field::RedirectUris, text.as_str())));
+            extends.extend(new.map(|text| Extension::new(Field::RedirectUris, text.as_str())));
             left.redirect_uris.retain(|uri: &RegisteredRedirectUri| wanted.iter().any(|text| uri.as_str() == *text));
         }
-        if !widens.is_empty() {
-            return Err(RegistrarError::Widens(widens));
+        if !extends.is_empty() {
+            return Err(RegistrarError::Extends(extends));
         }
         check(&left)?;
         Ok(left)
@@ -152,8 +152,8 @@ fn check(left: &CheckedForm) -> Result<(), RegistrarError> {
         (Field::RedirectUris, code && left.redirect_uris.is_empty(), Problem::Missing),
         (Field::Scopes, code && left.scopes.is_empty(), Problem::Missing),
         (Field::ResourceScope, code && left.resource_scope.is_empty(), Problem::Missing),
-        (Field::MachineScopes, has(GrantType::ClientCredentials) && left.machine_scopes.is_empty(), Problem::Missing),
-        (Field::MachineResources, left.machine_resources == ResourceScope::Public, Problem::NotOffered),
+        (Field::ClientScopes, has(GrantType::ClientCredentials) && left.client_scopes.is_empty(), Problem::Missing),
+        (Field::ClientResources, left.client_resources == ResourceScope::Public, Problem::NotOffered),
         (Field::GrantTypes, has(GrantType::RefreshToken) && !code, Problem::RefreshAlone),
     ];
     let missing = missing.into_iter().filter(|(_, is_refused, _)| *is_refused);
@@ -172,66 +172,66 @@ mod tests {
         form.redirect_uris = vec!["https://demo.example/cb".to_owned(), "https://demo.example/other".to_owned()];
         form.scopes = "repo-code:rw account-email".to_owned();
         form.resource_scope = Some(ResourceScope::specified(["one", "two"]).unwrap());
-        form.machine_scopes = "repo-issue:rw".to_owned();
-        form.machine_resources = Some(ResourceScope::All);
+        form.client_scopes = "repo-issue:rw".to_owned();
+        form.client_resources = Some(ResourceScope::All);
         form.grant_types = GrantType::ALL.iter().copied().collect();
         form.check(&RegistrationLimits::default(), &ScopeCatalog::platform(), &RedirectUriPolicy::default()).unwrap()
     }
 
-    fn judge(narrowing: &Narrowing) -> Result<CheckedForm, String> {
-        narrowing.judge(&form(), &ScopeCatalog::platform()).map_err(|error| error.to_string())
+    fn judge(reducing: &Reduction) -> Result<CheckedForm, String> {
+        reducing.judge(&form(), &ScopeCatalog::platform()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn what_is_left_is_put_in_force() {
         let left = judge(
-            &Narrowing::default()
+            &Reduction::default()
                 .scopes("repo-code:r")
                 .resource_scope(ResourceScope::specified(["two"]).unwrap())
-                .machine_scopes("repo-issue:r")
-                .machine_resources(ResourceScope::specified(["three"]).unwrap())
+                .client_scopes("repo-issue:r")
+                .client_resources(ResourceScope::specified(["three"]).unwrap())
                 .grant_types(GrantTypes::CODE_ONLY)
                 .redirect_uris(["https://demo.example/other"]),
         )
         .unwrap();
-        assert_eq!((left.scopes.as_str(), left.machine_scopes.as_str()), ("repo-code:r", "repo-issue:r"));
+        assert_eq!((left.scopes.as_str(), left.client_scopes.as_str()), ("repo-code:r", "repo-issue:r"));
         assert_eq!(left.resource_scope, ResourceScope::specified(["two"]).unwrap());
-        assert_eq!(left.machine_resources, ResourceScope::specified(["three"]).unwrap());
+        assert_eq!(left.client_resources, ResourceScope::specified(["three"]).unwrap());
         assert_eq!(left.grant_types, GrantTypes::CODE_ONLY);
         assert_eq!(
             left.redirect_uris.iter().map(|uri| uri.as_str()).collect::<Vec<_>>(),
             ["https://demo.example/other"]
         );
-        assert_eq!(judge(&Narrowing::default()), Ok(form()));
+        assert_eq!(judge(&Reduction::default()), Ok(form()));
     }
 
     #[test]
     fn what_is_new_is_named() {
         let refused = |what: &str| Err(format!("not approved: {what}; only a submission and its review can add it"));
         let rows = [
-            (Narrowing::default().scopes("repo-code:r repo-delete:rw"), r#"scopes: "repo-delete:rw""#),
-            (Narrowing::default().machine_scopes("repo-code:r"), r#"machine_scopes: "repo-code:r""#),
-            (Narrowing::default().resource_scope(ResourceScope::All), r#"resource_scope: "all""#),
+            (Reduction::default().scopes("repo-code:r repo-delete:rw"), r#"scopes: "repo-delete:rw""#),
+            (Reduction::default().client_scopes("repo-code:r"), r#"client_scopes: "repo-code:r""#),
+            (Reduction::default().resource_scope(ResourceScope::All), r#"resource_scope: "all""#),
             (
-                Narrowing::default().resource_scope(ResourceScope::specified(["one", "three"]).unwrap()),
+                Reduction::default().resource_scope(ResourceScope::specified(["one", "three"]).unwrap()),
                 r#"resource_scope: "three""#,
             ),
             (
-                Narrowing::default().redirect_uris(["https://demo.example/cb", "https://new.example/\n"]),
+                Reduction::default().redirect_uris(["https://demo.example/cb", "https://new.example/\n"]),
                 r#"redirect_uris: "https://new.example/\n""#,
             ),
             (
-                Narrowing::default().scopes("repo-issue:r").resource_scope(ResourceScope::Public),
+                Reduction::default().scopes("repo-issue:r").resource_scope(ResourceScope::Public),
                 r#"scopes: "repo-issue:r"; resource_scope: "public""#,
             ),
         ];
-        for (narrowing, what) in rows {
-            assert_eq!(judge(&narrowing), refused(what));
+        for (reducing, what) in rows {
+            assert_eq!(judge(&reducing), refused(what));
         }
         let mut fewer = form();
         fewer.grant_types = GrantTypes::CODE_ONLY;
-        let narrowing = Narrowing::default().grant_types(GrantTypes::default());
-        let outcome = narrowing.judge(&fewer, &ScopeCatalog::platform()).map_err(|error| error.to_string());
+        let reducing = Reduction::default().grant_types(GrantTypes::default());
+        let outcome = reducing.judge(&fewer, &ScopeCatalog::platform()).map_err(|error| error.to_string());
         assert_eq!(outcome, refused(r#"grant_types: "refresh_token""#));
     }
 
@@ -239,23 +239,23 @@ mod tests {
     fn a_grant_type_keeps_what_it_needs() {
         let none: [&str; 0] = [];
         let rows = [
-            (Narrowing::default().scopes(""), "refused: scopes: is missing"),
-            (Narrowing::default().machine_scopes(""), "refused: machine_scopes: is missing"),
-            (Narrowing::default().redirect_uris(none), "refused: redirect_uris: is missing"),
+            (Reduction::default().scopes(""), "refused: scopes: is missing"),
+            (Reduction::default().client_scopes(""), "refused: client_scopes: is missing"),
+            (Reduction::default().redirect_uris(none), "refused: redirect_uris: is missing"),
             (
-                Narrowing::default().machine_resources(ResourceScope::Public),
-                "refused: machine_resources: has a value that is not offered",
+                Reduction::default().client_resources(ResourceScope::Public),
+                "refused: client_resources: has a value that is not offered",
             ),
             (
-                Narrowing::default().grant_types(GrantTypes::NONE.with(GrantType::RefreshToken)),
+                Reduction::default().grant_types(GrantTypes::NONE.with(GrantType::RefreshToken)),
                 "refused: grant_types: has refresh without the authorization code",
             ),
         ];
-        for (narrowing, text) in rows {
-            assert_eq!(judge(&narrowing), Err(text.to_owned()));
+        for (reducing, text) in rows {
+            assert_eq!(judge(&reducing), Err(text.to_owned()));
         }
         let nothing =
-            Narrowing::default().grant_types(GrantTypes::NONE).scopes("").machine_scopes("").redirect_uris(none);
+            Reduction::default().grant_types(GrantTypes::NONE).scopes("").client_scopes("").redirect_uris(none);
         assert!(judge(&nothing).is_ok());
     }
 }

@@ -1,17 +1,17 @@
-//! Values that narrowing would add.
+//! Values that a reduction would add.
 
 use std::fmt;
 
 use crate::model::application::Field;
 
-/// A value that narrowing would add; displayed as `scopes: "repo-delete:rw"`.
+/// A value that a reduction would add; displayed as `scopes: "repo-delete:rw"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Widening {
+pub struct Extension {
     field: Field,
     added: String,
 }
 
-impl Widening {
+impl Extension {
     pub(super) fn new(field: Field, added: impl Into<String>) -> Self {
         Self { field, added: added.into() }
     }
@@ -29,7 +29,7 @@ impl Widening {
     }
 }
 
-impl fmt::Display for Widening {
+impl fmt::Display for Extension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {:?}", self.field, self.added)
     }

@@ -1,4 +1,4 @@
-//! The clock of a service on a durable store leaps, and the service is restarted meanwhile.
+//! The clock of a service on a durable store jumps, and the service is restarted meanwhile.
 
 use grantor::Timestamp;
 use grantor::server::PurgeError;
@@ -35,8 +35,8 @@ pub async fn survives_restarts(mut world: World, mut restart: impl AsyncFnMut(&m
     set(&world, start);
     purges(&world).await;
     let live = world.pair().await;
-    for leap in [25 * HOUR, 3650 * DAY] {
-        set(&world, start + leap);
+    for jump in [25 * HOUR, 3650 * DAY] {
+        set(&world, start + jump);
         for _ in 0..2 {
             world.pair().await;
             refused(&world).await;

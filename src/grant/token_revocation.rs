@@ -1,0 +1,405 @@
+//! Revokes a token for the client that holds it [RFC 7009].
+
+use std::sync::Arc;
+
+use crate::claim::{After, Flow, Seen, Step, claim};
+use crate::clock::Timestamp;
+use crate::config::{AccessTokenRevocation, Config, ForeignTokenAnswer, SupersededTokenRevocation};
+use crate::context::Context;
+use crate::error::Reason;
+use crate::grant::refresh_token::standing;
+use crate::grant::refresh_token::{Standing, was_bound};
+use crate::grant::revocation;
+use crate::hooks::Event;
+use crate::model::client::Client;
+use crate::model::id::GrantId;
+use crate::model::{Grant, RevocationReason};
+use crate::secret::Digest;
+use crate::secret::opaque::Presented;
+use crate::secret::refresh::PresentedRefresh;
+use crate::store::StoreError;
+
+/// The client that sent a token to revoke, and the epoch of the client that the grant belongs to.
+#[derive(Clone, Copy)]
+struct Holder<'a> {
+    caller: &'a Client,
+    /// The epoch of the grant's own client; `u32::MAX` if that client no longer exists.
+    epoch: u32,
+}
+
+/// Revokes an access token, and the whole grant if the settings say so.
+pub(crate) async fn revoke_access(context: &Context, client: &Client, presented: &Presented) -> Result<(), Reason> {
+    let id = GrantId::from_bytes(presented.id);
+    let (config, now) = (&context.config, context.now());
+    let mut flow = RevokingAccess { context, config, client, id, digest: presented.digest, now, epoch: 0 };
+    match claim(context, &mut flow, None).await? {
+        Revoked::Nothing => {}
+        Revoked::AccessToken => context.raise(&Event::AccessTokenRevoked { grant: id, client: &client.id }),
+        Revoked::Grant => {
+            let _ = revocation::revoke(context, id, RevocationReason::RevokedByClient).await?;
+        }
+    }
+    Ok(())
+}
+
+struct RevokingAccess<'a> {
+    context: &'a Context,
+    config: &'a Config,
+    client: &'a Client,
+    id: GrantId,
+    digest: Digest,
+    now: Timestamp,
+    epoch: u32,
+}
+
+/// What there is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Revoked {
+    Nothing,
+    AccessToken,
+    Grant,
+}
+
+impl Flow for RevokingAccess<'_> {
+    type Row = Grant;
+    type Won = Revoked;
+    type Error = Reason;
+
+    async fn read(&mut self) -> Result<Seen<Grant>, Reason> {
+        let found = self.context.stores.tokens.find(&self.id).await?;
+        if let Some(grant) = &found {
+            self.epoch = epoch_of(self.context, self.client, grant).await?;
+        }
+        Ok(found.into())
+    }
+
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Revoked>, Reason> {
+        let Seen::Found(grant) = seen else { return Ok(Step::Leave(Revoked::Nothing)) };
+        let holder = Holder { caller: self.client, epoch: self.epoch };
+        match judge_access(grant, holder, &self.digest, self.config, self.now)? {
+            OfAccess::IsRevoked => Ok(Step::Confirm(Revoked::Nothing)),
+            OfAccess::Nothing => Ok(Step::Leave(Revoked::Nothing)),
+            OfAccess::RevokeGrant => Ok(Step::Leave(Revoked::Grant)),
+            OfAccess::RevokeToken => {
+                Ok(Step::Replace(Arc::new(without_access(grant, &self.digest)), Revoked::AccessToken))
+            }
+        }
+    }
+
+    fn is_done(&self, found: &Grant, _: &Grant, after: After) -> bool {
+        after == After::Error && is_revoked(found, &self.digest)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OfAccess {
+    /// It was revoked before.
+    IsRevoked,
+    /// It is unknown or expired, which is no error.
+    Nothing,
+    RevokeToken,
+    RevokeGrant,
+}
+
+/// § 2.2: "invalid tokens do not cause an error response since the client cannot handle such an error in a
+/// reasonable way".
+fn judge_access(
+    grant: &Grant,
+    holder: Holder<'_>,
+    digest: &Digest,
+    config: &Config,
+    now: Timestamp,
+) -> Result<OfAccess, Reason> {
+    let is_own = grant.client == holder.caller.id;
+    // A revoked grant keeps no tokens, so it is unknown whether this was one of them. It is not valid either way.
+    if is_own && is_revoked(grant, digest) {
+        return Ok(OfAccess::IsRevoked);
+    }
+    if grant.live_access(digest, now).is_none() || grant.epoch < holder.epoch {
+        return Ok(OfAccess::Nothing);
+    }
+    if !is_own {
+        return foreign(config).map(|()| OfAccess::Nothing);
+    }
+    // Tokens without a user share a grant only so that they can be counted.
+    Ok(match config.revocation.access_token {
+        _ if grant.subject.is_none() => OfAccess::RevokeToken,
+        AccessTokenRevocation::TokenOnly => OfAccess::RevokeToken,
+        AccessTokenRevocation::WholeGrant => OfAccess::RevokeGrant,
+    })
+}
+
+fn is_revoked(grant: &Grant, digest: &Digest) -> bool {
+    grant.revoked.is_some() || grant.pairs.with_access(digest).is_some_and(|access| access.revoked)
+}
+
+/// Returns the same grant with that access token revoked. Its refresh token stays valid.
+fn without_access(grant: &Grant, digest: &Digest) -> Grant {
+    let mut next = grant.clone();
+    next.pairs.iter_mut().for_each(|pair| pair.revoke_access(digest));
+    next
+}
+
+/// Revokes a refresh token and the whole grant with it.
+pub(crate) async fn revoke_refresh(
+    context: &Context,
+    client: &Client,
+    presented: &PresentedRefresh,
+) -> Result<(), Reason> {
+    let Some(grant) = context.stores.tokens.find(&presented.grant).await? else { return Ok(()) };
+    let holder = Holder { caller: client, epoch: epoch_of(context, client, &grant).await? };
+    match judge_refresh(&grant, holder, presented, &context.config, context.now())? {
+        OfRefresh::Nothing => {}
+        OfRefresh::Superseded => {
+            context.raise(&Event::SupersededTokenAtRevocation { grant: grant.id, client: &client.id });
+        }
+        OfRefresh::RevokeGrant => {
+            let _ = revocation::revoke(context, grant.id, RevocationReason::RevokedByClient).await?;
+        }
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OfRefresh {
+    Nothing,
+    /// It is superseded and past its grace, but has not expired. By the settings, the grant stays valid.
+    Superseded,
+    /// The grant is revoked with it. If it was revoked before, that is confirmed.
+    RevokeGrant,
+}
+
+/// § 2.1: "If the particular token is a refresh token and the authorization server supports the revocation of
+/// access tokens, then the authorization server SHOULD also invalidate all access tokens based on the same
+/// authorization grant".
+fn judge_refresh(
+    grant: &Grant,
+    holder: Holder<'_>,
+    presented: &PresentedRefresh,
+    config: &Config,
+    now: Timestamp,
+) -> Result<OfRefresh, Reason> {
+    let is_own = grant.client == holder.caller.id;
+    let standing = standing(grant, presented, config.refresh.reuse_margin, now);
+    if grant.revoked.is_some() {
+        let is_genuine = !matches!(standing, Standing::Unknown);
+        return Ok(if is_genuine && is_own { OfRefresh::RevokeGrant } else { OfRefresh::Nothing });
+    }
+    if grant.epoch < holder.epoch {
+        return Ok(OfRefresh::Nothing);
+    }
+    match standing {
+        // A number above the count shows that the store lost writes. The client means this grant.
+        Standing::Usable(_) | Standing::NotYetValid | Standing::AboveCount if is_own => Ok(OfRefresh::RevokeGrant),
+        Standing::Usable(_) | Standing::NotYetValid => foreign(config).map(|()| OfRefresh::Nothing),
+        Standing::InMargin | Standing::Superseded | Standing::Forked if is_own => {
+            // A copy of a DPoP-bound token, without its key, must not be able to sign the user out.
+            let is_copy = was_bound(grant, presented) && config.has_unproven_refresh_tokens(holder.caller);
+            Ok(match config.revocation.superseded_token {
+                SupersededTokenRevocation::WholeGrant if !is_copy => OfRefresh::RevokeGrant,
+                SupersededTokenRevocation::WholeGrant | SupersededTokenRevocation::Nothing => OfRefresh::Superseded,
+            })
+        }
+        Standing::Unknown
+        | Standing::Expired
+        | Standing::InMargin
+        | Standing::Superseded
+        | Standing::Forked
+        | Standing::AboveCount => Ok(OfRefresh::Nothing),
+    }
+}
+
+/// The epoch of the grant's own client.
+async fn epoch_of(context: &Context, caller: &Client, grant: &Grant) -> Result<u32, StoreError> {
+    if grant.client == caller.id {
+        return Ok(caller.epoch);
+    }
+    let owner = context.stores.clients.find(&grant.client).await?;
+    Ok(owner.map_or(u32::MAX, |owner| owner.epoch))
+}
+
+/// § 2.1: "the request is refused and the client is informed of the error", unless configured otherwise.
+fn foreign(config: &Config) -> Result<(), Reason> {
+    match config.revocation.foreign_token {
+        ForeignTokenAnswer::Refuse => Err(Reason::TokenOfAnotherClient),
+        ForeignTokenAnswer::Accept => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+    use crate::grant::fixtures::{Line, at, client};
+    use crate::model::Pairs;
+    use crate::model::client::ClientType;
+    use crate::secret::refresh::TagKey;
+
+    /// Who sends the token, and what became of its grant.
+    #[derive(Clone, Copy, Debug)]
+    enum Case {
+        Own,
+        Foreign,
+        ForeignAccepted,
+        OwnRevoked,
+        ForeignRevoked,
+        OwnAllRevoked,
+        ForeignAllRevoked,
+    }
+
+    fn scene(line: Line, case: Case) -> (Line, Client) {
+        let revoked = matches!(case, Case::OwnAllRevoked | Case::ForeignAllRevoked);
+        let is_own = matches!(case, Case::Own | Case::OwnRevoked | Case::OwnAllRevoked);
+        let mut line = if matches!(case, Case::OwnRevoked | Case::ForeignRevoked) { line.revoked() } else { line };
+        line.client.epoch += u32::from(revoked);
+        if matches!(case, Case::ForeignAccepted) {
+            line.config.revocation.foreign_token = ForeignTokenAnswer::Accept;
+        }
+        let caller = if is_own { line.client.clone() } else { client("other") };
+        (line, caller)
+    }
+
+    const CASES: [Case; 7] = [
+        Case::Own,
+        Case::Foreign,
+        Case::ForeignAccepted,
+        Case::OwnRevoked,
+        Case::ForeignRevoked,
+        Case::OwnAllRevoked,
+        Case::ForeignAllRevoked,
+    ];
+
+    fn name<T: std::fmt::Debug>(outcome: Result<T, Reason>) -> String {
+        outcome.map_or_else(|reason| format!("{reason:?}"), |step| format!("{step:?}"))
+    }
+
+    #[test]
+    fn an_access_token_is_revoked_by_its_own_client() {
+        type Change = fn(Line) -> Line;
+        let own_revoked: Change = |mut line| {
+            let access = line.access[0];
+            line.grant.pairs.iter_mut().for_each(|pair| pair.revoke_access(&access));
+            line
+        };
+        let unknown: Change = |mut line| {
+            line.access[0] = Digest::of(b"another");
+            line
+        };
+        // The answers to the first access token, in the order of `CASES`.
+        let (token, nothing, refused) = ("RevokeToken", "Nothing", "TokenOfAnotherClient");
+        let rows: [(&str, Change, u32, [&str; 7]); 5] = [
+            ("current", |line| line, 10, [token, refused, nothing, "IsRevoked", nothing, nothing, nothing]),
+            (
+                "in grace",
+                |line| line.refreshed(100),
+                399,
+                [token, refused, nothing, "IsRevoked", nothing, nothing, nothing],
+            ),
+            (
+                "past grace",
+                |line| line.refreshed(100),
+                400,
+                [nothing, nothing, nothing, "IsRevoked", nothing, nothing, nothing],
+            ),
+            (
+                "revoked alone",
+                own_revoked,
+                10,
+                ["IsRevoked", nothing, nothing, "IsRevoked", nothing, "IsRevoked", nothing],
+            ),
+            // A revoked grant keeps no tokens, so it treats all of them the same.
+            ("unknown", unknown, 10, [nothing, nothing, nothing, "IsRevoked", nothing, nothing, nothing]),
+        ];
+        for (state, change, seconds, expected) in rows {
+            for (case, expected) in CASES.into_iter().zip(expected) {
+                let (line, caller) = scene(change(Line::new()), case);
+                let holder = Holder { caller: &caller, epoch: line.client.epoch };
+                let outcome = judge_access(&line.grant, holder, &line.access[0], &line.config, at(seconds));
+                assert_eq!(name(outcome), expected, "{state}, {case:?}");
+            }
+        }
+        let mut line = Line::new();
+        line.config.revocation.access_token = AccessTokenRevocation::WholeGrant;
+        let holder = Holder { caller: &line.client, epoch: 0 };
+        let outcome = judge_access(&line.grant, holder, &line.access[0], &line.config, at(10));
+        assert_eq!(name(outcome), "RevokeGrant");
+        assert!(without_access(&line.grant, &line.access[0]).pairs.with_access(&line.access[0]).unwrap().revoked);
+    }
+
+    #[test]
+    fn a_refresh_token_takes_its_grant_along() {
+        type Change = fn(Line) -> Line;
+        let above: Change = |mut line| {
+            line.grant.pairs = Pairs::one(line.grant.pairs.newest.take().unwrap());
+            line.grant.pairs_made = 0;
+            line.grant.pairs.newest = None;
+            line
+        };
+        let forked: Change = |mut line| {
+            let other = Line::new();
+            line.grant.pairs = other.grant.pairs;
+            line
+        };
+        let forged: Change = |mut line| {
+            line.grant.family.tag_key = TagKey::from_bytes([0; 16]);
+            line
+        };
+        // The answers to the first refresh token, in the order of `CASES`.
+        let (grant, nothing, old, refused) = ("RevokeGrant", "Nothing", "Superseded", "TokenOfAnotherClient");
+        let rows: [(&str, Change, u32, [&str; 7]); 9] = [
+            ("current", |line| line, 10, [grant, refused, nothing, grant, nothing, nothing, nothing]),
+            ("in grace", |line| line.refreshed(100), 399, [grant, refused, nothing, grant, nothing, nothing, nothing]),
+            ("in margin", |line| line.refreshed(100), 400, [old, nothing, nothing, grant, nothing, nothing, nothing]),
+            ("past margin", |line| line.refreshed(100), 460, [old, nothing, nothing, grant, nothing, nothing, nothing]),
+            (
+                "forgotten",
+                |line| line.refreshed(100).without_superseded(),
+                999,
+                [old, nothing, nothing, grant, nothing, nothing, nothing],
+            ),
+            ("expired", |line| line, 15_552_000, [nothing, nothing, nothing, grant, nothing, nothing, nothing]),
+            ("above the count", above, 10, [grant, nothing, nothing, grant, nothing, nothing, nothing]),
+            ("forked", forked, 10, [old, nothing, nothing, grant, nothing, nothing, nothing]),
+            ("with a wrong tag", forged, 10, [nothing; 7]),
+        ];
+        for (state, change, seconds, expected) in rows {
+            for (case, expected) in CASES.into_iter().zip(expected) {
+                let (line, caller) = scene(change(Line::new()), case);
+                let holder = Holder { caller: &caller, epoch: line.client.epoch };
+                let outcome = judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
+                assert_eq!(name(outcome), expected, "{state}, {case:?}");
+                // By the other setting, the own client's superseded token revokes the grant.
+                let (mut line, caller) = scene(change(Line::new()), case);
+                line.config.revocation.superseded_token = SupersededTokenRevocation::WholeGrant;
+                let holder = Holder { caller: &caller, epoch: line.client.epoch };
+                let outcome = judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
+                assert_eq!(name(outcome), if expected == old { grant } else { expected }, "{state}, {case:?}");
+            }
+        }
+    }
+
+    /// D-15
+    #[test]
+    fn a_superseded_token_that_was_bound_to_a_key_takes_nothing_along_for_a_public_client() {
+        let mut public = client("own");
+        public.client_type = ClientType::Public;
+        // The first bound pair, if any; the presented token is that of pair 1.
+        for (bound_from, caller, expected) in [
+            (0, &client("own"), "RevokeGrant"),
+            (0, &public, "RevokeGrant"),
+            (1, &client("own"), "RevokeGrant"),
+            (1, &public, "Superseded"),
+            (2, &public, "RevokeGrant"),
+        ] {
+            let mut line = Line::new().refreshed(100);
+            let newest = line.grant.pairs.newest.take();
+            line.grant.pairs.newest = newest.map(|pair| pair.of_grant_bound_from(NonZeroU32::new(bound_from)));
+            line.config.revocation.superseded_token = SupersededTokenRevocation::WholeGrant;
+            let holder = Holder { caller, epoch: 0 };
+            let outcome = |seconds| judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
+            assert_eq!(name(outcome(399)), "RevokeGrant", "in grace, no key is needed: {bound_from}");
+            assert_eq!(name(outcome(400)), expected, "{bound_from}, {:?}", caller.client_type);
+        }
+    }
+}
