@@ -22,13 +22,13 @@ pub struct RegistrationSettings {
     ///
     /// It needs a [`Fetcher`](crate::fetch::Fetcher), a [`RegistrationPolicy`](crate::hooks::RegistrationPolicy), which decides about
     /// each of them, and a store for registrations. A client with a document has no secret, so it also needs
-    /// [`public_clients`](crate::Config::public_clients), or [`AuthenticationMethod::PrivateKeyJwt`] among the
+    /// [`public_clients`](crate::Config::public_clients), or [`AuthenticationMethod::PrivateKeyJwt`](crate::client::AuthenticationMethod::PrivateKeyJwt) among the
     /// [`client_authentication.methods`](crate::Config::client_authentication). The server's metadata then includes
     /// `client_id_metadata_document_supported`.
     ///
     /// A document is fetched only for a signed-in user: see [`Request::subject`](crate::wire::Request::subject). A
-    /// pushed request has no user, so this is refused together with
-    /// [`require_pushed_requests`](crate::Config::require_pushed_requests).
+    /// pushed request has no user, so this is refused where
+    /// [`pushed_requests`](crate::Config::pushed_requests) are `Required`.
     pub metadata_documents: bool,
     /// Whether a document with `private_key_jwt` is accepted as that of a public client; off. This applies if the
     /// server cannot authenticate the client with its key, and the document's `token_endpoint_auth_methods_supported`

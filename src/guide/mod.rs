@@ -3,7 +3,7 @@
 #[doc = include_str!("getting_started.md")]
 pub mod getting_started {}
 #[doc = include_str!("self_registered_clients.md")]
-pub mod open_clients {}
+pub mod self_registered_clients {}
 #[doc = include_str!("high_assurance.md")]
 pub mod high_assurance {}
 #[doc = include_str!("protected_resources.md")]

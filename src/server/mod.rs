@@ -301,7 +301,7 @@ impl AuthorizationServer {
         resource::authenticate_for(&self.context, request, scope, permission).await
     }
 
-    /// Returns the nonce that DPoP proofs for resources must currently contain, while [`Config::dpop.nonces`] is set
+    /// Returns the nonce that DPoP proofs for resources must currently contain, while [`dpop.nonce_keys`](crate::config::DpopSettings::nonce_keys) is set
     /// [RFC 9449 section 9].
     ///
     /// A request with another nonce gets it with a 401. A resource may put it into its other answers too, as the only
@@ -575,7 +575,7 @@ impl Builder {
     }
 
     /// Sets the policy for clients that register themselves or have a metadata document.
-    /// [`Config::registration.dynamic`] and [`Config::registration.metadata_documents`] need one.
+    /// [`registration.dynamic`](crate::config::RegistrationSettings::dynamic) and [`registration.metadata_documents`](crate::config::RegistrationSettings::metadata_documents) need one.
     #[must_use]
     pub fn registration_policy(mut self, policy: impl RegistrationPolicy) -> Self {
         self.registration_policy = Some(Arc::new(policy));
@@ -583,7 +583,7 @@ impl Builder {
     }
 
     /// Sets the fetcher of metadata documents and key sets, such as that of the package `grantor-fetch`.
-    /// [`Config::registration.metadata_documents`] needs one, and so do clients with a `jwks_uri`.
+    /// [`registration.metadata_documents`](crate::config::RegistrationSettings::metadata_documents) needs one, and so do clients with a `jwks_uri`.
     #[must_use]
     pub fn fetcher(mut self, fetcher: impl Fetcher) -> Self {
         self.fetcher = Some(Arc::new(fetcher));

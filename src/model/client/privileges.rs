@@ -50,7 +50,7 @@ impl Privileges {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum RefreshRotation {
-    /// Each refresh returns a new pair, and the old refresh token stays usable for its [grace](crate::Grace).
+    /// Each refresh returns a new pair, and the old refresh token stays usable for its [grace](crate::config::RefreshSettings::grace).
     ///
     /// All workers of one grant must share one stored pair. The use of an old refresh token after grace and margin
     /// counts as theft, and revokes the grant.
