@@ -9,10 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use grantor::application::{Logo, RegistrationLimits};
 use grantor::scope::ResourceScope;
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{ApplicationForm, Approval, AuthorizationServer, Clock, Config, Consent, Decision, MemoryStore, Subject, SystemClock, Timestamp};
-use grantor::application::{Logo, RegistrationLimits};
+use grantor::{
+    ApplicationForm, Approval, AuthorizationServer, Clock, Config, Consent, Decision, MemoryStore, Subject,
+    SystemClock, Timestamp,
+};
 
 use super::{Peer, at_once};
 use crate::material::{Credentials, REDIRECT_URI, SCOPE};
