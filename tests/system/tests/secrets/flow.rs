@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use grantor::client::{AuthenticationMethod, AuthenticationMethods};
 use grantor::client_metadata::RegistrationBounds;
-use grantor::config::{DpopBoundTokens, DynamicRegistration, Profile, PushedRequests};
+use grantor::config::{DpopBoundTokens, DynamicRegistration, Profile, PushedRequests, SupersededTokenRevocation};
 use grantor::hooks::{ApproveWithin, Attempt, Throttle, ThrottleDecision};
 use grantor::registration::InitialAccessTokenTerms;
 use grantor::scope::ResourceScope;
@@ -76,6 +76,8 @@ pub(crate) async fn run(store: Store, profile: Profile, seed: u64) {
     config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
     config.dpop.tokens = DpopBoundTokens::Optional;
     config.pushed_requests.mode = PushedRequests::Optional;
+    // So that a grant goes on after that, and ends in each of the other ways.
+    config.revocation.superseded_token = SupersededTokenRevocation::Nothing;
     let bounds = RegistrationBounds::new(config.scopes.parse(SCOPES.as_bytes()).unwrap(), ResourceScope::All);
     let policy = ApproveWithin::new(bounds);
     let entropy = SeededEntropy::new(seed);
