@@ -125,7 +125,8 @@ impl Config {
         Ok(())
     }
 
-    /// Checks that the graces and the margin do not outlast the tokens that they apply to.
+    /// Checks that the graces do not outlast the tokens that they apply to, and that the one of access tokens is not the
+    /// shorter one: the owner's refresh after a refused access token would still be in the grace, and a theft be missed.
     fn check_spans_after_a_refresh(&self) -> Result<(), ConfigError> {
         let (access, refresh) = (self.tokens.access_lifetime, self.tokens.refresh_lifetime);
         if self.refresh.access_token_grace > access {
@@ -136,17 +137,15 @@ impl Config {
                 remedy,
             ));
         }
-        for (name, span) in [
-            ("refresh.grace", self.refresh.grace),
-            ("refresh.public_refresh_token", self.refresh.public_refresh_token),
-            ("refresh.reuse_margin", self.refresh.reuse_margin),
-        ] {
-            if span >= refresh {
-                let remedy = format!("less than tokens.refresh_lifetime ({}) is accepted", seconds(refresh));
-                return Err(ConfigError::new(name, seconds(span), remedy));
-            }
-        }
-        Ok(())
+        let grace = self.refresh.grace;
+        let remedy = if grace >= refresh {
+            format!("less than tokens.refresh_lifetime ({}) is accepted", seconds(refresh))
+        } else if grace > self.refresh.access_token_grace {
+            format!("at most refresh.access_token_grace ({}) is accepted", seconds(self.refresh.access_token_grace))
+        } else {
+            return Ok(());
+        };
+        Err(ConfigError::new("refresh.grace", seconds(grace), remedy))
     }
 
     fn check_derivation_keys(&self) -> Result<(), ConfigError> {
@@ -380,7 +379,7 @@ mod tests {
 
     #[test]
     fn contradictions_are_refused() {
-        let cases: [Contradiction; 21] = [
+        let cases: [Contradiction; 20] = [
             (
                 |config| config.clock_jump = Duration::from_secs(3599),
                 "clock_jump is 3599 s",
@@ -432,14 +431,9 @@ mod tests {
                 "less than tokens.refresh_lifetime (15552000 s) is accepted",
             ),
             (
-                |config| config.refresh.public_refresh_token = config.tokens.refresh_lifetime,
-                "refresh.public_refresh_token is 15552000 s",
-                "less than tokens.refresh_lifetime (15552000 s) is accepted",
-            ),
-            (
-                |config| config.refresh.reuse_margin = config.tokens.refresh_lifetime,
-                "refresh.reuse_margin is 15552000 s",
-                "less than tokens.refresh_lifetime (15552000 s) is accepted",
+                |config| config.refresh.grace = Duration::from_secs(301),
+                "refresh.grace is 301 s",
+                "at most refresh.access_token_grace (300 s) is accepted",
             ),
             (
                 |config| config.tokens.refresh_lifetime = Duration::from_secs(60),
@@ -476,7 +470,6 @@ mod tests {
                 let mut config = make("https://auth.example");
                 config.tokens.access_lifetime = Duration::from_secs(28_800);
                 config.refresh.grace = Duration::from_secs(60);
-                config.refresh.reuse_margin = Duration::ZERO;
                 change(&mut config);
                 assert_eq!(config.check().unwrap_err().to_string(), format!("{setting}; {remedy}"));
             }
@@ -491,8 +484,7 @@ mod tests {
             config.authorization.code_lifetime =
                 Duration::from_secs(if config.profile == Profile::Fapi { 60 } else { 600 });
             config.refresh.access_token_grace = config.tokens.access_lifetime;
-            config.refresh.grace = config.tokens.refresh_lifetime - Duration::from_secs(1);
-            config.refresh.reuse_margin = config.tokens.refresh_lifetime - Duration::from_secs(1);
+            config.refresh.grace = config.refresh.access_token_grace;
             config.tokens.grant_lifetime = Some(Duration::MAX);
             config.clock_jump = Duration::from_secs(3600);
             config.tokens.prefix = "exactly-16-chars".into();

@@ -25,7 +25,7 @@ impl ConfigError {
         Self { field, value: value.to_string(), remedy: remedy.into() }
     }
 
-    /// Returns the field of [`Config`](crate::Config), such as `grace.refresh_token`.
+    /// Returns the field of [`Config`](crate::Config), such as `refresh.grace`.
     #[must_use]
     pub const fn field(&self) -> &'static str {
         self.field

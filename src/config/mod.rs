@@ -193,10 +193,8 @@ impl Config {
         config.authorization.state = StateCharacters::Visible;
         config.authorization.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
         config.client_authentication.basic = BasicDecoding::FormDecoded;
-        config.refresh.grace = Duration::from_secs(60);
-        config.refresh.public_refresh_token = Duration::ZERO;
+        config.refresh.grace = Duration::from_secs(120);
         config.refresh.grace_end = GraceEnd::NextRefresh;
-        config.refresh.reuse_margin = Duration::ZERO;
         config.revocation.superseded_token = SupersededTokenRevocation::WholeGrant;
         config
     }
@@ -214,11 +212,7 @@ impl Config {
         config.redirect_uris.private_use_schemes = false;
         config.authorization.redirect_status = RedirectStatus::Found;
         config.client_authentication.basic = BasicDecoding::Either;
-        config.refresh.access_token_grace = Duration::from_secs(60);
-        config.refresh.grace = Duration::from_secs(60);
-        config.refresh.public_refresh_token = Duration::from_secs(60);
         config.refresh.grace_end = GraceEnd::Clock;
-        config.refresh.reuse_margin = Duration::from_secs(60);
         config
     }
 
@@ -240,7 +234,6 @@ impl Config {
         config.authorization.code_lifetime = Duration::from_secs(60);
         config.tokens.access_lifetime = Duration::from_secs(3600);
         config.refresh.rotation = RefreshRotation::Keep;
-        config.refresh.access_token_grace = Duration::from_secs(300);
         config
     }
 
@@ -288,11 +281,6 @@ impl Config {
     #[must_use]
     pub const fn profile(&self) -> Profile {
         self.profile
-    }
-
-    /// Returns how long a refresh token of that client stays usable once it is superseded.
-    pub(crate) fn refresh_token_grace(&self, client: &Client) -> Duration {
-        if self.has_unproven_refresh_tokens(client) { self.refresh.public_refresh_token } else { self.refresh.grace }
     }
 
     /// Returns whether clients of that type are served at all.

@@ -29,19 +29,15 @@ pub struct RefreshSettings {
     /// If a record names a key that is missing here, the request is answered with 503 and `Retry-After`, and
     /// [`Event::DerivationKeyMissing`](crate::Event::DerivationKeyMissing) is raised. Nothing is changed.
     pub derivation_keys: Vec<DerivationKey>,
-    /// How long after its grace a superseded refresh token is refused without revoking its grant, because the clocks of
-    /// servers differ; 60 s, in the strict and FAPI profiles 0 s.
-    pub reuse_margin: Duration,
-    /// What happens if a superseded refresh token is used after grace and margin [RFC 9700 section 4.14.2]; the grant
-    /// is revoked.
+    /// What happens if a superseded refresh token is used after its grace [RFC 9700 section 4.14.2]; the grant is
+    /// revoked.
     pub reuse: ReuseResponse,
-    /// The old access token; 300 s, in the MCP profile 60 s.
+    /// How long an access token stays usable after a refresh replaced it; 300 s. It cannot be less than the grace of
+    /// refresh tokens. If it is less than 60 s longer, [`Config::security_report`](crate::Config::security_report) says
+    /// so, except in the platform profile.
     pub access_token_grace: Duration,
-    /// The old refresh token of a confidential client; 300 s, in the other profiles 60 s.
+    /// How long a refresh token stays usable after a refresh replaced it; 120 s, in the platform profile 300 s.
     pub grace: Duration,
-    /// The old refresh token of a public client, or of a native one that has a secret; 300 s, in the strict and FAPI
-    /// profiles 0 s, in the MCP profile 60 s.
-    pub public_refresh_token: Duration,
     /// What ends the grace of a refresh token: the clock, in the strict and FAPI profiles also the next refresh.
     pub grace_end: GraceEnd,
 }
@@ -51,11 +47,9 @@ impl Default for RefreshSettings {
         Self {
             rotation: RefreshRotation::Rotate,
             derivation_keys: Vec::new(),
-            reuse_margin: Duration::from_secs(60),
             reuse: ReuseResponse::RevokeGrant,
             access_token_grace: Duration::from_secs(300),
             grace: Duration::from_secs(300),
-            public_refresh_token: Duration::from_secs(300),
             grace_end: GraceEnd::Clock,
         }
     }

@@ -54,8 +54,12 @@ impl Config {
     fn weaker_settings(&self) -> [(bool, Finding); 27] {
         let uris = &self.redirect_uris;
         let domain = uris.comparison == RedirectUriComparison::Domain;
-        let refresh_grace = self.refresh.grace.max(self.refresh.public_refresh_token);
+        let refresh_grace = self.refresh.grace;
         let rotates = self.rotates_by_itself();
+        // The described service has five minutes for both.
+        let has_near_ends = self.profile != Profile::Platform
+            && refresh_grace > Duration::ZERO
+            && self.refresh.access_token_grace < refresh_grace.saturating_add(A_MINUTE);
         let is_fapi = self.profile == Profile::Fapi;
         let takes_assertions = self.client_authentication.accepts_assertions();
         [
@@ -82,7 +86,7 @@ impl Config {
             (is_fapi && self.refresh.rotation == RefreshRotation::Rotate, REFRESH_ROTATION),
             (is_fapi && self.dpop.nonce_keys.is_empty() && self.tokens.access_lifetime > A_DAY, LONG_ACCESS),
             (rotates && refresh_grace > Duration::ZERO, REFRESH_GRACE),
-            (self.refresh.reuse_margin > Duration::ZERO, REUSE_MARGIN),
+            (rotates && has_near_ends, NEAR_ENDS),
             (self.refresh.reuse != ReuseResponse::RevokeGrant, REUSE),
             (self.bearer_in_body, BEARER_IN_BODY),
             (rotates && self.tokens.grant_lifetime.is_none(), GRANT_LIFETIME),
@@ -235,13 +239,14 @@ const REFRESH_GRACE: Finding = Finding {
     setting: "refresh.grace",
     rule: "RFC 9700 section 4.14.2",
     consequence: "a stolen refresh token that is used within the grace yields the owner's newest pair; the theft is \
-                  detected at the first refresh that comes later than grace and margin after the other party's, and \
-                  each use in grace raises an event",
+                  detected at the first refresh that comes later than the grace after the other party's, and each \
+                  use in grace raises an event",
 };
-const REUSE_MARGIN: Finding = Finding {
-    setting: "refresh.reuse_margin",
+const NEAR_ENDS: Finding = Finding {
+    setting: "refresh.access_token_grace",
     rule: "RFC 9700 section 4.14.2",
-    consequence: "a stolen refresh token that is used within the margin is refused, but the grant stays valid",
+    consequence: "it is less than 60 s longer than the grace of refresh tokens: if the clocks of two servers differ, the \
+                  owner's refresh after a refused access token may still be in the grace, and a theft is missed",
 };
 const REUSE: Finding = Finding {
     setting: "refresh.reuse",
@@ -259,6 +264,7 @@ const GRANT_LIFETIME: Finding = Finding {
     consequence: "a grant that is always refreshed in time ends only by revocation",
 };
 
+const A_MINUTE: Duration = Duration::from_secs(60);
 const A_DAY: Duration = Duration::from_secs(86_400);
 
 /// Not a setting: reported if the fetcher connects to loopback addresses.
@@ -292,7 +298,6 @@ mod tests {
             "authorization.pkce",
             "authorization.exchange_redirect_uri",
             "refresh.grace",
-            "refresh.reuse_margin",
         ] {
             assert!(settings.contains(&expected), "{expected}");
         }

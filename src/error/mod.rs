@@ -195,10 +195,10 @@ pub enum Reason {
     /// The refresh token has expired.
     #[error("the refresh token has expired")]
     RefreshTokenExpired,
-    /// The refresh token is superseded and past its grace, but within the margin.
+    /// The refresh token is superseded and in its grace, but nothing in the record leads from it to the newest pair.
     #[error("the refresh token is superseded")]
     RefreshTokenSuperseded,
-    /// The refresh token is superseded and past grace and margin.
+    /// The refresh token is superseded and past its grace.
     #[error("the refresh token was reused")]
     RefreshTokenReused,
     /// The store has lost the write that issued this refresh token.
@@ -210,7 +210,7 @@ pub enum Reason {
     /// The grant was revoked, or all grants of its client or subject were revoked.
     #[error("the grant is revoked")]
     GrantRevoked,
-    /// Too many pairs of the grant are in grace, or in the margin after it, for another one.
+    /// Too many pairs of the grant are in grace, or retained after it, for another one.
     #[error("too many pairs are in grace; retry after {retry_after} s")]
     TooManyInGrace {
         /// Seconds to wait.

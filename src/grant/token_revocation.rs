@@ -180,7 +180,7 @@ fn judge_refresh(
     now: Timestamp,
 ) -> Result<OfRefresh, Reason> {
     let is_own = grant.client == holder.caller.id;
-    let standing = standing(grant, presented, config.refresh.reuse_margin, now);
+    let standing = standing(grant, presented, now);
     if grant.revoked.is_some() {
         let is_genuine = !matches!(standing, Standing::Unknown);
         return Ok(if is_genuine && is_own { OfRefresh::RevokeGrant } else { OfRefresh::Nothing });
@@ -192,7 +192,7 @@ fn judge_refresh(
         // A number above the count shows that the store lost writes. The client means this grant.
         Standing::Usable(_) | Standing::NotYetValid | Standing::AboveCount if is_own => Ok(OfRefresh::RevokeGrant),
         Standing::Usable(_) | Standing::NotYetValid => foreign(config).map(|()| OfRefresh::Nothing),
-        Standing::InMargin | Standing::Superseded | Standing::Forked if is_own => {
+        Standing::Superseded | Standing::Forked if is_own => {
             // A copy of a DPoP-bound token, without its key, must not be able to sign the user out.
             let is_copy = was_bound(grant, presented) && config.has_unproven_refresh_tokens(holder.caller);
             Ok(match config.revocation.superseded_token {
@@ -200,12 +200,9 @@ fn judge_refresh(
                 SupersededTokenRevocation::WholeGrant | SupersededTokenRevocation::Nothing => OfRefresh::Superseded,
             })
         }
-        Standing::Unknown
-        | Standing::Expired
-        | Standing::InMargin
-        | Standing::Superseded
-        | Standing::Forked
-        | Standing::AboveCount => Ok(OfRefresh::Nothing),
+        Standing::Unknown | Standing::Expired | Standing::Superseded | Standing::Forked | Standing::AboveCount => {
+            Ok(OfRefresh::Nothing)
+        }
     }
 }
 
@@ -350,8 +347,13 @@ mod tests {
         let rows: [(&str, Change, u32, [&str; 7]); 9] = [
             ("current", |line| line, 10, [grant, refused, nothing, grant, nothing, nothing, nothing]),
             ("in grace", |line| line.refreshed(100), 399, [grant, refused, nothing, grant, nothing, nothing, nothing]),
-            ("in margin", |line| line.refreshed(100), 400, [old, nothing, nothing, grant, nothing, nothing, nothing]),
-            ("past margin", |line| line.refreshed(100), 460, [old, nothing, nothing, grant, nothing, nothing, nothing]),
+            ("past grace", |line| line.refreshed(100), 400, [old, nothing, nothing, grant, nothing, nothing, nothing]),
+            (
+                "long past grace",
+                |line| line.refreshed(100),
+                460,
+                [old, nothing, nothing, grant, nothing, nothing, nothing],
+            ),
             (
                 "forgotten",
                 |line| line.refreshed(100).without_superseded(),

@@ -110,7 +110,8 @@ pub enum Event<'a> {
         /// The user; `None` if the client acts for itself.
         subject: Option<&'a Subject>,
     },
-    /// A superseded refresh token was used within its grace, in place of the newest one.
+    /// A superseded refresh token was used within its grace, in place of the newest one. Its severity is
+    /// [`Warning`](Severity::Warning) if it was superseded more than 30 s before: a retry comes sooner.
     #[non_exhaustive]
     RefreshedInGrace {
         /// The grant.
@@ -279,6 +280,9 @@ pub enum Event<'a> {
     },
 }
 
+/// Seconds within which a client repeats a refresh whose answer it lost.
+const USUAL_AGE_IN_GRACE: u32 = 30;
+
 /// How much attention an [`Event`] needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -383,8 +387,9 @@ impl Event<'_> {
                 Facts::of_grant("code_replayed", Warning, grant, client).by(subject)
             }
             Self::Refreshed { grant, client, subject } => Facts::of_grant("refreshed", Info, grant, client).by(subject),
-            Self::RefreshedInGrace { grant, client, subject, age: _ } => {
-                Facts::of_grant("refreshed_in_grace", Info, grant, client).by(subject)
+            Self::RefreshedInGrace { grant, client, subject, age } => {
+                let severity = if age > USUAL_AGE_IN_GRACE { Warning } else { Info };
+                Facts::of_grant("refreshed_in_grace", severity, grant, client).by(subject)
             }
             Self::RefreshTokenReused { grant, client, subject, revoked: _ } => {
                 Facts::of_grant("refresh_token_reused", Warning, grant, client).by(subject)
@@ -858,6 +863,20 @@ mod tests {
         for event in [Event::PurgeRefused { now, newest: now }, Event::PeerAddressMissing { endpoint }] {
             assert_eq!((event.client(), names.insert(event.name())), (None, true), "{event:?}");
         }
+    }
+
+    /// D-12
+    #[test]
+    fn a_late_use_in_grace_is_a_warning() {
+        let client = ClientId::new("a").unwrap();
+        let severity = |age| {
+            let grant = GrantId::from_bytes([0; 16]);
+            Event::RefreshedInGrace { grant, client: &client, subject: None, age }.severity()
+        };
+        assert_eq!(
+            [0, 30, 31, 299].map(severity),
+            [Severity::Info, Severity::Info, Severity::Warning, Severity::Warning]
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::secret::refresh::Family;
 /// A grant without a [`subject`](Self::subject) holds some of the tokens that a client got for itself [RFC 6749 section
 /// 4.4].
 ///
-/// Its size is bounded: pairs are removed after grace and margin. A refresh token that was removed is still recognized
+/// Its size is bounded: superseded pairs are removed a minute after their last end. A refresh token that was removed is still recognized
 /// by its lineage and its tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {

@@ -28,7 +28,9 @@ pub use self::authorization::Authorization;
 pub(crate) use self::authorization::{PushedFrom, RETENTION, STATE_BYTES, Stage};
 pub use self::grant::{Grant, Revocation, RevocationReason};
 pub use self::last_purge::LastPurge;
-pub(crate) use self::pairs::{AccessPart, FurtherAccess, GraceEnds, Pairs, Placed, SupersededPair, TokenPair};
+pub(crate) use self::pairs::{
+    AccessPart, FurtherAccess, GraceEnds, OwnAccess, Pairs, Placed, RETAINED, SupersededPair, TokenPair,
+};
 pub use self::pushed_request::PushedRequest;
 pub(crate) use self::pushed_request::{VISITS, Visit};
 pub(crate) use self::replay::MAX_JTI_BYTES;

@@ -131,7 +131,8 @@ async fn of(world: World, steps: impl AsyncFn(&World, &Pair) -> (Step, Step)) ->
 }
 
 async fn strict_public() -> World {
-    let mut world = World::strict().await;
+    let no_grace = |config: &mut grantor::Config| config.refresh.grace = std::time::Duration::ZERO;
+    let mut world = World::with(grantor::config::Profile::Strict, no_grace).await;
     world.client = world.register(public_form()).await;
     world
 }

@@ -2,8 +2,7 @@
 """Explores the line of pairs of a grant: refreshes, retries in grace, reuse and restored stores.
 
 Run it with `python3 tests/model/line_of_pairs.py`. It needs only the standard library, takes about half a minute, and ends
-with status 1 if a result differs from the expected one. The server differs in two points: after the grace it still has a
-margin (`reuse_margin`), and a token in grace that cannot have the newest pair still rotates. The model has neither.
+with status 1 if a result differs from the expected one.
 
 A token is (number, writer), and its pair is an entry of the record. `link` leads from a superseded pair to the next one.
 Times are small integers. With a grace of 2, a token that was superseded at `t` is in grace at `t` and `t + 1`. At `t + 2`

@@ -61,14 +61,14 @@ async fn a_refresh_waits_while_64_pairs_are_in_grace() {
 
 /// D-11
 #[tokio::test]
-async fn a_rotation_on_behalf_waits_like_any_other() {
+async fn a_use_in_grace_needs_no_room_for_another_pair() {
     let world = World::platform().await;
     let first = world.pair().await;
     let newest = chain(&world, &first, PAIRS_IN_GRACE).await;
     let reduce = [("grant_type", "refresh_token"), ("refresh_token", &first.refresh), ("scope", "repo-code:r")];
-    let before = record(&world).await;
-    too_many(&world.token(&reduce).client(&world.client).send().await, "300");
-    assert_eq!(record(&world).await, before);
+    too_many(&world.refresh(&newest.refresh).await, "300");
+    let further = pair(&world.token(&reduce).client(&world.client).send().await);
+    assert_eq!((&*further.scope, &further.refresh), ("repo-code:r", &newest.refresh));
     assert_eq!(pair(&world.refresh(&first.refresh).await), newest);
 }
 
@@ -80,7 +80,7 @@ async fn the_record_is_bounded_in_every_profile() {
             let world = World::with(profile, |_| {}).await;
             let client = world.register(form).await;
             let mut newest = world.pair_of(&client).await;
-            // Pairs of the first round are in the margin when those of the second are in grace.
+            // Pairs of the first round are still retained when those of the second are in grace.
             for round in 1..=2 {
                 let mut refreshes = 0;
                 let refused = loop {
@@ -120,9 +120,9 @@ async fn uses_in_grace_leave_the_record_as_it_is() {
 }
 
 /// D-11
-/// Without a grace, pairs are only in the margin; they are bounded too.
+/// Without a grace, pairs are only retained; they are bounded too.
 #[tokio::test]
-async fn pairs_in_the_margin_are_bounded() {
+async fn retained_pairs_are_bounded() {
     let world = World::with(Profile::Platform, |config| {
         config.refresh.access_token_grace = Duration::ZERO;
         config.refresh.grace = Duration::ZERO;

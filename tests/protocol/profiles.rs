@@ -142,30 +142,21 @@ async fn redirects_are_303_in_the_strict_profile_and_else_302() {
 }
 
 /// D-11, D-12
-/// The grace of the access token, of both kinds of refresh token, and the margin, to the second.
+/// The grace of the access token and of both kinds of refresh token, to the second.
 #[tokio::test]
 async fn each_profile_has_its_grace() {
-    for (profile, access, confidential, public, margin) in
-        [(Profile::Platform, 300, 300, 300, 60), (Profile::Strict, 300, 60, 0, 0), (Profile::Mcp, 60, 60, 60, 60)]
+    for (profile, access, grace) in
+        [(Profile::Platform, 300, 300), (Profile::Strict, 300, 120), (Profile::Mcp, 300, 120)]
     {
-        for (form, grace) in [(form(), confidential), (public_form(), public)] {
+        for form in [form(), public_form()] {
             let world = world(profile).await;
             let client = world.register(form).await;
             let first = world.pair_of(&client).await;
             let second = pair(&world.refresh_as(&client, &first.refresh).await);
             let case = format!("{profile:?}, {grace} s");
-            if grace > 0 {
-                world.advance(grace - 1);
-                ok(&world.refresh_as(&client, &first.refresh).await);
-                world.advance(1);
-            }
-            if margin > 0 {
-                e400(&world.refresh_as(&client, &first.refresh).await, "invalid_grant");
-                world.advance(margin - 1);
-                e400(&world.refresh_as(&client, &first.refresh).await, "invalid_grant");
-                assert!(world.opens(&second.access).await, "{case}: no reuse is reported in the margin");
-                world.advance(1);
-            }
+            world.advance(grace - 1);
+            ok(&world.refresh_as(&client, &first.refresh).await);
+            world.advance(1);
             e400(&world.refresh_as(&client, &first.refresh).await, "invalid_grant");
             assert!(!world.opens(&second.access).await, "{case}: the family is revoked");
         }
@@ -345,7 +336,7 @@ fn refused(profile: Profile, change: fn(&mut Config)) -> Option<String> {
 /// 8414-2-01, D-19
 #[test]
 fn no_server_is_built_on_settings_that_contradict_each_other() {
-    let cases: [Refusal; 7] = [
+    let cases: [Refusal; 6] = [
         (
             |config| config.issuer = "auth.example".into(),
             "issuer is \"auth.example\"; an https URL of visible ASCII characters, with a valid host and port \
@@ -364,8 +355,12 @@ fn no_server_is_built_on_settings_that_contradict_each_other() {
             "refresh.access_token_grace is 28801 s; at most tokens.access_lifetime (28800 s) is accepted",
         ),
         (
-            |config| config.refresh.reuse_margin = Duration::from_secs(180 * 24 * 60 * 60),
-            "refresh.reuse_margin is 15552000 s; less than tokens.refresh_lifetime (15552000 s) is accepted",
+            |config| config.refresh.grace = Duration::from_secs(180 * 24 * 60 * 60),
+            "refresh.grace is 15552000 s; less than tokens.refresh_lifetime (15552000 s) is accepted",
+        ),
+        (
+            |config| config.refresh.grace = Duration::from_secs(301),
+            "refresh.grace is 301 s; at most refresh.access_token_grace (300 s) is accepted",
         ),
         (
             |config| config.tokens.prefix = "17-characters-too".into(),
@@ -471,7 +466,6 @@ fn the_report_names_what_each_profile_leaves_looser() {
         "authorization.errors",
         "client_authentication.basic",
         "refresh.grace",
-        "refresh.reuse_margin",
         "tokens.grant_lifetime",
     ];
     assert_eq!(settings(&throttled(config_of(Profile::Platform))), platform);
@@ -484,7 +478,6 @@ fn the_report_names_what_each_profile_leaves_looser() {
         "authorization.redirect_status",
         "client_authentication.basic",
         "refresh.grace",
-        "refresh.reuse_margin",
         "tokens.grant_lifetime",
     ];
     assert_eq!(settings(&throttled(config_of(Profile::Mcp))), mcp);
@@ -514,7 +507,7 @@ fn the_report_follows_every_setting() {
     let bare = AuthorizationServer::new(tight(), MemoryStore::new()).unwrap();
     assert_eq!(settings(&bare), ["throttle"]);
     assert!(bare.security_report().to_string().contains("MemoryThrottle"));
-    let cases: [Loosening; 13] = [
+    let cases: [Loosening; 11] = [
         (|config| config.redirect_uris.localhost = true, "redirect_uris.localhost"),
         (|config| config.redirect_uris.named_schemes = vec!["cursor".into()], "redirect_uris.named_schemes"),
         (
@@ -529,8 +522,6 @@ fn the_report_follows_every_setting() {
         (|config| config.authorization.errors = AuthorizationErrors::PageForServiceParameters, "authorization.errors"),
         (|config| config.client_authentication.basic = BasicDecoding::Either, "client_authentication.basic"),
         (|config| config.refresh.grace = Duration::from_secs(1), "refresh.grace"),
-        (|config| config.refresh.public_refresh_token = Duration::from_secs(1), "refresh.grace"),
-        (|config| config.refresh.reuse_margin = Duration::from_secs(1), "refresh.reuse_margin"),
         (|config| config.refresh.reuse = ReuseResponse::Refuse, "refresh.reuse"),
         (|config| config.bearer_in_body = true, "bearer_in_body"),
         (|config| config.tokens.grant_lifetime = None, "tokens.grant_lifetime"),
@@ -539,6 +530,12 @@ fn the_report_follows_every_setting() {
         let mut config = tight();
         change(&mut config);
         assert_eq!(settings(&throttled(config)), [setting]);
+    }
+    for (access, reported) in [(180, vec!["refresh.grace"]), (179, vec!["refresh.grace", "refresh.access_token_grace"])] {
+        let mut config = tight();
+        config.refresh.grace = Duration::from_secs(120);
+        config.refresh.access_token_grace = Duration::from_secs(access);
+        assert_eq!(settings(&throttled(config)), reported, "{access} s");
     }
     for (plain, reported) in
         [("http://127.0.0.1:8080", vec!["development"]), ("HTTP://localhost", vec!["development", "issuer"])]

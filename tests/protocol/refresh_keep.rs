@@ -237,7 +237,7 @@ async fn moving_from_rotate_to_keep_breaks_no_token() {
     assert_eq!(pair(&world.refresh(&first.refresh).await).refresh, second.refresh);
     world.advance(1);
     assert!(!world.opens(&first.access).await && world.opens(&third.access).await);
-    // After grace and margin, a token that was superseded before still counts as reused.
+    // After its grace, a token that was superseded before still counts as reused.
     world.advance(60);
     assert_eq!(pair(&world.refresh(&second.refresh).await).refresh, second.refresh);
     world.events.take();
@@ -264,9 +264,9 @@ async fn moving_from_keep_to_rotate_breaks_no_token() {
     for own in &all {
         assert!(!world.opens(&own.access).await);
     }
-    e400(&world.refresh(&first.refresh).await, "invalid_grant");
     reconfigured(&mut world, keep);
     assert_eq!(pair(&world.refresh(&next.refresh).await).refresh, next.refresh);
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
 }
 
 // A client's own setting.

@@ -16,6 +16,8 @@ use support::world::{Credentials, ISSUER, Pair, World, e400, e401, form, ok, pai
 enum Ask {
     Access(usize),
     Refresh(usize),
+    /// A refresh with less scope.
+    RefreshForLess(usize),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,8 +28,8 @@ enum Answer {
     Invalid,
     /// The pair with this number: a new one, or the same one again.
     Pair(usize),
-    /// `invalid_grant`, nothing is revoked.
-    Refused,
+    /// A further access token with this number, and the refresh token of that pair. Nothing rotates.
+    Further(usize, usize),
     /// `invalid_grant`, the whole grant is revoked.
     Dead,
 }
@@ -36,34 +38,34 @@ struct Row {
     at: u64,
     ask: Ask,
     platform: Answer,
-    /// A public client, whose grace is 0.
-    strict_public: Answer,
-    /// A confidential client with the 60 s of the profile.
     strict: Answer,
-    /// The same with 300 s set, so only a later refresh ends the grace of R1.
+    /// The strict profile with 300 s set, so only a later refresh ends the grace of R1.
     strict_long: Answer,
 }
 
-const fn row(at: u64, ask: Ask, answers: [Answer; 4]) -> Row {
-    let [platform, strict_public, strict, strict_long] = answers;
-    Row { at, ask, platform, strict_public, strict, strict_long }
+const fn row(at: u64, ask: Ask, answers: [Answer; 3]) -> Row {
+    let [platform, strict, strict_long] = answers;
+    Row { at, ask, platform, strict, strict_long }
 }
 
-const TIMELINE: [Row; 11] = {
-    use Answer::{Accepted, Dead, Invalid, Pair, Refused};
-    use Ask::{Access, Refresh};
+const LESS: &str = "repo-code:r";
+
+const TIMELINE: [Row; 12] = {
+    use Answer::{Accepted, Dead, Further, Invalid, Pair};
+    use Ask::{Access, Refresh, RefreshForLess};
     [
-        row(1000, Refresh(1), [Pair(2), Pair(2), Pair(2), Pair(2)]),
-        row(1100, Access(1), [Accepted, Accepted, Accepted, Accepted]),
-        row(1100, Refresh(1), [Pair(2), Dead, Dead, Pair(2)]),
-        row(1150, Access(2), [Accepted, Accepted, Accepted, Accepted]),
-        row(1200, Refresh(2), [Pair(3), Pair(3), Pair(3), Pair(3)]),
-        row(1250, Refresh(1), [Pair(3), Dead, Dead, Dead]),
-        row(1299, Access(1), [Accepted, Accepted, Accepted, Accepted]),
-        row(1300, Access(1), [Invalid, Invalid, Invalid, Invalid]),
-        row(1300, Refresh(1), [Refused, Dead, Dead, Dead]),
-        row(1360, Refresh(1), [Dead, Dead, Dead, Dead]),
-        row(1361, Access(3), [Invalid, Invalid, Invalid, Invalid]),
+        row(1000, Refresh(1), [Pair(2), Pair(2), Pair(2)]),
+        row(1100, Access(1), [Accepted, Accepted, Accepted]),
+        row(1100, Refresh(1), [Pair(2), Pair(2), Pair(2)]),
+        row(1105, RefreshForLess(1), [Further(10, 2), Further(10, 2), Further(10, 2)]),
+        row(1108, Access(2), [Accepted, Accepted, Accepted]),
+        row(1110, Refresh(2), [Pair(3), Pair(3), Pair(3)]),
+        row(1115, Refresh(1), [Pair(3), Dead, Dead]),
+        row(1121, Refresh(1), [Pair(3), Dead, Dead]),
+        row(1299, Access(1), [Accepted, Accepted, Accepted]),
+        row(1300, Access(1), [Invalid, Invalid, Invalid]),
+        row(1300, Refresh(1), [Dead, Dead, Dead]),
+        row(1301, Access(3), [Invalid, Invalid, Invalid]),
     ]
 };
 
@@ -95,6 +97,15 @@ impl Run {
                 let opens = self.world.opens(&self.pairs[&number].access).await;
                 assert_eq!(opens, answer == Answer::Accepted, "A{number} at {at}");
             }
+            Ask::RefreshForLess(number) => {
+                let Answer::Further(access, refresh) = answer else { panic!("no such answer to less: {answer:?}") };
+                let form =
+                    [("grant_type", "refresh_token"), ("refresh_token", &self.pairs[&number].refresh), ("scope", LESS)];
+                let seen = pair(&self.world.token(&form).client(&self.client).send().await);
+                assert_eq!((&*seen.scope, &seen.refresh), (LESS, &self.pairs[&refresh].refresh), "R{number} at {at}");
+                assert!(self.pairs.values().all(|own| own.access != seen.access), "R{number} at {at}");
+                self.pairs.insert(access, seen);
+            }
             Ask::Refresh(number) => {
                 self.unauthorized_use_changes_nothing(&self.pairs[&number].refresh).await;
                 let response = self.world.refresh_as(&self.client, &self.pairs[&number].refresh).await;
@@ -108,10 +119,6 @@ impl Run {
                         assert_eq!(is_new, issued == at, "R{number} at {at}");
                         assert_eq!(ok(&response).expires_in, Some(28_800 - (at - issued)));
                         assert_eq!(records(&self.world).await == before, !is_new, "R{number} at {at}");
-                    }
-                    Answer::Refused => {
-                        e400(&response, "invalid_grant");
-                        assert_eq!(records(&self.world).await, before, "R{number} at {at}");
                     }
                     _ => {
                         e400(&response, "invalid_grant");
@@ -162,8 +169,8 @@ async fn the_timeline_of_the_strict_profile() {
     let longer: fn(&mut Config) = |config| config.refresh.grace = Duration::from_secs(300);
     type Column = fn(&Row) -> Answer;
     let columns: [(_, _, Column); 4] = [
-        (public_form(), nothing, |row| row.strict_public),
-        (native_form(), nothing, |row| row.strict_public),
+        (public_form(), nothing, |row| row.strict),
+        (native_form(), nothing, |row| row.strict),
         (form(), nothing, |row| row.strict),
         (form(), longer, |row| row.strict_long),
     ];
@@ -173,7 +180,7 @@ async fn the_timeline_of_the_strict_profile() {
             let mut run = Run::begin(Profile::Strict, form.clone(), change).await;
             for (number, row) in TIMELINE.iter().enumerate().take(last + 1) {
                 let refused = answer(row) == Answer::Dead;
-                if number == last || !refused || last == 10 && number == 9 {
+                if number == last || !refused || last == 11 && number == 10 {
                     run.step(row, answer(row)).await;
                 }
             }
@@ -200,8 +207,8 @@ async fn the_deadline_of_grace_is_set_once() {
     }
     world.advance(1);
     assert!(!world.opens(&first.access).await);
-    e400(&world.refresh(&first.refresh).await, "invalid_grant");
     ok(&world.refresh(&newest.refresh).await);
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
 }
 
 /// SVC-3-04, SVC-3-01, D-11, D-12, 9700-4.14.2-03
@@ -238,20 +245,11 @@ async fn grace_never_lengthens_a_life() {
 
 /// D-11, D-12, SVC-8-01
 #[tokio::test]
-async fn each_profile_has_its_grace_and_margin() {
-    let [web, public, native] = [form(), public_form(), native_form()];
-    let cases = [
-        (Profile::Platform, &web, 300, 300, 60),
-        (Profile::Platform, &public, 300, 300, 60),
-        (Profile::Platform, &native, 300, 300, 60),
-        (Profile::Strict, &web, 300, 60, 0),
-        (Profile::Strict, &public, 300, 0, 0),
-        (Profile::Strict, &native, 300, 0, 0),
-        (Profile::Mcp, &web, 60, 60, 60),
-        (Profile::Mcp, &public, 60, 60, 60),
-        (Profile::Mcp, &native, 60, 60, 60),
-    ];
-    for (profile, form, access_grace, grace, margin) in cases {
+async fn each_profile_has_its_grace() {
+    let cases = [(Profile::Platform, 300, 300), (Profile::Strict, 300, 120), (Profile::Mcp, 300, 120)];
+    for ((profile, access_grace, grace), form) in
+        cases.into_iter().flat_map(|case| [form(), public_form(), native_form()].map(|form| (case, form)))
+    {
         let name = format!("{profile:?}, {:?}, {:?}", form.client_type, form.application_type);
         for (age, good) in [(access_grace - 1, true), (access_grace, false), (access_grace + 1, false)] {
             let run = Run::begin(profile, form.clone(), |_| {}).await;
@@ -259,15 +257,14 @@ async fn each_profile_has_its_grace_and_margin() {
             run.world.advance(age);
             assert_eq!(run.world.opens(&run.pairs[&1].access).await, good, "{name}: access token after {age} s");
         }
-        let around = |edge: u64| [edge.checked_sub(1), Some(edge), Some(edge + 1)].into_iter().flatten();
-        for age in around(grace).chain(around(grace + margin)) {
+        for age in [grace - 1, grace, grace + 1, grace + 60] {
             let run = Run::begin(profile, form.clone(), |_| {}).await;
             let (world, old) = (&run.world, &run.pairs[&1]);
             let new = pair(&world.refresh_as(&run.client, &old.refresh).await);
             world.advance(age);
             let response = world.refresh_as(&run.client, &old.refresh).await;
             assert_eq!(response.status(), if age < grace { 200 } else { 400 }, "{name}: refresh after {age} s");
-            assert_eq!(world.opens(&new.access).await, age < grace + margin, "{name}: successor after {age} s");
+            assert_eq!(world.opens(&new.access).await, age < grace, "{name}: successor after {age} s");
         }
     }
 }
@@ -310,9 +307,7 @@ async fn grace_and_the_answer_to_reuse_are_settings() {
     for (reuse, form, revokes) in cases {
         let run = Run::begin(Profile::Platform, form, |config| {
             config.refresh.reuse = reuse;
-            config.refresh.reuse_margin = Duration::ZERO;
             config.refresh.grace = Duration::from_secs(7);
-            config.refresh.public_refresh_token = Duration::from_secs(7);
         })
         .await;
         let (world, client, old) = (&run.world, &run.client, &run.pairs[&1]);
@@ -329,10 +324,7 @@ async fn grace_and_the_answer_to_reuse_are_settings() {
         assert_eq!(world.refresh_as(client, &new.refresh).await.status(), if revokes { 400 } else { 200 });
     }
     let refresh = Config::platform(ISSUER).refresh;
-    assert_eq!(
-        [refresh.access_token_grace, refresh.grace, refresh.public_refresh_token],
-        [Duration::from_secs(300); 3]
-    );
+    assert_eq!([refresh.access_token_grace, refresh.grace], [Duration::from_secs(300); 2]);
     assert_eq!(refresh.grace_end, GraceEnd::Clock);
 }
 
@@ -414,9 +406,10 @@ async fn all_refreshed(world: &World, first: &Pair, responses: &[Response]) {
 
 /// D-11, D-12, 9700-4.14.2-02
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
-async fn of_fifty_parallel_refreshes_of_a_strict_public_client_one_succeeds() {
+async fn of_fifty_parallel_refreshes_without_a_grace_one_succeeds() {
     for form in [public_form(), native_form()] {
-        let mut world = Arc::new(World::strict().await);
+        let no_grace = |config: &mut Config| config.refresh.grace = Duration::ZERO;
+        let mut world = Arc::new(World::with(Profile::Strict, no_grace).await);
         let client = world.register(form).await;
         for _ in 0..10 {
             let first = world.pair_of(&client).await;

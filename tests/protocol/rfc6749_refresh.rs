@@ -131,7 +131,7 @@ async fn a_refresh_token_is_bound_to_its_client() {
     for client in [&world.client, &public] {
         let first = world.pair_of(client).await;
         let mut live = first.clone();
-        // Live, then in grace, in the margin, and past both.
+        // Live, then in grace, at its end, and past it.
         for seconds in [0, 100, 200, 60] {
             world.advance(seconds);
             let before = records(&world).await;

@@ -11,7 +11,7 @@ use crate::grant::refresh_token::standing::{Standing, standing, was_bound};
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, RefreshRotation};
 use crate::model::protected_resource::{Named, ResourceTable, Target};
-use crate::model::{FurtherAccess, GraceEnds, Grant, Pairs, Placed, SupersededPair, TokenPair};
+use crate::model::{FurtherAccess, GraceEnds, Grant, OwnAccess, Pairs, Placed, RETAINED, SupersededPair, TokenPair};
 use crate::scope::ScopeSet;
 use crate::secret::derive::{Link, MissingKey, PairSecrets};
 use crate::secret::entropy::Entropy;
@@ -26,8 +26,8 @@ pub(super) const MAX_LIVE_ACCESS_TOKENS: usize = 64;
 /// Pairs of a grant that may be in grace at once: with the default grace, 64 refreshes in five minutes. This limits the
 /// size of the record, and the number of links that a request must follow.
 pub(crate) const PAIRS_IN_GRACE: usize = 64;
-/// Superseded pairs in grace or in the margin. With the settings of every profile, the limit of those in grace is
-/// reached first.
+/// Superseded pairs in the record, in grace or retained after it. With the settings of every profile, the limit of
+/// those in grace is reached first.
 const PAIRS_KEPT: usize = 2 * PAIRS_IN_GRACE;
 
 /// What a client presents.
@@ -69,8 +69,8 @@ pub(super) struct Judge<'a> {
 /// The random parts of the next pair, drawn once for a request. A retried claim uses the same parts, so that the caller
 /// recognizes its own write.
 pub(super) enum Drawn {
-    /// The next pair is derived from the newest.
-    Link(Link),
+    /// The next pair is derived from the newest. The access token is for a use in grace, which makes no pair.
+    Link(Link, MintedOpaque),
     /// The next pair is drawn: the old refresh token has no grace.
     Pair(PairSecrets),
     /// A further access token is drawn: the refresh token stays.
@@ -81,10 +81,12 @@ impl Drawn {
     pub(super) fn new(client: &Client, config: &Config, entropy: &dyn Entropy) -> Self {
         match config.refresh_rotation(client) {
             RefreshRotation::Keep => Self::Access(opaque::mint(entropy)),
-            RefreshRotation::Rotate if config.refresh_token_grace(client).is_zero() => {
+            RefreshRotation::Rotate if config.refresh.grace.is_zero() => {
                 Self::Pair(PairSecrets::draw(entropy))
             }
-            RefreshRotation::Rotate => Self::Link(Link::draw(entropy, config.refresh.derivation_keys.first())),
+            RefreshRotation::Rotate => {
+                Self::Link(Link::draw(entropy, config.refresh.derivation_keys.first()), opaque::mint(entropy))
+            }
         }
     }
 }
@@ -102,8 +104,8 @@ pub(super) struct Verdict {
 struct Newest<'a> {
     pair: &'a TokenPair,
     fresh: Fresh,
-    /// For a use in grace: the tokens of the pair, and the place of the presented token.
-    in_grace: Option<InGrace<'a>>,
+    /// For a use in grace: the tokens of the pair.
+    in_grace: Option<InGrace>,
 }
 
 /// The scopes and the target of the requested access token.
@@ -118,12 +120,11 @@ enum Again<'a> {
     Not(Newest<'a>),
 }
 
-struct InGrace<'a> {
+struct InGrace {
     secrets: PairSecrets,
     refresh_token: MintedRefresh,
-    /// The place of the presented pair among the superseded ones.
-    place: usize,
-    presented: &'a SupersededPair,
+    /// When the presented token was superseded.
+    since: Timestamp,
 }
 
 impl Judge<'_> {
@@ -136,50 +137,52 @@ impl Judge<'_> {
         if grant.revoked.is_some() || self.request.client.has_revoked(grant.epoch)? {
             return Err(Reason::GrantRevoked);
         }
-        let standing = standing(grant, self.presented, self.config.refresh.reuse_margin, self.now);
+        let standing = standing(grant, self.presented, self.now);
         // The key is compared only for genuine tokens. For a token that was bound, it is compared before reuse is
         // judged, so that a copy of the token alone does not count as reuse. A token that was never bound has no key to
         // protect it. Its reuse must be detected even if another party has bound the grant since.
         let needs_key = match standing {
             Standing::Unknown => false,
             Standing::Usable(_) | Standing::NotYetValid => true,
-            Standing::Expired | Standing::InMargin | Standing::AboveCount | Standing::Forked | Standing::Superseded => {
+            Standing::Expired | Standing::AboveCount | Standing::Forked | Standing::Superseded => {
                 was_bound(grant, self.presented)
             }
         };
-        if needs_key {
-            self.check_key(grant)?;
+        if needs_key && let Err(reason) = self.check_key(grant) {
+            // Another party has bound the line since this token was superseded. Nothing but the key could tell which
+            // party is the owner.
+            let is_left_behind = matches!(standing, Standing::Usable(Placed::Superseded(..)))
+                && !was_bound(grant, self.presented)
+                && self.config.has_unproven_refresh_tokens(self.request.client);
+            return Err(if is_left_behind { Reason::RefreshTokenReused } else { reason });
         }
         match standing {
             Standing::Usable(placed) => Ok(placed),
             Standing::Unknown => Err(Reason::UnknownRefreshToken),
             Standing::NotYetValid => Err(Reason::RefreshTokenNotYetValid),
             Standing::Expired => Err(Reason::RefreshTokenExpired),
-            Standing::InMargin => Err(Reason::RefreshTokenSuperseded),
             Standing::AboveCount | Standing::Forked => Err(Reason::StoreWentBack),
             Standing::Superseded => Err(Reason::RefreshTokenReused),
         }
     }
 
-    /// Once a token of the grant is bound to a key, all later ones are too. Those of a public client stay bound to that
-    /// key:
+    /// Once a refresh token of the grant is bound to a key, all later ones are too. Those of a public client stay bound
+    /// to that key:
     ///
     /// > When an authorization server supporting DPoP issues a refresh token to a public client that presents a valid
     /// > DPoP proof at the token endpoint, the refresh token MUST be bound to the respective public key.
     ///
     /// [RFC 9449 section 5]
     fn check_key(&self, grant: &Grant) -> Result<(), Reason> {
-        let bound = grant.pairs.newest.as_ref().and_then(TokenPair::last_key);
-        match (bound, self.request.key) {
-            (None, _) => Ok(()),
-            (Some(_), None) => Err(Reason::MissingDpopProof),
-            (Some(bound), Some(sent))
-                if bound != sent && self.config.has_unproven_refresh_tokens(self.request.client) =>
-            {
-                Err(Reason::AnotherDpopKey)
-            }
-            (Some(_), Some(_)) => Ok(()),
+        if grant.pairs.bound_from().is_none() {
+            return Ok(());
         }
+        let Some(sent) = self.request.key else { return Err(Reason::MissingDpopProof) };
+        let is_other = grant.pairs.newest.as_ref().and_then(TokenPair::line_key).is_some_and(|bound| bound != sent);
+        if is_other && self.config.has_unproven_refresh_tokens(self.request.client) {
+            return Err(Reason::AnotherDpopKey);
+        }
+        Ok(())
     }
 
     /// Decides about a refresh. A token in its grace is judged like the newest one.
@@ -190,19 +193,23 @@ impl Judge<'_> {
         let target = self.resources.granted(grant.audience(), client, self.request.resources)?;
         let asked = Asked { scopes: self.asked(available, &target)?, target };
         let newest = self.newest(grant, placed)?;
-        let superseded_for = newest.in_grace.as_ref().map(|own| self.now.seconds_since(own.presented.since));
+        let superseded_for = newest.in_grace.as_ref().map(|own| self.now.seconds_since(own.since));
         let newest = match self.newest_again(grant, newest, &asked) {
             Again::Issued(issued) => return Ok(Verdict { next: None, issued, superseded_for }),
             Again::Not(newest) => newest,
         };
+        // A token in grace never rotates, unless a clock that had jumped issued the newest pair: that one is dead until then.
+        let rotates = newest.in_grace.is_none() || !newest.pair.issued().has_come(self.now);
         let (next, issued) = match &self.drawn {
-            Drawn::Access(access) => self.keep(grant, newest, asked, access.clone()),
-            Drawn::Link(link) => {
+            Drawn::Link(link, _) if rotates => {
                 let secrets = link.follow(&newest.fresh, &self.config.refresh.derivation_keys);
                 let secrets = secrets.map_err(|MissingKey| Reason::MissingDerivationKey)?;
                 self.rotate(grant, &newest, asked, secrets, Some(*link))?
             }
-            Drawn::Pair(secrets) => self.rotate(grant, &newest, asked, secrets.clone(), None)?,
+            Drawn::Pair(secrets) if rotates => self.rotate(grant, &newest, asked, secrets.clone(), None)?,
+            Drawn::Access(access) | Drawn::Link(_, access) | Drawn::Pair(PairSecrets { access, .. }) => {
+                self.keep(grant, newest, asked, access.clone())
+            }
         };
         Ok(Verdict { next: Some(next), issued, superseded_for })
     }
@@ -252,7 +259,7 @@ impl Judge<'_> {
         if !is_proven {
             return Err(Reason::RefreshTokenSuperseded);
         }
-        Ok(Newest { pair, fresh, in_grace: Some(InGrace { secrets, refresh_token, place, presented }) })
+        Ok(Newest { pair, fresh, in_grace: Some(InGrace { secrets, refresh_token, since: presented.since }) })
     }
 
     /// The refresh token of the newest pair. Its end was never shortened, and its number is the grant's count.
@@ -295,20 +302,20 @@ impl Judge<'_> {
         if count >= PAIRS_IN_GRACE {
             return Err(Reason::TooManyInGrace { retry_after: first_end.seconds_since(self.now).max(1) });
         }
-        // Pairs in the margin are limited too: without a grace, there are no others.
+        // Retained pairs are limited too: without a grace, there are no others.
         let kept = self.kept(&grant.pairs.superseded);
         match kept.last().filter(|_| kept.len() >= PAIRS_KEPT) {
             Some(oldest) => {
-                let spent = oldest.pair.last_end().plus(self.config.refresh.reuse_margin);
+                let spent = oldest.pair.last_end().plus(RETAINED);
                 Err(Reason::TooManyInGrace { retry_after: spent.seconds_since(self.now).max(1) })
             }
             None => Ok(()),
         }
     }
 
-    /// Returns the superseded pairs, without those at the old end that are past grace and margin.
+    /// Returns the superseded pairs, without those at the old end that need not be retained.
     fn kept<'g>(&self, old: &'g [SupersededPair]) -> &'g [SupersededPair] {
-        let is_spent = |old: &&SupersededPair| old.is_spent(self.now, self.config.refresh.reuse_margin);
+        let is_spent = |old: &&SupersededPair| old.is_spent(self.now);
         let spent = old.iter().rev().take_while(is_spent).count();
         old.split_at(old.len() - spent).0
     }
@@ -341,11 +348,11 @@ impl Judge<'_> {
         let NewPair { record, issued } = issue::pair(self.config, secrets, place);
         let ends = GraceEnds {
             access: self.now.plus(self.config.refresh.access_token_grace),
-            refresh: self.now.plus(self.config.refresh_token_grace(self.request.client)),
+            refresh: self.now.plus(self.config.refresh.grace),
         };
         let replaced = SupersededPair::new(newest.pair.clone(), self.now, ends, link);
-        let presented = newest.in_grace.as_ref().map(|own| own.place);
-        let superseded = self.aged(&grant.pairs.superseded, replaced, presented, ends);
+        let cuts = newest.in_grace.is_none() && self.config.refresh.grace_end == GraceEnd::NextRefresh;
+        let superseded = self.aged(&grant.pairs.superseded, replaced, ends, cuts);
         let granted = grant.audience();
         let record = if granted.is_unset() { record } else { record.of_grant_for(granted.clone()) };
         let pairs = Pairs { newest: Some(record), superseded };
@@ -358,22 +365,16 @@ impl Judge<'_> {
         &self,
         old: &[SupersededPair],
         replaced: SupersededPair,
-        presented: Option<usize>,
         ends: GraceEnds,
+        cuts: bool,
     ) -> Box<[SupersededPair]> {
-        let margin = self.config.refresh.reuse_margin;
         let kept = self.kept(old);
-        if kept.is_empty() && replaced.is_spent(self.now, margin) {
-            return Box::default();
-        }
         let mut aged = Vec::with_capacity(kept.len() + 1);
         aged.push(replaced);
-        aged.extend(kept.iter().enumerate().map(|(place, old)| {
+        aged.extend(kept.iter().map(|old| {
             let mut old = old.clone();
-            // In the strict profile, a refresh ends the grace of the pairs before it. A refresh with a token in grace
-            // ends only graces older than that token's, so that an honest retry never counts as reuse.
-            let is_older = presented.is_none_or(|presented| presented < place);
-            if is_older && self.config.refresh.grace_end == GraceEnd::NextRefresh {
+            // In the strict profile, a refresh with the newest token ends the grace of the pairs before it.
+            if cuts {
                 old.end_grace(self.now);
             }
             // A clock that was ahead set this grace. No grace may be longer than one that begins now.
@@ -385,7 +386,8 @@ impl Judge<'_> {
         aged.into()
     }
 
-    /// Issues a new access token beside the newest pair. The refresh token of the pair stays as it is.
+    /// Issues one more access token beside the newest pair. The refresh token of the pair stays as it is. A use in grace
+    /// never ends the pair's own access token, which the others get who present a token in grace.
     fn keep(
         &self,
         grant: &Grant,
@@ -394,6 +396,7 @@ impl Judge<'_> {
         access_token: MintedOpaque,
     ) -> (Arc<Grant>, Issued) {
         let Asked { scopes, target } = asked;
+        let own = if newest.in_grace.is_some() { OwnAccess::Spared } else { OwnAccess::Counted };
         let refresh_token = match newest.in_grace {
             Some(in_grace) => in_grace.refresh_token,
             None => self.refresh_token(grant, newest.pair, &newest.fresh),
@@ -408,8 +411,12 @@ impl Judge<'_> {
             audience: target.reduced_from(grant.audience()),
             key: self.request.key.copied(),
         };
-        let first_bound = access.key.and_then(|_| NonZeroU32::new(grant.pairs_made));
-        let pair = newest.pair.clone().with_further(access, MAX_LIVE_ACCESS_TOKENS);
+        // A token in grace binds nothing.
+        let first_bound = match own {
+            OwnAccess::Counted => access.key.and_then(|_| NonZeroU32::new(grant.pairs_made)),
+            OwnAccess::Spared => None,
+        };
+        let pair = newest.pair.clone().with_further(access, MAX_LIVE_ACCESS_TOKENS, own);
         let pair = pair.of_grant_bound_from(grant.pairs.bound_from().or(first_bound));
         let pairs = Pairs { newest: Some(pair), superseded: grant.pairs.superseded.clone() };
         let issued = Issued {

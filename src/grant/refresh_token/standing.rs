@@ -1,7 +1,5 @@
 //! Classifies a refresh token by its grant's record.
 
-use std::time::Duration;
-
 use crate::clock::Timestamp;
 use crate::model::{Grant, Placed};
 use crate::secret::refresh::PresentedRefresh;
@@ -17,9 +15,7 @@ pub(crate) enum Standing<'a> {
     NotYetValid,
     /// Past its expiry.
     Expired,
-    /// Superseded and past its grace, within the margin.
-    InMargin,
-    /// Superseded, and past grace and margin.
+    /// Superseded, and past its grace.
     Superseded,
     /// Its number is above the grant's count.
     AboveCount,
@@ -28,12 +24,7 @@ pub(crate) enum Standing<'a> {
 }
 
 /// Returns the state of a token, regardless of the client that presents it.
-pub(crate) fn standing<'g>(
-    grant: &'g Grant,
-    presented: &PresentedRefresh,
-    margin: Duration,
-    now: Timestamp,
-) -> Standing<'g> {
+pub(crate) fn standing<'g>(grant: &'g Grant, presented: &PresentedRefresh, now: Timestamp) -> Standing<'g> {
     let placed = grant.pairs.with_refresh(&presented.digest);
     // The digest covers the lineage too, so only the tag is left to compare.
     let is_own =
@@ -49,9 +40,8 @@ pub(crate) fn standing<'g>(
     if now >= presented.position.end {
         return Standing::Expired;
     }
-    if let Some(placed) = placed {
-        let in_margin = now < placed.pair().refresh_end().plus(margin);
-        return if in_margin { Standing::InMargin } else { Standing::Superseded };
+    if placed.is_some() {
+        return Standing::Superseded;
     }
     // The newest pair has the number `pairs_made`; older ones count down from it.
     match grant.pairs_made.checked_sub(presented.position.number) {

@@ -18,8 +18,6 @@ use crate::secret::derive::DerivationKey;
 use crate::secret::entropy::SystemEntropy;
 use crate::secret::refresh::TagKey;
 
-const MARGIN: Duration = Duration::from_secs(60);
-
 fn verdict(line: &Line, place: usize, scope: Option<&str>, seconds: u32) -> Result<Verdict, Reason> {
     let presented = line.presented(place);
     let (key, scope) = (line.key.as_ref(), scope.map(str::as_bytes));
@@ -48,14 +46,13 @@ fn each_token_stands_where_its_record_says() {
     type Change = fn(Line) -> Line;
     let same: Change = |line| line;
     let forgotten: Change = |line| line.refreshed(28_000).without_superseded();
-    let rows: [(&str, Change, usize, u32, &str); 14] = [
+    let rows: [(&str, Change, usize, u32, &str); 13] = [
         ("newest", same, 1, 1000, "Usable(Newest"),
         ("in grace", same, 0, 1299, "Usable(Superseded(0"),
         ("in grace, two pairs on", |line| line.refreshed(1200), 0, 1299, "Usable(Superseded(1"),
-        ("in margin", same, 0, 1300, "InMargin"),
-        ("end of the margin", same, 0, 1359, "InMargin"),
-        ("past margin", same, 0, 1360, "Superseded"),
-        ("past margin, last second", same, 0, 15_551_999, "Superseded"),
+        ("past grace", same, 0, 1300, "Superseded"),
+        ("past retention", same, 0, 1360, "Superseded"),
+        ("past grace, last second", same, 0, 15_551_999, "Superseded"),
         ("superseded and expired", same, 0, 15_552_000, "Expired"),
         ("newest, last second", same, 1, 15_552_999, "Usable(Newest"),
         ("newest, expired", same, 1, 15_553_000, "Expired"),
@@ -85,7 +82,7 @@ fn each_token_stands_where_its_record_says() {
     for (name, change, place, seconds, expected) in rows {
         let line = change(line());
         let presented = line.presented(place);
-        let seen = format!("{:?}", standing(&line.grant, &presented, MARGIN, at(seconds)));
+        let seen = format!("{:?}", standing(&line.grant, &presented, at(seconds)));
         assert!(seen.starts_with(expected), "{name}: {seen}");
     }
     // The store lost all but the first pair. Then another second pair was made.
@@ -93,7 +90,7 @@ fn each_token_stands_where_its_record_says() {
     let mut lost = Line { grant: genuine.grant.clone(), ..Line::new() };
     lost.grant.pairs_made = 1;
     lost.grant.pairs = Pairs::one(genuine.grant.pairs.superseded[0].pair.clone());
-    let of = |grant: &Grant, seconds| format!("{:?}", standing(grant, &genuine.presented(1), MARGIN, at(seconds)));
+    let of = |grant: &Grant, seconds| format!("{:?}", standing(grant, &genuine.presented(1), at(seconds)));
     assert_eq!(of(&lost.grant, 2000), "AboveCount");
     assert_eq!(of(&lost.grant, 15_553_000), "Expired");
     lost.refresh = vec![genuine.refresh[0].clone()];
@@ -125,7 +122,7 @@ const FAULTS: [Fault; 8] = [
     }),
 ];
 
-/// A token in grace and a request for a part of its scope, which rotates the newest pair.
+/// A token in grace and the newest one, both of which may be used.
 fn faultless() -> Line {
     let mut line = Line::new();
     line.config.refresh.derivation_keys = vec![DerivationKey::new([1; 32])];
@@ -135,18 +132,26 @@ fn faultless() -> Line {
 #[test]
 fn a_refresh_is_refused_in_the_order_of_the_rfc() {
     const SCOPE: Option<&str> = Some("repo-code:r");
-    assert_eq!(refusal(&faultless(), 0, SCOPE, 1100), "granted");
     for (place, (expected, _)) in FAULTS.iter().enumerate() {
-        let mut alone = faultless();
-        FAULTS[place].1(&mut alone);
-        let seen = refusal(&alone, 0, SCOPE, 1100);
-        assert!(seen.starts_with(expected), "{place} alone: {seen}");
-        let mut all = faultless();
-        for (_, fault) in FAULTS[place..].iter().rev() {
-            fault(&mut all);
+        // Only a token in grace follows a link to the newest pair, and only the newest one needs room for another.
+        let tokens: &[usize] = match *expected {
+            "MissingDerivationKey" => &[0],
+            "TooManyInGrace" => &[1],
+            _ => &[0, 1],
+        };
+        for token in tokens {
+            assert_eq!(refusal(&faultless(), *token, SCOPE, 1100), "granted");
+            let mut alone = faultless();
+            FAULTS[place].1(&mut alone);
+            let seen = refusal(&alone, *token, SCOPE, 1100);
+            assert!(seen.starts_with(expected), "{place} alone, {token}: {seen}");
+            let mut all = faultless();
+            for (_, fault) in FAULTS[place..].iter().rev() {
+                fault(&mut all);
+            }
+            let seen = refusal(&all, *token, SCOPE, 1100);
+            assert!(seen.starts_with(expected), "{place} with all later ones, {token}: {seen}");
         }
-        let seen = refusal(&all, 0, SCOPE, 1100);
-        assert!(seen.starts_with(expected), "{place} with all later ones: {seen}");
     }
     // What a request asks for is judged before any link is followed.
     for (scope, expected) in [("repo-cod:r", "Scope("), ("a\"b", "Scope("), ("account-profile:r", "ExcessScope")] {
@@ -162,7 +167,7 @@ fn an_old_token_is_refused_by_its_standing() {
     let line = Line::new().refreshed(1000);
     let rows = [
         (0, 1299, "granted"),
-        (0, 1300, "RefreshTokenSuperseded"),
+        (0, 1300, "RefreshTokenReused"),
         (0, 1360, "RefreshTokenReused"),
         (0, 15_552_000, "RefreshTokenExpired"),
         (1, 15_552_999, "granted"),
@@ -194,7 +199,7 @@ fn a_token_in_grace_gets_the_newest_pair_again() {
 }
 
 #[test]
-fn another_request_in_grace_rotates_the_newest() {
+fn another_request_in_grace_gets_one_more_access_token() {
     type Change = fn(&mut Line);
     let revoke: Change = |line| {
         let access = line.access[1];
@@ -214,13 +219,19 @@ fn another_request_in_grace_rotates_the_newest() {
         ("a revoked access token", revoke, None, true),
         ("an expired access token", shorten, None, true),
     ];
-    for (name, change, scope, rotates) in rows {
+    for (name, change, scope, is_other) in rows {
         let mut line = Line::new().refreshed(1000);
         change(&mut line);
-        let next = verdict(&line, 0, scope, 1100).ok().unwrap().next;
-        assert_eq!(next.is_some(), rotates, "{name}");
+        let Verdict { next, issued, .. } = verdict(&line, 0, scope, 1100).ok().unwrap();
+        assert_eq!(next.is_some(), is_other, "{name}");
+        let id = IdText::of(line.grant.id.as_bytes());
+        assert_eq!(issued.refresh_token.unwrap().text("rt_", &id), line.refresh[1], "{name}");
         if let Some(next) = next {
-            assert_eq!((next.pairs_made, next.pairs.superseded.len()), (3, 2), "{name}");
+            assert_eq!((next.pairs_made, next.pairs.superseded.len()), (2, 1), "{name}: nothing rotates");
+            assert_eq!(next.pairs.superseded, line.grant.pairs.superseded, "{name}");
+            let further = next.pairs.newest.as_ref().unwrap().further();
+            let digests: Vec<_> = further.iter().map(|access| access.digest).collect();
+            assert_eq!(digests, [issued.access_token.digest], "{name}");
         }
     }
 }
@@ -230,7 +241,7 @@ fn without_a_grace_nothing_is_derived() {
     let mut line = Line::new();
     for (application_type, has_link) in [(ApplicationType::Web, true), (ApplicationType::Native, false)] {
         line.client.application_type = application_type;
-        line.config.refresh.public_refresh_token = Duration::ZERO;
+        line.config.refresh.grace = Duration::ZERO;
         let next = written(&line, 0, None, 10);
         assert_eq!(next.pairs.superseded[0].link.is_some(), has_link);
     }
@@ -255,20 +266,32 @@ fn pairs_leave_from_the_old_end_alone() {
 }
 
 #[test]
-fn strict_ends_only_graces_older_than_the_presented() {
+fn strict_ends_every_older_grace_with_the_newest_token_alone() {
     let mut line = Line::new().refreshed(1000).refreshed(1010).refreshed(1020);
     for (end, presented, in_grace) in [
-        (GraceEnd::Clock, 3, [true, true, true, true]),
-        (GraceEnd::NextRefresh, 3, [true, false, false, false]),
-        (GraceEnd::NextRefresh, 2, [true, true, false, false]),
-        (GraceEnd::NextRefresh, 1, [true, true, true, false]),
-        (GraceEnd::NextRefresh, 0, [true, true, true, true]),
+        (GraceEnd::Clock, 3, &[true, true, true, true][..]),
+        (GraceEnd::NextRefresh, 3, &[true, false, false, false]),
+        (GraceEnd::NextRefresh, 2, &[true, true, true]),
+        (GraceEnd::NextRefresh, 0, &[true, true, true]),
     ] {
         line.config.refresh.grace_end = end;
         let next = written(&line, presented, Some("repo-code:r"), 1030);
         let seen: Vec<_> = next.pairs.superseded.iter().map(|old| old.pair.refresh_is_live(at(1030))).collect();
         assert_eq!(seen, in_grace, "{end:?}, {presented}");
     }
+}
+
+#[test]
+fn uses_in_grace_never_end_the_own_access_token_of_the_newest_pair() {
+    let mut line = Line::new().refreshed(1000);
+    let max = line.MAX_LIVE_ACCESS_TOKENS;
+    for number in 1..=max + 5 {
+        line.grant = written(&line, 0, Some("repo-code:r"), 1010);
+        let newest = line.grant.pairs.newest.as_ref().unwrap();
+        assert!(newest.access().is_live(at(1010)), "{number}");
+        assert_eq!(newest.accesses().filter(|access| access.is_live(at(1010))).count(), 1 + max.min(number));
+    }
+    assert!(verdict(&line, 0, None, 1010).unwrap().next.is_none(), "the newest pair again");
 }
 
 #[test]
@@ -312,7 +335,7 @@ fn a_kept_token_gets_further_access_tokens() {
     let next = written(&line, 0, None, 20);
     assert!(next.pairs.superseded[0].pair.accesses().all(|access| access.end <= at(320)));
     assert!(matches!(
-        standing(&next, &line.presented(0), MARGIN, at(20)),
+        standing(&next, &line.presented(0), at(20)),
         Standing::Usable(crate::model::Placed::Superseded(0, _))
     ));
 }
@@ -326,9 +349,9 @@ fn a_key_is_judged_after_the_token_and_before_the_reuse_of_a_bound_one() {
     let bound_again: Change = |line| line.refreshed(2000);
     let of_another_client: Change = |line| Line { client: client("other"), key: None, ..line };
     let forgotten: Change = |line| unproven(line.refreshed(28_000).without_superseded());
-    // The pair in place 0 was never bound, and is superseded at 1000 s; 2000 s is past its grace and margin. That in
-    // place 1 is bound; where it is superseded, at 2000 s, 3000 s is past its grace and margin.
-    let rows: [(&str, Change, usize, u32, &str); 21] = [
+    // The pair in place 0 was never bound, and is superseded at 1000 s; 2000 s is past its grace. That in
+    // place 1 is bound; where it is superseded, at 2000 s, 3000 s is past its grace.
+    let rows: [(&str, Change, usize, u32, &str); 23] = [
         ("the key", |line| line, 1, 1000, "granted"),
         ("the key, public", public, 1, 1000, "granted"),
         ("the key, past grace", bound_again, 1, 3000, "RefreshTokenReused"),
@@ -344,10 +367,12 @@ fn a_key_is_judged_after_the_token_and_before_the_reuse_of_a_bound_one() {
         ("no proof, another client", of_another_client, 1, 1000, "RefreshTokenOfAnotherClient"),
         ("no proof, revoked", |line| unproven(line.revoked()), 1, 1000, "GrantRevoked"),
         ("bound since, the key, in grace", public, 0, 1000, "granted"),
-        ("bound since, another key, public, in grace", other_public, 0, 1000, "AnotherDpopKey"),
+        ("bound since, another key, in grace", |line| line.with_key(2), 0, 1000, "granted"),
+        ("bound since, another key, public, in grace", other_public, 0, 1000, "RefreshTokenReused"),
+        ("bound since, no proof, public, in grace", |line| unproven(public(line)), 0, 1000, "RefreshTokenReused"),
         ("bound since, another key, public, past grace", other_public, 0, 2000, "RefreshTokenReused"),
         ("bound since, no proof, in grace", unproven, 0, 1000, "MissingDpopProof"),
-        ("bound since, no proof, in the margin", unproven, 0, 1300, "RefreshTokenSuperseded"),
+        ("bound since, no proof, just past grace", unproven, 0, 1300, "RefreshTokenReused"),
         ("bound since, no proof, past grace", |line| unproven(public(line)), 0, 2000, "RefreshTokenReused"),
         ("bound since, no proof, forgotten", forgotten, 0, 28_400, "RefreshTokenReused"),
     ];
@@ -406,9 +431,31 @@ fn in_grace_the_newest_pair_is_given_again_for_its_key_alone() {
     let line = || Line::new().with_key(1).refreshed(1000);
     assert!(verdict(&line(), 0, None, 1100).unwrap().next.is_none(), "the newest pair again");
     let next = written(&line().with_key(2), 0, None, 1100);
-    let bound = next.pairs.newest.as_ref().and_then(|pair| pair.last_key().copied());
-    assert_eq!(bound, line().with_key(2).key);
-    assert_eq!(next.pairs.superseded[0].pair.last_key(), line().key.as_ref(), "an older token keeps its key");
+    let newest = next.pairs.newest.as_ref().unwrap();
+    let keys: Vec<_> = newest.accesses().map(|access| access.key.copied()).collect();
+    assert_eq!(keys, [line().key, line().with_key(2).key], "the pair keeps its key");
+}
+
+/// 9449-5-04
+#[test]
+fn a_superseded_token_binds_nothing() {
+    let unbound = Line::new().refreshed(1000);
+    let bound_from = |grant: &Grant| grant.pairs.bound_from().map(std::num::NonZeroU32::get);
+    for change in [|line: Line| line, public] {
+        let mut line = change(Line { client: unbound.client.clone(), ..Line::new().refreshed(1000) }).with_key(1);
+        line.grant = written(&line, 0, None, 1100);
+        assert_eq!(bound_from(&line.grant), None);
+        let newest = line.grant.pairs.newest.as_ref().unwrap();
+        let keys: Vec<_> = newest.accesses().map(|access| access.key.copied()).collect();
+        assert_eq!(keys, [None, line.key]);
+        // The newest refresh token is not bound: it works without a proof, or with another key, which binds the line.
+        let key = line.key.take();
+        assert_eq!(refusal(&line, 1, None, 1100), "granted");
+        assert_eq!(refusal(&line, 0, None, 1100), "granted");
+        let line = line.with_key(2);
+        assert_eq!(bound_from(&written(&line, 1, None, 1100)), Some(3));
+        assert_ne!(line.key, key);
+    }
 }
 
 /// 9449-5-02, FAPI-KEEP-01

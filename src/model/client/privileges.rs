@@ -52,7 +52,7 @@ impl Privileges {
 pub enum RefreshRotation {
     /// Each refresh returns a new pair, and the old refresh token stays usable for its [grace](crate::config::RefreshSettings::grace).
     ///
-    /// All workers of one grant must share one stored pair. The use of an old refresh token after grace and margin
+    /// All workers of one grant must share one stored pair. The use of an old refresh token after its grace
     /// counts as theft, and revokes the grant.
     Rotate,
     /// Each refresh returns a new access token and repeats the refresh token, which stays valid until it expires.

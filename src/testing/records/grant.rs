@@ -8,7 +8,9 @@ use crate::grant::refresh_token::PAIRS_IN_GRACE;
 use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::Audience;
 use crate::model::subject::Subject;
-use crate::model::{FurtherAccess, GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair};
+use crate::model::{
+    FurtherAccess, GraceEnds, Grant, OwnAccess, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair,
+};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::secret::derive::Link;
 use crate::secret::refresh::{Family, LineageDigest, TagKey};
@@ -97,7 +99,7 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
         with(access_revoked),
         Grant { pairs: behind(Timestamp::from_seconds(u32::MAX), None), ..plain() },
         Grant { pairs: behind(Timestamp::default(), Some(Link::from_bytes([0; Link::BYTES]))), ..plain() },
-        with(pair(purge_after).with_further(further(purge_after), LIVE_ACCESS_TOKENS)),
+        with(pair(purge_after).with_further(further(purge_after), LIVE_ACCESS_TOKENS, OwnAccess::Counted)),
         with(reduced("account-email:r")),
         with(reduced(hostile::SCOPES)),
         with(made_long_ago),
@@ -131,7 +133,7 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
 fn for_one_resource(purge_after: Timestamp) -> TokenPair {
     let one = Audience::new(["https://api.example/mcp"]);
     let further = FurtherAccess { audience: one.clone(), ..further(purge_after) };
-    pair(purge_after).for_audience(one).with_further(further, LIVE_ACCESS_TOKENS)
+    pair(purge_after).for_audience(one).with_further(further, LIVE_ACCESS_TOKENS, OwnAccess::Counted)
 }
 
 fn reasons() -> impl Iterator<Item = RevocationReason> {

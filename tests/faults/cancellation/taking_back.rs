@@ -94,9 +94,12 @@ async fn a_dropped_refresh_in_grace_takes_nothing_from_the_pair_that_came_before
             Step::Refresh(pair.refresh.clone()).run(&scene.world).await.good();
         }
         // Its end was not moved.
-        scene.world.advance(100);
-        assert_eq!(scene.step.run(&scene.world).await.error, "invalid_grant");
+        scene.world.advance(99);
+        scene.step.run(&scene.world).await.good();
+        scene.world.advance(1);
         assert_eq!(scene.live_grants().await, 2);
+        assert_eq!(scene.step.run(&scene.world).await.error, "invalid_grant");
+        assert_eq!(scene.live_grants().await, 1, "from its end on, its use is reuse");
         scene.bystander_lives().await;
     })
     .await;

@@ -66,15 +66,17 @@ impl Scene {
         !self.world.opens(&pair.access).await && refreshed.error == "invalid_grant"
     }
 
-    /// Whether all pairs that were given are on one line: the grant has made exactly these pairs, and each pair works.
+    /// Whether all that was given is on one line: the grant has made exactly the pairs of these refresh tokens, and each
+    /// token works.
     pub(crate) async fn is_one_line(&self, answers: &Answers) -> bool {
         let mut given: Vec<_> = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref()).collect();
-        given.retain(|pair| **pair != self.pair);
-        given.sort_unstable_by_key(|pair| &pair.refresh);
+        given.sort_unstable_by_key(|pair| (&pair.refresh, &pair.access));
         given.dedup();
+        let made: std::collections::BTreeSet<_> = given.iter().map(|pair| &pair.refresh).collect();
+        let made = made.into_iter().filter(|refresh| **refresh != self.pair.refresh).count();
         let grant = self.world.access(&self.pair.access).await.unwrap().grant();
         let grant = TokenStore::find(&self.world.store, &grant).await.unwrap().unwrap();
-        let mut is_one = usize::try_from(grant.pairs_made()).unwrap() == self.pairs_made + given.len();
+        let mut is_one = usize::try_from(grant.pairs_made()).unwrap() == self.pairs_made + made;
         for pair in given {
             is_one &= self.is_live(pair).await;
         }

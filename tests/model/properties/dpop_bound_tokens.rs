@@ -1,4 +1,4 @@
-//! A grant that was bound to a key never gives an unbound token, whatever its client sends [RFC 9449 section 5].
+//! A line that was bound to a key never gives an unbound token, whatever its client sends [RFC 9449 section 5].
 
 use grantor::Clock;
 use grantor::client::RefreshRotation;
@@ -66,7 +66,9 @@ async fn play(
     let mut bound = first;
     for Request { token, key, wait } in requests {
         world.advance(wait);
-        let form = [("grant_type", "refresh_token"), ("refresh_token", token.get(&tokens).as_str())];
+        let presented = token.get(&tokens).clone();
+        let is_newest = tokens.last() == Some(&presented);
+        let form = [("grant_type", "refresh_token"), ("refresh_token", presented.as_str())];
         let response = send(&world, &client, &form, key).await;
         if response.status() != 200 {
             continue;
@@ -79,7 +81,10 @@ async fn play(
         holds(!is_public || bound.is_none() || bound == key, || {
             format!("a public client changed its key: {}", what())
         })?;
-        bound = key.or(bound);
+        // A superseded token binds nothing.
+        if is_newest {
+            bound = key.or(bound);
+        }
         tokens.push(pair(&response).refresh);
     }
     Ok(())

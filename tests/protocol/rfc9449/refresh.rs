@@ -37,10 +37,12 @@ async fn the_first_proof_of_a_public_client_may_come_with_a_refresh() {
     let next = unbound(&world.refresh_as(&client, &first.refresh).await);
     let own = Signer::es256();
     let last = bound(&proven(&world, &client, &refresh_form(&next.refresh), &own).await);
-    for token in [&first, &next, &last] {
-        e400(&proven(&world, &client, &refresh_form(&token.refresh), &own.another()).await, "invalid_grant");
-        edp(&world.refresh_as(&client, &token.refresh).await);
+    // The tokens before it were not bound: with the key, they are in their grace.
+    for token in [&first, &next] {
+        assert_eq!(bound(&proven(&world, &client, &refresh_form(&token.refresh), &own).await), last);
     }
+    e400(&proven(&world, &client, &refresh_form(&last.refresh), &own.another()).await, "invalid_grant");
+    edp(&world.refresh_as(&client, &last.refresh).await);
     bound(&proven(&world, &client, &refresh_form(&last.refresh), &own).await);
 }
 
@@ -63,7 +65,7 @@ async fn a_wrong_key_is_refused_before_reuse_is_judged() {
     let own = Signer::es256();
     let first = bound_pair_of(&world, &client, &own).await;
     let next = bound(&proven(&world, &client, &refresh_form(&first.refresh), &own).await);
-    // Past grace and margin.
+    // Past its grace.
     world.advance(86_400);
     world.events.take();
     e400(&proven(&world, &client, &refresh_form(&first.refresh), &own.another()).await, "invalid_grant");
@@ -87,9 +89,6 @@ async fn a_thief_who_binds_the_grant_hides_no_reuse() {
         let first = world.pair_of(&client).await;
         let theirs = Signer::es256();
         let mut stolen = bound(&proven(&world, &client, &refresh_form(&first.refresh), &theirs).await);
-        world.events.take();
-        edp(&world.refresh_as(&client, &first.refresh).await);
-        assert!(world.events.saw("AnotherDpopKey"), "in grace an event reports it");
         for _ in 1..refreshes_of_the_thief {
             // The first pair leaves the record.
             world.advance(86_400);
@@ -127,10 +126,10 @@ async fn a_retry_with_the_same_key_gets_the_same_pair() {
     let form = refresh_form(&first.refresh);
     let next = bound(&proven(&world, &world.client, &form, &own).await);
     assert_eq!(bound(&proven(&world, &world.client, &form, &own).await), next);
-    // With another key, the newest pair does not fit the request, so it is rotated.
-    let rotated = bound(&proven(&world, &world.client, &form, &other).await);
-    assert_ne!(rotated, next);
-    assert_eq!(bound(&proven(&world, &world.client, &form, &other).await), rotated);
+    // With another key, the newest pair does not fit the request. It gets one more access token.
+    let further = bound(&proven(&world, &world.client, &form, &other).await);
+    assert!(further.access != next.access && further.refresh == next.refresh);
+    assert_eq!(bound(&proven(&world, &world.client, &form, &own).await), next);
     edp(&world.refresh(&first.refresh).await);
 }
 
@@ -143,6 +142,56 @@ async fn a_retry_after_the_step_up_needs_the_key() {
     let next = bound(&proven(&world, &world.client, &refresh_form(&first.refresh), &own).await);
     edp(&world.refresh(&first.refresh).await);
     assert_eq!(bound(&proven(&world, &world.client, &refresh_form(&first.refresh), &own).await), next);
+}
+
+/// 9449-5-04
+/// The superseded token was never bound; the line is, since a tab that proves a key has refreshed it.
+#[tokio::test]
+async fn an_old_tab_without_proof_loses_the_grant_of_a_public_client_alone() {
+    for (is_public, with_other_key) in [(true, false), (true, true), (false, false), (false, true)] {
+        let world = world().await;
+        let client = if is_public { public(&world).await } else { world.client.clone() };
+        let first = world.pair_of(&client).await;
+        let (own, other) = (Signer::es256(), Signer::ed25519());
+        let next = bound(&proven(&world, &client, &refresh_form(&first.refresh), &own).await);
+        // A retry with the key of the line is an ordinary use in grace.
+        assert_eq!(bound(&proven(&world, &client, &refresh_form(&first.refresh), &own).await), next);
+        world.events.take();
+        if is_public {
+            let response = if with_other_key {
+                proven(&world, &client, &refresh_form(&first.refresh), &other).await
+            } else {
+                world.refresh_as(&client, &first.refresh).await
+            };
+            e400(&response, "invalid_grant");
+            let events = world.events.take();
+            assert!(events.iter().any(|event| event.starts_with("RefreshTokenReused")), "{events:?}");
+            e400(&proven(&world, &client, &refresh_form(&next.refresh), &own).await, "invalid_grant");
+        } else if with_other_key {
+            let further = bound(&proven(&world, &client, &refresh_form(&first.refresh), &other).await);
+            assert_eq!(further.refresh, next.refresh);
+        } else {
+            edp(&world.refresh_as(&client, &first.refresh).await);
+            assert!(world.events.saw("AnotherDpopKey"));
+            bound(&proven(&world, &client, &refresh_form(&next.refresh), &own).await);
+        }
+    }
+}
+
+/// 9449-5-04
+#[tokio::test]
+async fn a_proof_with_a_superseded_token_binds_its_access_token_alone() {
+    let world = world().await;
+    for client in [public(&world).await, world.client.clone()] {
+        let first = world.pair_of(&client).await;
+        let next = unbound(&world.refresh_as(&client, &first.refresh).await);
+        let further = bound(&proven(&world, &client, &refresh_form(&first.refresh), &Signer::es256()).await);
+        assert_eq!(further.refresh, next.refresh);
+        // The line is not bound: the newest token works without a proof, and binds the line with any key.
+        assert_eq!(unbound(&world.refresh_as(&client, &first.refresh).await), next);
+        let last = bound(&proven(&world, &client, &refresh_form(&next.refresh), &Signer::ed25519()).await);
+        edp(&world.refresh_as(&client, &last.refresh).await);
+    }
 }
 
 /// 9449-5-02, FAPI-KEEP-01

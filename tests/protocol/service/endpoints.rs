@@ -299,8 +299,8 @@ async fn the_limits_of_the_service_are_the_defaults() {
     let Config { authorization, tokens, refresh, registration, .. } = world.server.config();
     let spans = [authorization.code_lifetime, tokens.access_lifetime, tokens.refresh_lifetime];
     assert_eq!(spans.map(|life| life.as_secs()), [600, 28_800, 15_552_000]);
-    let graces = [refresh.access_token_grace, refresh.grace, refresh.public_refresh_token];
-    assert_eq!(graces, [Duration::from_secs(300); 3]);
+    let graces = [refresh.access_token_grace, refresh.grace];
+    assert_eq!(graces, [Duration::from_secs(300); 2]);
     let RegistrationLimits { name, logo, description, website, .. } = &registration.form;
     assert_eq!([*name, *logo, *description, *website], [50, 1_048_576, 350, 128]);
 }
@@ -330,11 +330,14 @@ async fn the_limits_of_the_service_can_be_changed() {
 
     let first = pair(&response);
     let second = pair(&world.refresh(&first.refresh).await);
+    let other = world.pair().await;
+    ok(&world.refresh(&other.refresh).await);
     world.advance(9);
     assert!(world.opens(&first.access).await);
+    ok(&world.refresh(&other.refresh).await);
     world.advance(1);
     assert!(!world.opens(&first.access).await);
-    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    e400(&world.refresh(&other.refresh).await, "invalid_grant");
     world.advance(89);
     assert!(world.opens(&second.access).await);
     world.advance(1);

@@ -291,7 +291,7 @@ impl Model {
         }
         for pair in &self.pairs {
             let (access, refresh) = (self.access_end(pair), self.refresh_end(pair));
-            times.extend([access, refresh, refresh + self.rules.margin, pair.issued + REFRESH_LIFE]);
+            times.extend([access, refresh, pair.issued + REFRESH_LIFE]);
             times.push(pair.issued.saturating_sub(SKEW));
         }
         for family in 0..self.families.len() {

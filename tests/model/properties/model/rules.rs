@@ -18,7 +18,7 @@ pub(crate) const PLACE_KEPT: u32 = 2 * 60 * 60;
 pub(crate) const HELD: usize = 3;
 /// What a clock that is further ahead issued is not valid before that time.
 pub(crate) const SKEW: u32 = 60;
-/// Pairs in grace at once, and access tokens beside one refresh token.
+/// Pairs in grace at once, and access tokens beside one refresh token, or beside the newest pair.
 pub(crate) const MANY: usize = 64;
 
 /// One column of the table of profiles.
@@ -27,8 +27,6 @@ pub(crate) struct Rules {
     pub(crate) access_grace: u32,
     confidential_grace: u32,
     public_grace: u32,
-    /// After the grace, a use is refused, but does not count as reuse.
-    pub(crate) margin: u32,
     /// A refresh ends the refresh grace of earlier pairs.
     pub(crate) cuts_grace: bool,
     /// A superseded refresh token that is revoked ends its family.
@@ -44,7 +42,6 @@ impl Rules {
         access_grace: 300,
         confidential_grace: 300,
         public_grace: 300,
-        margin: 60,
         cuts_grace: false,
         superseded_token_ends_family: false,
         keeps: false,
@@ -53,9 +50,8 @@ impl Rules {
     };
     pub(crate) const STRICT: Self = Self {
         access_grace: 300,
-        confidential_grace: 60,
-        public_grace: 0,
-        margin: 0,
+        confidential_grace: 120,
+        public_grace: 120,
         cuts_grace: true,
         superseded_token_ends_family: true,
         keeps: false,
@@ -63,10 +59,9 @@ impl Rules {
         redirect_status: 303,
     };
     pub(crate) const MCP: Self = Self {
-        access_grace: 60,
-        confidential_grace: 60,
-        public_grace: 60,
-        margin: 60,
+        access_grace: 300,
+        confidential_grace: 120,
+        public_grace: 120,
         cuts_grace: false,
         superseded_token_ends_family: true,
         keeps: false,

@@ -112,14 +112,14 @@ impl Model {
             self.noticed.push(event);
             return (Answer::OK, Some(newest));
         }
-        if self.rules.keeps && !self.clients[self.families[family].client].is_public {
-            self.make_room(newest);
+        if is_in_grace || self.rules.keeps && !self.clients[self.families[family].client].is_public {
+            self.make_room(newest, is_in_grace);
             self.issue(family, scope, Some(newest));
         } else {
             if self.in_grace(family) >= MANY {
                 return (Answer::TOO_MANY, None);
             }
-            self.rotate(newest, presented);
+            self.rotate(newest);
             self.issue(family, scope, None);
         }
         self.noticed.push(event);
@@ -146,9 +146,10 @@ impl Model {
         (0..self.pairs.len()).filter(is_rotated).filter(ends_later).count()
     }
 
-    /// The oldest access tokens of a kept refresh token end when there would be too many.
-    fn make_room(&mut self, holder: usize) {
-        let own = |number: &usize| *number == holder || self.pairs[*number].repeats == Some(holder);
+    /// The oldest access tokens of a kept refresh token end when there would be too many. For a use in grace, that of the
+    /// pair itself is not counted and does not end.
+    fn make_room(&mut self, holder: usize, spares_holder: bool) {
+        let own = |number: &usize| *number == holder && !spares_holder || self.pairs[*number].repeats == Some(holder);
         let live = (0..self.pairs.len()).filter(own).filter(|number| self.access_lives(&self.pairs[*number]));
         let live: Vec<_> = live.collect();
         let too_many = (live.len() + 1).saturating_sub(MANY);
@@ -157,23 +158,22 @@ impl Model {
         }
     }
 
-    /// A rotated token that is used after its grace and margin is in two hands.
+    /// A rotated token that is used after its grace is in two hands.
     fn used_too_late(&mut self, pair: &Pair) -> Answer {
         let holder = self.holder(pair);
         let is_old_by_itself = self.now >= holder.issued + REFRESH_LIFE;
-        let is_late = holder.rotated.is_some() && self.now >= self.refresh_end(pair) + self.rules.margin;
+        let is_late = holder.rotated.is_some() && self.now >= self.refresh_end(pair);
         if is_late && !is_old_by_itself && self.revoke_family(pair.family) {
             self.noticed.push("RefreshTokenReused");
         }
         Answer::NO_GRANT
     }
 
-    /// A refresh starts the grace of the newest pair. Where it ends earlier graces, one with an older token ends only
-    /// those before that token's.
-    fn rotate(&mut self, newest: usize, presented: usize) {
+    /// A refresh starts the grace of the newest pair, and in some profiles ends earlier graces.
+    fn rotate(&mut self, newest: usize) {
         let (now, family) = (self.now, self.pairs[newest].family);
         if self.rules.cuts_grace {
-            let earlier = self.pairs[..presented].iter_mut();
+            let earlier = self.pairs[..newest].iter_mut();
             for pair in earlier.filter(|pair| pair.family == family && pair.rotated.is_some()) {
                 pair.cut_off.get_or_insert(now);
             }
