@@ -9,10 +9,10 @@ use crate::operations::service::{Pair, Service, pair as pair_of, subject};
 
 const CALLS: usize = 1000;
 
-/// Most calls make exactly this many allocations. Now and then a table of the store grows, which may add one on
-/// average.
+/// Most calls take at most 1.4 times as many allocations as when the limit was set. Now and then a table of the store
+/// grows, which may add one on average.
 #[track_caller]
-fn assert_takes<I>(expected: u64, inputs: Vec<I>, mut operation: impl FnMut(I)) {
+fn assert_takes<I>(measured: u64, inputs: Vec<I>, mut operation: impl FnMut(I)) {
     let mut counts: Vec<_> = inputs
         .into_iter()
         .map(|input| {
@@ -24,9 +24,10 @@ fn assert_takes<I>(expected: u64, inputs: Vec<I>, mut operation: impl FnMut(I)) 
     counts.sort_unstable();
     let all: u64 = counts.iter().sum();
     let (median, calls) = (counts[counts.len() / 2], u64::try_from(counts.len()).unwrap());
-    println!("median {median}, mean {}.{:02}", all / calls, all % calls * 100 / calls);
-    assert_eq!(median, expected);
-    assert!(all <= (expected + 1) * calls, "{all} for {calls} calls");
+    let max = measured * 14 / 10;
+    println!("median {median} of at most {max}, mean {}.{:02}", all / calls, all % calls * 100 / calls);
+    assert!(median <= max, "{median} allocations, more than {max}");
+    assert!(all <= (max + 1) * calls, "{all} for {calls} calls");
 }
 
 fn pairs(service: &Service) -> Vec<Pair> {

@@ -16,22 +16,21 @@ const CALLS: u64 = 2000;
 /// A number changes by up to 400 with the functions that the compiler inlines. The largest such effect was that tokens
 /// were copied byte by byte: see the comments in `PresentedRefresh::parse` and `issue::pair`.
 const INSTRUCTIONS: [Limit; 9] = [
-    limit("authorize", 48_610).goal(50_500),
-    // The goals of 41,500 and 43,000, and 400 for the compiler.
-    limit("exchange", 41_365).goal(41_900),
-    limit("refresh", 42_920).goal(43_400),
-    limit("refresh_in_grace", 41_270).goal(43_000),
-    limit("authenticate", 5_400).goal(5_450),
-    limit("introspect", 21_390).goal(22_220),
-    limit("revoke_access", 15_045).goal(16_830),
+    limit("authorize", 48_610),
+    limit("exchange", 41_365),
+    limit("refresh", 42_920),
+    limit("refresh_in_grace", 41_270),
+    limit("authenticate", 5_400),
+    limit("introspect", 21_390),
+    limit("revoke_access", 15_045),
     limit("revoke_refresh", 20_380),
-    limit("metadata", 1_075).goal(1_300),
+    limit("metadata", 1_075),
 ];
 
 /// Bytes of heap for each live grant, each of another user, including all indexes of the memory store.
 const HEAP: [Limit; 2] = [limit("one_pair", 370).goal(400), limit("with_stale_pair", 498).goal(500)];
 
-/// A measured value may grow by a tenth, but not above a goal that was reached.
+/// A measured value may grow by a fifth: readable code is worth that. Heap has a goal of its own, which does not move.
 #[derive(Debug)]
 struct Limit {
     name: &'static str,
@@ -40,7 +39,7 @@ struct Limit {
 }
 
 const fn limit(name: &'static str, measured: u64) -> Limit {
-    Limit { name, measured, max: measured * 11 / 10 }
+    Limit { name, measured, max: measured * 12 / 10 }
 }
 
 impl Limit {
