@@ -32,9 +32,10 @@ pub struct RefreshSettings {
     /// What happens if a superseded refresh token is used after its grace [RFC 9700 section 4.14.2]; the grant is
     /// revoked.
     pub reuse: ReuseResponse,
-    /// How long an access token stays usable after a refresh replaced it; 300 s. It cannot be less than the grace of
-    /// refresh tokens. If it is less than 60 s longer, [`Config::security_report`](crate::Config::security_report) says
-    /// so, except in the platform profile.
+    /// How long an access token stays usable after a refresh replaced it, at most until it expires; 300 s.
+    ///
+    /// It cannot be less than [`grace`](Self::grace). If it is less than 60 s longer, the
+    /// [security report](crate::AuthorizationServer::security_report) says so, except in the platform profile.
     pub access_token_grace: Duration,
     /// How long a refresh token stays usable after a refresh replaced it; 120 s, in the platform profile 300 s.
     pub grace: Duration,

@@ -56,10 +56,12 @@ impl Config {
         let domain = uris.comparison == RedirectUriComparison::Domain;
         let refresh_grace = self.refresh.grace;
         let rotates = self.rotates_by_itself();
-        // The described service has five minutes for both.
+        // An access token ends with its lifetime, or with its grace. The described service has five minutes for both
+        // graces.
+        let access_token_end = self.refresh.access_token_grace.min(self.tokens.access_lifetime);
         let has_near_ends = self.profile != Profile::Platform
             && refresh_grace > Duration::ZERO
-            && self.refresh.access_token_grace < refresh_grace.saturating_add(A_MINUTE);
+            && access_token_end < refresh_grace.saturating_add(A_MINUTE);
         let is_fapi = self.profile == Profile::Fapi;
         let takes_assertions = self.client_authentication.accepts_assertions();
         [
@@ -245,8 +247,9 @@ const REFRESH_GRACE: Finding = Finding {
 const NEAR_ENDS: Finding = Finding {
     setting: "refresh.access_token_grace",
     rule: "RFC 9700 section 4.14.2",
-    consequence: "it is less than 60 s longer than the grace of refresh tokens: if the clocks of two servers differ, the \
-                  owner's refresh after a refused access token may still be in the grace, and a theft is missed",
+    consequence: "this grace, or the lifetime of access tokens, is less than 60 s longer than the grace of refresh \
+                  tokens: if the clocks of two servers differ, the owner's refresh after a refused access token may \
+                  still be in the grace, and a theft is missed",
 };
 const REUSE: Finding = Finding {
     setting: "refresh.reuse",
@@ -293,12 +296,9 @@ mod tests {
     #[test]
     fn the_platform_profile_names_what_the_described_service_leaves_open() {
         let settings = settings(&Config::platform("https://auth.example"));
-        for expected in [
-            "redirect_uris.comparison",
-            "authorization.pkce",
-            "authorization.exchange_redirect_uri",
-            "refresh.grace",
-        ] {
+        for expected in
+            ["redirect_uris.comparison", "authorization.pkce", "authorization.exchange_redirect_uri", "refresh.grace"]
+        {
             assert!(settings.contains(&expected), "{expected}");
         }
     }

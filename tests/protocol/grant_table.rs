@@ -64,7 +64,6 @@ impl Scene {
         let world = World::with(Profile::Platform, |config| {
             if ends_in_grace {
                 config.tokens.access_lifetime = Duration::from_secs(200);
-                config.refresh.access_token_grace = Duration::from_secs(200);
             }
         })
         .await;

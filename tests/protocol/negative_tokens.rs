@@ -225,8 +225,7 @@ async fn refreshes_at_once_fork_nothing_that_has_no_grace() {
     assert_eq!(events.iter().filter(|event| event.starts_with("Refreshed {")).count(), 1);
     assert_eq!(events.iter().filter(|event| event.starts_with("RefreshedInGrace")).count(), CALLERS - 1);
 
-    let mut world =
-        World::with(Profile::Strict, |config| config.refresh.grace = std::time::Duration::ZERO).await;
+    let mut world = World::with(Profile::Strict, |config| config.refresh.grace = std::time::Duration::ZERO).await;
     let public = world.register(public_form()).await;
     let first = world.pair_of(&public).await;
     let responses = side_by_side(&mut world, async |world| world.refresh_as(&public, &first.refresh).await).await;

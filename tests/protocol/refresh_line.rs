@@ -176,7 +176,6 @@ async fn the_65th_further_access_token_ends_the_first_and_never_that_of_the_pair
 async fn an_expired_access_token_in_grace_is_replaced() {
     let world = World::with(Profile::Platform, |config| {
         config.tokens.access_lifetime = Duration::from_secs(100);
-        config.refresh.access_token_grace = Duration::from_secs(100);
     })
     .await;
     let first = world.pair().await;

@@ -170,8 +170,7 @@ async fn native_applications_use_pkce_even_if_they_have_a_secret() {
         let first = pair(&world.exchange_as(client, &code).await);
         assert_ne!(pair(&world.refresh_as(client, &first.refresh).await).refresh, first.refresh);
     }
-    let strict =
-        World::with(Profile::Strict, |config| config.refresh.grace = std::time::Duration::ZERO).await;
+    let strict = World::with(Profile::Strict, |config| config.refresh.grace = std::time::Duration::ZERO).await;
     let mut form = native_form("http://127.0.0.1/cb");
     form.client_type = ClientType::Confidential;
     let client = strict.register(form).await;

@@ -81,9 +81,7 @@ impl Drawn {
     pub(super) fn new(client: &Client, config: &Config, entropy: &dyn Entropy) -> Self {
         match config.refresh_rotation(client) {
             RefreshRotation::Keep => Self::Access(opaque::mint(entropy)),
-            RefreshRotation::Rotate if config.refresh.grace.is_zero() => {
-                Self::Pair(PairSecrets::draw(entropy))
-            }
+            RefreshRotation::Rotate if config.refresh.grace.is_zero() => Self::Pair(PairSecrets::draw(entropy)),
             RefreshRotation::Rotate => {
                 Self::Link(Link::draw(entropy, config.refresh.derivation_keys.first()), opaque::mint(entropy))
             }

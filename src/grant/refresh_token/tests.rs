@@ -239,9 +239,8 @@ fn another_request_in_grace_gets_one_more_access_token() {
 #[test]
 fn without_a_grace_nothing_is_derived() {
     let mut line = Line::new();
-    for (application_type, has_link) in [(ApplicationType::Web, true), (ApplicationType::Native, false)] {
-        line.client.application_type = application_type;
-        line.config.refresh.grace = Duration::ZERO;
+    for (grace, has_link) in [(Duration::from_secs(1), true), (Duration::ZERO, false)] {
+        line.config.refresh.grace = grace;
         let next = written(&line, 0, None, 10);
         assert_eq!(next.pairs.superseded[0].link.is_some(), has_link);
     }
@@ -284,7 +283,7 @@ fn strict_ends_every_older_grace_with_the_newest_token_alone() {
 #[test]
 fn uses_in_grace_never_end_the_own_access_token_of_the_newest_pair() {
     let mut line = Line::new().refreshed(1000);
-    let max = line.MAX_LIVE_ACCESS_TOKENS;
+    let max = MAX_LIVE_ACCESS_TOKENS;
     for number in 1..=max + 5 {
         line.grant = written(&line, 0, Some("repo-code:r"), 1010);
         let newest = line.grant.pairs.newest.as_ref().unwrap();
