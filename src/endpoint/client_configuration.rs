@@ -86,7 +86,7 @@ impl Caller<'_> {
         let token = String::from_utf8_lossy(self.token);
         let token = Some(RegistrationAccessToken::new(token));
         let message = registration_request::information(&self.context.config, &own.client, &own.application, token);
-        Response::token_json(200, serde_json::to_vec(&message).unwrap_or_default())
+        Response::json(200, &message)
     }
 
     /// § 2.2: the rules and the policy of a registration apply.

@@ -32,7 +32,7 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
         Err(reason) => return refuse(None, reason),
     };
     match answer(context, &client, &form).await {
-        Ok(message) => Response::token_json(200, serde_json::to_vec(&message).unwrap_or_default()),
+        Ok(message) => Response::json(200, &message),
         Err(reason) => refuse(Some(&client.id), reason),
     }
 }

@@ -5,7 +5,6 @@
 //! push reads only some of the slots. If none of these is free, the push is refused. Anyone can push for a public
 //! client, so the requests of a public client replace each other instead.
 
-use std::io::Write as _;
 use std::sync::Arc;
 
 use crate::authorization::pushed_request::REQUEST_URI_PREFIX;
@@ -24,6 +23,7 @@ use crate::model::id::{ClientId, IdText, PushedRequestId};
 use crate::secret::Digest;
 use crate::secret::entropy::Entropy;
 use crate::secret::opaque::{self, MintedOpaque};
+use crate::wire::message::PushedAuthorizationResponse;
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
@@ -57,7 +57,7 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
     };
     match judged {
         Ok(request_uri) => {
-            let response = created(context, &request_uri);
+            let response = created(context, request_uri);
             if caller.key.is_some() { proof::with_nonce(context, response) } else { response }
         }
         Err(reason @ Reason::RedirectUri(_)) => {
@@ -251,13 +251,11 @@ fn draw(entropy: &dyn Entropy, slots: usize) -> impl Iterator<Item = usize> + Se
     drawn.into_iter().chain(in_turn)
 }
 
-/// § 2.2, written directly: no value in it can contain a quote or a backslash.
-fn created(context: &Context, request_uri: &str) -> Response {
-    let mut json = Vec::with_capacity(160);
-    let expires_in = context.config.pushed_requests.lifetime.as_secs();
-    // Writing to a vector never fails.
-    write!(json, "{{\"request_uri\":\"{request_uri}\",\"expires_in\":{expires_in}}}").unwrap_or_default();
-    Response::token_json(201, json)
+/// § 2.2
+fn created(context: &Context, request_uri: String) -> Response {
+    // At most 599 s.
+    let expires_in = u32::try_from(context.config.pushed_requests.lifetime.as_secs()).unwrap_or(u32::MAX);
+    Response::json(201, &PushedAuthorizationResponse { request_uri, expires_in })
 }
 
 #[cfg(test)]

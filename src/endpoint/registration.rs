@@ -19,7 +19,7 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
     let begun = Attempt::new(AttemptKind::Registration, Endpoint::Registration);
     let attempt = Attempt { peer: request.peer_address(), ..begun };
     match answer(context, request, &attempt).await {
-        Ok(message) => Response::token_json(201, serde_json::to_vec(&message).unwrap_or_default()),
+        Ok(message) => Response::json(201, &message),
         Err(reason) => {
             if is_failed_authentication(&reason) {
                 context.note_failed_authentication(&attempt, &reason).await;

@@ -1,6 +1,5 @@
 //! The token endpoint [RFC 6749 section 3.2]: the order of checks, then the grant type.
 
-use std::io::Write as _;
 use std::iter;
 use std::sync::{Arc, LazyLock};
 
@@ -16,8 +15,8 @@ use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
 use crate::model::id::{ClientId, IdText};
 use crate::registration::last_use;
-use crate::secret::opaque::MintedOpaque;
-use crate::secret::refresh::MintedRefresh;
+use crate::secret::{AccessToken, RefreshToken};
+use crate::wire::message::{TokenResponse, TokenType};
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
@@ -40,8 +39,8 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
                 Box::pin(note_use(context, &client, &issued)).await;
             }
             match key {
-                None => token_response(context, &issued, "bearer"),
-                Some(_) => proof::with_nonce(context, token_response(context, &issued, "DPoP")),
+                None => token_response(context, &issued, TokenType::Bearer),
+                Some(_) => proof::with_nonce(context, token_response(context, &issued, TokenType::Dpop)),
             }
         }
         Err(reason @ Reason::RedirectUriMismatch) => client_request::refused_for_uri(
@@ -81,28 +80,16 @@ async fn note_use(context: &Arc<Context>, client: &Client, issued: &Issued) {
     }
 }
 
-/// § 5.1, written directly: no value in it can contain a quote, a backslash or a control character.
-fn token_response(context: &Context, issued: &Issued, token_type: &str) -> Response {
+/// § 5.1
+fn token_response(context: &Context, issued: &Issued, token_type: TokenType) -> Response {
     let Issued { grant, access_token, refresh_token, expires_in, scopes } = issued;
-    let scope = context.config.scopes.to_wire(scopes);
     let prefixes = &context.prefixes;
-    let tokens = MintedOpaque::len(&prefixes.access_token) + MintedRefresh::len(&prefixes.refresh_token);
     let id = IdText::of(grant.as_bytes());
-    let mut json = Vec::with_capacity(128 + tokens + scope.len());
-    json.extend_from_slice(b"{\"access_token\":\"");
-    access_token.write(&prefixes.access_token, &id, &mut json);
-    json.extend_from_slice(b"\",\"token_type\":\"");
-    json.extend_from_slice(token_type.as_bytes());
-    json.extend_from_slice(b"\",\"expires_in\":");
-    // Writing to a vector never fails.
-    write!(json, "{}", expires_in).unwrap_or_default();
-    if let Some(refresh_token) = refresh_token {
-        json.extend_from_slice(b",\"refresh_token\":\"");
-        refresh_token.write(&prefixes.refresh_token, &id, &mut json);
-        json.push(b'"');
-    }
-    json.extend_from_slice(b",\"scope\":\"");
-    json.extend_from_slice(scope.as_bytes());
-    json.extend_from_slice(b"\"}");
-    Response::token_json(200, json)
+    let access_token = AccessToken::new(access_token.text(&prefixes.access_token, &id));
+    let mut message = TokenResponse::new(access_token, token_type)
+        .expires_in((*expires_in).into())
+        .scope(context.config.scopes.to_wire(scopes));
+    message.refresh_token =
+        refresh_token.as_ref().map(|token| RefreshToken::new(token.text(&prefixes.refresh_token, &id)));
+    Response::json(200, &message)
 }

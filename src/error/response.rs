@@ -22,10 +22,9 @@ pub(crate) fn to_client(reason: &Reason, request: &Request<'_>, endpoint: Endpoi
     };
     let mut message = ErrorResponse::new(error.code.as_str());
     message.error_description = Some(error.description.into());
-    let body = serde_json::to_vec(&message).unwrap_or_default();
     // The described service names the bare media type for this one response.
     let bare = endpoint == Endpoint::Revocation && status == 401;
-    let response = if bare { Response::plain_json(status, body) } else { Response::token_json(status, body) };
+    let response = if bare { Response::plain_json(status, &message) } else { Response::json(status, &message) };
     if status == 401 && takes_bearer_tokens(endpoint) {
         return refusal(status).with_header("WWW-Authenticate", challenge_of(reason, Challenge::default(), config));
     }

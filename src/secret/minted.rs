@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use crate::model::id::{ID_CHARACTERS, IdText};
+use crate::model::id::IdText;
 use crate::secret::Digest;
 
 /// The secret part of a text `prefix | id | secret`, with `N` characters, and the digest that its record keeps.
@@ -18,22 +18,9 @@ impl<const N: usize> Minted<N> {
         Self { secret, digest }
     }
 
-    /// Returns the length of the whole text in bytes.
-    pub(crate) fn len(prefix: &str) -> usize {
-        prefix.len() + ID_CHARACTERS + N
-    }
-
-    /// Writes the whole text.
-    pub(crate) fn write(&self, prefix: &str, id: &IdText, out: &mut Vec<u8>) {
-        out.extend_from_slice(prefix.as_bytes());
-        out.extend_from_slice(id.bytes());
-        out.extend_from_slice(self.secret.as_slice());
-    }
-
     /// Returns the whole text.
     pub(crate) fn text(&self, prefix: &str, id: &IdText) -> String {
-        let mut text = Vec::with_capacity(Self::len(prefix));
-        self.write(prefix, id, &mut text);
+        let text = [prefix.as_bytes(), id.bytes(), self.secret.as_slice()].concat();
         // The text is ASCII.
         String::from_utf8(text).unwrap_or_default()
     }

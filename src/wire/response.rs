@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde::Serialize;
+
 /// A complete HTTP response. An adapter adds and changes nothing.
 ///
 /// # Security
@@ -34,17 +36,17 @@ impl Response {
     }
 
     /// Creates a JSON response with the media type of the token endpoint [RFC 6749 section 5.1, D-16].
-    pub(crate) fn token_json(status: u16, body: Vec<u8>) -> Self {
-        Self { status, headers: Cow::Borrowed(TOKEN_JSON), body }
+    pub(crate) fn json(status: u16, message: &impl Serialize) -> Self {
+        Self { status, headers: Cow::Borrowed(TOKEN_JSON), body: to_json(message) }
     }
 
     /// Creates a JSON response with the bare media type [D-16].
-    pub(crate) fn plain_json(status: u16, body: Vec<u8>) -> Self {
+    pub(crate) fn plain_json(status: u16, message: &impl Serialize) -> Self {
         Self::new(status)
             .with_header("Content-Type", "application/json")
             .with_header("Cache-Control", "no-store")
             .with_header("Pragma", "no-cache")
-            .with_body(body)
+            .with_body(to_json(message))
     }
 
     /// Creates a redirect to a location that is already checked and encoded [HTTP-03, HTTP-06].
@@ -137,15 +139,21 @@ impl RedirectStatus {
     }
 }
 
+/// Every message of this crate can be written: its keys are texts.
+fn to_json(message: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(message).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn forms_have_exactly_their_headers() {
+        let message = std::collections::BTreeMap::<&str, &str>::new();
         let table = [
             (
-                Response::token_json(200, b"{}".to_vec()),
+                Response::json(200, &message),
                 200,
                 vec![
                     ("Content-Type", "application/json;charset=UTF-8"),
@@ -155,7 +163,7 @@ mod tests {
                 "{}",
             ),
             (
-                Response::plain_json(401, b"{}".to_vec()).with_header("WWW-Authenticate", "Basic"),
+                Response::plain_json(401, &message).with_header("WWW-Authenticate", "Basic"),
                 401,
                 vec![
                     ("Content-Type", "application/json"),
