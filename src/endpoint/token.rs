@@ -1,6 +1,5 @@
 //! The token endpoint [RFC 6749 section 3.2]: the order of checks, then the grant type.
 
-use std::iter;
 use std::sync::{Arc, LazyLock};
 
 use crate::client_auth::proof;
@@ -11,6 +10,7 @@ use crate::endpoint::client_request::Names;
 use crate::error::Reason;
 use crate::grant;
 use crate::grant::issue::Issued;
+use crate::grant::request::{PARAMETERS, TokenRequest};
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
 use crate::model::id::{ClientId, IdText};
@@ -20,7 +20,7 @@ use crate::wire::message::{TokenResponse, TokenType};
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
-static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(iter::once("grant_type").chain(grant::parameters())));
+static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(PARAMETERS));
 
 pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Response {
     let refuse =
@@ -68,7 +68,7 @@ async fn answer(
     if !client.grant_types.contains(grant_type) {
         return Err(Reason::GrantTypeNotRegistered);
     }
-    grant::answer(context, grant_type, client, key, form).await
+    grant::answer(context, grant_type, &TokenRequest::read(client, key, form)).await
 }
 
 /// Records that the client is used. A separate future keeps the futures of other requests small.

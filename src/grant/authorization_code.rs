@@ -10,15 +10,15 @@ use crate::clock::Timestamp;
 use crate::config::{Config, ExchangeRedirectUri};
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::definition::Definition;
 use crate::grant::issue::{self, Issued, NewPair, Place};
 use crate::grant::live_grants;
+use crate::grant::request::TokenRequest;
 use crate::grant::revocation;
 use crate::hooks::Event;
 use crate::jose::JwkThumbprint;
-use crate::model::client::{Client, Granted};
+use crate::model::client::Granted;
 use crate::model::id::{AuthorizationId, GrantId};
-use crate::model::protected_resource::{Audience, Named, ResourceTable};
+use crate::model::protected_resource::{Audience, ResourceTable};
 use crate::model::{Authorization, Grant, Pairs, RevocationReason, Stage};
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
@@ -26,43 +26,12 @@ use crate::secret::derive::PairSecrets;
 use crate::secret::opaque::Presented;
 use crate::secret::refresh::{Family, Lineage, TagKey};
 use crate::store::StoreError;
-use crate::wire::params::{Params, RESOURCE};
-
-pub(crate) const DEFINITION: Definition =
-    Definition { parameters: &["code", "redirect_uri", "code_verifier", RESOURCE], is_offered: |_| true };
-
-/// What a client presents.
-pub(crate) struct Exchange<'a> {
-    pub(crate) client: &'a Client,
-    /// The key of the DPoP proof.
-    pub(crate) key: Option<&'a JwkThumbprint>,
-    pub(crate) code: &'a [u8],
-    pub(crate) redirect_uri: Option<&'a [u8]>,
-    pub(crate) verifier: Option<&'a [u8]>,
-    pub(crate) resources: Named<'a>,
-}
-
-impl<'a> Exchange<'a> {
-    pub(crate) fn read(
-        client: &'a Client,
-        key: Option<&'a JwkThumbprint>,
-        form: &'a Params<'_>,
-    ) -> Result<Self, Reason> {
-        Ok(Self {
-            client,
-            key,
-            code: form.bytes("code").ok_or(Reason::MissingParameter("code"))?,
-            redirect_uri: form.bytes("redirect_uri"),
-            verifier: form.bytes("code_verifier"),
-            resources: Named::of(form),
-        })
-    }
-}
 
 /// Issues the first pair for a code, once. A second exchange of a valid code revokes the grant.
-pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Result<Issued, Reason> {
+pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> Result<Issued, Reason> {
     let now = context.now();
-    let presented = Presented::parse(&context.prefixes.code, request.code).ok_or(Reason::UnknownCode)?;
+    let code = request.code.ok_or(Reason::MissingParameter("code"))?;
+    let presented = Presented::parse(&context.prefixes.code, code).ok_or(Reason::UnknownCode)?;
     let id = AuthorizationId::from_bytes(presented.id);
     let authorization = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownCode)?;
     if authorization.client == request.client.id {
@@ -118,7 +87,7 @@ struct Exchanged {
 fn judge(
     authorization: &Authorization,
     code: &Digest,
-    request: &Exchange<'_>,
+    request: &TokenRequest<'_>,
     rules: &Rules<'_>,
     now: Timestamp,
 ) -> Result<Exchanged, Reason> {
@@ -137,7 +106,7 @@ fn judge(
     if config.needs_pkce(request.client) && authorization.challenge.is_none() {
         return Err(Reason::MissingVerifier);
     }
-    judge_verifier(authorization, request.verifier)?;
+    judge_verifier(authorization, request.code_verifier)?;
     judge_key(authorization, request.key)?;
     // All grants of the client were revoked since.
     if request.client.has_revoked(authorization.epoch)? {
@@ -233,7 +202,7 @@ async fn replayed(context: &Context, grant: &Grant) -> Result<Reason, Reason> {
 
 fn first_pair(
     context: &Context,
-    request: &Exchange<'_>,
+    request: &TokenRequest<'_>,
     authorization: &Authorization,
     exchanged: Exchanged,
     now: Timestamp,
@@ -332,7 +301,7 @@ impl Flow for Inserting<'_> {
 mod tests {
     use super::*;
     use crate::grant::fixtures::{at, client, no_resources, scopes};
-    use crate::model::client::ApplicationType;
+    use crate::model::client::{ApplicationType, Client};
     use crate::model::redirect_uri::RedirectUri;
     use crate::model::subject::Subject;
     use crate::scope::ConsentedResources;
@@ -392,13 +361,11 @@ mod tests {
     }
 
     fn outcome(scene: &Scene) -> String {
-        let request = Exchange {
-            client: &scene.client,
+        let request = TokenRequest {
             key: scene.key.as_ref(),
-            code: b"",
             redirect_uri: scene.redirect_uri.map(str::as_bytes),
-            verifier: scene.verifier.map(str::as_bytes),
-            resources: Named::NONE,
+            code_verifier: scene.verifier.map(str::as_bytes),
+            ..TokenRequest::of(&scene.client)
         };
         let digest = Digest::of(scene.code);
         let resources = no_resources();
@@ -492,9 +459,8 @@ mod tests {
     fn a_reduced_client_gets_what_is_left() {
         let mut scene = faultless();
         scene.client.scopes = scopes("repo-issue:r account-profile:r");
-        let (client, verifier) = (&scene.client, scene.verifier.map(str::as_bytes));
-        let resources = Named::NONE;
-        let request = Exchange { client, key: Some(&KEY), code: b"", redirect_uri: None, verifier, resources };
+        let code_verifier = scene.verifier.map(str::as_bytes);
+        let request = TokenRequest { key: Some(&KEY), code_verifier, ..TokenRequest::of(&scene.client) };
         let rules = Rules { config: &scene.config, resources: &no_resources() };
         let exchanged = judge(&scene.authorization, &Digest::of(b"code"), &request, &rules, at(0)).ok().unwrap();
         assert_eq!(exchanged.granted.scopes, scopes("repo-issue:r"));

@@ -11,23 +11,18 @@ use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::definition::Definition;
 use crate::grant::issue::Issued;
+use crate::grant::request::TokenRequest;
 use crate::hooks::Event;
-use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
 use crate::model::id::{ClientId, GrantId};
-use crate::model::protected_resource::{Audience, Named, ResourceTable};
+use crate::model::protected_resource::{Audience, ResourceTable};
 use crate::model::{AccessPart, FurtherAccess, Grant, Pairs, TokenPair};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::secret::entropy::Entropy;
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::Family;
 use crate::store::StoreError;
-use crate::wire::params::{Params, RESOURCE};
-
-pub(crate) const DEFINITION: Definition =
-    Definition { parameters: &["scope", RESOURCE], is_offered: |config| config.client_credentials.on };
 
 /// The number of grants that hold the tokens of one client. With eight, a read or write moves an eighth of the tokens,
 /// and eight requests can write at once.
@@ -48,27 +43,12 @@ pub struct ClientCredentialsToken {
     pub scopes: ScopeSet,
 }
 
-/// What a client presents.
-pub(crate) struct Credentials<'a> {
-    client: &'a Client,
-    /// The key of the DPoP proof.
-    key: Option<&'a JwkThumbprint>,
-    scope: Option<&'a [u8]>,
-    resources: Named<'a>,
-}
-
-impl<'a> Credentials<'a> {
-    pub(crate) fn read(client: &'a Client, key: Option<&'a JwkThumbprint>, form: &'a Params<'_>) -> Self {
-        Self { client, key, scope: form.bytes("scope"), resources: Named::of(form) }
-    }
-}
-
 /// Issues one access token, unless the client has [`client_credentials_tokens`](Config::limits) of them.
 ///
 /// # Errors
 ///
 /// [`Reason::TooManyClientCredentialsTokens`] if all slots are full; what [`judge`] refuses; a store's error.
-pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Result<Issued, Reason> {
+pub(crate) async fn issue(context: &Context, request: &TokenRequest<'_>) -> Result<Issued, Reason> {
     let (client, now) = (request.client, context.now());
     let (scopes, audience) = judge(request, &context.config, &context.resources)?;
     let token = opaque::mint(&*context.entropy);
@@ -100,7 +80,7 @@ pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Resul
 /// Decides what the token gets: the scopes that the request names, or else all `client_scopes` of the client that its
 /// protected resources serve; and those resources.
 fn judge(
-    request: &Credentials<'_>,
+    request: &TokenRequest<'_>,
     config: &Config,
     resources: &ResourceTable,
 ) -> Result<(ScopeSet, Audience), Reason> {
@@ -349,13 +329,14 @@ mod tests {
             (without(), None, excess),
         ];
         for (client, scope, is_meant) in &cases {
-            let request = Credentials { client, key: None, scope: *scope, resources: Named::NONE };
+            let request = TokenRequest { scope: *scope, ..TokenRequest::of(client) };
             let reason = judge(&request, &config, &no_resources()).unwrap_err();
             assert!(is_meant(&reason), "{scope:?}: {reason:?}");
         }
+        let registered = client();
         for (scope, granted) in [(None, "repo-code:rw repo-issue:r"), (Some(b"repo-code:r".as_slice()), "repo-code:r")]
         {
-            let request = Credentials { client: &client(), key: None, scope, resources: Named::NONE };
+            let request = TokenRequest { scope, ..TokenRequest::of(&registered) };
             let judged = judge(&request, &config, &no_resources()).unwrap();
             assert_eq!(judged, (scopes(granted), Audience::UNSET));
         }

@@ -3,63 +3,42 @@
 
 pub(crate) mod authorization_code;
 pub(crate) mod client_credentials;
-pub(crate) mod definition;
 #[cfg(test)]
 pub(crate) mod fixtures;
 pub(crate) mod issue;
 pub(crate) mod list;
 pub(crate) mod live_grants;
 pub(crate) mod refresh_token;
+pub(crate) mod request;
 pub(crate) mod revocation;
 pub(crate) mod token_revocation;
 
 use crate::config::Config;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::authorization_code::Exchange;
-use crate::grant::client_credentials::Credentials;
-use crate::grant::definition::Definition;
 use crate::grant::issue::Issued;
-use crate::grant::refresh_token::Refresh;
-use crate::jose::JwkThumbprint;
-use crate::model::client::{Client, GrantType};
-use crate::wire::params::Params;
+use crate::grant::request::TokenRequest;
+use crate::model::client::GrantType;
 
-/// The table of grant types: what each reads, and when it is offered.
-const fn definition(grant_type: GrantType) -> &'static Definition {
-    match grant_type {
-        GrantType::AuthorizationCode => &authorization_code::DEFINITION,
-        GrantType::RefreshToken => &refresh_token::DEFINITION,
-        GrantType::ClientCredentials => &client_credentials::DEFINITION,
-    }
-}
-
-/// Calls the function of the grant type. `key` is the key of the request's DPoP proof. Function pointers in the table
-/// would cost a box for each request.
+/// Calls the function of the grant type. A table of function pointers would cost a box for each request.
 pub(crate) async fn answer(
     context: &Context,
     grant_type: GrantType,
-    client: &Client,
-    key: Option<&JwkThumbprint>,
-    form: &Params<'_>,
+    request: &TokenRequest<'_>,
 ) -> Result<Issued, Reason> {
     match grant_type {
-        GrantType::AuthorizationCode => {
-            authorization_code::exchange(context, &Exchange::read(client, key, form)?).await
-        }
-        GrantType::RefreshToken => refresh_token::refresh(context, &Refresh::read(client, key, form)?).await,
-        GrantType::ClientCredentials => client_credentials::issue(context, &Credentials::read(client, key, form)).await,
+        GrantType::AuthorizationCode => authorization_code::exchange(context, request).await,
+        GrantType::RefreshToken => refresh_token::refresh(context, request).await,
+        GrantType::ClientCredentials => client_credentials::issue(context, request).await,
     }
 }
 
-/// The parameters that the grant types read from a form.
-pub(crate) fn parameters() -> impl Iterator<Item = &'static str> {
-    GrantType::ALL.iter().flat_map(|grant_type| definition(*grant_type).parameters).copied()
-}
-
 /// Returns whether the server offers a grant type under these settings.
-pub(crate) fn is_offered(grant_type: GrantType, config: &Config) -> bool {
-    (definition(grant_type).is_offered)(config)
+pub(crate) const fn is_offered(grant_type: GrantType, config: &Config) -> bool {
+    match grant_type {
+        GrantType::AuthorizationCode | GrantType::RefreshToken => true,
+        GrantType::ClientCredentials => config.client_credentials.on,
+    }
 }
 
 /// The grant types that the server offers under these settings.

@@ -77,7 +77,8 @@ impl Jwk {
 
     /// Returns the SHA-256 thumbprint of the required members [RFC 7638 section 3].
     pub(crate) fn thumbprint(&self) -> JwkThumbprint {
-        JwkThumbprint::of(&format!("{{{}}}", self.material.members()))
+        // The map is in the order of the names, and serde_json adds no white space: the form of section 3.3.
+        JwkThumbprint::of(&serde_json::to_vec(&self.material.members()).unwrap_or_default())
     }
 
     /// Returns whether the point of a P-256 key is on the curve; `true` for all other keys.
@@ -92,12 +93,12 @@ impl Jwk {
         &self.material
     }
 
-    /// Returns the key as JSON: the required members, then `kid` and `alg`.
-    pub(super) fn to_json(&self) -> String {
-        let key_id = self.key_id().map(|key_id| format!(",\"kid\":{}", serde_json::Value::from(key_id)));
-        let algorithm = self.algorithm.map(|algorithm| format!(",\"alg\":\"{algorithm}\""));
-        let members = self.material.members();
-        format!("{{{members}{}{}}}", key_id.unwrap_or_default(), algorithm.unwrap_or_default())
+    /// Returns the members of the key: those of its type, `kid` and `alg`.
+    pub(super) fn members(&self) -> BTreeMap<&'static str, String> {
+        let mut members = self.material.members();
+        members.extend(self.key_id().map(|key_id| ("kid", key_id.to_owned())));
+        members.extend(self.algorithm.map(|algorithm| ("alg", algorithm.to_string())));
+        members
     }
 }
 

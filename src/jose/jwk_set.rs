@@ -109,8 +109,8 @@ impl JwkSet {
     }
 
     fn of(keys: Vec<Jwk>) -> Self {
-        let members: Vec<_> = keys.iter().map(Jwk::to_json).collect();
-        let json = format!("{{\"keys\":[{}]}}", members.join(",")).into();
+        let members: Vec<_> = keys.iter().map(Jwk::members).collect();
+        let json = serde_json::json!({ "keys": members }).to_string().into();
         Self(Arc::new(Contents { keys: keys.into(), json }))
     }
 }

@@ -1,5 +1,6 @@
 //! The parameters of a public key [RFC 7518 section 6, RFC 8037 section 2].
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use crate::jose::base64url;
@@ -98,21 +99,23 @@ impl Material {
         }
     }
 
-    /// Returns the required members of the key type as JSON, in the order of their names and without white space [RFC
-    /// 7638 sections 3.2 and 3.3].
-    pub(super) fn members(&self) -> String {
+    /// Returns the required members of the key type [RFC 7638 section 3.2].
+    pub(super) fn members(&self) -> BTreeMap<&'static str, String> {
+        let text = String::from;
         match self {
             Self::P256(point) => {
                 let (_, coordinates) = point.split_at(1);
                 let (x, y) = coordinates.split_at(COORDINATE_BYTES);
                 let (x, y) = (base64url::encode(x), base64url::encode(y));
-                format!(r#""crv":"P-256","kty":"EC","x":"{x}","y":"{y}""#)
+                BTreeMap::from([("crv", text("P-256")), ("kty", text("EC")), ("x", x), ("y", y)])
             }
             Self::Rsa { modulus, exponent } => {
                 let (n, e) = (base64url::encode(modulus), base64url::encode(exponent));
-                format!(r#""e":"{e}","kty":"RSA","n":"{n}""#)
+                BTreeMap::from([("e", e), ("kty", text("RSA")), ("n", n)])
             }
-            Self::Ed25519(key) => format!(r#""crv":"Ed25519","kty":"OKP","x":"{}""#, base64url::encode(key)),
+            Self::Ed25519(key) => {
+                BTreeMap::from([("crv", text("Ed25519")), ("kty", text("OKP")), ("x", base64url::encode(key))])
+            }
         }
     }
 }

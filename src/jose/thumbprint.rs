@@ -20,7 +20,7 @@ pub struct JwkThumbprint([u8; BYTES]);
 
 impl JwkThumbprint {
     /// Hashes the required members of a key, in the form of [RFC 7638 section 3].
-    pub(super) fn of(members: &str) -> Self {
+    pub(super) fn of(members: &[u8]) -> Self {
         Self(Sha256::digest(members).into())
     }
 

@@ -8,16 +8,15 @@ use crate::config::{Config, GraceEnd};
 use crate::error::Reason;
 use crate::grant::issue::{self, Issued, NewPair, Place};
 use crate::grant::refresh_token::standing::{Standing, standing, was_bound};
-use crate::jose::JwkThumbprint;
+use crate::grant::request::TokenRequest;
 use crate::model::client::{Client, RefreshRotation};
-use crate::model::protected_resource::{Named, ResourceTable, Target};
+use crate::model::protected_resource::{ResourceTable, Target};
 use crate::model::{FurtherAccess, GraceEnds, Grant, OwnAccess, Pairs, Placed, RETAINED, SupersededPair, TokenPair};
 use crate::scope::ScopeSet;
 use crate::secret::derive::{Link, MissingKey, PairSecrets};
 use crate::secret::entropy::Entropy;
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::{self, Fresh, MintedRefresh, Position, PresentedRefresh};
-use crate::wire::params::Params;
 
 /// How many access tokens of one refresh token may be live at once. A further one ends the oldest. 64 is more
 /// than the workers that share one consent, and bounds the size of the record.
@@ -30,35 +29,9 @@ pub(crate) const PAIRS_IN_GRACE: usize = 64;
 /// those in grace is reached first.
 const PAIRS_KEPT: usize = 2 * PAIRS_IN_GRACE;
 
-/// What a client presents.
-pub(crate) struct Refresh<'a> {
-    pub(crate) client: &'a Client,
-    /// The key of the DPoP proof.
-    pub(crate) key: Option<&'a JwkThumbprint>,
-    pub(crate) token: &'a [u8],
-    pub(crate) scope: Option<&'a [u8]>,
-    pub(crate) resources: Named<'a>,
-}
-
-impl<'a> Refresh<'a> {
-    pub(crate) fn read(
-        client: &'a Client,
-        key: Option<&'a JwkThumbprint>,
-        form: &'a Params<'_>,
-    ) -> Result<Self, Reason> {
-        Ok(Self {
-            client,
-            key,
-            token: form.bytes("refresh_token").ok_or(Reason::MissingParameter("refresh_token"))?,
-            scope: form.bytes("scope"),
-            resources: Named::of(form),
-        })
-    }
-}
-
 /// One request, with everything that it is judged by except the record.
 pub(super) struct Judge<'a> {
-    pub(super) request: &'a Refresh<'a>,
+    pub(super) request: &'a TokenRequest<'a>,
     pub(super) presented: &'a PresentedRefresh,
     pub(super) config: &'a Config,
     pub(super) resources: &'a ResourceTable,

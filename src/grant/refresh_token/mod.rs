@@ -10,7 +10,6 @@ mod tests;
 
 #[cfg(feature = "testing")]
 pub(crate) use judge::PAIRS_IN_GRACE;
-pub(crate) use judge::Refresh;
 pub(crate) use standing::{Standing, standing, was_bound};
 
 use std::sync::Arc;
@@ -19,25 +18,22 @@ use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
 use crate::config::ReuseResponse;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::definition::Definition;
 use crate::grant::issue::Issued;
 use crate::grant::refresh_token::judge::{Drawn, Judge, Verdict};
+use crate::grant::request::TokenRequest;
 use crate::grant::revocation;
 use crate::hooks::Event;
 use crate::model::client::Client;
 use crate::model::{Grant, RevocationReason, TokenPair};
 use crate::secret::Digest;
 use crate::secret::refresh::PresentedRefresh;
-use crate::wire::params::RESOURCE;
-
-pub(crate) const DEFINITION: Definition =
-    Definition { parameters: &["refresh_token", "scope", RESOURCE], is_offered: |_| true };
 
 /// Returns the next pair, or the newest one again.
-pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<Issued, Reason> {
+pub(crate) async fn refresh(context: &Context, request: &TokenRequest<'_>) -> Result<Issued, Reason> {
     let config = &context.config;
+    let token = request.refresh_token.ok_or(Reason::MissingParameter("refresh_token"))?;
     let presented =
-        PresentedRefresh::parse(&context.prefixes.refresh_token, request.token).ok_or(Reason::UnknownRefreshToken)?;
+        PresentedRefresh::parse(&context.prefixes.refresh_token, token).ok_or(Reason::UnknownRefreshToken)?;
     let drawn = Drawn::new(request.client, config, &*context.entropy);
     let resources = &context.resources;
     let judge = Judge { request, presented: &presented, config, resources, now: context.now(), drawn };

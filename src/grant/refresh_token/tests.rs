@@ -5,13 +5,12 @@ use std::time::Duration;
 use crate::config::GraceEnd;
 use crate::error::Reason;
 use crate::grant::fixtures::{Line, at, client, scopes};
-use crate::grant::refresh_token::Refresh;
 use crate::grant::refresh_token::judge::MAX_LIVE_ACCESS_TOKENS;
 use crate::grant::refresh_token::judge::{Drawn, Judge, PAIRS_IN_GRACE, Verdict};
 use crate::grant::refresh_token::standing::{Standing, standing};
+use crate::grant::request::TokenRequest;
 use crate::model::client::{ApplicationType, AuthenticationMethod, AuthenticationMethods, RefreshRotation};
 use crate::model::id::IdText;
-use crate::model::protected_resource::Named;
 use crate::model::{GraceEnds, Grant, Pairs, SupersededPair};
 use crate::scope::ScopeSet;
 use crate::secret::derive::DerivationKey;
@@ -21,7 +20,7 @@ use crate::secret::refresh::TagKey;
 fn verdict(line: &Line, place: usize, scope: Option<&str>, seconds: u32) -> Result<Verdict, Reason> {
     let presented = line.presented(place);
     let (key, scope) = (line.key.as_ref(), scope.map(str::as_bytes));
-    let request = Refresh { client: &line.client, key, token: b"", scope, resources: Named::NONE };
+    let request = TokenRequest { key, scope, ..TokenRequest::of(&line.client) };
     let drawn = Drawn::new(&line.client, &line.config, &SystemEntropy);
     let (config, resources) = (&line.config, &line.resources);
     Judge { request: &request, presented: &presented, config, resources, now: at(seconds), drawn }.verdict(&line.grant)

@@ -1,0 +1,54 @@
+//! A token request: the parameters of every grant type, borrowed from the form [RFC 6749 section 3.2].
+
+use crate::jose::JwkThumbprint;
+use crate::model::client::Client;
+use crate::model::protected_resource::Named;
+use crate::wire::params::{Params, RESOURCE};
+
+/// The parameters that a token request may contain, besides those of the client.
+pub(crate) const PARAMETERS: [&str; 7] =
+    ["grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "scope", RESOURCE];
+
+/// What an authenticated client sends to the token endpoint. Each grant type reads its parameters and ignores the
+/// others.
+pub(crate) struct TokenRequest<'a> {
+    pub(crate) client: &'a Client,
+    /// The key of the DPoP proof.
+    pub(crate) key: Option<&'a JwkThumbprint>,
+    pub(crate) code: Option<&'a [u8]>,
+    pub(crate) redirect_uri: Option<&'a [u8]>,
+    pub(crate) code_verifier: Option<&'a [u8]>,
+    pub(crate) refresh_token: Option<&'a [u8]>,
+    pub(crate) scope: Option<&'a [u8]>,
+    pub(crate) resources: Named<'a>,
+}
+
+impl<'a> TokenRequest<'a> {
+    pub(crate) fn read(client: &'a Client, key: Option<&'a JwkThumbprint>, form: &'a Params<'_>) -> Self {
+        Self {
+            client,
+            key,
+            code: form.bytes("code"),
+            redirect_uri: form.bytes("redirect_uri"),
+            code_verifier: form.bytes("code_verifier"),
+            refresh_token: form.bytes("refresh_token"),
+            scope: form.bytes("scope"),
+            resources: Named::of(form),
+        }
+    }
+
+    /// A request without parameters.
+    #[cfg(test)]
+    pub(crate) const fn of(client: &'a Client) -> Self {
+        Self {
+            client,
+            key: None,
+            code: None,
+            redirect_uri: None,
+            code_verifier: None,
+            refresh_token: None,
+            scope: None,
+            resources: Named::NONE,
+        }
+    }
+}
