@@ -47,8 +47,7 @@ pub(crate) async fn hold(
     context.check_throttle(&attempt).await.map_err(|reason| AuthorizationError::page_for(context, client, reason))?;
     let redirect = |reason| AuthorizationError::redirect(context, client, destination, reason);
     if let Some(admission) = &pending.document {
-        // Boxed, because it is rare and would make the future of every request larger.
-        let stored = Box::pin(document_client::store(context, admission)).await;
+        let stored = document_client::store(context, admission).await;
         stored.map_err(|reason| AuthorizationError::page_for(context, client, reason))?;
     }
     let room =
@@ -85,8 +84,7 @@ pub(crate) async fn hold(
     let current = current.filter(|client| !context.is_gone(client));
     record.epoch = judge_client(current, &record, &context.config).map_err(page)?.epoch;
     if let Some(from) = &record.pushed {
-        // Boxed, because few servers have it.
-        Box::pin(pushed_request::keep_open(context, from, record.end)).await.map_err(page)?;
+        pushed_request::keep_open(context, from, record.end).await.map_err(page)?;
     }
     let mut flow = Holding::new(context, record, room.place);
     claim(context, &mut flow, Some(ATTEMPTS)).await.map_err(redirect)?;
@@ -262,7 +260,7 @@ fn undecided(context: &Context, held: &Authorization, client: &Client, reason: R
 /// was judged. If the second write fails, only this consent request can still be decided.
 async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization) -> Result<(), Reason> {
     if let Some(from) = &held.pushed {
-        Box::pin(pushed_request::use_up(context, from, held.ticket)).await?;
+        pushed_request::use_up(context, from, held.ticket).await?;
     }
     let mut flow = Deciding { context, held: held.clone(), next: Some(Arc::new(next)), has_read: false };
     claim(context, &mut flow, Some(ATTEMPTS)).await

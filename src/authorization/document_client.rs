@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
+use crate::authorization::check_client;
 use crate::authorization::pending::AuthorizationError;
-use crate::authorization::stored_client;
 use crate::context::Context;
 use crate::error::Reason;
 use crate::grant;
@@ -59,10 +59,10 @@ async fn found(
     id: &ClientId,
     url: Result<DocumentUrl<'_>, Reason>,
 ) -> Result<Found, Reason> {
-    let row = stored_client::find(context, id).await?;
+    let row = context.client(id).await?;
     if let Some(client) = row.as_ref().filter(|client| client.state != ClientState::Deleted && !is_of_document(client))
     {
-        stored_client::check(context, client)?;
+        check_client(context, client)?;
         return Ok(Found::stored(Arc::clone(client)));
     }
     // > The authorization server SHOULD NOT fetch the metadata document before the user has been authenticated.

@@ -8,7 +8,29 @@ pub(crate) mod judge;
 pub(crate) mod pending;
 pub(crate) mod pushed_request;
 pub(crate) mod request;
-pub(crate) mod stored_client;
 
 pub use decide::{Consent, Decision};
 pub use pending::{AuthorizationError, PendingAuthorization, RequestedScope};
+
+use crate::context::Context;
+use crate::error::Reason;
+use crate::model::client::{Client, ClientState};
+
+/// Checks that users may be asked for this client.
+///
+/// # Errors
+///
+/// The reason why they may not be asked.
+pub(crate) fn check_client(context: &Context, client: &Client) -> Result<(), Reason> {
+    if !context.config.serves(client.client_type) {
+        return Err(Reason::PublicClientsOff);
+    }
+    match client.state {
+        ClientState::Approved => Ok(()),
+        // This page explains the review, because no developer can explain it to the user.
+        ClientState::Pending if client.is_unreviewed() => Err(Reason::ClientAwaitsReview),
+        // This page advises users whose application still has the id of a removed client.
+        ClientState::Deleted => Err(Reason::UnknownClient),
+        ClientState::Pending | ClientState::Rejected | ClientState::Suspended => Err(Reason::ClientNotApproved),
+    }
+}

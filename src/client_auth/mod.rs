@@ -30,7 +30,6 @@ use crate::model::Replay;
 use crate::model::client::{AuthenticationMethod, Client, ClientSecrets, ClientType};
 use crate::model::id::ClientId;
 use crate::secret::Digest;
-use crate::store::StoreError;
 use crate::wire::params::Params;
 use crate::wire::request::HeaderLine;
 use crate::wire::{Endpoint, Request};
@@ -89,9 +88,8 @@ impl Authenticated<'_> {
         let begun = Attempt::new(AttemptKind::Authentication, self.endpoint);
         let attempt = Attempt { client: self.named.as_deref(), peer: self.peer, ..begun };
         if let Some(use_of_assertion) = self.assertion {
-            // Boxed, because most requests have no assertion.
             let used_before = Reason::ClientAssertion("it was used before".into());
-            let recorded = Box::pin(context.use_once(use_of_assertion, used_before)).await;
+            let recorded = context.use_once(use_of_assertion, used_before).await;
             if let Err(reason) = recorded {
                 note_failure(context, &attempt, &reason).await;
                 return Err(reason);
@@ -209,25 +207,19 @@ async fn verify_reading(
     method: AuthenticationMethod,
     reading: &Reading<'_>,
 ) -> Result<Verified, Reason> {
-    let client = find(context, &reading.id).await?;
+    let client = match ClientId::new(&*reading.id) {
+        Ok(id) => context.client(&id).await?,
+        Err(_) => None,
+    };
     match &reading.evidence {
         Evidence::Name => Ok(Verified { client: named(context, client)?, assertion: None }),
         Evidence::Secret(secret) => Ok(Verified { client: proven(client, method, secret)?, assertion: None }),
         Evidence::Assertion(assertion) => {
             let client = registered(client.ok_or(Reason::UnknownClient)?, method)?;
             let verified = private_key_jwt::verify(context, endpoint, &client, assertion);
-            // Boxed, because most requests have no assertion.
-            let assertion = Box::pin(verified).await?;
+            let assertion = verified.await?;
             Ok(Verified { client, assertion: Some(assertion) })
         }
-    }
-}
-
-async fn find(context: &Context, id: &str) -> Result<Option<Arc<Client>>, StoreError> {
-    let Ok(id) = ClientId::new(id) else { return Ok(None) };
-    match context.stores.clients.find(&id).await? {
-        Some(client) if context.is_gone(&client) => Box::pin(context.find_again(&id)).await,
-        found => Ok(found),
     }
 }
 

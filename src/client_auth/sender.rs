@@ -37,7 +37,6 @@ pub(crate) async fn identify(
     };
     let proof = proof::verify(context, request, endpoint, header)?;
     let client = authenticated.record(context).await?;
-    // Boxed, because most requests have no proof.
-    Box::pin(proof::record(context, proof.replay)).await?;
+    proof::record(context, proof.replay).await?;
     Ok(Caller { client, key: Some(proof.key) })
 }

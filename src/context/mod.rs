@@ -62,16 +62,17 @@ impl Context {
         }
     }
 
-    /// Looks up a client again whose cached registration has ended: a use since then may have prolonged it. Returns
-    /// `None` if the registration has ended.
-    ///
-    /// It is rare: callers box the future, so that other lookups do not pay for its size.
+    /// Looks up a client; `None` also if its registration has ended. If that of a cached client has ended, the client is
+    /// read again: a use since then may have prolonged it.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the store failed.
-    pub(crate) async fn find_again(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Ok(self.stores.clients.current(id).await?.filter(|client| !self.is_gone(client)))
+    pub(crate) async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        let clients = &self.stores.clients;
+        let Some(client) = clients.find(id).await? else { return Ok(None) };
+        let client = if self.is_gone(&client) { clients.current(id).await? } else { Some(client) };
+        Ok(client.filter(|client| !self.is_gone(client)))
     }
 
     /// Returns whether the client's registration has ended, so that it counts as unknown. Call it for every client that
@@ -149,8 +150,7 @@ impl Context {
         if client.has_list_of(consented) {
             return Ok(());
         }
-        // Boxed, because it is rare and would enlarge the future of every token request.
-        Box::pin(self.check_stored_list(client, consented)).await
+        self.check_stored_list(client, consented).await
     }
 
     async fn check_stored_list(&self, client: &Client, consented: &ConsentedResources) -> Result<(), Reason> {

@@ -7,11 +7,11 @@
 
 use std::sync::Arc;
 
+use crate::authorization::check_client;
 use crate::authorization::document_client;
 use crate::authorization::pending::{AuthorizationError, Destination, PendingAuthorization};
 use crate::authorization::pushed_request;
 use crate::authorization::request::{self, Asked, Fault, NoDestination, names};
-use crate::authorization::stored_client;
 use crate::config::AuthorizationErrors;
 use crate::context::Context;
 use crate::error::Reason;
@@ -32,8 +32,7 @@ pub(crate) async fn authorize(
         return Err(page(Reason::MethodNotAllowed));
     }
     if let Some(reference) = reference(context, request) {
-        // Boxed, because few servers have it, and it would make the future of every request larger.
-        return Box::pin(authorize_pushed(context, request, &reference)).await;
+        return authorize_pushed(context, request, &reference).await;
     }
     let query = read(request.query_bytes(), names(&context.config), &LIMITS).map_err(page)?;
     check(context, request, &query, None).await
@@ -99,8 +98,7 @@ async fn check(
 ) -> Result<PendingAuthorization, AuthorizationError> {
     let page = |reason| AuthorizationError::page(context, reason);
     let found = match document_client::named(context, query.bytes("client_id")) {
-        // Boxed, because it is rare and would make the future of every request larger.
-        Some(id) => Box::pin(document_client::find(context, request, id)).await?,
+        Some(id) => document_client::find(context, request, id).await?,
         None => client(context, query).await.map(document_client::Found::stored).map_err(page)?,
     };
     let document_client::Found { client, document } = found;
@@ -137,8 +135,8 @@ async fn client(context: &Context, query: &Params<'_>) -> Result<Arc<Client>, Re
     let id = query.bytes("client_id").ok_or(Reason::MissingParameter("client_id"))?;
     let id = str::from_utf8(id).map_err(|_| Reason::UnknownClient)?;
     let id = ClientId::new(id).map_err(|_| Reason::UnknownClient)?;
-    let client = stored_client::find(context, &id).await?.ok_or(Reason::UnknownClient)?;
-    stored_client::check(context, &client)?;
+    let client = context.client(&id).await?.ok_or(Reason::UnknownClient)?;
+    check_client(context, &client)?;
     Ok(client)
 }
 

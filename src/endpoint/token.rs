@@ -36,7 +36,7 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
     match answer(context, &client, key.as_ref(), &form).await {
         Ok(issued) => {
             if client.is_unreviewed() {
-                Box::pin(note_use(context, &client, &issued)).await;
+                note_use(context, &client, &issued).await;
             }
             match key {
                 None => token_response(context, &issued, TokenType::Bearer),

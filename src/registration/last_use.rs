@@ -19,7 +19,7 @@ pub(crate) async fn note(context: &Arc<Context>, client: &Client, until: Timesta
         return Ok(());
     }
     match Registrar::new(Arc::clone(context), grant::offered(&context.config).collect()) {
-        Some(registrar) => Box::pin(registrar.note_use(client.id(), until)).await,
+        Some(registrar) => registrar.note_use(client.id(), until).await,
         None => Ok(()),
     }
 }

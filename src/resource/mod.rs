@@ -432,8 +432,7 @@ async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) ->
     }
     match (scheme, token.key()) {
         (TokenScheme::Bearer, None) => {}
-        // Boxed, because proofs are rare and would make the future of every request larger.
-        (TokenScheme::Dpop, Some(key)) => Box::pin(possession::prove(context, at, request, sent, key)).await?,
+        (TokenScheme::Dpop, Some(key)) => possession::prove(context, at, request, sent, key).await?,
         (TokenScheme::Bearer, Some(_)) | (TokenScheme::Dpop, None) => return Err(Reason::WrongTokenScheme),
     }
     let serves = context.resources.entry_at(at).and_then(|entry| entry.serves.clone());

@@ -1,10 +1,9 @@
 //! How long a response is fresh [RFC 9111 section 4.2].
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use crate::clock::Timestamp;
 use crate::fetch::FetchResponse;
-use crate::fetch::documents::http_date;
 
 /// The shortest time for which a document is cached, even if its headers forbid caching, so that this server cannot be
 /// used to flood another one.
@@ -37,8 +36,14 @@ fn fresh_seconds(response: &FetchResponse, now: Timestamp) -> Option<u64> {
 /// § 5.3: an invalid date counts as past.
 fn until_expiry(response: &FetchResponse, now: Timestamp) -> Option<u64> {
     let expires = response.expires.as_deref()?;
-    let date = response.date.as_deref().and_then(http_date::parse).unwrap_or(now);
-    Some(http_date::parse(expires).map_or(0, |expires| expires.seconds_since(date).into()))
+    let date = response.date.as_deref().and_then(http_date).unwrap_or(now);
+    Some(http_date(expires).map_or(0, |expires| expires.seconds_since(date).into()))
+}
+
+/// Reads a date in any of the three formats of [RFC 9110 section 5.6.7].
+fn http_date(text: &str) -> Option<Timestamp> {
+    let since_epoch = httpdate::parse_http_date(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
+    u32::try_from(since_epoch.as_secs()).ok().map(Timestamp::from_seconds)
 }
 
 /// The directives of `Cache-Control` that are used here [RFC 9111 section 5.2.2].
@@ -83,6 +88,16 @@ mod tests {
 
     /// Cache-Control, Expires, Date and Age, and for how long the document is kept.
     type Case = ([&'static str; 4], u64);
+
+    #[test]
+    fn dates_are_read_in_their_three_formats() {
+        for text in ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"] {
+            assert_eq!(http_date(text), Some(Timestamp::from_seconds(784_111_777)), "{text}");
+        }
+        for bad in ["", "0", "-1", "now", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Nov 1969 08:49:37 GMT"] {
+            assert_eq!(http_date(bad), None, "{bad}");
+        }
+    }
 
     /// CIMD-4.3-01
     #[test]

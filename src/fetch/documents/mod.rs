@@ -1,7 +1,6 @@
 //! Gets metadata documents: concurrent requests share one fetch, and checked documents are cached.
 
 mod freshness;
-mod http_date;
 
 use std::convert::Infallible;
 use std::fmt;

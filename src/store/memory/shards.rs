@@ -2,9 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(super) const SHARDS: usize = 1024;
-/// The same number, in the type of a hash.
-const SHARDS_IN_HASH: u64 = 1024;
+/// So many that threads rarely wait for each other.
+pub(super) const SHARDS: usize = 64;
 
 /// Creates all shards, empty.
 pub(super) fn shards<T: Default>() -> Box<[Mutex<T>]> {
@@ -13,6 +12,7 @@ pub(super) fn shards<T: Default>() -> Box<[Mutex<T>]> {
 
 /// Locks the shard that the low bits of a hash select.
 pub(super) fn lock<T>(shards: &[Mutex<T>], hash: u64) -> Option<MutexGuard<'_, T>> {
-    let number = usize::try_from(hash % SHARDS_IN_HASH).ok()?;
+    let shards_in_hash = u64::try_from(SHARDS).ok()?;
+    let number = usize::try_from(hash % shards_in_hash).ok()?;
     Some(shards.get(number)?.lock().unwrap_or_else(PoisonError::into_inner))
 }
