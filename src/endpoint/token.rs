@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
+use serde::Serialize;
+
 use crate::client_auth::proof;
 use crate::client_auth::sender::{self, Caller};
 use crate::context::Context;
@@ -15,8 +17,8 @@ use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
 use crate::model::id::{ClientId, IdText};
 use crate::registration::last_use;
-use crate::secret::{AccessToken, RefreshToken};
-use crate::wire::message::{TokenResponse, TokenType};
+use crate::secret::minted::MintedText;
+use crate::wire::message::TokenType;
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
@@ -80,16 +82,28 @@ async fn note_use(context: &Arc<Context>, client: &Client, issued: &Issued) {
     }
 }
 
+/// The members of [`TokenResponse`](crate::wire::message::TokenResponse), borrowed, so that no copy of a token is made.
+#[derive(Serialize)]
+struct Tokens<'a> {
+    access_token: MintedText<'a>,
+    token_type: TokenType,
+    expires_in: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token: Option<MintedText<'a>>,
+    scope: &'a str,
+}
+
 /// § 5.1
 fn token_response(context: &Context, issued: &Issued, token_type: TokenType) -> Response {
     let Issued { grant, access_token, refresh_token, expires_in, scopes } = issued;
     let prefixes = &context.prefixes;
     let id = IdText::of(grant.as_bytes());
-    let access_token = AccessToken::new(access_token.text(&prefixes.access_token, &id));
-    let mut message = TokenResponse::new(access_token, token_type)
-        .expires_in((*expires_in).into())
-        .scope(context.config.scopes.to_wire(scopes));
-    message.refresh_token =
-        refresh_token.as_ref().map(|token| RefreshToken::new(token.text(&prefixes.refresh_token, &id)));
-    Response::json(200, &message)
+    let tokens = Tokens {
+        access_token: access_token.in_message(&prefixes.access_token, &id),
+        token_type,
+        expires_in: *expires_in,
+        refresh_token: refresh_token.as_ref().map(|token| token.in_message(&prefixes.refresh_token, &id)),
+        scope: &context.config.scopes.to_wire(scopes),
+    };
+    Response::json(200, &tokens)
 }

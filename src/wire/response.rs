@@ -139,9 +139,12 @@ impl RedirectStatus {
     }
 }
 
-/// Every message of this crate can be written: its keys are texts.
 fn to_json(message: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(message).unwrap_or_default()
+    // Most messages fit.
+    let mut json = Vec::with_capacity(512);
+    // Every message of this crate can be written: its keys are texts.
+    serde_json::to_writer(&mut json, message).unwrap_or_default();
+    json
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ const LEAVES: &str = "leaves";
 /// What files of one folder may share; all other files there must not import each other.
 const SHARED: [(&str, &[&str]); 2] = [
     ("endpoint", &["client_request", "form", "registration_request"]),
-    ("grant", &["definition", "fixtures", "issue", "list", "live_grants", "refresh_token", "revocation"]),
+    ("grant", &["request", "fixtures", "issue", "list", "live_grants", "refresh_token", "revocation"]),
 ];
 
 #[test]

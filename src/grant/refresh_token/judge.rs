@@ -42,8 +42,8 @@ pub(super) struct Judge<'a> {
 /// The random parts of the next pair, drawn once for a request. A retried claim uses the same parts, so that the caller
 /// recognizes its own write.
 pub(super) enum Drawn {
-    /// The next pair is derived from the newest. The access token is for a use in grace, which makes no pair.
-    Link(Link, MintedOpaque),
+    /// The next pair is derived from the newest.
+    Link(Link),
     /// The next pair is drawn: the old refresh token has no grace.
     Pair(PairSecrets),
     /// A further access token is drawn: the refresh token stays.
@@ -55,9 +55,7 @@ impl Drawn {
         match config.refresh_rotation(client) {
             RefreshRotation::Keep => Self::Access(opaque::mint(entropy)),
             RefreshRotation::Rotate if config.refresh.grace.is_zero() => Self::Pair(PairSecrets::draw(entropy)),
-            RefreshRotation::Rotate => {
-                Self::Link(Link::draw(entropy, config.refresh.derivation_keys.first()), opaque::mint(entropy))
-            }
+            RefreshRotation::Rotate => Self::Link(Link::draw(entropy, config.refresh.derivation_keys.first())),
         }
     }
 }
@@ -77,6 +75,13 @@ struct Newest<'a> {
     fresh: Fresh,
     /// For a use in grace: the tokens of the pair.
     in_grace: Option<InGrace>,
+}
+
+/// The tokens that a request may get.
+enum Secrets {
+    /// The next pair, and the link to it.
+    Pair(PairSecrets, Option<Link>),
+    Access(MintedOpaque),
 }
 
 /// The scopes and the target of the requested access token.
@@ -169,20 +174,28 @@ impl Judge<'_> {
             Again::Issued(issued) => return Ok(Verdict { next: None, issued, superseded_for }),
             Again::Not(newest) => newest,
         };
-        // A token in grace never rotates, unless a clock that had jumped issued the newest pair: that one is dead until then.
+        // A token in grace never rotates, unless a clock that had jumped issued the newest pair: that one is dead until
+        // then.
         let rotates = newest.in_grace.is_none() || !newest.pair.issued().has_come(self.now);
-        let (next, issued) = match &self.drawn {
-            Drawn::Link(link, _) if rotates => {
-                let secrets = link.follow(&newest.fresh, &self.config.refresh.derivation_keys);
-                let secrets = secrets.map_err(|MissingKey| Reason::MissingDerivationKey)?;
-                self.rotate(grant, &newest, asked, secrets, Some(*link))?
-            }
-            Drawn::Pair(secrets) if rotates => self.rotate(grant, &newest, asked, secrets.clone(), None)?,
-            Drawn::Access(access) | Drawn::Link(_, access) | Drawn::Pair(PairSecrets { access, .. }) => {
-                self.keep(grant, newest, asked, access.clone())
+        let (next, issued) = match self.secrets(&newest)? {
+            Secrets::Pair(secrets, link) if rotates => self.rotate(grant, &newest, asked, secrets, link)?,
+            Secrets::Pair(PairSecrets { access, .. }, _) | Secrets::Access(access) => {
+                self.keep(grant, newest, asked, access)
             }
         };
         Ok(Verdict { next: Some(next), issued, superseded_for })
+    }
+
+    fn secrets(&self, newest: &Newest<'_>) -> Result<Secrets, Reason> {
+        match &self.drawn {
+            Drawn::Access(access) => Ok(Secrets::Access(access.clone())),
+            Drawn::Pair(secrets) => Ok(Secrets::Pair(secrets.clone(), None)),
+            Drawn::Link(link) => {
+                let secrets = link.follow(&newest.fresh, &self.config.refresh.derivation_keys);
+                let secrets = secrets.map_err(|MissingKey| Reason::MissingDerivationKey)?;
+                Ok(Secrets::Pair(secrets, Some(*link)))
+            }
+        }
     }
 
     /// § 6: "The requested scope MUST NOT include any scope not originally granted by the resource owner, and if
