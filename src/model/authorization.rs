@@ -1,7 +1,6 @@
 //! One authorization request, from the consent page to the end of its code.
 
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::clock::Timestamp;
@@ -98,15 +97,8 @@ impl Stage {
 }
 
 impl Authorization {
-    /// The layout of a record without fields of later layouts, the layout of a record with them, and the layouts that
-    /// are read.
-    const FIRST: u8 = 1;
-    const WITH_AUDIENCE: u8 = 2;
-    const WITH_ORIGIN: u8 = 3;
-    const READS: RangeInclusive<u8> = 1..=3;
-    /// The tag of the audience, since layout 2.
+    /// The tags of the optional fields: the audience, the key, and the pushed request.
     const AUDIENCE: u8 = 1;
-    /// The tags of the key and of the pushed request, since layout 3. A record in layout 3 has at least one of them.
     const KEY: u8 = 2;
     const PUSHED: u8 = 3;
 
@@ -237,12 +229,7 @@ impl Authorization {
             key,
             pushed,
         } = self;
-        let layout = match (audience.is_unset(), key.is_some() || pushed.is_some()) {
-            (_, true) => Self::WITH_ORIGIN,
-            (false, false) => Self::WITH_AUDIENCE,
-            (true, false) => Self::FIRST,
-        };
-        let mut writer = Writer::new(kind::AUTHORIZATION, layout);
+        let mut writer = Writer::new(kind::AUTHORIZATION);
         writer.array(id.as_bytes());
         writer.number(*version);
         writer.text(client.as_str());
@@ -290,7 +277,7 @@ impl Authorization {
     ///
     /// [`DecodeError`] if the bytes are not an authorization, or were written by an unknown release.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::AUTHORIZATION, &Self::READS)?;
+        let mut reader = Reader::new(bytes, kind::AUTHORIZATION)?;
         let ended = Self {
             id: AuthorizationId::from_bytes(reader.array()?),
             version: reader.number()?,
@@ -330,21 +317,10 @@ impl Authorization {
                 ..ended
             },
         };
-        if reader.layout() >= Self::WITH_AUDIENCE {
-            let audience = reader.tagged(Self::AUDIENCE, read_audience)?;
-            if audience.is_none() && reader.layout() == Self::WITH_AUDIENCE {
-                return Err(DecodeError::Malformed);
-            }
-            authorization.audience = audience.unwrap_or_default();
-        }
-        if reader.layout() >= Self::WITH_ORIGIN {
-            let key = reader.tagged(Self::KEY, |reader| reader.array().map(JwkThumbprint::from_bytes))?;
-            let pushed = reader.tagged(Self::PUSHED, read_pushed)?;
-            (authorization.key, authorization.pushed) = (key.map(Box::new), pushed.map(Box::new));
-            if authorization.key.is_none() && authorization.pushed.is_none() {
-                return Err(DecodeError::Malformed);
-            }
-        }
+        authorization.audience = reader.tagged(Self::AUDIENCE, read_audience)?.unwrap_or_default();
+        let key = reader.tagged(Self::KEY, |reader| reader.array().map(JwkThumbprint::from_bytes))?;
+        authorization.key = key.map(Box::new);
+        authorization.pushed = reader.tagged(Self::PUSHED, read_pushed)?.map(Box::new);
         reader.finish()?;
         Ok(authorization)
     }
@@ -425,44 +401,26 @@ mod tests {
         assert_eq!(Authorization::decode(&file), Ok(record));
     }
 
-    /// The same with protected resources. A denied request keeps none.
+    /// The same with all optional fields. A denied request keeps no audience, a decided one keeps the key.
     #[test]
-    fn layout_2_stays_as_it_is() {
+    fn layout_1_with_all_fields_stays_as_it_is() {
         let audience = Audience::new(["https://api.example", "https://mcp.example/mcp"]);
-        let record = Authorization { audience, ..authorization() };
-        let file = layout::compared("authorization.2", &record.encode());
-        assert_eq!(Authorization::decode(&file), Ok(record.clone()));
-        assert_eq!(record.denied().encode()[1], 1);
-        for cut in 0..file.len() {
-            assert!(Authorization::decode(&file[..cut]).is_err(), "cut to {cut}");
-        }
-        let mut empty = authorization().encode();
-        empty[1] = 2;
-        assert_eq!(Authorization::decode(&empty), Err(DecodeError::Malformed), "it is written in the first layout");
-    }
-
-    /// The same with a key, with the pushed request that it came from, or with both. A decided request keeps the key.
-    #[test]
-    fn layout_3_stays_as_it_is() {
         let key = Some(Box::new(JwkThumbprint::from_bytes([9; 32])));
         let pushed = PushedFrom { id: PushedRequestId::from_bytes([7; 16]), secret: Digest::of(b"secret") };
-        let pushed = Some(Box::new(pushed));
-        let both = Authorization { key: key.clone(), pushed: pushed.clone(), ..authorization() };
-        let file = layout::compared("authorization.3", &both.encode());
-        assert_eq!(Authorization::decode(&file), Ok(both.clone()));
-        let with_key_alone = file.len() - (1 + 4 + 16 + 32);
-        for cut in (0..file.len()).filter(|cut| *cut != with_key_alone) {
-            assert!(Authorization::decode(&file[..cut]).is_err(), "cut to {cut}");
+        let for_resources = Authorization { audience, ..authorization() };
+        let with_key = Authorization { key: key.clone(), ..for_resources.clone() };
+        let full = Authorization { pushed: Some(Box::new(pushed)), ..with_key.clone() };
+        let file = layout::compared("authorization.1.full", &full.encode());
+        assert_eq!(Authorization::decode(&file), Ok(full.clone()));
+        // A cut between two fields leaves a record with fewer of them.
+        let fewer = [authorization(), for_resources, with_key];
+        for cut in 0..file.len() {
+            let left = fewer.iter().find(|record| record.encode().len() == cut);
+            assert_eq!(Authorization::decode(&file[..cut]).ok().as_ref(), left, "cut to {cut}");
         }
-        let with_key = Authorization { key: key.clone(), ..authorization() };
-        for record in [with_key, Authorization { pushed, ..authorization() }] {
-            assert_eq!(Authorization::decode(&record.encode()), Ok(record));
-        }
-        let decided = both.with_code(Digest::of(b"code"), Timestamp::default(), Timestamp::default());
+        assert!(full.denied().audience.is_unset());
+        let decided = full.with_code(Digest::of(b"code"), Timestamp::default(), Timestamp::default());
         assert_eq!((decided.key, decided.pushed), (key, None));
-        let mut empty = authorization().encode();
-        empty[1] = 3;
-        assert_eq!(Authorization::decode(&empty), Err(DecodeError::Malformed), "it is written in the first layout");
     }
 
     /// The same for a denied request, which keeps less.

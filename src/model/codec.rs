@@ -1,11 +1,10 @@
 //! The encoding of stored records: fixed-width numbers, and texts prefixed by their length.
 //!
-//! Every record begins with one byte for its kind and one for its layout. A later layout adds fields at the end, each
-//! with a tag and a length. So `decode` of a newer release reads every layout that an older one wrote. A release that
-//! changes a layout still writes the old one until all servers on one store read the new one. This takes two releases,
-//! so the layouts that are read and the one that is written are separate constants.
-
-use std::ops::RangeInclusive;
+//! Every record begins with one byte for its kind and one for its layout, which is 1. Optional fields follow the others,
+//! each with a tag and a length, in the order of their tags. A record that needs none of them has none.
+//!
+//! A later release may add such a field. It reads every record that an earlier one wrote; an earlier one refuses a field
+//! that it does not know. So a field is first read by all servers on one store, and written by the release after that.
 
 use crate::clock::Timestamp;
 
@@ -30,9 +29,9 @@ impl Writer {
     /// Large enough for most records, so that their buffer is rarely reallocated.
     const ROOM: usize = 512;
 
-    pub(crate) fn new(kind: u8, layout: u8) -> Self {
+    pub(crate) fn new(kind: u8) -> Self {
         let mut bytes = Vec::with_capacity(Self::ROOM);
-        bytes.extend([kind, layout]);
+        bytes.extend([kind, LAYOUT]);
         Self(bytes)
     }
 
@@ -76,7 +75,7 @@ impl Writer {
         self.number(u32::try_from(count).unwrap_or(u32::MAX));
     }
 
-    /// Writes a field that earlier layouts do not have, after all other fields.
+    /// Writes an optional field, after all other fields.
     pub(crate) fn tagged(&mut self, tag: u8, write: impl FnOnce(&mut Self)) {
         let mut field = Self(Vec::new());
         write(&mut field);
@@ -97,8 +96,10 @@ impl Writer {
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
-    layout: u8,
 }
+
+/// The layout of every record.
+const LAYOUT: u8 = 1;
 
 /// The first bytes of all kinds of records, and of the two texts that are only digested.
 pub(crate) mod kind {
@@ -117,24 +118,15 @@ pub(crate) mod kind {
 
 impl<'a> Reader<'a> {
     /// Checks the kind and the layout, and skips them.
-    pub(crate) fn new(bytes: &'a [u8], kind: u8, layouts: &RangeInclusive<u8>) -> Result<Self, DecodeError> {
-        let mut reader = Self { rest: bytes, layout: 0 };
+    pub(crate) fn new(bytes: &'a [u8], kind: u8) -> Result<Self, DecodeError> {
+        let mut reader = Self { rest: bytes };
         if reader.byte()? != kind {
             return Err(DecodeError::Malformed);
         }
-        reader.layout = reader.byte()?;
-        if !layouts.contains(&reader.layout) {
-            return Err(DecodeError::UnknownLayout);
-        }
-        Ok(reader)
+        if reader.byte()? == LAYOUT { Ok(reader) } else { Err(DecodeError::UnknownLayout) }
     }
 
-    /// Returns the layout that the record was written in.
-    pub(crate) const fn layout(&self) -> u8 {
-        self.layout
-    }
-
-    /// Reads the field of that tag if it comes next.
+    /// Reads the optional field of that tag if it comes next.
     pub(crate) fn tagged<T>(
         &mut self,
         tag: u8,
@@ -144,15 +136,20 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         self.byte()?;
-        let mut field = Self { rest: self.bytes()?, layout: self.layout };
+        let mut field = Self { rest: self.bytes()? };
         let value = read(&mut field)?;
         field.finish()?;
         Ok(Some(value))
     }
 
-    /// Finishes reading. Bytes that are left over are an error.
-    pub(crate) fn finish(self) -> Result<(), DecodeError> {
-        if self.rest.is_empty() { Ok(()) } else { Err(DecodeError::Malformed) }
+    /// Finishes reading. An optional field that is left over was written by a newer release. Other bytes are malformed.
+    pub(crate) fn finish(mut self) -> Result<(), DecodeError> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        self.byte()?;
+        self.bytes()?;
+        Err(DecodeError::UnknownLayout)
     }
 
     pub(crate) fn byte(&mut self) -> Result<u8, DecodeError> {
@@ -219,15 +216,15 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 pub(crate) mod layout {
-    //! One file of bytes for each layout of each kind, which every later release reads.
+    //! Files of bytes of each kind, which every later release reads.
 
     use std::path::Path;
     use std::{env, fs};
 
-    /// Compares a known record, as it is encoded now, with the file of its layout, and returns the file's bytes.
+    /// Compares a known record, as it is encoded now, with its file, and returns the file's bytes.
     ///
     /// `GRANTOR_WRITE_LAYOUTS=1 cargo test --all-features --lib layout_` rewrites the files. Use it only until a
-    /// release has written the layout: later changes need a new layout.
+    /// release has written the records: later changes are optional fields.
     pub(crate) fn compared(name: &str, encoded: &[u8]) -> Vec<u8> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/layouts").join(format!("{name}.bin"));
         if env::var_os("GRANTOR_WRITE_LAYOUTS").is_some() {
@@ -245,14 +242,14 @@ mod tests {
 
     #[test]
     fn reads_what_was_written_and_nothing_else() {
-        let mut writer = Writer::new(b'X', 1);
+        let mut writer = Writer::new(b'X');
         writer.number(7);
         writer.text("scope");
         writer.optional(Some(&[1, 2][..]), Writer::bytes);
         writer.optional(None::<&str>, Writer::text);
         let bytes = writer.finish();
         let read = |bytes: &[u8]| -> Result<u32, DecodeError> {
-            let mut reader = Reader::new(bytes, b'X', &(1..=1))?;
+            let mut reader = Reader::new(bytes, b'X')?;
             let number = reader.number()?;
             assert_eq!(reader.text()?, "scope");
             assert_eq!(reader.optional(Reader::bytes)?, Some(&[1, 2][..]));
@@ -265,29 +262,20 @@ mod tests {
             assert_eq!(read(&bytes[..cut]), Err(DecodeError::Malformed));
         }
         assert_eq!(read(&[&bytes[..], b"x"].concat()), Err(DecodeError::Malformed));
-        assert_eq!(Reader::new(b"X\x02", b'X', &(1..=1)).unwrap_err(), DecodeError::UnknownLayout);
-        assert_eq!(Reader::new(b"Y\x01", b'X', &(1..=1)).unwrap_err(), DecodeError::Malformed);
+        assert_eq!(Reader::new(b"X\x02", b'X').unwrap_err(), DecodeError::UnknownLayout);
+        assert_eq!(Reader::new(b"Y\x01", b'X').unwrap_err(), DecodeError::Malformed);
     }
 
     #[test]
     fn a_count_beyond_the_bytes_makes_no_room() {
-        let mut reader = Reader { rest: &[0xff, 0xff, 0xff, 0xff, 0], layout: 1 };
+        let mut reader = Reader { rest: &[0xff, 0xff, 0xff, 0xff, 0] };
         assert_eq!(reader.list(Reader::byte), Err(DecodeError::Malformed));
-    }
-
-    /// A record as three releases know it: the second reads what the third writes, and still writes layout 1.
-    #[derive(Debug, PartialEq, Eq)]
-    struct Evolving {
-        number: u32,
-        /// Since layout 2.
-        note: Option<String>,
-        read_from: u8,
     }
 
     const NOTE: u8 = 1;
 
-    fn write(layout: u8, number: u32, note: Option<&str>) -> Vec<u8> {
-        let mut writer = Writer::new(b'E', layout);
+    fn write(number: u32, note: Option<&str>) -> Vec<u8> {
+        let mut writer = Writer::new(b'E');
         writer.number(number);
         if let Some(note) = note {
             writer.tagged(NOTE, |writer| writer.text(note));
@@ -295,26 +283,28 @@ mod tests {
         writer.finish()
     }
 
-    fn read(bytes: &[u8], layouts: &RangeInclusive<u8>) -> Result<Evolving, DecodeError> {
-        let mut reader = Reader::new(bytes, b'E', layouts)?;
-        let (number, read_from) = (reader.number()?, reader.layout());
-        let note = reader.tagged(NOTE, |reader| reader.text().map(str::to_owned))?;
+    fn read(bytes: &[u8], knows_note: bool) -> Result<(u32, Option<String>), DecodeError> {
+        let mut reader = Reader::new(bytes, b'E')?;
+        let number = reader.number()?;
+        let read = |reader: &mut Reader<'_>| reader.text().map(str::to_owned);
+        let note = if knows_note { reader.tagged(NOTE, read)? } else { None };
         reader.finish()?;
-        Ok(Evolving { number, note, read_from })
+        Ok((number, note))
     }
 
     #[test]
-    fn a_newer_release_reads_every_older_layout() {
-        let (old, bare, full) = (write(1, 7, None), write(2, 7, None), write(2, 7, Some("later")));
-        let evolving = |note: Option<&str>, read_from| Evolving { number: 7, note: note.map(str::to_owned), read_from };
-        assert_eq!(read(&old, &(1..=2)), Ok(evolving(None, 1)));
-        assert_eq!(read(&bare, &(1..=2)), Ok(evolving(None, 2)));
-        assert_eq!(read(&full, &(1..=2)), Ok(evolving(Some("later"), 2)));
-        assert_eq!(read(&full, &(1..=1)), Err(DecodeError::UnknownLayout), "an older release says so");
-        for cut in old.len() + 1..full.len() {
-            assert_eq!(read(&full[..cut], &(1..=2)), Err(DecodeError::Malformed), "cut to {cut}");
+    fn a_newer_release_reads_what_an_older_one_wrote_and_the_older_refuses_what_it_does_not_know() {
+        let (bare, full) = (write(7, None), write(7, Some("later")));
+        for knows_note in [false, true] {
+            assert_eq!(read(&bare, knows_note), Ok((7, None)));
         }
-        let unknown = [&bare[..], &[9, 0, 0, 0, 0]].concat();
-        assert_eq!(read(&unknown, &(1..=2)), Err(DecodeError::Malformed), "no tag of a known layout is skipped");
+        assert_eq!(read(&full, true), Ok((7, Some("later".to_owned()))));
+        assert_eq!(read(&full, false), Err(DecodeError::UnknownLayout));
+        let unknown = [&full[..], &[9, 0, 0, 0, 0]].concat();
+        assert_eq!(read(&unknown, true), Err(DecodeError::UnknownLayout));
+        for cut in bare.len() + 1..full.len() {
+            assert_eq!(read(&full[..cut], true), Err(DecodeError::Malformed), "cut to {cut}");
+            assert_eq!(read(&full[..cut], false), Err(DecodeError::Malformed), "cut to {cut}");
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! The stored form of a [`Grant`].
 
 use std::num::NonZeroU32;
-use std::ops::RangeInclusive;
 
 use crate::jose::JwkThumbprint;
 use crate::model::client::encoding::{read_consented, read_scopes, read_subject, write_granted};
@@ -13,16 +12,9 @@ use crate::secret::Digest;
 use crate::secret::derive::Link;
 use crate::secret::refresh::{Family, LineageDigest, TagKey};
 
-/// The layout of a record without fields of later layouts, the layout of a record with them, and the layouts that are
-/// read.
-const FIRST: u8 = 1;
-const WITH_AUDIENCE: u8 = 2;
-const WITH_KEYS: u8 = 3;
-const READS: RangeInclusive<u8> = 1..=3;
-
-/// The tag of the audiences, since layout 2.
+/// The tag of the audiences.
 const AUDIENCES: u8 = 1;
-/// The tag of the first bound pair and of the keys that access tokens are bound to, since layout 3.
+/// The tag of the first bound pair and of the keys that access tokens are bound to.
 const KEYS: u8 = 2;
 
 impl Grant {
@@ -49,12 +41,7 @@ impl Grant {
         let keys = numbered(pairs, |access| access.key);
         let bound_from = pairs.bound_from();
         let has_keys = bound_from.is_some() || !keys.is_empty();
-        let layout = match (has_audience, has_keys) {
-            (_, true) => WITH_KEYS,
-            (true, false) => WITH_AUDIENCE,
-            (false, false) => FIRST,
-        };
-        let mut writer = Writer::new(kind::GRANT, layout);
+        let mut writer = Writer::new(kind::GRANT);
         writer.array(id.as_bytes());
         writer.number(*version);
         writer.text(client.as_str());
@@ -90,7 +77,7 @@ impl Grant {
     ///
     /// [`DecodeError`] if the bytes are not a grant, or were written by an unknown release.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::GRANT, &READS)?;
+        let mut reader = Reader::new(bytes, kind::GRANT)?;
         let mut grant = Self {
             id: GrantId::from_bytes(reader.array()?),
             version: reader.number()?,
@@ -110,16 +97,8 @@ impl Grant {
                 .optional(|reader| Ok(Revocation { at: reader.time()?, reason: reason(reader.byte()?)? }))?,
             pairs: Pairs { newest: reader.optional(read_pair)?, superseded: reader.list(read_superseded)?.into() },
         };
-        if reader.layout() >= WITH_AUDIENCE {
-            let read = reader.tagged(AUDIENCES, |reader| read_audiences(reader, &mut grant.pairs))?;
-            if read.is_none() && reader.layout() == WITH_AUDIENCE {
-                return Err(DecodeError::Malformed);
-            }
-        }
-        if reader.layout() >= WITH_KEYS {
-            let read = reader.tagged(KEYS, |reader| read_keys(reader, &mut grant.pairs))?;
-            read.ok_or(DecodeError::Malformed)?;
-        }
+        reader.tagged(AUDIENCES, |reader| read_audiences(reader, &mut grant.pairs))?;
+        reader.tagged(KEYS, |reader| read_keys(reader, &mut grant.pairs))?;
         reader.finish()?;
         Ok(grant)
     }
@@ -415,36 +394,19 @@ mod tests {
         Audience::new(["https://api.example", "https://mcp.example/mcp"])
     }
 
-    /// What a release has written is read by every later one.
     #[test]
-    fn layout_2_stays_as_it_is() {
-        let record = with_audience();
-        let file = layout::compared("grant.2", &record.encode());
-        assert_eq!(Grant::decode(&file), Ok(record));
-        for cut in 0..file.len() {
-            assert!(Grant::decode(&file[..cut]).is_err(), "cut to {cut}");
-        }
-    }
-
-    #[test]
-    fn the_layout_follows_the_audience() {
+    fn audiences_are_an_optional_field() {
         let mut bare = with_audience();
         bare.pairs.newest = Some(pair("0"));
         let mut whole = grant(2);
         whole.pairs.newest = Some(pair("0").of_grant_for(both()));
-        for (record, layout) in [(with_audience(), 2), (bare, 2), (whole, 2), (grant(2), 1)] {
-            let bytes = record.encode();
-            assert_eq!(bytes[1], layout);
-            assert_eq!(Grant::decode(&bytes), Ok(record));
+        for record in [with_audience(), bare, whole, grant(2)] {
+            assert_eq!(Grant::decode(&record.encode()), Ok(record));
         }
-        let mut empty = grant(2).encode();
-        empty[1] = 2;
-        assert_eq!(Grant::decode(&empty), Err(DecodeError::Malformed), "it is written in the first layout");
         // Numbers out of order, repeated, or of no access token.
         for numbers in [&[3_usize, 1][..], &[1, 1], &[6], &[]] {
             let mut bytes = grant(3).encode();
-            bytes[1] = 2;
-            let mut writer = Writer::new(kind::GRANT, 2);
+            let mut writer = Writer::new(kind::GRANT);
             writer.tagged(AUDIENCES, |writer| {
                 writer.flag(false);
                 writer.count(numbers.len());
@@ -462,16 +424,20 @@ mod tests {
     ///
     /// 9449-5-01, 9449-5-04
     #[test]
-    fn layout_3_stays_as_it_is() {
+    fn layout_1_with_all_fields_stays_as_it_is() {
         let key = |byte| JwkThumbprint::from_bytes([byte; 32]);
         let mut record = with_audience();
+        record.pairs.newest = Some(pair("0").of_grant_for(both()));
+        let without_keys = record.encode().len();
         record.pairs.superseded[0].pair.set_key(1, key(8));
         let mut newest = pair("0").of_grant_for(both()).of_grant_bound_from(NonZeroU32::new(8));
         (0..2).for_each(|place| newest.set_key(place, key(9)));
         record.pairs.newest = Some(newest);
-        let file = layout::compared("grant.3", &record.encode());
+        let file = layout::compared("grant.1.full", &record.encode());
         assert_eq!(Grant::decode(&file), Ok(record));
-        for cut in 0..file.len() {
+        // A cut between two fields leaves a record with fewer of them.
+        let without_audiences = grant(3).encode().len();
+        for cut in (0..file.len()).filter(|cut| ![without_keys, without_audiences].contains(cut)) {
             assert!(Grant::decode(&file[..cut]).is_err(), "cut to {cut}");
         }
         let mut bare = grant(2);
@@ -479,9 +445,7 @@ mod tests {
         let mut forgotten = grant(2);
         forgotten.pairs.newest = Some(pair("0").of_grant_bound_from(NonZeroU32::new(8)));
         for record in [bare, forgotten] {
-            let bytes = record.encode();
-            assert_eq!(bytes[1], 3);
-            assert_eq!(Grant::decode(&bytes), Ok(record));
+            assert_eq!(Grant::decode(&record.encode()), Ok(record));
         }
     }
 

@@ -1,7 +1,5 @@
 //! The newest time at which expired records were removed.
 
-use std::ops::RangeInclusive;
-
 use crate::clock::Timestamp;
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 
@@ -15,10 +13,6 @@ pub struct LastPurge {
 }
 
 impl LastPurge {
-    /// The layout that is written, and the layouts that are read.
-    const WRITES: u8 = 1;
-    const READS: RangeInclusive<u8> = 1..=1;
-
     /// Creates the record.
     #[must_use]
     pub const fn new(version: u32, time: Timestamp) -> Self {
@@ -40,7 +34,7 @@ impl LastPurge {
     /// Encodes the record as bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut writer = Writer::new(kind::LAST_PURGE, Self::WRITES);
+        let mut writer = Writer::new(kind::LAST_PURGE);
         writer.number(self.version);
         writer.time(self.time);
         writer.finish()
@@ -52,7 +46,7 @@ impl LastPurge {
     ///
     /// [`DecodeError`] if the bytes are not such a record, or were written by an unknown release.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::LAST_PURGE, &Self::READS)?;
+        let mut reader = Reader::new(bytes, kind::LAST_PURGE)?;
         let last = Self { version: reader.number()?, time: reader.time()? };
         reader.finish()?;
         Ok(last)

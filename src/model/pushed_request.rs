@@ -1,7 +1,6 @@
 //! An authorization request that a client pushed to the server.
 
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::clock::Timestamp;
@@ -66,10 +65,6 @@ impl fmt::Debug for PushedRequest {
 }
 
 impl PushedRequest {
-    /// The layout that is written, and the layouts that are read.
-    const WRITES: u8 = 1;
-    const READS: RangeInclusive<u8> = 1..=1;
-
     /// Returns the id, which is the key of the record.
     #[must_use]
     pub const fn id(&self) -> PushedRequestId {
@@ -165,7 +160,7 @@ impl PushedRequest {
     pub fn encode(&self) -> Vec<u8> {
         let Self { id, version, client, epoch, secret, created, end, open_until, parameters, key, visits, used_by } =
             self;
-        let mut writer = Writer::new(kind::PUSHED_REQUEST, Self::WRITES);
+        let mut writer = Writer::new(kind::PUSHED_REQUEST);
         writer.array(id.as_bytes());
         writer.number(*version);
         writer.text(client.as_str());
@@ -191,7 +186,7 @@ impl PushedRequest {
     ///
     /// [`DecodeError`] if the bytes are not a pushed request, or were written by an unknown release.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::PUSHED_REQUEST, &Self::READS)?;
+        let mut reader = Reader::new(bytes, kind::PUSHED_REQUEST)?;
         let pushed = Self {
             id: PushedRequestId::from_bytes(reader.array()?),
             version: reader.number()?,

@@ -1,7 +1,5 @@
 //! An identifier that must not be used twice.
 
-use std::ops::RangeInclusive;
-
 use crate::clock::Timestamp;
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::secret::Digest;
@@ -18,10 +16,6 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// The layout that is written, and the layouts that are read.
-    const WRITES: u8 = 1;
-    const READS: RangeInclusive<u8> = 1..=1;
-
     /// Creates the record of an identifier from its parts, such as issuer and `jti`. It is remembered until `end`.
     ///
     /// Only a digest is kept. Parts are hashed with their lengths, so no two lists of parts share a digest.
@@ -50,7 +44,7 @@ impl Replay {
     /// Encodes the record as bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut writer = Writer::new(kind::REPLAY, Self::WRITES);
+        let mut writer = Writer::new(kind::REPLAY);
         writer.array(self.digest.bytes());
         writer.time(self.end);
         writer.finish()
@@ -62,7 +56,7 @@ impl Replay {
     ///
     /// [`DecodeError`] if the bytes are not such a record, or were written by an unknown release.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::REPLAY, &Self::READS)?;
+        let mut reader = Reader::new(bytes, kind::REPLAY)?;
         let replay = Self { digest: Digest::from_bytes(reader.array()?), end: reader.time()? };
         reader.finish()?;
         Ok(replay)

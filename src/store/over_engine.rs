@@ -1,6 +1,5 @@
 //! Implements all store traits for every [`Engine`]: encoding, decoding and lists.
 
-use std::iter;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -71,33 +70,6 @@ async fn find_record<R: Tabled>(engine: &impl Engine, key: &[u8; 16]) -> Result<
     bytes.map(|bytes| decoded(key, R::decode(&bytes))).transpose()
 }
 
-/// Confirms a row. If an older release wrote it in an older layout, its bytes differ from today's encoding of the same
-/// record. A row that `is_same` accepts is then confirmed with its stored bytes.
-async fn confirm_row(
-    engine: &impl Engine,
-    write: impl Fn() -> Write + Send,
-    is_same: impl Fn(Part, &[u8]) -> bool + Send,
-) -> Result<Replacement, StoreError> {
-    let answer = engine.confirm(write()).await?;
-    if answer == Replacement::Replaced {
-        return Ok(answer);
-    }
-    let mut stored = write();
-    let parts = stored.parts.iter_mut().filter_map(|(part, bytes)| Some((*part, bytes.as_mut()?)));
-    for (part, bytes) in iter::once((Part::Record, &mut stored.record)).chain(parts) {
-        match engine.find(stored.table, &stored.key, part).await? {
-            Some(found) if found == *bytes || is_same(part, &found) => *bytes = found,
-            Some(_) | None => return Ok(Replacement::Lost),
-        }
-    }
-    engine.confirm(stored).await
-}
-
-async fn confirm_record<R: Tabled>(engine: &impl Engine, record: &R) -> Result<Replacement, StoreError> {
-    let is_same = |_, bytes: &[u8]| R::decode(bytes).as_ref() == Ok(record);
-    confirm_row(engine, || write_of(record), is_same).await
-}
-
 async fn list_records<R: Tabled>(
     engine: &impl Engine,
     subject: &Subject,
@@ -158,7 +130,7 @@ impl<E: Engine> CodeStore for E {
     }
 
     async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        confirm_record(self, &*record).await
+        Engine::confirm(self, write_of(&*record)).await
     }
 
     async fn authorizations_of(
@@ -193,7 +165,7 @@ impl<E: Engine> TokenStore for E {
     }
 
     async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        confirm_record(self, &*record).await
+        Engine::confirm(self, write_of(&*record)).await
     }
 
     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
@@ -224,7 +196,7 @@ impl<E: Engine> PushedRequestStore for E {
     }
 
     async fn confirm(&self, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
-        confirm_record(self, &*record).await
+        Engine::confirm(self, write_of(&*record)).await
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
@@ -298,8 +270,7 @@ impl<E: Engine> PurgeStore for E {
     }
 
     async fn confirm(&self, record: LastPurge) -> Result<Replacement, StoreError> {
-        let is_same = |_, bytes: &[u8]| LastPurge::decode(bytes) == Ok(record);
-        confirm_row(self, || write_of_last_purge(record), is_same).await
+        Engine::confirm(self, write_of_last_purge(record)).await
     }
 }
 
@@ -380,12 +351,7 @@ impl<E: Engine> ClientRegistry for E {
     }
 
     async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
-        let is_same = |part, bytes: &[u8]| match part {
-            Part::Record => Client::decode(bytes).as_ref() == Ok(&registration.client),
-            Part::Application => Application::decode(bytes).as_ref() == Ok(&registration.application),
-            Part::Logo | Part::ProposedLogo => false,
-        };
-        confirm_row(self, || write_of_registration(&registration), is_same).await
+        Engine::confirm(self, write_of_registration(&registration)).await
     }
 
     async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
@@ -417,121 +383,5 @@ impl<E: Engine> ClientRegistry for E {
         };
         let after = page.start().map(|id| id.as_str().as_bytes());
         list_rows(self, &list, after, page.limit(), read).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-
-    use super::*;
-    use crate::model::Revocation;
-
-    /// One row, compared by its bytes.
-    #[derive(Debug, Default)]
-    struct OneRow(Mutex<Vec<u8>>);
-
-    impl Engine for OneRow {
-        async fn find(&self, _: Table, _: &[u8], _: Part) -> Result<Option<Vec<u8>>, StoreError> {
-            Ok(Some(self.0.lock().unwrap().clone()))
-        }
-
-        async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
-            *self.0.lock().unwrap() = write.record;
-            Ok(Insertion::Inserted)
-        }
-
-        async fn replace(&self, _: u32, _: Write) -> Result<Replacement, StoreError> {
-            Ok(Replacement::Lost)
-        }
-
-        async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
-            let is_same = *self.0.lock().unwrap() == write.record;
-            Ok(if is_same { Replacement::Replaced } else { Replacement::Lost })
-        }
-
-        async fn list(&self, _: &List, _: Option<&[u8]>, _: usize) -> Result<Vec<Row>, StoreError> {
-            Ok(Vec::new())
-        }
-
-        async fn purge(&self, _: Table, _: Timestamp, _: usize) -> Result<Purge, StoreError> {
-            Ok(Purge::new(0).finished())
-        }
-    }
-
-    /// A grant that is written in layout 2; its layout 1 is read too.
-    #[derive(Debug, PartialEq)]
-    struct Later(Grant);
-
-    impl Later {
-        fn in_layout(&self, layout: u8) -> Vec<u8> {
-            [&[layout], &self.0.encode()[..]].concat()
-        }
-    }
-
-    impl Tabled for Later {
-        const TABLE: Table = Table::Grants;
-    }
-
-    impl Record for Later {
-        fn key(&self) -> &[u8; 16] {
-            self.0.key()
-        }
-
-        fn version(&self) -> u32 {
-            self.0.version
-        }
-
-        fn client(&self) -> &ClientId {
-            &self.0.client
-        }
-
-        fn subject(&self) -> Option<&Subject> {
-            self.0.subject()
-        }
-
-        fn created(&self) -> Timestamp {
-            self.0.created
-        }
-
-        fn state(&self) -> &'static str {
-            self.0.state()
-        }
-
-        fn revoked(&self) -> Option<Revocation> {
-            self.0.revoked
-        }
-
-        fn purge_after(&self) -> Timestamp {
-            self.0.purge_after()
-        }
-
-        fn is_due_sooner(&self) -> bool {
-            false
-        }
-
-        fn encode(&self) -> Vec<u8> {
-            self.in_layout(2)
-        }
-
-        fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-            match bytes {
-                [1 | 2, grant @ ..] => Grant::decode(grant).map(Self),
-                _ => Err(DecodeError::UnknownLayout),
-            }
-        }
-    }
-
-    #[tokio::test]
-    async fn a_row_of_an_older_layout_is_confirmed_as_it_stands() {
-        let record = Later(Grant::decode(include_bytes!("../../tests/data/layouts/grant.1.bin")).unwrap());
-        let changed = Later(Grant { version: record.0.version + 1, ..record.0.clone() });
-        for layout in [1, 2] {
-            let engine = OneRow(Mutex::new(record.in_layout(layout)));
-            assert_eq!(confirm_record(&engine, &record).await.unwrap(), Replacement::Replaced, "layout {layout}");
-            assert_eq!(confirm_record(&engine, &changed).await.unwrap(), Replacement::Lost, "layout {layout}");
-        }
-        let unreadable = OneRow(Mutex::new(record.in_layout(3)));
-        assert_eq!(confirm_record(&unreadable, &record).await.unwrap(), Replacement::Lost);
     }
 }

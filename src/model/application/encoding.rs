@@ -1,6 +1,5 @@
 //! The stored form of an [`Application`].
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::model::application::open::{read_initial_token, read_open, write_initial_token, write_open};
@@ -14,10 +13,6 @@ use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::model::subject::Subject;
-
-/// The layout that is written, and those that are read.
-const WRITES: u8 = 1;
-const READS: RangeInclusive<u8> = 1..=1;
 
 impl Application {
     /// Writes the record as bytes, which contain no secret and no logo.
@@ -38,7 +33,7 @@ impl Application {
             initial_token,
             mark,
         } = self;
-        let mut writer = Writer::new(kind::APPLICATION, WRITES);
+        let mut writer = Writer::new(kind::APPLICATION);
         writer.text(id.as_str());
         writer.number(*version);
         writer.byte(state_byte(*state));
@@ -71,7 +66,7 @@ impl Application {
     ///
     /// [`DecodeError`] if the bytes are not an application, or were written by an unknown release.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::APPLICATION, &READS)?;
+        let mut reader = Reader::new(bytes, kind::APPLICATION)?;
         let mut application = Self {
             id: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
             version: reader.number()?,
@@ -316,7 +311,7 @@ mod tests {
         }
         assert_eq!(Application::decode(&[&bytes[..], b"x"].concat()), Err(DecodeError::Malformed));
         let mut newer = bytes;
-        newer[1] = WRITES + 1;
+        newer[1] += 1;
         assert_eq!(Application::decode(&newer), Err(DecodeError::UnknownLayout));
     }
 }

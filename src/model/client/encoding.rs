@@ -1,7 +1,6 @@
 //! The stored form of a [`Client`].
 
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::jose::SigningAlgorithm;
@@ -15,10 +14,6 @@ use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::model::subject::Subject;
 use crate::scope::{ConsentedResources, ListDigest, ListPart, ResourceList, ResourceScope, ScopeSet};
 use crate::secret::Digest;
-
-/// The layout that is written, and those that are read.
-const WRITES: u8 = 1;
-const READS: RangeInclusive<u8> = 1..=1;
 
 impl Client {
     /// Writes the record as bytes, digests in place of secrets.
@@ -47,7 +42,7 @@ impl Client {
             key_terms,
         } = self;
         let ClientSecrets { current, previous, current_is_of_previous_owner, previous_is_of_previous_owner } = secrets;
-        let mut writer = Writer::new(kind::CLIENT, WRITES);
+        let mut writer = Writer::new(kind::CLIENT);
         writer.text(id.as_str());
         writer.number(*version);
         writer.byte(state_byte(*state));
@@ -90,7 +85,7 @@ impl Client {
     ///
     /// [`DecodeError`] if the bytes are not a client, or were written by an unknown release.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::CLIENT, &READS)?;
+        let mut reader = Reader::new(bytes, kind::CLIENT)?;
         let id = ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?;
         let client = Self {
             id,

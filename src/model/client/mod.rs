@@ -379,7 +379,7 @@ impl Client {
 
     /// The digest of what a repeated consent relies on.
     pub(crate) fn consent_digest(&self) -> [u8; 32] {
-        let mut writer = Writer::new(kind::CONSENT, CONSENT_LAYOUT);
+        let mut writer = Writer::new(kind::CONSENT);
         writer.flag(self.client_type == ClientType::Public);
         let mut uris: Vec<_> = self.redirect_uris.iter().map(RegisteredRedirectUri::as_str).collect();
         uris.sort_unstable();
@@ -447,9 +447,6 @@ impl Client {
         self.state == ClientState::Approved
     }
 }
-
-/// A new layout makes every client count as changed.
-const CONSENT_LAYOUT: u8 = 1;
 
 /// The client was read before all its grants were revoked. A later request reads its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -21,7 +21,7 @@ impl ClientMetadata {
             more,
         } = self;
         let MoreMetadata { logo_uri, tos_uri, policy_uri, contacts, software_id, software_version } = more;
-        let mut writer = Writer::new(kind::METADATA, LAYOUT);
+        let mut writer = Writer::new(kind::METADATA);
         writer.count(redirect_uris.len());
         redirect_uris.iter().for_each(|uri| writer.text(uri.as_str()));
         writer.text(authentication_method.as_str());
@@ -40,6 +40,3 @@ impl ClientMetadata {
         Digest::of(&writer.finish())
     }
 }
-
-/// A new layout makes every reviewed document count as changed.
-const LAYOUT: u8 = 1;

@@ -84,11 +84,11 @@ mod tests {
     #[test]
     fn a_record_has_at_least_one_and_each_once() {
         let read = |list: &[&str]| {
-            let mut writer = Writer::new(b'X', 1);
+            let mut writer = Writer::new(b'X');
             writer.count(list.len());
             list.iter().for_each(|text| writer.text(text));
             let bytes = writer.finish();
-            read_audience(&mut Reader::new(&bytes, b'X', &(1..=1)).unwrap())
+            read_audience(&mut Reader::new(&bytes, b'X').unwrap())
         };
         assert_eq!(read(&["a", "b"]), Ok(Audience::new(["a", "b"])));
         assert_eq!(read(&[]), Err(DecodeError::Malformed));
