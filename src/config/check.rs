@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::config::error::{ConfigError, quoted, seconds};
 use crate::config::{Config, PkceRequirement, Profile};
 use crate::model::redirect_uri::{
-    RedirectUriComparison, WebScheme, WebUri, check_host, check_path_and_query, is_app_scheme,
+    PrivateUseSchemes, RedirectUriComparison, WebScheme, WebUri, check_host, check_path_and_query, is_app_scheme,
 };
 use crate::wire::cors::Cors;
 
@@ -80,17 +80,13 @@ impl Config {
             let remedy = only("AllClients", "RFC 9700 section 2.1.1");
             return Err(ConfigError::new("authorization.pkce", format!("{:?}", self.authorization.pkce), remedy));
         }
-        let schemes = self.profile == Profile::Mcp && uris.private_use_schemes;
-        for (name, on, rule) in [
-            ("redirect_uris.any_port", uris.any_port, "RFC 9700 section 2.1"),
-            ("redirect_uris.development_http", uris.development_http, "RFC 9700 section 2.6"),
-            ("redirect_uris.private_use_schemes", schemes, "MCP authorization, communication security"),
-        ] {
-            if on {
-                return Err(ConfigError::new(name, on, only("false", rule)));
+        match &uris.private_use_schemes {
+            schemes @ PrivateUseSchemes::ReverseDomain(_) if self.profile == Profile::Mcp => {
+                let remedy = only("Named", "MCP authorization, communication security");
+                Err(ConfigError::new("redirect_uris.private_use_schemes", format!("{schemes:?}"), remedy))
             }
+            PrivateUseSchemes::ReverseDomain(_) | PrivateUseSchemes::Named(_) => Ok(()),
         }
-        Ok(())
     }
 
     fn check_lifetimes(&self) -> Result<(), ConfigError> {
@@ -162,8 +158,9 @@ impl Config {
     }
 
     fn check_named_schemes(&self) -> Result<(), ConfigError> {
-        match self.redirect_uris.named_schemes.iter().find(|scheme| !is_lower_app_scheme(scheme)) {
-            Some(scheme) => Err(ConfigError::new("redirect_uris.named_schemes", quoted(scheme), NAMED_SCHEME)),
+        let named = self.redirect_uris.private_use_schemes.named();
+        match named.iter().find(|scheme| !is_lower_app_scheme(scheme)) {
+            Some(scheme) => Err(ConfigError::new("redirect_uris.private_use_schemes", quoted(scheme), NAMED_SCHEME)),
             None => Ok(()),
         }
     }
@@ -485,21 +482,16 @@ mod tests {
 
     #[test]
     fn stricter_profiles_keep_their_promise() {
-        let cases: [Loosening; 4] = [
+        let cases: [Loosening; 3] = [
             (
                 |config| config.redirect_uris.comparison = RedirectUriComparison::Domain,
                 "redirect_uris.comparison is Domain; only Exact",
                 "RFC 9700 section 2.1",
             ),
             (
-                |config| config.redirect_uris.any_port = true,
-                "redirect_uris.any_port is true; only false",
+                |config| config.redirect_uris.comparison = RedirectUriComparison::DomainAnyPort,
+                "redirect_uris.comparison is DomainAnyPort; only Exact",
                 "RFC 9700 section 2.1",
-            ),
-            (
-                |config| config.redirect_uris.development_http = true,
-                "redirect_uris.development_http is true; only false",
-                "RFC 9700 section 2.6",
             ),
             (
                 |config| config.authorization.pkce = PkceRequirement::PublicClients,
@@ -578,7 +570,8 @@ mod tests {
         for make in ALL.iter().take(3) {
             let refused = |scheme: &str| {
                 let mut config = make("https://auth.example");
-                config.redirect_uris.named_schemes = vec!["cursor".into(), scheme.into()];
+                let named = vec!["cursor".into(), scheme.into()];
+                config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(named);
                 config.check().err().map(|error| error.to_string())
             };
             for good in ["vscode", "com.example.app", "web+app", "x-1"] {
@@ -598,7 +591,7 @@ mod tests {
                 "data",
                 "ws",
             ] {
-                let error = format!("redirect_uris.named_schemes is {bad:?}; {NAMED_SCHEME}");
+                let error = format!("redirect_uris.private_use_schemes is {bad:?}; {NAMED_SCHEME}");
                 assert_eq!(refused(bad), Some(error));
             }
         }
@@ -606,10 +599,14 @@ mod tests {
 
     #[test]
     fn private_use_schemes_are_for_all_but_mcp() {
-        let schemes: fn(&mut Config) = |config| config.redirect_uris.private_use_schemes = true;
+        let schemes: fn(&mut Config) = |config| config.redirect_uris.private_use_schemes = PrivateUseSchemes::default();
         assert_eq!(refused(|issuer| Config::platform(issuer), schemes), None);
         assert_eq!(refused(|issuer| Config::strict(issuer), schemes), None);
         let error = refused(|issuer| Config::mcp(issuer), schemes).unwrap();
-        assert!(error.starts_with("redirect_uris.private_use_schemes is true; only false is accepted in the MCP"));
+        assert!(
+            error.starts_with(
+                "redirect_uris.private_use_schemes is ReverseDomain([]); only Named is accepted in the MCP"
+            )
+        );
     }
 }

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::config::error::{ConfigError, quoted, seconds};
+use crate::config::error::{ConfigError, seconds};
 use crate::config::{AssertionAudience, AuthorizationErrors, Config, DpopBoundTokens, Profile, PushedRequests};
 use crate::model::client::AuthenticationMethods;
+use crate::model::redirect_uri::{LoopbackHttp, PrivateUseSchemes};
 
 impl Config {
     /// Checks the requirements of [`Config::fapi`]. Redirect URIs and PKCE are checked with those of the strict
@@ -52,25 +53,21 @@ impl Config {
         ]
     }
 
-    fn promises_about_requests(&self) -> [Promise; 5] {
+    fn promises_about_requests(&self) -> [Promise; 4] {
         let (uris, errors) = (&self.redirect_uris, self.authorization.errors);
         let pushed = self.pushed_requests.mode;
-        let named = uris.named_schemes.first().map(|scheme| quoted(scheme));
+        let (loopback, schemes) = (uris.loopback_http, &uris.private_use_schemes);
+        let no_scheme = PrivateUseSchemes::Named(Vec::new());
         [
             // Requests are pushed, and others are refused.
             Promise::new("pushed_requests.mode", pushed, pushed == PushedRequests::Required, "5.3.2.2")
                 .accepts("only Required is accepted"),
             // No plain http. The profile's exception is for native clients, which have no secret here and are not
             // served.
-            off("redirect_uris.loopback_http", uris.loopback_http, "5.3.2.2"),
-            off("redirect_uris.private_use_schemes", uris.private_use_schemes, "5.3.2.2"),
-            Promise::shown(
-                "redirect_uris.named_schemes",
-                named.unwrap_or_default(),
-                uris.named_schemes.is_empty(),
-                "5.3.2.2",
-            )
-            .accepts("no scheme is accepted"),
+            Promise::new("redirect_uris.loopback_http", loopback, loopback == LoopbackHttp::Off, "5.3.2.2")
+                .accepts("only Off is accepted"),
+            Promise::new("redirect_uris.private_use_schemes", schemes, *schemes == no_scheme, "5.3.2.2")
+                .accepts("no scheme is accepted"),
             Promise::new("authorization.errors", errors, errors == AuthorizationErrors::Rfc6749, "5.3.2.2")
                 .accepts("only Rfc6749 is accepted"),
         ]

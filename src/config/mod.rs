@@ -40,7 +40,7 @@ pub use crate::config::revocation::{
 pub use crate::config::tokens::TokenSettings;
 use crate::model::client::{AuthenticationMethod, AuthenticationMethods, Client, ClientType, RefreshRotation};
 use crate::model::protected_resource::ProtectedResource;
-use crate::model::redirect_uri::{RedirectUriComparison, RedirectUriPolicy};
+use crate::model::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy};
 use crate::scope::ScopeCatalog;
 use crate::wire::cors::Cors;
 use crate::wire::{Endpoint, RedirectStatus};
@@ -209,7 +209,7 @@ impl Config {
         config.public_clients = true;
         config.client_authentication.rs256 = true;
         config.cors = Cors::AnyOrigin;
-        config.redirect_uris.private_use_schemes = false;
+        config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(Vec::new());
         config.authorization.redirect_status = RedirectStatus::Found;
         config.client_authentication.basic = BasicDecoding::Either;
         config.refresh.grace_end = GraceEnd::Clock;
@@ -228,9 +228,8 @@ impl Config {
         config.client_authentication.assertion_audience = AssertionAudience::IssuerString;
         config.pushed_requests.mode = PushedRequests::Required;
         config.dpop.tokens = DpopBoundTokens::Required;
-        config.redirect_uris.private_use_schemes = false;
-        config.redirect_uris.loopback_http = false;
-        config.redirect_uris.localhost = false;
+        config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(Vec::new());
+        config.redirect_uris.loopback_http = LoopbackHttp::Off;
         config.authorization.code_lifetime = Duration::from_secs(60);
         config.tokens.access_lifetime = Duration::from_secs(3600);
         config.refresh.rotation = RefreshRotation::Keep;

@@ -9,7 +9,7 @@ use crate::config::{
     ReuseResponse, StateCharacters,
 };
 use crate::model::client::RefreshRotation;
-use crate::model::redirect_uri::{RedirectUriComparison, WebUri};
+use crate::model::redirect_uri::{LoopbackHttp, RedirectUriComparison, WebUri};
 use crate::wire::RedirectStatus;
 use crate::wire::cors::Cors;
 
@@ -51,9 +51,9 @@ impl Config {
         }
     }
 
-    fn weaker_settings(&self) -> [(bool, Finding); 27] {
+    fn weaker_settings(&self) -> [(bool, Finding); 26] {
         let uris = &self.redirect_uris;
-        let domain = uris.comparison == RedirectUriComparison::Domain;
+        let domain = uris.comparison != RedirectUriComparison::Exact;
         let refresh_grace = self.refresh.grace;
         let rotates = self.rotates_by_itself();
         // An access token ends with its lifetime, or with its grace. The described service has five minutes for both
@@ -66,10 +66,9 @@ impl Config {
         let takes_assertions = self.client_authentication.accepts_assertions();
         [
             (domain, DOMAIN_RULE),
-            (domain && uris.any_port, ANY_PORT),
-            (uris.development_http, PLAIN_HTTP),
-            (uris.localhost, LOCALHOST),
-            (!uris.named_schemes.is_empty(), NAMED_SCHEMES),
+            (uris.comparison == RedirectUriComparison::DomainAnyPort, ANY_PORT),
+            (uris.loopback_http == LoopbackHttp::AddressesAndLocalhost, LOCALHOST),
+            (!uris.private_use_schemes.named().is_empty(), NAMED_SCHEMES),
             (self.authorization.pkce != PkceRequirement::AllClients, PKCE),
             (self.authorization.pkce != PkceRequirement::AllClients, SPENT_CODE),
             (self.authorization.redirect_status != RedirectStatus::SeeOther, REDIRECT_STATUS),
@@ -135,23 +134,18 @@ const DOMAIN_RULE: Finding = Finding {
                   there",
 };
 const ANY_PORT: Finding = Finding {
-    setting: "redirect_uris.any_port",
+    setting: "redirect_uris.comparison",
     rule: "RFC 9700 section 2.1",
     consequence: "any service on the registered host may receive codes",
 };
-const PLAIN_HTTP: Finding = Finding {
-    setting: "redirect_uris.development_http",
-    rule: "RFC 9700 section 2.6",
-    consequence: "codes are sent unencrypted: for development only",
-};
 const LOCALHOST: Finding = Finding {
-    setting: "redirect_uris.localhost",
+    setting: "redirect_uris.loopback_http",
     rule: "RFC 8252 section 8.3",
     consequence: "the name localhost may resolve elsewhere; PKCE, which native clients need, makes a stolen code \
                   useless",
 };
 const NAMED_SCHEMES: Finding = Finding {
-    setting: "redirect_uris.named_schemes",
+    setting: "redirect_uris.private_use_schemes",
     rule: "RFC 8252 section 7.1",
     consequence: "any app on the user's device may claim such a scheme and receive codes; PKCE makes a stolen code \
                   useless",
@@ -307,7 +301,7 @@ mod tests {
     fn a_tightened_strict_profile_has_nothing_to_report() {
         let mut config = Config::strict("https://auth.example");
         config.refresh.grace = Duration::ZERO;
-        config.redirect_uris.localhost = false;
+        config.redirect_uris.loopback_http = LoopbackHttp::Addresses;
         config.tokens.grant_lifetime = Some(Duration::from_secs(365 * 24 * 60 * 60));
         assert_eq!(settings(&config), Vec::<&str>::new());
         config.issuer = "http://127.0.0.1".into();

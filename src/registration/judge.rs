@@ -500,7 +500,7 @@ mod tests {
     use super::*;
     use crate::model::application::{ApplicationForm, RegistrationLimits};
     use crate::model::client::{ApplicationType, GrantType, GrantTypes, KeyRules, RefreshRotation};
-    use crate::model::redirect_uri::RedirectUriPolicy;
+    use crate::model::redirect_uri::{LoopbackHttp, RedirectUriPolicy};
     use crate::scope::{ScopeCatalog, ScopeDefinition};
 
     const NOW: Timestamp = Timestamp::from_seconds(100);
@@ -838,7 +838,8 @@ mod tests {
             refusal(&form(), &RegistrationRules { catalog, ..rules() }),
             "refused: scopes: unknown scope \"account-email:r\""
         );
-        let redirect_uris = RedirectUriPolicy { localhost: false, ..RedirectUriPolicy::default() };
+        let redirect_uris =
+            RedirectUriPolicy { loopback_http: LoopbackHttp::Addresses, ..RedirectUriPolicy::default() };
         assert_eq!(
             refusal(&loopback, &RegistrationRules { redirect_uris, ..rules() }),
             "refused: redirect_uris: value 1: the redirect URI uses plain http and does not lead to the loopback interface: write https://"

@@ -199,6 +199,8 @@ shared! {
     Reason,
     RedirectStatus,
     RedirectUri,
+    LoopbackHttp,
+    PrivateUseSchemes,
     RedirectUriComparison,
     RedirectUriError,
     RedirectUriPolicy,

@@ -3,6 +3,7 @@
 use grantor::client::ClientType;
 use grantor::config::{PkceRequirement, Profile};
 use grantor::hooks::{Attempt, AttemptKind, SubjectStatus, Subjects, Throttle, ThrottleDecision};
+use grantor::redirect_uri::RedirectUriComparison;
 use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{
@@ -153,8 +154,8 @@ fn a_profile_keeps_its_promises_however_it_was_chosen() {
         config.authorization.pkce = PkceRequirement::PublicClients;
         assert_eq!(refused(config), "authorization.pkce");
         let mut config = server.config().clone();
-        config.redirect_uris.any_port = true;
-        assert_eq!(refused(config), "redirect_uris.any_port");
+        config.redirect_uris.comparison = RedirectUriComparison::DomainAnyPort;
+        assert_eq!(refused(config), "redirect_uris.comparison");
     }
 }
 

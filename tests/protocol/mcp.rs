@@ -1,7 +1,7 @@
 //! The authorization of the Model Context Protocol, as far as it needs no separate part.
 
 use grantor::config::Profile;
-use grantor::redirect_uri::RedirectUriComparison;
+use grantor::redirect_uri::{PrivateUseSchemes, RedirectUriComparison};
 use grantor::wire::Endpoint;
 use grantor::{AuthorizationServer, Config, MemoryStore, RegistrarError};
 
@@ -124,7 +124,7 @@ async fn redirect_uris_are_https_or_on_the_users_own_machine() {
         submit(accepted).await.expect(accepted);
     }
     let mut config = Config::mcp(ISSUER);
-    config.redirect_uris.private_use_schemes = true;
+    config.redirect_uris.private_use_schemes = PrivateUseSchemes::default();
     let error = AuthorizationServer::new(config, MemoryStore::new()).unwrap_err();
     assert_eq!(error.field(), "redirect_uris.private_use_schemes");
 }
@@ -133,10 +133,13 @@ async fn redirect_uris_are_https_or_on_the_users_own_machine() {
 #[tokio::test]
 async fn a_named_scheme_is_accepted_and_reported() {
     const URI: &str = "cursor://anysphere.cursor-mcp/oauth/callback";
-    let world = World::with(Profile::Mcp, |config| config.redirect_uris.named_schemes = vec!["cursor".into()]).await;
+    let world = World::with(Profile::Mcp, |config| {
+        config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(vec!["cursor".into()])
+    })
+    .await;
     let report = world.server.security_report();
-    assert!(report.findings.iter().any(|finding| finding.setting == "redirect_uris.named_schemes"));
-    assert!(!World::mcp().await.server.security_report().to_string().contains("named_schemes"));
+    assert!(report.findings.iter().any(|finding| finding.setting == "redirect_uris.private_use_schemes"));
+    assert!(!World::mcp().await.server.security_report().to_string().contains("private_use_schemes"));
 
     let mut form = public_form();
     form.redirect_uris = vec![URI.into()];

@@ -8,7 +8,9 @@ use grantor::config::{
     AuthorizationErrors, BasicDecoding, ExchangeRedirectUri, PkceRequirement, Profile, ReuseResponse, StateCharacters,
 };
 use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
-use grantor::redirect_uri::{RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri};
+use grantor::redirect_uri::{
+    LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri,
+};
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::SeededEntropy;
@@ -52,7 +54,9 @@ async fn redirect_uris_are_compared_by_domain_in_the_platform_profile_and_else_e
 /// D-01
 #[tokio::test]
 async fn the_looser_domain_rule_frees_the_port_by_its_name() {
-    let world = World::with(Profile::Platform, |config| config.redirect_uris.any_port = true).await;
+    let world =
+        World::with(Profile::Platform, |config| config.redirect_uris.comparison = RedirectUriComparison::DomainAnyPort)
+            .await;
     code(&world.approve(&world.query(&[("redirect_uri", "https://app.example.com:8443/cb")])).await);
     page(&world.refused(&world.query(&[("redirect_uri", "https://evil.test:8443/cb")])).await);
     let exact = World::with(Profile::Platform, |config| {
@@ -384,15 +388,14 @@ fn no_server_is_built_on_settings_that_contradict_each_other() {
 /// D-01, D-18
 #[test]
 fn a_stricter_profile_cannot_be_loosened_where_it_makes_its_promise() {
-    let exact: [Refusal; 4] = [
+    let exact: [Refusal; 3] = [
         (
             |config| config.redirect_uris.comparison = RedirectUriComparison::Domain,
             "redirect_uris.comparison is Domain; only Exact is accepted",
         ),
-        (|config| config.redirect_uris.any_port = true, "redirect_uris.any_port is true; only false is accepted"),
         (
-            |config| config.redirect_uris.development_http = true,
-            "redirect_uris.development_http is true; only false is accepted",
+            |config| config.redirect_uris.comparison = RedirectUriComparison::DomainAnyPort,
+            "redirect_uris.comparison is DomainAnyPort; only Exact is accepted",
         ),
         (
             |config| config.authorization.pkce = PkceRequirement::PublicClients,
@@ -406,10 +409,10 @@ fn a_stricter_profile_cannot_be_loosened_where_it_makes_its_promise() {
         }
         assert_eq!(refused(Profile::Platform, change), None);
     }
-    let schemes = |config: &mut Config| config.redirect_uris.private_use_schemes = true;
+    let schemes = |config: &mut Config| config.redirect_uris.private_use_schemes = PrivateUseSchemes::default();
     for profile in [Profile::Mcp, Profile::Fapi] {
         let error = refused(profile, schemes).unwrap();
-        assert!(error.starts_with("redirect_uris.private_use_schemes is true; only false is accepted"), "{error}");
+        assert!(error.starts_with("redirect_uris.private_use_schemes is ReverseDomain([]); "), "{error}");
     }
     assert_eq!(refused(Profile::Strict, schemes), None);
 }
@@ -453,7 +456,7 @@ fn throttled(config: Config) -> AuthorizationServer {
 fn the_report_names_what_each_profile_leaves_looser() {
     let platform = [
         "redirect_uris.comparison",
-        "redirect_uris.localhost",
+        "redirect_uris.loopback_http",
         "authorization.pkce",
         "authorization.pkce",
         "authorization.redirect_status",
@@ -467,10 +470,10 @@ fn the_report_names_what_each_profile_leaves_looser() {
     assert_eq!(settings(&throttled(config_of(Profile::Platform))), platform);
     assert_eq!(
         settings(&throttled(config_of(Profile::Strict))),
-        ["redirect_uris.localhost", "refresh.grace", "tokens.grant_lifetime"]
+        ["redirect_uris.loopback_http", "refresh.grace", "tokens.grant_lifetime"]
     );
     let mcp = [
-        "redirect_uris.localhost",
+        "redirect_uris.loopback_http",
         "authorization.redirect_status",
         "client_authentication.basic",
         "refresh.grace",
@@ -494,7 +497,7 @@ type Loosening = (fn(&mut Config), &'static str);
 fn the_report_follows_every_setting() {
     let tight = || {
         let mut config = config_of(Profile::Strict);
-        config.redirect_uris.localhost = false;
+        config.redirect_uris.loopback_http = LoopbackHttp::Addresses;
         config.refresh.grace = Duration::ZERO;
         config.tokens.grant_lifetime = Some(Duration::from_secs(365 * 24 * 60 * 60));
         config
@@ -504,8 +507,11 @@ fn the_report_follows_every_setting() {
     assert_eq!(settings(&bare), ["throttle"]);
     assert!(bare.security_report().to_string().contains("MemoryThrottle"));
     let cases: [Loosening; 11] = [
-        (|config| config.redirect_uris.localhost = true, "redirect_uris.localhost"),
-        (|config| config.redirect_uris.named_schemes = vec!["cursor".into()], "redirect_uris.named_schemes"),
+        (|config| config.redirect_uris.loopback_http = LoopbackHttp::default(), "redirect_uris.loopback_http"),
+        (
+            |config| config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(vec!["cursor".into()]),
+            "redirect_uris.private_use_schemes",
+        ),
         (
             |config| config.authorization.redirect_status = grantor::wire::RedirectStatus::Found,
             "authorization.redirect_status",
@@ -543,8 +549,7 @@ fn the_report_follows_every_setting() {
         assert_eq!(settings(&throttled(config)), reported, "{plain}");
     }
     let mut config = config_of(Profile::Platform);
-    config.redirect_uris.any_port = true;
-    config.redirect_uris.development_http = true;
+    config.redirect_uris.comparison = RedirectUriComparison::DomainAnyPort;
     let loose = settings(&throttled(config));
-    assert!(loose.contains(&"redirect_uris.any_port") && loose.contains(&"redirect_uris.development_http"));
+    assert_eq!(loose.iter().filter(|setting| **setting == "redirect_uris.comparison").count(), 2);
 }

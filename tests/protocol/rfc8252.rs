@@ -4,7 +4,7 @@ use grantor::RegistrarError;
 use grantor::application::{Field, Problem};
 use grantor::client::{ApplicationType, ClientType};
 use grantor::config::Profile;
-use grantor::redirect_uri::RedirectUriError;
+use grantor::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriError};
 use grantor::{ApplicationForm, PendingAuthorization};
 
 use support::world::{Credentials, PKCE, World, code, e400, form, logo, ok, page, pair, public_form, red};
@@ -56,7 +56,11 @@ async fn private_use_schemes_are_compared_as_strings() {
 async fn a_scheme_without_a_dot_or_with_two_slashes_is_named_by_the_embedder() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
         let named = vec!["cursor".to_owned(), "com.example.named".to_owned()];
-        let naming = World::with(profile, |config| config.redirect_uris.named_schemes = named).await;
+        let naming = World::with(profile, |config| match &mut config.redirect_uris.private_use_schemes {
+            PrivateUseSchemes::ReverseDomain(schemes) | PrivateUseSchemes::Named(schemes) => *schemes = named,
+            _ => unreachable!("there are two kinds"),
+        })
+        .await;
         let bare = World::with(profile, |_| {}).await;
         let registrar = bare.server.registrar().unwrap();
         for uri in ["cursor://x/cb", "cursor:/cb", "com.example.named://cb"] {
@@ -132,7 +136,7 @@ async fn localhost_by_name_is_an_option() {
         }
         assert!(on.server.security_report().to_string().contains("localhost"));
 
-        let off = World::with(profile, |config| config.redirect_uris.localhost = false).await;
+        let off = World::with(profile, |config| config.redirect_uris.loopback_http = LoopbackHttp::Addresses).await;
         let submit = |uri| {
             let registrar = off.server.registrar().unwrap();
             async move {

@@ -9,7 +9,7 @@ use grantor::client_metadata::RegistrationBounds;
 use grantor::config::DynamicRegistration;
 use grantor::hooks::{ApproveWithin, QueueAll};
 use grantor::protected_resource::ProtectedResource;
-use grantor::redirect_uri::RegisteredRedirectUri;
+use grantor::redirect_uri::{PrivateUseSchemes, RegisteredRedirectUri};
 use grantor::scope::{Permissions, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::{AuthorizationServer, Client, ClientId, Config, SqliteStore};
 use grantor_fetch::Fetch;
@@ -73,7 +73,7 @@ fn config(issuer: &str, resource: String) -> Result<Config, Box<dyn Error>> {
     resource.root_metadata = true;
     config.resources = vec![resource];
     // The redirect URI of the editor Cursor has this scheme.
-    config.redirect_uris.named_schemes = vec!["cursor".into()];
+    config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(vec!["cursor".into()]);
     config.registration.dynamic = DynamicRegistration::Open;
     config.registration.metadata_documents = true;
     // Documents may have keys, as that of ChatGPT has.

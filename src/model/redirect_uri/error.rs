@@ -24,7 +24,7 @@ pub enum RedirectUriError {
     #[error("the redirect URI has a fragment")]
     Fragment,
     /// The value does not begin with `https://`, `http://`, a scheme that contains a dot, or one of
-    /// [`RedirectUriPolicy::named_schemes`](crate::redirect_uri::RedirectUriPolicy::named_schemes).
+    /// the named [`PrivateUseSchemes`](crate::redirect_uri::PrivateUseSchemes).
     #[error(
         "the redirect URI has no scheme that is accepted: write https://, or for an app its domain name in \
          reverse, with a dot and one slash, such as com.example.app:/cb"
@@ -53,14 +53,15 @@ pub enum RedirectUriError {
     #[error("the redirect URI uses plain http, which is not accepted on the loopback interface either: write https://")]
     LoopbackHttp,
     /// A private-use scheme is not followed by exactly one slash [RFC 8252 section 7.1]. One of
-    /// [`RedirectUriPolicy::named_schemes`](crate::redirect_uri::RedirectUriPolicy::named_schemes) may have two.
+    /// the named [`PrivateUseSchemes`](crate::redirect_uri::PrivateUseSchemes) may have two.
     #[error("the redirect URI has a private-use scheme without exactly one slash after it, as in com.example.app:/cb")]
     PrivateUseSlash,
     /// A private-use scheme is not allowed:
-    /// [`RedirectUriPolicy::private_use_schemes`](crate::redirect_uri::RedirectUriPolicy::private_use_schemes) is off.
+    /// [`RedirectUriPolicy::private_use_schemes`](crate::redirect_uri::RedirectUriPolicy::private_use_schemes) does not
+    /// have it.
     #[error(
         "the redirect URI has a private-use scheme, and the server setting redirect_uris.private_use_schemes \
-         is off; write https://"
+         does not have it; write https://"
     )]
     PrivateUseScheme,
     /// The value is valid, but does not match the registered redirect URI.

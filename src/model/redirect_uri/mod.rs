@@ -42,7 +42,7 @@ mod web;
 
 pub use accepted::RedirectUri;
 pub use error::RedirectUriError;
-pub use policy::{RedirectUriComparison, RedirectUriPolicy};
+pub use policy::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy};
 pub use registered::RegisteredRedirectUri;
 pub(crate) use shown::shown;
 
@@ -135,7 +135,7 @@ mod tests {
     /// A browser reads the same scheme, host and port from every accepted value.
     #[test]
     fn a_url_library_reads_what_is_accepted_in_the_same_way() {
-        let policy = RedirectUriPolicy { development_http: true, ..RedirectUriPolicy::default() };
+        let policy = RedirectUriPolicy::default();
         let mut bytes = Bytes(11);
         let mut accepted = 0;
         for vector in vectors() {

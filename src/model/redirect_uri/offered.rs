@@ -33,12 +33,16 @@ impl RegisteredRedirectUri {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::redirect_uri::PrivateUseSchemes;
 
     /// 7591-2-09
     #[test]
     fn what_is_sound_is_kept_or_dropped_and_all_else_refused() {
         use RedirectUriError::{Character, DotSegment, Empty, Fragment, Host, PrivateUseSlash, Scheme, UserInfo};
-        let policy = RedirectUriPolicy { private_use_schemes: false, ..RedirectUriPolicy::default() };
+        let policy = RedirectUriPolicy {
+            private_use_schemes: PrivateUseSchemes::Named(Vec::new()),
+            ..RedirectUriPolicy::default()
+        };
         let judged = |text: &str| RegisteredRedirectUri::offered(text, &policy).map(|kept| kept.is_some());
         for text in ["https://app.example/cb", "http://127.0.0.1:8787/cb", "http://localhost/", "http://[::1]/cb"] {
             assert_eq!(judged(text), Ok(true), "{text}");

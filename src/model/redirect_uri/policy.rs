@@ -14,50 +14,64 @@ pub enum RedirectUriComparison {
     /// Scheme, host and effective port are equal; path and query may differ.
     #[default]
     Domain,
+    /// Scheme and host are equal; port, path and query may differ. Any service on the registered host can then receive
+    /// codes.
+    DomainAnyPort,
     /// The strings are identical [RFC 9700 section 2.1].
     Exact,
 }
 
+/// Which redirect URIs on loopback hosts may use plain `http` [RFC 8252 section 7.3].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LoopbackHttp {
+    /// None.
+    Off,
+    /// Those on `127.0.0.1` and `[::1]`.
+    Addresses,
+    /// Those on these addresses, and on the name `localhost`, which [RFC 8252 section 8.3] discourages.
+    #[default]
+    AddressesAndLocalhost,
+}
+
+/// Which private-use schemes may be used by apps [RFC 8252 section 7.1].
+///
+/// A scheme that is named, in lower case, may be one without a dot, and may have two slashes after it: `cursor` admits
+/// `cursor://anysphere.cursor-mcp/cb`. Any app on the user's device can claim such a scheme.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PrivateUseSchemes {
+    /// Domain names in reverse, such as `com.example.app`, and these.
+    ReverseDomain(Vec<String>),
+    /// Only these.
+    Named(Vec<String>),
+}
+
+impl Default for PrivateUseSchemes {
+    fn default() -> Self {
+        Self::ReverseDomain(Vec::new())
+    }
+}
+
+impl PrivateUseSchemes {
+    /// Returns the schemes that are named.
+    pub(crate) fn named(&self) -> &[String] {
+        match self {
+            Self::ReverseDomain(named) | Self::Named(named) => named,
+        }
+    }
+}
+
 /// The rules for redirect URIs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RedirectUriPolicy {
     /// How a requested value is compared; [`RedirectUriComparison::Domain`] by default.
     pub comparison: RedirectUriComparison,
-    /// Whether the name `localhost` is a loopback host; on by default, discouraged by [RFC 8252 section 8.3].
-    pub localhost: bool,
-    /// Whether plain `http` is accepted on loopback hosts; on by default, for native clients [RFC 8252 section 7.3].
-    pub loopback_http: bool,
-    /// Whether schemes such as `com.example.app` may be used; on by default [RFC 8252 section 7.1].
-    pub private_use_schemes: bool,
-    /// Further schemes of apps, in lower case; none by default.
-    ///
-    /// A named scheme may be one without a dot, may have two slashes after it, and may be used while
-    /// [`private_use_schemes`](Self::private_use_schemes) is off: `cursor` admits `cursor://anysphere.cursor-mcp/cb`.
-    /// Any app on the user's device can claim such a scheme.
-    pub named_schemes: Vec<String>,
-    /// Whether the domain rule accepts any port on every host; off by default.
-    ///
-    /// Any service on the registered host can then receive codes. The exact rule ignores this.
-    pub any_port: bool,
-    /// Whether plain `http` is accepted on every host; off by default, for development only.
-    ///
-    /// Codes are then sent unencrypted.
-    pub development_http: bool,
-}
-
-impl Default for RedirectUriPolicy {
-    fn default() -> Self {
-        Self {
-            comparison: RedirectUriComparison::Domain,
-            localhost: true,
-            loopback_http: true,
-            private_use_schemes: true,
-            named_schemes: Vec::new(),
-            any_port: false,
-            development_http: false,
-        }
-    }
+    /// Which loopback hosts may be reached by plain `http`; addresses and `localhost` by default.
+    pub loopback_http: LoopbackHttp,
+    /// Which private-use schemes may be used; domain names in reverse by default.
+    pub private_use_schemes: PrivateUseSchemes,
 }
 
 impl RedirectUriPolicy {
@@ -72,7 +86,7 @@ impl RedirectUriPolicy {
     /// A scheme with a dot is a reversed domain name, which no other app uses by mistake [RFC 8252 section 7.1].
     fn check_private_use<T: AsRef<str>>(&self, uri: &AppUri<T>) -> Result<(), RedirectUriError> {
         let scheme = uri.scheme.as_ref();
-        if self.named_schemes.iter().any(|named| named.eq_ignore_ascii_case(scheme)) {
+        if self.private_use_schemes.named().iter().any(|named| named.eq_ignore_ascii_case(scheme)) {
             return Ok(());
         }
         if !scheme.contains('.') {
@@ -81,7 +95,10 @@ impl RedirectUriPolicy {
         if uri.has_authority {
             return Err(RedirectUriError::PrivateUseSlash);
         }
-        if self.private_use_schemes { Ok(()) } else { Err(RedirectUriError::PrivateUseScheme) }
+        match self.private_use_schemes {
+            PrivateUseSchemes::ReverseDomain(_) => Ok(()),
+            PrivateUseSchemes::Named(_) => Err(RedirectUriError::PrivateUseScheme),
+        }
     }
 
     /// Compares two valid redirect URIs that are not the same string.
@@ -91,8 +108,9 @@ impl RedirectUriPolicy {
         }
         let same_path_and_query = registered.path_and_query.as_ref() == requested.path_and_query;
         match (self.comparison, self.is_loopback(requested)) {
-            (RedirectUriComparison::Domain, true) => same_path_and_query,
-            (RedirectUriComparison::Domain, false) => self.any_port || registered.port == requested.port,
+            (RedirectUriComparison::Domain | RedirectUriComparison::DomainAnyPort, true) => same_path_and_query,
+            (RedirectUriComparison::Domain, false) => registered.port == requested.port,
+            (RedirectUriComparison::DomainAnyPort, false) => true,
             (RedirectUriComparison::Exact, true) => {
                 same_path_and_query
                     && registered.scheme_text.as_ref() == requested.scheme_text
@@ -105,17 +123,16 @@ impl RedirectUriPolicy {
     fn check_web<T: AsRef<str>>(&self, uri: &WebUri<T>) -> Result<(), RedirectUriError> {
         match uri.scheme {
             WebScheme::Https => Ok(()),
-            WebScheme::Http if self.development_http => Ok(()),
             WebScheme::Http if !self.is_loopback(uri) => Err(RedirectUriError::PlainHttp),
-            WebScheme::Http if self.loopback_http => Ok(()),
-            WebScheme::Http => Err(RedirectUriError::LoopbackHttp),
+            WebScheme::Http if self.loopback_http == LoopbackHttp::Off => Err(RedirectUriError::LoopbackHttp),
+            WebScheme::Http => Ok(()),
         }
     }
 
     fn is_loopback<T: AsRef<str>>(&self, uri: &WebUri<T>) -> bool {
         match LoopbackHost::of(uri) {
             Some(LoopbackHost::Literal) => true,
-            Some(LoopbackHost::Name) => self.localhost,
+            Some(LoopbackHost::Name) => self.loopback_http == LoopbackHttp::AddressesAndLocalhost,
             None => false,
         }
     }

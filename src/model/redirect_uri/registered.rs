@@ -83,7 +83,9 @@ impl RegisteredRedirectUri {
 #[cfg(test)]
 mod tests {
     use crate::model::redirect_uri::error::RedirectUriError;
-    use crate::model::redirect_uri::policy::{RedirectUriComparison, RedirectUriPolicy};
+    use crate::model::redirect_uri::policy::{
+        LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy,
+    };
     use crate::model::redirect_uri::registered::RegisteredRedirectUri;
 
     fn exact() -> RedirectUriPolicy {
@@ -170,7 +172,7 @@ mod tests {
     /// 8252-8.3-01
     #[test]
     fn localhost_by_name_can_be_switched_off() {
-        let policy = RedirectUriPolicy { localhost: false, ..RedirectUriPolicy::default() };
+        let policy = RedirectUriPolicy { loopback_http: LoopbackHttp::Addresses, ..RedirectUriPolicy::default() };
         let refused = Err(RedirectUriError::PlainHttp);
         assert_eq!(outcome("http://localhost/cb", "http://localhost/cb", &policy), refused);
         assert_eq!(outcome("http://127.0.0.1/cb", "http://127.0.0.1:1/cb", &policy), Ok(()));
@@ -179,7 +181,10 @@ mod tests {
 
     #[test]
     fn private_use_schemes_can_be_switched_off() {
-        let policy = RedirectUriPolicy { private_use_schemes: false, ..RedirectUriPolicy::default() };
+        let policy = RedirectUriPolicy {
+            private_use_schemes: PrivateUseSchemes::Named(Vec::new()),
+            ..RedirectUriPolicy::default()
+        };
         let refused = Err(RedirectUriError::PrivateUseScheme);
         assert_eq!(outcome("com.example.a:/cb", "com.example.a:/cb", &policy), refused);
     }
@@ -187,9 +192,11 @@ mod tests {
     /// 7591-2-10
     #[test]
     fn a_named_scheme_needs_neither_dot_nor_switch() {
-        for private_use_schemes in [false, true] {
-            let named_schemes = vec!["cursor".to_owned(), "com.example.b".to_owned()];
-            let policy = RedirectUriPolicy { private_use_schemes, named_schemes, ..exact() };
+        let named = vec!["cursor".to_owned(), "com.example.b".to_owned()];
+        for (private_use_schemes, reverse_domains) in
+            [(PrivateUseSchemes::Named(named.clone()), false), (PrivateUseSchemes::ReverseDomain(named), true)]
+        {
+            let policy = RedirectUriPolicy { private_use_schemes, ..exact() };
             for text in ["cursor://x.y-z/cb", "cursor:/cb", "CURSOR://x/cb", "com.example.b://cb", "com.example.b:/cb"]
             {
                 assert_eq!(outcome(text, text, &policy), Ok(()), "{text}");
@@ -204,39 +211,38 @@ mod tests {
             ] {
                 assert_eq!(outcome(text, text, &policy), Err(error), "{text}");
             }
-            assert_eq!(outcome("com.example.a:/cb", "com.example.a:/cb", &policy).is_ok(), private_use_schemes);
+            assert_eq!(outcome("com.example.a:/cb", "com.example.a:/cb", &policy).is_ok(), reverse_domains);
         }
     }
 
     #[test]
-    fn any_port_frees_the_port_under_the_domain_rule_only() {
-        let policy = RedirectUriPolicy { any_port: true, ..RedirectUriPolicy::default() };
-        assert_eq!(outcome("https://a.example/cb", "https://a.example:8443/x", &policy), Ok(()));
-        let policy = RedirectUriPolicy { any_port: true, ..exact() };
-        let refused = Err(RedirectUriError::Mismatch);
-        assert_eq!(outcome("https://a.example/cb", "https://a.example:8443/cb", &policy), refused);
+    fn a_port_is_free_under_the_rule_of_that_name_only() {
+        let (registered, requested) = ("https://a.example/cb", "https://a.example:8443/x");
+        let comparison = RedirectUriComparison::DomainAnyPort;
+        let policy = RedirectUriPolicy { comparison, ..RedirectUriPolicy::default() };
+        assert_eq!(outcome(registered, requested, &policy), Ok(()));
+        assert_eq!(outcome(registered, "https://b.example/cb", &policy), Err(RedirectUriError::Mismatch));
+        for policy in [RedirectUriPolicy::default(), exact()] {
+            assert_eq!(outcome(registered, requested, &policy), Err(RedirectUriError::Mismatch));
+        }
     }
 
     #[test]
-    fn plain_http_needs_the_development_option() {
-        let policy = RedirectUriPolicy { development_http: true, ..RedirectUriPolicy::default() };
+    fn plain_http_is_for_loopback_hosts() {
         for registered in ["http://dev.example/cb", "http://127.0.0.2/cb", "http://[::2]/cb"] {
             let refused = Err(RedirectUriError::PlainHttp);
             assert_eq!(outcome(registered, registered, &RedirectUriPolicy::default()), refused, "{registered}");
-            assert_eq!(outcome(registered, registered, &policy), Ok(()), "{registered}");
         }
-        let refused = Err(RedirectUriError::Mismatch);
-        assert_eq!(outcome("http://dev.example/cb", "http://dev.example:81/cb", &policy), refused);
-        assert_eq!(outcome("https://dev.example/cb", "http://dev.example/cb", &policy), refused);
+        let refused = Err(RedirectUriError::PlainHttp);
+        assert_eq!(outcome("https://dev.example/cb", "http://dev.example/cb", &RedirectUriPolicy::default()), refused);
     }
 
     #[test]
     fn a_stricter_policy_refuses_what_an_older_one_registered() {
-        let loose = RedirectUriPolicy { development_http: true, ..RedirectUriPolicy::default() };
-        let registered = RegisteredRedirectUri::parse("http://dev.example/cb", &loose).unwrap();
-        for requested in ["http://dev.example/cb", "http://dev.example/x"] {
-            let outcome = registered.matches(requested.as_bytes(), &RedirectUriPolicy::default());
-            assert_eq!(outcome, Err(RedirectUriError::PlainHttp));
+        let registered = RegisteredRedirectUri::parse("http://127.0.0.1/cb", &RedirectUriPolicy::default()).unwrap();
+        let stricter = RedirectUriPolicy { loopback_http: LoopbackHttp::Off, ..RedirectUriPolicy::default() };
+        for requested in ["http://127.0.0.1/cb", "http://127.0.0.1:81/cb"] {
+            assert_eq!(registered.matches(requested.as_bytes(), &stricter), Err(RedirectUriError::LoopbackHttp));
         }
     }
 

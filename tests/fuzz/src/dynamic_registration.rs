@@ -9,6 +9,7 @@ use grantor::client_metadata::RegistrationBounds;
 use grantor::config::DynamicRegistration;
 use grantor::config::Profile;
 use grantor::hooks::ApproveWithin;
+use grantor::redirect_uri::PrivateUseSchemes;
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::wire::{Body, Endpoint, Request, Response};
 use serde_json::{Map, Value};
@@ -52,7 +53,7 @@ fn put_up() -> World {
     let mut config = config_of(Profile::Platform);
     config.public_clients = true;
     config.registration.dynamic = DynamicRegistration::Open;
-    config.redirect_uris.named_schemes = vec!["cursor".into()];
+    config.redirect_uris.private_use_schemes = PrivateUseSchemes::ReverseDomain(vec!["cursor".into()]);
     let scopes = ScopeCatalog::platform().parse(SCOPES.as_bytes()).unwrap();
     let policy = ApproveWithin::new(RegistrationBounds::new(scopes, ResourceScope::All));
     let store = AnyStore::over(MemoryStore::new());

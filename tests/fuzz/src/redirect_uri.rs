@@ -2,7 +2,7 @@
 //!
 //! An input is the registered redirect URI, a line end, and the requested one.
 
-use grantor::redirect_uri::{RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri};
+use grantor::redirect_uri::{PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri};
 use url::{ParseError, Position, Url};
 
 pub(super) fn check(input: &[u8]) -> String {
@@ -43,7 +43,7 @@ pub(super) fn check(input: &[u8]) -> String {
 fn policy(comparison: RedirectUriComparison) -> RedirectUriPolicy {
     let mut policy = RedirectUriPolicy::default();
     policy.comparison = comparison;
-    policy.named_schemes = vec!["cursor".into()];
+    policy.private_use_schemes = PrivateUseSchemes::ReverseDomain(vec!["cursor".into()]);
     policy
 }
 

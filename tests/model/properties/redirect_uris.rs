@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use grantor::redirect_uri::{RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri};
+use grantor::redirect_uri::{PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri};
 use proptest::prelude::*;
 use url::{ParseError, Position, Url};
 
@@ -152,7 +152,7 @@ fn changed(text: &str, changes: &[Change]) -> String {
 fn policy(comparison: RedirectUriComparison) -> RedirectUriPolicy {
     let mut policy = RedirectUriPolicy::default();
     policy.comparison = comparison;
-    policy.named_schemes = vec!["cursor".into()];
+    policy.private_use_schemes = PrivateUseSchemes::ReverseDomain(vec!["cursor".into()]);
     policy
 }
 

@@ -8,7 +8,7 @@ use grantor::config::{
     AssertionAudience, AuthorizationErrors, DpopBoundTokens, PkceRequirement, Profile, StateCharacters,
 };
 use grantor::protected_resource::ProtectedResource;
-use grantor::redirect_uri::RedirectUriComparison;
+use grantor::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison};
 use grantor::store::Stores;
 use grantor::wire::RedirectStatus;
 use grantor::{AuthorizationServer, Config, MemoryStore};
@@ -49,8 +49,8 @@ fn the_profile_has_the_values_of_its_table() {
     assert_eq!(config.pushed_requests.lifetime, seconds(300));
     let uris = &config.redirect_uris;
     assert_eq!(uris.comparison, RedirectUriComparison::Exact);
-    let loose = [uris.any_port, uris.development_http, uris.loopback_http, uris.localhost, uris.private_use_schemes];
-    assert_eq!(loose, [false; 5]);
+    assert_eq!(uris.loopback_http, LoopbackHttp::Off);
+    assert_eq!(uris.private_use_schemes, PrivateUseSchemes::Named(Vec::new()));
     assert_eq!(config.authorization.errors, AuthorizationErrors::Rfc6749);
     assert_eq!(config.authorization.redirect_status, RedirectStatus::SeeOther);
     assert_eq!(config.authorization.pkce, PkceRequirement::AllClients);
@@ -136,11 +136,17 @@ fn requests_are_pushed_and_answered_exactly() {
         (|config| config.pushed_requests.lifetime = seconds(600), "pushed_requests.lifetime"),
         (|config| config.pushed_requests.lifetime = seconds(29), "pushed_requests.lifetime"),
         (|config| config.redirect_uris.comparison = RedirectUriComparison::Domain, "redirect_uris.comparison"),
-        (|config| config.redirect_uris.any_port = true, "redirect_uris.any_port"),
-        (|config| config.redirect_uris.development_http = true, "redirect_uris.development_http"),
-        (|config| config.redirect_uris.loopback_http = true, "redirect_uris.loopback_http"),
-        (|config| config.redirect_uris.private_use_schemes = true, "redirect_uris.private_use_schemes"),
-        (|config| config.redirect_uris.named_schemes = vec!["cursor".into()], "redirect_uris.named_schemes"),
+        (|config| config.redirect_uris.comparison = RedirectUriComparison::DomainAnyPort, "redirect_uris.comparison"),
+        (|config| config.redirect_uris.loopback_http = LoopbackHttp::Addresses, "redirect_uris.loopback_http"),
+        (|config| config.redirect_uris.loopback_http = LoopbackHttp::default(), "redirect_uris.loopback_http"),
+        (
+            |config| config.redirect_uris.private_use_schemes = PrivateUseSchemes::default(),
+            "redirect_uris.private_use_schemes",
+        ),
+        (
+            |config| config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(vec!["cursor".into()]),
+            "redirect_uris.private_use_schemes",
+        ),
         (|config| config.authorization.errors = AuthorizationErrors::PageForServiceParameters, "authorization.errors"),
         (|config| config.authorization.pkce = PkceRequirement::PublicClients, "authorization.pkce"),
     ]);

@@ -1,6 +1,7 @@
 //! The registrations that editors send, with the members that matter here.
 
 use grantor::config::Profile;
+use grantor::redirect_uri::PrivateUseSchemes;
 use serde_json::{Value, json};
 
 use super::{bounds, credentials, open, post, query, refused, register, with, world, world_with};
@@ -56,7 +57,7 @@ async fn vs_code_comes_with_another_port() {
 #[tokio::test]
 async fn cursor_signs_in_where_its_scheme_is_named() {
     let mut config = open(Profile::Mcp);
-    config.redirect_uris.named_schemes = vec!["cursor".into()];
+    config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(vec!["cursor".into()]);
     let world = world_with(config, bounds()).await;
     for (uris, sent) in [(json!([CURSOR]), json!("web")), (json!([CURSOR]), Value::Null), (both(), json!("web"))] {
         let answer = register(&world, with(cursor(uris.clone()), json!({ "application_type": sent }))).await;
