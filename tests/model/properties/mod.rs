@@ -13,3 +13,4 @@ mod pushed_requests;
 mod redirect_uris;
 mod scope_algebra;
 mod sequences;
+mod thefts;
