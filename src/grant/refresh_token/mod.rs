@@ -50,8 +50,7 @@ pub(crate) async fn refresh(context: &Context, request: &TokenRequest<'_>) -> Re
         }
         (Ok(Won { issued, .. }), None) => Ok(issued),
         (Err(reason), Some(grant)) => {
-            let was_bound = was_bound(grant, flow.judge.presented);
-            Err(refused(context, grant, request.client, reason, was_bound).await?)
+            Err(refused(context, grant, request.client, flow.judge.presented, reason).await?)
         }
         (Err(reason), None) => Err(reason),
     }
@@ -116,20 +115,25 @@ async fn refused(
     context: &Context,
     grant: &Grant,
     client: &Client,
+    presented: &PresentedRefresh,
     reason: Reason,
-    was_bound: bool,
 ) -> Result<Reason, Reason> {
     let (id, client_id, subject) = (grant.id, &grant.client, grant.subject());
     if matches!(reason, Reason::StoreWentBack) {
         context.raise(&Event::StoreWentBack { grant: id, client: client_id });
     }
     // The token itself was never bound: another party has bound the grant to a key since.
-    let is_left_behind = matches!(reason, Reason::MissingDpopProof) && !was_bound;
+    let is_left_behind = matches!(reason, Reason::MissingDpopProof) && !was_bound(grant, presented);
     if is_left_behind || matches!(reason, Reason::AnotherDpopKey) {
         context.raise(&Event::AnotherDpopKey { grant: id, client: client_id, subject });
     }
     if matches!(reason, Reason::MissingDerivationKey) {
         context.raise(&Event::DerivationKeyMissing { grant: id, client: client_id });
+    }
+    // The token expired by its age, but the line went on: this may be a copy. A client that stored an old token for long
+    // is no thief, so nothing ends.
+    if matches!(reason, Reason::RefreshTokenExpired) && presented.position.number < grant.pairs_made {
+        context.raise(&Event::RefreshTokenReused { grant: id, client: client_id, subject, revoked: false });
     }
     if !matches!(reason, Reason::RefreshTokenReused) {
         return Ok(reason);
