@@ -2,7 +2,7 @@
 //!
 //! It reads the same bytes and writes the same answers. It splits the form itself, hashes the client's secret and
 //! compares it in constant time, checks PKCE, and accepts a code once. It draws, hashes and stores both tokens. A
-//! refresh token has its lineage, number and tag. The next pair is derived from it, and returned again in its grace.
+//! refresh token has its family id, number and tag. The next pair is derived from it, and returned again in its grace.
 //! The answer is JSON. Each grant is one row in a sharded table without other indexes.
 //!
 //! It leaves out what a library is for: the checks of scopes and redirect URIs, error messages, hooks, events, a choice
@@ -25,7 +25,7 @@ use subtle::ConstantTimeEq;
 use crate::world::Credentials;
 use clients::Clients;
 use table::Table;
-use tokens::{Fresh, Lineage, Link, Place, PresentedRefresh, TagKey};
+use tokens::{FamilyId, Fresh, Link, Place, PresentedRefresh, TagKey};
 
 const CODE_LIFETIME: u32 = 600;
 const ACCESS_LIFETIME: u32 = 28_800;
@@ -58,7 +58,7 @@ struct Grant {
     newest: Pair,
     /// The previous pair while it is in grace, and the link from it to the newest.
     previous: Option<(Pair, Link)>,
-    lineage: [u8; 16],
+    family_id: [u8; 16],
     tag_key: TagKey,
     pairs_made: u32,
     revoked: bool,
@@ -151,17 +151,17 @@ impl Floor {
             }
             codes.remove(&id)?.consent
         };
-        let lineage = Lineage::draw();
+        let family_id = FamilyId::draw();
         let tag_key = TagKey::draw();
         let mut answer = Answer::new(consent.scopes.len());
         let access = answer.access(&id, &tokens::secret());
         let refresh_end = now + REFRESH_LIFETIME;
-        let place = Place { id: &id, lineage: &lineage, key: &tag_key, end: refresh_end, number: 1 };
+        let place = Place { id: &id, family_id: &family_id, key: &tag_key, end: refresh_end, number: 1 };
         let refresh = answer.refresh(ACCESS_LIFETIME, &place, &tokens::fresh());
         answer.scope(&consent.scopes);
         let newest = Pair { access, refresh, access_end: now + ACCESS_LIFETIME, refresh_end };
-        let lineage = lineage.digest();
-        let grant = Grant { consent, newest, previous: None, lineage, tag_key, pairs_made: 1, revoked: false };
+        let family_id = family_id.digest();
+        let grant = Grant { consent, newest, previous: None, family_id, tag_key, pairs_made: 1, revoked: false };
         self.grants.shard(&id).insert(id, grant);
         Some(answer.0)
     }
@@ -174,7 +174,7 @@ impl Floor {
             return None;
         }
         let client = self.clients.proven(client.as_deref()?, secret.as_deref()?)?;
-        let PresentedRefresh { id, lineage, fresh, digest, tag } = tokens::read_refresh(token.as_deref()?)?;
+        let PresentedRefresh { id, family_id, fresh, digest, tag } = tokens::read_refresh(token.as_deref()?)?;
         let mut grants = self.grants.shard(&id);
         let grant = grants.get_mut(&id)?;
         let is_usable = |pair: &Pair| same(&pair.refresh, &digest) && now < pair.refresh_end;
@@ -184,7 +184,7 @@ impl Floor {
             Some((previous, link)) if is_usable(previous) => *link,
             _ => {
                 // The reuse of an old token revokes the grant.
-                grant.revoked |= same(&grant.lineage, &lineage.digest()) && same(&grant.tag_key.tag(&digest), &tag);
+                grant.revoked |= same(&grant.family_id, &family_id.digest()) && same(&grant.tag_key.tag(&digest), &tag);
                 return None;
             }
         };
@@ -200,7 +200,7 @@ impl Floor {
         let (secret, fresh) = tokens::next(&fresh, &link);
         let mut answer = Answer::new(grant.consent.scopes.len());
         let access = answer.access(&id, &secret);
-        let place = Place { id: &id, lineage: &lineage, key: &grant.tag_key, end, number: grant.pairs_made };
+        let place = Place { id: &id, family_id: &family_id, key: &grant.tag_key, end, number: grant.pairs_made };
         let refresh = answer.refresh(access_end.saturating_sub(now), &place, &fresh);
         answer.scope(&grant.consent.scopes);
         if is_newest {

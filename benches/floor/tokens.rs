@@ -69,9 +69,9 @@ pub(super) fn read(prefix: &[u8], text: &[u8]) -> Option<([u8; 16], [u8; 32])> {
 }
 
 /// What all refresh tokens of one grant have in common.
-pub(super) struct Lineage([u8; 16]);
+pub(super) struct FamilyId([u8; 16]);
 
-impl Lineage {
+impl FamilyId {
     pub(super) fn draw() -> Self {
         Self(draw())
     }
@@ -130,16 +130,16 @@ pub(super) fn next(old: &Fresh, link: &Link) -> ([u8; 32], Fresh) {
 /// The grant that a refresh token names, and its place in the grant.
 pub(super) struct Place<'a> {
     pub(super) id: &'a [u8; 16],
-    pub(super) lineage: &'a Lineage,
+    pub(super) family_id: &'a FamilyId,
     pub(super) key: &'a TagKey,
     pub(super) end: u32,
     pub(super) number: u32,
 }
 
-/// Writes a refresh token, `lineage | end | number | fresh | tag`, and returns its digest.
+/// Writes a refresh token, `family id | end | number | fresh | tag`, and returns its digest.
 pub(super) fn write_refresh(out: &mut Vec<u8>, place: &Place<'_>, fresh: &Fresh) -> [u8; 32] {
     let mut bytes = [0; BODY + TAG];
-    bytes[..16].copy_from_slice(&place.lineage.0);
+    bytes[..16].copy_from_slice(&place.family_id.0);
     bytes[16..20].copy_from_slice(&place.end.to_be_bytes());
     bytes[20..24].copy_from_slice(&place.number.to_be_bytes());
     bytes[24..BODY].copy_from_slice(fresh);
@@ -153,7 +153,7 @@ pub(super) fn write_refresh(out: &mut Vec<u8>, place: &Place<'_>, fresh: &Fresh)
 
 pub(super) struct PresentedRefresh {
     pub(super) id: [u8; 16],
-    pub(super) lineage: Lineage,
+    pub(super) family_id: FamilyId,
     pub(super) fresh: Fresh,
     pub(super) digest: [u8; 32],
     pub(super) tag: [u8; TAG],
@@ -167,10 +167,10 @@ pub(super) fn read_refresh(text: &[u8]) -> Option<PresentedRefresh> {
     let mut bytes = [0; BODY + TAG];
     URL_SAFE_NO_PAD.decode_slice(secret, &mut bytes).ok()?;
     let (body, tag) = bytes.split_at(BODY);
-    let lineage = Lineage(*body.first_chunk()?);
+    let family_id = FamilyId(*body.first_chunk()?);
     Some(PresentedRefresh {
         id,
-        lineage,
+        family_id,
         fresh: *body.last_chunk()?,
         digest: Sha256::digest(body).into(),
         tag: *tag.first_chunk()?,

@@ -20,7 +20,7 @@ use crate::model::client::{Client, ClientOrigin, ClientState};
 use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentUrl};
 use crate::model::id::ClientId;
 use crate::model::subject::Subject;
-use crate::registration::{DocumentAdmission, Registrar, RegistrarError, Standing, is_of_document};
+use crate::registration::{DocumentAdmission, DocumentClient, Registrar, RegistrarError, is_of_document};
 use crate::store::StoreError;
 use crate::wire::{Endpoint, Request};
 
@@ -85,10 +85,10 @@ async fn found(
     let asked = Asked { url: url?, subject, request, is_approved };
     let metadata = metadata(context, &asked).await?;
     let admission = admitted(context, id, &asked, &metadata).await?;
-    match registrar.standing(&admission, row.as_ref()).await.map_err(refusal)? {
-        Standing::Stored(client) => Ok(Found::stored(client)),
-        Standing::Described(client) => Ok(Found { client, document: Some(Arc::new(admission)) }),
-        Standing::AwaitsReview => {
+    match registrar.document_client(&admission, row.as_ref()).await.map_err(refusal)? {
+        DocumentClient::Stored(client) => Ok(Found::stored(client)),
+        DocumentClient::Described(client) => Ok(Found { client, document: Some(Arc::new(admission)) }),
+        DocumentClient::AwaitsReview => {
             store(context, &admission).await?;
             Err(Reason::ClientAwaitsReview)
         }

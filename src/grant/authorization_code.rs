@@ -24,7 +24,7 @@ use crate::scope::ScopeSet;
 use crate::secret::Digest;
 use crate::secret::derive::PairSecrets;
 use crate::secret::opaque::Presented;
-use crate::secret::refresh::{Family, Lineage, TagKey};
+use crate::secret::refresh::{Family, FamilyId, TagKey};
 use crate::store::StoreError;
 
 /// Issues the first pair for a code, once. A second exchange of a valid code revokes the grant.
@@ -211,11 +211,11 @@ fn first_pair(
     let Exchanged { granted, scopes, audience } = exchanged;
     let id = GrantId::from(authorization.id);
     let entropy = &*context.entropy;
-    let (lineage, tag_key) = (Lineage::draw(entropy), TagKey::draw(entropy));
+    let (family_id, tag_key) = (FamilyId::draw(entropy), TagKey::draw(entropy));
     let place = Place {
         grant: id,
         client,
-        lineage: &lineage,
+        family_id: &family_id,
         tag_key: &tag_key,
         number: 1,
         now,
@@ -240,7 +240,7 @@ fn first_pair(
         resources: granted.resources,
         created: now,
         keep_until: revocation::keep_until(authorization.end),
-        family: Family { lineage: lineage.digest(), tag_key },
+        family: Family { id: family_id.digest(), tag_key },
         pairs_made: 1,
         pairs: Pairs::one(record),
         revoked: None,

@@ -15,7 +15,7 @@ use crate::scope::{ConsentedResources, ResourceScope, ScopeCatalog, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::derive::{Link, PairSecrets};
 use crate::secret::entropy::SystemEntropy;
-use crate::secret::refresh::{Family, Lineage, PresentedRefresh, TagKey};
+use crate::secret::refresh::{Family, FamilyId, PresentedRefresh, TagKey};
 
 /// When the grant of a [`Line`] began.
 pub(crate) const BEGIN: u32 = 1_000_000;
@@ -56,7 +56,7 @@ impl Line {
     /// A grant with its first pair.
     pub(crate) fn new() -> Self {
         let (config, client) = (Config::platform("https://auth.example"), client("own"));
-        let lineage = Lineage::draw(&SystemEntropy);
+        let family_id = FamilyId::draw(&SystemEntropy);
         let grant = Grant {
             id: GrantId::from_bytes([7; 16]),
             version: 1,
@@ -67,7 +67,7 @@ impl Line {
             resources: ConsentedResources::whole(&client.resource_scope),
             created: at(0),
             keep_until: at(0),
-            family: Family { lineage: lineage.digest(), tag_key: TagKey::draw(&SystemEntropy) },
+            family: Family { id: family_id.digest(), tag_key: TagKey::draw(&SystemEntropy) },
             pairs_made: 0,
             pairs: Pairs::default(),
             revoked: None,
@@ -81,7 +81,7 @@ impl Line {
             refresh: Vec::new(),
             access: Vec::new(),
         };
-        line.grant.pairs.newest = Some(line.pair(&lineage, PairSecrets::draw(&SystemEntropy), 0));
+        line.grant.pairs.newest = Some(line.pair(&family_id, PairSecrets::draw(&SystemEntropy), 0));
         line
     }
 
@@ -96,7 +96,7 @@ impl Line {
         let presented = self.presented(self.refresh.len() - 1);
         let link = Link::draw(&SystemEntropy, self.config.refresh.derivation_keys.first());
         let secrets = link.follow(&presented.fresh, &self.config.refresh.derivation_keys).unwrap();
-        let newest = self.pair(&presented.lineage, secrets, seconds);
+        let newest = self.pair(&presented.family_id, secrets, seconds);
         let end = at(seconds).plus(Duration::from_secs(300));
         let old = self.grant.pairs.newest.replace(newest).unwrap();
         let old = SupersededPair::new(old, at(seconds), GraceEnds { access: end, refresh: end }, Some(link));
@@ -120,12 +120,12 @@ impl Line {
         PresentedRefresh::parse("rt_", self.refresh[place].as_bytes()).unwrap()
     }
 
-    fn pair(&mut self, lineage: &Lineage, secrets: PairSecrets, seconds: u32) -> crate::model::TokenPair {
+    fn pair(&mut self, family_id: &FamilyId, secrets: PairSecrets, seconds: u32) -> crate::model::TokenPair {
         self.grant.pairs_made += 1;
         let place = Place {
             grant: self.grant.id,
             client: &self.client,
-            lineage,
+            family_id,
             tag_key: &self.grant.family.tag_key,
             number: self.grant.pairs_made,
             now: at(seconds),

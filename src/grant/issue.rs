@@ -12,13 +12,13 @@ use crate::model::protected_resource::Audience;
 use crate::scope::ScopeSet;
 use crate::secret::derive::PairSecrets;
 use crate::secret::opaque::MintedOpaque;
-use crate::secret::refresh::{self, Lineage, MintedRefresh, Position, TagKey};
+use crate::secret::refresh::{self, FamilyId, MintedRefresh, Position, TagKey};
 
 /// What a pair is made for.
 pub(crate) struct Place<'a> {
     pub(crate) grant: GrantId,
     pub(crate) client: &'a Client,
-    pub(crate) lineage: &'a Lineage,
+    pub(crate) family_id: &'a FamilyId,
     pub(crate) tag_key: &'a TagKey,
     /// Counts the pairs of the grant, this one included.
     pub(crate) number: u32,
@@ -61,7 +61,8 @@ pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> N
     // Built first, together with the refresh token: a token in a variable was copied byte by byte (`tests/limits`).
     let issued = Issued {
         grant: place.grant,
-        refresh_token: has_refresh_token.then(|| refresh::mint(position, place.lineage, &secrets.fresh, place.tag_key)),
+        refresh_token: has_refresh_token
+            .then(|| refresh::mint(position, place.family_id, &secrets.fresh, place.tag_key)),
         access_token: secrets.access,
         expires_in: access_end.seconds_since(place.now),
         scopes: place.scopes,

@@ -346,7 +346,7 @@ fn kept_after_revocation(context: &Context) -> Duration {
     if context.stores.tokens.reads_settled() { retention } else { retention.max(PLACE_KEPT) }
 }
 
-/// A grant without tokens that was revoked before it began. No token has its lineage or its tag.
+/// A grant without tokens that was revoked before it began. No token has its family id or its tag.
 fn tombstone(context: &Context, authorization: &Authorization, revocation: Revocation) -> Grant {
     Grant {
         id: authorization.id.into(),

@@ -7,8 +7,7 @@ use crate::clock::Timestamp;
 use crate::config::{AccessTokenRevocation, Config, ForeignTokenAnswer, SupersededTokenRevocation};
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::refresh_token::standing;
-use crate::grant::refresh_token::{Standing, was_bound};
+use crate::grant::refresh_token::{TokenState, state_of, was_bound};
 use crate::grant::revocation;
 use crate::hooks::Event;
 use crate::model::client::Client;
@@ -180,19 +179,21 @@ fn judge_refresh(
     now: Timestamp,
 ) -> Result<OfRefresh, Reason> {
     let is_own = grant.client == holder.caller.id;
-    let standing = standing(grant, presented, now);
+    let state = state_of(grant, presented, now);
     if grant.revoked.is_some() {
-        let is_genuine = !matches!(standing, Standing::Unknown);
+        let is_genuine = !matches!(state, TokenState::Unknown);
         return Ok(if is_genuine && is_own { OfRefresh::RevokeGrant } else { OfRefresh::Nothing });
     }
     if grant.epoch < holder.epoch {
         return Ok(OfRefresh::Nothing);
     }
-    match standing {
+    match state {
         // A number above the count shows that the store lost writes. The client means this grant.
-        Standing::Usable(_) | Standing::NotYetValid | Standing::AboveCount if is_own => Ok(OfRefresh::RevokeGrant),
-        Standing::Usable(_) | Standing::NotYetValid => foreign(config).map(|()| OfRefresh::Nothing),
-        Standing::Superseded | Standing::Forked if is_own => {
+        TokenState::Usable(_) | TokenState::NotYetValid | TokenState::AboveCount if is_own => {
+            Ok(OfRefresh::RevokeGrant)
+        }
+        TokenState::Usable(_) | TokenState::NotYetValid => foreign(config).map(|()| OfRefresh::Nothing),
+        TokenState::Superseded | TokenState::Forked if is_own => {
             // A copy of a DPoP-bound token, without its key, must not be able to sign the user out.
             let is_copy = was_bound(grant, presented) && config.has_unproven_refresh_tokens(holder.caller);
             Ok(match config.revocation.superseded_token {
@@ -200,9 +201,11 @@ fn judge_refresh(
                 SupersededTokenRevocation::WholeGrant | SupersededTokenRevocation::Nothing => OfRefresh::Superseded,
             })
         }
-        Standing::Unknown | Standing::Expired | Standing::Superseded | Standing::Forked | Standing::AboveCount => {
-            Ok(OfRefresh::Nothing)
-        }
+        TokenState::Unknown
+        | TokenState::Expired
+        | TokenState::Superseded
+        | TokenState::Forked
+        | TokenState::AboveCount => Ok(OfRefresh::Nothing),
     }
 }
 

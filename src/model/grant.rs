@@ -18,7 +18,7 @@ use crate::secret::refresh::Family;
 /// 4.4].
 ///
 /// Its size is bounded: superseded pairs are removed a minute after their last end. A refresh token that was removed is still recognized
-/// by its lineage and its tag.
+/// by its family id and its tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub(crate) id: GrantId,
@@ -180,7 +180,7 @@ impl Grant {
         }
     }
 
-    /// Returns the grant as revoked. Lineage and tag key are kept, so that a repeated revocation by its client is
+    /// Returns the grant as revoked. Family id and tag key are kept, so that a repeated revocation by its client is
     /// recognized. Tokens and lists are dropped: nothing reads them any more.
     pub(crate) fn revoked_at(&self, at: Timestamp, reason: RevocationReason, retention: Duration) -> Self {
         Self {

@@ -10,7 +10,7 @@ use crate::model::protected_resource::{Audience, read_audience, write_audience};
 use crate::model::{AccessPart, FurtherAccess, Grant, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair};
 use crate::secret::Digest;
 use crate::secret::derive::Link;
-use crate::secret::refresh::{Family, LineageDigest, TagKey};
+use crate::secret::refresh::{Family, FamilyIdDigest, TagKey};
 
 /// The tag of the audiences.
 const AUDIENCES: u8 = 1;
@@ -50,7 +50,7 @@ impl Grant {
         write_granted(&mut writer, scopes, resources);
         writer.time(*created);
         writer.time(*keep_until);
-        writer.array(family.lineage.bytes());
+        writer.array(family.id.bytes());
         writer.array(family.tag_key.bytes());
         writer.number(*pairs_made);
         writer.optional(*revoked, |writer, revocation| {
@@ -89,7 +89,7 @@ impl Grant {
             created: reader.time()?,
             keep_until: reader.time()?,
             family: Family {
-                lineage: LineageDigest::from_bytes(reader.array()?),
+                id: FamilyIdDigest::from_bytes(reader.array()?),
                 tag_key: TagKey::from_bytes(reader.array()?),
             },
             pairs_made: reader.number()?,
@@ -333,7 +333,7 @@ mod tests {
             resources: part(&[5, 1]),
             created: Timestamp::from_seconds(4),
             keep_until: Timestamp::from_seconds(6),
-            family: Family { lineage: LineageDigest::from_bytes([7; 16]), tag_key: TagKey::from_bytes([6; 16]) },
+            family: Family { id: FamilyIdDigest::from_bytes([7; 16]), tag_key: TagKey::from_bytes([6; 16]) },
             pairs_made: 9,
             revoked: None,
             pairs: Pairs {

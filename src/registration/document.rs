@@ -20,7 +20,7 @@ use crate::store::{ClientRegistry, Registration};
 
 /// How a request may use a client that has a metadata document.
 #[derive(Debug)]
-pub(crate) enum Standing {
+pub(crate) enum DocumentClient {
     /// The client is used as it is stored.
     Stored(Arc<Client>),
     /// The client is used as the document describes it now. It is stored when the request is held.
@@ -35,26 +35,26 @@ impl Registrar {
     /// # Errors
     ///
     /// [`RegistrarError::Metadata`] if the client would lose its key, or [`RegistrarError::Store`].
-    pub(crate) async fn standing(
+    pub(crate) async fn document_client(
         &self,
         admission: &DocumentAdmission,
         stored: Option<&Arc<Client>>,
-    ) -> Result<Standing, RegistrarError> {
+    ) -> Result<DocumentClient, RegistrarError> {
         if let Some(client) = stored {
             admission.check_key(client, self.context.now())?;
         }
         if let Some(client) = stored.filter(|client| is_reviewed(client, &admission.digest)) {
-            return Ok(Standing::Stored(Arc::clone(client)));
+            return Ok(DocumentClient::Stored(Arc::clone(client)));
         }
         if admission.awaits_review {
-            return Ok(Standing::AwaitsReview);
+            return Ok(DocumentClient::AwaitsReview);
         }
         if let Some(client) = stored.filter(|client| admission.is_in_force(client)) {
-            return Ok(Standing::Stored(Arc::clone(client)));
+            return Ok(DocumentClient::Stored(Arc::clone(client)));
         }
         let draft = self.draft(admission, stored.map(|client| &**client)).await?;
         let described = stored.map_or_else(|| draft.first(None).client, |client| draft.described(client));
-        Ok(Standing::Described(Arc::new(described)))
+        Ok(DocumentClient::Described(Arc::new(described)))
     }
 
     /// Stores the client as the document describes it, in force or awaiting review.

@@ -26,7 +26,7 @@ mod rules;
 mod update;
 
 pub use approval::{Approval, Approved};
-pub(crate) use document::Standing;
+pub(crate) use document::DocumentClient;
 pub(crate) use draft::{DocumentAdmission, is_of_document};
 pub use error::RegistrarError;
 pub use extension::Extension;

@@ -1,13 +1,13 @@
 //! The refresh token, which contains its own expiry time and number.
 //!
-//! Its secret has 66 bytes, 88 characters: `lineage (16) | own end (4) | number (4) | fresh (31) | tag (11)`. The
-//! lineage is the same in all refresh tokens of one grant. The tag is computed with a key that only the grant's record
+//! Its secret has 66 bytes, 88 characters: `family id (16) | own end (4) | number (4) | fresh (31) | tag (11)`. The
+//! family id is the same in all refresh tokens of one grant. The tag is computed with a key that only the grant's record
 //! contains. A token whose digest was removed from the record is therefore still recognized as one of that grant,
 //! however old it is. Its end and its number cannot be changed without the key.
 //!
 //! The record keeps a digest of the 55 bytes before the tag. "fresh" has 31 bytes and not 32, so that these bytes fit
 //! into one block of SHA-256. The tag has 11 bytes, so that 66 bytes fill exactly 88 characters. The id before the
-//! secret is not hashed: another id belongs to another lineage, or to no record.
+//! secret is not hashed: another id belongs to another family id, or to no record.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -19,68 +19,68 @@ use crate::secret::entropy::Entropy;
 use crate::secret::minted::Minted;
 use crate::secret::{Digest, is_equal};
 
-const LINEAGE_BYTES: usize = 16;
+const FAMILY_ID_BYTES: usize = 16;
 pub(crate) const FRESH_BYTES: usize = 31;
 const TAG_BYTES: usize = 11;
 /// The length of everything but the tag.
-const BODY_BYTES: usize = LINEAGE_BYTES + 4 + 4 + FRESH_BYTES;
+const BODY_BYTES: usize = FAMILY_ID_BYTES + 4 + 4 + FRESH_BYTES;
 const SECRET_BYTES: usize = BODY_BYTES + TAG_BYTES;
 /// 66 bytes fill exactly 88 characters, so each secret has one encoding.
 const SECRET_CHARACTERS: usize = 88;
 
 /// The part that all refresh tokens of one grant share; the record keeps its digest.
 #[derive(Clone)]
-pub(crate) struct Lineage([u8; LINEAGE_BYTES]);
+pub(crate) struct FamilyId([u8; FAMILY_ID_BYTES]);
 
-impl Drop for Lineage {
+impl Drop for FamilyId {
     fn drop(&mut self) {
         self.0.zeroize();
     }
 }
 
-impl ZeroizeOnDrop for Lineage {}
+impl ZeroizeOnDrop for FamilyId {}
 
-impl Lineage {
+impl FamilyId {
     pub(crate) fn draw(entropy: &dyn Entropy) -> Self {
-        let mut bytes = [0; LINEAGE_BYTES];
+        let mut bytes = [0; FAMILY_ID_BYTES];
         entropy.fill(&mut bytes);
         Self(bytes)
     }
 
-    pub(crate) fn digest(&self) -> LineageDigest {
+    pub(crate) fn digest(&self) -> FamilyIdDigest {
         let digest = Digest::of(&self.0);
-        let (half, _) = digest.bytes().split_at(LINEAGE_BYTES);
-        let mut bytes = [0; LINEAGE_BYTES];
+        let (half, _) = digest.bytes().split_at(FAMILY_ID_BYTES);
+        let mut bytes = [0; FAMILY_ID_BYTES];
         bytes.copy_from_slice(half);
-        LineageDigest(bytes)
+        FamilyIdDigest(bytes)
     }
 }
 
-/// The first half of the SHA-256 of a lineage: 128 bits, like the lineage itself.
+/// The first half of the SHA-256 of a family id: 128 bits, like the family id itself.
 #[derive(Clone, Copy)]
-pub(crate) struct LineageDigest([u8; LINEAGE_BYTES]);
+pub(crate) struct FamilyIdDigest([u8; FAMILY_ID_BYTES]);
 
-impl LineageDigest {
-    pub(crate) const fn from_bytes(bytes: [u8; LINEAGE_BYTES]) -> Self {
+impl FamilyIdDigest {
+    pub(crate) const fn from_bytes(bytes: [u8; FAMILY_ID_BYTES]) -> Self {
         Self(bytes)
     }
 
-    pub(crate) const fn bytes(&self) -> &[u8; LINEAGE_BYTES] {
+    pub(crate) const fn bytes(&self) -> &[u8; FAMILY_ID_BYTES] {
         &self.0
     }
 }
 
-impl PartialEq for LineageDigest {
+impl PartialEq for FamilyIdDigest {
     fn eq(&self, other: &Self) -> bool {
         is_equal(&self.0, &other.0)
     }
 }
 
-impl Eq for LineageDigest {}
+impl Eq for FamilyIdDigest {}
 
-impl std::fmt::Debug for LineageDigest {
+impl std::fmt::Debug for FamilyIdDigest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("LineageDigest([redacted])")
+        f.write_str("FamilyIdDigest([redacted])")
     }
 }
 
@@ -134,14 +134,14 @@ impl std::fmt::Debug for TagKey {
 /// The data by which a record recognizes every refresh token of its grant, however old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Family {
-    pub(crate) lineage: LineageDigest,
+    pub(crate) id: FamilyIdDigest,
     pub(crate) tag_key: TagKey,
 }
 
 impl Family {
-    /// The value for a grant that never has a refresh token: no known lineage has that digest.
+    /// The value for a grant that never has a refresh token: no known family id has that digest.
     pub(crate) const NONE: Self =
-        Self { lineage: LineageDigest([0; LINEAGE_BYTES]), tag_key: TagKey::from_bytes([0; TagKey::BYTES]) };
+        Self { id: FamilyIdDigest([0; FAMILY_ID_BYTES]), tag_key: TagKey::from_bytes([0; TagKey::BYTES]) };
 }
 
 /// The random part of a refresh token, from which its successor is derived.
@@ -186,13 +186,13 @@ pub(crate) struct Position {
 }
 
 /// Creates the refresh token for one position in a grant.
-pub(crate) fn mint(position: Position, lineage: &Lineage, fresh: &Fresh, key: &TagKey) -> MintedRefresh {
+pub(crate) fn mint(position: Position, family_id: &FamilyId, fresh: &Fresh, key: &TagKey) -> MintedRefresh {
     let end = position.end.seconds().to_be_bytes();
     let number = position.number.to_be_bytes();
     let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
     let (body, tag) = bytes.split_at_mut(BODY_BYTES);
     let mut rest = &mut *body;
-    for part in [lineage.0.as_slice(), &end, &number, &fresh.0] {
+    for part in [family_id.0.as_slice(), &end, &number, &fresh.0] {
         let (place, after) = rest.split_at_mut(part.len());
         place.copy_from_slice(part);
         rest = after;
@@ -207,7 +207,7 @@ pub(crate) fn mint(position: Position, lineage: &Lineage, fresh: &Fresh, key: &T
 /// A presented refresh token that has the right form. It is not verified yet.
 pub(crate) struct PresentedRefresh {
     pub(crate) grant: GrantId,
-    pub(crate) lineage: Lineage,
+    pub(crate) family_id: FamilyId,
     pub(crate) position: Position,
     pub(crate) fresh: Fresh,
     pub(crate) digest: Digest,
@@ -226,7 +226,7 @@ impl PresentedRefresh {
         let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
         URL_SAFE_NO_PAD.decode_slice(secret_text, bytes.as_mut_slice()).ok()?;
         let (body, tag) = bytes.split_at_checked(BODY_BYTES)?;
-        let (lineage, rest) = body.split_first_chunk()?;
+        let (family_id, rest) = body.split_first_chunk()?;
         let (end, rest) = rest.split_first_chunk()?;
         let (number, rest) = rest.split_first_chunk()?;
         let (fresh, tag) = (rest.first_chunk()?, tag.first_chunk()?);
@@ -234,7 +234,7 @@ impl PresentedRefresh {
         let digest = Digest::of(body);
         Some(Self {
             grant: GrantId::from_bytes(id),
-            lineage: Lineage(*lineage),
+            family_id: FamilyId(*family_id),
             position: Position {
                 end: Timestamp::from_seconds(u32::from_be_bytes(*end)),
                 number: u32::from_be_bytes(*number),
@@ -245,9 +245,9 @@ impl PresentedRefresh {
         })
     }
 
-    /// Returns whether the token belongs to the grant: lineage and tag match, compared in constant time.
+    /// Returns whether the token belongs to the grant: family id and tag match, compared in constant time.
     pub(crate) fn is_of(&self, family: &Family) -> bool {
-        (self.lineage.digest() == family.lineage) & self.has_tag(&family.tag_key)
+        (self.family_id.digest() == family.id) & self.has_tag(&family.tag_key)
     }
 
     /// Returns whether the tag was computed with that key, compared in constant time.
@@ -269,12 +269,12 @@ mod tests {
     }
 
     fn token() -> Token {
-        let lineage = Lineage::draw(&SystemEntropy);
+        let family_id = FamilyId::draw(&SystemEntropy);
         let tag_key = TagKey::draw(&SystemEntropy);
         let position = Position { end: Timestamp::from_seconds(77), number: 3 };
-        let minted = mint(position, &lineage, &Fresh::draw(&SystemEntropy), &tag_key);
+        let minted = mint(position, &family_id, &Fresh::draw(&SystemEntropy), &tag_key);
         let text = minted.text("rt_", &IdText::of(&[9; ID_BYTES])).into_bytes();
-        Token { text, minted, family: Family { lineage: lineage.digest(), tag_key } }
+        Token { text, minted, family: Family { id: family_id.digest(), tag_key } }
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(presented.position, Position { end: Timestamp::from_seconds(77), number: 3 });
         assert_eq!(presented.digest, minted.digest);
         assert!(presented.is_of(&family));
-        let again = mint(presented.position, &presented.lineage, &presented.fresh, &family.tag_key);
+        let again = mint(presented.position, &presented.family_id, &presented.fresh, &family.tag_key);
         assert_eq!(again.text("rt_", &IdText::of(&[9; ID_BYTES])).into_bytes(), text);
     }
 
@@ -315,6 +315,6 @@ mod tests {
         let Token { text, family, .. } = token();
         let presented = PresentedRefresh::parse("rt_", &text).unwrap();
         assert!(!presented.is_of(&Family { tag_key: TagKey::from_bytes([0; 16]), ..family }));
-        assert!(!presented.is_of(&Family { lineage: LineageDigest::from_bytes([0; 16]), ..family }));
+        assert!(!presented.is_of(&Family { id: FamilyIdDigest::from_bytes([0; 16]), ..family }));
     }
 }

@@ -247,7 +247,7 @@ async fn no_altered_handle_decides() {
 }
 
 const SECRET_BEGINS: usize = "rt_".len() + 22;
-const LINEAGE: std::ops::Range<usize> = 0..16;
+const FAMILY_ID: std::ops::Range<usize> = 0..16;
 const END: std::ops::Range<usize> = 16..20;
 const NUMBER: std::ops::Range<usize> = 20..24;
 const FRESH: std::ops::Range<usize> = 24..55;
@@ -283,8 +283,8 @@ async fn a_refresh_token_shows_its_end_number_and_lineage() {
     let second = pair(&world.refresh(&first).await).refresh;
     let other = world.pair().await.refresh;
     assert_eq!(secret_of(&first).len(), TAG.end);
-    assert_eq!(bytes_of(&first, LINEAGE), bytes_of(&second, LINEAGE));
-    assert_ne!(bytes_of(&first, LINEAGE), bytes_of(&other, LINEAGE));
+    assert_eq!(bytes_of(&first, FAMILY_ID), bytes_of(&second, FAMILY_ID));
+    assert_ne!(bytes_of(&first, FAMILY_ID), bytes_of(&other, FAMILY_ID));
     assert_eq!(bytes_of(&first, END), (START + 15_552_000).to_be_bytes());
     assert_eq!(bytes_of(&second, END), (START + 1000 + 15_552_000).to_be_bytes());
     assert_eq!([bytes_of(&first, NUMBER), bytes_of(&second, NUMBER)], [[0, 0, 0, 1], [0, 0, 0, 2]]);
@@ -308,8 +308,8 @@ fn forgeries(token: &str, sibling: &str, other: &str) -> Vec<(&'static str, Stri
         ("the highest number", NUMBER, u32::MAX.to_be_bytes().to_vec()),
         ("another fresh part", FRESH, vec![7; FRESH.len()]),
         ("the fresh part of a sibling", FRESH, bytes_of(sibling, FRESH)),
-        ("another lineage", LINEAGE, bytes_of(other, LINEAGE)),
-        ("no lineage", LINEAGE, vec![0; LINEAGE.len()]),
+        ("another family id", FAMILY_ID, bytes_of(other, FAMILY_ID)),
+        ("no family id", FAMILY_ID, vec![0; FAMILY_ID.len()]),
     ];
     let mut all = Vec::new();
     for (name, range, bytes) in parts {

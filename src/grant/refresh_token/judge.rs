@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 use crate::config::{Config, GraceEnd};
 use crate::error::Reason;
 use crate::grant::issue::{self, Issued, NewPair, Place};
-use crate::grant::refresh_token::standing::{Standing, standing, was_bound};
+use crate::grant::refresh_token::state::{TokenState, state_of, was_bound};
 use crate::grant::request::TokenRequest;
 use crate::model::client::{Client, RefreshRotation};
 use crate::model::protected_resource::{ResourceTable, Target};
@@ -113,32 +113,32 @@ impl Judge<'_> {
         if grant.revoked.is_some() || self.request.client.has_revoked(grant.epoch)? {
             return Err(Reason::GrantRevoked);
         }
-        let standing = standing(grant, self.presented, self.now);
+        let state = state_of(grant, self.presented, self.now);
         // The key is compared only for genuine tokens. For a token that was bound, it is compared before reuse is
         // judged, so that a copy of the token alone does not count as reuse. A token that was never bound has no key to
         // protect it. Its reuse must be detected even if another party has bound the grant since.
-        let needs_key = match standing {
-            Standing::Unknown => false,
-            Standing::Usable(_) | Standing::NotYetValid => true,
-            Standing::Expired | Standing::AboveCount | Standing::Forked | Standing::Superseded => {
+        let needs_key = match state {
+            TokenState::Unknown => false,
+            TokenState::Usable(_) | TokenState::NotYetValid => true,
+            TokenState::Expired | TokenState::AboveCount | TokenState::Forked | TokenState::Superseded => {
                 was_bound(grant, self.presented)
             }
         };
         if needs_key && let Err(reason) = self.check_key(grant) {
             // Another party has bound the line since this token was superseded. Nothing but the key could tell which
             // party is the owner.
-            let is_left_behind = matches!(standing, Standing::Usable(Placed::Superseded(..)))
+            let is_left_behind = matches!(state, TokenState::Usable(Placed::Superseded(..)))
                 && !was_bound(grant, self.presented)
                 && self.config.has_unproven_refresh_tokens(self.request.client);
             return Err(if is_left_behind { Reason::RefreshTokenReused } else { reason });
         }
-        match standing {
-            Standing::Usable(placed) => Ok(placed),
-            Standing::Unknown => Err(Reason::UnknownRefreshToken),
-            Standing::NotYetValid => Err(Reason::RefreshTokenNotYetValid),
-            Standing::Expired => Err(Reason::RefreshTokenExpired),
-            Standing::AboveCount | Standing::Forked => Err(Reason::StoreWentBack),
-            Standing::Superseded => Err(Reason::RefreshTokenReused),
+        match state {
+            TokenState::Usable(placed) => Ok(placed),
+            TokenState::Unknown => Err(Reason::UnknownRefreshToken),
+            TokenState::NotYetValid => Err(Reason::RefreshTokenNotYetValid),
+            TokenState::Expired => Err(Reason::RefreshTokenExpired),
+            TokenState::AboveCount | TokenState::Forked => Err(Reason::StoreWentBack),
+            TokenState::Superseded => Err(Reason::RefreshTokenReused),
         }
     }
 
@@ -249,7 +249,7 @@ impl Judge<'_> {
     /// The refresh token of the newest pair. Its end was never shortened, and its number is the grant's count.
     fn refresh_token(&self, grant: &Grant, newest: &TokenPair, fresh: &Fresh) -> MintedRefresh {
         let position = Position { end: newest.refresh_end(), number: grant.pairs_made };
-        refresh::mint(position, &self.presented.lineage, fresh, &grant.family.tag_key)
+        refresh::mint(position, &self.presented.family_id, fresh, &grant.family.tag_key)
     }
 
     /// Answers a use in grace with the newest pair, if that is exactly what this request would get now.
@@ -318,7 +318,7 @@ impl Judge<'_> {
         let place = Place {
             grant: grant.id,
             client: self.request.client,
-            lineage: &self.presented.lineage,
+            family_id: &self.presented.family_id,
             tag_key: &grant.family.tag_key,
             number,
             now: self.now,

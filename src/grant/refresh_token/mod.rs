@@ -4,13 +4,13 @@
 //! record is read and judged again, and the token is now in its grace.
 
 mod judge;
-mod standing;
+mod state;
 #[cfg(test)]
 mod tests;
 
 #[cfg(feature = "testing")]
 pub(crate) use judge::PAIRS_IN_GRACE;
-pub(crate) use standing::{Standing, standing, was_bound};
+pub(crate) use state::{TokenState, state_of, was_bound};
 
 use std::sync::Arc;
 
@@ -49,9 +49,7 @@ pub(crate) async fn refresh(context: &Context, request: &TokenRequest<'_>) -> Re
             Ok(issued)
         }
         (Ok(Won { issued, .. }), None) => Ok(issued),
-        (Err(reason), Some(grant)) => {
-            Err(refused(context, grant, request.client, flow.judge.presented, reason).await?)
-        }
+        (Err(reason), Some(grant)) => Err(refused(context, grant, request.client, flow.judge.presented, reason).await?),
         (Err(reason), None) => Err(reason),
     }
 }

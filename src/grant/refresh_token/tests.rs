@@ -7,7 +7,7 @@ use crate::error::Reason;
 use crate::grant::fixtures::{Line, at, client, scopes};
 use crate::grant::refresh_token::judge::MAX_LIVE_ACCESS_TOKENS;
 use crate::grant::refresh_token::judge::{Drawn, Judge, PAIRS_IN_GRACE, Verdict};
-use crate::grant::refresh_token::standing::{Standing, standing};
+use crate::grant::refresh_token::state::{TokenState, state_of};
 use crate::grant::request::TokenRequest;
 use crate::model::client::{ApplicationType, AuthenticationMethod, AuthenticationMethods, RefreshRotation};
 use crate::model::id::IdText;
@@ -81,7 +81,7 @@ fn each_token_stands_where_its_record_says() {
     for (name, change, place, seconds, expected) in rows {
         let line = change(line());
         let presented = line.presented(place);
-        let seen = format!("{:?}", standing(&line.grant, &presented, at(seconds)));
+        let seen = format!("{:?}", state_of(&line.grant, &presented, at(seconds)));
         assert!(seen.starts_with(expected), "{name}: {seen}");
     }
     // The store lost all but the first pair. Then another second pair was made.
@@ -89,7 +89,7 @@ fn each_token_stands_where_its_record_says() {
     let mut lost = Line { grant: genuine.grant.clone(), ..Line::new() };
     lost.grant.pairs_made = 1;
     lost.grant.pairs = Pairs::one(genuine.grant.pairs.superseded[0].pair.clone());
-    let of = |grant: &Grant, seconds| format!("{:?}", standing(grant, &genuine.presented(1), at(seconds)));
+    let of = |grant: &Grant, seconds| format!("{:?}", state_of(grant, &genuine.presented(1), at(seconds)));
     assert_eq!(of(&lost.grant, 2000), "AboveCount");
     assert_eq!(of(&lost.grant, 15_553_000), "Expired");
     lost.refresh = vec![genuine.refresh[0].clone()];
@@ -333,8 +333,8 @@ fn a_kept_token_gets_further_access_tokens() {
     let next = written(&line, 0, None, 20);
     assert!(next.pairs.superseded[0].pair.accesses().all(|access| access.end <= at(320)));
     assert!(matches!(
-        standing(&next, &line.presented(0), at(20)),
-        Standing::Usable(crate::model::Placed::Superseded(0, _))
+        state_of(&next, &line.presented(0), at(20)),
+        TokenState::Usable(crate::model::Placed::Superseded(0, _))
     ));
 }
 

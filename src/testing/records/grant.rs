@@ -13,7 +13,7 @@ use crate::model::{
 };
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::secret::derive::Link;
-use crate::secret::refresh::{Family, LineageDigest, TagKey};
+use crate::secret::refresh::{Family, FamilyIdDigest, TagKey};
 use crate::testing::draw::{self, sound};
 use crate::testing::records::hostile;
 
@@ -34,10 +34,7 @@ pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
         resources: ConsentedResources::InRecord(ResourceScope::Public),
         created: draw::now(),
         keep_until: Timestamp::default(),
-        family: Family {
-            lineage: LineageDigest::from_bytes(draw::bytes()),
-            tag_key: TagKey::from_bytes(draw::bytes()),
-        },
+        family: Family { id: FamilyIdDigest::from_bytes(draw::bytes()), tag_key: TagKey::from_bytes(draw::bytes()) },
         pairs_made: 1,
         pairs: Pairs::one(pair(purge_after)),
         revoked: None,

@@ -66,11 +66,11 @@ impl Stage {
         world.exchange(&spent).await;
         let (code, bare) = (world.code().await, world.code().await);
         let basic = STANDARD.encode(format!("{}:{}", world.client.id, world.client.secret));
-        // Prefix and id, then lineage, end and number; or lineage and the beginning of the end.
-        let (front, lineage) = (old.refresh[..57].to_owned(), old.refresh[..49].to_owned());
+        // Prefix and id, then family id, end and number; or family id and the beginning of the end.
+        let (front, family_id) = (old.refresh[..57].to_owned(), old.refresh[..49].to_owned());
         let props = vec![
             ("front", front),
-            ("lineage", lineage),
+            ("family id", family_id),
             ("client", world.client.id.clone()),
             ("secret", world.client.secret.clone()),
             ("basic", basic),

@@ -19,7 +19,7 @@ const REFRESH: usize = 16 + 66;
 const TAG: usize = 11;
 /// Texts that grant no access, change nothing and report no reuse.
 const HARMLESS: [&str; 10] =
-    ["front", "lineage", "client", "secret", "basic", "public", "stranger", "foreign", "foreign_refresh", "dead"];
+    ["front", "family id", "client", "secret", "basic", "public", "stranger", "foreign", "foreign_refresh", "dead"];
 
 pub(super) fn check(input: &[u8]) -> String {
     play(Profile::Platform, |stage| {
@@ -51,7 +51,7 @@ pub(super) fn check(input: &[u8]) -> String {
         let [introspected, exchanged, refreshed, _] = &answers;
         assert!([exchanged, refreshed].iter().all(|response| response.status() == 400), "{}", text.escape_ascii());
         assert!(introspected.status() == 400 || introspected.body() == b"{\"active\":false}");
-        // Only the grant's record holds the key of the tag, so not even the lineage of a genuine token reports reuse.
+        // Only the grant's record holds the key of the tag, so not even the family id of a genuine token reports reuse.
         let accused = events.iter().any(|event| event.starts_with("RefreshTokenReused"));
         let changed = !stage.contents().same_grants(&before);
         assert!(!accused && !changed, "{}: {events:?}", text.escape_ascii());
@@ -86,7 +86,7 @@ fn with_tag(text: &[u8]) -> Vec<u8> {
     format!("rt_{}{}", URL_SAFE_NO_PAD.encode(&bytes[..16]), URL_SAFE_NO_PAD.encode(&bytes[16..])).into_bytes()
 }
 
-/// Whether id and lineage are those of a genuine refresh token.
+/// Whether id and family id are those of a genuine refresh token.
 fn has_lineage(stage: &Stage, text: &[u8]) -> bool {
     let front = |text: &[u8]| decode(text).map(|bytes| bytes[..32].to_vec());
     let own = front(text);

@@ -63,7 +63,7 @@ impl Exposure {
     /// All but the end and the number of a refresh token; its front is in all of its grant.
     pub(crate) fn refresh_token(&mut self, text: &str, carrier: Option<usize>) {
         let secret = &text["xx_".len() + 22..];
-        self.decoded("lineage of a grant", &secret[..20], carrier);
+        self.decoded("family id of a grant", &secret[..20], carrier);
         self.decoded("refresh token", &secret[32..], carrier);
     }
 

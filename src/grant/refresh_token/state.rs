@@ -6,8 +6,8 @@ use crate::secret::refresh::PresentedRefresh;
 
 /// The state of a refresh token of a live grant.
 #[derive(Debug)]
-pub(crate) enum Standing<'a> {
-    /// Lineage or tag is wrong: the grant did not make it.
+pub(crate) enum TokenState<'a> {
+    /// Family id or tag is wrong: the grant did not make it.
     Unknown,
     /// Current, or in its grace.
     Usable(Placed<'a>),
@@ -24,30 +24,30 @@ pub(crate) enum Standing<'a> {
 }
 
 /// Returns the state of a token, regardless of the client that presents it.
-pub(crate) fn standing<'g>(grant: &'g Grant, presented: &PresentedRefresh, now: Timestamp) -> Standing<'g> {
+pub(crate) fn state_of<'g>(grant: &'g Grant, presented: &PresentedRefresh, now: Timestamp) -> TokenState<'g> {
     let placed = grant.pairs.with_refresh(&presented.digest);
-    // The digest covers the lineage too, so only the tag is left to compare.
+    // The digest covers the family id too, so only the tag is left to compare.
     let is_own =
         if placed.is_some() { presented.has_tag(&grant.family.tag_key) } else { presented.is_of(&grant.family) };
     if !is_own {
-        return Standing::Unknown;
+        return TokenState::Unknown;
     }
     if let Some(placed) = placed
         && placed.pair().refresh_is_live(now)
     {
-        return if placed.pair().issued().has_come(now) { Standing::Usable(placed) } else { Standing::NotYetValid };
+        return if placed.pair().issued().has_come(now) { TokenState::Usable(placed) } else { TokenState::NotYetValid };
     }
     if now >= presented.position.end {
-        return Standing::Expired;
+        return TokenState::Expired;
     }
     if placed.is_some() {
-        return Standing::Superseded;
+        return TokenState::Superseded;
     }
     // The newest pair has the number `pairs_made`; older ones count down from it.
     match grant.pairs_made.checked_sub(presented.position.number) {
-        None => Standing::AboveCount,
-        Some(place) if grant.pairs.iter().count() > usize::try_from(place).unwrap_or(usize::MAX) => Standing::Forked,
-        Some(_) => Standing::Superseded,
+        None => TokenState::AboveCount,
+        Some(place) if grant.pairs.iter().count() > usize::try_from(place).unwrap_or(usize::MAX) => TokenState::Forked,
+        Some(_) => TokenState::Superseded,
     }
 }
 
