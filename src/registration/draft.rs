@@ -13,7 +13,8 @@ use crate::model::id::ClientId;
 use crate::registration::error::{RegistrarError, VersionsUsedUp};
 use crate::registration::idle::{DAY, with_end};
 use crate::registration::in_force::put_in_force;
-use crate::registration::judge::{Current, OpenSubmission, Submission};
+use crate::registration::judge::Current;
+use crate::registration::submission::{OpenSubmission, Submission};
 use crate::secret::Digest;
 use crate::store::{LogoWrite, Registration, StoreError};
 

@@ -8,8 +8,9 @@ use crate::model::application::{Application, LogoSlot};
 use crate::model::client::Client;
 use crate::model::id::ClientId;
 use crate::registration::error::RegistrarError;
-use crate::registration::judge::{self, Current, Submission};
+use crate::registration::judge::{self, Current};
 use crate::registration::rules::RegistrationRules;
+use crate::registration::submission::Submission;
 use crate::secret::entropy::Entropy;
 use crate::store::{ClientRegistry, Registration};
 

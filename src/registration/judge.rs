@@ -4,11 +4,8 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
-use crate::model::application::{
-    Application, CheckedForm, Field, FieldError, Logo, MARK_BYTES, OpenApplication, Problem,
-};
+use crate::model::application::{Application, CheckedForm, Field, FieldError, Logo, MARK_BYTES, Problem};
 use crate::model::client::{Client, ClientKeys, ClientSecrets, ClientState, ClientType, Privileges, SelfRegistration};
-use crate::model::id::ClientId;
 use crate::model::subject::Subject;
 use crate::registration::approval::Approval;
 use crate::registration::deletion;
@@ -22,61 +19,6 @@ use crate::registration::update::{Update, check_token, management, put_update_in
 use crate::scope::ResourceScope;
 use crate::secret::Digest;
 use crate::store::{LogoWrite, Registration};
-
-/// A new application, checked.
-#[derive(Debug)]
-pub(super) struct Submission {
-    /// `None` for a client that registered itself.
-    pub(super) owner: Option<Subject>,
-    pub(super) form: CheckedForm,
-    pub(super) logo: Option<Arc<Logo>>,
-    pub(super) now: Timestamp,
-    pub(super) mark: [u8; MARK_BYTES],
-    pub(super) open: Option<OpenSubmission>,
-}
-
-/// The additional data of a submission by a client that registers itself.
-#[derive(Debug)]
-pub(super) struct OpenSubmission {
-    pub(super) client: Arc<SelfRegistration>,
-    pub(super) application: Box<OpenApplication>,
-    pub(super) state: ClientState,
-    pub(super) secret: Option<Digest>,
-}
-
-impl Submission {
-    pub(super) fn registration(&self, id: ClientId) -> Registration {
-        let mut client = Client::blank(id.clone());
-        client.state = ClientState::Pending;
-        put_in_force(&mut client, &self.form);
-        if let Some(open) = &self.open {
-            client.state = open.state;
-            client.secrets.current = open.secret;
-            client.open = Some(Arc::clone(&open.client));
-        }
-        let application = Application {
-            id,
-            version: client.version,
-            state: client.state,
-            owner: self.owner.clone(),
-            submitted: self.now,
-            decided: None,
-            form: self.form.clone(),
-            proposed: None,
-            rejection: None,
-            reserved_until: None,
-            open: self.open.as_ref().map(|open| open.application.clone()),
-            initial_token: None,
-            mark: self.mark,
-        };
-        Registration {
-            client,
-            application,
-            logo: self.logo.as_ref().map_or(LogoWrite::Keep, |logo| LogoWrite::Put(Arc::clone(logo))),
-            proposed_logo: LogoWrite::Keep,
-        }
-    }
-}
 
 /// The records that a step is judged by, all of one version.
 #[derive(Clone, Debug)]
@@ -500,7 +442,9 @@ mod tests {
     use super::*;
     use crate::model::application::{ApplicationForm, RegistrationLimits};
     use crate::model::client::{ApplicationType, GrantType, GrantTypes, KeyRules, RefreshRotation};
+    use crate::model::id::ClientId;
     use crate::model::redirect_uri::{LoopbackHttp, RedirectUriPolicy};
+    use crate::registration::submission::Submission;
     use crate::scope::{ScopeCatalog, ScopeDefinition};
 
     const NOW: Timestamp = Timestamp::from_seconds(100);

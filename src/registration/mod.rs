@@ -23,6 +23,7 @@ mod open;
 mod owner;
 mod reduction;
 mod rules;
+mod submission;
 mod update;
 
 pub use approval::{Approval, Approved};
@@ -54,7 +55,8 @@ use crate::model::client::{Client, ClientState, GrantTypes};
 use crate::model::id::ClientId;
 use crate::model::subject::Subject;
 use crate::registration::flows::{Submitting, Taken, Taking};
-use crate::registration::judge::{Action, Submission};
+use crate::registration::judge::Action;
+use crate::registration::submission::Submission;
 use crate::store::{ClientRegistry, Page};
 use crate::text::LookAlikeKey;
 

@@ -1,20 +1,24 @@
 //! The client: the part of a registered application that every request reads.
 
 mod authentication_method;
+mod builder;
 pub(crate) mod encoding;
 mod grant_type;
 mod key_rules;
 mod keys;
 mod privileges;
 mod resources;
+mod secrets;
 mod self_registration;
 
 pub use authentication_method::{AuthenticationMethod, AuthenticationMethods};
+pub use builder::{ClientBuilder, ClientSecretError};
 pub use grant_type::{GrantType, GrantTypes};
 pub(crate) use key_rules::{KeyFault, KeyRules};
 pub(crate) use keys::KeyTerms;
 pub use keys::{ClientKeys, KeyFetchError};
 pub use privileges::{Privileges, RefreshRotation};
+pub(crate) use secrets::ClientSecrets;
 pub use self_registration::{ClientOrigin, SelfRegistration};
 
 use std::sync::Arc;
@@ -25,7 +29,7 @@ use crate::model::codec::{Writer, kind};
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::{ConsentedResources, ResourceList, ResourceScope, ScopeSet};
-use crate::secret::{CLIENT_SECRET_CHARACTERS, ClientSecret, Digest};
+use crate::secret::Digest;
 
 /// A client [RFC 6749 section 2]: what a registered application may do. Every request reads it, so it is small.
 ///
@@ -472,266 +476,6 @@ pub(crate) enum NotGranted {
     UnknownList,
 }
 
-/// Builds a client that is kept elsewhere. [`Client::builder`] returns it.
-#[derive(Clone, Debug)]
-pub struct ClientBuilder {
-    client: Client,
-}
-
-impl ClientBuilder {
-    /// Sets the name shown to the user.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<Box<str>>) -> Self {
-        self.client.name = name.into();
-        self
-    }
-
-    /// Sets the address of the official website.
-    #[must_use]
-    pub fn website(mut self, website: impl Into<Box<str>>) -> Self {
-        self.client.website = website.into();
-        self
-    }
-
-    /// Adds a redirect URI.
-    #[must_use]
-    pub fn redirect_uri(mut self, uri: RegisteredRedirectUri) -> Self {
-        self.client.redirect_uris.push(uri);
-        self
-    }
-
-    /// Sets the scopes that the client may ask for.
-    #[must_use]
-    pub fn scopes(mut self, scopes: ScopeSet) -> Self {
-        self.client.scopes = scopes;
-        self
-    }
-
-    /// Sets the resource scope that the client may ask for.
-    ///
-    /// A consent to more than 256 bytes of names, each counted with 4 bytes more, refers to the list of its client. If
-    /// you replace such a list, keep the previous one with [`former_resources`](Self::former_resources). Otherwise the
-    /// older consents no longer cover any named resource.
-    #[must_use]
-    pub fn resource_scope(mut self, resource_scope: ResourceScope) -> Self {
-        self.client.resource_scope = resource_scope;
-        self
-    }
-
-    /// Adds lists that [`resource_scope`](Self::resource_scope) had before, for the consents that refer to them. A
-    /// consent still covers no more than what is registered now.
-    ///
-    /// They are needed until [`epoch`](Self::epoch) is raised, or until all consents of that time have expired.
-    #[must_use]
-    pub fn former_resources(mut self, lists: impl IntoIterator<Item = ResourceList>) -> Self {
-        lists.into_iter().for_each(|list| self.client.keep_former(ResourceScope::Specified(list)));
-        self
-    }
-
-    /// Sets the scopes that a token without a user may have [RFC 6749 section 4.4]; none by default. A request that
-    /// names no scope gets all of them.
-    #[must_use]
-    pub fn client_scopes(mut self, scopes: ScopeSet) -> Self {
-        self.client.client_scopes = scopes;
-        self
-    }
-
-    /// Sets the resources that a token without a user may reach: see [`Client::client_resources`]. None by
-    /// default. [`ResourceScope::Public`] counts as none.
-    #[must_use]
-    pub fn client_resources(mut self, resources: ResourceScope) -> Self {
-        self.client.client_resources =
-            if resources == ResourceScope::Public { ResourceScope::none() } else { resources };
-        self
-    }
-
-    /// Sets the grant types that the client may use.
-    #[must_use]
-    pub const fn grant_types(mut self, grant_types: GrantTypes) -> Self {
-        self.client.grant_types = grant_types;
-        self
-    }
-
-    /// Sets whether the client can keep a secret. A public one loses its secrets and keys, and its method of
-    /// authentication becomes `none`.
-    #[must_use]
-    pub fn client_type(mut self, client_type: ClientType) -> Self {
-        if client_type == ClientType::Public {
-            self.client.secrets = ClientSecrets::default();
-            self.client.put_keys(None);
-            self.client.authentication_methods = AuthenticationMethods::PUBLIC;
-        } else if self.client.authentication_methods == AuthenticationMethods::PUBLIC {
-            self.client.authentication_methods = AuthenticationMethods::default();
-        }
-        self.client.client_type = client_type;
-        self
-    }
-
-    /// Sets whether the application runs on a server or on its user's device.
-    #[must_use]
-    pub const fn application_type(mut self, application_type: ApplicationType) -> Self {
-        self.client.application_type = application_type;
-        self
-    }
-
-    /// Sets the methods that the client may authenticate with.
-    #[must_use]
-    pub const fn authentication_methods(mut self, methods: AuthenticationMethods) -> Self {
-        self.client.authentication_methods = methods;
-        self
-    }
-
-    /// Sets the secret of a confidential client, kept as a SHA-256 digest. The previous secret stays valid as well.
-    ///
-    /// # Errors
-    ///
-    /// [`ClientSecretError`] if the client is public or has keys, or if the secret is shorter than 32 characters,
-    /// longer than 255, or has a character that is not visible ASCII or a space. A digest without a slow hash is safe
-    /// for random secrets only.
-    pub fn secret(mut self, secret: &ClientSecret) -> Result<Self, ClientSecretError> {
-        let text = secret.expose().as_bytes();
-        if self.client.client_type == ClientType::Public {
-            return Err(ClientSecretError::PublicClient);
-        }
-        if self.client.keys().is_some() {
-            return Err(ClientSecretError::HasKeys);
-        }
-        if let Some(position) = text.iter().position(|byte| !(0x20..=0x7e).contains(byte)) {
-            return Err(ClientSecretError::Character { position });
-        }
-        if !CLIENT_SECRET_CHARACTERS.contains(&text.len()) {
-            return Err(ClientSecretError::Length { characters: text.len() });
-        }
-        self.client.secrets = self.client.secrets.rotated(Digest::of(text));
-        Ok(self)
-    }
-
-    /// Sets the client's public keys: it then authenticates with [`AuthenticationMethod::PrivateKeyJwt`], and has no
-    /// secret. The client becomes confidential.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use grantor::{Client, ClientId};
-    /// use grantor::client::{AuthenticationMethods, ClientKeys};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let client = Client::builder(ClientId::new("reports")?)
-    ///     .name("Reports")
-    ///     .keys(ClientKeys::Url("https://reports.example/jwks.json".into()))
-    ///     .build();
-    /// assert_eq!(client.authentication_methods(), AuthenticationMethods::KEY);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn keys(mut self, keys: ClientKeys) -> Self {
-        self.client.client_type = ClientType::Confidential;
-        self.client.authentication_methods = AuthenticationMethods::KEY;
-        self.client.secrets = ClientSecrets::default();
-        self.client.put_keys(Some(keys));
-        self
-    }
-
-    /// Sets the only algorithm that the client signs its assertions with: see [`Client::signing_algorithm`].
-    #[must_use]
-    pub fn signing_algorithm(mut self, algorithm: SigningAlgorithm) -> Self {
-        self.client.key_terms_mut().signing_algorithm = Some(algorithm);
-        self
-    }
-
-    /// Requires that the client pushes its authorization requests: see [`Client::requires_pushed_requests`].
-    #[must_use]
-    pub fn require_pushed_requests(mut self) -> Self {
-        self.client.key_terms_mut().requires_pushed_requests = true;
-        self
-    }
-
-    /// Requires that the client's tokens are bound to a key: see [`Client::requires_dpop_bound_tokens`].
-    #[must_use]
-    pub fn require_dpop_bound_tokens(mut self) -> Self {
-        self.client.key_terms_mut().requires_dpop_bound_tokens = true;
-        self
-    }
-
-    /// Requires PKCE for every authorization of this client.
-    #[must_use]
-    pub const fn require_pkce(mut self) -> Self {
-        self.client.privileges.require_pkce = true;
-        self
-    }
-
-    /// Marks the client as trusted: see [`Client::is_trusted`].
-    #[must_use]
-    pub const fn trusted(mut self) -> Self {
-        self.client.privileges.trusted = true;
-        self
-    }
-
-    /// Makes the client a resource server: see [`Client::may_introspect`].
-    #[must_use]
-    pub const fn may_introspect(mut self) -> Self {
-        self.client.privileges.may_introspect = true;
-        self
-    }
-
-    /// Sets whether a refresh replaces the refresh token. If it is not set, [`Config::refresh.rotation`] decides.
-    ///
-    /// It takes effect for confidential web applications, and for native ones that authenticate with a key alone: other
-    /// native clients and public ones always get a new one.
-    ///
-    /// [`Config::refresh.rotation`]: field@crate::Config::refresh.rotation
-    #[must_use]
-    pub const fn refresh_rotation(mut self, rotation: RefreshRotation) -> Self {
-        self.client.privileges.refresh_rotation = Some(rotation);
-        self
-    }
-
-    /// Sets how many times all of the client's grants were revoked. To revoke them all, increase it by one.
-    #[must_use]
-    pub const fn epoch(mut self, epoch: u32) -> Self {
-        self.client.epoch = epoch;
-        self
-    }
-
-    /// Suspends the client.
-    #[must_use]
-    pub const fn suspended(mut self) -> Self {
-        self.client.state = ClientState::Suspended;
-        self
-    }
-
-    /// Returns the client.
-    #[must_use]
-    pub fn build(self) -> Client {
-        self.client
-    }
-}
-
-/// A secret that a client cannot have. The text never shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ClientSecretError {
-    /// A public client has no secret [RFC 6749 section 2.1].
-    #[error("a public client has no secret; set ClientType::Confidential, or leave the secret out")]
-    PublicClient,
-    /// A client that authenticates with its key has no secret [RFC 7523 section 2.2].
-    #[error("a client with keys has no secret; leave out the secret or the keys")]
-    HasKeys,
-    /// The secret is shorter than 32 characters, or longer than 255.
-    #[error("the client secret has {characters} characters; 32 to 255 random ones are accepted")]
-    Length {
-        /// The number of its characters.
-        characters: usize,
-    },
-    /// The secret has a character outside 20 to 7E hex [RFC 6749 appendix A.2].
-    #[error("byte {} of the client secret is neither visible ASCII nor a space", .position + 1)]
-    Character {
-        /// The number of bytes before it.
-        position: usize,
-    },
-}
-
 /// The state of an application: pending → approved | rejected; rejected → pending; approved ↔ suspended; any → deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -776,46 +520,5 @@ impl ApplicationType {
             Self::Web => "web",
             Self::Native => "native",
         }
-    }
-}
-
-/// At most two valid secrets, so that one can be replaced without downtime.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ClientSecrets {
-    pub(crate) current: Option<Digest>,
-    pub(crate) previous: Option<Digest>,
-    pub(crate) current_is_of_previous_owner: bool,
-    pub(crate) previous_is_of_previous_owner: bool,
-}
-
-impl ClientSecrets {
-    pub(crate) const fn rotated(self, newest: Digest) -> Self {
-        Self {
-            current: Some(newest),
-            previous: self.current,
-            current_is_of_previous_owner: false,
-            previous_is_of_previous_owner: self.current_is_of_previous_owner,
-        }
-    }
-
-    pub(crate) const fn without_previous(self) -> Self {
-        Self { previous: None, previous_is_of_previous_owner: false, ..self }
-    }
-
-    /// The same secrets under another owner of the application.
-    pub(crate) const fn under_another_owner(self) -> Self {
-        Self {
-            current_is_of_previous_owner: self.current.is_some(),
-            previous_is_of_previous_owner: self.previous.is_some(),
-            ..self
-        }
-    }
-
-    /// Compares with both secrets, even if they are missing, so that the time reveals nothing.
-    pub(crate) fn prove(&self, presented: &Digest) -> bool {
-        let missing = Digest::from_bytes([0; 32]);
-        let current = self.current.as_ref().unwrap_or(&missing) == presented && self.current.is_some();
-        let previous = self.previous.as_ref().unwrap_or(&missing) == presented && self.previous.is_some();
-        current | previous
     }
 }

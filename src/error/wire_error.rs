@@ -1,0 +1,309 @@
+//! What a client sees of a refusal: one error code and one text for each reason.
+
+use std::fmt;
+
+use crate::error::Reason;
+use crate::model::client_metadata::MetadataError;
+
+/// The error codes of the wire [RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3.1].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorCode {
+    /// `invalid_request`
+    InvalidRequest,
+    /// `invalid_client`
+    InvalidClient,
+    /// `invalid_grant`
+    InvalidGrant,
+    /// `unauthorized_client`
+    UnauthorizedClient,
+    /// `unsupported_grant_type`
+    UnsupportedGrantType,
+    /// `unsupported_response_type`
+    UnsupportedResponseType,
+    /// `invalid_scope`
+    InvalidScope,
+    /// `invalid_target` [RFC 8707 section 2]
+    InvalidTarget,
+    /// `access_denied`
+    AccessDenied,
+    /// `server_error`
+    ServerError,
+    /// `temporarily_unavailable`
+    TemporarilyUnavailable,
+    /// `invalid_token`
+    InvalidToken,
+    /// `insufficient_scope`
+    InsufficientScope,
+    /// `invalid_dpop_proof` [RFC 9449 section 12.2]
+    InvalidDpopProof,
+    /// `use_dpop_nonce` [RFC 9449 section 12.2]
+    UseDpopNonce,
+    /// `request_not_supported` [OpenID Connect Core section 3.1.2.6]
+    RequestNotSupported,
+    /// `invalid_redirect_uri` [RFC 7591 section 3.2.2]
+    InvalidRedirectUri,
+    /// `invalid_client_metadata` [RFC 7591 section 3.2.2]
+    InvalidClientMetadata,
+}
+
+impl ErrorCode {
+    /// Returns the code as it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "invalid_request",
+            Self::InvalidClient => "invalid_client",
+            Self::InvalidGrant => "invalid_grant",
+            Self::UnauthorizedClient => "unauthorized_client",
+            Self::UnsupportedGrantType => "unsupported_grant_type",
+            Self::UnsupportedResponseType => "unsupported_response_type",
+            Self::InvalidScope => "invalid_scope",
+            Self::InvalidTarget => "invalid_target",
+            Self::AccessDenied => "access_denied",
+            Self::ServerError => "server_error",
+            Self::TemporarilyUnavailable => "temporarily_unavailable",
+            Self::InvalidToken => "invalid_token",
+            Self::InsufficientScope => "insufficient_scope",
+            Self::InvalidDpopProof => "invalid_dpop_proof",
+            Self::UseDpopNonce => "use_dpop_nonce",
+            Self::RequestNotSupported => "request_not_supported",
+            Self::InvalidRedirectUri => "invalid_redirect_uri",
+            Self::InvalidClientMetadata => "invalid_client_metadata",
+        }
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What a client sees of an error: a code and a fixed text in the characters that RFC 6749 allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WireError {
+    pub(crate) code: ErrorCode,
+    pub(crate) description: &'static str,
+}
+
+impl Reason {
+    /// Returns the error code that a client sees.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        self.wire_error().code
+    }
+
+    /// Returns the seconds to wait, if the request exceeded a limit of rate or number.
+    pub(crate) const fn retry_after(&self) -> Option<u32> {
+        if let Self::Throttled { retry_after }
+        | Self::TooManyInGrace { retry_after }
+        | Self::TooManyPushedRequests { retry_after }
+        | Self::TooManyClientCredentialsTokens { retry_after } = self
+        {
+            return Some(*retry_after);
+        }
+        None
+    }
+
+    /// Returns what the client sees of the error. Reasons that would help an attacker share one text.
+    pub(crate) fn wire_error(&self) -> WireError {
+        let (code, description) = match self {
+            Self::MethodNotAllowed => (ErrorCode::InvalidRequest, "the method is not allowed"),
+            Self::TooLarge => (ErrorCode::InvalidRequest, "the request is too large"),
+            Self::MediaType => (ErrorCode::InvalidRequest, "the body must be application/x-www-form-urlencoded"),
+            Self::MalformedParameters => (ErrorCode::InvalidRequest, "the parameters are malformed"),
+            Self::RepeatedParameter(_) => (ErrorCode::InvalidRequest, "a parameter was sent twice"),
+            Self::SeveralCredentials => (ErrorCode::InvalidRequest, "more than one client credential was sent"),
+            Self::ClientIdMismatch => (ErrorCode::InvalidRequest, "client_id differs from the credentials"),
+            Self::MissingParameter(name) => (ErrorCode::InvalidRequest, missing(name)),
+            Self::Throttled { .. } => (ErrorCode::TemporarilyUnavailable, "too many attempts"),
+
+            Self::NoCredentials
+            | Self::UnsupportedAuthentication
+            | Self::MalformedCredentials
+            | Self::UnknownClient
+            | Self::ClientNotApproved
+            | Self::ClientAwaitsReview
+            | Self::MetadataDocument(_)
+            | Self::SignInNeeded
+            | Self::PublicClientsOff
+            | Self::MissingSecret
+            | Self::WrongSecret
+            | Self::MalformedAssertion(_)
+            | Self::ClientAssertion(_)
+            | Self::UnregisteredAuthentication => (ErrorCode::InvalidClient, "client authentication failed"),
+
+            Self::RedirectUri(_) => (ErrorCode::InvalidRequest, "the redirect URI is not registered"),
+            Self::MissingRedirectUri => (ErrorCode::InvalidRequest, "the redirect URI is missing"),
+            Self::UnknownResponseType => (ErrorCode::UnsupportedResponseType, "response_type must be code"),
+            Self::State => (ErrorCode::InvalidRequest, "state is too long or has characters that are not allowed"),
+            Self::GrantTypeNotRegistered => {
+                (ErrorCode::UnauthorizedClient, "the client is not registered for this grant type")
+            }
+            Self::MissingChallenge => (ErrorCode::InvalidRequest, "code_challenge is required"),
+            Self::MalformedChallenge => {
+                (ErrorCode::InvalidRequest, "code_challenge must be 43 characters of base64url")
+            }
+            Self::ChallengeMethod => (ErrorCode::InvalidRequest, "code_challenge_method must be S256"),
+            Self::Scope(_) => (ErrorCode::InvalidScope, "the scope is malformed or unknown"),
+            Self::ExcessScope => (ErrorCode::InvalidScope, "the scope is more than was registered or granted"),
+
+            Self::UnknownProtectedResource => {
+                (ErrorCode::InvalidTarget, "the resource is unknown, or not available to the client or the grant")
+            }
+            Self::MissingProtectedResource => (ErrorCode::InvalidTarget, "resource is missing"),
+            Self::NoProtectedResourceLeft => {
+                (ErrorCode::InvalidGrant, "this server no longer has any resource of the grant")
+            }
+
+            Self::MissingSession => (ErrorCode::ServerError, "the service failed"),
+            Self::UnknownConsentTicket
+            | Self::HeldInTheFuture
+            | Self::HoldExpired
+            | Self::AlreadyDecided
+            | Self::ExcessDecision => (ErrorCode::InvalidRequest, "the decision was refused"),
+            Self::AccessDenied => (ErrorCode::AccessDenied, "the user refused"),
+            Self::SubjectRefused => (ErrorCode::InvalidGrant, "the user may not be given tokens"),
+            Self::SubjectUnknown | Self::MissingDerivationKey | Self::KeysUnavailable(_) => {
+                (ErrorCode::TemporarilyUnavailable, "the service is temporarily unavailable")
+            }
+
+            Self::UnknownGrantType => (ErrorCode::UnsupportedGrantType, "the grant type is not supported"),
+            Self::UnknownCode
+            | Self::CodeOfAnotherClient
+            | Self::CodeNotYetValid
+            | Self::CodeExpired
+            | Self::CodeSpent
+            | Self::CodeReplayed => (ErrorCode::InvalidGrant, "the code is not valid"),
+            Self::RedirectUriMismatch => {
+                (ErrorCode::InvalidGrant, "redirect_uri is not that of the authorization request")
+            }
+            Self::MissingVerifier | Self::WrongVerifier => {
+                (ErrorCode::InvalidGrant, "code_verifier does not match the challenge")
+            }
+            Self::UnexpectedVerifier => {
+                (ErrorCode::InvalidRequest, "code_verifier was sent for a request without code_challenge")
+            }
+
+            Self::UnknownRefreshToken
+            | Self::RefreshTokenOfAnotherClient
+            | Self::RefreshTokenNotYetValid
+            | Self::RefreshTokenExpired
+            | Self::RefreshTokenSuperseded
+            | Self::RefreshTokenReused
+            | Self::StoreWentBack
+            | Self::GrantRevoked => (ErrorCode::InvalidGrant, "the refresh token is not valid"),
+            Self::TooManyInGrace { .. } => (ErrorCode::TemporarilyUnavailable, "too many refreshes"),
+            Self::TooManyClientCredentialsTokens { .. } => (ErrorCode::TemporarilyUnavailable, "too many live tokens"),
+            Self::TokenOfAnotherClient => (ErrorCode::InvalidGrant, "the token was issued to another client"),
+
+            Self::Preflight | Self::NoAccessToken => (ErrorCode::InvalidToken, "no access token was sent"),
+            Self::MalformedBearer => {
+                (ErrorCode::InvalidRequest, "the access token is malformed or was sent more than once")
+            }
+            Self::InvalidAccessToken
+            | Self::AccessTokenOfAnotherKey
+            | Self::AnotherAudience
+            | Self::WrongTokenScheme
+            | Self::WrongInitialAccessToken
+            | Self::InitialAccessTokenExpired
+            | Self::InitialAccessTokenUsedUp
+            | Self::WrongRegistrationAccessToken => (ErrorCode::InvalidToken, "the access token is not valid"),
+            Self::DpopProof(_) | Self::MissingDpopProof => {
+                (ErrorCode::InvalidDpopProof, "a valid DPoP proof is required")
+            }
+            Self::DpopNonceNeeded => (ErrorCode::UseDpopNonce, "the DPoP proof needs the nonce of this server"),
+            Self::AnotherDpopKey => (ErrorCode::InvalidGrant, "the DPoP proof was signed with another key"),
+            Self::DpopKey => (ErrorCode::InvalidRequest, "dpop_jkt is malformed or differs from the DPoP proof"),
+
+            Self::NotPushed => (ErrorCode::InvalidRequest, "the authorization request must be pushed"),
+            Self::PushedRequestUri => (ErrorCode::InvalidRequest, "request_uri is not accepted here"),
+            Self::RequestObject => (ErrorCode::RequestNotSupported, "request is not supported"),
+            Self::UnknownRequestUri => (ErrorCode::InvalidRequest, "the request_uri is not valid"),
+            Self::TooManyPushedRequests { .. } => (ErrorCode::TemporarilyUnavailable, "too many open requests"),
+
+            Self::InsufficientScope | Self::ResourceNotReached => {
+                (ErrorCode::InsufficientScope, "the access token does not cover this")
+            }
+
+            Self::ClientMetadata(error) => return metadata_error(*error),
+            Self::RegistrationRefused => (ErrorCode::InvalidClientMetadata, "the client is not accepted here"),
+            Self::RegistrationMediaType => (ErrorCode::InvalidClientMetadata, "the body must be application/json"),
+            Self::ManagementNotAllowed => (ErrorCode::AccessDenied, "the client may not manage its registration"),
+            Self::TooManyClients => (ErrorCode::TemporarilyUnavailable, "no more clients can register themselves now"),
+
+            Self::Store(error) if error.is_transient() => {
+                (ErrorCode::TemporarilyUnavailable, "the service is temporarily unavailable")
+            }
+            Self::Store(_) | Self::MissingRequestUrl => (ErrorCode::ServerError, "the service failed"),
+        };
+        WireError { code, description }
+    }
+}
+
+/// Returns what a client sees of an error in its metadata [RFC 7591 section 3.2.2]. The text repeats none of the
+/// metadata.
+const fn metadata_error(error: MetadataError) -> WireError {
+    let (code, description) = match error {
+        MetadataError::OtherClient => (ErrorCode::InvalidRequest, "client_id must be that of the client in the URL"),
+        MetadataError::ServerMade(_) => (ErrorCode::InvalidRequest, "a member was sent that only the server makes"),
+        MetadataError::WrongSecret => (ErrorCode::InvalidRequest, "client_secret is not that of the client"),
+        MetadataError::Fixed(_) => (
+            ErrorCode::InvalidClientMetadata,
+            "token_endpoint_auth_method or application_type differs, and cannot change",
+        ),
+        MetadataError::NotAnObject => (ErrorCode::InvalidClientMetadata, "the body must be one JSON object"),
+        MetadataError::WrongType(_) => (ErrorCode::InvalidClientMetadata, "a member has another JSON type"),
+        MetadataError::Text(_) => {
+            (ErrorCode::InvalidClientMetadata, "a text is blank, too long, or has characters that are not accepted")
+        }
+        MetadataError::Link(_) => (ErrorCode::InvalidClientMetadata, "a link is not a plain https address"),
+        MetadataError::PrivateKey => {
+            (ErrorCode::InvalidClientMetadata, "jwks has a private or symmetric key; only public keys are accepted")
+        }
+        MetadataError::NoKeys => (ErrorCode::InvalidClientMetadata, "private_key_jwt needs jwks or jwks_uri"),
+        MetadataError::KeySet(_) => (
+            ErrorCode::InvalidClientMetadata,
+            "jwks is malformed, too large, has a kid twice, or has no key that can be used",
+        ),
+        MetadataError::NoAcceptedKey => (
+            ErrorCode::InvalidClientMetadata,
+            "jwks has no key for an algorithm that is supported, or none for token_endpoint_auth_signing_alg",
+        ),
+        MetadataError::NoFetcher => {
+            (ErrorCode::InvalidClientMetadata, "jwks_uri is not supported; jwks is accepted in its place")
+        }
+        MetadataError::SigningAlgorithm => {
+            (ErrorCode::InvalidClientMetadata, "token_endpoint_auth_signing_alg has a value that is not supported")
+        }
+        MetadataError::TwoKeySets => (ErrorCode::InvalidClientMetadata, "jwks and jwks_uri cannot be combined"),
+        MetadataError::Method => {
+            (ErrorCode::InvalidClientMetadata, "token_endpoint_auth_method has a value that is not supported")
+        }
+        MetadataError::NoGrantType => (ErrorCode::InvalidClientMetadata, "grant_types needs authorization_code"),
+        MetadataError::NoResponseType => (ErrorCode::InvalidClientMetadata, "response_types needs code"),
+        MetadataError::NoScope => (ErrorCode::InvalidClientMetadata, "scope has no value that is supported"),
+        MetadataError::TooManyRedirectUris => (ErrorCode::InvalidRedirectUri, "redirect_uris has too many values"),
+        MetadataError::RedirectUri(_) => {
+            (ErrorCode::InvalidRedirectUri, "redirect_uris has a value that is not accepted")
+        }
+        MetadataError::NoRedirectUri => {
+            (ErrorCode::InvalidRedirectUri, "redirect_uris needs a value of a kind that is supported")
+        }
+    };
+    WireError { code, description }
+}
+
+/// Names the missing parameter; the names are a closed set.
+fn missing(name: &str) -> &'static str {
+    match name {
+        "grant_type" => "grant_type is missing",
+        "code" => "code is missing",
+        "refresh_token" => "refresh_token is missing",
+        "token" => "token is missing",
+        "response_type" => "response_type is missing",
+        "client_id" => "client_id is missing",
+        _ => "a parameter is missing",
+    }
+}

@@ -1,0 +1,714 @@
+//! What happened: the events that a sink receives.
+
+use std::error::Error;
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::clock::Timestamp;
+use crate::error::Reason;
+use crate::model::RevocationReason;
+use crate::model::client::Privileges;
+use crate::model::id::{ClientId, GrantId};
+use crate::model::subject::Subject;
+use crate::scope::ScopeSet;
+use crate::store::StoreError;
+use crate::wire::Endpoint;
+
+/// What happened.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// An application was submitted, reviewed or changed.
+    #[non_exhaustive]
+    Application {
+        /// The application.
+        client: &'a ClientId,
+        /// The version that the step made.
+        version: u32,
+        /// Who took the step: the owner that it names, or the actor passed to
+        /// [`Registrar::with_actor`](crate::Registrar::with_actor).
+        actor: Option<&'a Subject>,
+        /// What was done.
+        change: ApplicationChange<'a>,
+    },
+    /// The user consented, and the browser was redirected with a code.
+    #[non_exhaustive]
+    CodeIssued {
+        /// The grant that the code will become.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user; `None` if the client acts for itself.
+        subject: Option<&'a Subject>,
+        /// What the user granted.
+        scopes: &'a ScopeSet,
+    },
+    /// The user refused.
+    #[non_exhaustive]
+    Denied {
+        /// The application.
+        client: &'a ClientId,
+        /// The user; `None` if the client acts for itself.
+        subject: Option<&'a Subject>,
+    },
+    /// A code became a grant with its first pair of tokens.
+    #[non_exhaustive]
+    Exchanged {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user; `None` if the client acts for itself.
+        subject: Option<&'a Subject>,
+    },
+    /// A spent code was used again by its own client; its grant is revoked.
+    #[non_exhaustive]
+    CodeReplayed {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user; `None` if the client acts for itself.
+        subject: Option<&'a Subject>,
+    },
+    /// A refresh token was exchanged for the next pair, or under [`Keep`](crate::client::RefreshRotation::Keep) for a further
+    /// access token.
+    #[non_exhaustive]
+    Refreshed {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user; `None` if the client acts for itself.
+        subject: Option<&'a Subject>,
+    },
+    /// A superseded refresh token was used within its grace, in place of the newest one. Its severity is
+    /// [`Warning`](Severity::Warning) if it was superseded more than 30 s before: a retry comes sooner.
+    #[non_exhaustive]
+    RefreshedInGrace {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user; `None` if the client acts for itself.
+        subject: Option<&'a Subject>,
+        /// Seconds since the token was superseded.
+        age: u32,
+    },
+    /// A superseded refresh token was used after its grace by its own client: a copy of it exists. If the token had also
+    /// expired by its age, nothing was revoked: the client may have stored it for that long.
+    #[non_exhaustive]
+    RefreshTokenReused {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user; `None` if the client acts for itself.
+        subject: Option<&'a Subject>,
+        /// Whether the grant was revoked, as it is by default unless the token had expired.
+        revoked: bool,
+    },
+    /// A code or refresh token came with a DPoP proof by a key other than the one it is bound to [RFC 9449 sections 5
+    /// and 10]. Or an unbound refresh token came without a proof, after its grant was bound to a key. The code or token
+    /// may be stolen. Nothing was revoked, since the owner of the key can still use the grant.
+    #[non_exhaustive]
+    AnotherDpopKey {
+        /// The grant; for a code, the grant that its exchange will create.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user.
+        subject: Option<&'a Subject>,
+    },
+    /// A client got an access token of its own [RFC 6749 section 4.4].
+    #[non_exhaustive]
+    ClientCredentialsTokenIssued {
+        /// The grant that holds the token, and others of the client.
+        grant: GrantId,
+        /// The client.
+        client: &'a ClientId,
+        /// What the token may do.
+        scopes: &'a ScopeSet,
+    },
+    /// An access token was revoked by its client.
+    #[non_exhaustive]
+    AccessTokenRevoked {
+        /// Its grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+    },
+    /// A client tried to revoke a superseded refresh token after its grace, but before its expiry. Nothing changed: the
+    /// grant is still live. [`RevocationSettings::superseded_token`](crate::config::RevocationSettings::superseded_token) decides.
+    #[non_exhaustive]
+    SupersededTokenAtRevocation {
+        /// Its grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+    },
+    /// A grant was revoked.
+    #[non_exhaustive]
+    GrantRevoked {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user; `None` if the client acts for itself.
+        subject: Option<&'a Subject>,
+        /// Why.
+        reason: RevocationReason,
+    },
+    /// A genuine refresh token is newer than anything in the store: the store lost acknowledged writes.
+    #[non_exhaustive]
+    StoreWentBack {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+    },
+    /// A pair was derived with a key that this server does not have: its
+    /// [`derivation_keys`](crate::Config::refresh) differ from those of another server, or a key was removed
+    /// too early. The request was answered with 503; nothing changed.
+    #[non_exhaustive]
+    DerivationKeyMissing {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+    },
+    /// A purge was refused: the clock is further ahead than [`clock_jump`](crate::Config::clock_jump) accepts, or the
+    /// last purge is that long ago. Nothing is removed until the clock is corrected or
+    /// [confirmed](crate::AuthorizationServer::confirm_clock).
+    #[non_exhaustive]
+    PurgeRefused {
+        /// The time of the clock.
+        now: Timestamp,
+        /// The newest time that this process and the store have seen.
+        newest: Timestamp,
+    },
+    /// The key set at a client's `jwks_uri` was fetched and contains keys that are not used: private or malformed ones,
+    /// or keys that are not for signatures. Raised once for each such fetch.
+    #[non_exhaustive]
+    KeysLeftOut {
+        /// The client.
+        client: &'a ClientId,
+        /// How many keys are not used.
+        keys: usize,
+    },
+    /// Client authentication failed.
+    #[non_exhaustive]
+    AuthenticationFailed {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// The client that the request claimed to come from: an existing one, or else a text of fewer than 32 bytes,
+        /// which is too short to be a misplaced secret.
+        client: Option<&'a str>,
+        /// The address that the request came from.
+        peer: Option<IpAddr>,
+        /// Exactly what was wrong.
+        reason: &'a Reason,
+    },
+    /// The [`Throttle`] refused a request.
+    #[non_exhaustive]
+    Throttled {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// The client that the request claimed to come from. A text of 32 bytes or more that was not looked up yet is
+        /// left out, since it may be a misplaced secret. This also leaves out your own ids of that length.
+        client: Option<&'a str>,
+        /// The address that the request came from.
+        peer: Option<IpAddr>,
+    },
+    /// The adapter passes no peer address, so the [`Throttle`] cannot count by it. Raised once by each server with a
+    /// throttle.
+    #[non_exhaustive]
+    PeerAddressMissing {
+        /// The endpoint where it was noticed.
+        endpoint: Endpoint,
+    },
+    /// A client asked about a live token of another client, and is no resource server: see
+    /// [`may_introspect`](crate::Client::may_introspect). The answer said that the token is not active
+    /// [RFC 7662 section 2.2].
+    #[non_exhaustive]
+    IntrospectionRefused {
+        /// The grant that the token belongs to.
+        grant: GrantId,
+        /// The client that asked.
+        client: &'a ClientId,
+    },
+    /// A request was refused for any other reason, or failed.
+    #[non_exhaustive]
+    Refused {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// The client, as far as it is known.
+        client: Option<&'a ClientId>,
+        /// The redirect URI, if it was wrong: without user, query and fragment, at most 255 bytes, and with `…` for
+        /// each part of 32 bytes or more, which may be a misplaced secret. It comes from the request. Control
+        /// characters are escaped; it may hold any other character.
+        redirect_uri: Option<&'a str>,
+        /// Exactly what was wrong.
+        reason: &'a Reason,
+    },
+}
+
+/// Seconds within which a client repeats a refresh whose answer it lost.
+const USUAL_AGE_IN_GRACE: u32 = 30;
+
+/// How much attention an [`Event`] needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Severity {
+    /// It is part of normal operation.
+    Info,
+    /// Someone should read it: a possible attack, or a store failure that may pass.
+    Warning,
+    /// Someone must act: a store that stays broken or lost acknowledged writes, a key that is missing, a purge that is
+    /// refused.
+    Error,
+}
+
+/// What a sink needs to filter and count events without a `match` over all variants.
+impl Event<'_> {
+    /// Returns the name of the event, such as `refresh_token_reused`.
+    ///
+    /// The names are few and fixed, so they can be labels of a metric.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.facts().name
+    }
+
+    /// Returns how much attention it needs.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        self.facts().severity
+    }
+
+    /// Returns the client, as far as it is known.
+    ///
+    /// For `authentication_failed` and `throttled` it is what the request claimed. It may be any text, so do not use it
+    /// as the label of a metric.
+    #[must_use]
+    pub fn client(&self) -> Option<&str> {
+        self.facts().client
+    }
+
+    /// Returns the user, if the event has one.
+    #[must_use]
+    pub fn subject(&self) -> Option<&Subject> {
+        self.facts().subject
+    }
+
+    /// Returns who took a step on an application: the actor passed to
+    /// [`Registrar::with_actor`](crate::Registrar::with_actor), or else the owner, for the owner's own steps.
+    #[must_use]
+    pub fn actor(&self) -> Option<&Subject> {
+        self.facts().actor
+    }
+
+    /// Returns the grant, if the event has one.
+    #[must_use]
+    pub fn grant(&self) -> Option<GrantId> {
+        self.facts().grant
+    }
+
+    /// Returns the endpoint, for events about a request.
+    #[must_use]
+    pub fn endpoint(&self) -> Option<Endpoint> {
+        self.facts().endpoint
+    }
+
+    /// Returns the address that the request came from, if the event has it.
+    #[must_use]
+    pub fn peer(&self) -> Option<IpAddr> {
+        self.facts().peer
+    }
+
+    /// Returns what was granted, if the event has it.
+    #[must_use]
+    pub fn scopes(&self) -> Option<&ScopeSet> {
+        self.facts().scopes
+    }
+
+    /// Returns the redirect URI that was refused, as in [`Event::Refused`].
+    #[must_use]
+    pub fn redirect_uri(&self) -> Option<&str> {
+        self.facts().redirect_uri
+    }
+
+    /// Returns what was wrong or why it was done, with its causes: `the store failed: connection refused`.
+    #[must_use]
+    pub fn reason(&self) -> Option<String> {
+        self.facts().why.map(|why| why.to_string())
+    }
+
+    /// The only match over all variants: a new variant gets its row here.
+    pub(crate) fn facts(&self) -> Facts<'_> {
+        use Severity::{Error, Info, Warning};
+
+        match *self {
+            Self::Application { client, version: _, actor, change } => {
+                Facts { actor, ..Facts::of_client(change.event_name(), Info, client) }
+            }
+            Self::CodeIssued { grant, client, subject, scopes } => {
+                Facts { scopes: Some(scopes), ..Facts::of_grant("code_issued", Info, grant, client).by(subject) }
+            }
+            Self::Denied { client, subject } => Facts::of_client("denied", Info, client).by(subject),
+            Self::Exchanged { grant, client, subject } => Facts::of_grant("exchanged", Info, grant, client).by(subject),
+            Self::CodeReplayed { grant, client, subject } => {
+                Facts::of_grant("code_replayed", Warning, grant, client).by(subject)
+            }
+            Self::Refreshed { grant, client, subject } => Facts::of_grant("refreshed", Info, grant, client).by(subject),
+            Self::RefreshedInGrace { grant, client, subject, age } => {
+                let severity = if age > USUAL_AGE_IN_GRACE { Warning } else { Info };
+                Facts::of_grant("refreshed_in_grace", severity, grant, client).by(subject)
+            }
+            Self::RefreshTokenReused { grant, client, subject, revoked: _ } => {
+                Facts::of_grant("refresh_token_reused", Warning, grant, client).by(subject)
+            }
+            Self::AnotherDpopKey { grant, client, subject } => {
+                Facts::of_grant("another_dpop_key", Warning, grant, client).by(subject)
+            }
+            Self::ClientCredentialsTokenIssued { grant, client, scopes } => Facts {
+                scopes: Some(scopes),
+                ..Facts::of_grant("client_credentials_token_issued", Info, grant, client)
+            },
+            Self::AccessTokenRevoked { grant, client } => Facts::of_grant("access_token_revoked", Info, grant, client),
+            Self::SupersededTokenAtRevocation { grant, client } => {
+                Facts::of_grant("superseded_token_at_revocation", Warning, grant, client)
+            }
+            Self::GrantRevoked { grant, client, subject, reason } => Facts {
+                why: Some(Why::Revocation(reason)),
+                ..Facts::of_grant("grant_revoked", Info, grant, client).by(subject)
+            },
+            Self::StoreWentBack { grant, client } => Facts::of_grant("store_went_back", Error, grant, client),
+            Self::DerivationKeyMissing { grant, client } => {
+                Facts::of_grant("derivation_key_missing", Error, grant, client)
+            }
+            Self::PurgeRefused { now, newest } => {
+                Facts { why: Some(Why::Clock { now, newest }), ..Facts::named("purge_refused", Error) }
+            }
+            Self::PeerAddressMissing { endpoint } => {
+                Facts { endpoint: Some(endpoint), ..Facts::named("peer_address_missing", Warning) }
+            }
+            Self::KeysLeftOut { client, keys: _ } => Facts::of_client("keys_left_out", Warning, client),
+            Self::AuthenticationFailed { endpoint, client, peer, reason } => Facts {
+                client,
+                endpoint: Some(endpoint),
+                peer,
+                why: Some(Why::Reason(reason)),
+                ..Facts::named("authentication_failed", Warning)
+            },
+            Self::Throttled { endpoint, client, peer } => {
+                Facts { client, endpoint: Some(endpoint), peer, ..Facts::named("throttled", Warning) }
+            }
+            Self::IntrospectionRefused { grant, client } => Facts {
+                endpoint: Some(Endpoint::Introspection),
+                ..Facts::of_grant("introspection_refused", Warning, grant, client)
+            },
+            Self::Refused { endpoint, client, redirect_uri, reason } => {
+                let of_store = |failure: &StoreError| if failure.is_transient() { Warning } else { Error };
+                let severity = if let Reason::Store(failure) = reason { of_store(failure) } else { Info };
+                Facts {
+                    client: client.map(ClientId::as_str),
+                    endpoint: Some(endpoint),
+                    redirect_uri,
+                    why: Some(Why::Reason(reason)),
+                    ..Facts::named("refused", severity)
+                }
+            }
+        }
+    }
+}
+
+/// The facts of an event, in one form for all variants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) severity: Severity,
+    pub(crate) client: Option<&'a str>,
+    pub(crate) subject: Option<&'a Subject>,
+    pub(crate) actor: Option<&'a Subject>,
+    pub(crate) grant: Option<GrantId>,
+    pub(crate) endpoint: Option<Endpoint>,
+    pub(crate) peer: Option<IpAddr>,
+    pub(crate) redirect_uri: Option<&'a str>,
+    pub(crate) why: Option<Why<'a>>,
+    pub(crate) scopes: Option<&'a ScopeSet>,
+}
+
+impl<'a> Facts<'a> {
+    const fn named(name: &'static str, severity: Severity) -> Self {
+        Self {
+            name,
+            severity,
+            client: None,
+            subject: None,
+            actor: None,
+            grant: None,
+            endpoint: None,
+            peer: None,
+            redirect_uri: None,
+            why: None,
+            scopes: None,
+        }
+    }
+
+    fn of_client(name: &'static str, severity: Severity, client: &'a ClientId) -> Self {
+        Self { client: Some(client.as_str()), ..Self::named(name, severity) }
+    }
+
+    fn of_grant(name: &'static str, severity: Severity, grant: GrantId, client: &'a ClientId) -> Self {
+        Self { grant: Some(grant), ..Self::of_client(name, severity, client) }
+    }
+
+    const fn by(self, subject: Option<&'a Subject>) -> Self {
+        Self { subject, ..self }
+    }
+}
+
+/// What was wrong, or why something was done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Why<'a> {
+    Reason(&'a Reason),
+    Revocation(RevocationReason),
+    Clock { now: Timestamp, newest: Timestamp },
+}
+
+impl fmt::Display for Why<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reason: &dyn Error = match self {
+            Self::Reason(reason) => *reason,
+            Self::Revocation(reason) => return f.write_str(reason.as_str()),
+            Self::Clock { now, newest } => {
+                return write!(f, "the clock shows {now}, and the newest time seen before is {newest}");
+            }
+        };
+        let mut above = reason.to_string();
+        f.write_str(&above)?;
+        for cause in std::iter::successors(reason.source(), |cause| Error::source(*cause)) {
+            let text = cause.to_string();
+            // The text of a store failure may repeat that of the reason around it.
+            if text != above {
+                write!(f, ": {text}")?;
+            }
+            above = text;
+        }
+        Ok(())
+    }
+}
+
+/// What was done to an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ApplicationChange<'a> {
+    /// It was submitted, or submitted again before it was approved.
+    Submitted,
+    /// It was approved.
+    Approved,
+    /// A change of an approved application was proposed.
+    ChangeProposed,
+    /// A proposed change was approved.
+    ChangeApproved,
+    /// A proposed change was rejected; the approved version stays in force.
+    ChangeRejected,
+    /// It was rejected.
+    Rejected,
+    /// It was suspended.
+    Suspended,
+    /// It was resumed.
+    Resumed,
+    /// Its privileges were set.
+    PrivilegesSet {
+        /// The previous privileges.
+        old: Privileges,
+        /// The new privileges.
+        new: Privileges,
+    },
+    /// Scopes, resources, grant types or redirect URIs were removed.
+    Reduced,
+    /// Its owner made the first secret.
+    SecretClaimed,
+    /// It got a further secret.
+    SecretRotated,
+    /// Its older secret was revoked.
+    PreviousSecretRevoked,
+    /// All its secrets were ended.
+    SecretsEnded,
+    /// Its public keys were replaced.
+    KeysReplaced,
+    /// It was given to another owner.
+    Transferred {
+        /// The previous owner.
+        from: &'a Subject,
+        /// The new owner.
+        to: &'a Subject,
+    },
+    /// All its grants were revoked.
+    GrantsRevoked,
+    /// It was deleted.
+    Deleted,
+    /// A first-party client was created, or changed to match its description.
+    Ensured,
+    /// A client registered itself [RFC 7591].
+    Registered,
+    /// A client was stored from its metadata document, or was changed because its document changed.
+    DocumentStored,
+    /// A client that registered itself or has a metadata document was evicted: it was never used, and another client
+    /// needed its place.
+    Evicted,
+    /// A client that registered itself replaced its registration [RFC 7592 section 2.2].
+    Updated,
+    /// An initial access token was created [RFC 7591 section 3]. The event's client is the token's id.
+    InitialAccessTokenMade,
+    /// An initial access token was ended before its expiry.
+    InitialAccessTokenEnded,
+}
+
+impl ApplicationChange<'_> {
+    /// The name of the event for it.
+    const fn event_name(self) -> &'static str {
+        match self {
+            Self::Submitted => "application_submitted",
+            Self::Approved => "application_approved",
+            Self::ChangeProposed => "application_change_proposed",
+            Self::ChangeApproved => "application_change_approved",
+            Self::ChangeRejected => "application_change_rejected",
+            Self::Rejected => "application_rejected",
+            Self::Suspended => "application_suspended",
+            Self::Resumed => "application_resumed",
+            Self::PrivilegesSet { .. } => "privileges_set",
+            Self::Reduced => "application_reduced",
+            Self::SecretClaimed => "secret_claimed",
+            Self::SecretRotated => "secret_rotated",
+            Self::PreviousSecretRevoked => "previous_secret_revoked",
+            Self::SecretsEnded => "secrets_ended",
+            Self::KeysReplaced => "keys_replaced",
+            Self::Transferred { .. } => "application_transferred",
+            Self::GrantsRevoked => "grants_revoked",
+            Self::Deleted => "application_deleted",
+            Self::Ensured => "client_ensured",
+            Self::Registered => "client_registered",
+            Self::DocumentStored => "client_document_stored",
+            Self::Evicted => "client_evicted",
+            Self::Updated => "application_updated",
+            Self::InitialAccessTokenMade => "initial_access_token_made",
+            Self::InitialAccessTokenEnded => "initial_access_token_ended",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sink counts by them, so they are few, fixed and distinct.
+    #[test]
+    fn every_event_has_a_name_and_its_facts() {
+        use std::collections::BTreeSet;
+
+        let (id, alice, scopes) = (ClientId::new("app").unwrap(), Subject::new("alice").unwrap(), ScopeSet::empty());
+        let (grant, client, subject, scopes) = (GrantId::from_bytes([7; 16]), &id, Some(&alice), &scopes);
+        let privileges = Privileges::default();
+        let (endpoint, reason, peer) = (Endpoint::Token, &Reason::WrongSecret, None);
+        let named = Some("app");
+        let changes = [
+            ApplicationChange::Submitted,
+            ApplicationChange::Approved,
+            ApplicationChange::ChangeProposed,
+            ApplicationChange::ChangeApproved,
+            ApplicationChange::ChangeRejected,
+            ApplicationChange::Rejected,
+            ApplicationChange::Suspended,
+            ApplicationChange::Resumed,
+            ApplicationChange::PrivilegesSet { old: privileges, new: privileges },
+            ApplicationChange::Reduced,
+            ApplicationChange::SecretClaimed,
+            ApplicationChange::SecretRotated,
+            ApplicationChange::PreviousSecretRevoked,
+            ApplicationChange::SecretsEnded,
+            ApplicationChange::KeysReplaced,
+            ApplicationChange::Transferred { from: &alice, to: &alice },
+            ApplicationChange::GrantsRevoked,
+            ApplicationChange::Deleted,
+            ApplicationChange::Ensured,
+            ApplicationChange::Registered,
+            ApplicationChange::DocumentStored,
+            ApplicationChange::Evicted,
+            ApplicationChange::Updated,
+            ApplicationChange::InitialAccessTokenMade,
+            ApplicationChange::InitialAccessTokenEnded,
+        ];
+        // The event, and whether it has a subject, a grant, an endpoint and a reason.
+        let mut events = vec![
+            (Event::CodeIssued { grant, client, subject, scopes }, [true, true, false, false]),
+            (Event::Denied { client, subject }, [true, false, false, false]),
+            (Event::Exchanged { grant, client, subject }, [true, true, false, false]),
+            (Event::CodeReplayed { grant, client, subject }, [true, true, false, false]),
+            (Event::Refreshed { grant, client, subject }, [true, true, false, false]),
+            (Event::RefreshedInGrace { grant, client, subject, age: 1 }, [true, true, false, false]),
+            (Event::RefreshTokenReused { grant, client, subject, revoked: true }, [true, true, false, false]),
+            (Event::ClientCredentialsTokenIssued { grant, client, scopes }, [false, true, false, false]),
+            (Event::AccessTokenRevoked { grant, client }, [false, true, false, false]),
+            (Event::SupersededTokenAtRevocation { grant, client }, [false, true, false, false]),
+            (
+                Event::GrantRevoked { grant, client, subject, reason: RevocationReason::RevokedByUser },
+                [true, true, false, true],
+            ),
+            (Event::StoreWentBack { grant, client }, [false, true, false, false]),
+            (Event::DerivationKeyMissing { grant, client }, [false, true, false, false]),
+            (Event::KeysLeftOut { client, keys: 1 }, [false, false, false, false]),
+            (Event::AuthenticationFailed { endpoint, client: named, peer, reason }, [false, false, true, true]),
+            (Event::Throttled { endpoint, client: named, peer }, [false, false, true, false]),
+            (Event::IntrospectionRefused { grant, client }, [false, true, true, false]),
+            (Event::Refused { endpoint, client: Some(client), redirect_uri: None, reason }, [false, false, true, true]),
+        ];
+        let alone = [false, false, false, false];
+        events.extend(changes.map(|change| (Event::Application { client, version: 1, actor: None, change }, alone)));
+        let mut names = BTreeSet::new();
+        for (event, expected) in &events {
+            let found = [
+                event.subject().is_some(),
+                event.grant().is_some(),
+                event.endpoint().is_some(),
+                event.reason().is_some(),
+            ];
+            assert_eq!(found, *expected, "{event:?}");
+            assert_eq!(event.client(), named, "{event:?}");
+            let name = event.name();
+            assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
+            assert!(names.insert(name), "{name} is the name of two");
+        }
+        let now = Timestamp::from_seconds(1);
+        for event in [Event::PurgeRefused { now, newest: now }, Event::PeerAddressMissing { endpoint }] {
+            assert_eq!((event.client(), names.insert(event.name())), (None, true), "{event:?}");
+        }
+    }
+
+    /// D-12
+    #[test]
+    fn a_late_use_in_grace_is_a_warning() {
+        let client = ClientId::new("a").unwrap();
+        let severity = |age| {
+            let grant = GrantId::from_bytes([0; 16]);
+            Event::RefreshedInGrace { grant, client: &client, subject: None, age }.severity()
+        };
+        assert_eq!(
+            [0, 30, 31, 299].map(severity),
+            [Severity::Info, Severity::Info, Severity::Warning, Severity::Warning]
+        );
+    }
+
+    #[test]
+    fn a_reason_is_reported_with_its_causes() {
+        let failed = Reason::Store(StoreError::permanent("no disk"));
+        let refused = |reason| {
+            let event = Event::Refused { endpoint: Endpoint::Token, client: None, redirect_uri: None, reason };
+            (event.severity(), event.reason().unwrap())
+        };
+        let (severity, text) = refused(&failed);
+        assert_eq!((severity, &*text), (Severity::Error, "the store failed: no disk"));
+        assert_eq!(refused(&Reason::WrongSecret), (Severity::Info, "the client secret is wrong".to_owned()));
+    }
+}
