@@ -1,5 +1,6 @@
 //! Hooks with which your service observes, slows down and vetoes.
 
+mod application_change;
 pub(crate) mod event;
 pub(crate) mod registration_policy;
 pub(crate) mod span;
@@ -13,7 +14,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-pub use crate::hooks::event::{ApplicationChange, Event, Severity};
+pub use crate::hooks::application_change::ApplicationChange;
+pub use crate::hooks::event::{Event, Severity};
 pub use crate::hooks::registration_policy::{
     ApproveWithin, DocumentHosts, DocumentRequest, QueueAll, RegistrationDecision, RegistrationPolicy,
     RegistrationRequest,
