@@ -1,7 +1,7 @@
 //! The encoding of stored records: fixed-width numbers, and texts prefixed by their length.
 //!
 //! Every record begins with one byte for its kind and one for its layout, which is 1. Optional fields follow the others,
-//! each with a tag and a length, in the order of their tags. A record that needs none of them has none.
+//! each with a tag and a length, in a fixed order. A record that needs none of them has none.
 //!
 //! A later release may add such a field. It reads every record that an earlier one wrote; an earlier one refuses a field
 //! that it does not know. So a field is first read by all servers on one store, and written by the release after that.
@@ -142,13 +142,15 @@ impl<'a> Reader<'a> {
         Ok(Some(value))
     }
 
-    /// Finishes reading. An optional field that is left over was written by a newer release. Other bytes are malformed.
+    /// Finishes reading. Optional fields that are left over were written by a newer release. Other bytes are malformed.
     pub(crate) fn finish(mut self) -> Result<(), DecodeError> {
         if self.rest.is_empty() {
             return Ok(());
         }
-        self.byte()?;
-        self.bytes()?;
+        while !self.rest.is_empty() {
+            self.byte()?;
+            self.bytes()?;
+        }
         Err(DecodeError::UnknownLayout)
     }
 
@@ -302,6 +304,7 @@ mod tests {
         assert_eq!(read(&full, false), Err(DecodeError::UnknownLayout));
         let unknown = [&full[..], &[9, 0, 0, 0, 0]].concat();
         assert_eq!(read(&unknown, true), Err(DecodeError::UnknownLayout));
+        assert_eq!(read(&[&unknown[..], &[9]].concat(), true), Err(DecodeError::Malformed));
         for cut in bare.len() + 1..full.len() {
             assert_eq!(read(&full[..cut], true), Err(DecodeError::Malformed), "cut to {cut}");
             assert_eq!(read(&full[..cut], false), Err(DecodeError::Malformed), "cut to {cut}");
