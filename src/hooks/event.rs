@@ -95,8 +95,7 @@ pub enum Event<'a> {
         /// Seconds since the token was superseded.
         age: u32,
     },
-    /// A superseded refresh token was used after its grace by its own client: a copy of it exists. If the token had also
-    /// expired by its age, nothing was revoked: the client may have stored it for that long.
+    /// A superseded refresh token was used after its grace by its own client: a copy of it exists.
     #[non_exhaustive]
     RefreshTokenReused {
         /// The grant.
@@ -105,7 +104,7 @@ pub enum Event<'a> {
         client: &'a ClientId,
         /// The user; `None` if the client acts for itself.
         subject: Option<&'a Subject>,
-        /// Whether the grant was revoked, as it is by default unless the token had expired.
+        /// Whether the grant was revoked, as it is by default.
         revoked: bool,
     },
     /// A code or refresh token came with a DPoP proof by a key other than the one it is bound to [RFC 9449 sections 5

@@ -441,21 +441,3 @@ async fn one_refreshed(world: &World, client: &Credentials, responses: &[Respons
     assert!(!world.opens(&tokens.access).await);
     e400(&world.refresh_as(client, &tokens.refresh).await, "invalid_grant");
 }
-
-/// D-12
-#[tokio::test]
-async fn an_expired_token_of_a_line_that_went_on_is_reported_and_ends_nothing() {
-    for is_refreshed in [false, true] {
-        let world = World::strict().await;
-        let first = world.pair().await;
-        world.advance(15_552_000 - 10);
-        let newest = if is_refreshed { pair(&world.refresh(&first.refresh).await) } else { first.clone() };
-        world.advance(10);
-        world.events.take();
-        e400(&world.refresh(&first.refresh).await, "invalid_grant");
-        let events = world.events.take();
-        let reported = events.iter().find(|event| event.starts_with("RefreshTokenReused"));
-        assert_eq!(reported.is_some_and(|event| event.contains("revoked: false")), is_refreshed, "{events:?}");
-        assert_eq!(world.refresh(&newest.refresh).await.status() == 200, is_refreshed);
-    }
-}

@@ -128,11 +128,6 @@ async fn refused(
     if matches!(reason, Reason::MissingDerivationKey) {
         context.raise(&Event::DerivationKeyMissing { grant: id, client: client_id });
     }
-    // The token expired by its age, but the line went on: this may be a copy. A client that stored an old token for long
-    // is no thief, so nothing ends.
-    if matches!(reason, Reason::RefreshTokenExpired) && presented.position.number < grant.pairs_made {
-        context.raise(&Event::RefreshTokenReused { grant: id, client: client_id, subject, revoked: false });
-    }
     if !matches!(reason, Reason::RefreshTokenReused) {
         return Ok(reason);
     }
