@@ -61,7 +61,8 @@ impl Times {
         config.tokens.access_lifetime = self.access_token_lifetime.map_or(config.tokens.access_lifetime, seconds);
         config.tokens.refresh_lifetime = self.refresh_token_lifetime.map_or(config.tokens.refresh_lifetime, seconds);
         config.pushed_requests.lifetime = self.request_uri_lifetime.map_or(config.pushed_requests.lifetime, seconds);
-        config.refresh.access_token_grace = config.refresh.access_token_grace.min(config.tokens.access_lifetime);
+        let last_second = config.tokens.refresh_lifetime.saturating_sub(Duration::from_secs(1));
+        config.refresh.grace = config.refresh.grace.min(last_second);
     }
 
     /// Returns the clock of the server, which starts now.
