@@ -317,6 +317,14 @@ fn a_proof_is_known_by_key_method_url_and_identifier() {
     draft.claims["jti"] = "another".into();
     assert_ne!(replay(&draft).digest(), first.digest());
     assert_ne!(replay(&Draft::new()).digest(), first.digest(), "another key");
+    let mut draft = Draft::new();
+    let by_post = replay(&draft);
+    draft.claims["htm"] = "GET".into();
+    let (url, role) = (TargetUri::parse(URL).unwrap(), Role::AuthorizationServer);
+    let expected = Expected { method: "GET", url: &url, access_token: None, role };
+    let now = Timestamp::from_seconds(NOW);
+    let by_get = verify(draft.signed().as_bytes(), &expected, &config(), now).unwrap().replay;
+    assert_ne!(by_get.digest(), by_post.digest(), "another method");
 }
 
 /// 9449-11.1-02
