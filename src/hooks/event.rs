@@ -208,7 +208,7 @@ pub enum Event<'a> {
         /// Exactly what was wrong.
         reason: &'a Reason,
     },
-    /// The [`Throttle`] refused a request.
+    /// The [`Throttle`](crate::hooks::Throttle) refused a request.
     #[non_exhaustive]
     Throttled {
         /// The endpoint.
@@ -219,7 +219,7 @@ pub enum Event<'a> {
         /// The address that the request came from.
         peer: Option<IpAddr>,
     },
-    /// The adapter passes no peer address, so the [`Throttle`] cannot count by it. Raised once by each server with a
+    /// The adapter passes no peer address, so the [`Throttle`](crate::hooks::Throttle) cannot count by it. Raised once by each server with a
     /// throttle.
     #[non_exhaustive]
     PeerAddressMissing {

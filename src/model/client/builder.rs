@@ -5,14 +5,54 @@ use crate::model::client::{
     ApplicationType, AuthenticationMethods, Client, ClientKeys, ClientSecrets, ClientState, ClientType, GrantTypes,
     RefreshRotation,
 };
+use crate::model::id::ClientId;
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::{ResourceList, ResourceScope, ScopeSet};
 use crate::secret::{CLIENT_SECRET_CHARACTERS, ClientSecret, Digest};
 
+impl Client {
+    /// Returns a builder for a client that is kept elsewhere, such as in a fixed list or a directory.
+    ///
+    /// By default it is approved, confidential and a web application, and may use authorization code and refresh. It
+    /// may authenticate with its secret in the header or in the form. It has no redirect URI, no scope, no resource
+    /// and no secret.
+    ///
+    /// To let it get tokens without a user, add [`GrantType::ClientCredentials`](crate::client::GrantType::ClientCredentials) to its
+    /// [`grant_types`](ClientBuilder::grant_types), and set [`client_scopes`](ClientBuilder::client_scopes) and
+    /// [`client_resources`](ClientBuilder::client_resources). The server's
+    /// [`Config::client_credentials.on`](crate::Config::client_credentials) must be on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use grantor::scope::ResourceScope;
+    /// use grantor::{Client, ClientId, ClientSecret, Config};
+    /// use grantor::redirect_uri::RegisteredRedirectUri;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let config = Config::platform("https://auth.example");
+    /// let client = Client::builder(ClientId::new("reports")?)
+    ///     .name("Reports")
+    ///     .redirect_uri(RegisteredRedirectUri::parse("https://reports.example/cb", &config.redirect_uris)?)
+    ///     .scopes(config.scopes.parse(b"repo-code:r account-profile:r")?)
+    ///     .resource_scope(ResourceScope::All)
+    ///     .secret(&ClientSecret::new("eighteen random words would do as well"))?
+    ///     .build();
+    /// // A directory keeps the record, which has only digests in place of secrets.
+    /// assert_eq!(Client::decode(&client.encode())?, client);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn builder(id: ClientId) -> ClientBuilder {
+        ClientBuilder { client: Self::blank(id) }
+    }
+}
+
 /// Builds a client that is kept elsewhere. [`Client::builder`] returns it.
 #[derive(Clone, Debug)]
 pub struct ClientBuilder {
-    pub(super) client: Client,
+    client: Client,
 }
 
 impl ClientBuilder {
@@ -143,7 +183,7 @@ impl ClientBuilder {
         Ok(self)
     }
 
-    /// Sets the client's public keys: it then authenticates with [`AuthenticationMethod::PrivateKeyJwt`], and has no
+    /// Sets the client's public keys: it then authenticates with [`AuthenticationMethod::PrivateKeyJwt`](crate::client::AuthenticationMethod::PrivateKeyJwt), and has no
     /// secret. The client becomes confidential.
     ///
     /// # Examples

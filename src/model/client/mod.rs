@@ -63,43 +63,6 @@ pub struct Client {
 }
 
 impl Client {
-    /// Returns a builder for a client that is kept elsewhere, such as in a fixed list or a directory.
-    ///
-    /// By default it is approved, confidential and a web application, and may use authorization code and refresh. It
-    /// may authenticate with its secret in the header or in the form. It has no redirect URI, no scope, no resource
-    /// and no secret.
-    ///
-    /// To let it get tokens without a user, add [`GrantType::ClientCredentials`] to its
-    /// [`grant_types`](ClientBuilder::grant_types), and set [`client_scopes`](ClientBuilder::client_scopes) and
-    /// [`client_resources`](ClientBuilder::client_resources). The server's
-    /// [`Config::client_credentials.on`](crate::Config::client_credentials) must be on.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use grantor::scope::ResourceScope;
-    /// use grantor::{Client, ClientId, ClientSecret, Config};
-    /// use grantor::redirect_uri::RegisteredRedirectUri;
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let config = Config::platform("https://auth.example");
-    /// let client = Client::builder(ClientId::new("reports")?)
-    ///     .name("Reports")
-    ///     .redirect_uri(RegisteredRedirectUri::parse("https://reports.example/cb", &config.redirect_uris)?)
-    ///     .scopes(config.scopes.parse(b"repo-code:r account-profile:r")?)
-    ///     .resource_scope(ResourceScope::All)
-    ///     .secret(&ClientSecret::new("eighteen random words would do as well"))?
-    ///     .build();
-    /// // A directory keeps the record, which has only digests in place of secrets.
-    /// assert_eq!(Client::decode(&client.encode())?, client);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn builder(id: ClientId) -> ClientBuilder {
-        ClientBuilder { client: Self::blank(id) }
-    }
-
     pub(crate) fn blank(id: ClientId) -> Self {
         Self {
             id,
