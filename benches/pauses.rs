@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use grantor::store::{Grant, Insertion, TokenStore};
+use grantor::store::{Grant, Insertion, RecordStore};
 use grantor::testing::records;
 use grantor::{MemoryStore, Timestamp};
 
@@ -45,7 +45,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
 fn fill(store: &MemoryStore, records: &Texts, inserts: &mut Steps) {
     for (number, record) in records.iter().enumerate() {
         let grant = Arc::new(Grant::decode(record).expect("a grant"));
-        let (inserted, time) = timed(|| ready(TokenStore::insert(store, grant)));
+        let (inserted, time) = timed(|| ready(RecordStore::<Grant>::insert(store, grant)));
         assert_eq!(inserted.expect("memory does not fail"), Insertion::Inserted);
         inserts.add(number, time);
     }
@@ -54,7 +54,7 @@ fn fill(store: &MemoryStore, records: &Texts, inserts: &mut Steps) {
 fn purge(store: &MemoryStore, purges: &mut Steps) {
     let mut left = store.grant_count();
     for number in 0.. {
-        let (purge, time) = timed(|| ready(TokenStore::purge_expired(store, DUE, PURGED_AT_ONCE)));
+        let (purge, time) = timed(|| ready(RecordStore::<Grant>::purge(store, DUE, PURGED_AT_ONCE)));
         let purge = purge.expect("memory does not fail");
         assert_eq!(purge.removed(), PURGED_AT_ONCE.min(left));
         purges.add(number, time);

@@ -9,7 +9,7 @@ use grantor::client::{AuthenticationMethod, AuthenticationMethods, ClientKeys, G
 use grantor::config::DpopBoundTokens;
 use grantor::jose::JwkSet;
 use grantor::scope::{ResourceScope, ScopeCatalog};
-use grantor::store::{Insertion, Replay, ReplayStore, Stores};
+use grantor::store::{Insertion, RecordStore, Replay, Stores};
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{AuthorizationServer, Client, ClientId, Config, MemoryStore, Timestamp};
@@ -95,7 +95,8 @@ fn uses(options: &Options, report: &mut Report) {
             for _ in 0..count {
                 number += 1;
                 let replay = Replay::new(&[CLIENT.as_bytes(), &number.to_be_bytes()], Timestamp::from_seconds(START));
-                let inserted = ready(ReplayStore::insert(&store, replay)).expect("memory does not fail");
+                let inserted =
+                    ready(RecordStore::<Replay>::insert(&store, Arc::new(replay))).expect("memory does not fail");
                 assert_eq!(inserted, Insertion::Inserted);
             }
         });
@@ -165,7 +166,7 @@ impl World {
             .build();
         let store = MemoryStore::new();
         let clients = OneClient(Arc::new(client));
-        let stores = Stores::new(clients, store.clone(), store.clone(), store.clone()).with_replays(store);
+        let stores = Stores::new(store).with_clients(clients);
         let builder = AuthorizationServer::builder(config, stores);
         let server = builder.clock(ManualClock::new(Timestamp::from_seconds(START))).build();
         Self { server: server.expect("the settings are sound"), signer: signer.clone() }

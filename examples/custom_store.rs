@@ -8,7 +8,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use grantor::Timestamp;
-use grantor::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
+use grantor::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
 #[derive(Clone, Debug, Default)]
 struct CustomStore(Arc<Mutex<Contents>>);
@@ -40,11 +40,13 @@ impl CustomStore {
     }
 }
 
-impl Engine for CustomStore {
+impl Store for CustomStore {
     fn reads_settled(&self) -> bool {
         true
     }
+}
 
+impl Engine for CustomStore {
     async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.contents().rows.get(&(table, key.to_vec())).and_then(|row| row.part(part)).map(<[u8]>::to_vec))
     }
@@ -100,7 +102,7 @@ use std::error::Error;
 
 use grantor::application::Logo;
 use grantor::scope::ResourceScope;
-use grantor::store::{CodeStore, Page, TokenStore};
+use grantor::store::{Authorization, Grant, Page, RecordStore};
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{ApplicationForm, Approval, AuthorizationServer, ClientId, Config, Consent, Decision, Subject};
 
@@ -119,7 +121,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let redirect = server.decide(handle.expose(), &user, session, &consent).await?;
     let location = redirect.header("Location").unwrap_or_default();
     let code = location.split(['=', '&']).nth(1).unwrap_or_default();
-    println!("consented      {} authorization", store.authorizations_of(&user, Page::first(10)).await?.len());
+    println!(
+        "consented      {} authorization",
+        RecordStore::<Authorization>::list(&store, &user, Page::first(10)).await?.len()
+    );
 
     let form = format!("grant_type=authorization_code&code={code}&client_id={id}&client_secret={secret}");
     let request = Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded");
@@ -129,8 +134,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for grant in server.grants_of(&user).await? {
         server.revoke_grant(grant.id(), &user).await?;
     }
-    let revoked =
-        store.grants_of(&user, Page::first(10)).await?.iter().filter(|grant| grant.revoked().is_some()).count();
+    let revoked = RecordStore::<Grant>::list(&store, &user, Page::first(10))
+        .await?
+        .iter()
+        .filter(|grant| grant.revoked().is_some())
+        .count();
     println!("withdrawn      {revoked} grant");
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use grantor::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
+use grantor::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, Store, StoreError, Table, Write};
 use grantor::{AuthorizationServer, Clock, Config, ConfigError, SystemClock, Timestamp};
 
 /// One hour for a write, which gives up after that, and one hour for the differences between the clocks of servers and
@@ -79,12 +79,14 @@ impl RevisionsStore {
     }
 }
 
-impl Engine for RevisionsStore {
+impl Store for RevisionsStore {
     /// Both databases read where they write: etcd by default, DynamoDB with `ConsistentRead`.
     fn reads_settled(&self) -> bool {
         true
     }
+}
 
+impl Engine for RevisionsStore {
     async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.row(table, key).await.and_then(|(row, _)| row.part(part).map(<[u8]>::to_vec)))
     }
@@ -246,7 +248,7 @@ fn main() -> Result<(), ConfigError> {
 
 #[cfg(all(test, feature = "testing"))]
 mod tests {
-    use grantor::store::{Page, TokenStore};
+    use grantor::store::{Grant, Page, RecordStore};
 
     use super::*;
 
@@ -264,7 +266,7 @@ mod tests {
         store.0.put(&key, None, None).await;
         store.drop_stale(&read).await;
         for is_there in [true, false] {
-            assert_eq!(store.grants_of(&alice, Page::first(10)).await.unwrap(), []);
+            assert_eq!(RecordStore::<Grant>::list(&store, &alice, Page::first(10)).await.unwrap(), []);
             assert_eq!(store.0.get(&key).await.is_some(), is_there, "it was renewed after it was read");
             age();
         }

@@ -139,7 +139,7 @@ impl ClientStore for Away {
 #[test]
 fn a_store_that_failed_is_a_warning_while_it_may_be_back_and_an_error_otherwise() {
     for (failure, level) in [(Away(StoreError::transient), "WARN"), (Away(StoreError::permanent), "ERROR")] {
-        let server = server(Stores::new(failure, MemoryStore::new(), MemoryStore::new(), MemoryStore::new()));
+        let server = server(Stores::new(MemoryStore::new()).with_clients(failure));
         let body = b"grant_type=refresh_token&refresh_token=hidden&client_id=a&client_secret=hidden";
         let lines = lines_of(server.serve(Endpoint::Token, &form(body)));
         let [line] = &lines[..] else { panic!("{lines:?}") };
@@ -192,7 +192,7 @@ fn a_refused_redirect_uri_is_named_with_its_client() {
     let registered = RegisteredRedirectUri::parse("https://app.example/cb", &RedirectUriPolicy::default()).unwrap();
     let scopes = ScopeCatalog::platform().parse(b"repo-code:r").unwrap();
     let client = Client::builder(ClientId::new("app").unwrap()).redirect_uri(registered).scopes(scopes).build();
-    let server = server(Stores::new(One(client.into()), MemoryStore::new(), MemoryStore::new(), MemoryStore::new()));
+    let server = server(Stores::new(MemoryStore::new()).with_clients(One(client.into())));
     let secret = "x".repeat(44);
     for (requested, shown, reason) in [
         (
@@ -232,7 +232,7 @@ fn a_refused_redirect_uri_is_named_with_its_client() {
 fn a_long_redirect_uri_is_cut() {
     let registered = RegisteredRedirectUri::parse("https://app.example/cb", &RedirectUriPolicy::default()).unwrap();
     let client = Client::builder(ClientId::new("app").unwrap()).redirect_uri(registered).build();
-    let server = server(Stores::new(One(client.into()), MemoryStore::new(), MemoryStore::new(), MemoryStore::new()));
+    let server = server(Stores::new(MemoryStore::new()).with_clients(One(client.into())));
     let query = format!("response_type=code&client_id=app&redirect_uri=https%3A%2F%2F{}", "a/".repeat(10_000));
     let lines = lines_of(server.authorize(&Request::new("GET").query(query.as_bytes())));
     let shown = lines[0].get("redirect_uri").unwrap();

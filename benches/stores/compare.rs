@@ -1,6 +1,6 @@
 //! A store beside its engine: the rounds and the rows of the table.
 
-use grantor::store::TokenStore;
+use grantor::store::{Grant, RecordStore};
 use tokio::runtime::Runtime;
 
 use super::callers::Latencies;
@@ -57,10 +57,10 @@ pub(crate) struct Purged {
 }
 
 /// Removes `grants` grants, all of which are due.
-pub(crate) fn purge(runtime: &Runtime, store: &impl TokenStore, grants: u64) -> Purged {
+pub(crate) fn purge(runtime: &Runtime, store: &impl RecordStore<Grant>, grants: u64) -> Purged {
     let (mut each, mut removed, mut longest) = (Vec::new(), 0, 0.0_f64);
     while removed < grants {
-        let (purge, took) = timed(|| runtime.block_on(store.purge_expired(PURGE_AFTER, PURGED_AT_ONCE)).unwrap());
+        let (purge, took) = timed(|| runtime.block_on(store.purge(PURGE_AFTER, PURGED_AT_ONCE)).unwrap());
         let gone = purge.removed() as u64;
         assert!(gone > 0);
         each.push(per_operation(took, gone) / 1e3);

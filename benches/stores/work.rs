@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use grantor::id::GrantId;
-use grantor::store::{Insertion, Replacement, Replay, ReplayStore, TokenStore};
+use grantor::store::{Grant, Insertion, RecordStore, Replacement, Replay};
 use tokio::runtime::Runtime;
 
 use super::callers::{Callers, Latencies};
@@ -29,7 +29,7 @@ pub(crate) struct Stored<S> {
 /// A round of calls, which returns how many there were.
 pub(crate) type Round<S> = fn(&Stored<S>, Callers, &Latencies) -> u64;
 
-impl<S: TokenStore + Clone> Stored<S> {
+impl<S: RecordStore<Grant> + Clone> Stored<S> {
     pub(crate) fn new(store: S, work: Work, runtime: Runtime, options: &Options) -> Self {
         let (rounds, calls) = if options.short { (1, 64) } else { (ROUNDS, 6_400) };
         Self { store, work, runtime, rounds, calls }
@@ -73,7 +73,7 @@ impl<S: TokenStore + Clone> Stored<S> {
     }
 }
 
-impl<S: TokenStore + ReplayStore + Clone> Stored<S> {
+impl<S: RecordStore<Grant> + RecordStore<Replay> + Clone> Stored<S> {
     /// The record that an assertion or a proof was used, beside a new grant, with one caller and with many.
     pub(crate) fn add_uses(&self, name: &str, report: &mut Report) {
         for count in [1, MANY] {
@@ -121,25 +121,25 @@ impl Work {
 }
 
 /// Finds a grant and puts its next version in its place, as a refresh does.
-async fn refresh(store: impl TokenStore, grants: Arc<Grants>, number: u64) {
+async fn refresh(store: impl RecordStore<Grant>, grants: Arc<Grants>, number: u64) {
     let found = store.find(&GrantId::from_bytes(id(number))).await.unwrap().unwrap();
     let next = grants.refreshed_grant(number, found.version() + 1);
     assert_eq!(store.replace(found.version(), next).await.unwrap(), Replacement::Replaced);
 }
 
 /// Adds a grant, as the exchange of a code does.
-pub(crate) async fn insert(store: impl TokenStore, grants: Arc<Grants>, number: u64) {
+pub(crate) async fn insert(store: impl RecordStore<Grant>, grants: Arc<Grants>, number: u64) {
     assert_eq!(store.insert(grants.new_grant(number)).await.unwrap(), Insertion::Inserted);
 }
 
 /// Looks a grant up, as each check of an access token does.
-async fn find(store: impl TokenStore, number: u64) {
+async fn find(store: impl RecordStore<Grant>, number: u64) {
     let id = GrantId::from_bytes(id(number));
     assert_eq!(store.find(&id).await.unwrap().unwrap().id(), id);
 }
 
 /// Records that an identifier was used, as each assertion and each proof does.
-async fn use_once(store: impl ReplayStore, number: u64) {
+async fn use_once(store: impl RecordStore<Replay>, number: u64) {
     let replay = Replay::new(&[&number.to_be_bytes()], PURGE_AFTER);
-    assert_eq!(store.insert(replay).await.unwrap(), Insertion::Inserted);
+    assert_eq!(store.insert(Arc::new(replay)).await.unwrap(), Insertion::Inserted);
 }

@@ -63,7 +63,7 @@ pub(crate) async fn use_up(context: &Context, from: &PushedFrom, ticket: Digest)
 }
 
 async fn find(context: &Context, id: &PushedRequestId) -> Result<Seen<PushedRequest>, StoreError> {
-    Ok(context.stores.pushed_requests()?.find(id).await?.into())
+    Ok(context.stores.pushed_requests.find(id).await?.into())
 }
 
 /// The browser that presents a `request_uri`.

@@ -10,7 +10,7 @@
 //!   If it contains what the flow wanted to write, the flow won. If not, the error is returned. The flow does not judge
 //!   the record again, because a caller must not mistake its own write for another caller's.
 //! - If reads are not settled, a read proves nothing: a failed write may be visible on one server and be lost in a
-//!   fail-over. So a record that was read instead of written is [confirmed](crate::store::TokenStore::confirm) before
+//!   fail-over. So a record that was read instead of written is [confirmed](crate::store::RecordStore::confirm) before
 //!   the answer.
 
 #[cfg(test)]
@@ -20,9 +20,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::model::{Authorization, Grant, LastPurge, PushedRequest};
 use crate::secret::entropy::Entropy;
-use crate::store::{Insertion, Registration, Replacement, StoreError, Stores};
+use crate::store::{Insertion, Record, Registration, Replacement, StoreError, Stored, Stores};
 
 /// How often a flow tries before it gives up: 128 times, far more than the requests that change one record concurrently.
 pub(crate) const ATTEMPTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(127);
@@ -221,107 +220,29 @@ fn other_version(version: u32, entropy: &dyn Entropy) -> u32 {
 #[error("other requests changed the record at every attempt")]
 pub(crate) struct Contended;
 
-impl Row for Grant {
+impl<R: Stored> Row for R {
     fn version(&self) -> u32 {
-        self.version
+        Record::version(self)
     }
 
     fn set_version(row: &mut Arc<Self>, version: u32) {
-        Arc::make_mut(row).version = version;
+        Arc::make_mut(row).set_version(version);
     }
 
     fn reads_settled(stores: &Stores) -> bool {
-        stores.tokens.reads_settled()
+        R::store(stores).reads_settled()
     }
 
     async fn insert(row: Arc<Self>, stores: &Stores) -> Result<Insertion, StoreError> {
-        stores.tokens.insert(row).await
+        R::store(stores).insert(row).await
     }
 
     async fn replace(version: u32, row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
-        stores.tokens.replace(version, row).await
+        R::store(stores).replace(version, row).await
     }
 
     async fn confirm(row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
-        stores.tokens.confirm(row).await
-    }
-}
-
-impl Row for Authorization {
-    fn version(&self) -> u32 {
-        self.version
-    }
-
-    fn set_version(row: &mut Arc<Self>, version: u32) {
-        Arc::make_mut(row).version = version;
-    }
-
-    fn reads_settled(stores: &Stores) -> bool {
-        stores.codes.reads_settled()
-    }
-
-    async fn insert(row: Arc<Self>, stores: &Stores) -> Result<Insertion, StoreError> {
-        stores.codes.insert(row).await
-    }
-
-    async fn replace(version: u32, row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
-        stores.codes.replace(version, row).await
-    }
-
-    async fn confirm(row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
-        stores.codes.confirm(row).await
-    }
-}
-
-impl Row for PushedRequest {
-    fn version(&self) -> u32 {
-        self.version
-    }
-
-    fn set_version(row: &mut Arc<Self>, version: u32) {
-        Arc::make_mut(row).version = version;
-    }
-
-    fn reads_settled(stores: &Stores) -> bool {
-        stores.pushed_requests.as_ref().is_some_and(|pushed_requests| pushed_requests.reads_settled())
-    }
-
-    async fn insert(row: Arc<Self>, stores: &Stores) -> Result<Insertion, StoreError> {
-        stores.pushed_requests()?.insert(row).await
-    }
-
-    async fn replace(version: u32, row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
-        stores.pushed_requests()?.replace(version, row).await
-    }
-
-    async fn confirm(row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
-        stores.pushed_requests()?.confirm(row).await
-    }
-}
-
-impl Row for LastPurge {
-    fn version(&self) -> u32 {
-        self.version()
-    }
-
-    fn set_version(row: &mut Arc<Self>, version: u32) {
-        *row = Arc::new(Self::new(version, row.time()));
-    }
-
-    fn reads_settled(stores: &Stores) -> bool {
-        stores.purges.reads_settled()
-    }
-
-    async fn insert(row: Arc<Self>, stores: &Stores) -> Result<Insertion, StoreError> {
-        stores.purges.insert(*row).await
-    }
-
-    async fn replace(version: u32, row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
-        stores.purges.replace(version, *row).await
-    }
-
-    async fn confirm(row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
-        stores.purges.confirm(*row).await
+        R::store(stores).confirm(row).await
     }
 }
 

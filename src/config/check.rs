@@ -27,6 +27,7 @@ impl Config {
         self.check_limits()?;
         self.client_authentication.check(self.public_clients, self.limits.body_bytes)?;
         self.dpop.check(self.limits.body_bytes)?;
+        self.pushed_requests.check(self.limits.pushed_requests)?;
         self.check_fapi()
     }
 
@@ -279,7 +280,7 @@ const HELD_REQUESTS: RangeInclusive<usize> = 1..=800;
 const OPEN_CLIENTS: RangeInclusive<u32> = 1..=1 << 24;
 const REGISTRATION_POLICY: &str = "set it to Off, or add a policy that decides about each client: \
                                    Builder::registration_policy(ApproveWithin::new(…))";
-const REGISTRATION_STORE: &str = "set it to Off, or add a store for registrations: Stores::with_registry(…)";
+const REGISTRATION_STORE: &str = "set it to Off, or look up clients in a registry: Stores::with_registry(…)";
 const HTTPS_ISSUER: &str = "an https URL of visible ASCII characters, with a valid host and port and without user, query, fragment and dot \
      segments, is accepted (RFC 8414 section 2)";
 const PLAIN_HTTP_ISSUER: &str =

@@ -17,8 +17,7 @@ pub struct ClientAuthenticationSettings {
     /// `client_secret_post`; in the FAPI profile only `private_key_jwt`. [`public_clients`](crate::Config::public_clients) sets
     /// whether `none` is accepted.
     ///
-    /// [`AuthenticationMethod::PrivateKeyJwt`] needs the feature `jose` and a
-    /// [`ReplayStore`](crate::store::ReplayStore).
+    /// [`AuthenticationMethod::PrivateKeyJwt`] needs the feature `jose`.
     pub methods: AuthenticationMethods,
     /// What `aud` of a client's assertion must be [RFC 10070]: the issuer, as a JSON string or in an array of one; in
     /// the FAPI profile only as a JSON string.
@@ -68,14 +67,6 @@ pub enum AssertionAudience {
     ///
     /// An assertion that was made for another server may be accepted here [CVE-2025-27370].
     Legacy,
-}
-
-/// The parts of the server that assertions and proofs need, and whether they are present.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct KeyNeeds {
-    /// Whether signatures can be verified.
-    pub(crate) has_jose: bool,
-    pub(crate) has_replays: bool,
 }
 
 impl ClientAuthenticationSettings {
@@ -132,15 +123,12 @@ impl ClientAuthenticationSettings {
         Ok(())
     }
 
-    /// Checks that the server has the parts that the methods need.
-    pub(crate) fn check_needs(&self, needs: KeyNeeds) -> Result<(), ConfigError> {
-        let refused = |remedy| Err(ConfigError::new("client_authentication.methods", shown(self.methods), remedy));
-        match needs {
-            _ if !self.accepts_assertions() => Ok(()),
-            KeyNeeds { has_jose: false, .. } => refused(JOSE),
-            KeyNeeds { has_replays: false, .. } => refused(REPLAYS),
-            KeyNeeds { has_jose: true, has_replays: true } => Ok(()),
+    /// Checks that signatures can be verified if a method needs it.
+    pub(crate) fn check_needs(&self, has_jose: bool) -> Result<(), ConfigError> {
+        if self.accepts_assertions() && !has_jose {
+            return Err(ConfigError::new("client_authentication.methods", shown(self.methods), JOSE));
         }
+        Ok(())
     }
 }
 
@@ -162,14 +150,11 @@ const NONE: &str =
     "client_secret_basic, client_secret_post and private_key_jwt are accepted; for the method none, set public_clients";
 const NO_METHOD: &str = "at least one method is required unless public_clients is on";
 const JOSE: &str = "remove private_key_jwt, or enable the feature jose, which verifies signatures";
-const REPLAYS: &str = "remove private_key_jwt, or add a store for used assertions: Stores::with_replays(…)";
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::Config;
-
-    const ALL: KeyNeeds = KeyNeeds { has_jose: true, has_replays: true };
 
     fn refused(change: impl FnOnce(&mut Config)) -> Option<String> {
         let mut config = Config::strict("https://auth.example");
@@ -216,20 +201,14 @@ mod tests {
         );
     }
 
-    /// 7523-3-07
     #[test]
-    fn private_key_jwt_needs_the_feature_and_a_replay_store() {
+    fn private_key_jwt_needs_the_feature() {
         let mut config = Config::fapi("https://auth.example");
-        assert_eq!(config.client_authentication.check_needs(ALL), Ok(()));
-        for (needs, remedy) in
-            [(KeyNeeds { has_jose: false, ..ALL }, JOSE), (KeyNeeds { has_replays: false, ..ALL }, REPLAYS)]
-        {
-            let error = config.client_authentication.check_needs(needs).unwrap_err();
-            let expected = ("client_authentication.methods", "private_key_jwt", remedy);
-            assert_eq!((error.field(), error.value(), error.remedy()), expected);
-            config.client_authentication.methods = AuthenticationMethods::SECRET;
-            assert_eq!(config.client_authentication.check_needs(needs), Ok(()));
-            config.client_authentication.methods = AuthenticationMethods::KEY;
-        }
+        assert_eq!(config.client_authentication.check_needs(true), Ok(()));
+        let error = config.client_authentication.check_needs(false).unwrap_err();
+        let expected = ("client_authentication.methods", "private_key_jwt", JOSE);
+        assert_eq!((error.field(), error.value(), error.remedy()), expected);
+        config.client_authentication.methods = AuthenticationMethods::SECRET;
+        assert_eq!(config.client_authentication.check_needs(false), Ok(()));
     }
 }

@@ -46,7 +46,7 @@ const DOCUMENT_POLICY: &str = "set it to false, or add a policy that decides abo
                                Builder::registration_policy(ApproveWithin::new(…))";
 const DOCUMENT_FETCHER: &str =
     "set it to false, or add a fetcher for the documents: Builder::fetcher(…), such as the one in grantor-fetch";
-const DOCUMENT_STORE: &str = "set it to false, or add a store for registrations: Stores::with_registry(…)";
+const DOCUMENT_STORE: &str = "set it to false, or look up clients in a registry: Stores::with_registry(…)";
 const DOCUMENT_CLIENTS: &str = "set it to false, or public_clients to true, or add private_key_jwt to \
                                 authentication_methods: a client with a document has no secret";
 const DOCUMENT_PUSHED: &str = "set it or require_pushed_requests to false: a document is fetched only for a signed-in \

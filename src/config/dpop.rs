@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::config::client_authentication::KeyNeeds;
 use crate::config::error::ConfigError;
 use crate::jose::SigningAlgorithm;
 use crate::secret::nonce::NonceKey;
@@ -13,8 +12,7 @@ use crate::secret::nonce::NonceKey;
 pub struct DpopSettings {
     /// Whether access tokens are bound to a key of the client [RFC 9449]: off, in the FAPI profile required.
     ///
-    /// Every value except [`DpopBoundTokens::Off`] needs the feature `jose` and a
-    /// [`ReplayStore`](crate::store::ReplayStore).
+    /// Every value except [`DpopBoundTokens::Off`] needs the feature `jose`.
     pub tokens: DpopBoundTokens,
     /// The keys of the nonces that DPoP proofs must contain [RFC 9449 sections 8 and 9]; none: proofs need no nonce. One
     /// to three keys are accepted.
@@ -55,7 +53,6 @@ pub(crate) const NONCE_PERIOD: u32 = 120;
 /// The current key, the previous one and the next one.
 const MAX_NONCE_KEYS: usize = 3;
 const FEATURE: &str = "set it to Off, or enable the feature `jose` of this crate";
-const REPLAY_STORE: &str = "set it to Off, or add a store for used proofs: Stores::with_replays(…)";
 
 /// The algorithms that proofs may be signed with.
 pub(crate) const PROOF_ALGORITHMS: [SigningAlgorithm; 3] =
@@ -75,15 +72,12 @@ impl DpopSettings {
         }
     }
 
-    /// Checks that the server has the parts that proofs need.
-    pub(crate) fn check_needs(&self, needs: KeyNeeds) -> Result<(), ConfigError> {
-        let refused = |remedy| Err(ConfigError::new("dpop.tokens", format!("{:?}", self.tokens), remedy));
-        match needs {
-            _ if !self.reads_proofs() => Ok(()),
-            KeyNeeds { has_jose: false, .. } => refused(FEATURE),
-            KeyNeeds { has_replays: false, .. } => refused(REPLAY_STORE),
-            KeyNeeds { has_jose: true, has_replays: true } => Ok(()),
+    /// Checks that signatures can be verified if proofs are read.
+    pub(crate) fn check_needs(&self, has_jose: bool) -> Result<(), ConfigError> {
+        if self.reads_proofs() && !has_jose {
+            return Err(ConfigError::new("dpop.tokens", format!("{:?}", self.tokens), FEATURE));
         }
+        Ok(())
     }
 
     /// Checks the settings of proofs.
@@ -140,20 +134,13 @@ mod tests {
         }
     }
 
-    /// 9449-11.1-02
     #[test]
-    fn proofs_need_a_replay_store() {
-        const ALL: KeyNeeds = KeyNeeds { has_jose: true, has_replays: true };
+    fn proofs_need_the_feature() {
         let mut config = Config::strict("https://auth.example");
-        let none = KeyNeeds { has_jose: false, has_replays: false };
-        assert_eq!(config.dpop.check_needs(none), Ok(()), "they are not read");
+        assert_eq!(config.dpop.check_needs(false), Ok(()), "they are not read");
         config.dpop.tokens = DpopBoundTokens::Optional;
-        for (needs, remedy) in
-            [(KeyNeeds { has_replays: false, ..ALL }, REPLAY_STORE), (KeyNeeds { has_jose: false, ..ALL }, FEATURE)]
-        {
-            let error = config.dpop.check_needs(needs).unwrap_err();
-            assert_eq!((error.field(), error.value(), error.remedy()), ("dpop.tokens", "Optional", remedy));
-        }
-        assert_eq!(config.dpop.check_needs(ALL), Ok(()));
+        let error = config.dpop.check_needs(false).unwrap_err();
+        assert_eq!((error.field(), error.value(), error.remedy()), ("dpop.tokens", "Optional", FEATURE));
+        assert_eq!(config.dpop.check_needs(true), Ok(()));
     }
 }

@@ -11,9 +11,9 @@ use crate::config::error::{ConfigError, seconds};
 pub struct PushedRequestSettings {
     /// Whether clients may push their authorization requests, or must [RFC 9126]; off, in the FAPI profile required.
     ///
-    /// Every value except [`PushedRequests::Off`] needs a [`PushedRequestStore`](crate::store::PushedRequestStore). The
-    /// metadata then has `pushed_authorization_request_endpoint`. Where it is [`PushedRequests::Required`], a request
-    /// that was not pushed is refused [RFC 9126 section 5], and a pushed one must name its `redirect_uri`.
+    /// Unless it is [`PushedRequests::Off`], the metadata has `pushed_authorization_request_endpoint`. Where it is
+    /// [`PushedRequests::Required`], a request that was not pushed is refused [RFC 9126 section 5], and a pushed one must
+    /// name its `redirect_uri`.
     pub mode: PushedRequests,
     /// How long a `request_uri` is valid; 300 s. 30 to 599 s are accepted.
     ///
@@ -51,11 +51,8 @@ impl PushedRequestSettings {
         self.mode == PushedRequests::Required
     }
 
-    /// Checks the settings of pushed requests, and that there is a store for them.
-    pub(crate) fn check(&self, has_store: bool, count: usize) -> Result<(), ConfigError> {
-        if self.are_taken() && !has_store {
-            return Err(ConfigError::new("pushed_requests.mode", format!("{:?}", self.mode), STORE));
-        }
+    /// Checks the settings of pushed requests.
+    pub(super) fn check(&self, count: usize) -> Result<(), ConfigError> {
         let life = self.lifetime;
         if !LIFETIMES.contains(&life) {
             return Err(ConfigError::new("pushed_requests.lifetime", seconds(life), "30 to 599 s are accepted"));
@@ -67,7 +64,6 @@ impl PushedRequestSettings {
     }
 }
 
-const STORE: &str = "set it to Off, or add a store for pushed requests: Stores::with_pushed_requests(…)";
 /// FAPI 2.0 Security Profile section 5.3.2.2 requires less than 600 s.
 const LIFETIMES: RangeInclusive<Duration> = Duration::from_secs(30)..=Duration::from_secs(599);
 const COUNTS: RangeInclusive<usize> = 1..=1000;
@@ -76,13 +72,6 @@ const COUNTS: RangeInclusive<usize> = 1..=1000;
 mod tests {
     use super::*;
     use crate::config::Config;
-
-    fn refused(has_store: bool, change: fn(&mut Config)) -> Option<String> {
-        let mut config = Config::strict("https://auth.example");
-        config.pushed_requests.mode = PushedRequests::Optional;
-        change(&mut config);
-        config.pushed_requests.check(has_store, config.limits.pushed_requests).err().map(|error| error.to_string())
-    }
 
     /// FAPI-5.3.2.2-12
     #[test]
@@ -96,21 +85,12 @@ mod tests {
         ] {
             let mut config = Config::strict("https://auth.example");
             config.pushed_requests.lifetime = life;
-            assert_eq!(config.pushed_requests.check(true, config.limits.pushed_requests).is_ok(), accepted, "{life:?}");
+            assert_eq!(config.pushed_requests.check(config.limits.pushed_requests).is_ok(), accepted, "{life:?}");
         }
-        let shown = "pushed_requests.lifetime is 600 s; 30 to 599 s are accepted";
-        assert_eq!(refused(true, |config| config.pushed_requests.lifetime = Duration::from_secs(600)).unwrap(), shown);
-    }
-
-    /// 9126-5-01
-    #[test]
-    fn pushed_requests_need_a_store_and_an_endpoint() {
-        assert_eq!(refused(true, |_| ()), None);
-        assert_eq!(refused(true, |config| config.pushed_requests.mode = PushedRequests::Required), None);
-        assert_eq!(refused(false, |config| config.pushed_requests.mode = PushedRequests::Off), None);
-        assert_eq!(refused(false, |_| ()), Some(format!("pushed_requests.mode is Optional; {STORE}")));
-        let required = refused(false, |config| config.pushed_requests.mode = PushedRequests::Required);
-        assert_eq!(required, Some(format!("pushed_requests.mode is Required; {STORE}")));
+        let mut config = Config::strict("https://auth.example");
+        config.pushed_requests.lifetime = Duration::from_secs(600);
+        let error = config.check().unwrap_err();
+        assert_eq!(error.to_string(), "pushed_requests.lifetime is 600 s; 30 to 599 s are accepted");
     }
 
     /// 9126-2.3-01
@@ -119,7 +99,7 @@ mod tests {
         for (count, accepted) in [(0, false), (1, true), (1000, true), (1001, false)] {
             let mut config = Config::strict("https://auth.example");
             config.limits.pushed_requests = count;
-            assert_eq!(config.pushed_requests.check(true, config.limits.pushed_requests).is_ok(), accepted, "{count}");
+            assert_eq!(config.pushed_requests.check(config.limits.pushed_requests).is_ok(), accepted, "{count}");
         }
     }
 }

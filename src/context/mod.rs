@@ -108,10 +108,7 @@ impl Context {
     ///
     /// `used_before` if it was used before; [`Reason::Store`] if the store failed: the identifier may count as used.
     pub(crate) async fn use_once(&self, identifier: Replay, used_before: Reason) -> Result<(), Reason> {
-        // The server is not built without a replay store if a setting needs one.
-        let replays = self.stores.replays.as_deref();
-        let replays = replays.ok_or_else(|| StoreError::permanent("there is no replay store"))?;
-        match replays.insert(identifier).await? {
+        match self.stores.replays.insert(Arc::new(identifier)).await? {
             Insertion::Inserted => Ok(()),
             Insertion::Exists => Err(used_before),
         }

@@ -212,7 +212,7 @@ impl Flow for Filling<'_> {
     type Error = Reason;
 
     async fn read(&mut self) -> Result<Seen<PushedRequest>, Reason> {
-        Ok(self.context.stores.pushed_requests()?.find(&self.record.id).await?.into())
+        Ok(self.context.stores.pushed_requests.find(&self.record.id).await?.into())
     }
 
     fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Step<PushedRequest, Filled>, Reason> {

@@ -2,33 +2,32 @@
 
 use std::sync::Arc;
 
-use crate::model::Record;
-use crate::store::{Page, StoreError};
+use crate::store::{Page, Record, StoreError};
 
 /// Items that are read at once.
 const PAGE: usize = 100;
 
 /// A reader of one list. An unreadable record does not hide others.
-pub(crate) struct Reader<Id> {
-    next: Option<Page<Id>>,
-    id: fn([u8; 16]) -> Id,
+pub(crate) struct Reader<R: Record> {
+    next: Option<Page<R::Key>>,
+    id: fn([u8; 16]) -> R::Key,
     /// Whether to read row by row, in order to find the unreadable one.
     reduce: bool,
     failure: Option<StoreError>,
 }
 
-impl<Id: Ord> Reader<Id> {
-    pub(crate) fn new(id: fn([u8; 16]) -> Id) -> Self {
+impl<R: Record> Reader<R> {
+    pub(crate) fn new(id: fn([u8; 16]) -> R::Key) -> Self {
         Self { next: Some(Page::first(PAGE)), id, reduce: false, failure: None }
     }
 
     /// Returns the page to read next.
-    pub(crate) fn next_page(&mut self) -> Option<Page<Id>> {
+    pub(crate) fn next_page(&mut self) -> Option<Page<R::Key>> {
         self.next.take()
     }
 
     /// Takes the store's answer for `page`, and returns the rows that could be read.
-    pub(crate) fn take<R: Record>(&mut self, page: Page<Id>, answer: Result<Vec<Arc<R>>, StoreError>) -> Vec<Arc<R>> {
+    pub(crate) fn take(&mut self, page: Page<R::Key>, answer: Result<Vec<Arc<R>>, StoreError>) -> Vec<Arc<R>> {
         let rows = match answer {
             Ok(rows) => rows,
             Err(error) => {
@@ -38,7 +37,7 @@ impl<Id: Ord> Reader<Id> {
             }
         };
         let last = rows.last().filter(|_| rows.len() >= page.limit());
-        self.next = last.map(|last| self.after(last.key()));
+        self.next = last.map(|last| self.after(last.key().clone()));
         rows
     }
 
@@ -58,14 +57,17 @@ impl<Id: Ord> Reader<Id> {
     }
 
     /// Returns the page that leads past an unreadable record: one row at a time up to it, then the rows after it.
-    fn around(&mut self, page: Page<Id>, error: &StoreError) -> Option<Page<Id>> {
-        let unreadable = error.unreadable_key()?.first_chunk::<16>().filter(|id| page.admits(&(self.id)(**id)))?;
+    fn around(&mut self, page: Page<R::Key>, error: &StoreError) -> Option<Page<R::Key>> {
+        let unreadable = (self.id)(*error.unreadable_key()?.first_chunk::<16>()?);
+        if !page.admits(&unreadable) {
+            return None;
+        }
         self.reduce = page.limit() > 1;
         Some(if self.reduce { page.with_limit(1) } else { self.after(unreadable) })
     }
 
-    fn after(&self, key: &[u8; 16]) -> Page<Id> {
-        Page::after((self.id)(*key), if self.reduce { 1 } else { PAGE })
+    fn after(&self, key: R::Key) -> Page<R::Key> {
+        Page::after(key, if self.reduce { 1 } else { PAGE })
     }
 }
 
@@ -86,7 +88,7 @@ mod tests {
 
     /// The pages that are requested after answers without rows.
     fn asked(answers: Vec<Result<Vec<Arc<Grant>>, StoreError>>) -> Vec<Page<GrantId>> {
-        let mut reader = Reader::new(GrantId::from_bytes);
+        let mut reader = Reader::<Grant>::new(GrantId::from_bytes);
         let mut asked = Vec::new();
         for answer in answers {
             let page = reader.next_page().unwrap();
@@ -117,12 +119,12 @@ mod tests {
 
     #[test]
     fn the_first_failure_is_returned_at_the_end() {
-        let mut reader = Reader::new(GrantId::from_bytes);
+        let mut reader = Reader::<Grant>::new(GrantId::from_bytes);
         reader.fail(StoreError::transient("first"));
         reader.fail(StoreError::permanent("second"));
         assert!(reader.finish().unwrap_err().is_transient());
-        assert!(Reader::new(GrantId::from_bytes).finish().is_ok());
-        let mut reader = Reader::new(GrantId::from_bytes);
+        assert!(Reader::<Grant>::new(GrantId::from_bytes).finish().is_ok());
+        let mut reader = Reader::<Grant>::new(GrantId::from_bytes);
         let page = reader.next_page().unwrap();
         assert!(reader.take(page, unreadable(3)).is_empty());
         assert_eq!(reader.finish().unwrap_err().unreadable_key(), Some(&[3; 16][..]));

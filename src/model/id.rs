@@ -38,6 +38,13 @@ macro_rules! record_id {
             }
         }
 
+        /// The bytes, which are the key of the record in a store.
+        impl AsRef<[u8]> for $name {
+            fn as_ref(&self) -> &[u8] {
+                self.as_bytes()
+            }
+        }
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.fmt(f)

@@ -13,6 +13,9 @@ pub struct LastPurge {
 }
 
 impl LastPurge {
+    /// The key of the only such record of a store.
+    pub const KEY: [u8; 4] = *b"last";
+
     /// Creates the record.
     #[must_use]
     pub const fn new(version: u32, time: Timestamp) -> Self {

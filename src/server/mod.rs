@@ -11,7 +11,6 @@ use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::config::check::RegistrationNeeds;
-use crate::config::client_authentication::KeyNeeds;
 use crate::config::document_needs::DocumentNeeds;
 use crate::config::error::ConfigError;
 use crate::config::report::{LOOPBACK, NO_THROTTLE, SecurityReport};
@@ -598,7 +597,6 @@ impl Builder {
     pub fn build(self) -> Result<AuthorizationServer, ConfigError> {
         let Self { config, stores, clock, entropy, events, throttle, subjects, registration_policy, fetcher } = self;
         config.check()?;
-        config.pushed_requests.check(stores.pushed_requests.is_some(), config.limits.pushed_requests)?;
         let (has_policy, has_registry) = (registration_policy.is_some(), stores.registry.is_some());
         config.check_registration(RegistrationNeeds { has_policy, has_registry })?;
         let offers_keys = config.key_rules(fetcher.is_some()).offers_keys();
@@ -609,9 +607,8 @@ impl Builder {
             has_fetcher: fetcher.is_some(),
             reaches_loopback: fetcher.as_ref().is_some_and(|fetcher| fetcher.reaches_loopback()),
         })?;
-        let needs = KeyNeeds { has_jose: jose::IS_AVAILABLE, has_replays: stores.replays.is_some() };
-        config.client_authentication.check_needs(needs)?;
-        config.dpop.check_needs(needs)?;
+        config.client_authentication.check_needs(jose::IS_AVAILABLE)?;
+        config.dpop.check_needs(jose::IS_AVAILABLE)?;
         let of_documents = fetcher.clone().filter(|_| config.registration.metadata_documents);
         let documents = of_documents.map(|fetcher| Documents::new(&config, fetcher, Arc::clone(&clock)));
         let of_keys = fetcher.filter(|_| config.client_authentication.accepts_assertions());

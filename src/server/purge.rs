@@ -10,7 +10,7 @@ use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::hooks::Event;
 use crate::model::LastPurge;
-use crate::store::{Purge, StoreError};
+use crate::store::{Purge, StoreError, kinds};
 
 /// Seconds between two writes of the time of the last purge: a purge in many steps writes it once.
 const WRITTEN_EVERY: u32 = 60;
@@ -57,21 +57,18 @@ pub(crate) async fn purge_expired(context: &Context, limit: usize) -> Result<Pur
 }
 
 async fn remove(context: &Context, now: Timestamp, limit: usize) -> Result<Purge, PurgeError> {
-    let codes = context.stores.codes.purge_expired(now, limit).await;
-    let tokens = context.stores.tokens.purge_expired(now, limit).await;
-    let pushed_requests = match &context.stores.pushed_requests {
-        Some(pushed_requests) => pushed_requests.purge_expired(now, limit).await,
-        None => Ok(Purge::default().finished()),
-    };
-    let replays = match &context.stores.replays {
-        Some(replays) => replays.purge_expired(now, limit).await,
-        None => Ok(Purge::default().finished()),
-    };
-    let clients = match &context.stores.registry {
+    let stores = &context.stores;
+    macro_rules! purge_all {
+        ($($field:ident: $record:ident,)*) => {
+            [$(stores.$field.purge(now, limit).await,)*]
+        };
+    }
+    let clients = match &stores.registry {
         Some(registry) => registry.purge_deleted(now, limit).await,
         None => Ok(Purge::default().finished()),
     };
-    Ok(codes?.and(tokens?).and(pushed_requests?).and(replays?).and(clients?))
+    // If one store fails, the others are purged all the same.
+    kinds!(purge_all).into_iter().chain([clients]).try_fold(Purge::default().finished(), |all, one| Ok(all.and(one?)))
 }
 
 /// Records the clock's time as that of the last purge, even if it is earlier.
@@ -107,7 +104,7 @@ impl Flow for Accepting<'_> {
     type Error = PurgeError;
 
     async fn read(&mut self) -> Result<Seen<LastPurge>, PurgeError> {
-        Ok(self.context.stores.purges.find().await?.into())
+        Ok(self.context.stores.last_purge.find(&LastPurge::KEY).await?.into())
     }
 
     fn judge(&mut self, seen: &Seen<LastPurge>) -> Result<Step<LastPurge, Accepted>, PurgeError> {
@@ -141,7 +138,7 @@ impl Flow for Confirming<'_> {
     type Error = StoreError;
 
     async fn read(&mut self) -> Result<Seen<LastPurge>, StoreError> {
-        Ok(self.context.stores.purges.find().await?.into())
+        Ok(self.context.stores.last_purge.find(&LastPurge::KEY).await?.into())
     }
 
     fn judge(&mut self, seen: &Seen<LastPurge>) -> Result<Step<LastPurge, ()>, StoreError> {

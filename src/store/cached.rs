@@ -12,7 +12,7 @@ use crate::clock::{Clock, SystemClock, Timestamp};
 use crate::model::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::model::client::Client;
 use crate::model::id::ClientId;
-use crate::store::{ClientRegistry, ClientStore, Insertion, Page, Purge, Registration, Replacement, StoreError};
+use crate::store::{ClientRegistry, ClientStore, Insertion, Page, Purge, Registration, Replacement, Store, StoreError};
 
 /// A [`ClientStore`] that caches what `find` of another store returns.
 ///
@@ -32,7 +32,7 @@ use crate::store::{ClientRegistry, ClientStore, Insertion, Page, Purge, Registra
 /// # fn main() -> Result<(), grantor::ConfigError> {
 /// let store = MemoryStore::new();
 /// let clients = CachedClients::new(store.clone(), Duration::from_secs(30));
-/// let stores = Stores::new(clients.clone(), store.clone(), store.clone(), store).with_registry(clients);
+/// let stores = Stores::new(store).with_registry(clients);
 /// let server = AuthorizationServer::new(Config::platform("https://auth.example"), stores)?;
 /// # Ok(())
 /// # }
@@ -151,12 +151,14 @@ impl<S: ClientStore> ClientStore for CachedClients<S> {
     }
 }
 
-#[async_trait]
-impl<S: ClientRegistry> ClientRegistry for CachedClients<S> {
+impl<S: Store> Store for CachedClients<S> {
     fn reads_settled(&self) -> bool {
         self.store.reads_settled()
     }
+}
 
+#[async_trait]
+impl<S: ClientRegistry> ClientRegistry for CachedClients<S> {
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
         // The id may be that of a deleted client, which is still cached.
         let id = registration.client.id.clone();

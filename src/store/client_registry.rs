@@ -12,6 +12,7 @@ use crate::store::client_store::ClientStore;
 use crate::store::error::StoreError;
 use crate::store::page::Page;
 use crate::store::purge::Purge;
+use crate::store::record_store::Store;
 use crate::store::registration::Registration;
 
 /// A [`ClientStore`] that can also be written.
@@ -59,15 +60,7 @@ use crate::store::registration::Registration;
 ///
 /// A lost update may undo a suspension.
 #[async_trait]
-pub trait ClientRegistry: ClientStore {
-    /// Returns whether a read returns only writes that no fail-over can undo; `false` by default.
-    ///
-    /// If it is `false`, the server [confirms](Self::confirm) a row before it acknowledges anything that depends on
-    /// having read it.
-    fn reads_settled(&self) -> bool {
-        false
-    }
-
+pub trait ClientRegistry: ClientStore + Store {
     /// Adds a registration under its client's id.
     ///
     /// # Errors

@@ -3,24 +3,22 @@
 use std::fmt;
 
 use crate::clock::Timestamp;
-use crate::model::id::ClientId;
-use crate::model::subject::Subject;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::error::StoreError;
 use crate::store::purge::Purge;
+use crate::store::record_store::Store;
+use crate::store::table::{Columns, Part, Table};
 
 /// A database: bytes under a key with a version, listed in order, with a time from which they may be removed.
 ///
-/// Every engine is a [`ClientStore`](crate::store::ClientStore), a
-/// [`ClientRegistry`](crate::store::ClientRegistry), a [`CodeStore`](crate::store::CodeStore), a
-/// [`TokenStore`](crate::store::TokenStore), a [`PushedRequestStore`](crate::store::PushedRequestStore), a
-/// [`ReplayStore`](crate::store::ReplayStore) and a [`PurgeStore`](crate::store::PurgeStore): these implementations
-/// encode, decode and report unreadable records for all engines. The [guide](crate::guide::writing_a_store) has tables
+/// Every engine is a [`RecordStore`](crate::store::RecordStore) of every kind of record, a
+/// [`ClientStore`](crate::store::ClientStore) and a [`ClientRegistry`](crate::store::ClientRegistry): these
+/// implementations encode, decode and report unreadable records for all engines. The [guide](crate::guide::writing_a_store) has tables
 /// in SQL and two complete examples.
 ///
 /// # Contract
 ///
-/// The rules are those of the typed traits, which the kit of the feature `testing` checks
+/// The rules are those of the traits above, which the kit of the feature `testing` checks
 /// (`grantor::store_tests!`). For an engine, they mean:
 ///
 /// 1. **One winner.** Of all callers that insert one key, exactly one gets [`Insertion::Inserted`]. Of all
@@ -41,16 +39,7 @@ use crate::store::purge::Purge;
 ///
 /// A call may block its thread only as long as a lock in memory does. An engine over a blocking driver moves the
 /// call to another thread.
-pub trait Engine: fmt::Debug + Send + Sync + 'static {
-    /// Returns whether `find` returns only writes that no fail-over can undo.
-    ///
-    /// Return `true` only where a write becomes visible after it is durable, as in one process's memory or one
-    /// file. With `false`, the default, a write may be readable before its replicas have it. The core then
-    /// [confirms](Self::confirm) a row before it acknowledges anything that relies on having read it.
-    fn reads_settled(&self) -> bool {
-        false
-    }
-
+pub trait Engine: Store {
     /// Returns a part of the row with that key, if the row and the part exist.
     ///
     /// # Errors
@@ -81,7 +70,7 @@ pub trait Engine: fmt::Debug + Send + Sync + 'static {
     ///
     /// It compares the version, the record and the parts that the write names. Any number of callers succeed.
     /// [`Replacement::Lost`] means that the row is missing or differs; nothing is written then. Where
-    /// [`reads_settled`](Self::reads_settled) is `true`, the core never calls it, but the kit does.
+    /// [`reads_settled`](Store::reads_settled) is `true`, the core never calls it, but the kit does.
     ///
     /// # Errors
     ///
@@ -113,85 +102,6 @@ pub trait Engine: fmt::Debug + Send + Sync + 'static {
         now: Timestamp,
         limit: usize,
     ) -> impl Future<Output = Result<Purge, StoreError>> + Send;
-}
-
-/// A kind of record. Each table has its own keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Table {
-    /// Authorization requests and their codes; keys of 16 bytes.
-    Authorizations,
-    /// Clients with their applications and logos; keys are client ids of up to 512 bytes.
-    Clients,
-    /// Grants with their tokens; keys of 16 bytes.
-    Grants,
-    /// Pushed authorization requests; keys of 16 bytes.
-    PushedRequests,
-    /// Identifiers that must not be used twice, and one row for the time of the last purge; keys of 32 bytes.
-    Replays,
-}
-
-impl Table {
-    /// Every table.
-    pub const ALL: [Self; 5] = [Self::Authorizations, Self::Clients, Self::Grants, Self::PushedRequests, Self::Replays];
-
-    /// Returns the table's name: `authorizations`, `clients`, `grants`, `pushed_requests` or `replays`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Authorizations => "authorizations",
-            Self::Clients => "clients",
-            Self::Grants => "grants",
-            Self::PushedRequests => "pushed_requests",
-            Self::Replays => "replays",
-        }
-    }
-
-    /// Returns the part that [`Engine::list`] returns of each row.
-    #[must_use]
-    pub const fn listed_part(self) -> Part {
-        match self {
-            Self::Clients => Part::Application,
-            Self::Authorizations | Self::Grants | Self::PushedRequests | Self::Replays => Part::Record,
-        }
-    }
-
-    /// Returns whether a row is on at most one list, which it never leaves: a column of the row then serves
-    /// as the index.
-    #[must_use]
-    pub const fn has_fixed_list(self) -> bool {
-        !matches!(self, Self::Clients)
-    }
-}
-
-/// A part of a row that is read separately.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Part {
-    /// What every row has.
-    Record,
-    /// The form and the review of a client.
-    Application,
-    /// The logo in force.
-    Logo,
-    /// The logo that awaits review.
-    ProposedLogo,
-}
-
-impl Part {
-    /// Every part.
-    pub const ALL: [Self; 4] = [Self::Record, Self::Application, Self::Logo, Self::ProposedLogo];
-
-    /// Returns the part's name: `record`, `application`, `logo` or `proposed_logo`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Record => "record",
-            Self::Application => "application",
-            Self::Logo => "logo",
-            Self::ProposedLogo => "proposed_logo",
-        }
-    }
 }
 
 /// A row to be stored.
@@ -244,33 +154,6 @@ impl fmt::Debug for Write {
             .field("due", &self.due)
             .finish_non_exhaustive()
     }
-}
-
-/// Values for additional columns of a row, which operators query. The core never reads them back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Columns {
-    /// The client of the row.
-    pub client: Option<ClientId>,
-    /// The user of the row, or the owner of an application.
-    pub subject: Option<Subject>,
-    /// When the row was created, or an application was last submitted.
-    pub created: Option<Timestamp>,
-    /// The state of the row as a word: `held`, `code_issued` or `denied`; `granted` or `revoked`; `pending`,
-    /// `approved`, `rejected`, `suspended` or `deleted`; `pushed` or `used`; `purged`.
-    pub state: &'static str,
-    /// When and why the row ended.
-    pub ended: Option<Ended>,
-}
-
-/// When and why a row ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Ended {
-    /// The time.
-    pub at: Timestamp,
-    /// The reason as a word.
-    pub why: &'static str,
 }
 
 /// A list of rows: those of one user, or the applications in one state.

@@ -8,80 +8,66 @@ use crate::clock::Timestamp;
 use crate::model::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::model::client::{Client, ClientState};
 use crate::model::codec::DecodeError;
-use crate::model::id::{AuthorizationId, ClientId, GrantId, PushedRequestId};
+use crate::model::id::ClientId;
 use crate::model::subject::Subject;
-use crate::model::{Authorization, Grant, LastPurge, PushedRequest, Record, Replay};
-use crate::secret::Digest;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::client_registry::ClientRegistry;
 use crate::store::client_store::ClientStore;
-use crate::store::code_store::CodeStore;
-use crate::store::engine::{Columns, Ended, Engine, List, Part, Row, Table, Write};
+use crate::store::engine::{Engine, List, Row, Write};
 use crate::store::error::StoreError;
+use crate::store::kinds::Record;
 use crate::store::page::Page;
 use crate::store::purge::Purge;
-use crate::store::purge_store::PurgeStore;
-use crate::store::pushed_request_store::PushedRequestStore;
+use crate::store::record_store::RecordStore;
 use crate::store::registration::{LogoWrite, Registration};
-use crate::store::replay_store::ReplayStore;
-use crate::store::token_store::TokenStore;
+use crate::store::table::{Columns, Part, Table};
 
-/// A record with its own table, listed by its subject if it has one.
-trait Tabled: Record + PartialEq {
-    const TABLE: Table;
+#[async_trait]
+impl<E: Engine, R: Record> RecordStore<R> for E {
+    async fn find(&self, key: &R::Key) -> Result<Option<Arc<R>>, StoreError> {
+        let bytes = Engine::find(self, R::TABLE, key.as_ref(), Part::Record).await?;
+        bytes.map(|bytes| decoded(key.as_ref(), R::decode(&bytes))).transpose()
+    }
+
+    async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
+        Engine::insert(self, write_of(&*record)).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
+        Engine::replace(self, version, write_of(&*record)).await
+    }
+
+    async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError> {
+        Engine::confirm(self, write_of(&*record)).await
+    }
+
+    async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+        let list = List::new(R::TABLE, subject.as_str());
+        let read = |row: &Row| {
+            let record: Arc<R> = decoded(row.key(), R::decode(row.bytes()))?;
+            Ok((record.subject() == Some(subject)).then_some(record))
+        };
+        list_rows(self, &list, page.start().map(AsRef::as_ref), page.limit(), read).await
+    }
+
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        Engine::purge(self, R::TABLE, now, limit).await
+    }
 }
 
-impl Tabled for Authorization {
-    const TABLE: Table = Table::Authorizations;
-}
-
-impl Tabled for Grant {
-    const TABLE: Table = Table::Grants;
-}
-
-impl Tabled for PushedRequest {
-    const TABLE: Table = Table::PushedRequests;
-}
-
-fn write_of<R: Tabled>(record: &R) -> Write {
-    let ended = record.revoked().map(|revoked| Ended { at: revoked.at, why: revoked.reason.as_str() });
+fn write_of<R: Record>(record: &R) -> Write {
     Write {
         table: R::TABLE,
-        key: record.key().to_vec(),
+        key: record.key().as_ref().to_vec(),
         version: record.version(),
         record: record.encode(),
         parts: Vec::new(),
         lists: record.subject().map(|subject| subject.as_str().as_bytes().to_vec()).into_iter().collect(),
         lists_moved: false,
-        due: Some(record.purge_after()),
+        due: record.purge_after(),
         due_moved: record.is_due_sooner(),
-        columns: Columns {
-            client: Some(record.client().clone()),
-            subject: record.subject().cloned(),
-            created: Some(record.created()),
-            state: record.state(),
-            ended,
-        },
+        columns: record.columns(),
     }
-}
-
-async fn find_record<R: Tabled>(engine: &impl Engine, key: &[u8; 16]) -> Result<Option<Arc<R>>, StoreError> {
-    let bytes = engine.find(R::TABLE, key, Part::Record).await?;
-    bytes.map(|bytes| decoded(key, R::decode(&bytes))).transpose()
-}
-
-async fn list_records<R: Tabled>(
-    engine: &impl Engine,
-    subject: &Subject,
-    after: Option<&[u8; 16]>,
-    limit: usize,
-) -> Result<Vec<Arc<R>>, StoreError> {
-    let list = List::new(R::TABLE, subject.as_str());
-    let read = |row: &Row| {
-        let record: Arc<R> = decoded(row.key(), R::decode(row.bytes()))?;
-        Ok((record.subject() == Some(subject)).then_some(record))
-    };
-    list_rows(engine, &list, after.map(<[u8; 16]>::as_slice), limit, read).await
 }
 
 /// Reads a page, and skips rows that have left the list.
@@ -109,169 +95,6 @@ async fn list_rows<T: Send>(
 
 fn decoded<T>(key: &[u8], decoded: Result<T, DecodeError>) -> Result<Arc<T>, StoreError> {
     decoded.map(Arc::new).map_err(|error| StoreError::unreadable(key, error))
-}
-
-#[async_trait]
-impl<E: Engine> CodeStore for E {
-    fn reads_settled(&self) -> bool {
-        Engine::reads_settled(self)
-    }
-
-    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
-        find_record(self, id.as_bytes()).await
-    }
-
-    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
-        Engine::insert(self, write_of(&*record)).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        Engine::replace(self, version, write_of(&*record)).await
-    }
-
-    async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        Engine::confirm(self, write_of(&*record)).await
-    }
-
-    async fn authorizations_of(
-        &self,
-        subject: &Subject,
-        page: Page<AuthorizationId>,
-    ) -> Result<Vec<Arc<Authorization>>, StoreError> {
-        list_records(self, subject, page.start().map(AuthorizationId::as_bytes), page.limit()).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        Engine::purge(self, Table::Authorizations, now, limit).await
-    }
-}
-
-#[async_trait]
-impl<E: Engine> TokenStore for E {
-    fn reads_settled(&self) -> bool {
-        Engine::reads_settled(self)
-    }
-
-    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
-        find_record(self, id.as_bytes()).await
-    }
-
-    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
-        Engine::insert(self, write_of(&*record)).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        Engine::replace(self, version, write_of(&*record)).await
-    }
-
-    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        Engine::confirm(self, write_of(&*record)).await
-    }
-
-    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        list_records(self, subject, page.start().map(GrantId::as_bytes), page.limit()).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        Engine::purge(self, Table::Grants, now, limit).await
-    }
-}
-
-#[async_trait]
-impl<E: Engine> PushedRequestStore for E {
-    fn reads_settled(&self) -> bool {
-        Engine::reads_settled(self)
-    }
-
-    async fn find(&self, id: &PushedRequestId) -> Result<Option<Arc<PushedRequest>>, StoreError> {
-        find_record(self, id.as_bytes()).await
-    }
-
-    async fn insert(&self, record: Arc<PushedRequest>) -> Result<Insertion, StoreError> {
-        Engine::insert(self, write_of(&*record)).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
-        Engine::replace(self, version, write_of(&*record)).await
-    }
-
-    async fn confirm(&self, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
-        Engine::confirm(self, write_of(&*record)).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        Engine::purge(self, Table::PushedRequests, now, limit).await
-    }
-}
-
-#[async_trait]
-impl<E: Engine> ReplayStore for E {
-    async fn insert(&self, record: Replay) -> Result<Insertion, StoreError> {
-        let write = Write {
-            table: Table::Replays,
-            key: record.digest().to_vec(),
-            version: 1,
-            record: record.encode(),
-            parts: Vec::new(),
-            lists: Vec::new(),
-            lists_moved: false,
-            due: Some(record.end()),
-            due_moved: false,
-            columns: Columns { state: "used", ..Columns::default() },
-        };
-        Engine::insert(self, write).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        Engine::purge(self, Table::Replays, now, limit).await
-    }
-}
-
-/// Returns the key of the last purge in the table of replays. [`Replay::new`] never produces it, since what it hashes
-/// begins with a length.
-fn key_of_last_purge() -> Vec<u8> {
-    Digest::of(b"last purge").bytes().to_vec()
-}
-
-/// Returns a row without a due time, which no purge removes.
-fn write_of_last_purge(record: LastPurge) -> Write {
-    Write {
-        table: Table::Replays,
-        key: key_of_last_purge(),
-        version: record.version(),
-        record: record.encode(),
-        parts: Vec::new(),
-        lists: Vec::new(),
-        lists_moved: false,
-        due: None,
-        due_moved: false,
-        columns: Columns { state: "purged", ..Columns::default() },
-    }
-}
-
-#[async_trait]
-impl<E: Engine> PurgeStore for E {
-    fn reads_settled(&self) -> bool {
-        Engine::reads_settled(self)
-    }
-
-    async fn find(&self) -> Result<Option<Arc<LastPurge>>, StoreError> {
-        let key = key_of_last_purge();
-        let bytes = Engine::find(self, Table::Replays, &key, Part::Record).await?;
-        bytes.map(|bytes| decoded(&key, LastPurge::decode(&bytes))).transpose()
-    }
-
-    async fn insert(&self, record: LastPurge) -> Result<Insertion, StoreError> {
-        Engine::insert(self, write_of_last_purge(record)).await
-    }
-
-    async fn replace(&self, version: u32, record: LastPurge) -> Result<Replacement, StoreError> {
-        Engine::replace(self, version, write_of_last_purge(record)).await
-    }
-
-    async fn confirm(&self, record: LastPurge) -> Result<Replacement, StoreError> {
-        Engine::confirm(self, write_of_last_purge(record)).await
-    }
 }
 
 #[async_trait]
@@ -338,10 +161,6 @@ const fn state_of(state: ClientState) -> &'static str {
 
 #[async_trait]
 impl<E: Engine> ClientRegistry for E {
-    fn reads_settled(&self) -> bool {
-        Engine::reads_settled(self)
-    }
-
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
         Engine::insert(self, write_of_registration(&registration)).await
     }

@@ -2,70 +2,99 @@
 
 use std::sync::Arc;
 
+use crate::model::{Authorization, Grant, LastPurge, PushedRequest, Replay};
 use crate::store::client_registry::ClientRegistry;
 use crate::store::client_store::ClientStore;
-use crate::store::code_store::CodeStore;
 use crate::store::error::StoreError;
-use crate::store::purge_store::PurgeStore;
-use crate::store::pushed_request_store::PushedRequestStore;
-use crate::store::replay_store::ReplayStore;
-use crate::store::token_store::TokenStore;
+use crate::store::kinds::{Record, kinds};
+use crate::store::record_store::{CodeStore, RecordStore, TokenStore};
 
-/// The stores of one authorization server.
-#[derive(Clone, Debug)]
-pub struct Stores {
-    pub(crate) clients: Arc<dyn ClientStore>,
-    pub(crate) registry: Option<Arc<dyn ClientRegistry>>,
-    pub(crate) codes: Arc<dyn CodeStore>,
-    pub(crate) tokens: Arc<dyn TokenStore>,
-    pub(crate) purges: Arc<dyn PurgeStore>,
-    pub(crate) replays: Option<Arc<dyn ReplayStore>>,
-    pub(crate) pushed_requests: Option<Arc<dyn PushedRequestStore>>,
+/// Defines [`Stores`] with a store for every kind of record.
+macro_rules! define_stores {
+    ($($field:ident: $record:ident,)*) => {
+        /// The stores of one authorization server.
+        ///
+        /// A store of everything, such as [`MemoryStore`](crate::MemoryStore) or any [`Engine`](crate::store::Engine),
+        /// converts into it. The methods replace one of the stores.
+        #[derive(Clone, Debug)]
+        pub struct Stores {
+            pub(crate) clients: Arc<dyn ClientStore>,
+            pub(crate) registry: Option<Arc<dyn ClientRegistry>>,
+            $(pub(crate) $field: Arc<dyn RecordStore<$record>>,)*
+        }
+
+        impl<S: ClientRegistry $(+ RecordStore<$record>)*> From<Arc<S>> for Stores {
+            fn from(store: Arc<S>) -> Self {
+                Self { clients: store.clone(), registry: Some(store.clone()), $($field: store.clone(),)* }
+            }
+        }
+
+        impl<S: ClientRegistry $(+ RecordStore<$record>)*> From<S> for Stores {
+            fn from(store: S) -> Self {
+                Arc::new(store).into()
+            }
+        }
+
+        $(impl Stored for $record {
+            fn store(stores: &Stores) -> &dyn RecordStore<Self> {
+                &*stores.$field
+            }
+        })*
+    };
 }
 
+/// A kind of record that has its store in [`Stores`].
+pub(crate) trait Stored: Record {
+    fn store(stores: &Stores) -> &dyn RecordStore<Self>;
+}
+
+kinds!(define_stores);
+
 impl Stores {
-    /// Combines stores. Without a registry, applications are administered elsewhere.
-    ///
-    /// `purges` keeps the time of the last purge. Pass the store of the tokens, or another one that is as durable.
+    /// Uses one store for everything.
     #[must_use]
-    pub fn new(
-        clients: impl ClientStore,
-        codes: impl CodeStore,
-        tokens: impl TokenStore,
-        purges: impl PurgeStore,
-    ) -> Self {
-        Self {
-            clients: Arc::new(clients),
-            registry: None,
-            codes: Arc::new(codes),
-            tokens: Arc::new(tokens),
-            purges: Arc::new(purges),
-            replays: None,
-            pushed_requests: None,
-        }
+    pub fn new(store: impl Into<Self>) -> Self {
+        store.into()
     }
 
-    /// Sets the store of registrations. Clients are still looked up in the store passed to [`new`](Self::new).
+    /// Looks up clients in a directory of your own. There is no registry then: applications are administered elsewhere,
+    /// and [`registrar`](crate::AuthorizationServer::registrar) returns `None`.
+    #[must_use]
+    pub fn with_clients(self, clients: impl ClientStore) -> Self {
+        Self { clients: Arc::new(clients), registry: None, ..self }
+    }
+
+    /// Looks up and registers clients in another store, such as [`CachedClients`](crate::CachedClients).
     #[must_use]
     pub fn with_registry(self, registry: impl ClientRegistry) -> Self {
-        Self { registry: Some(Arc::new(registry)), ..self }
+        let registry = Arc::new(registry);
+        Self { clients: registry.clone(), registry: Some(registry), ..self }
     }
 
-    /// Sets the store of identifiers that must not be used twice.
+    /// Keeps authorization requests and their codes in another store.
     #[must_use]
-    pub fn with_replays(self, replays: impl ReplayStore) -> Self {
-        Self { replays: Some(Arc::new(replays)), ..self }
+    pub fn with_codes(self, codes: impl CodeStore) -> Self {
+        Self { codes: Arc::new(codes), ..self }
     }
 
-    /// Sets the store of pushed authorization requests, which
-    /// [`Config::pushed_requests`](crate::Config::pushed_requests) needs.
+    /// Keeps grants in another store.
     #[must_use]
-    pub fn with_pushed_requests(self, pushed_requests: impl PushedRequestStore) -> Self {
-        Self { pushed_requests: Some(Arc::new(pushed_requests)), ..self }
+    pub fn with_tokens(self, tokens: impl TokenStore) -> Self {
+        Self { tokens: Arc::new(tokens), ..self }
     }
-}
 
-impl Stores {
+    /// Keeps the identifiers that must not be used twice in another store.
+    #[must_use]
+    pub fn with_replays(self, replays: impl RecordStore<Replay>) -> Self {
+        Self { replays: Arc::new(replays), ..self }
+    }
+
+    /// Keeps pushed authorization requests in another store.
+    #[must_use]
+    pub fn with_pushed_requests(self, pushed_requests: impl RecordStore<PushedRequest>) -> Self {
+        Self { pushed_requests: Arc::new(pushed_requests), ..self }
+    }
+
     /// Returns the store of registrations.
     ///
     /// # Errors
@@ -73,37 +102,5 @@ impl Stores {
     /// [`StoreError`] if there is no registry. This cannot happen, since a registrar exists only with one.
     pub(crate) fn registry(&self) -> Result<&dyn ClientRegistry, StoreError> {
         self.registry.as_deref().ok_or_else(|| StoreError::permanent("there is no registry"))
-    }
-
-    /// Returns the store of pushed requests.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if there is no such store, and a consent request of an earlier setting needs it. Without a store, no
-    /// server accepts pushed requests.
-    pub(crate) fn pushed_requests(&self) -> Result<&dyn PushedRequestStore, StoreError> {
-        self.pushed_requests.as_deref().ok_or_else(|| StoreError::permanent("there is no store of pushed requests"))
-    }
-}
-
-impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore + PushedRequestStore> From<Arc<S>>
-    for Stores
-{
-    fn from(store: Arc<S>) -> Self {
-        Self {
-            clients: store.clone(),
-            registry: Some(store.clone()),
-            codes: store.clone(),
-            tokens: store.clone(),
-            purges: store.clone(),
-            replays: Some(store.clone()),
-            pushed_requests: Some(store),
-        }
-    }
-}
-
-impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore + PushedRequestStore> From<S> for Stores {
-    fn from(store: S) -> Self {
-        Arc::new(store).into()
     }
 }

@@ -1,3 +1,3 @@
-//! The rules of [`CodeStore`](crate::store::CodeStore#contract), one function each.
+//! The rules of [`RecordStore`](crate::store::RecordStore#contract) for [`Authorization`], one function each.
 
-crate::testing::record_rules::list_rules! { CodeStore, Codes }
+crate::testing::record_rules::list_rules! { Authorization }

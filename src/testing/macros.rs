@@ -75,7 +75,7 @@ macro_rules! client_store_tests {
     };
 }
 
-/// Defines a test for every rule of [`PushedRequestStore`](crate::store::PushedRequestStore), in a module
+/// Defines a test for every rule of a store of pushed requests, which are on no list, in a module
 /// `pushed_request_store`.
 ///
 /// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
@@ -88,7 +88,8 @@ macro_rules! pushed_request_store_tests {
     };
 }
 
-/// Defines a test for every rule of [`ReplayStore`](crate::store::ReplayStore), in a module `replay_store`.
+/// Defines a test for every rule of a store of [`Replay`](crate::store::Replay)s, which are only inserted, in a module
+/// `replay_store`.
 ///
 /// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
 #[macro_export]
@@ -98,19 +99,19 @@ macro_rules! replay_store_tests {
     };
 }
 
-/// Defines a test for every rule of [`PurgeStore`](crate::store::PurgeStore), in a module `purge_store`.
+/// Defines a test for every rule of [`RecordStore`](crate::store::RecordStore) that is about several kinds of records,
+/// in a module `whole_store`, for a store of all kinds.
 ///
-/// It takes what [`token_store_tests!`](crate::token_store_tests) takes; the store must also be a
-/// [`ReplayStore`](crate::store::ReplayStore), whose purge must leave the record.
+/// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
 #[macro_export]
-macro_rules! purge_store_tests {
+macro_rules! whole_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
-        $crate::__purge_rules! { [$crate::__store_tests] purge_store [$(#[$attribute])*] [$($made)+] }
+        $crate::__whole_rules! { [$crate::__store_tests] whole_store [$(#[$attribute])*] [$($made)+] }
     };
 }
 
-/// Defines a test for every rule of all seven traits, for a store that implements them all, as every
-/// [`Engine`](crate::store::Engine) does.
+/// Defines a test for every rule, for a store of clients and of all kinds of records, as every
+/// [`Engine`](crate::store::Engine) is.
 ///
 /// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
 #[macro_export]
@@ -122,7 +123,7 @@ macro_rules! store_tests {
         $crate::token_store_tests! { $($given)+ }
         $crate::pushed_request_store_tests! { $($given)+ }
         $crate::replay_store_tests! { $($given)+ }
-        $crate::purge_store_tests! { $($given)+ }
+        $crate::whole_store_tests! { $($given)+ }
     };
 }
 
@@ -265,19 +266,12 @@ macro_rules! __replay_rules {
 
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __purge_rules {
+macro_rules! __whole_rules {
     ([$($then:tt)+] $($given:tt)*) => {
         $($then)+! {
             $($given)*
-            [
-                insert_leaves_what_is_there
-                replace_of_a_missing_record_is_lost
-                replace_of_another_version_is_lost
-                a_confirm_leaves_what_is_there
-                a_confirm_of_another_record_is_lost
-                a_purge_leaves_the_record
-            ]
-            [insert_has_one_winner replace_has_one_winner acknowledged_writes_are_found]
+            [kinds_are_distinguished a_purge_leaves_the_last_purge]
+            []
         }
     };
 }

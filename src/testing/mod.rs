@@ -2,14 +2,14 @@
 //!
 //! # The kit for stores
 //!
-//! Every rule in the contract of a store trait has async functions in the module of that trait, such as
-//! [`token_store`]. Each panics with a description if the store breaks the rule. A macro for each trait defines a test
+//! Every rule in the contract of a store has async functions, in a module for each kind of record, such as
+//! [`token_store`]. Each panics with a description if the store breaks the rule. A macro for each module defines a test
 //! for every function: [`token_store_tests!`](crate::token_store_tests),
 //! [`code_store_tests!`](crate::code_store_tests), [`client_registry_tests!`](crate::client_registry_tests),
 //! [`client_store_tests!`](crate::client_store_tests),
 //! [`pushed_request_store_tests!`](crate::pushed_request_store_tests),
-//! [`replay_store_tests!`](crate::replay_store_tests), [`purge_store_tests!`](crate::purge_store_tests), and
-//! [`store_tests!`](crate::store_tests) for all seven. The guide [`writing_a_store`](crate::guide::writing_a_store)
+//! [`replay_store_tests!`](crate::replay_store_tests), [`whole_store_tests!`](crate::whole_store_tests), and
+//! [`store_tests!`](crate::store_tests) for all of them. The guide [`writing_a_store`](crate::guide::writing_a_store)
 //! says what each of them protects.
 //!
 //! The rules depend on no runtime and never block for an answer. Threads of the kit poll callers that race: a store
@@ -18,7 +18,7 @@
 //! Rules leave their rows behind and read only their own, so that many of them can run on one database. The rules with
 //! `purge` in their names, and `a_page_starts_after_an_id_that_is_gone`, `pages_miss_nothing_that_stays` and
 //! `calls_cost_the_same` of records, remove all rows that are due at a time between 2065 and 2093: no two of them may
-//! run on the same contents at once. Each rule of [`purge_store`] needs a new store, since a store has one such record.
+//! run on the same contents at once.
 //!
 //! A store whose purge index lags is tested through [`Settled`], which waits before each step of a purge. The kit never
 //! waits for a list: a list that lags fails.
@@ -34,7 +34,6 @@ pub mod code_store;
 mod draw;
 mod entropy;
 mod macros;
-pub mod purge_store;
 pub mod pushed_request_store;
 mod record_rules;
 pub mod records;
@@ -45,6 +44,7 @@ mod rules;
 mod settled;
 pub mod token_store;
 mod told;
+pub mod whole_store;
 
 pub use clock::ManualClock;
 pub use entropy::SeededEntropy;

@@ -1,3 +1,3 @@
-//! The rules of [`PushedRequestStore`](crate::store::PushedRequestStore#contract), one function each.
+//! The rules of [`RecordStore`](crate::store::RecordStore#contract) for [`PushedRequest`], one function each.
 
-crate::testing::record_rules::record_rules! { PushedRequestStore, PushedRequests }
+crate::testing::record_rules::record_rules! { PushedRequest }

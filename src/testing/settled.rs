@@ -8,12 +8,11 @@ use async_trait::async_trait;
 use crate::clock::Timestamp;
 use crate::model::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::model::client::Client;
-use crate::model::id::{AuthorizationId, ClientId, GrantId, PushedRequestId};
+use crate::model::id::ClientId;
 use crate::model::subject::Subject;
-use crate::model::{Authorization, Grant, LastPurge, PushedRequest, Replay};
 use crate::store::{
-    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, PurgeStore, PushedRequestStore, Registration,
-    Replacement, ReplayStore, StoreError, TokenStore,
+    ClientRegistry, ClientStore, Insertion, Page, Purge, Record, RecordStore, Registration, Replacement, Store,
+    StoreError,
 };
 
 /// A store under test that settles before each step of a purge, so that a purge index may lag.
@@ -52,158 +51,47 @@ impl<S: Clone, F: Fn(S) -> W, W: Future<Output = ()>> Settled<S, F> {
     }
 }
 
-#[async_trait]
-impl<S, F, W> TokenStore for Settled<S, F>
+impl<S, F> Store for Settled<S, F>
 where
-    S: TokenStore + Clone,
-    F: Fn(S) -> W + Send + Sync + 'static,
-    W: Future<Output = ()> + Send,
-{
-    fn reads_settled(&self) -> bool {
-        self.store.reads_settled()
-    }
-
-    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
-        self.store.find(id).await
-    }
-
-    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
-        self.store.insert(record).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        self.store.replace(version, record).await
-    }
-
-    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        self.store.confirm(record).await
-    }
-
-    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        self.store.grants_of(subject, page).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        (self.settle)(self.store.clone()).await;
-        self.store.purge_expired(now, limit).await
-    }
-}
-
-#[async_trait]
-impl<S, F, W> CodeStore for Settled<S, F>
-where
-    S: CodeStore + Clone,
-    F: Fn(S) -> W + Send + Sync + 'static,
-    W: Future<Output = ()> + Send,
-{
-    fn reads_settled(&self) -> bool {
-        self.store.reads_settled()
-    }
-
-    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
-        self.store.find(id).await
-    }
-
-    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
-        self.store.insert(record).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        self.store.replace(version, record).await
-    }
-
-    async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        self.store.confirm(record).await
-    }
-
-    async fn authorizations_of(
-        &self,
-        subject: &Subject,
-        page: Page<AuthorizationId>,
-    ) -> Result<Vec<Arc<Authorization>>, StoreError> {
-        self.store.authorizations_of(subject, page).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        (self.settle)(self.store.clone()).await;
-        self.store.purge_expired(now, limit).await
-    }
-}
-
-#[async_trait]
-impl<S, F, W> PushedRequestStore for Settled<S, F>
-where
-    S: PushedRequestStore + Clone,
-    F: Fn(S) -> W + Send + Sync + 'static,
-    W: Future<Output = ()> + Send,
-{
-    fn reads_settled(&self) -> bool {
-        self.store.reads_settled()
-    }
-
-    async fn find(&self, id: &PushedRequestId) -> Result<Option<Arc<PushedRequest>>, StoreError> {
-        self.store.find(id).await
-    }
-
-    async fn insert(&self, record: Arc<PushedRequest>) -> Result<Insertion, StoreError> {
-        self.store.insert(record).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
-        self.store.replace(version, record).await
-    }
-
-    async fn confirm(&self, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
-        self.store.confirm(record).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        (self.settle)(self.store.clone()).await;
-        self.store.purge_expired(now, limit).await
-    }
-}
-
-#[async_trait]
-impl<S, F, W> ReplayStore for Settled<S, F>
-where
-    S: ReplayStore + Clone,
-    F: Fn(S) -> W + Send + Sync + 'static,
-    W: Future<Output = ()> + Send,
-{
-    async fn insert(&self, record: Replay) -> Result<Insertion, StoreError> {
-        self.store.insert(record).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        (self.settle)(self.store.clone()).await;
-        self.store.purge_expired(now, limit).await
-    }
-}
-
-#[async_trait]
-impl<S, F> PurgeStore for Settled<S, F>
-where
-    S: PurgeStore,
+    S: Store,
     F: Send + Sync + 'static,
 {
     fn reads_settled(&self) -> bool {
         self.store.reads_settled()
     }
+}
 
-    async fn find(&self) -> Result<Option<Arc<LastPurge>>, StoreError> {
-        self.store.find().await
+#[async_trait]
+impl<R, S, F, W> RecordStore<R> for Settled<S, F>
+where
+    R: Record,
+    S: RecordStore<R> + Clone,
+    F: Fn(S) -> W + Send + Sync + 'static,
+    W: Future<Output = ()> + Send,
+{
+    async fn find(&self, key: &R::Key) -> Result<Option<Arc<R>>, StoreError> {
+        self.store.find(key).await
     }
 
-    async fn insert(&self, record: LastPurge) -> Result<Insertion, StoreError> {
+    async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
         self.store.insert(record).await
     }
 
-    async fn replace(&self, version: u32, record: LastPurge) -> Result<Replacement, StoreError> {
+    async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
         self.store.replace(version, record).await
     }
 
-    async fn confirm(&self, record: LastPurge) -> Result<Replacement, StoreError> {
+    async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError> {
         self.store.confirm(record).await
+    }
+
+    async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+        self.store.list(subject, page).await
+    }
+
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        (self.settle)(self.store.clone()).await;
+        self.store.purge(now, limit).await
     }
 }
 
@@ -228,10 +116,6 @@ where
     S: ClientRegistry,
     F: Send + Sync + 'static,
 {
-    fn reads_settled(&self) -> bool {
-        self.store.reads_settled()
-    }
-
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
         self.store.insert(registration).await
     }

@@ -1,3 +1,3 @@
-//! The rules of [`TokenStore`](crate::store::TokenStore#contract), one function each.
+//! The rules of [`RecordStore`](crate::store::RecordStore#contract) for [`Grant`], one function each.
 
-crate::testing::record_rules::list_rules! { TokenStore, Tokens }
+crate::testing::record_rules::list_rules! { Grant }

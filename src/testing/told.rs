@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::model::Record;
+use crate::store::Record;
 
 /// How many characters of a value are printed.
 const SHOWN: usize = 300;

@@ -43,12 +43,16 @@ macro_rules! shared {
 
 const fn is_send_and_sync<T: ?Sized + Send + Sync>() {}
 
-/// An engine is a trait, not a type: every implementation of it can be shared.
+/// Engines and kinds of records are traits, not types: every implementation of them can be shared.
 const fn every_engine_is_shared<E: Engine>() {
     is_send_and_sync::<E>();
 }
 
-const _: () = every_engine_is_shared::<SqliteStore>();
+const fn every_record_is_shared<R: Record>() {
+    is_send_and_sync::<R>();
+}
+
+const _: () = (every_engine_is_shared::<SqliteStore>(), every_record_is_shared::<Grant>()).0;
 
 shared! {
     AccessToken,
@@ -102,7 +106,7 @@ shared! {
     dyn Clock,
     CodeChallenge,
     CodeChallengeError,
-    dyn CodeStore,
+    dyn RecordStore<Authorization>,
     CodeVerifier,
     CodeVerifierError,
     Columns,
@@ -188,12 +192,12 @@ shared! {
     ProtectedResource,
     Purge,
     PurgeError,
-    dyn PurgeStore,
+    dyn RecordStore<LastPurge>,
     PushedAuthorizationRequest,
     PushedAuthorizationResponse,
     PushedRequest,
     PushedRequestId,
-    dyn PushedRequestStore,
+    dyn RecordStore<PushedRequest>,
     QueueAll,
     Rate,
     Reason,
@@ -222,7 +226,7 @@ shared! {
     RegistrationRequest<'static>,
     Replacement,
     Replay,
-    dyn ReplayStore,
+    dyn RecordStore<Replay>,
     Request<'static>,
     RequestedScope<'static>,
     Resource<'static>,
@@ -276,6 +280,9 @@ shared! {
     TokenRefresh,
     TokenRequest,
     TokenResponse,
+    dyn RecordStore<Grant>,
+    dyn CodeStore,
+    dyn Store,
     dyn TokenStore,
     TokenType,
     TracingEvents,
@@ -298,7 +305,7 @@ shared! {
 #[test]
 fn every_public_type_is_in_the_list_of_those_that_threads_share() {
     let bare = |name: &str| name.trim_start_matches("dyn ").split('<').next().unwrap_or_default().trim().to_owned();
-    let listed: BTreeSet<_> = NAMES.iter().chain(&["Engine"]).map(|name| bare(name)).collect();
+    let listed: BTreeSet<_> = NAMES.iter().chain(&["Engine", "Kind", "Record"]).map(|name| bare(name)).collect();
     let mut public = BTreeSet::new();
     for file in source::files_below(&crate::root().join("src")) {
         let tokens = source::tokens(&fs::read_to_string(file).unwrap());

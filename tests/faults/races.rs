@@ -12,7 +12,7 @@ use std::thread;
 use async_trait::async_trait;
 use futures::executor::block_on;
 use grantor::client::ClientState;
-use grantor::store::TokenStore;
+use grantor::store::{Grant, RecordStore};
 
 use support::intercepted::step::{Answer, Step};
 use support::intercepted::{Fate, Script, copy, over};
@@ -432,7 +432,7 @@ async fn two_refreshes_with_one_token_both_succeed_where_there_is_grace_and_one_
 /// The pairs that a pair's grant has made: 1, and one more for every refresh that took effect.
 async fn pairs_made(world: &World, pair: &Pair) -> u32 {
     let grant = world.access(&pair.access).await.unwrap().grant();
-    TokenStore::find(&world.store, &grant).await.unwrap().unwrap().pairs_made()
+    RecordStore::<Grant>::find(&world.store, &grant).await.unwrap().unwrap().pairs_made()
 }
 
 /// Yields to other threads around every call, so that they meet in more places.

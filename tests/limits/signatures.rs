@@ -32,7 +32,7 @@ fn server() -> AuthorizationServer {
         .build();
     let store = MemoryStore::new();
     let clients = OneClient(Arc::new(client));
-    let stores = Stores::new(clients, store.clone(), store.clone(), store.clone()).with_replays(store);
+    let stores = Stores::new(store).with_clients(clients);
     let clock = ManualClock::new(Timestamp::from_seconds(1_000_000_000));
     AuthorizationServer::builder(config, stores).clock(clock).build().unwrap()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use grantor::config::Profile;
-use grantor::store::{Authorization, CodeStore, Page, RevocationReason, TokenStore};
+use grantor::store::{Authorization, Grant, Page, RecordStore, RevocationReason};
 use grantor::{Consent, Decision, Subject};
 
 use crate::interleaved::{reconfigured, side_by_side};
@@ -32,7 +32,7 @@ async fn works(world: &World, handle: &str, subject: &Subject) -> bool {
 }
 
 async fn records(world: &World, subject: &Subject) -> Vec<Arc<Authorization>> {
-    world.store.authorizations_of(subject, Page::first(100_000)).await.unwrap()
+    RecordStore::<Authorization>::list(&world.store, subject, Page::first(100_000)).await.unwrap()
 }
 
 /// Counts the user's consent requests; `Debug` shows the stage.
@@ -210,7 +210,7 @@ async fn the_grant_refreshed_longest_ago_makes_room() {
     assert!(!world.events.saw("RefreshTokenReused"));
     assert!(world.opens(&elsewhere.access).await && world.opens(&of_bob.access).await);
     assert_eq!((live(&world, &world.alice).await, live(&world, &bob).await), (51, 1));
-    let kept = world.store.grants_of(&world.alice, Page::first(100)).await.unwrap();
+    let kept = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(100)).await.unwrap();
     let reasons: Vec<_> = kept.iter().filter_map(|grant| grant.revoked()).map(|revoked| revoked.reason).collect();
     assert_eq!(reasons, [RevocationReason::TooManyGrants]);
 }
@@ -331,6 +331,6 @@ async fn an_exchange_that_stands_still_past_its_codes_end_is_refused() {
         }
     }
     assert!(!world.events.saw("CodeReplayed"));
-    let kept = TokenStore::grants_of(&world.store, &world.alice, Page::first(10)).await.unwrap();
+    let kept = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(10)).await.unwrap();
     assert_eq!(kept.len(), 1);
 }

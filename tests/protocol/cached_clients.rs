@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use grantor::application::{ApplicationFilter, Logo, LogoSlot};
 use grantor::client::Privileges;
-use grantor::store::{ClientRegistry, Insertion, Page, Purge, Registration, Replacement};
+use grantor::store::{ClientRegistry, Insertion, Page, Purge, Registration, Replacement, Store};
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::ManualClock;
 use grantor::{
@@ -38,6 +38,8 @@ impl ClientStore for Counted {
         answer
     }
 }
+
+impl Store for Counted {}
 
 #[async_trait]
 impl ClientRegistry for Counted {
@@ -105,8 +107,7 @@ impl Scene {
     /// The registrar of the server that has the cache.
     fn here(&self) -> Registrar {
         let memory = self.store.store.clone();
-        let stores =
-            Stores::new(self.cached.clone(), memory.clone(), memory.clone(), memory).with_registry(self.cached.clone());
+        let stores = Stores::new(memory).with_registry(self.cached.clone());
         server(stores).registrar().unwrap()
     }
 }

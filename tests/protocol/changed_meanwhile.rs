@@ -2,7 +2,7 @@
 //! more than the page and the response stated, and every record that is written can be read.
 
 use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
-use grantor::store::{Grant, Insertion, Page, Stores, TokenStore};
+use grantor::store::{Grant, Insertion, Page, RecordStore, Stores};
 use grantor::{
     ApplicationForm, Approval, AuthorizationServer, Config, Consent, Decision, MemoryStore, RegistrarError, Subject,
 };
@@ -46,7 +46,7 @@ async fn a_code_whose_resources_are_all_gone_gives_nothing() {
     change(&world, &client, specified(&["two"]), Approval::default()).await;
     ok(&world.exchange_as(&client, &gone).await);
     ok(&world.refresh_as(&client, &pair_before.refresh).await);
-    let rows = TokenStore::grants_of(&world.store, &world.alice, Page::first(10)).await.unwrap();
+    let rows = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(10)).await.unwrap();
     for row in rows {
         assert_eq!(Grant::decode(&row.encode()).unwrap(), *row);
     }
@@ -173,14 +173,14 @@ async fn a_record_of_any_version_is_refreshed_and_revoked() {
     for version in [0, 1 << 31, u32::MAX] {
         let world = World::platform().await;
         let live = world.pair().await;
-        let row = TokenStore::grants_of(&world.store, &world.alice, Page::first(1)).await.unwrap().remove(0);
+        let row = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(1)).await.unwrap().remove(0);
         let mut bytes = row.encode();
         // The kind, the layout and the 16 bytes of the id precede the version.
         bytes[18..22].copy_from_slice(&u32::to_be_bytes(version));
         let other = MemoryStore::new();
-        let inserted = TokenStore::insert(&other, Grant::decode(&bytes).unwrap().into()).await.unwrap();
+        let inserted = RecordStore::<Grant>::insert(&other, Grant::decode(&bytes).unwrap().into()).await.unwrap();
         assert_eq!(inserted, Insertion::Inserted);
-        let stores = Stores::new(world.store.clone(), world.store.clone(), other, world.store.clone());
+        let stores = Stores::new(world.store.clone()).with_tokens(other);
         let server = AuthorizationServer::builder(Config::platform(ISSUER), stores);
         let server = server.clock(world.clock.clone()).build().unwrap();
         let world = World { server, ..world };

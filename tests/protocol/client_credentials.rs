@@ -11,7 +11,7 @@ use grantor::config::{AccessTokenRevocation, Profile};
 use grantor::hooks::{SubjectStatus, Subjects};
 use grantor::id::GrantId;
 use grantor::scope::{Permission, Resource, ResourceScope};
-use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, Stores, TokenStore};
+use grantor::store::{Grant, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError, Stores};
 use grantor::wire::Response;
 use grantor::{
     ApplicationForm, Approval, AuthorizationServer, Client, ClientSecret, Clock, Config, MemoryStore, RegistrarError,
@@ -105,7 +105,7 @@ async fn a_client_kept_elsewhere_that_is_public_or_native_is_refused() {
         };
         let config = world.server.config().clone();
         let store = MemoryStore::new();
-        let stores = Stores::new(OneClient(Arc::new(client)), store.clone(), store.clone(), store);
+        let stores = Stores::new(store).with_clients(OneClient(Arc::new(client)));
         world.server = AuthorizationServer::new(config, stores).unwrap();
         let caller = match client_type {
             ClientType::Public => Credentials { secret: String::new(), ..machine.clone() },
@@ -417,35 +417,37 @@ impl Counting {
     }
 }
 
+impl Store for Counting {}
+
 #[async_trait]
-impl TokenStore for Counting {
+impl RecordStore<Grant> for Counting {
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
         self.count("find");
-        TokenStore::find(&self.0, id).await
+        RecordStore::<Grant>::find(&self.0, id).await
     }
 
     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
         self.count("insert");
-        TokenStore::insert(&self.0, record).await
+        RecordStore::<Grant>::insert(&self.0, record).await
     }
 
     async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
         self.count("replace");
-        TokenStore::replace(&self.0, version, record).await
+        RecordStore::<Grant>::replace(&self.0, version, record).await
     }
 
     async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
         self.count("confirm");
-        TokenStore::confirm(&self.0, record).await
+        RecordStore::<Grant>::confirm(&self.0, record).await
     }
 
-    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+    async fn list(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
         self.count("grants_of");
-        self.0.grants_of(subject, page).await
+        RecordStore::<Grant>::list(&self.0, subject, page).await
     }
 
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        TokenStore::purge_expired(&self.0, now, limit).await
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        RecordStore::<Grant>::purge(&self.0, now, limit).await
     }
 }
 
@@ -487,7 +489,7 @@ async fn a_client_that_asks_at_every_call_costs_bounded_work_and_space() {
     }
     assert_eq!(purged, 8);
     for id in grants {
-        assert!(TokenStore::find(&world.store, &id).await.unwrap().is_none());
+        assert!(RecordStore::<Grant>::find(&world.store, &id).await.unwrap().is_none());
     }
 }
 
@@ -499,7 +501,7 @@ async fn a_slot_that_recurs_begins_at_another_version() {
     for _ in 0..3 {
         let access = token(&world, &machine).await;
         let id = world.access(&access).await.unwrap().grant();
-        versions.push(TokenStore::find(&world.store, &id).await.unwrap().unwrap().version());
+        versions.push(RecordStore::<Grant>::find(&world.store, &id).await.unwrap().unwrap().version());
         world.advance(3 * 3600);
         while !world.purge(1000).await.is_finished() {}
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use grantor::config::Profile;
 use grantor::server::PurgeError;
-use grantor::store::{PurgeStore, Stores};
+use grantor::store::{LastPurge, RecordStore, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Config, Consent, Decision, Timestamp};
 
@@ -217,11 +217,15 @@ async fn purges_at_once_share_one_record() {
             .collect();
         let purges = join_all(servers.iter().map(|server| server.purge_expired(10))).await;
         assert!(purges.into_iter().all(|purge| purge.is_ok_and(|purge| purge.is_finished())));
-        let written = PurgeStore::find(&world.store).await.unwrap().unwrap();
+        let written = RecordStore::<LastPurge>::find(&world.store, &LastPurge::KEY).await.unwrap().unwrap();
         assert_eq!(written.time(), Timestamp::from_seconds(START + 60 * minutes));
         world.advance(1);
         assert!(servers[0].purge_expired(10).await.is_ok());
-        assert_eq!(PurgeStore::find(&world.store).await.unwrap().unwrap(), written, "once a minute");
+        assert_eq!(
+            RecordStore::<LastPurge>::find(&world.store, &LastPurge::KEY).await.unwrap().unwrap(),
+            written,
+            "once a minute"
+        );
         world.advance(59);
     }
 }

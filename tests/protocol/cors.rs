@@ -216,7 +216,7 @@ fn stopped(cors: Cors, throttle: impl Throttle) -> AuthorizationServer {
     let mut config = Config::mcp(ISSUER);
     config.cors = cors;
     let store = MemoryStore::new();
-    let stores = Stores::new(Down, store.clone(), store.clone(), store);
+    let stores = Stores::new(store).with_clients(Down);
     AuthorizationServer::builder(config, stores).throttle(throttle).build().unwrap()
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use grantor::config::Profile;
-use grantor::store::{CodeStore, Grant, Insertion, Page, TokenStore};
+use grantor::store::{Authorization, Grant, Insertion, Page, RecordStore};
 use grantor::{Consent, Decision, MemoryStore};
 use sha2::{Digest, Sha256};
 
@@ -18,7 +18,7 @@ use support::world::{
 
 /// The record of the world's only grant.
 pub(crate) async fn record(world: &World) -> Arc<Grant> {
-    let grants = world.store.grants_of(&world.alice, Page::first(2)).await.unwrap();
+    let grants = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(2)).await.unwrap();
     assert_eq!(grants.len(), 1);
     grants[0].clone()
 }
@@ -230,14 +230,17 @@ async fn no_altered_handle_decides() {
     let world = World::platform().await;
     let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
-    let before = world.store.authorizations_of(&world.alice, Page::first(9)).await.unwrap();
+    let before = RecordStore::<Authorization>::list(&world.store, &world.alice, Page::first(9)).await.unwrap();
     for decision in [Decision::Deny, Decision::Approve(Consent::to_everything())] {
         for altered in flips(handle.expose()).chain(cuts(handle.expose())) {
             let answer = world.server.decide(&altered, &world.alice, SESSION, &decision).await;
             page(&answer.expect_err(&altered).response(Some(&world.alice)));
         }
     }
-    assert_eq!((before.len(), world.store.authorizations_of(&world.alice, Page::first(9)).await.unwrap()), (1, before));
+    assert_eq!(
+        (before.len(), RecordStore::<Authorization>::list(&world.store, &world.alice, Page::first(9)).await.unwrap()),
+        (1, before)
+    );
     let approve = Decision::Approve(Consent::to_everything());
     let redirect = world.server.decide(handle.expose(), &world.alice, SESSION, &approve).await.unwrap();
     assert!(redirect.header("Location").unwrap().starts_with(REDIRECT_URI));
@@ -418,7 +421,7 @@ async fn a_secret_under_the_id_of_another_grant_is_unknown() {
 pub(crate) async fn restore(world: &mut World, backup: &[u8]) {
     let tokens = MemoryStore::new();
     let grant = Arc::new(Grant::decode(backup).unwrap());
-    assert_eq!(TokenStore::insert(&tokens, grant).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Grant>::insert(&tokens, grant).await.unwrap(), Insertion::Inserted);
     serve_from(world, tokens);
 }
 

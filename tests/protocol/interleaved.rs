@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use grantor::id::GrantId;
-use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, Stores, TokenStore};
+use grantor::store::{Grant, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError, Stores};
 use grantor::wire::Response;
 use grantor::{AuthorizationServer, Config, Subject, Timestamp};
 use tokio::sync::Barrier;
@@ -45,9 +45,8 @@ pub(crate) async fn from_threads(world: &Arc<World>, form: &[(&str, &str)]) -> V
 }
 
 /// Makes the world's server keep its grants in another store.
-pub(crate) fn serve_from(world: &mut World, tokens: impl TokenStore) {
-    let stores = Stores::new(world.store.clone(), world.store.clone(), tokens, world.store.clone())
-        .with_registry(world.store.clone());
+pub(crate) fn serve_from(world: &mut World, tokens: impl RecordStore<Grant>) {
+    let stores = Stores::new(world.store.clone()).with_tokens(tokens);
     let config = world.server.config().clone();
     let builder = AuthorizationServer::builder(config, stores).clock(world.clock.clone()).events(world.events.clone());
     world.server = builder.build().unwrap();
@@ -64,33 +63,35 @@ pub(crate) fn reconfigured(world: &mut World, change: impl FnOnce(&mut Config)) 
 #[derive(Debug)]
 struct Interleaved(AnyStore);
 
+impl Store for Interleaved {}
+
 #[async_trait::async_trait]
-impl TokenStore for Interleaved {
+impl RecordStore<Grant> for Interleaved {
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
         yield_now().await;
-        TokenStore::find(&self.0, id).await
+        RecordStore::<Grant>::find(&self.0, id).await
     }
 
     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
         yield_now().await;
-        TokenStore::insert(&self.0, record).await
+        RecordStore::<Grant>::insert(&self.0, record).await
     }
 
     async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
         yield_now().await;
-        TokenStore::replace(&self.0, version, record).await
+        RecordStore::<Grant>::replace(&self.0, version, record).await
     }
 
     async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
         yield_now().await;
-        TokenStore::confirm(&self.0, record).await
+        RecordStore::<Grant>::confirm(&self.0, record).await
     }
 
-    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        self.0.grants_of(subject, page).await
+    async fn list(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+        RecordStore::<Grant>::list(&self.0, subject, page).await
     }
 
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        TokenStore::purge_expired(&self.0, now, limit).await
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        RecordStore::<Grant>::purge(&self.0, now, limit).await
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use grantor::config::Profile;
 use grantor::hooks::{SubjectStatus, Subjects};
-use grantor::store::{Page, TokenStore};
+use grantor::store::{Grant, Page, RecordStore};
 use grantor::wire::Response;
 use grantor::{Client, Config, Subject};
 use tokio::sync::Barrier;
@@ -94,7 +94,7 @@ async fn a_replay_whose_successor_is_gone_is_an_answer_and_no_failure() {
         e400(&world.refresh(token).await, "invalid_grant");
         empty(&world.revoke(token).await);
     }
-    assert!(world.store.grants_of(&world.alice, Page::first(10)).await.unwrap().is_empty());
+    assert!(RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(10)).await.unwrap().is_empty());
 }
 
 /// negative case #4, django-oauth-toolkit #558, hydra #3004, openiddict #262
@@ -272,7 +272,7 @@ async fn grace_needs_no_token_in_clear() {
     let first = world.pair().await;
     let second = pair(&world.refresh(&first.refresh).await);
     assert_eq!(pair(&world.refresh(&first.refresh).await), second);
-    let grants = world.store.grants_of(&world.alice, Page::first(10)).await.unwrap();
+    let grants = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(10)).await.unwrap();
     let record = grants[0].encode();
     for pair in [&first, &second] {
         for token in [&pair.access, &pair.refresh] {

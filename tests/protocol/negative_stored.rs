@@ -7,7 +7,7 @@ use grantor::application::ApplicationFilter;
 use grantor::client::ClientState;
 use grantor::id::{AuthorizationId, GrantId};
 use grantor::secret::{AccessToken, AuthorizationCode, ConsentTicket, RefreshToken};
-use grantor::store::{ClientRegistry, CodeStore, Page, TokenStore};
+use grantor::store::{Authorization, ClientRegistry, Grant, Page, RecordStore};
 use grantor::{ClientId, ClientSecret, Subject};
 
 use support::world::{PKCE, World, e401, form, ok};
@@ -88,17 +88,25 @@ async fn where_a_list_goes_on_is_a_value_and_never_a_command() {
         // Ids of records have sixteen bytes; any other cursor is rejected.
         assert!(text.parse::<GrantId>().is_err() && text.parse::<AuthorizationId>().is_err(), "{text}");
         let subject = Subject::new(text.replace(['\r', '\n'], " ")).unwrap();
-        assert_eq!(world.store.grants_of(&subject, Page::first(10)).await.unwrap().len(), 0, "{text}");
-        assert_eq!(world.store.authorizations_of(&subject, Page::first(10)).await.unwrap().len(), 0, "{text}");
+        assert_eq!(
+            RecordStore::<Grant>::list(&world.store, &subject, Page::first(10)).await.unwrap().len(),
+            0,
+            "{text}"
+        );
+        assert_eq!(
+            RecordStore::<Authorization>::list(&world.store, &subject, Page::first(10)).await.unwrap().len(),
+            0,
+            "{text}"
+        );
         // A client id may be imported, and contain any visible character.
         let Ok(id) = ClientId::new(text) else {
             assert!(text.contains('\r'), "{text}");
             continue;
         };
         let owned = ApplicationFilter::OwnedBy(subject);
-        assert!(world.store.list(&owned, Page::first(10)).await.unwrap().is_empty(), "{text}");
+        assert!(ClientRegistry::list(&world.store, &owned, Page::first(10)).await.unwrap().is_empty(), "{text}");
         let approved = ApplicationFilter::InState(ClientState::Approved);
-        let page = world.store.list(&approved, Page::after(id.clone(), 10)).await.unwrap();
+        let page = ClientRegistry::list(&world.store, &approved, Page::after(id.clone(), 10)).await.unwrap();
         assert!(page.iter().all(|application| application.id() > &id), "{text}: {page:?}");
         assert!(world.store.application(&id).await.unwrap().is_none(), "{text}");
     }

@@ -277,8 +277,7 @@ async fn basic_credentials_that_were_not_form_encoded_are_refused_in_the_strict_
     let client = Arc::new(client.secret(&ClientSecret::new(secret)).unwrap().build());
     for profile in ALL {
         let mut world = world(profile).await;
-        let stores =
-            Stores::new(OneClient(client.clone()), world.store.clone(), world.store.clone(), world.store.clone());
+        let stores = Stores::new(world.store.clone()).with_clients(OneClient(client.clone()));
         let builder = AuthorizationServer::builder(config_of(profile), stores);
         world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(8)).build().unwrap();
         world.client = Credentials { id: "a+b".into(), secret: secret.into() };

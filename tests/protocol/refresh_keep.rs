@@ -302,7 +302,7 @@ async fn two_pairs(of_server: RefreshRotation, describe: impl FnOnce(ClientBuild
     let is_public = client.client_type() == ClientType::Public;
     let known = Credentials { id: "own".into(), secret: if is_public { String::new() } else { SECRET.into() } };
     let directory = Directory(HashMap::from([(id, Arc::new(client))]));
-    let stores = Stores::new(directory, world.store.clone(), world.store.clone(), world.store.clone());
+    let stores = Stores::new(world.store.clone()).with_clients(directory);
     let mut config = config_of(Profile::Platform);
     config.public_clients = true;
     config.refresh.rotation = of_server;

@@ -8,7 +8,7 @@ use grantor::config::Profile;
 use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use grantor::registration::Reduction;
 use grantor::scope::{Permission, Resource, ResourceList, ResourceScope, ScopeCatalog};
-use grantor::store::{ClientStore, CodeStore, Page, StoreError, Stores, TokenStore};
+use grantor::store::{Authorization, ClientStore, Grant, Page, RecordStore, StoreError, Stores};
 use grantor::{
     ApplicationForm, Approval, AuthorizationServer, CachedClients, Client, ClientId, ClientSecret, Consent, Decision,
     Registrar, RegistrarError, Subject,
@@ -115,14 +115,14 @@ async fn records_of_a_long_list_stay_small() {
     let mut sizes = Vec::new();
     for consent in consents {
         let handle = world.server.hold(&pending, &subject, SESSION).await.unwrap();
-        let last = async || CodeStore::authorizations_of(&world.store, &subject, Page::first(9)).await.unwrap();
+        let last = async || RecordStore::<Authorization>::list(&world.store, &subject, Page::first(9)).await.unwrap();
         let size = async || last().await.iter().max_by_key(|row| row.encode().len()).unwrap().encode().len();
         let held = size().await;
         let approved = Decision::Approve(consent);
         let redirect = world.server.decide(handle.expose(), &subject, SESSION, &approved).await.unwrap();
         let code_size = size().await;
         ok(&world.exchange_as(&client, &text(&code(&redirect), "code")).await);
-        let grants = TokenStore::grants_of(&world.store, &subject, Page::first(9)).await.unwrap();
+        let grants = RecordStore::<Grant>::list(&world.store, &subject, Page::first(9)).await.unwrap();
         let grant = grants.iter().map(|grant| grant.encode().len()).max().unwrap();
         assert!(held <= 8 << 10 && code_size <= 3 << 10 && grant <= 2 << 10, "{held}, {code_size}, {grant}");
         sizes.push((held, code_size, grant));
@@ -313,7 +313,7 @@ async fn a_consent_whose_list_is_unknown_covers_no_named_resource() {
     let mut world = World::platform().await;
     let directory = Directory::default();
     let put = |client: Arc<Client>| directory.0.lock().unwrap().insert(client.id().clone(), client);
-    let stores = Stores::new(directory.clone(), world.store.clone(), world.store.clone(), world.store.clone());
+    let stores = Stores::new(world.store.clone()).with_clients(directory.clone());
     let builder = AuthorizationServer::builder(config_of(Profile::Platform), stores);
     world.server = builder.clock(world.clock.clone()).build().unwrap();
     let client = Credentials { id: "described".into(), secret: SECRET.into() };
@@ -345,7 +345,7 @@ async fn a_cached_client_without_the_list_hides_no_newer_consent() {
     let servers: Vec<_> = (0..3)
         .map(|_| {
             let clients = CachedClients::new(world.store.clone(), Duration::from_secs(3600));
-            let stores = Stores::new(clients, world.store.clone(), world.store.clone(), world.store.clone());
+            let stores = Stores::new(world.store.clone()).with_clients(clients);
             let builder = AuthorizationServer::builder(config_of(Profile::Platform), stores);
             builder.clock(world.clock.clone()).build().unwrap()
         })

@@ -3,7 +3,7 @@
 use grantor::client::ApplicationType;
 use grantor::config::Profile;
 use grantor::scope::{Permission, Resource};
-use grantor::store::{Page, TokenStore};
+use grantor::store::{Grant, Page, RecordStore};
 use grantor::wire::Response;
 use grantor::{ApplicationForm, Consent, Decision};
 
@@ -17,7 +17,7 @@ pub(crate) fn native_form() -> ApplicationForm {
 
 /// The bytes of all grants: equal before and after where nothing was written.
 pub(crate) async fn records(world: &World) -> Vec<Vec<u8>> {
-    let grants = world.store.grants_of(&world.alice, Page::first(100)).await.unwrap();
+    let grants = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(100)).await.unwrap();
     grants.iter().map(|grant| grant.encode()).collect()
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use grantor::config::{AccessTokenRevocation, ForeignTokenAnswer, Profile};
 use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
-use grantor::store::{Page, Stores, TokenStore};
+use grantor::store::{Grant, Page, RecordStore, Stores};
 use grantor::wire::{Endpoint, Response};
 use grantor::{AuthorizationServer, CachedClients, Config};
 
@@ -377,7 +377,7 @@ async fn a_repeated_revocation_is_confirmed_and_writes_no_version() {
     let (world, store) = Unreliable::world(Profile::Platform).await;
     let first = world.pair().await;
     let version = async || {
-        let grants = world.store.grants_of(&world.alice, Page::first(9)).await.unwrap();
+        let grants = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(9)).await.unwrap();
         assert_eq!(grants.len(), 1);
         grants[0].version()
     };
@@ -470,7 +470,7 @@ async fn a_cached_client_hides_no_newer_token() {
     let here = world.server.clone();
     let clients = CachedClients::new(world.store.clone(), Duration::from_secs(3600));
     let store = world.store.clone();
-    let stores = Stores::new(clients, store.clone(), store.clone(), store.clone()).with_registry(store);
+    let stores = Stores::new(store).with_registry(clients);
     let builder = AuthorizationServer::builder(config_of(Profile::Platform), stores).clock(world.clock.clone());
     let there = builder.build().unwrap();
     let with = |world: &mut World, server: &AuthorizationServer| world.server = server.clone();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use grantor::config::Profile;
 use grantor::id::GrantId;
-use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
+use grantor::store::{Grant, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError};
 use grantor::{Subject, Timestamp};
 
 use crate::interleaved::serve_from;
@@ -83,37 +83,39 @@ impl Unreliable {
     }
 }
 
+impl Store for Unreliable {}
+
 #[async_trait::async_trait]
-impl TokenStore for Unreliable {
+impl RecordStore<Grant> for Unreliable {
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
         self.check_read()?;
-        TokenStore::find(&self.inner, id).await
+        RecordStore::<Grant>::find(&self.inner, id).await
     }
 
     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
         self.check_write()?;
         self.writes.fetch_add(1, Ordering::SeqCst);
-        TokenStore::insert(&self.inner, record).await
+        RecordStore::<Grant>::insert(&self.inner, record).await
     }
 
     async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
         self.check_write()?;
         self.writes.fetch_add(1, Ordering::SeqCst);
-        TokenStore::replace(&self.inner, version, record).await
+        RecordStore::<Grant>::replace(&self.inner, version, record).await
     }
 
     async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
         self.check_write()?;
         self.confirms.fetch_add(1, Ordering::SeqCst);
-        TokenStore::confirm(&self.inner, record).await
+        RecordStore::<Grant>::confirm(&self.inner, record).await
     }
 
-    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+    async fn list(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
         self.check_read()?;
-        self.inner.grants_of(subject, page).await
+        RecordStore::<Grant>::list(&self.inner, subject, page).await
     }
 
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        TokenStore::purge_expired(&self.inner, now, limit).await
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        RecordStore::<Grant>::purge(&self.inner, now, limit).await
     }
 }

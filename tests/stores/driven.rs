@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use grantor::id::GrantId;
-use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
+use grantor::store::{Grant, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError};
 use grantor::{MemoryStore, Subject, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 
@@ -40,32 +40,34 @@ impl Driven {
     }
 }
 
+impl Store for Driven {}
+
 #[async_trait]
-impl TokenStore for Driven {
+impl RecordStore<Grant> for Driven {
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
         let id = *id;
-        self.ask(async move |store| TokenStore::find(store, &id).await).await
+        self.ask(async move |store| RecordStore::<Grant>::find(store, &id).await).await
     }
 
     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
-        self.ask(async move |store| TokenStore::insert(store, record).await).await
+        self.ask(async move |store| RecordStore::<Grant>::insert(store, record).await).await
     }
 
     async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        self.ask(async move |store| TokenStore::replace(store, version, record).await).await
+        self.ask(async move |store| RecordStore::<Grant>::replace(store, version, record).await).await
     }
 
     async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        self.ask(async move |store| TokenStore::confirm(store, record).await).await
+        self.ask(async move |store| RecordStore::<Grant>::confirm(store, record).await).await
     }
 
-    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+    async fn list(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
         let subject = subject.clone();
-        self.ask(async move |store| store.grants_of(&subject, page).await).await
+        self.ask(async move |store| RecordStore::<Grant>::list(store, &subject, page).await).await
     }
 
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.ask(async move |store| TokenStore::purge_expired(store, now, limit).await).await
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        self.ask(async move |store| RecordStore::<Grant>::purge(store, now, limit).await).await
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use futures::executor::block_on;
 use grantor::id::GrantId;
-use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
+use grantor::store::{Grant, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError};
 use grantor::testing::{Settled, records};
 use grantor::{MemoryStore, Subject, Timestamp};
 
@@ -22,35 +22,37 @@ impl Lagging {
     }
 }
 
+impl Store for Lagging {}
+
 #[async_trait]
-impl TokenStore for Lagging {
+impl RecordStore<Grant> for Lagging {
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
-        TokenStore::find(&self.store, id).await
+        RecordStore::<Grant>::find(&self.store, id).await
     }
 
     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
         self.is_behind.store(true, Ordering::SeqCst);
-        TokenStore::insert(&self.store, record).await
+        RecordStore::<Grant>::insert(&self.store, record).await
     }
 
     async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
         self.is_behind.store(true, Ordering::SeqCst);
-        TokenStore::replace(&self.store, version, record).await
+        RecordStore::<Grant>::replace(&self.store, version, record).await
     }
 
     async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        TokenStore::confirm(&self.store, record).await
+        RecordStore::<Grant>::confirm(&self.store, record).await
     }
 
-    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        self.store.grants_of(subject, page).await
+    async fn list(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+        RecordStore::<Grant>::list(&self.store, subject, page).await
     }
 
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         if self.is_behind.load(Ordering::SeqCst) {
             return Ok(Purge::new(0).finished());
         }
-        TokenStore::purge_expired(&self.store, now, limit).await
+        RecordStore::<Grant>::purge(&self.store, now, limit).await
     }
 }
 
@@ -73,5 +75,5 @@ fn only_a_purge_waits() {
     assert_eq!(block_on(store.insert(grant.clone())).unwrap(), Insertion::Inserted);
     assert_eq!(block_on(store.find(&grant.id())).unwrap(), Some(grant));
     assert!(lagging.is_behind.load(Ordering::SeqCst));
-    assert_eq!(block_on(store.purge_expired(end, 10)).unwrap().removed(), 1);
+    assert_eq!(block_on(store.purge(end, 10)).unwrap().removed(), 1);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::executor::block_on;
-use grantor::store::{ClientRegistry, ClientStore, CodeStore, Insertion, TokenStore};
+use grantor::store::{Authorization, ClientRegistry, ClientStore, Grant, Insertion, RecordStore};
 use grantor::testing::records;
 use grantor::{MemoryStore, Timestamp};
 
@@ -17,18 +17,18 @@ fn clones_share_their_contents_and_another_store_is_another() {
     let code = Arc::new(records::authorization(&subject, END));
     let grant = Arc::new(records::grant(&subject, END));
     let registration = records::registration(&subject);
-    assert_eq!(block_on(CodeStore::insert(&store, code.clone())).unwrap(), Insertion::Inserted);
-    assert_eq!(block_on(TokenStore::insert(&store, grant.clone())).unwrap(), Insertion::Inserted);
+    assert_eq!(block_on(RecordStore::<Authorization>::insert(&store, code.clone())).unwrap(), Insertion::Inserted);
+    assert_eq!(block_on(RecordStore::<Grant>::insert(&store, grant.clone())).unwrap(), Insertion::Inserted);
     assert_eq!(block_on(ClientRegistry::insert(&store, registration.clone())).unwrap(), Insertion::Inserted);
 
-    assert_eq!(block_on(CodeStore::insert(&clone, code.clone())).unwrap(), Insertion::Exists);
-    assert_eq!(block_on(TokenStore::insert(&clone, grant.clone())).unwrap(), Insertion::Exists);
+    assert_eq!(block_on(RecordStore::<Authorization>::insert(&clone, code.clone())).unwrap(), Insertion::Exists);
+    assert_eq!(block_on(RecordStore::<Grant>::insert(&clone, grant.clone())).unwrap(), Insertion::Exists);
     assert_eq!(block_on(ClientRegistry::insert(&clone, registration.clone())).unwrap(), Insertion::Exists);
-    assert_eq!(block_on(CodeStore::find(&clone, &code.id())).unwrap(), Some(code.clone()));
-    assert_eq!(block_on(TokenStore::find(&clone, &grant.id())).unwrap(), Some(grant.clone()));
+    assert_eq!(block_on(RecordStore::<Authorization>::find(&clone, &code.id())).unwrap(), Some(code.clone()));
+    assert_eq!(block_on(RecordStore::<Grant>::find(&clone, &grant.id())).unwrap(), Some(grant.clone()));
 
-    assert_eq!(block_on(CodeStore::find(&other, &code.id())).unwrap(), None);
-    assert_eq!(block_on(TokenStore::find(&other, &grant.id())).unwrap(), None);
+    assert_eq!(block_on(RecordStore::<Authorization>::find(&other, &code.id())).unwrap(), None);
+    assert_eq!(block_on(RecordStore::<Grant>::find(&other, &grant.id())).unwrap(), None);
     assert_eq!(block_on(ClientStore::find(&other, registration.client.id())).unwrap(), None);
 }
 
@@ -37,12 +37,13 @@ fn counts_tell_what_is_held() {
     let store = MemoryStore::new();
     let subject = records::subject();
     for number in 1..=3 {
-        let _ = block_on(CodeStore::insert(&store, Arc::new(records::authorization(&subject, END)))).unwrap();
-        let _ = block_on(TokenStore::insert(&store, Arc::new(records::grant(&subject, END)))).unwrap();
+        let _ = block_on(RecordStore::<Authorization>::insert(&store, Arc::new(records::authorization(&subject, END))))
+            .unwrap();
+        let _ = block_on(RecordStore::<Grant>::insert(&store, Arc::new(records::grant(&subject, END)))).unwrap();
         assert_eq!((store.authorization_count(), store.grant_count()), (number, number));
     }
-    assert_eq!(block_on(CodeStore::purge_expired(&store, END, 2)).unwrap().removed(), 2);
+    assert_eq!(block_on(RecordStore::<Authorization>::purge(&store, END, 2)).unwrap().removed(), 2);
     assert_eq!((store.authorization_count(), store.grant_count()), (1, 3));
-    assert_eq!(block_on(TokenStore::purge_expired(&store, END, 9)).unwrap().removed(), 3);
+    assert_eq!(block_on(RecordStore::<Grant>::purge(&store, END, 9)).unwrap().removed(), 3);
     assert_eq!((store.authorization_count(), store.grant_count()), (1, 0));
 }

@@ -41,7 +41,7 @@ pub(crate) fn wrong_at(places: [usize; 2]) -> (AuthorizationServer, [Vec<Vec<u8>
         (0..CLIENTS).map(number).collect()
     });
     let memory = MemoryStore::new();
-    let stores = Stores::new(directory, memory.clone(), memory.clone(), memory);
+    let stores = Stores::new(memory).with_clients(directory);
     let server = AuthorizationServer::new(Config::platform("https://auth.example"), stores).unwrap();
     (server, forms)
 }

@@ -8,48 +8,43 @@ use std::sync::{Mutex, MutexGuard};
 use crate::model::subject::Subject;
 use crate::store::memory::shards::{lock, shards};
 
-type Id = [u8; 16];
-
-pub(super) struct Subjects {
-    shards: Box<[Mutex<Shard>]>,
+pub(super) struct Subjects<K> {
+    shards: Box<[Mutex<Shard<K>>]>,
     hasher: RandomState,
 }
 
 /// Ids by the hash of their subject, which takes less memory than its text. Subjects may have the same hash: the
-/// records contain the subject itself.
-type Shard = BTreeSet<(u64, Id)>;
+/// records contain the subject itself. In a search, `None` sorts before every id.
+type Shard<K> = BTreeSet<(u64, Option<K>)>;
 
-impl Default for Subjects {
+impl<K> Default for Subjects<K> {
     fn default() -> Self {
         Self { shards: shards(), hasher: RandomState::new() }
     }
 }
 
-impl Subjects {
-    pub(super) fn insert(&self, subject: &Subject, id: Id) {
+impl<K: Clone + Ord> Subjects<K> {
+    pub(super) fn insert(&self, subject: &Subject, id: K) {
         if let Some((mut shard, hash)) = self.shard(subject) {
-            shard.insert((hash, id));
+            shard.insert((hash, Some(id)));
         }
     }
 
-    pub(super) fn remove(&self, subject: &Subject, id: &Id) {
+    pub(super) fn remove(&self, subject: &Subject, id: &K) {
         if let Some((mut shard, hash)) = self.shard(subject) {
-            shard.remove(&(hash, *id));
+            shard.remove(&(hash, Some(id.clone())));
         }
     }
 
     /// Returns the first ids after that one, in order. Some may be of another subject with the same hash.
-    pub(super) fn ids(&self, subject: &Subject, after: Option<&Id>, limit: usize) -> Vec<Id> {
+    pub(super) fn ids(&self, subject: &Subject, after: Option<&K>, limit: usize) -> Vec<K> {
         let Some((shard, hash)) = self.shard(subject) else { return Vec::new() };
-        let start = match after {
-            Some(after) => Bound::Excluded((hash, *after)),
-            None => Bound::Included((hash, [u8::MIN; 16])),
-        };
-        let end = Bound::Included((hash, [u8::MAX; 16]));
-        shard.range((start, end)).take(limit).map(|(_, id)| *id).collect()
+        let start = Bound::Excluded((hash, after.cloned()));
+        let of_subject = shard.range((start, Bound::Unbounded)).take_while(|(of, _)| *of == hash);
+        of_subject.filter_map(|(_, id)| id.clone()).take(limit).collect()
     }
 
-    fn shard(&self, subject: &Subject) -> Option<(MutexGuard<'_, Shard>, u64)> {
+    fn shard(&self, subject: &Subject) -> Option<(MutexGuard<'_, Shard<K>>, u64)> {
         let hash = self.hasher.hash_one(subject);
         Some((lock(&self.shards, hash)?, hash))
     }
@@ -63,13 +58,13 @@ mod tests {
         Subject::new(name.into()).unwrap()
     }
 
-    fn id(number: u8) -> Id {
+    fn id(number: u8) -> [u8; 16] {
         [number; 16]
     }
 
     #[test]
     fn ids_come_in_order_and_in_pages() {
-        let (subjects, alice) = (Subjects::default(), subject("alice"));
+        let (subjects, alice) = (Subjects::<[u8; 16]>::default(), subject("alice"));
         for number in [3, 1, 2, 3] {
             subjects.insert(&alice, id(number));
         }
@@ -86,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_lowest_and_the_highest_id_are_found() {
-        let (subjects, alice) = (Subjects::default(), subject("alice"));
+        let (subjects, alice) = (Subjects::<[u8; 16]>::default(), subject("alice"));
         for number in [0, u8::MAX] {
             subjects.insert(&alice, id(number));
         }
@@ -97,7 +92,7 @@ mod tests {
 
     #[test]
     fn subjects_of_one_shard_are_distinguished() {
-        let subjects = Subjects::default();
+        let subjects = Subjects::<[u8; 16]>::default();
         let all: Vec<_> = (0..20_000).map(|number: u32| subject(number.to_string())).collect();
         for (subject, number) in all.iter().zip((0..=u8::MAX).cycle()) {
             subjects.insert(subject, id(number));
@@ -109,7 +104,7 @@ mod tests {
 
     #[test]
     fn what_was_removed_is_gone_and_nothing_else() {
-        let (subjects, alice) = (Subjects::default(), subject("alice"));
+        let (subjects, alice) = (Subjects::<[u8; 16]>::default(), subject("alice"));
         subjects.remove(&alice, &id(1));
         subjects.insert(&alice, id(2));
         subjects.remove(&alice, &id(1));

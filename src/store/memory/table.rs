@@ -10,88 +10,84 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Timestamp;
-use crate::model::Record;
 use crate::model::subject::Subject;
 use crate::store::memory::shards::{SHARDS, lock, shards};
 use crate::store::memory::subjects::Subjects;
-use crate::store::{Insertion, Purge, Replacement};
+use crate::store::{Insertion, Purge, Record, Replacement};
 
-pub(super) struct Table<R> {
+pub(super) struct Table<R: Record> {
     shards: Box<[Mutex<Shard<R>>]>,
-    subjects: Subjects,
+    subjects: Subjects<R::Key>,
     /// The shard at which the next step of a purge begins.
     next_purged: AtomicUsize,
 }
 
-struct Shard<R> {
-    rows: HashMap<[u8; 16], Arc<R>>,
+struct Shard<R: Record> {
+    rows: HashMap<R::Key, Arc<R>>,
     /// Times not later than the records' own `purge_after`; a purge corrects those that are earlier. A row that became
     /// due sooner has two entries, and the later one finds no row.
-    due: BinaryHeap<Reverse<Due>>,
+    due: BinaryHeap<Reverse<(Timestamp, R::Key)>>,
 }
 
-type Due = (Timestamp, [u8; 16]);
-
-impl<R> Default for Table<R> {
+impl<R: Record> Default for Table<R> {
     fn default() -> Self {
         Self { shards: shards(), subjects: Subjects::default(), next_purged: AtomicUsize::new(0) }
     }
 }
 
-impl<R> Default for Shard<R> {
+impl<R: Record> Default for Shard<R> {
     fn default() -> Self {
         Self { rows: HashMap::new(), due: BinaryHeap::new() }
     }
 }
 
-impl<R> fmt::Debug for Table<R> {
+impl<R: Record> fmt::Debug for Table<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table").finish_non_exhaustive()
     }
 }
 
 impl<R: Record> Table<R> {
-    pub(super) fn find(&self, key: &[u8; 16]) -> Option<Arc<R>> {
+    pub(super) fn find(&self, key: &R::Key) -> Option<Arc<R>> {
         self.shard(key)?.rows.get(key).cloned()
     }
 
     pub(super) fn insert(&self, record: Arc<R>) -> Insertion {
-        let key = *record.key();
-        let Some(mut shard) = self.shard(&key) else { return Insertion::Exists };
-        if shard.rows.contains_key(&key) {
+        let key = record.key();
+        let Some(mut shard) = self.shard(key) else { return Insertion::Exists };
+        if shard.rows.contains_key(key) {
             return Insertion::Exists;
         }
         if let Some(subject) = record.subject() {
-            self.subjects.insert(subject, key);
+            self.subjects.insert(subject, key.clone());
         }
-        shard.due.push(Reverse((record.purge_after(), key)));
-        shard.rows.insert(key, record);
+        if let Some(purge_after) = record.purge_after() {
+            shard.due.push(Reverse((purge_after, key.clone())));
+        }
+        shard.rows.insert(key.clone(), record);
         Insertion::Inserted
     }
 
     pub(super) fn replace(&self, version: u32, record: Arc<R>) -> Replacement {
-        let key = *record.key();
-        let Some(mut shard) = self.shard(&key) else { return Replacement::Lost };
-        match shard.rows.get(&key) {
+        let key = record.key();
+        let Some(mut shard) = self.shard(key) else { return Replacement::Lost };
+        match shard.rows.get(key) {
             Some(row) if row.version() == version => {}
             _ => return Replacement::Lost,
         }
-        if record.is_due_sooner() {
-            shard.due.push(Reverse((record.purge_after(), key)));
+        if let Some(purge_after) = record.purge_after().filter(|_| record.is_due_sooner()) {
+            shard.due.push(Reverse((purge_after, key.clone())));
         }
-        shard.rows.insert(key, record);
+        shard.rows.insert(key.clone(), record);
         Replacement::Replaced
     }
 
-    pub(super) fn confirm(&self, record: &R) -> Replacement
-    where
-        R: PartialEq,
-    {
+    pub(super) fn confirm(&self, record: &R) -> Replacement {
         let is_same = self.find(record.key()).is_some_and(|found| *found == *record);
         if is_same { Replacement::Replaced } else { Replacement::Lost }
     }
 
-    pub(super) fn list(&self, subject: &Subject, after: Option<&[u8; 16]>, limit: usize) -> Vec<Arc<R>> {
+    pub(super) fn list(&self, subject: &Subject, after: Option<&R::Key>, limit: usize) -> Vec<Arc<R>> {
         let keys = self.subjects.ids(subject, after, limit);
         let rows = keys.iter().filter_map(|key| self.find(key));
         let mut records = Vec::with_capacity(keys.len());
@@ -106,7 +102,7 @@ impl<R: Record> Table<R> {
         records
     }
 
-    pub(super) fn purge_expired(&self, now: Timestamp, limit: usize) -> Purge {
+    pub(super) fn purge(&self, now: Timestamp, limit: usize) -> Purge {
         let first = self.next_purged.load(Ordering::Relaxed);
         let mut removed = 0;
         let mut looked_at = 0;
@@ -130,12 +126,15 @@ impl<R: Record> Table<R> {
         self.shards.iter().map(count).sum()
     }
 
-    fn purge_row(&self, shard: &mut Shard<R>, key: &[u8; 16], now: Timestamp) -> bool {
+    fn purge_row(&self, shard: &mut Shard<R>, key: &R::Key, now: Timestamp) -> bool {
         let Some(row) = shard.rows.get(key) else { return false };
-        let purge_after = row.purge_after();
-        if now < purge_after {
-            shard.due.push(Reverse((purge_after, *key)));
-            return false;
+        match row.purge_after() {
+            Some(purge_after) if purge_after <= now => {}
+            Some(purge_after) => {
+                shard.due.push(Reverse((purge_after, key.clone())));
+                return false;
+            }
+            None => return false,
         }
         if let Some(subject) = row.subject() {
             self.subjects.remove(subject, key);
@@ -145,19 +144,17 @@ impl<R: Record> Table<R> {
         true
     }
 
-    fn shard(&self, key: &[u8; 16]) -> Option<MutexGuard<'_, Shard<R>>> {
-        lock(&self.shards, random_part(key))
-    }
-}
-
-impl<R> Shard<R> {
-    fn next_due(&self, now: Timestamp) -> Option<[u8; 16]> {
-        let Reverse((purge_after, key)) = self.due.peek()?;
-        (*purge_after <= now).then_some(*key)
+    fn shard(&self, key: &R::Key) -> Option<MutexGuard<'_, Shard<R>>> {
+        lock(&self.shards, random_part(key.as_ref()))
     }
 }
 
 impl<R: Record> Shard<R> {
+    fn next_due(&self, now: Timestamp) -> Option<R::Key> {
+        let Reverse((purge_after, key)) = self.due.peek()?;
+        (*purge_after <= now).then(|| key.clone())
+    }
+
     /// Releases memory once three quarters of it are unused.
     fn shrink_when_sparse(&mut self) {
         if self.rows.len() * 4 < self.rows.capacity() {
@@ -167,21 +164,22 @@ impl<R: Record> Shard<R> {
     }
 }
 
-/// The last of the twelve random bytes of an id.
-fn random_part(key: &[u8; 16]) -> u64 {
+/// The last bytes of a key, which are random in an id and in a digest.
+fn random_part(key: &[u8]) -> u64 {
     key.last_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Revocation;
     use crate::model::codec::DecodeError;
-    use crate::model::id::ClientId;
+    use crate::store::Columns;
+    use crate::store::kinds::Kind;
 
     const DUE: Timestamp = Timestamp::from_seconds(1000);
     const NOT_DUE: Timestamp = Timestamp::from_seconds(1001);
 
+    #[derive(Clone, Debug, PartialEq)]
     struct Row {
         key: [u8; 16],
         subject: Subject,
@@ -195,6 +193,10 @@ mod tests {
     }
 
     impl Record for Row {
+        type Key = [u8; 16];
+
+        const TABLE: crate::store::Table = crate::store::Table::Grants;
+
         fn key(&self) -> &[u8; 16] {
             &self.key
         }
@@ -203,32 +205,12 @@ mod tests {
             1
         }
 
-        fn client(&self) -> &ClientId {
-            unreachable!("a table asks for no client")
-        }
-
         fn subject(&self) -> Option<&Subject> {
             Some(&self.subject)
         }
 
-        fn created(&self) -> Timestamp {
-            unreachable!("a table asks for no beginning")
-        }
-
-        fn state(&self) -> &'static str {
-            unreachable!("a table asks for no state")
-        }
-
-        fn revoked(&self) -> Option<Revocation> {
-            unreachable!("a table asks for no revocation")
-        }
-
-        fn purge_after(&self) -> Timestamp {
-            self.purge_after
-        }
-
-        fn is_due_sooner(&self) -> bool {
-            false
+        fn purge_after(&self) -> Option<Timestamp> {
+            Some(self.purge_after)
         }
 
         fn encode(&self) -> Vec<u8> {
@@ -237,6 +219,20 @@ mod tests {
 
         fn decode(_: &[u8]) -> Result<Self, DecodeError> {
             unreachable!("a table keeps no bytes")
+        }
+    }
+
+    impl Kind for Row {
+        fn set_version(&mut self, _: u32) {
+            unreachable!("a table writes what it gets")
+        }
+
+        fn is_due_sooner(&self) -> bool {
+            false
+        }
+
+        fn columns(&self) -> Columns {
+            unreachable!("a table has no columns")
         }
     }
 
@@ -300,11 +296,11 @@ mod tests {
         for shard in [5, 60, 61] {
             let _ = table.insert(Row::new(key(shard, 0), &alice, DUE));
         }
-        assert_eq!(table.purge_expired(DUE, 1), Purge::new(1));
+        assert_eq!(table.purge(DUE, 1), Purge::new(1));
         let _ = table.insert(Row::new(key(5, 1), &alice, DUE));
-        assert_eq!(table.purge_expired(DUE, 1), Purge::new(1));
+        assert_eq!(table.purge(DUE, 1), Purge::new(1));
         assert!(table.find(&key(60, 0)).is_none(), "new rows in front do not keep those behind from being removed");
-        assert_eq!(table.purge_expired(DUE, 9), Purge::new(2).finished());
+        assert_eq!(table.purge(DUE, 9), Purge::new(2).finished());
     }
 
     #[test]
@@ -322,7 +318,7 @@ mod tests {
         assert!(full.1 >= 1000 && full.2 >= 1000, "{full:?}");
         while room().0 > 200 {
             let before = room();
-            let _ = table.purge_expired(DUE, 1);
+            let _ = table.purge(DUE, 1);
             let after = room();
             assert_eq!(after.0 + 1, before.0);
             if after.0 * 4 < before.1 {

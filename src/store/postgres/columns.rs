@@ -47,7 +47,7 @@ pub(super) const STORED: [Column; 9] = [
 pub(super) const fn parts(table: Table) -> &'static [Part] {
     match table {
         Table::Clients => &[Part::Application, Part::Logo, Part::ProposedLogo],
-        Table::Authorizations | Table::Grants | Table::PushedRequests | Table::Replays => &[],
+        Table::Authorizations | Table::Grants | Table::LastPurge | Table::PushedRequests | Table::Replays => &[],
     }
 }
 
@@ -178,7 +178,7 @@ pub(super) const fn key_type(table: Table) -> &'static str {
     match table {
         Table::Authorizations | Table::Grants | Table::PushedRequests => "uuid",
         Table::Clients => "text",
-        Table::Replays => "bytea",
+        Table::LastPurge | Table::Replays => "bytea",
     }
 }
 
@@ -186,7 +186,7 @@ pub(super) const fn key_type(table: Table) -> &'static str {
 pub(super) const fn least_key(table: Table) -> &'static str {
     match table {
         Table::Authorizations | Table::Grants | Table::PushedRequests => "'00000000-0000-0000-0000-000000000000'",
-        Table::Clients | Table::Replays => "''",
+        Table::Clients | Table::LastPurge | Table::Replays => "''",
     }
 }
 

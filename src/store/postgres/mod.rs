@@ -28,7 +28,7 @@ use crate::store::postgres::link::{Link, Session};
 use crate::store::postgres::query::Parameter;
 use crate::store::postgres::read::rows;
 use crate::store::postgres::statements::Read;
-use crate::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
+use crate::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
 pub use crate::store::postgres::error::{PostgresError, PostgresProblem};
 pub use crate::store::postgres::options::PostgresOptions;
@@ -44,7 +44,7 @@ const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// Waiting writes are sent as one statement with one commit. A write is acknowledged when it is committed, with
 /// `synchronous_commit` at least `on`: it then survives a crash of the server and, with a synchronous standby, the loss
 /// of the server. A write can be read as soon as its wait for the standby is cancelled, so reads are not
-/// [settled](Engine::reads_settled).
+/// [settled](Store::reads_settled).
 ///
 /// Every [`StoreError`] has a [`PostgresError`] as its source, except for an unreadable record.
 ///
@@ -148,6 +148,8 @@ impl fmt::Debug for PostgresStore {
         f.debug_struct("PostgresStore").field("options", &self.options).finish_non_exhaustive()
     }
 }
+
+impl Store for PostgresStore {}
 
 impl Engine for PostgresStore {
     async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {

@@ -39,7 +39,7 @@ impl Keys {
     pub(super) fn row(&self, table: Table, key: &[u8]) -> Vec<u8> {
         match table {
             Table::Clients => self.key(table, ":", key),
-            Table::Authorizations | Table::Grants | Table::PushedRequests | Table::Replays => {
+            Table::Authorizations | Table::Grants | Table::LastPurge | Table::PushedRequests | Table::Replays => {
                 self.key(table, ":", URL_SAFE_NO_PAD.encode(key).as_bytes())
             }
         }

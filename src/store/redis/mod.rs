@@ -26,7 +26,7 @@ use crate::clock::Timestamp;
 use crate::store::redis::due::PurgeStep;
 use crate::store::redis::keys::Keys;
 use crate::store::redis::link::Link;
-use crate::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
+use crate::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
 pub use crate::store::redis::error::{RedisError, RedisProblem};
 pub use crate::store::redis::options::RedisOptions;
@@ -37,7 +37,7 @@ pub use crate::store::redis::options::RedisOptions;
 /// slot of a cluster. A command goes to the primary that has the key, never to a replica: a standalone server reports
 /// after each read whether it is still a primary. If a connection breaks or another primary takes over, a command is
 /// sent again within its time-out. A write that arrives twice is recognized by its number and gets the same answer
-/// again. A read may return what no replica has yet, so [`reads_settled`](Engine::reads_settled) is `false`. Clones
+/// again. A read may return what no replica has yet, so [`reads_settled`](Store::reads_settled) is `false`. Clones
 /// share everything. The tokio runtime in which the store was connected drives the connections and must outlive the
 /// store. Any executor may poll the calls.
 ///
@@ -170,6 +170,8 @@ impl fmt::Debug for RedisStore {
             .finish_non_exhaustive()
     }
 }
+
+impl Store for RedisStore {}
 
 impl Engine for RedisStore {
     async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {

@@ -95,7 +95,7 @@ fn expiry(write: &Write) -> Option<Timestamp> {
         // An assertion or a proof is valid until a minute before that, and must not work twice.
         Table::Replays => write.due.map(|due| due.plus(MAX_CLOCK_SKEW)),
         // They are due an hour after their last use ends.
-        Table::Authorizations | Table::Clients | Table::Grants | Table::PushedRequests => write.due,
+        Table::Authorizations | Table::Clients | Table::Grants | Table::LastPurge | Table::PushedRequests => write.due,
     }
 }
 

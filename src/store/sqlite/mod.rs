@@ -29,7 +29,7 @@ use crate::store::sqlite::purge::PurgeStep;
 use crate::store::sqlite::rows::{Confirm, Find, Insert, Page, Replace};
 use crate::store::sqlite::session::Session;
 use crate::store::sqlite::worker::Worker;
-use crate::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
+use crate::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
 pub use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 pub use crate::store::sqlite::options::SqliteOptions;
@@ -189,6 +189,12 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
+impl Store for SqliteStore {
+    fn reads_settled(&self) -> bool {
+        true
+    }
+}
+
 impl Engine for SqliteStore {
     /// Returns `true`: readers find a commit only when it is on the disk.
     ///
@@ -198,10 +204,6 @@ impl Engine for SqliteStore {
     /// read.
     ///
     /// [`synchronous = FULL`]: https://www.sqlite.org/pragma.html#pragma_synchronous
-    fn reads_settled(&self) -> bool {
-        true
-    }
-
     async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
         let Inner { writer, reader, .. } = &*self.inner;
         let thread = if writer.take_idle() { writer } else { reader };

@@ -113,6 +113,8 @@ mod tests {
         }
     }
 
+    impl crate::store::Store for Counted {}
+
     impl Engine for Counted {
         async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
             self.run(&Find { table, key: key.to_vec(), part })

@@ -29,12 +29,14 @@ impl Statements {
         static AUTHORIZATIONS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Authorizations));
         static CLIENTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Clients));
         static GRANTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Grants));
+        static LAST_PURGE: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::LastPurge));
         static PUSHED_REQUESTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::PushedRequests));
         static REPLAYS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Replays));
         match table {
             Table::Authorizations => &AUTHORIZATIONS,
             Table::Clients => &CLIENTS,
             Table::Grants => &GRANTS,
+            Table::LastPurge => &LAST_PURGE,
             Table::PushedRequests => &PUSHED_REQUESTS,
             Table::Replays => &REPLAYS,
         }
@@ -148,7 +150,7 @@ mod tests {
             let steps = explained(&connection, &format!("EXPLAIN {}", Statements::of(table).replace), 1);
             steps.iter().any(|step| ["IdxInsert", "IdxDelete"].contains(&step.as_str()))
         };
-        assert_eq!(Table::ALL.map(writes_index), [false, true, false, false, false]);
+        assert_eq!(Table::ALL.map(writes_index), [false, true, false, false, false, false]);
     }
 
     #[test]

@@ -1,15 +1,14 @@
 //! A confirm writes a row again as it is, and changes nothing else.
 
-use crate::model::Record;
 use crate::store::Replacement;
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
-use crate::testing::rows::Rows;
+use crate::testing::rows::{Rows, Sample};
 use crate::testing::rules::{CALLERS, add, assert_gone, assert_there, change, far, in_turn, left, meetings};
 use crate::testing::told::{cut, difference};
 use std::slice::from_ref;
 
-pub(in crate::testing) async fn leaves_the_row_as_it_is<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn leaves_the_row_as_it_is<R: Sample>(rows: &Rows<'_, R>) {
     for row in R::of_every_kind(&records::subject(), far()) {
         let row = row.into();
         add(rows, &row).await;
@@ -27,7 +26,7 @@ pub(in crate::testing) async fn leaves_the_row_as_it_is<R: Rows>(rows: &R) {
     assert_there(rows, &next, "after a confirm of the next version").await;
 }
 
-pub(in crate::testing) async fn of_another_row_is_lost<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn of_another_row_is_lost<R: Sample>(rows: &Rows<'_, R>) {
     let subject = records::subject();
     let first = R::first(&subject, far());
     assert_eq!(rows.confirm(&first).await, Replacement::Lost, "a confirm of a missing row");
@@ -52,7 +51,7 @@ pub(in crate::testing) async fn of_another_row_is_lost<R: Rows>(rows: &R) {
     }
 }
 
-pub(in crate::testing) async fn all_succeed_at_once<R: Rows>(rows: &R, another: &R) {
+pub(in crate::testing) async fn all_succeed_at_once<R: Sample>(rows: &Rows<'_, R>, another: &Rows<'_, R>) {
     for meeting in MEETINGS {
         let subject = records::subject();
         let row = R::first(&subject, far());
@@ -68,7 +67,7 @@ pub(in crate::testing) async fn all_succeed_at_once<R: Rows>(rows: &R, another: 
     }
 }
 
-pub(in crate::testing) async fn undoes_no_write<R: Rows>(rows: &R, another: &R) {
+pub(in crate::testing) async fn undoes_no_write<R: Sample>(rows: &Rows<'_, R>, another: &Rows<'_, R>) {
     for meeting in meetings() {
         let first = R::first(&records::subject(), far());
         let next = R::next(&first, far());

@@ -1,16 +1,18 @@
 //! A call costs the same, however much is stored.
 
-use crate::model::Record;
 use crate::store::{Insertion, Replacement};
 use crate::testing::records;
-use crate::testing::rows::Rows;
+use crate::testing::rows::{Rows, Sample};
 use crate::testing::rules::purge::emptied;
 use crate::testing::rules::{add, change, far, purge_step};
 
 /// How many rows are stored before the calls are counted again.
 const ROWS: usize = 400;
 
-pub(in crate::testing) async fn of_calls_stays_the_same<R: Rows>(rows: &R, count: impl Fn() -> u64 + Send + Sync) {
+pub(in crate::testing) async fn of_calls_stays_the_same<R: Sample>(
+    rows: &Rows<'_, R>,
+    count: impl Fn() -> u64 + Send + Sync,
+) {
     let subject = records::subject();
     // This prepares all that is prepared only once.
     let _ = costs(rows, &count).await;
@@ -25,7 +27,7 @@ pub(in crate::testing) async fn of_calls_stays_the_same<R: Rows>(rows: &R, count
 }
 
 /// Returns the cost of each call, one after the other.
-async fn costs<R: Rows>(rows: &R, count: &(impl Fn() -> u64 + Send + Sync)) -> [(&'static str, u64); 9] {
+async fn costs<R: Sample>(rows: &Rows<'_, R>, count: &(impl Fn() -> u64 + Send + Sync)) -> [(&'static str, u64); 9] {
     let row = R::first(&records::subject(), far());
     let next = R::next(&row, far());
     let end = emptied(rows, 0).await;

@@ -2,24 +2,23 @@
 
 use std::sync::Arc;
 
-use crate::model::Record;
 use crate::testing::records;
-use crate::testing::rows::Rows;
+use crate::testing::rows::{Rows, Sample};
 use crate::testing::rules::{add, assert_there, change, far, listed};
 use crate::testing::told::cut;
 
-pub(in crate::testing) async fn of_every_kind_come_back<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn of_every_kind_come_back<R: Sample>(rows: &Rows<'_, R>) {
     for row in R::of_every_kind(&records::subject(), far()) {
         comes_back(rows, &Arc::new(row)).await;
     }
 }
 
-pub(in crate::testing) async fn of_the_largest_size_come_back<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn of_the_largest_size_come_back<R: Sample>(rows: &Rows<'_, R>) {
     comes_back(rows, &R::huge(&records::long_subject(), far())).await;
 }
 
 /// Writes the row by an insert, then by a replace of a smaller one, which is then written back.
-async fn comes_back<R: Rows>(rows: &R, row: &Arc<R::Row>) {
+async fn comes_back<R: Sample>(rows: &Rows<'_, R>, row: &Arc<R>) {
     add(rows, row).await;
     assert_there(rows, row, "after its insert").await;
 
@@ -38,7 +37,7 @@ async fn comes_back<R: Rows>(rows: &R, row: &Arc<R::Row>) {
 }
 
 /// Held and decided, live and revoked: a list leaves nothing out.
-pub(in crate::testing) async fn of_every_kind_are_listed<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn of_every_kind_are_listed<R: Sample>(rows: &Rows<'_, R>) {
     let subject = records::subject();
     let mut all: Vec<_> = R::of_every_kind(&subject, far()).into_iter().map(Arc::new).collect();
     for row in &all {

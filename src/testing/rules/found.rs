@@ -2,11 +2,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::model::Record;
 use crate::store::Replacement;
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
-use crate::testing::rows::Rows;
+use crate::testing::rows::{Rows, Sample};
 use crate::testing::rules::{CALLERS, add, assert_there, change, far, in_turn, meetings};
 use crate::testing::told::{cut, difference};
 
@@ -14,7 +13,7 @@ use crate::testing::told::{cut, difference};
 const LAST_VERSION: u32 = 32;
 
 /// All callers at once, each with its own row, which it reads through both handles.
-pub(in crate::testing) async fn everywhere<R: Rows>(rows: &R, another: &R) {
+pub(in crate::testing) async fn everywhere<R: Sample>(rows: &Rows<'_, R>, another: &Rows<'_, R>) {
     for meeting in MEETINGS {
         let subject = records::subject();
         let calls = in_turn(rows, another).take(CALLERS).map(|handle| async {
@@ -34,7 +33,7 @@ pub(in crate::testing) async fn everywhere<R: Rows>(rows: &R, another: &R) {
     }
 }
 
-pub(in crate::testing) async fn by_those_who_lost<R: Rows>(rows: &R, another: &R) {
+pub(in crate::testing) async fn by_those_who_lost<R: Sample>(rows: &Rows<'_, R>, another: &Rows<'_, R>) {
     for meeting in meetings() {
         let first = R::first(&records::subject(), far());
         add(rows, &first).await;
@@ -59,7 +58,7 @@ pub(in crate::testing) async fn by_those_who_lost<R: Rows>(rows: &R, another: &R
 }
 
 /// One caller writes version after version. The others never find one older than was acknowledged before they read.
-pub(in crate::testing) async fn and_never_an_older_version<R: Rows>(rows: &R, another: &R) {
+pub(in crate::testing) async fn and_never_an_older_version<R: Sample>(rows: &Rows<'_, R>, another: &Rows<'_, R>) {
     for meeting in MEETINGS {
         let first = R::first(&records::subject(), far());
         add(rows, &first).await;
@@ -76,7 +75,7 @@ pub(in crate::testing) async fn and_never_an_older_version<R: Rows>(rows: &R, an
     }
 }
 
-async fn write_versions<R: Rows>(rows: &R, first: &R::Row, acknowledged: &AtomicU32) {
+async fn write_versions<R: Sample>(rows: &Rows<'_, R>, first: &R, acknowledged: &AtomicU32) {
     for version in first.version()..LAST_VERSION {
         let next = R::numbered(&R::next(first, far()), version + 1);
         let answer = rows.replace(version, &next).await;
@@ -86,7 +85,7 @@ async fn write_versions<R: Rows>(rows: &R, first: &R::Row, acknowledged: &Atomic
     }
 }
 
-async fn read_versions<R: Rows>(rows: &R, id: R::Id, acknowledged: &AtomicU32) {
+async fn read_versions<R: Sample>(rows: &Rows<'_, R>, id: R::Key, acknowledged: &AtomicU32) {
     let mut seen = 0;
     while seen < LAST_VERSION {
         let before = acknowledged.load(Ordering::SeqCst).max(seen);

@@ -5,18 +5,17 @@ use std::slice::from_ref;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::model::Record;
 use crate::store::Insertion;
 use crate::testing::at_once::at_once;
 use crate::testing::draw::{self, sound};
 use crate::testing::records;
-use crate::testing::rows::Rows;
+use crate::testing::rows::{Rows, Sample};
 use crate::testing::rules::{
     CALLERS, add, assert_gone, assert_there, change, far, in_turn, left, listed, meetings, with_answer,
 };
 use crate::testing::told::cut;
 
-pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
+pub(in crate::testing) async fn has_one_winner<R: Sample>(rows: &Rows<'_, R>, another: &Rows<'_, R>) {
     for meeting in meetings() {
         let subject = records::subject();
         let first = R::first(&subject, far());
@@ -33,7 +32,7 @@ pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
     }
 }
 
-pub(in crate::testing) async fn leaves_the_row_that_is_there<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn leaves_the_row_that_is_there<R: Sample>(rows: &Rows<'_, R>) {
     let (subject, other) = (records::subject(), records::subject());
     let row = R::first(&subject, far());
     add(rows, &row).await;
@@ -47,7 +46,7 @@ pub(in crate::testing) async fn leaves_the_row_that_is_there<R: Rows>(rows: &R) 
 }
 
 /// A row that has ended, by a replace or in its first version, exists until it is purged.
-pub(in crate::testing) async fn leaves_what_was_revoked<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn leaves_what_was_revoked<R: Sample>(rows: &Rows<'_, R>) {
     let subject = records::subject();
     let (replaced, inserted) = (R::first(&subject, far()), R::first(&subject, far()));
     let ended = [R::ended(&replaced), R::numbered(&R::ended(&inserted), inserted.version())];
@@ -64,7 +63,7 @@ pub(in crate::testing) async fn leaves_what_was_revoked<R: Rows>(rows: &R) {
 }
 
 /// Ids that a careless key confuses: they differ in one bit, or their texts in the case of a letter.
-pub(in crate::testing) async fn tells_ids_apart<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn tells_ids_apart<R: Sample>(rows: &Rows<'_, R>) {
     let subject = records::subject();
     let bytes = draw::bytes::<16>();
     let flipped = (0..16).flat_map(|place| [1, 0x20, 0x80].map(|bit| (place, bit)));
@@ -74,7 +73,7 @@ pub(in crate::testing) async fn tells_ids_apart<R: Rows>(rows: &R) {
         bytes
     });
     let row = |bytes| R::under(&R::first(&subject, far()), bytes);
-    let mut similar: Vec<Arc<R::Row>> = similar.chain([bytes]).map(row).collect();
+    let mut similar: Vec<Arc<R>> = similar.chain([bytes]).map(row).collect();
     similar.push(row(R::bytes(in_other_case(R::id(&row(bytes))))));
     for row in &similar {
         assert_gone(rows, row, "before its insert").await;

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::testing::at_once::{MEETINGS, at_once};
 use crate::testing::draw;
 use crate::testing::records;
-use crate::testing::rows::Rows;
+use crate::testing::rows::{Rows, Sample};
 use crate::testing::rules::{CALLERS, LISTS_DO_NOT_LAG, add, change, far, in_turn, listed};
 use crate::testing::told::cut;
 
 /// Rows of each caller.
 const EACH: usize = 4;
 
-pub(in crate::testing) async fn shows_a_row_at_once<R: Rows>(rows: &R, another: &R) {
+pub(in crate::testing) async fn shows_a_row_at_once<R: Sample>(rows: &Rows<'_, R>, another: &Rows<'_, R>) {
     for meeting in MEETINGS {
         let subject = &records::subject();
         let calls = in_turn(rows, another).take(CALLERS).map(|handle| async move {
@@ -50,7 +50,7 @@ pub(in crate::testing) async fn shows_a_row_at_once<R: Rows>(rows: &R, another: 
     }
 }
 
-pub(in crate::testing) async fn is_of_one_subject<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn is_of_one_subject<R: Sample>(rows: &Rows<'_, R>) {
     let subjects = records::similar_subjects();
     let mut written = Vec::new();
     for subject in &subjects {
@@ -68,7 +68,7 @@ pub(in crate::testing) async fn is_of_one_subject<R: Rows>(rows: &R) {
 }
 
 /// Ids sort as bytes without sign: by time, then by their random part.
-pub(in crate::testing) async fn is_in_the_order_of_ids<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn is_in_the_order_of_ids<R: Sample>(rows: &Rows<'_, R>) {
     let subject = records::subject();
     let bytes = || (0..16).flat_map(|place| [0, 0x20, 0x41, 0x61, 0x7f, 0x80, 0xff].map(|byte| (place, byte)));
     let base = draw::bytes::<16>();
@@ -77,7 +77,7 @@ pub(in crate::testing) async fn is_in_the_order_of_ids<R: Rows>(rows: &R) {
         bytes.iter_mut().skip(place).take(1).for_each(|byte| *byte = value);
         R::under(&R::first(&subject, far()), bytes)
     };
-    let mut all: Vec<Arc<R::Row>> = bytes().map(under).collect();
+    let mut all: Vec<Arc<R>> = bytes().map(under).collect();
     all.sort_by_key(|row| R::id(row));
     all.dedup_by_key(|row| R::id(row));
     // Neither first to last nor the other way round.

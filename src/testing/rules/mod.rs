@@ -9,7 +9,6 @@ pub(super) mod expiry;
 pub(super) mod fields;
 pub(super) mod found;
 pub(super) mod insert;
-pub(super) mod last_purge;
 pub(super) mod list;
 pub(super) mod page;
 pub(super) mod purge;
@@ -22,12 +21,11 @@ use std::iter;
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::model::Record;
 use crate::model::subject::Subject;
 use crate::secret::entropy::{Entropy, SystemEntropy};
 use crate::store::{Insertion, Page, Purge, Replacement};
 use crate::testing::at_once::{MEETINGS, Meeting};
-use crate::testing::rows::Rows;
+use crate::testing::rows::{Rows, Sample};
 use crate::testing::told::{cut, difference};
 
 /// How many calls meet.
@@ -78,23 +76,23 @@ pub(super) fn with_answer<'r, R, A: PartialEq>(rows: &'r [R], answers: &[A], wan
 }
 
 /// Inserts a row whose id is new.
-async fn add<R: Rows>(rows: &R, row: &Arc<R::Row>) {
+async fn add<R: Sample>(rows: &Rows<'_, R>, row: &Arc<R>) {
     assert_eq!(rows.insert(row).await, Insertion::Inserted, "the only insert of {:?}", R::id(row));
 }
 
 /// Replaces a row that no other caller writes.
-async fn change<R: Rows>(rows: &R, from: &R::Row, to: &Arc<R::Row>) {
+async fn change<R: Sample>(rows: &Rows<'_, R>, from: &R, to: &Arc<R>) {
     let answer = rows.replace(from.version(), to).await;
     assert_eq!(answer, Replacement::Replaced, "the only replace of version {} of {:?}", from.version(), R::id(from));
 }
 
 /// Returns all rows of that user.
-async fn listed<R: Rows>(rows: &R, subject: &Subject) -> Vec<Arc<R::Row>> {
+async fn listed<R: Sample>(rows: &Rows<'_, R>, subject: &Subject) -> Vec<Arc<R>> {
     rows.list(subject, Page::first(ALL)).await
 }
 
 /// Returns what is left of these rows: the list of their user, or each of them if rows of the kind are on no list.
-async fn left<R: Rows>(rows: &R, subject: &Subject, of: &[Arc<R::Row>]) -> Vec<Arc<R::Row>> {
+async fn left<R: Sample>(rows: &Rows<'_, R>, subject: &Subject, of: &[Arc<R>]) -> Vec<Arc<R>> {
     if of.iter().any(|row| row.subject().is_some()) {
         return listed(rows, subject).await;
     }
@@ -106,7 +104,7 @@ async fn left<R: Rows>(rows: &R, subject: &Subject, of: &[Arc<R::Row>]) -> Vec<A
 }
 
 /// Returns what is on the list of the row's subject; nothing if it has none.
-async fn listed_beside<R: Rows>(rows: &R, row: &R::Row, limit: usize) -> Vec<Arc<R::Row>> {
+async fn listed_beside<R: Sample>(rows: &Rows<'_, R>, row: &R, limit: usize) -> Vec<Arc<R>> {
     match row.subject() {
         Some(subject) => rows.list(subject, Page::first(limit)).await,
         None => Vec::new(),
@@ -114,7 +112,7 @@ async fn listed_beside<R: Rows>(rows: &R, row: &R::Row, limit: usize) -> Vec<Arc
 }
 
 /// Fails unless the row is found, and listed, as it was written.
-async fn assert_there<R: Rows>(rows: &R, row: &Arc<R::Row>, when: &str) {
+async fn assert_there<R: Sample>(rows: &Rows<'_, R>, row: &Arc<R>, when: &str) {
     let found = rows.find(R::id(row)).await;
     assert!(found.as_ref() == Some(row), "{when}: `find` gives {}", difference(&**row, found.as_deref()));
     let listed = listed_beside(rows, row, ALL).await;
@@ -125,7 +123,7 @@ async fn assert_there<R: Rows>(rows: &R, row: &Arc<R::Row>, when: &str) {
 }
 
 /// Fails if the row is found or listed, in any version.
-async fn assert_gone<R: Rows>(rows: &R, row: &R::Row, when: &str) {
+async fn assert_gone<R: Sample>(rows: &Rows<'_, R>, row: &R, when: &str) {
     let found = rows.find(R::id(row)).await;
     assert!(found.is_none(), "{when}: there should be no row, `find` returns {}", cut(&found));
     let listed = listed_beside(rows, row, ALL).await;
@@ -133,7 +131,7 @@ async fn assert_gone<R: Rows>(rows: &R, row: &R::Row, when: &str) {
 }
 
 /// Purges in steps until it is finished, and returns the number of rows removed.
-async fn purge_all<R: Rows>(rows: &R, now: Timestamp, limit: usize) -> usize {
+async fn purge_all<R: Sample>(rows: &Rows<'_, R>, now: Timestamp, limit: usize) -> usize {
     let mut removed = 0;
     for _ in 0..PATIENCE {
         let step = purge_step(rows, now, limit).await;
@@ -145,7 +143,7 @@ async fn purge_all<R: Rows>(rows: &R, now: Timestamp, limit: usize) -> usize {
     never_ends(PATIENCE)
 }
 
-async fn purge_step<R: Rows>(rows: &R, now: Timestamp, limit: usize) -> Purge {
+async fn purge_step<R: Sample>(rows: &Rows<'_, R>, now: Timestamp, limit: usize) -> Purge {
     let step = rows.purge(now, limit).await;
     assert!(step.removed() <= limit, "a step of a purge with limit {limit} removed {} rows", step.removed());
     step

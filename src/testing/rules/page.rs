@@ -6,11 +6,11 @@ use std::sync::Arc;
 use crate::model::subject::Subject;
 use crate::store::Page;
 use crate::testing::records;
-use crate::testing::rows::Rows;
+use crate::testing::rows::{Rows, Sample};
 use crate::testing::rules::{add, change, due, far, purge_all};
 use crate::testing::told::cut;
 
-pub(in crate::testing) async fn holds_every_row_once<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn holds_every_row_once<R: Sample>(rows: &Rows<'_, R>) {
     let (subject, other) = (records::subject(), records::subject());
     let mut all: Vec<_> = (0..12).map(|_| R::first(&subject, far())).collect();
     for row in &all {
@@ -30,7 +30,7 @@ pub(in crate::testing) async fn holds_every_row_once<R: Rows>(rows: &R) {
 }
 
 /// More than a mebibyte together, where some engines truncate their answers.
-pub(in crate::testing) async fn of_the_largest_is_full<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn of_the_largest_is_full<R: Sample>(rows: &Rows<'_, R>) {
     const ROWS: usize = 16;
     let subject = records::subject();
     let largest = R::huge(&subject, far());
@@ -44,7 +44,7 @@ pub(in crate::testing) async fn of_the_largest_is_full<R: Rows>(rows: &R) {
     assert!(page == all, "a page of {ROWS} of the largest records holds {}", page.len());
 }
 
-pub(in crate::testing) async fn starts_after_an_id_that_is_gone<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn starts_after_an_id_that_is_gone<R: Sample>(rows: &Rows<'_, R>) {
     let (subject, end) = (records::subject(), due());
     let mut ids = Vec::new();
     for number in 0..12 {
@@ -63,7 +63,7 @@ pub(in crate::testing) async fn starts_after_an_id_that_is_gone<R: Rows>(rows: &
     }
 }
 
-pub(in crate::testing) async fn misses_nothing_that_stays<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn misses_nothing_that_stays<R: Sample>(rows: &Rows<'_, R>) {
     let (subject, end) = (records::subject(), due());
     let mut stay = BTreeSet::new();
     for number in 0..20 {
@@ -91,20 +91,20 @@ pub(in crate::testing) async fn misses_nothing_that_stays<R: Rows>(rows: &R) {
 }
 
 /// Reads as the contract says: each page after the last item, until a page is not full.
-struct Reader<R: Rows> {
+struct Reader<R: Sample> {
     limit: usize,
-    next: Option<Page<R::Id>>,
-    found: Vec<Arc<R::Row>>,
+    next: Option<Page<R::Key>>,
+    found: Vec<Arc<R>>,
     pages: usize,
 }
 
-impl<R: Rows> Reader<R> {
+impl<R: Sample> Reader<R> {
     fn new(limit: usize) -> Self {
         Self { limit, next: Some(Page::first(limit)), found: Vec::new(), pages: 0 }
     }
 
     /// Reads one page; returns whether there is another.
-    async fn read_on(&mut self, rows: &R, subject: &Subject) -> bool {
+    async fn read_on(&mut self, rows: &Rows<'_, R>, subject: &Subject) -> bool {
         let Some(page) = self.next.take() else { return false };
         let items = rows.list(subject, page).await;
         assert!(items.len() <= self.limit, "a page of {} holds {} items", self.limit, items.len());

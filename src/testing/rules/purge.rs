@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::model::Record;
 use crate::store::{Insertion, Page, Replacement};
 use crate::testing::draw;
 use crate::testing::records;
-use crate::testing::rows::Rows;
+use crate::testing::rows::{Rows, Sample};
 use crate::testing::rules::{
     add, assert_gone, assert_there, change, due, earlier, far, later, left, listed, purge_all, purge_step,
 };
@@ -18,7 +17,7 @@ const HOUR: u32 = 3600;
 /// Steps that a purge may make beyond those that remove a row.
 const SPARE_STEPS: usize = 4;
 
-pub(in crate::testing) async fn waits_for_the_end<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn waits_for_the_end<R: Sample>(rows: &Rows<'_, R>) {
     let (subject, end) = (records::subject(), emptied(rows, 0).await);
     let row = R::first(&subject, end);
     add(rows, &row).await;
@@ -40,7 +39,7 @@ pub(in crate::testing) async fn waits_for_the_end<R: Rows>(rows: &R) {
 }
 
 /// Entries of purged rows, if there are any, are neither counted nor listed.
-pub(in crate::testing) async fn leaves_no_list_entry<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn leaves_no_list_entry<R: Sample>(rows: &Rows<'_, R>) {
     const ROWS: usize = 12;
     let (subject, other, end) = (records::subject(), records::subject(), emptied(rows, 0).await);
     let (mut alive, mut dead) = (Vec::new(), Vec::new());
@@ -71,7 +70,7 @@ pub(in crate::testing) async fn leaves_no_list_entry<R: Rows>(rows: &R) {
     assert!(is_listed, "after a purge and an insert the list holds {}", cut(&left));
 }
 
-pub(in crate::testing) async fn takes_rows_without_a_subject<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn takes_rows_without_a_subject<R: Sample>(rows: &Rows<'_, R>) {
     let end = emptied(rows, 0).await;
     let row = R::without_subject(&R::first(&records::subject(), end));
     let stays = R::without_subject(&R::first(&records::subject(), far()));
@@ -93,7 +92,7 @@ pub(in crate::testing) async fn takes_rows_without_a_subject<R: Rows>(rows: &R) 
     assert_there(rows, &stays, "after a purge of another").await;
 }
 
-pub(in crate::testing) async fn follows_a_moved_end<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn follows_a_moved_end<R: Sample>(rows: &Rows<'_, R>) {
     let (subject, end) = (records::subject(), emptied(rows, 3 * HOUR).await);
     let first = R::first(&subject, end);
     add(rows, &first).await;
@@ -134,13 +133,13 @@ pub(in crate::testing) async fn follows_a_moved_end<R: Rows>(rows: &R) {
     }
 }
 
-pub(in crate::testing) async fn takes_rows_of_every_kind<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn takes_rows_of_every_kind<R: Sample>(rows: &Rows<'_, R>) {
     let end = emptied(rows, 0).await;
     let all: Vec<_> = R::of_every_kind(&records::subject(), end).into_iter().map(Arc::new).collect();
     for row in &all {
         add(rows, row).await;
     }
-    let (dead, alive): (Vec<_>, Vec<_>) = all.iter().partition(|row| row.purge_after() <= end);
+    let (dead, alive): (Vec<_>, Vec<_>) = all.iter().partition(|row| row.purge_after() <= Some(end));
     purge_all(rows, earlier(end, 1), 7).await;
     for row in &all {
         assert_there(rows, row, "before its time").await;
@@ -154,7 +153,7 @@ pub(in crate::testing) async fn takes_rows_of_every_kind<R: Rows>(rows: &R) {
     }
 }
 
-pub(in crate::testing) async fn is_bounded_and_finishes<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn is_bounded_and_finishes<R: Sample>(rows: &Rows<'_, R>) {
     const DEAD: usize = 25;
     /// Rows that a purge meets first, more of them than a step may examine.
     const ALIVE_IN_FRONT: usize = 3 * LIMIT;
@@ -195,7 +194,7 @@ pub(in crate::testing) async fn is_bounded_and_finishes<R: Rows>(rows: &R) {
     assert!(!none.is_finished(), "a step with limit 0 examines nothing, and cannot know that it finished");
 }
 
-pub(in crate::testing) async fn steps_over_nothing_alive<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn steps_over_nothing_alive<R: Sample>(rows: &Rows<'_, R>) {
     const ALIVE: usize = 120;
     let (subject, end) = (records::subject(), emptied(rows, 0).await);
     let mut alive = Vec::new();
@@ -226,7 +225,7 @@ pub(in crate::testing) async fn steps_over_nothing_alive<R: Rows>(rows: &R) {
 }
 
 /// Returns an end at which nothing else is due, nor in the span after it.
-pub(super) async fn emptied<R: Rows>(rows: &R, span: u32) -> Timestamp {
+pub(super) async fn emptied<R: Sample>(rows: &Rows<'_, R>, span: u32) -> Timestamp {
     let end = due();
     purge_all(rows, later(end, span), 1000).await;
     end

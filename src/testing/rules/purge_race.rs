@@ -4,11 +4,10 @@ use std::slice::from_ref;
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::model::Record;
 use crate::store::Replacement;
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
-use crate::testing::rows::Rows;
+use crate::testing::rows::{Rows, Sample};
 use crate::testing::rules::{add, due, far, in_turn, left, meetings, never_ends, purge_all, purge_step};
 use crate::testing::told::cut;
 
@@ -23,7 +22,7 @@ const NEWCOMERS: usize = 10;
 const STEPS: usize = 500;
 
 /// A row is either kept by an acknowledged write that moves its end, or removed.
-pub(in crate::testing) async fn loses_no_write<R: Rows>(rows: &R, another: &R) {
+pub(in crate::testing) async fn loses_no_write<R: Sample>(rows: &Rows<'_, R>, another: &Rows<'_, R>) {
     for meeting in meetings() {
         let (subject, end) = (records::subject(), due());
         purge_all(rows, end, 1000).await;
@@ -62,14 +61,14 @@ pub(in crate::testing) async fn loses_no_write<R: Rows>(rows: &R, another: &R) {
     }
 }
 
-enum Caller<'r, R: Rows> {
-    Writer { version: u32, next: &'r Arc<R::Row>, pauses: usize },
-    Newcomer(&'r Arc<R::Row>),
+enum Caller<'r, R: Sample> {
+    Writer { version: u32, next: &'r Arc<R>, pauses: usize },
+    Newcomer(&'r Arc<R>),
     Purge(Timestamp),
 }
 
-impl<R: Rows> Caller<'_, R> {
-    async fn call(self, rows: &R) -> Option<Replacement> {
+impl<R: Sample> Caller<'_, R> {
+    async fn call(self, rows: &Rows<'_, R>) -> Option<Replacement> {
         match self {
             Self::Writer { version, next, pauses } => {
                 for _ in 0..pauses {
@@ -84,7 +83,7 @@ impl<R: Rows> Caller<'_, R> {
     }
 }
 
-pub(in crate::testing) async fn share_the_work<R: Rows>(rows: &R, another: &R) {
+pub(in crate::testing) async fn share_the_work<R: Sample>(rows: &Rows<'_, R>, another: &Rows<'_, R>) {
     const DEAD: usize = 40;
     for meeting in MEETINGS {
         let (subject, end) = (records::subject(), due());
@@ -103,7 +102,7 @@ pub(in crate::testing) async fn share_the_work<R: Rows>(rows: &R, another: &R) {
     }
 }
 
-async fn purge_with_pauses<R: Rows>(rows: &R, end: Timestamp) -> usize {
+async fn purge_with_pauses<R: Sample>(rows: &Rows<'_, R>, end: Timestamp) -> usize {
     let mut removed = 0;
     for _ in 0..STEPS {
         let step = purge_step(rows, end, 3).await;

@@ -3,11 +3,10 @@
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use crate::model::Record;
 use crate::store::Replacement;
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
-use crate::testing::rows::Rows;
+use crate::testing::rows::{Rows, Sample};
 use crate::testing::rules::{
     CALLERS, add, assert_gone, assert_there, change, far, in_turn, left, meetings, with_answer,
 };
@@ -18,7 +17,7 @@ const WINS: usize = 4;
 /// The most attempts of each caller. Each lost one is a win of another caller, so no more are needed.
 const ATTEMPTS: usize = CALLERS * WINS;
 
-pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
+pub(in crate::testing) async fn has_one_winner<R: Sample>(rows: &Rows<'_, R>, another: &Rows<'_, R>) {
     for meeting in meetings() {
         let subject = records::subject();
         let first = R::first(&subject, far());
@@ -36,7 +35,7 @@ pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
     }
 }
 
-pub(in crate::testing) async fn of_a_missing_row_is_lost<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn of_a_missing_row_is_lost<R: Sample>(rows: &Rows<'_, R>) {
     let row = R::first(&records::subject(), far());
     let next = R::next(&row, far());
     for version in [0, row.version(), next.version(), u32::MAX] {
@@ -45,7 +44,7 @@ pub(in crate::testing) async fn of_a_missing_row_is_lost<R: Rows>(rows: &R) {
     }
 }
 
-pub(in crate::testing) async fn of_another_version_is_lost<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn of_another_version_is_lost<R: Sample>(rows: &Rows<'_, R>) {
     let row = R::first(&records::subject(), far());
     add(rows, &row).await;
     let (next, rival) = (R::next(&row, far()), R::next(&row, far()));
@@ -62,7 +61,7 @@ pub(in crate::testing) async fn of_another_version_is_lost<R: Rows>(rows: &R) {
 
 /// Versions beyond what signed numbers of 32 bits hold, and one that is lower than the version before it: the core
 /// draws them at random.
-pub(in crate::testing) async fn compares_large_versions<R: Rows>(rows: &R) {
+pub(in crate::testing) async fn compares_large_versions<R: Sample>(rows: &Rows<'_, R>) {
     let row = R::first(&records::subject(), far());
     add(rows, &row).await;
     let versions = [1, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, u32::MAX - 1, u32::MAX, 7, 0, 9];
@@ -80,7 +79,7 @@ pub(in crate::testing) async fn compares_large_versions<R: Rows>(rows: &R) {
 }
 
 /// As refresh and revocation do: read, make the next version, replace, and read again after a loss.
-pub(in crate::testing) async fn loses_no_update<R: Rows>(rows: &R, another: &R) {
+pub(in crate::testing) async fn loses_no_update<R: Sample>(rows: &Rows<'_, R>, another: &Rows<'_, R>) {
     for meeting in MEETINGS {
         let row = R::first(&records::subject(), far());
         add(rows, &row).await;
@@ -96,7 +95,7 @@ pub(in crate::testing) async fn loses_no_update<R: Rows>(rows: &R, another: &R) 
     }
 }
 
-async fn wins<R: Rows>(rows: &R, id: R::Id) -> Vec<Arc<R::Row>> {
+async fn wins<R: Sample>(rows: &Rows<'_, R>, id: R::Key) -> Vec<Arc<R>> {
     let mut won = Vec::new();
     for _ in 0..ATTEMPTS {
         let found = rows.find(id).await;

@@ -1,14 +1,16 @@
 //! An identifier is used once.
 
+use std::sync::Arc;
+
 use crate::clock::Timestamp;
 use crate::model::Replay;
-use crate::store::{Insertion, Purge, ReplayStore};
+use crate::store::{Insertion, Purge, RecordStore};
 use crate::testing::at_once::at_once;
 use crate::testing::draw::{self, sound};
 use crate::testing::rows::answer;
 use crate::testing::rules::{CALLERS, PATIENCE, due, earlier, far, in_turn, later, meetings, never_ends};
 
-pub(in crate::testing) async fn has_one_winner<S: ReplayStore>(store: &S, another: &S) {
+pub(in crate::testing) async fn has_one_winner<S: RecordStore<Replay>>(store: &S, another: &S) {
     for meeting in meetings() {
         let used = new(far());
         // Each caller has its own clock.
@@ -24,7 +26,7 @@ pub(in crate::testing) async fn has_one_winner<S: ReplayStore>(store: &S, anothe
 }
 
 /// Digests that a careless key confuses: they differ in a single bit.
-pub(in crate::testing) async fn tells_identifiers_apart<S: ReplayStore>(store: &S) {
+pub(in crate::testing) async fn tells_identifiers_apart<S: RecordStore<Replay>>(store: &S) {
     let replay = new(far());
     let flipped = (0..32).flat_map(|place| [1, 0x20, 0x80].map(|bit| (place, bit)));
     let similar: Vec<_> = flipped.map(|(place, bit)| with_bit(&replay, place, bit)).chain([replay]).collect();
@@ -36,7 +38,7 @@ pub(in crate::testing) async fn tells_identifiers_apart<S: ReplayStore>(store: &
     }
 }
 
-pub(in crate::testing) async fn purge_waits_for_the_end<S: ReplayStore>(store: &S) {
+pub(in crate::testing) async fn purge_waits_for_the_end<S: RecordStore<Replay>>(store: &S) {
     let end = emptied(store).await;
     let replay = new(end);
     assert_eq!(insert(store, replay).await, Insertion::Inserted, "the first use");
@@ -55,7 +57,7 @@ pub(in crate::testing) async fn purge_waits_for_the_end<S: ReplayStore>(store: &
     assert_eq!(purge_all(store, end, 100).await, 1, "the record is due again");
 }
 
-pub(in crate::testing) async fn purge_is_bounded_and_finishes<S: ReplayStore>(store: &S) {
+pub(in crate::testing) async fn purge_is_bounded_and_finishes<S: RecordStore<Replay>>(store: &S) {
     const DEAD: usize = 25;
     const ALIVE: usize = 60;
     const LIMIT: usize = 4;
@@ -116,18 +118,18 @@ fn altered(replay: &Replay, digest: &[u8; 32], end: Timestamp) -> Replay {
     altered
 }
 
-async fn insert(store: &impl ReplayStore, replay: Replay) -> Insertion {
-    answer("insert", store.insert(replay).await)
+async fn insert(store: &impl RecordStore<Replay>, replay: Replay) -> Insertion {
+    answer("insert", store.insert(Arc::new(replay)).await)
 }
 
 /// Returns an end at which nothing else is due, nor a second later.
-async fn emptied(store: &impl ReplayStore) -> Timestamp {
+async fn emptied(store: &impl RecordStore<Replay>) -> Timestamp {
     let end = due();
     purge_all(store, later(end, 1), 1000).await;
     end
 }
 
-async fn purge_all(store: &impl ReplayStore, now: Timestamp, limit: usize) -> usize {
+async fn purge_all(store: &impl RecordStore<Replay>, now: Timestamp, limit: usize) -> usize {
     let mut removed = 0;
     for _ in 0..PATIENCE {
         let step = purge_step(store, now, limit).await;
@@ -139,8 +141,8 @@ async fn purge_all(store: &impl ReplayStore, now: Timestamp, limit: usize) -> us
     never_ends(PATIENCE)
 }
 
-async fn purge_step(store: &impl ReplayStore, now: Timestamp, limit: usize) -> Purge {
-    let step = answer("purge_expired", store.purge_expired(now, limit).await);
+async fn purge_step(store: &impl RecordStore<Replay>, now: Timestamp, limit: usize) -> Purge {
+    let step = answer("purge", store.purge(now, limit).await);
     assert!(step.removed() <= limit, "a step of a purge with limit {limit} removed {} records", step.removed());
     step
 }

@@ -4,12 +4,14 @@ use std::future::Future;
 
 use crate::store::{Insertion, Page, StoreError};
 use crate::testing::records;
-use crate::testing::rows::Rows;
+use crate::testing::rows::{Rows, Sample};
 use crate::testing::rules::purge::emptied;
 use crate::testing::rules::{ALL, add, change, earlier, far, later, purge_all, purge_step};
 
-pub(in crate::testing) async fn is_named_by_a_list<R: Rows, F>(rows: &R, spoil: impl Fn([u8; 16]) -> F + Send + Sync)
-where
+pub(in crate::testing) async fn is_named_by_a_list<R: Sample, F>(
+    rows: &Rows<'_, R>,
+    spoil: impl Fn([u8; 16]) -> F + Send + Sync,
+) where
     F: Future<Output = ()> + Send,
 {
     let subject = records::subject();
@@ -36,8 +38,8 @@ where
     assert!(named, "a page that holds what cannot be read is an error that names it: {found:?}");
 }
 
-pub(in crate::testing) async fn is_stepped_over_by_a_purge<R: Rows, F>(
-    rows: &R,
+pub(in crate::testing) async fn is_stepped_over_by_a_purge<R: Sample, F>(
+    rows: &Rows<'_, R>,
     spoil: impl Fn([u8; 16]) -> F + Send + Sync,
 ) where
     F: Future<Output = ()> + Send,
@@ -67,8 +69,10 @@ pub(in crate::testing) async fn is_stepped_over_by_a_purge<R: Rows, F>(
 }
 
 /// The end that was written last counts, which is stored beside the record, not the one in the purge index.
-pub(in crate::testing) async fn is_kept_until_its_end<R: Rows, F>(rows: &R, spoil: impl Fn([u8; 16]) -> F + Send + Sync)
-where
+pub(in crate::testing) async fn is_kept_until_its_end<R: Sample, F>(
+    rows: &Rows<'_, R>,
+    spoil: impl Fn([u8; 16]) -> F + Send + Sync,
+) where
     F: Future<Output = ()> + Send,
 {
     let (subject, end) = (records::subject(), emptied(rows, 0).await);

@@ -15,7 +15,9 @@ use std::task::Poll;
 use async_trait::async_trait;
 use grantor::application::{ApplicationFilter, LogoSlot};
 use grantor::client::ClientState;
-use grantor::store::{ClientRegistry, ClientStore, CodeStore, Insertion, Page, Registration, Replacement, TokenStore};
+use grantor::store::{
+    Authorization, ClientRegistry, ClientStore, Grant, Insertion, Page, RecordStore, Registration, Replacement,
+};
 use grantor::{Subject, Timestamp};
 
 use crate::waiting::pending_once;
@@ -106,16 +108,16 @@ async fn settle(world: &World) {
     assert_eq!(ClientRegistry::insert(store, write.clone()).await.unwrap(), Insertion::Exists);
     assert_eq!(ClientRegistry::replace(store, u32::MAX, write).await.unwrap(), Replacement::Lost);
 
-    let authorization = store.authorizations_of(alice, Page::first(1)).await.unwrap().remove(0);
-    assert_eq!(CodeStore::insert(store, authorization.clone()).await.unwrap(), Insertion::Exists);
-    assert_eq!(CodeStore::replace(store, u32::MAX, authorization).await.unwrap(), Replacement::Lost);
-    let grant = store.grants_of(alice, Page::first(1)).await.unwrap().remove(0);
-    assert_eq!(TokenStore::insert(store, grant.clone()).await.unwrap(), Insertion::Exists);
-    assert_eq!(TokenStore::replace(store, u32::MAX, grant).await.unwrap(), Replacement::Lost);
+    let authorization = RecordStore::<Authorization>::list(store, alice, Page::first(1)).await.unwrap().remove(0);
+    assert_eq!(RecordStore::<Authorization>::insert(store, authorization.clone()).await.unwrap(), Insertion::Exists);
+    assert_eq!(RecordStore::<Authorization>::replace(store, u32::MAX, authorization).await.unwrap(), Replacement::Lost);
+    let grant = RecordStore::<Grant>::list(store, alice, Page::first(1)).await.unwrap().remove(0);
+    assert_eq!(RecordStore::<Grant>::insert(store, grant.clone()).await.unwrap(), Insertion::Exists);
+    assert_eq!(RecordStore::<Grant>::replace(store, u32::MAX, grant).await.unwrap(), Replacement::Lost);
 
     let long_ago = Timestamp::from_seconds(0);
-    assert_eq!(CodeStore::purge_expired(store, long_ago, 1).await.unwrap().removed(), 0);
-    assert_eq!(TokenStore::purge_expired(store, long_ago, 1).await.unwrap().removed(), 0);
+    assert_eq!(RecordStore::<Authorization>::purge(store, long_ago, 1).await.unwrap().removed(), 0);
+    assert_eq!(RecordStore::<Grant>::purge(store, long_ago, 1).await.unwrap().removed(), 0);
 }
 
 /// A world with an uninvolved grant, and what the step under test needs.

@@ -1,14 +1,14 @@
 //! A store with a replica that each write waits for, and a connection to it that can be cut.
 
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use futures::FutureExt;
 use grantor::application::{ApplicationFilter, Logo, LogoSlot};
-use grantor::id::{AuthorizationId, GrantId, PushedRequestId};
 use grantor::store::{
-    Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, LastPurge, Page, Purge, PurgeStore,
-    PushedRequest, PushedRequestStore, Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
+    ClientRegistry, ClientStore, Insertion, Page, Purge, Record, RecordStore, Registration, Replacement, Store,
+    StoreError,
 };
 use grantor::{Application, Client, ClientId, MemoryStore, Subject, Timestamp};
 
@@ -56,7 +56,7 @@ enum Late {
         calls: usize,
     },
     UnderWay {
-        write: Box<Write>,
+        write: Write,
         calls: usize,
     },
     Landed,
@@ -74,44 +74,53 @@ impl Cut {
     }
 }
 
-#[derive(Clone, Debug)]
-enum Write {
-    InsertClient(Registration),
-    ReplaceClient(u32, Registration),
-    InsertCode(Arc<Authorization>),
-    ReplaceCode(u32, Arc<Authorization>),
-    InsertGrant(Arc<Grant>),
-    ReplaceGrant(u32, Arc<Grant>),
-    InsertPushedRequest(Arc<PushedRequest>),
-    ReplacePushedRequest(u32, Arc<PushedRequest>),
-    InsertReplay(Replay),
-    InsertLastPurge(LastPurge),
-    ReplaceLastPurge(u32, LastPurge),
-    /// A row was written again as it is: nothing changes, but it arrives after everything before it.
-    Confirm,
+/// A write that can be made at each store.
+#[derive(Clone)]
+struct Write(Arc<Effect>);
+
+type Effect = dyn Fn(&MemoryStore) -> Result<(), StoreError> + Send + Sync;
+
+impl fmt::Debug for Write {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Write")
+    }
 }
 
 impl Write {
-    async fn take_effect(self, store: &MemoryStore) -> Result<(), StoreError> {
-        match self {
-            Self::InsertClient(registration) => ClientRegistry::insert(store, registration).await.map(drop),
-            Self::ReplaceClient(version, registration) => {
-                ClientRegistry::replace(store, version, registration).await.map(drop)
-            }
-            Self::InsertCode(record) => CodeStore::insert(store, record).await.map(drop),
-            Self::ReplaceCode(version, record) => CodeStore::replace(store, version, record).await.map(drop),
-            Self::InsertGrant(record) => TokenStore::insert(store, record).await.map(drop),
-            Self::ReplaceGrant(version, record) => TokenStore::replace(store, version, record).await.map(drop),
-            Self::InsertPushedRequest(record) => PushedRequestStore::insert(store, record).await.map(drop),
-            Self::ReplacePushedRequest(version, record) => {
-                PushedRequestStore::replace(store, version, record).await.map(drop)
-            }
-            Self::InsertReplay(record) => ReplayStore::insert(store, record).await.map(drop),
-            Self::InsertLastPurge(record) => PurgeStore::insert(store, record).await.map(drop),
-            Self::ReplaceLastPurge(version, record) => PurgeStore::replace(store, version, record).await.map(drop),
-            Self::Confirm => Ok(()),
-        }
+    fn insert<R: Record>(record: Arc<R>) -> Self
+    where
+        MemoryStore: RecordStore<R>,
+    {
+        Self(Arc::new(move |store| at_once(RecordStore::insert(store, record.clone())).map(drop)))
     }
+
+    fn replace<R: Record>(version: u32, record: Arc<R>) -> Self
+    where
+        MemoryStore: RecordStore<R>,
+    {
+        Self(Arc::new(move |store| at_once(RecordStore::replace(store, version, record.clone())).map(drop)))
+    }
+
+    fn insert_client(registration: Registration) -> Self {
+        Self(Arc::new(move |store| at_once(ClientRegistry::insert(store, registration.clone())).map(drop)))
+    }
+
+    fn replace_client(version: u32, registration: Registration) -> Self {
+        Self(Arc::new(move |store| at_once(ClientRegistry::replace(store, version, registration.clone())).map(drop)))
+    }
+
+    /// A row was written again as it is: nothing changes, but it arrives after everything before it.
+    fn confirm() -> Self {
+        Self(Arc::new(|_| Ok(())))
+    }
+
+    fn take_effect(&self, store: &MemoryStore) -> Result<(), StoreError> {
+        (self.0)(store)
+    }
+}
+
+fn at_once<T>(call: impl Future<Output = T>) -> T {
+    call.now_or_never().expect("it is in memory")
 }
 
 impl Replicated {
@@ -135,7 +144,7 @@ impl Replicated {
         match std::mem::replace(&mut *late, Late::Landed) {
             Late::UnderWay { write, .. } => {
                 for store in [&self.primary, &self.replica] {
-                    Write::clone(&write).take_effect(store).now_or_never().expect("it is in memory").unwrap();
+                    write.take_effect(store).unwrap();
                 }
                 true
             }
@@ -149,7 +158,7 @@ impl Replicated {
         let mut late = self.link.late.lock().unwrap();
         match &mut *late {
             Late::After { writes: 0, calls } => {
-                *late = Late::UnderWay { write: Box::new(write), calls: *calls };
+                *late = Late::UnderWay { write, calls: *calls };
                 Err(StoreError::transient("no answer came in time"))
             }
             Late::After { writes, .. } => {
@@ -218,7 +227,7 @@ impl Replicated {
         }
         let backlog = std::mem::take(&mut *self.link.backlog.lock().unwrap());
         for write in backlog {
-            write.take_effect(&self.replica).await?;
+            write.take_effect(&self.replica)?;
         }
         Ok(())
     }
@@ -253,27 +262,27 @@ impl ClientStore for Replicated {
 impl ClientRegistry for Replicated {
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
         let (store, is_replica) = self.serving();
-        self.is_late(Write::InsertClient(registration.clone()))?;
+        self.is_late(Write::insert_client(registration.clone()))?;
         let insertion = ClientRegistry::insert(store, registration.clone()).await?;
-        if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertClient(registration)).await }
+        if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::insert_client(registration)).await }
     }
 
     async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
         let (store, is_replica) = self.serving();
-        self.is_late(Write::ReplaceClient(version, registration.clone()))?;
+        self.is_late(Write::replace_client(version, registration.clone()))?;
         let replacement = ClientRegistry::replace(store, version, registration.clone()).await?;
         if is_replica {
             Ok(replacement)
         } else {
-            self.replaced(replacement, Write::ReplaceClient(version, registration)).await
+            self.replaced(replacement, Write::replace_client(version, registration)).await
         }
     }
 
     async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
         let (store, is_replica) = self.serving();
-        self.is_late(Write::Confirm)?;
+        self.is_late(Write::confirm())?;
         let replacement = ClientRegistry::confirm(store, registration).await?;
-        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::Confirm).await }
+        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::confirm()).await }
     }
 
     async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
@@ -293,167 +302,49 @@ impl ClientRegistry for Replicated {
         filter: &ApplicationFilter,
         page: Page<ClientId>,
     ) -> Result<Vec<Arc<Application>>, StoreError> {
-        self.serving().0.list(filter, page).await
+        ClientRegistry::list(self.serving().0, filter, page).await
     }
 }
 
-#[async_trait]
-impl CodeStore for Replicated {
-    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
-        CodeStore::find(self.serving().0, id).await
-    }
-
-    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
-        let (store, is_replica) = self.serving();
-        self.is_late(Write::InsertCode(record.clone()))?;
-        let insertion = CodeStore::insert(store, record.clone()).await?;
-        if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertCode(record)).await }
-    }
-
-    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        let (store, is_replica) = self.serving();
-        self.is_late(Write::ReplaceCode(version, record.clone()))?;
-        let replacement = CodeStore::replace(store, version, record.clone()).await?;
-        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::ReplaceCode(version, record)).await }
-    }
-
-    async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        let (store, is_replica) = self.serving();
-        self.is_late(Write::Confirm)?;
-        let replacement = CodeStore::confirm(store, record).await?;
-        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::Confirm).await }
-    }
-
-    async fn authorizations_of(
-        &self,
-        subject: &Subject,
-        page: Page<AuthorizationId>,
-    ) -> Result<Vec<Arc<Authorization>>, StoreError> {
-        self.serving().0.authorizations_of(subject, page).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        CodeStore::purge_expired(self.serving().0, now, limit).await
-    }
-}
+impl Store for Replicated {}
 
 #[async_trait]
-impl TokenStore for Replicated {
-    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
-        TokenStore::find(self.serving().0, id).await
+impl<R: Record> RecordStore<R> for Replicated
+where
+    MemoryStore: RecordStore<R>,
+{
+    async fn find(&self, key: &R::Key) -> Result<Option<Arc<R>>, StoreError> {
+        RecordStore::<R>::find(self.serving().0, key).await
     }
 
-    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
+    async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
         let (store, is_replica) = self.serving();
-        self.is_late(Write::InsertGrant(record.clone()))?;
-        let insertion = TokenStore::insert(store, record.clone()).await?;
-        if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertGrant(record)).await }
+        let write = Write::insert(record.clone());
+        self.is_late(write.clone())?;
+        let insertion = RecordStore::insert(store, record).await?;
+        if is_replica { Ok(insertion) } else { self.inserted(insertion, write).await }
     }
 
-    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+    async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
         let (store, is_replica) = self.serving();
-        self.is_late(Write::ReplaceGrant(version, record.clone()))?;
-        let replacement = TokenStore::replace(store, version, record.clone()).await?;
-        if is_replica {
-            Ok(replacement)
-        } else {
-            self.replaced(replacement, Write::ReplaceGrant(version, record)).await
-        }
+        let write = Write::replace(version, record.clone());
+        self.is_late(write.clone())?;
+        let replacement = RecordStore::replace(store, version, record).await?;
+        if is_replica { Ok(replacement) } else { self.replaced(replacement, write).await }
     }
 
-    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+    async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError> {
         let (store, is_replica) = self.serving();
-        self.is_late(Write::Confirm)?;
-        let replacement = TokenStore::confirm(store, record).await?;
-        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::Confirm).await }
+        self.is_late(Write::confirm())?;
+        let replacement = RecordStore::confirm(store, record).await?;
+        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::confirm()).await }
     }
 
-    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        self.serving().0.grants_of(subject, page).await
+    async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+        RecordStore::<R>::list(self.serving().0, subject, page).await
     }
 
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        TokenStore::purge_expired(self.serving().0, now, limit).await
-    }
-}
-
-#[async_trait]
-impl PushedRequestStore for Replicated {
-    async fn find(&self, id: &PushedRequestId) -> Result<Option<Arc<PushedRequest>>, StoreError> {
-        PushedRequestStore::find(self.serving().0, id).await
-    }
-
-    async fn insert(&self, record: Arc<PushedRequest>) -> Result<Insertion, StoreError> {
-        let (store, is_replica) = self.serving();
-        self.is_late(Write::InsertPushedRequest(record.clone()))?;
-        let insertion = PushedRequestStore::insert(store, record.clone()).await?;
-        if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertPushedRequest(record)).await }
-    }
-
-    async fn replace(&self, version: u32, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
-        let (store, is_replica) = self.serving();
-        self.is_late(Write::ReplacePushedRequest(version, record.clone()))?;
-        let replacement = PushedRequestStore::replace(store, version, record.clone()).await?;
-        if is_replica {
-            Ok(replacement)
-        } else {
-            self.replaced(replacement, Write::ReplacePushedRequest(version, record)).await
-        }
-    }
-
-    async fn confirm(&self, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
-        let (store, is_replica) = self.serving();
-        self.is_late(Write::Confirm)?;
-        let replacement = PushedRequestStore::confirm(store, record).await?;
-        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::Confirm).await }
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        PushedRequestStore::purge_expired(self.serving().0, now, limit).await
-    }
-}
-
-#[async_trait]
-impl ReplayStore for Replicated {
-    async fn insert(&self, record: Replay) -> Result<Insertion, StoreError> {
-        let (store, is_replica) = self.serving();
-        let insertion = ReplayStore::insert(store, record).await?;
-        if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertReplay(record)).await }
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        ReplayStore::purge_expired(self.serving().0, now, limit).await
-    }
-}
-
-#[async_trait]
-impl PurgeStore for Replicated {
-    async fn find(&self) -> Result<Option<Arc<LastPurge>>, StoreError> {
-        PurgeStore::find(self.serving().0).await
-    }
-
-    async fn insert(&self, record: LastPurge) -> Result<Insertion, StoreError> {
-        let (store, is_replica) = self.serving();
-        self.is_late(Write::InsertLastPurge(record))?;
-        let insertion = PurgeStore::insert(store, record).await?;
-        if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertLastPurge(record)).await }
-    }
-
-    async fn replace(&self, version: u32, record: LastPurge) -> Result<Replacement, StoreError> {
-        let (store, is_replica) = self.serving();
-        self.is_late(Write::ReplaceLastPurge(version, record))?;
-        let replacement = PurgeStore::replace(store, version, record).await?;
-        if is_replica {
-            Ok(replacement)
-        } else {
-            self.replaced(replacement, Write::ReplaceLastPurge(version, record)).await
-        }
-    }
-
-    async fn confirm(&self, record: LastPurge) -> Result<Replacement, StoreError> {
-        let (store, is_replica) = self.serving();
-        self.is_late(Write::Confirm)?;
-        let replacement = PurgeStore::confirm(store, record).await?;
-        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::Confirm).await }
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        RecordStore::<R>::purge(self.serving().0, now, limit).await
     }
 }

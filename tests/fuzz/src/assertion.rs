@@ -43,8 +43,7 @@ fn server() -> AuthorizationServer {
         .keys(ClientKeys::Set(keys))
         .build();
     let store = MemoryStore::new();
-    let stores =
-        Stores::new(OneClient(Arc::new(client)), store.clone(), store.clone(), store.clone()).with_replays(store);
+    let stores = Stores::new(store).with_clients(OneClient(Arc::new(client)));
     let mut config = config_of(Profile::Strict);
     config.client_authentication.methods = AuthenticationMethods::KEY;
     let clock = ManualClock::new(Timestamp::from_seconds(START));

@@ -47,12 +47,7 @@ fn server(reading: BasicDecoding) -> AuthorizationServer {
         let builder = Client::builder(ClientId::new(id).unwrap()).secret(&ClientSecret::new(*secret)).unwrap();
         Arc::new(builder.build())
     };
-    let stores = Stores::new(
-        Clients(CLIENTS.iter().map(client).collect()),
-        MemoryStore::new(),
-        MemoryStore::new(),
-        MemoryStore::new(),
-    );
+    let stores = Stores::new(MemoryStore::new()).with_clients(Clients(CLIENTS.iter().map(client).collect()));
     let mut config = Config::platform("https://auth.example");
     config.client_authentication.basic = reading;
     AuthorizationServer::new(config, stores).unwrap()

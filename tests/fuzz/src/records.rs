@@ -3,7 +3,7 @@
 use grantor::application::Logo;
 use grantor::config::Profile;
 use grantor::scope::{ResourceList, ResourceScope};
-use grantor::store::{Authorization, Grant, Insertion, Stores, TokenStore};
+use grantor::store::{Authorization, Grant, Insertion, RecordStore, Stores};
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{Application, AuthorizationServer, Client, Config, MemoryStore, Timestamp};
 
@@ -87,9 +87,9 @@ fn with_grant(grant: Grant) -> String {
     play(Profile::Platform, |stage| {
         let tokens = MemoryStore::new();
         let (id, subject) = (grant.id(), grant.subject().cloned());
-        assert_eq!(at_once(TokenStore::insert(&tokens, grant.into())).unwrap(), Insertion::Inserted);
+        assert_eq!(at_once(RecordStore::<Grant>::insert(&tokens, grant.into())).unwrap(), Insertion::Inserted);
         let world = &stage.world;
-        let stores = Stores::new(world.store.clone(), world.store.clone(), tokens.clone(), world.store.clone());
+        let stores = Stores::new(world.store.clone()).with_tokens(tokens.clone());
         let events = Recorder::default();
         let server = AuthorizationServer::builder(Config::platform(ISSUER), stores)
             .clock(world.clock.clone())
@@ -120,7 +120,7 @@ fn with_grant(grant: Grant) -> String {
             at_once(server.grants_of(subject)).unwrap();
             at_once(server.revoke_grant(id, subject)).unwrap();
             at_once(server.revoke_subject(subject)).unwrap();
-            let found = at_once(TokenStore::find(&tokens, &id)).unwrap().unwrap();
+            let found = at_once(RecordStore::<Grant>::find(&tokens, &id)).unwrap().unwrap();
             assert!(found.revoked().is_some(), "what was withdrawn is dead");
             assert!(at_once(server.authenticate(&bearer(stage).as_request())).is_err());
         }

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use grantor::MemoryStore;
 use grantor::config::Profile;
-use grantor::store::{CodeStore, Page, TokenStore};
+use grantor::store::{Authorization, Grant, Page, RecordStore};
 
 use support::world::{AnyStore, World, config_of, form, pair, public_form};
 
@@ -122,7 +122,9 @@ impl Stage {
     }
 
     pub(super) fn contents(&self) -> Contents {
-        let authorizations = at_once(self.world.store.authorizations_of(&self.world.alice, Page::first(1000))).unwrap();
+        let authorizations =
+            at_once(RecordStore::<Authorization>::list(&self.world.store, &self.world.alice, Page::first(1000)))
+                .unwrap();
         Contents {
             grants: self.grants().into_iter().map(without_version).collect(),
             authorizations: authorizations.iter().map(|own| without_version(own.encode())).collect(),
@@ -130,7 +132,8 @@ impl Stage {
     }
 
     pub(super) fn grants(&self) -> Vec<Vec<u8>> {
-        let grants = at_once(self.world.store.grants_of(&self.world.alice, Page::first(1000))).unwrap();
+        let grants =
+            at_once(RecordStore::<Grant>::list(&self.world.store, &self.world.alice, Page::first(1000))).unwrap();
         grants.iter().map(|grant| grant.encode()).collect()
     }
 }

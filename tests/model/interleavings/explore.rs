@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use grantor::store::TokenStore;
+use grantor::store::{Grant, RecordStore};
 use shuttle::future::{block_on, spawn, yield_now};
 use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner};
@@ -75,7 +75,7 @@ impl Scene {
         let made: std::collections::BTreeSet<_> = given.iter().map(|pair| &pair.refresh).collect();
         let made = made.into_iter().filter(|refresh| **refresh != self.pair.refresh).count();
         let grant = self.world.access(&self.pair.access).await.unwrap().grant();
-        let grant = TokenStore::find(&self.world.store, &grant).await.unwrap().unwrap();
+        let grant = RecordStore::<Grant>::find(&self.world.store, &grant).await.unwrap().unwrap();
         let mut is_one = usize::try_from(grant.pairs_made()).unwrap() == self.pairs_made + made;
         for pair in given {
             is_one &= self.is_live(pair).await;

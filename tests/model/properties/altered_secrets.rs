@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use grantor::store::{Page, TokenStore};
+use grantor::store::{Grant, Page, RecordStore};
 use proptest::prelude::*;
 
 use crate::properties::cases::{block_on, check, holds};
@@ -103,7 +103,7 @@ impl Grants {
     }
 
     async fn records(&self) -> Vec<Vec<u8>> {
-        let grants = self.world.store.grants_of(&self.world.alice, Page::first(10)).await.unwrap();
+        let grants = RecordStore::<Grant>::list(&self.world.store, &self.world.alice, Page::first(10)).await.unwrap();
         grants.iter().map(|grant| grant.encode()).collect()
     }
 }

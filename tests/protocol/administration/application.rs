@@ -4,7 +4,7 @@ use grantor::client::{GrantType, GrantTypes};
 use grantor::config::Profile;
 use grantor::id::GrantId;
 use grantor::scope::ResourceScope;
-use grantor::store::{Page, RevocationReason, StoreError, TokenStore};
+use grantor::store::{Grant, Page, RecordStore, RevocationReason, StoreError};
 use grantor::{ClientId, Consent, Decision, Subject};
 
 use crate::unreliable::{Fault, Unreliable};
@@ -156,7 +156,7 @@ async fn the_id_of_a_code_or_a_held_request_withdraws_it() {
     e400(&world.exchange(&code).await, "invalid_grant");
     shows_the_page(&world, &waiting, &world.alice).await;
     assert!(!world.events.saw("CodeReplayed"));
-    let killed = TokenStore::find(&world.store, &id_in(&code)).await.unwrap().unwrap();
+    let killed = RecordStore::<Grant>::find(&world.store, &id_in(&code)).await.unwrap().unwrap();
     assert_eq!(killed.revoked().unwrap().reason, RevocationReason::RevokedByUser);
     for secret in [&code, &waiting] {
         assert!(!world.server.revoke_grant(id_in(secret), &world.alice).await.unwrap(), "it was live once");
@@ -255,5 +255,5 @@ async fn no_withdrawal_touches_what_the_client_got_for_itself() {
     // Its own revocation ends it.
     empty(&world.revoke_as(&machine, &access).await);
     assert!(!world.opens(&access).await);
-    assert!(world.store.grants_of(&same, Page::first(10)).await.unwrap().is_empty());
+    assert!(RecordStore::<Grant>::list(&world.store, &same, Page::first(10)).await.unwrap().is_empty());
 }

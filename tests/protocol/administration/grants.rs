@@ -4,7 +4,7 @@ use grantor::client::GrantTypes;
 use grantor::config::Profile;
 use grantor::id::GrantId;
 use grantor::scope::ResourceScope;
-use grantor::store::{RevocationReason, TokenStore};
+use grantor::store::{Grant, RecordStore, RevocationReason};
 use grantor::wire::Endpoint;
 use grantor::{ClientId, Consent, Decision, Subject};
 
@@ -132,7 +132,7 @@ async fn withdrawing_a_grant_ends_all_its_tokens_and_no_others() {
         empty(&world.revoke(&pair.refresh).await);
         assert_eq!(world.introspect_as(&world.client, &pair.access).await["active"], false);
     }
-    let kept = TokenStore::find(&world.store, &id).await.unwrap().unwrap();
+    let kept = RecordStore::<Grant>::find(&world.store, &id).await.unwrap().unwrap();
     let revocation = kept.revoked().unwrap();
     assert_eq!((revocation.at.seconds(), revocation.reason), (START + 5, RevocationReason::RevokedByUser));
     assert_eq!(kept.ends(), revocation.at);
@@ -152,9 +152,9 @@ async fn a_grant_is_withdrawn_by_its_own_user_and_once() {
     assert!(!world.server.revoke_grant(GrantId::from_bytes([7; 16]), &world.alice).await.unwrap());
     assert!(world.opens(&live.access).await);
     assert!(world.server.revoke_grant(id, &world.alice).await.unwrap());
-    let after = TokenStore::find(&world.store, &id).await.unwrap().unwrap();
+    let after = RecordStore::<Grant>::find(&world.store, &id).await.unwrap().unwrap();
     assert!(!world.server.revoke_grant(id, &world.alice).await.unwrap());
-    let again = TokenStore::find(&world.store, &id).await.unwrap().unwrap();
+    let again = RecordStore::<Grant>::find(&world.store, &id).await.unwrap().unwrap();
     assert_eq!(again, after, "it is not revoked again");
 
     // A grant that has expired was not live.

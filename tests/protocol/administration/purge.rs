@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use grantor::client::GrantTypes;
 use grantor::config::Profile;
-use grantor::store::{Purge, RevocationReason, TokenStore};
+use grantor::store::{Grant, Purge, RecordStore, RevocationReason, Store};
 use grantor::{Config, Decision};
 
 use support::world::{PKCE, SESSION, World, e400, empty, form, ok, pair};
@@ -75,7 +75,7 @@ async fn the_replay_of_a_code_is_noticed_as_long_as_it_is_kept() {
     let live = pair(&world.exchange(&code).await);
     world.advance(CODE_LIFE + HOUR);
     // The two codes, and the grant that the replay revoked, unless a fail-over may undo the revocation.
-    let removed = if TokenStore::reads_settled(&world.store) { 3 } else { 2 };
+    let removed = if world.store.reads_settled() { 3 } else { 2 };
     assert_eq!(purge(&world, 100).await.removed(), removed);
     e400(&world.exchange(&code).await, "invalid_grant");
     assert!(!world.events.saw("CodeReplayed"));
@@ -133,7 +133,7 @@ async fn a_grant_that_was_revoked_late_goes_with_the_next_purge() {
         let kept = Duration::from_secs(retention);
         let world = World::with(Profile::Platform, |config| config.revocation.retention = kept).await;
         // If a fail-over may undo the revocation, a retry within two hours still finds the record to confirm.
-        let kept_for = if TokenStore::reads_settled(&world.store) { retention } else { retention.max(2 * HOUR) };
+        let kept_for = if world.store.reads_settled() { retention } else { retention.max(2 * HOUR) };
         let first = world.pair().await;
         world.advance(CODE_LIFE + 2 * HOUR);
         assert_eq!(purge(&world, 100).await.removed(), 1);
@@ -163,7 +163,7 @@ async fn a_revoked_grant_keeps_no_tokens_and_no_lists() {
     for _ in 0..20 {
         live = pair(&world.refresh(&live.refresh).await);
     }
-    let find = async || TokenStore::find(&world.store, &id).await.unwrap().unwrap();
+    let find = async || RecordStore::<Grant>::find(&world.store, &id).await.unwrap().unwrap();
     assert!(find().await.encode().len() > 2000);
     assert!(world.server.revoke_grant(id, &world.alice).await.unwrap());
     let revoked = find().await;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use grantor::config::Profile;
-use grantor::store::{CodeStore, RevocationReason, TokenStore};
+use grantor::store::{Authorization, Grant, RecordStore, RevocationReason};
 use grantor::{Consent, Decision, Subject};
 
 use support::world::{PKCE, SESSION, World, code, e400, form, ok, pair, text, wa};
@@ -74,7 +74,8 @@ async fn a_code_that_was_killed_stays_dead_after_its_end() {
     let world = World::platform().await;
     let code = world.code().await;
     assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 1);
-    let tombstones = world.store.grants_of(&world.alice, grantor::store::Page::first(10)).await.unwrap();
+    let tombstones =
+        RecordStore::<Grant>::list(&world.store, &world.alice, grantor::store::Page::first(10)).await.unwrap();
     assert_eq!(tombstones.len(), 1);
     assert_eq!(tombstones[0].revoked().unwrap().reason, RevocationReason::SubjectRevoked);
     world.events.take();
@@ -139,12 +140,15 @@ async fn grants_are_counted_when_their_codes_are_long_gone() {
 async fn a_denial_that_was_found_makes_no_version() {
     let world = World::platform().await;
     held(&world, &world.alice).await;
-    let found = world.store.authorizations_of(&world.alice, grantor::store::Page::first(10)).await.unwrap();
+    let found =
+        RecordStore::<Authorization>::list(&world.store, &world.alice, grantor::store::Page::first(10)).await.unwrap();
     let held_version = found[0].version();
     let mut versions = BTreeSet::new();
     for _ in 0..3 {
         let _ = world.server.revoke_subject(&world.alice).await.unwrap();
-        let found = world.store.authorizations_of(&world.alice, grantor::store::Page::first(10)).await.unwrap();
+        let found = RecordStore::<Authorization>::list(&world.store, &world.alice, grantor::store::Page::first(10))
+            .await
+            .unwrap();
         versions.extend(found.iter().map(|record| record.version()));
         assert_eq!((found.len(), versions.len()), (1, 1));
     }

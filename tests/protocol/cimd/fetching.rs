@@ -1,18 +1,17 @@
 //! When a document is fetched, and which responses are accepted.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use futures::future::{join, join_all};
 use grantor::client::ClientType;
 use grantor::config::DynamicRegistration;
 use grantor::fetch::{FetchErrorKind, FetchResponse};
 use grantor::hooks::ApproveWithin;
 use grantor::redirect_uri::RegisteredRedirectUri;
-use grantor::store::{ClientStore, StoreError, Stores};
+use grantor::store::{ClientRegistry, Insertion};
+use grantor::testing::records;
 use grantor::wire::Request;
-use grantor::{AuthorizationServer, Client, ClientId, MemoryThrottle, Subject};
+use grantor::{AuthorizationServer, Client, MemoryThrottle, Subject};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -20,7 +19,7 @@ use super::web::{Web, altered, json as answer};
 use super::{
     PKCE, URI, URL, ask, ask_as, ask_for, bounds, document, id, on, page, query, refusal, refused, scopes, with, world,
 };
-use support::world::{AnyStore, SCOPES, World};
+use support::world::{SCOPES, World};
 
 /// CIMD-3-01
 #[tokio::test]
@@ -70,21 +69,6 @@ async fn a_url_is_compared_byte_by_byte() {
     assert_eq!(ask_for(&world, URL).await.unwrap().client().name(), "App");
 }
 
-/// A directory with one client, in front of the store.
-#[derive(Debug)]
-struct Directory(Arc<Client>, AnyStore);
-
-#[async_trait]
-impl ClientStore for Directory {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        if id == self.0.id() { Ok(Some(Arc::clone(&self.0))) } else { self.1.find(id).await }
-    }
-
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.find(id).await
-    }
-}
-
 /// CIMD-3-02
 #[tokio::test]
 async fn a_client_that_an_administrator_stored_comes_first() {
@@ -97,9 +81,10 @@ async fn a_client_that_an_administrator_stored_comes_first() {
         .resource_scope(grantor::scope::ResourceScope::All)
         .build();
     let store = world.store.clone();
-    let directory = Directory(Arc::new(client), store.clone());
-    let stores = Stores::new(directory, store.clone(), store.clone(), store.clone()).with_registry(store);
-    let server = AuthorizationServer::builder(on(), stores)
+    let mut registration = records::approved(&records::registration_under(client.id(), &records::subject()));
+    registration.client = client;
+    assert_eq!(ClientRegistry::insert(&store, registration).await.unwrap(), Insertion::Inserted);
+    let server = AuthorizationServer::builder(on(), store)
         .registration_policy(ApproveWithin::new(bounds()))
         .fetcher(web.clone())
         .clock(world.clock.clone())

@@ -9,7 +9,6 @@ use grantor::config::{
 };
 use grantor::protected_resource::ProtectedResource;
 use grantor::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison};
-use grantor::store::Stores;
 use grantor::wire::RedirectStatus;
 use grantor::{AuthorizationServer, Config, MemoryStore};
 
@@ -177,20 +176,6 @@ fn tokens_are_bound_and_refresh_tokens_stay() {
         config.refresh.grace = seconds(60);
     };
     assert_eq!(refused(rotate), None);
-}
-
-/// FAPI-PROFILE-01
-#[test]
-fn the_profile_needs_stores_of_replays_and_of_pushed_requests() {
-    let store = MemoryStore::new;
-    let bare = || Stores::new(store(), store(), store(), store()).with_registry(store());
-    let refused = |stores: Stores| {
-        let error = AuthorizationServer::new(config_of(Profile::Fapi), stores).err();
-        error.map(|error| error.field())
-    };
-    assert_eq!(refused(bare().with_pushed_requests(store())), Some("client_authentication.methods"));
-    assert_eq!(refused(bare().with_replays(store())), Some("pushed_requests.mode"));
-    assert_eq!(refused(bare().with_replays(store()).with_pushed_requests(store())), None);
 }
 
 /// FAPI-PROFILE-01

@@ -359,7 +359,7 @@ async fn a_client_by_url_needs_a_fetcher() {
     let config = scene.world.server.config().clone();
     let store = || scene.world.store.clone();
     scene.directory.put(by_url(ID, KEYS_URL));
-    let stores = grantor::store::Stores::new(scene.directory.clone(), store(), store(), store()).with_replays(store());
+    let stores = grantor::store::Stores::new(store()).with_clients(scene.directory.clone());
     let builder = grantor::AuthorizationServer::builder(config, stores).clock(scene.world.clock.clone());
     scene.world.server = builder.events(scene.world.events.clone()).build().unwrap();
     is_unavailable(&scene).await;

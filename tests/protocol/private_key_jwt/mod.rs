@@ -75,7 +75,7 @@ impl Scene {
         directory.put(by_value(ID, &[&signer]));
         directory.put(by_value(OTHER, &[&signer.another().named("two")]));
         let store = || world.store.clone();
-        let stores = Stores::new(directory.clone(), store(), store(), store()).with_replays(store());
+        let stores = Stores::new(store()).with_clients(directory.clone());
         let stores = stores.with_pushed_requests(store());
         let builder = AuthorizationServer::builder(config, stores).clock(world.clock.clone());
         let builder = builder.entropy(SeededEntropy::new(8)).events(world.events.clone()).fetcher(web.clone());

@@ -5,19 +5,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use futures::future::join_all;
-use grantor::client::AuthenticationMethods;
 use grantor::config::DpopBoundTokens;
 use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
 use grantor::secret::NonceKey;
-use grantor::store::{Insertion, Purge, Replay, ReplayStore, StoreError, Stores};
+use grantor::store::{Insertion, Page, Purge, RecordStore, Replacement, Replay, Store, StoreError, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::wire::Endpoint;
-use grantor::{AuthorizationServer, Config, MemoryStore, Timestamp};
+use grantor::{AuthorizationServer, MemoryStore, Subject, Timestamp};
 use serde_json::json;
 
 use super::{OTHER, Scene, asserted};
 use support::keys::Signer;
-use support::world::{ISSUER, PKCE, VERIFIER, World, config_of, e400, ok};
+use support::world::{ISSUER, PKCE, VERIFIER, World, e400, ok};
 
 /// 7523-3-03, NEG-7523-01
 #[tokio::test]
@@ -145,18 +144,36 @@ struct Failing {
     inserts: Arc<AtomicUsize>,
 }
 
+impl Store for Failing {}
+
 #[async_trait]
-impl ReplayStore for Failing {
-    async fn insert(&self, record: Replay) -> Result<Insertion, StoreError> {
+impl RecordStore<Replay> for Failing {
+    async fn find(&self, _: &[u8; 32]) -> Result<Option<Arc<Replay>>, StoreError> {
+        unreachable!("replays are only inserted")
+    }
+
+    async fn replace(&self, _: u32, _: Arc<Replay>) -> Result<Replacement, StoreError> {
+        unreachable!("replays are only inserted")
+    }
+
+    async fn confirm(&self, _: Arc<Replay>) -> Result<Replacement, StoreError> {
+        unreachable!("replays are only inserted")
+    }
+
+    async fn list(&self, _: &Subject, _: Page<[u8; 32]>) -> Result<Vec<Arc<Replay>>, StoreError> {
+        unreachable!("replays are only inserted")
+    }
+
+    async fn insert(&self, record: Arc<Replay>) -> Result<Insertion, StoreError> {
         self.inserts.fetch_add(1, Ordering::SeqCst);
         if self.fails.load(Ordering::SeqCst) {
             return Err(StoreError::transient("the connection was lost"));
         }
-        ReplayStore::insert(&*self.store, record).await
+        RecordStore::<Replay>::insert(&*self.store, record).await
     }
 
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        ReplayStore::purge_expired(&*self.store, now, limit).await
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        RecordStore::<Replay>::purge(&*self.store, now, limit).await
     }
 }
 
@@ -165,7 +182,7 @@ async fn failing() -> (Scene, Failing) {
     let mut scene = Scene::new().await;
     let replays = Failing::default();
     let store = || scene.world.store.clone();
-    let stores = Stores::new(scene.directory.clone(), store(), store(), store()).with_replays(replays.clone());
+    let stores = Stores::new(store()).with_clients(scene.directory.clone()).with_replays(replays.clone());
     let builder = AuthorizationServer::builder(scene.world.server.config().clone(), stores);
     let builder = builder.clock(scene.world.clock.clone()).entropy(SeededEntropy::new(9));
     scene.world.server = builder.events(scene.world.events.clone()).build().unwrap();
@@ -206,21 +223,6 @@ async fn a_refused_assertion_uses_up_nothing() {
     assert_eq!(replays.inserts.load(Ordering::SeqCst), 0);
     assert!(scene.accepts(&scene.claiming(jti)).await);
     assert_eq!(replays.inserts.load(Ordering::SeqCst), 1);
-}
-
-/// 7523-3-07, NEG-7523-01
-#[tokio::test]
-async fn no_server_is_built_without_a_replay_store() {
-    let world = World::strict().await;
-    let store = || world.store.clone();
-    let mut config = config_of(grantor::config::Profile::Strict);
-    config.client_authentication.methods = AuthenticationMethods::KEY;
-    let stores = Stores::new(store(), store(), store(), store());
-    let error = AuthorizationServer::new(config.clone(), stores.clone()).unwrap_err();
-    assert_eq!((error.field(), error.value()), ("client_authentication.methods", "private_key_jwt"));
-    assert!(error.remedy().contains("with_replays"), "{error}");
-    assert!(AuthorizationServer::new(config, stores.clone().with_replays(store())).is_ok());
-    assert!(AuthorizationServer::new(Config::strict(ISSUER), stores).is_ok());
 }
 
 /// Counts its calls.

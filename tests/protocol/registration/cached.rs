@@ -17,7 +17,7 @@ async fn cached() -> (World, Registrar, ClientId) {
     let elsewhere = registrar(&world);
     let store = world.store.clone();
     let clients = CachedClients::new(store.clone(), Duration::from_secs(TIME_TO_LIVE)).with_clock(world.clock.clone());
-    let stores = Stores::new(clients.clone(), store.clone(), store.clone(), store).with_registry(clients);
+    let stores = Stores::new(store).with_registry(clients);
     let builder = AuthorizationServer::builder(world.server.config().clone(), stores);
     world.server = builder.clock(world.clock.clone()).build().unwrap();
     let id = world.client.client_id();

@@ -11,7 +11,7 @@ use grantor::application::{ApplicationFilter, Logo, LogoSlot};
 use grantor::client::{ClientState, Privileges};
 use grantor::registration::Reduction;
 use grantor::store::{
-    ClientRegistry, ClientStore, Insertion, Page, Purge, Registration, Replacement, StoreError, Stores,
+    ClientRegistry, ClientStore, Insertion, Page, Purge, Registration, Replacement, Store, StoreError, Stores,
 };
 use grantor::{
     Application, Approval, AuthorizationServer, Client, ClientId, Config, MemoryStore, Registrar, RegistrarError,
@@ -94,6 +94,8 @@ impl ClientStore for Shared {
     }
 }
 
+impl Store for Shared {}
+
 #[async_trait]
 impl ClientRegistry for Shared {
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
@@ -133,7 +135,7 @@ impl ClientRegistry for Shared {
 fn faulty(world: &World) -> (Registrar, Arc<Faulty>) {
     let store = world.store.clone();
     let faulty = Arc::new(Faulty { store: store.clone(), fault: Mutex::new(Fault::None), rival: Mutex::default() });
-    let stores = Stores::new(store.clone(), store.clone(), store.clone(), store).with_registry(Shared(faulty.clone()));
+    let stores = Stores::new(store).with_registry(Shared(faulty.clone()));
     let server = AuthorizationServer::builder(Config::platform(ISSUER), stores)
         .clock(world.clock.clone())
         .events(world.events.clone());
@@ -375,11 +377,8 @@ async fn a_step_whose_answer_was_lost_took_effect_once() {
 #[test]
 fn without_a_registry_applications_are_administered_elsewhere() {
     let store = MemoryStore::new();
-    let server = AuthorizationServer::new(
-        Config::platform(ISSUER),
-        Stores::new(store.clone(), store.clone(), store.clone(), store),
-    )
-    .unwrap();
+    let server =
+        AuthorizationServer::new(Config::platform(ISSUER), Stores::new(store.clone()).with_clients(store)).unwrap();
     assert!(server.registrar().is_none());
 }
 

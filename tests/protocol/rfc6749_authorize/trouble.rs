@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use grantor::config::Profile;
 use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
 use grantor::id::AuthorizationId;
-use grantor::store::{Authorization, ClientStore, CodeStore, Insertion, Page, Purge, Replacement, StoreError, Stores};
+use grantor::store::{
+    Authorization, ClientStore, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError, Stores,
+};
 use grantor::testing::SeededEntropy;
 use grantor::wire::Endpoint;
 use grantor::{AuthorizationServer, Client, ClientId, Config, Consent, Decision, Subject, Timestamp};
@@ -61,38 +63,40 @@ impl ClientStore for Failing {
     }
 }
 
+impl Store for Failing {}
+
 #[async_trait::async_trait]
-impl CodeStore for Failing {
+impl RecordStore<Authorization> for Failing {
     async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
         self.check_read()?;
-        CodeStore::find(&self.0, id).await
+        RecordStore::<Authorization>::find(&self.0, id).await
     }
 
     async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
         self.check_write()?;
-        CodeStore::insert(&self.0, record).await
+        RecordStore::<Authorization>::insert(&self.0, record).await
     }
 
     async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
         self.check_write()?;
-        CodeStore::replace(&self.0, version, record).await
+        RecordStore::<Authorization>::replace(&self.0, version, record).await
     }
 
     async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
         self.check_write()?;
-        CodeStore::confirm(&self.0, record).await
+        RecordStore::<Authorization>::confirm(&self.0, record).await
     }
 
-    async fn authorizations_of(
+    async fn list(
         &self,
         subject: &Subject,
         page: Page<AuthorizationId>,
     ) -> Result<Vec<Arc<Authorization>>, StoreError> {
-        self.0.authorizations_of(subject, page).await
+        RecordStore::<Authorization>::list(&self.0, subject, page).await
     }
 
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        CodeStore::purge_expired(&self.0, now, limit).await
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        RecordStore::<Authorization>::purge(&self.0, now, limit).await
     }
 }
 
@@ -100,7 +104,7 @@ async fn failing_world(profile: Profile) -> (World, Arc<Mutex<Fault>>) {
     let mut world = World::with(profile, |_| {}).await;
     let fault = Arc::new(Mutex::new(Fault::None));
     let failing = Failing(world.store.clone(), fault.clone());
-    let stores = Stores::new(failing.clone(), failing, world.store.clone(), world.store.clone());
+    let stores = Stores::new(world.store.clone()).with_codes(failing.clone()).with_clients(failing);
     let builder = AuthorizationServer::builder(config_of(profile), stores).events(world.events.clone());
     world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(9)).build().unwrap();
     (world, fault)
@@ -229,7 +233,7 @@ impl Throttle for Counter {
 async fn a_store_that_fails_is_no_guess_at_a_secret() {
     let (mut world, fault) = failing_world(Profile::Platform).await;
     let (failing, counter) = (Failing(world.store.clone(), fault.clone()), Counter::default());
-    let stores = Stores::new(failing.clone(), failing, world.store.clone(), world.store.clone());
+    let stores = Stores::new(world.store.clone()).with_codes(failing.clone()).with_clients(failing);
     world.server =
         AuthorizationServer::builder(Config::platform(ISSUER), stores).throttle(counter.clone()).build().unwrap();
     let guess = || world.token(&[("grant_type", "refresh_token")]).basic(&world.client.id, "guess").send();

@@ -30,7 +30,7 @@ impl ClientStore for Directory {
 async fn world_of(profile: Profile, clients: Vec<Client>) -> World {
     let mut world = World::with(profile, |_| {}).await;
     let directory = Directory(clients.into_iter().map(|client| (client.id().clone(), Arc::new(client))).collect());
-    let stores = Stores::new(directory, world.store.clone(), world.store.clone(), world.store.clone());
+    let stores = Stores::new(world.store.clone()).with_clients(directory);
     let builder = AuthorizationServer::builder(config_of(profile), stores);
     world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(8)).build().unwrap();
     world

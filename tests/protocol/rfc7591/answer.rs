@@ -39,8 +39,7 @@ async fn registration_is_on_with_a_policy_alone() {
     assert_eq!((error.field(), error.value()), ("registration.dynamic", "Open"));
     assert!(error.remedy().contains("registration_policy"), "{error}");
 
-    let store = || MemoryStore::new();
-    let stores = Stores::new(store(), store(), store(), store());
+    let stores = Stores::new(MemoryStore::new()).with_clients(MemoryStore::new());
     let policy = ApproveWithin::new(bounds());
     let error = AuthorizationServer::builder(open(Profile::Mcp), stores).registration_policy(policy.clone()).build();
     assert!(error.unwrap_err().remedy().contains("with_registry"));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use grantor::config::Profile;
 use grantor::config::PushedRequests;
 use grantor::id::{AuthorizationId, PushedRequestId};
-use grantor::store::{CodeStore, Page, PushedRequest, PushedRequestStore};
+use grantor::store::{Authorization, Page, PushedRequest, RecordStore};
 use grantor::wire::Response;
 use grantor::{Config, Consent, Decision, Subject};
 
@@ -35,7 +35,7 @@ async fn world_with(change: impl FnOnce(&mut Config)) -> World {
 /// The record that a `request_uri` names.
 async fn stored(world: &World, request_uri: &str) -> Option<Arc<PushedRequest>> {
     let id: AuthorizationId = request_uri.strip_prefix(PREFIX).unwrap()[..22].parse().unwrap();
-    PushedRequestStore::find(&world.store, &PushedRequestId::from_bytes(*id.as_bytes())).await.unwrap()
+    RecordStore::<PushedRequest>::find(&world.store, &PushedRequestId::from_bytes(*id.as_bytes())).await.unwrap()
 }
 
 /// What that user's browser shows at a `request_uri`: a consent page, with its handle, or another response.
@@ -69,7 +69,7 @@ async fn codes(world: &World) -> usize {
 
 /// Counts the requests of the world's user that were ever held.
 async fn rows(world: &World) -> usize {
-    world.store.authorizations_of(&world.alice, Page::first(1000)).await.unwrap().len()
+    RecordStore::<Authorization>::list(&world.store, &world.alice, Page::first(1000)).await.unwrap().len()
 }
 
 /// Asserts the page for a request that was answered before.

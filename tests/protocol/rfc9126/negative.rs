@@ -4,7 +4,7 @@ use grantor::Decision;
 use grantor::client::{AuthenticationMethod, AuthenticationMethods};
 use grantor::config::PushedRequests;
 use grantor::config::{DpopBoundTokens, Profile};
-use grantor::store::{ClientStore as _, CodeStore as _, Page};
+use grantor::store::{Authorization, ClientStore as _, Page, RecordStore};
 use grantor::wire::Endpoint;
 
 use super::{approved, decided, held, stored, world};
@@ -72,7 +72,8 @@ async fn pushed_credentials_are_nowhere_to_be_found() {
         let client = world.store.current(&client.client_id()).await.unwrap().unwrap();
         records.push(client.encode());
     }
-    let authorizations = world.store.authorizations_of(&world.alice, Page::first(100)).await.unwrap();
+    let authorizations =
+        RecordStore::<Authorization>::list(&world.store, &world.alice, Page::first(100)).await.unwrap();
     assert_eq!(authorizations.len(), pushed.len());
     records.extend(authorizations.iter().map(|record| record.encode()));
     let events = world.events.take().join("\n");

@@ -1,10 +1,8 @@
 //! Section 5: pushing as the only way, and the metadata about it.
 
 use grantor::config::{Profile, PushedRequests};
-use grantor::store::Stores;
 use grantor::wire::Cors;
 use grantor::wire::{Endpoint, Request};
-use grantor::{AuthorizationServer, Config, MemoryStore};
 use serde_json::Value;
 
 use super::{approved, held, world_with};
@@ -78,23 +76,6 @@ async fn the_metadata_says_whether_and_who_has_to_push() {
         let paths: Vec<_> = offered.then(|| "/oauth2/par".to_owned()).into_iter().collect();
         assert_eq!(world.server.paths(Endpoint::PushedAuthorization), paths);
     }
-}
-
-/// 9126-5-01
-/// Without a store there are no pushed requests.
-#[test]
-fn pushed_requests_need_a_store() {
-    let store = MemoryStore::new();
-    let stores = || Stores::new(store.clone(), store.clone(), store.clone(), store.clone());
-    let config = || {
-        let mut config = Config::strict(ISSUER);
-        config.pushed_requests.mode = PushedRequests::Optional;
-        config
-    };
-    let error = AuthorizationServer::new(config(), stores()).unwrap_err();
-    assert_eq!(error.field(), "pushed_requests.mode");
-    let built = AuthorizationServer::builder(config(), stores().with_pushed_requests(store.clone()));
-    assert!(built.build().is_ok());
 }
 
 /// CORS-02: a page may push with its own credentials, as it may exchange a code.

@@ -34,7 +34,7 @@ async fn world() -> World {
         .keys(ClientKeys::Set(JwkSet::parse(Signer::ps256().key_set()).unwrap()))
         .build();
     let store = || world.store.clone();
-    let stores = Stores::new(OneClient(Arc::new(client)), store(), store(), store()).with_replays(store());
+    let stores = Stores::new(store()).with_clients(OneClient(Arc::new(client)));
     let builder = AuthorizationServer::builder(world.server.config().clone(), stores);
     world.server = builder.clock(world.clock.clone()).events(world.events.clone()).build().unwrap();
     world.client = Credentials { id: CLIENT.into(), secret: String::new() };

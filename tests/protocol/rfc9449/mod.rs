@@ -12,12 +12,14 @@ mod refresh;
 mod resource;
 mod token;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use grantor::config::{DpopBoundTokens, Profile};
-use grantor::store::{Insertion, Purge, Replay, ReplayStore, StoreError};
+use grantor::store::{Insertion, Page, Purge, RecordStore, Replacement, Replay, Store, StoreError};
 use grantor::wire::message::TokenType;
 use grantor::wire::{Endpoint, Response};
-use grantor::{Config, Timestamp};
+use grantor::{Config, Subject, Timestamp};
 
 use support::keys::{Signer, unchanged};
 use support::world::{Call, Credentials, Pair, VERIFIER, World, e400, ok, pair};
@@ -41,13 +43,31 @@ pub(crate) async fn world_with(change: impl FnOnce(&mut Config)) -> World {
 #[derive(Debug)]
 pub(crate) struct Broken;
 
+impl Store for Broken {}
+
 #[async_trait]
-impl ReplayStore for Broken {
-    async fn insert(&self, _: Replay) -> Result<Insertion, StoreError> {
+impl RecordStore<Replay> for Broken {
+    async fn find(&self, _: &[u8; 32]) -> Result<Option<Arc<Replay>>, StoreError> {
+        unreachable!("replays are only inserted")
+    }
+
+    async fn replace(&self, _: u32, _: Arc<Replay>) -> Result<Replacement, StoreError> {
+        unreachable!("replays are only inserted")
+    }
+
+    async fn confirm(&self, _: Arc<Replay>) -> Result<Replacement, StoreError> {
+        unreachable!("replays are only inserted")
+    }
+
+    async fn list(&self, _: &Subject, _: Page<[u8; 32]>) -> Result<Vec<Arc<Replay>>, StoreError> {
+        unreachable!("replays are only inserted")
+    }
+
+    async fn insert(&self, _: Arc<Replay>) -> Result<Insertion, StoreError> {
         Err(StoreError::transient("down"))
     }
 
-    async fn purge_expired(&self, _: Timestamp, _: usize) -> Result<Purge, StoreError> {
+    async fn purge(&self, _: Timestamp, _: usize) -> Result<Purge, StoreError> {
         Err(StoreError::transient("down"))
     }
 }

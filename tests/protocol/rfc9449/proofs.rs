@@ -276,11 +276,6 @@ async fn a_copy_is_refused_to_its_last_second_and_across_purges() {
     assert!(world.purge(1000).await.removed() > 0, "the record of the use has expired");
 }
 
-fn stores(world: &World) -> Stores {
-    let store = || world.store.clone();
-    Stores::new(store(), store(), store(), store()).with_registry(store())
-}
-
 /// 9449-11.1-02
 #[tokio::test]
 async fn a_failing_replay_store_refuses_and_consumes_nothing() {
@@ -288,7 +283,7 @@ async fn a_failing_replay_store_refuses_and_consumes_nothing() {
     let code = world.code().await;
     let whole = world.server.clone();
     let config = world.server.config().clone();
-    let builder = AuthorizationServer::builder(config, stores(&world).with_replays(Broken));
+    let builder = AuthorizationServer::builder(config, Stores::new(world.store.clone()).with_replays(Broken));
     world.server = builder.clock(world.clock.clone()).events(world.events.clone()).build().unwrap();
     let once = proof(&world, &Signer::es256());
     let response = exchange_with(&world, &code, &once).await;
@@ -296,20 +291,6 @@ async fn a_failing_replay_store_refuses_and_consumes_nothing() {
     unbound(&world.exchange(&world.code().await).await);
     world.server = whole;
     bound(&exchange_with(&world, &code, &once).await);
-}
-
-/// 9449-11.1-02
-#[tokio::test]
-async fn a_server_of_dpop_bound_tokens_is_not_built_without_a_replay_store() {
-    let world = World::with(Profile::Platform, |_| {}).await;
-    for dpop_bound_tokens in [DpopBoundTokens::Optional, DpopBoundTokens::Required] {
-        let mut config = world.server.config().clone();
-        config.dpop.tokens = dpop_bound_tokens;
-        let error = AuthorizationServer::new(config, stores(&world)).unwrap_err();
-        assert_eq!((error.field(), error.value()), ("dpop.tokens", format!("{dpop_bound_tokens:?}").as_str()));
-        assert!(error.remedy().contains("Stores::with_replays"), "{error}");
-    }
-    assert!(AuthorizationServer::new(world.server.config().clone(), stores(&world)).is_ok());
 }
 
 /// FAPI-5.3.2.1-13

@@ -96,7 +96,7 @@ fn with_demanding_client(world: &mut World) {
         .require_dpop_bound_tokens();
     let client = Arc::new(client.secret(&ClientSecret::new(secret)).unwrap().build());
     let store = || world.store.clone();
-    let stores = Stores::new(OneClient(client), store(), store(), store()).with_replays(store());
+    let stores = Stores::new(store()).with_clients(OneClient(client));
     let builder = AuthorizationServer::builder(world.server.config().clone(), stores);
     world.server = builder.clock(world.clock.clone()).events(world.events.clone()).build().unwrap();
     world.client = Credentials { id: "demanding".into(), secret: secret.into() };

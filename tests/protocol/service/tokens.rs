@@ -1,6 +1,6 @@
 //! Sections 2.2 to 3: codes, token responses, scopes, and how they end.
 
-use grantor::store::{Page, TokenStore};
+use grantor::store::{Grant, Page, RecordStore};
 use grantor::{Consent, Decision};
 use serde_json::Value;
 
@@ -268,7 +268,7 @@ async fn revoking_what_is_no_live_token_changes_nothing() {
     let code = world.code().await;
     world.advance(CODE_LIFE - 1);
     let live = pair(&world.refresh(&old.refresh).await);
-    let stored = async || world.store.grants_of(&world.alice, Page::first(10)).await.unwrap();
+    let stored = async || RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(10)).await.unwrap();
     let before = stored().await;
     let mut altered = live.access.clone();
     altered.pop();

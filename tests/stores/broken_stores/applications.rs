@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use grantor::application::{ApplicationFilter, Logo, LogoSlot};
 use grantor::client::ClientState;
 use grantor::store::{
-    ClientRegistry, ClientStore, Insertion, LogoWrite, Page, Purge, Registration, Replacement, StoreError,
+    ClientRegistry, ClientStore, Insertion, LogoWrite, Page, Purge, Registration, Replacement, Store, StoreError,
 };
 use grantor::testing::records;
 use grantor::{Application, Client, ClientId, Subject, Timestamp};
@@ -184,6 +184,8 @@ impl ClientStore for Applications {
         Ok(self.rows().get(&self.key(id)).map(|row| row.client.clone()))
     }
 }
+
+impl Store for Applications {}
 
 #[async_trait]
 impl ClientRegistry for Applications {

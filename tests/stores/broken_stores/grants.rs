@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use grantor::id::GrantId;
-use grantor::store::DecodeError;
-use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
+use grantor::store::{DecodeError, RecordStore, Store};
+use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError};
 use grantor::testing::records;
 use grantor::{Clock, Subject, SystemClock, Timestamp};
 
@@ -234,8 +234,10 @@ impl Grants {
     }
 }
 
+impl Store for Grants {}
+
 #[async_trait]
-impl TokenStore for Grants {
+impl RecordStore<Grant> for Grants {
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
         let mut rows = self.rows();
         self.count_reads(1, Fault::FindReadsEveryRow, rows.len());
@@ -358,7 +360,7 @@ impl TokenStore for Grants {
         Ok(Replacement::Replaced)
     }
 
-    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+    async fn list(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
         let rows = self.rows();
         let mut ids: Vec<_> = rows.keys().copied().collect();
         if self.has(Fault::IdsSortAsText) {
@@ -403,7 +405,7 @@ impl TokenStore for Grants {
         shown.iter().map(read).collect()
     }
 
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         let limit = if self.has(Fault::PurgeIgnoresItsLimit) { usize::MAX } else { limit };
         let due: Vec<_> = {
             let rows = self.rows();

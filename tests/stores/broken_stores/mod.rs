@@ -4,8 +4,8 @@
 
 mod applications;
 mod grants;
-mod last_purge;
 mod replays;
+mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -19,8 +19,8 @@ use grantor::testing::{client_registry, replay_store, token_store};
 
 use crate::broken_stores::applications::Applications;
 use crate::broken_stores::grants::Grants;
-use crate::broken_stores::last_purge::Purges;
 use crate::broken_stores::replays::Replays;
+use crate::broken_stores::whole::Whole;
 
 /// A rule by its name, run to its end or to its panic.
 struct Rule<S> {
@@ -58,8 +58,8 @@ fn replay_rules() -> Vec<Rule<Replays>> {
     grantor::__replay_rules! { [rules] replay_store }
 }
 
-fn purge_rules() -> Vec<Rule<Purges>> {
-    grantor::__purge_rules! { [rules] purge_store }
+fn whole_rules() -> Vec<Rule<Whole>> {
+    grantor::__whole_rules! { [rules] whole_store }
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn a_store_of_replays_without_a_fault_keeps_every_rule() {
 }
 
 #[test]
-fn a_store_of_the_last_purge_without_a_fault_keeps_every_rule() {
-    assert_eq!(broken_by(&purge_rules(), || Purges::with(last_purge::Fault::None)), [""; 0]);
+fn a_store_of_all_kinds_without_a_fault_keeps_every_rule() {
+    assert_eq!(broken_by(&whole_rules(), || Whole::with(whole::Fault::None)), [""; 0]);
 }
 
 #[test]
@@ -110,8 +110,8 @@ fn every_fault_of_a_store_of_replays_is_noticed_by_the_rules_that_name_it() {
 }
 
 #[test]
-fn every_fault_of_a_store_of_the_last_purge_is_noticed_by_the_rules_that_name_it() {
-    check(Tried::All, &purge_rules(), &last_purge::FAULTS, Purges::with);
+fn every_fault_of_a_store_of_all_kinds_is_noticed_by_the_rules_that_name_it() {
+    check(Tried::All, &whole_rules(), &whole::FAULTS, Whole::with);
 }
 
 #[test]

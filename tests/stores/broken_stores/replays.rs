@@ -1,11 +1,11 @@
 //! A store of replays with at most one fault.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use grantor::store::{Insertion, Purge, Replay, ReplayStore, StoreError};
-use grantor::{Clock, SystemClock, Timestamp};
+use grantor::store::{Insertion, Page, Purge, RecordStore, Replacement, Replay, Store, StoreError};
+use grantor::{Clock, Subject, SystemClock, Timestamp};
 
 use crate::broken_stores::Noticed::{self, AmongOthersBy, By};
 use crate::broken_stores::wait;
@@ -60,9 +60,27 @@ impl Replays {
     }
 }
 
+impl Store for Replays {}
+
 #[async_trait]
-impl ReplayStore for Replays {
-    async fn insert(&self, record: Replay) -> Result<Insertion, StoreError> {
+impl RecordStore<Replay> for Replays {
+    async fn find(&self, _: &[u8; 32]) -> Result<Option<Arc<Replay>>, StoreError> {
+        unreachable!("the kit only inserts replays")
+    }
+
+    async fn replace(&self, _: u32, _: Arc<Replay>) -> Result<Replacement, StoreError> {
+        unreachable!("the kit only inserts replays")
+    }
+
+    async fn confirm(&self, _: Arc<Replay>) -> Result<Replacement, StoreError> {
+        unreachable!("the kit only inserts replays")
+    }
+
+    async fn list(&self, _: &Subject, _: Page<[u8; 32]>) -> Result<Vec<Arc<Replay>>, StoreError> {
+        unreachable!("the kit only inserts replays")
+    }
+
+    async fn insert(&self, record: Arc<Replay>) -> Result<Insertion, StoreError> {
         let key = self.key(&record);
         let was_known = self.is_known(&self.ends(), &key);
         if self.fault == Fault::InsertLooksThenWrites {
@@ -80,7 +98,7 @@ impl ReplayStore for Replays {
         Ok(if is_known { Insertion::Exists } else { Insertion::Inserted })
     }
 
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         let mut ends = self.ends();
         let now = match self.fault {
             Fault::PurgeASecondEarly => Timestamp::from_seconds(now.seconds().saturating_add(1)),

@@ -4,7 +4,7 @@ use futures::executor::block_on;
 use grantor::application::{ApplicationFilter, Logo, RegistrationLimits};
 use grantor::store::sqlite::SqliteProblem;
 use grantor::store::{
-    Authorization, ClientRegistry, ClientStore, CodeStore, Insertion, LogoWrite, Page, Registration, Replacement,
+    Authorization, ClientRegistry, ClientStore, Insertion, LogoWrite, Page, RecordStore, Registration, Replacement,
 };
 use grantor::{Approval, Client, SqliteStore, Subject};
 
@@ -38,11 +38,11 @@ fn subjects_are_distinguished_by_every_byte() {
         held.push((world.alice.clone(), handle.expose().to_owned()));
     }
     for (subject, handle) in &held {
-        let found = block_on(store.authorizations_of(subject, Page::first(10))).unwrap();
+        let found = block_on(RecordStore::<Authorization>::list(&store, subject, Page::first(10))).unwrap();
         assert_eq!(found.len(), 1, "{subject:?}");
         assert_eq!(found[0].subject(), Some(subject));
         assert!(handle.contains(&found[0].id().to_string()));
-        let again = block_on(CodeStore::find(&store, &found[0].id())).unwrap().unwrap();
+        let again = block_on(RecordStore::<Authorization>::find(&store, &found[0].id())).unwrap().unwrap();
         assert_eq!(again.encode(), found[0].encode());
     }
 }
@@ -97,7 +97,10 @@ fn a_registration_that_fails_half_way_leaves_no_trace() {
         assert_eq!(problem(&error), SqliteProblem::Refused);
         assert_eq!(block_on(store.current(client)).unwrap(), None, "{table}");
         assert_eq!(block_on(store.application(client)).unwrap(), None, "{table}");
-        assert!(block_on(store.list(&ApplicationFilter::All, Page::first(1))).unwrap().is_empty(), "{table}");
+        assert!(
+            block_on(ClientRegistry::list(&store, &ApplicationFilter::All, Page::first(1))).unwrap().is_empty(),
+            "{table}"
+        );
         fails.execute_batch("DROP TRIGGER fails").unwrap();
     }
     let _ = block_on(ClientRegistry::insert(&store, versions[0].clone())).unwrap();
@@ -108,7 +111,8 @@ fn a_registration_that_fails_half_way_leaves_no_trace() {
         let error = block_on(ClientRegistry::replace(&store, version, versions[1].clone())).unwrap_err();
         assert_eq!(problem(&error), SqliteProblem::Refused);
         assert_eq!(block_on(store.current(client)).unwrap(), before, "{table}");
-        let listed = block_on(store.list(&ApplicationFilter::AwaitingReview, Page::first(1))).unwrap();
+        let listed =
+            block_on(ClientRegistry::list(&store, &ApplicationFilter::AwaitingReview, Page::first(1))).unwrap();
         assert_eq!(listed.len(), 1, "{table}");
         fails.execute_batch("DROP TRIGGER fails").unwrap();
     }
@@ -121,7 +125,8 @@ fn everything_acknowledged_is_there_after_the_file_is_opened_again() {
     let template = Template::new();
     let world = block_on(World::platform());
     block_on(world.code());
-    let authorization = block_on(world.store.authorizations_of(&world.alice, Page::first(1))).unwrap().remove(0);
+    let authorization =
+        block_on(RecordStore::<Authorization>::list(&world.store, &world.alice, Page::first(1))).unwrap().remove(0);
     let [registration, _] = versions();
     for round in 0..3 {
         let store = SqliteStore::open(folder.file()).unwrap();
@@ -131,7 +136,7 @@ fn everything_acknowledged_is_there_after_the_file_is_opened_again() {
             assert_eq!(replace(&store, 1, template.grant(id(number), 2)).unwrap(), Replacement::Replaced);
         }
         if round == 0 {
-            let _ = block_on(CodeStore::insert(&store, authorization.clone())).unwrap();
+            let _ = block_on(RecordStore::<Authorization>::insert(&store, authorization.clone())).unwrap();
             let _ = block_on(ClientRegistry::insert(&store, registration.clone())).unwrap();
         }
     }
@@ -139,7 +144,7 @@ fn everything_acknowledged_is_there_after_the_file_is_opened_again() {
     for number in 0..30 {
         assert_eq!(find(&store, id(number)), Some(template.grant(id(number), 2)));
     }
-    let found = block_on(CodeStore::find(&store, &authorization.id())).unwrap();
+    let found = block_on(RecordStore::<Authorization>::find(&store, &authorization.id())).unwrap();
     assert_eq!(found.as_deref().map(Authorization::encode), Some(authorization.encode()));
     let client = block_on(ClientStore::find(&store, registration.client.id())).unwrap();
     assert_eq!(client.as_deref(), Some(&registration.client));

@@ -1,7 +1,7 @@
 //! A whole service over a file, across restarts.
 
 use futures::executor::block_on;
-use grantor::store::TokenStore;
+use grantor::store::{Grant, RecordStore};
 use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Config, Consent, Decision, SqliteStore};
 
@@ -66,7 +66,11 @@ fn every_step_of_a_flow_may_be_followed_by_a_restart() {
     drop(world);
     let store = SqliteStore::open(folder.file()).unwrap();
     let page = grantor::store::Page::first(10);
-    assert!(block_on(store.grants_of(&grantor::Subject::new("alice").unwrap(), page)).unwrap().is_empty());
+    assert!(
+        block_on(RecordStore::<Grant>::list(&store, &grantor::Subject::new("alice").unwrap(), page))
+            .unwrap()
+            .is_empty()
+    );
 }
 
 /// CLK-01

@@ -12,7 +12,7 @@ use futures::executor::block_on;
 use futures::future::{BoxFuture, FutureExt, join_all};
 use grantor::SqliteStore;
 use grantor::store::sqlite::{SqliteOptions, SqliteProblem};
-use grantor::store::{Insertion, Replacement, TokenStore};
+use grantor::store::{Grant, Insertion, RecordStore, Replacement};
 use grantor::wire::Response;
 use rusqlite::Connection;
 
@@ -62,7 +62,7 @@ fn writes_that_wait_share_one_commit() {
     let template = Template::new();
     let before = commits(&folder.file());
     let lock = Lock::take(&folder.file());
-    let writes = (0..64).map(|number| TokenStore::insert(&store, template.grant(id(number), 1)));
+    let writes = (0..64).map(|number| RecordStore::<Grant>::insert(&store, template.grant(id(number), 1)));
     let mut writes: Vec<_> = writes.collect();
     assert!(writes.iter_mut().all(|write| poll_once(write).is_pending()));
     lock.release();
@@ -105,7 +105,7 @@ fn of_two_replaces_of_one_version_in_one_group_one_wins() {
     let _ = insert(&store, template.grant(id(1), 1)).unwrap();
     let before = commits(&folder.file());
     let lock = Lock::take(&folder.file());
-    let rivals = (0..8).map(|mark| TokenStore::replace(&store, 1, template.marked(id(1), 2, mark)));
+    let rivals = (0..8).map(|mark| RecordStore::<Grant>::replace(&store, 1, template.marked(id(1), 2, mark)));
     let mut rivals: Vec<_> = rivals.collect();
     assert!(rivals.iter_mut().all(|write| poll_once(write).is_pending()));
     lock.release();
@@ -133,7 +133,7 @@ fn a_call_for_which_the_queue_has_no_room_is_a_transient_error_at_once() {
     let mut waiting = Vec::new();
     let refused = loop {
         let number = u32::try_from(waiting.len()).unwrap();
-        let mut write = TokenStore::insert(&store, template.grant(id(number), 1));
+        let mut write = RecordStore::<Grant>::insert(&store, template.grant(id(number), 1));
         match poll_once(&mut write) {
             Poll::Pending => waiting.push(write),
             Poll::Ready(answer) => break answer.unwrap_err(),
@@ -179,7 +179,7 @@ fn a_write_whose_future_is_dropped_is_made_whole_or_not_at_all() {
     let store = SqliteStore::open(folder.file()).unwrap();
     let template = Template::new();
     for number in 0..100 {
-        let mut write = TokenStore::insert(&store, template.grant(id(number), 1));
+        let mut write = RecordStore::<Grant>::insert(&store, template.grant(id(number), 1));
         if number % 2 == 0 {
             let _ = poll_once(&mut write);
         }
@@ -202,7 +202,7 @@ fn a_store_that_is_dropped_writes_what_is_queued() {
     let template = Template::new();
     let lock = Lock::take(&folder.file());
     for number in 0..20 {
-        assert!(poll_once(&mut TokenStore::insert(&store, template.grant(id(number), 1))).is_pending());
+        assert!(poll_once(&mut RecordStore::<Grant>::insert(&store, template.grant(id(number), 1))).is_pending());
     }
     thread::scope(|scope| {
         let dropped = scope.spawn(|| drop(store));
@@ -229,7 +229,7 @@ fn an_executor_that_panics_when_woken_does_not_stop_the_store() {
     let template = Template::new();
     let waker = Waker::from(Arc::new(PanicsWhenWoken));
     let lock = Lock::take(&folder.file());
-    let mut write = TokenStore::insert(&store, template.grant(id(1), 1));
+    let mut write = RecordStore::<Grant>::insert(&store, template.grant(id(1), 1));
     assert!(write.poll_unpin(&mut Context::from_waker(&waker)).is_pending());
     lock.release();
     assert_eq!(insert(&store, template.grant(id(2), 1)).unwrap(), Insertion::Inserted);
@@ -255,7 +255,7 @@ fn a_store_may_be_dropped_in_the_thread_that_answers() {
     let lock = Lock::take(&folder.file());
     let task = Arc::new(Abandons(Mutex::new(None)));
     let waker = Waker::from(task.clone());
-    let write = async move { drop(TokenStore::insert(&store, template.grant(id(1), 1)).await) };
+    let write = async move { drop(RecordStore::<Grant>::insert(&store, template.grant(id(1), 1)).await) };
     let mut write = write.boxed();
     assert!(write.poll_unpin(&mut Context::from_waker(&waker)).is_pending());
     *task.0.lock().unwrap() = Some(write);
@@ -276,7 +276,7 @@ fn a_future_may_be_polled_in_one_thread_and_then_in_another() {
     let store = SqliteStore::open(folder.file()).unwrap();
     let template = Template::new();
     let lock = Lock::take(&folder.file());
-    let mut write = pin!(TokenStore::insert(&store, template.grant(id(1), 1)));
+    let mut write = pin!(RecordStore::<Grant>::insert(&store, template.grant(id(1), 1)));
     assert!(poll_once(&mut write).is_pending());
     thread::scope(|scope| {
         let answer = scope.spawn(|| block_on(write));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread;
 
 use futures::executor::block_on;
-use grantor::store::{CodeStore, Grant, Insertion, Page, Purge, Replacement, TokenStore};
+use grantor::store::{Authorization, Grant, Insertion, Page, Purge, RecordStore, Replacement};
 use grantor::{Consent, Decision, SqliteStore, Timestamp};
 
 use crate::sqlite::flow::move_to;
@@ -21,7 +21,7 @@ fn index(path: &Path) -> Vec<i64> {
 }
 
 fn purge(store: &SqliteStore, now: Timestamp, limit: usize) -> Purge {
-    block_on(TokenStore::purge_expired(store, now, limit)).unwrap()
+    block_on(RecordStore::<Grant>::purge(store, now, limit)).unwrap()
 }
 
 fn earlier(time: Timestamp, seconds: u32) -> Timestamp {
@@ -40,7 +40,7 @@ fn a_row_goes_at_its_time_and_not_a_second_before() {
     let at = purge(&store, due, 10);
     assert_eq!((at.removed(), at.is_finished()), (1, true));
     assert_eq!(find(&store, id(1)), None);
-    assert!(block_on(store.grants_of(grant.subject().unwrap(), Page::first(1))).unwrap().is_empty());
+    assert!(block_on(RecordStore::<Grant>::list(&store, grant.subject().unwrap(), Page::first(1))).unwrap().is_empty());
     assert_eq!(replace(&store, 1, grant.clone()).unwrap(), Replacement::Lost);
     assert_eq!(insert(&store, grant).unwrap(), Insertion::Inserted, "the id is free again");
 }
@@ -75,7 +75,9 @@ fn a_refresh_writes_no_index_and_the_purge_moves_it_on_only() {
     move_to(&mut world, store.clone());
     let client = block_on(world.register(form()));
     let pair = block_on(world.pair_of(&client));
-    let only = || -> Grant { (*block_on(store.grants_of(&world.alice, Page::first(1))).unwrap()[0]).clone() };
+    let only = || -> Grant {
+        (*block_on(RecordStore::<Grant>::list(&store, &world.alice, Page::first(1))).unwrap()[0]).clone()
+    };
     let first = only();
     let indexed = [i64::from(first.purge_after().seconds())];
     assert_eq!(index(&folder.file()), indexed);
@@ -108,7 +110,7 @@ fn an_unreadable_row_goes_at_its_time_and_not_before() {
     let unreadable = "UPDATE grantor_grants SET record = x'4763', due_check = due_check - 1 WHERE key = ?1";
     other_connection(&folder.file()).execute(unreadable, [id(1).as_bytes()]).unwrap();
     assert_eq!(purge(&store, earlier(due, 1), 10).removed(), 0, "its index is past, its own time is not");
-    let error = block_on(TokenStore::find(&store, &id(1))).unwrap_err();
+    let error = block_on(RecordStore::<Grant>::find(&store, &id(1))).unwrap_err();
     assert_eq!(error.unreadable_key(), Some(&id(1).as_bytes()[..]));
     assert!(!error.is_transient());
     let source = std::error::Error::source(&error).unwrap();
@@ -156,17 +158,17 @@ fn an_authorization_that_was_decided_late_outlives_its_index() {
     let client = block_on(world.register(form()));
     let pending = block_on(world.authorize(&world.query_of(&client, &PKCE))).unwrap();
     let handle = block_on(world.server.hold(&pending, &world.alice, SESSION)).unwrap();
-    let only = || block_on(store.authorizations_of(&world.alice, Page::first(1))).unwrap().remove(0);
+    let only = || block_on(RecordStore::<Authorization>::list(&store, &world.alice, Page::first(1))).unwrap().remove(0);
     let indexed = only().purge_after();
     world.advance(1500);
     let agree = Decision::Approve(Consent::to_everything());
     block_on(world.server.decide(handle.expose(), &world.alice, SESSION, &agree)).unwrap();
     let due = only().purge_after();
     assert!(indexed < due);
-    let purge = |now| block_on(CodeStore::purge_expired(&store, now, 10)).unwrap().removed();
+    let purge = |now| block_on(RecordStore::<Authorization>::purge(&store, now, 10)).unwrap().removed();
     assert_eq!((purge(indexed), purge(earlier(due, 1))), (0, 0));
     assert_eq!(purge(due), 1);
-    assert!(block_on(store.authorizations_of(&world.alice, Page::first(1))).unwrap().is_empty());
+    assert!(block_on(RecordStore::<Authorization>::list(&store, &world.alice, Page::first(1))).unwrap().is_empty());
 }
 
 #[test]

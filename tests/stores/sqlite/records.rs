@@ -7,7 +7,7 @@ use futures::executor::block_on;
 use grantor::SqliteStore;
 use grantor::id::GrantId;
 use grantor::store::sqlite::{SqliteError, SqliteProblem};
-use grantor::store::{Grant, Insertion, Replacement, StoreError, TokenStore};
+use grantor::store::{Grant, Insertion, RecordStore, Replacement, StoreError};
 use rusqlite::Connection;
 
 use support::world::World;
@@ -60,15 +60,15 @@ pub(crate) fn id(number: u32) -> GrantId {
 }
 
 pub(crate) fn insert(store: &SqliteStore, grant: Arc<Grant>) -> Result<Insertion, StoreError> {
-    block_on(TokenStore::insert(store, grant))
+    block_on(RecordStore::<Grant>::insert(store, grant))
 }
 
 pub(crate) fn replace(store: &SqliteStore, version: u32, grant: Arc<Grant>) -> Result<Replacement, StoreError> {
-    block_on(TokenStore::replace(store, version, grant))
+    block_on(RecordStore::<Grant>::replace(store, version, grant))
 }
 
 pub(crate) fn find(store: &SqliteStore, id: GrantId) -> Option<Arc<Grant>> {
-    block_on(TokenStore::find(store, &id)).unwrap()
+    block_on(RecordStore::<Grant>::find(store, &id)).unwrap()
 }
 
 /// Returns the problem in this store's error.

@@ -5,7 +5,7 @@ use std::fs;
 use futures::executor::block_on;
 use grantor::SqliteStore;
 use grantor::store::sqlite::SqliteProblem;
-use grantor::store::{Insertion, TokenStore};
+use grantor::store::{Grant, Insertion, RecordStore};
 
 use crate::sqlite::records::{Template, find, id, insert, problem};
 use support::folder::Folder;
@@ -19,7 +19,7 @@ fn assert_stopped(store: &SqliteStore, folder: &Folder) {
         assert_eq!(problem(&error), SqliteProblem::Replaced);
         assert!(!error.is_transient());
     }
-    let error = block_on(TokenStore::find(store, &id(1))).unwrap_err();
+    let error = block_on(RecordStore::<Grant>::find(store, &id(1))).unwrap_err();
     assert_eq!(problem(&error), SqliteProblem::Replaced);
     let copy = folder.path().join("copy");
     assert_eq!(block_on(store.backup(&copy)).unwrap_err().problem(), SqliteProblem::Replaced);
@@ -79,7 +79,7 @@ fn a_log_that_is_removed_takes_no_write_with_it() {
         let _ = insert(&store, Template::new().grant(id(1), 1)).unwrap();
         fs::remove_file(folder.path().join(format!("store.sqlite{ending}"))).unwrap();
         // A read from a log that no other process has would be acknowledged, and is lost with this process.
-        let error = block_on(TokenStore::find(&store, &id(1))).unwrap_err();
+        let error = block_on(RecordStore::<Grant>::find(&store, &id(1))).unwrap_err();
         assert_eq!(problem(&error), SqliteProblem::Replaced, "{ending}");
         let error = insert(&store, Template::new().grant(id(2), 1)).unwrap_err();
         assert_eq!(problem(&error), SqliteProblem::Replaced, "{ending}");

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use futures::executor::block_on;
 use grantor::application::{ApplicationFilter, LogoSlot};
 use grantor::client::ClientState;
 use grantor::id::{AuthorizationId, GrantId};
 use grantor::store::sqlite::SqliteProblem;
-use grantor::store::{ClientRegistry, CodeStore, Page, Replay, ReplayStore, RevocationReason, TokenStore};
+use grantor::store::{Authorization, ClientRegistry, Grant, Page, RecordStore, Replay, RevocationReason};
 use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Clock, Config, SqliteStore, Subject, Timestamp};
 
@@ -66,16 +67,18 @@ fn a_file_of_every_earlier_schema_is_brought_to_this_one_with_everything_in_it()
 #[track_caller]
 fn assert_fixture(store: &SqliteStore) {
     let client = credentials().client_id();
-    let found = block_on(store.list(&ApplicationFilter::InState(ClientState::Approved), Page::first(10))).unwrap();
+    let found =
+        block_on(ClientRegistry::list(store, &ApplicationFilter::InState(ClientState::Approved), Page::first(10)))
+            .unwrap();
     assert_eq!(found.iter().map(|application| application.id()).collect::<Vec<_>>(), [&client]);
     assert_eq!(block_on(store.logo(&client, LogoSlot::InForce)).unwrap().as_deref(), Some(&logo()));
     let alice = Subject::new("alice").unwrap();
     let ids: Vec<GrantId> = [LIVE, REVOKED].map(|id| id.parse().unwrap()).to_vec();
-    let grants = block_on(store.grants_of(&alice, Page::first(10))).unwrap();
+    let grants = block_on(RecordStore::<Grant>::list(store, &alice, Page::first(10))).unwrap();
     assert_eq!(grants.iter().map(|grant| grant.id()).collect::<Vec<_>>(), ids);
     assert_eq!(grants[0].revoked(), None);
     assert_eq!(grants[1].revoked().map(|revoked| revoked.reason), Some(RevocationReason::RevokedByClient));
-    let authorizations = block_on(store.authorizations_of(&alice, Page::first(10))).unwrap();
+    let authorizations = block_on(RecordStore::<Authorization>::list(store, &alice, Page::first(10))).unwrap();
     let ids: Vec<AuthorizationId> = [LIVE, REVOKED].map(|id| id.parse().unwrap()).to_vec();
     assert_eq!(authorizations.iter().map(|row| row.id()).collect::<Vec<_>>(), ids);
 }
@@ -179,8 +182,8 @@ fn a_file_written_down_is_read_as_it_was() {
     pairs.sort_by(|one, other| one.refresh.cmp(&other.refresh));
     empty(&block_on(world.revoke_as(&client, &pairs[1].refresh)));
     let used = Replay::new(&[b"client", b"jti"], Timestamp::from_seconds(world.clock.now().seconds() + 300));
-    let _ = block_on(ReplayStore::insert(&store, used)).unwrap();
-    let grants = block_on(store.grants_of(&world.alice, Page::first(10))).unwrap();
+    let _ = block_on(RecordStore::<Replay>::insert(&store, Arc::new(used))).unwrap();
+    let grants = block_on(RecordStore::<Grant>::list(&store, &world.alice, Page::first(10))).unwrap();
     println!("{} {} {pairs:?}", client.id, client.secret);
 
     let written = written_down(&folder.file());
@@ -193,7 +196,7 @@ fn a_file_written_down_is_read_as_it_was() {
     let copy = folder.path().join("copy");
     other_connection(&copy).execute_batch(&written).unwrap();
     let copy = SqliteStore::open(&copy).unwrap();
-    assert_eq!(block_on(copy.grants_of(&world.alice, Page::first(10))).unwrap(), grants);
+    assert_eq!(block_on(RecordStore::<Grant>::list(&copy, &world.alice, Page::first(10))).unwrap(), grants);
 }
 
 /// All of a file as SQL: the numbers in its header, each table with its rows, then indexes and triggers.

@@ -76,6 +76,19 @@ CREATE TABLE grantor_pushed_requests (
     due_check INTEGER,
     record    BLOB    NOT NULL
 ) STRICT;
+CREATE TABLE grantor_last_purge (
+    key       BLOB    NOT NULL UNIQUE,
+    version   INTEGER NOT NULL,
+    client    TEXT,
+    subject   TEXT,    -- the list that the row is on
+    created   INTEGER,
+    state     TEXT    NOT NULL,
+    ended_at  INTEGER,
+    ended_why TEXT,
+    due       INTEGER,
+    due_check INTEGER,
+    record    BLOB    NOT NULL
+) STRICT;
 CREATE TABLE grantor_replays (
     key       BLOB    NOT NULL UNIQUE,
     version   INTEGER NOT NULL,
@@ -96,6 +109,8 @@ CREATE INDEX grantor_grants_of_subject ON grantor_grants (subject, key) WHERE su
 CREATE INDEX grantor_grants_by_due ON grantor_grants (due_check);
 CREATE INDEX grantor_pushed_requests_of_subject ON grantor_pushed_requests (subject, key) WHERE subject IS NOT NULL;
 CREATE INDEX grantor_pushed_requests_by_due ON grantor_pushed_requests (due_check);
+CREATE INDEX grantor_last_purge_of_subject ON grantor_last_purge (subject, key) WHERE subject IS NOT NULL;
+CREATE INDEX grantor_last_purge_by_due ON grantor_last_purge (due_check);
 CREATE INDEX grantor_replays_of_subject ON grantor_replays (subject, key) WHERE subject IS NOT NULL;
 CREATE INDEX grantor_replays_by_due ON grantor_replays (due_check);
 CREATE INDEX grantor_clients_by_due ON grantor_clients (due_check);

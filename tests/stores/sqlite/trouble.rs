@@ -5,7 +5,7 @@ use std::path::Path;
 
 use futures::executor::block_on;
 use grantor::store::sqlite::SqliteProblem;
-use grantor::store::{Insertion, Page, Replacement, TokenStore};
+use grantor::store::{Grant, Insertion, Page, RecordStore, Replacement};
 use grantor::{SqliteStore, Subject};
 
 use crate::sqlite::processes::template_of;
@@ -61,7 +61,7 @@ fn a_damaged_page_is_a_permanent_error_of_what_stood_on_it() {
     let template = Template::new();
     {
         let store = SqliteStore::open(folder.file()).unwrap();
-        let writes = (0..ROWS).map(|number| TokenStore::insert(&store, template.grant(id(number), 1)));
+        let writes = (0..ROWS).map(|number| RecordStore::<Grant>::insert(&store, template.grant(id(number), 1)));
         for answer in block_on(futures::future::join_all(writes)) {
             assert_eq!(answer.unwrap(), Insertion::Inserted);
         }
@@ -74,7 +74,8 @@ fn a_damaged_page_is_a_permanent_error_of_what_stood_on_it() {
     fs::write(folder.file(), bytes).unwrap();
 
     let store = SqliteStore::open(folder.file()).unwrap();
-    let found: Vec<_> = (0..ROWS).map(|number| (number, block_on(TokenStore::find(&store, &id(number))))).collect();
+    let found: Vec<_> =
+        (0..ROWS).map(|number| (number, block_on(RecordStore::<Grant>::find(&store, &id(number))))).collect();
     let mut damaged = 0;
     for (number, answer) in found {
         match answer {
@@ -90,7 +91,7 @@ fn a_damaged_page_is_a_permanent_error_of_what_stood_on_it() {
     let alice = Subject::new("alice").unwrap();
     let mut page = Page::first(usize::MAX);
     let failed = loop {
-        match block_on(store.grants_of(&alice, page)) {
+        match block_on(RecordStore::<Grant>::list(&store, &alice, page)) {
             Ok(found) => page = Page::after(found.last().expect("a damaged row comes before the end").id(), usize::MAX),
             Err(error) => break error,
         }

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use futures::executor::block_on;
-use grantor::store::DecodeError;
-use grantor::store::{CodeStore, Page, StoreError, TokenStore};
+use grantor::store::{Authorization, DecodeError, Grant, Page, RecordStore, StoreError};
 use grantor::testing::{code_store, token_store};
 use grantor::{SqliteStore, Subject};
 
@@ -69,14 +68,14 @@ fn everything_of_a_user_is_withdrawn_but_what_cannot_be_read() {
         let pending = block_on(world.authorize(&world.query_of(&client, &PKCE))).unwrap();
         block_on(world.server.hold(&pending, &world.alice, SESSION)).unwrap();
     }
-    let grants = block_on(store.grants_of(&world.alice, Page::first(1000))).unwrap();
+    let grants = block_on(RecordStore::<Grant>::list(&store, &world.alice, Page::first(1000))).unwrap();
     assert_eq!(grants.len(), GRANTS);
     // The first, neighbours within a page, both sides of its end, and the last.
     let unreadable = [0, 40, 41, 99, 100, GRANTS - 1].map(|place| grants[place].id());
     for id in &unreadable {
         spoil(&folder.file(), "grantor_grants", id.as_bytes());
     }
-    let codes = block_on(store.authorizations_of(&world.alice, Page::first(1000))).unwrap();
+    let codes = block_on(RecordStore::<Authorization>::list(&store, &world.alice, Page::first(1000))).unwrap();
     assert_eq!(codes.len(), 3);
     spoil(&folder.file(), "grantor_authorizations", codes[1].id().as_bytes());
 
@@ -84,7 +83,7 @@ fn everything_of_a_user_is_withdrawn_but_what_cannot_be_read() {
     let listed = |subject: &Subject| block_on(world.server.grants_of(subject));
     assert_unreadable(&listed(&world.alice).unwrap_err());
     for id in grants.iter().map(|grant| grant.id()).filter(|id| !unreadable.contains(id)) {
-        let grant = block_on(TokenStore::find(&store, &id)).unwrap().unwrap();
+        let grant = block_on(RecordStore::<Grant>::find(&store, &id)).unwrap().unwrap();
         assert!(grant.revoked().is_some(), "{id} is not revoked");
     }
     let opening = pairs.iter().filter(|pair| block_on(world.opens(&pair.access))).count();

@@ -12,10 +12,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use grantor::SqliteStore;
 use grantor::application::{ApplicationFilter, Logo, LogoSlot};
-use grantor::id::{AuthorizationId, GrantId, PushedRequestId};
 use grantor::store::{
-    Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, LastPurge, Page, Purge, PurgeStore,
-    PushedRequest, PushedRequestStore, Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
+    Authorization, ClientRegistry, ClientStore, Grant, Insertion, LastPurge, Page, Purge, PushedRequest, Record,
+    RecordStore, Registration, Replacement, Replay, Store, StoreError,
 };
 use grantor::{Application, Client, ClientId, MemoryStore, Subject, Timestamp};
 
@@ -38,9 +37,25 @@ pub struct AnyStore {
     _lease: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-pub trait Whole: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore + PushedRequestStore {}
+pub trait Whole:
+    ClientRegistry
+    + RecordStore<Authorization>
+    + RecordStore<Grant>
+    + RecordStore<PushedRequest>
+    + RecordStore<Replay>
+    + RecordStore<LastPurge>
+{
+}
 
-impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore + PushedRequestStore> Whole for S {}
+impl<S> Whole for S where
+    S: ClientRegistry
+        + RecordStore<Authorization>
+        + RecordStore<Grant>
+        + RecordStore<PushedRequest>
+        + RecordStore<Replay>
+        + RecordStore<LastPurge>
+{
+}
 
 impl AnyStore {
     /// Opens an empty store, of the kind that was asked for.
@@ -70,7 +85,7 @@ impl AnyStore {
     pub async fn authorization_count(&self) -> usize {
         let mut count = 0;
         for subject in self.subjects() {
-            count += self.authorizations_of(&subject, Page::first(MANY)).await.unwrap().len();
+            count += RecordStore::<Authorization>::list(self, &subject, Page::first(MANY)).await.unwrap().len();
         }
         count
     }
@@ -79,7 +94,7 @@ impl AnyStore {
     pub async fn grant_count(&self) -> usize {
         let mut count = 0;
         for subject in self.subjects() {
-            count += self.grants_of(&subject, Page::first(MANY)).await.unwrap().len();
+            count += RecordStore::<Grant>::list(self, &subject, Page::first(MANY)).await.unwrap().len();
         }
         count
     }
@@ -111,12 +126,14 @@ impl ClientStore for AnyStore {
     }
 }
 
+impl Store for AnyStore {
+    fn reads_settled(&self) -> bool {
+        self.store.reads_settled()
+    }
+}
+
 #[async_trait]
 impl ClientRegistry for AnyStore {
-    fn reads_settled(&self) -> bool {
-        ClientRegistry::reads_settled(&*self.store)
-    }
-
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
         ClientRegistry::insert(&*self.store, registration).await
     }
@@ -146,135 +163,37 @@ impl ClientRegistry for AnyStore {
         filter: &ApplicationFilter,
         page: Page<ClientId>,
     ) -> Result<Vec<Arc<Application>>, StoreError> {
-        self.store.list(filter, page).await
+        ClientRegistry::list(&*self.store, filter, page).await
     }
 }
 
 #[async_trait]
-impl CodeStore for AnyStore {
-    fn reads_settled(&self) -> bool {
-        CodeStore::reads_settled(&*self.store)
+impl<R: Record> RecordStore<R> for AnyStore
+where
+    dyn Whole: RecordStore<R>,
+{
+    async fn find(&self, key: &R::Key) -> Result<Option<Arc<R>>, StoreError> {
+        <dyn Whole as RecordStore<R>>::find(&*self.store, key).await
     }
 
-    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
-        CodeStore::find(&*self.store, id).await
-    }
-
-    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
+    async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
         self.remember(record.subject());
-        CodeStore::insert(&*self.store, record).await
+        <dyn Whole as RecordStore<R>>::insert(&*self.store, record).await
     }
 
-    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        CodeStore::replace(&*self.store, version, record).await
+    async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
+        <dyn Whole as RecordStore<R>>::replace(&*self.store, version, record).await
     }
 
-    async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        CodeStore::confirm(&*self.store, record).await
+    async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError> {
+        <dyn Whole as RecordStore<R>>::confirm(&*self.store, record).await
     }
 
-    async fn authorizations_of(
-        &self,
-        subject: &Subject,
-        page: Page<AuthorizationId>,
-    ) -> Result<Vec<Arc<Authorization>>, StoreError> {
-        self.store.authorizations_of(subject, page).await
+    async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+        <dyn Whole as RecordStore<R>>::list(&*self.store, subject, page).await
     }
 
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        CodeStore::purge_expired(&*self.store, now, limit).await
-    }
-}
-
-#[async_trait]
-impl TokenStore for AnyStore {
-    fn reads_settled(&self) -> bool {
-        TokenStore::reads_settled(&*self.store)
-    }
-
-    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
-        TokenStore::find(&*self.store, id).await
-    }
-
-    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
-        self.remember(record.subject());
-        TokenStore::insert(&*self.store, record).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        TokenStore::replace(&*self.store, version, record).await
-    }
-
-    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        TokenStore::confirm(&*self.store, record).await
-    }
-
-    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        self.store.grants_of(subject, page).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        TokenStore::purge_expired(&*self.store, now, limit).await
-    }
-}
-
-#[async_trait]
-impl PushedRequestStore for AnyStore {
-    fn reads_settled(&self) -> bool {
-        PushedRequestStore::reads_settled(&*self.store)
-    }
-
-    async fn find(&self, id: &PushedRequestId) -> Result<Option<Arc<PushedRequest>>, StoreError> {
-        PushedRequestStore::find(&*self.store, id).await
-    }
-
-    async fn insert(&self, record: Arc<PushedRequest>) -> Result<Insertion, StoreError> {
-        PushedRequestStore::insert(&*self.store, record).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
-        PushedRequestStore::replace(&*self.store, version, record).await
-    }
-
-    async fn confirm(&self, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
-        PushedRequestStore::confirm(&*self.store, record).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        PushedRequestStore::purge_expired(&*self.store, now, limit).await
-    }
-}
-
-#[async_trait]
-impl ReplayStore for AnyStore {
-    async fn insert(&self, record: Replay) -> Result<Insertion, StoreError> {
-        ReplayStore::insert(&*self.store, record).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        ReplayStore::purge_expired(&*self.store, now, limit).await
-    }
-}
-
-#[async_trait]
-impl PurgeStore for AnyStore {
-    fn reads_settled(&self) -> bool {
-        PurgeStore::reads_settled(&*self.store)
-    }
-
-    async fn find(&self) -> Result<Option<Arc<LastPurge>>, StoreError> {
-        PurgeStore::find(&*self.store).await
-    }
-
-    async fn insert(&self, record: LastPurge) -> Result<Insertion, StoreError> {
-        PurgeStore::insert(&*self.store, record).await
-    }
-
-    async fn replace(&self, version: u32, record: LastPurge) -> Result<Replacement, StoreError> {
-        PurgeStore::replace(&*self.store, version, record).await
-    }
-
-    async fn confirm(&self, record: LastPurge) -> Result<Replacement, StoreError> {
-        PurgeStore::confirm(&*self.store, record).await
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        <dyn Whole as RecordStore<R>>::purge(&*self.store, now, limit).await
     }
 }

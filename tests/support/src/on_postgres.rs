@@ -7,8 +7,8 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use grantor::store::TokenStore;
 use grantor::store::postgres::PostgresOptions;
+use grantor::store::{Grant, RecordStore};
 use grantor::{PostgresStore, Timestamp};
 use tokio::sync::OnceCell;
 use tokio_postgres::{Client, NoTls};
@@ -63,9 +63,10 @@ impl Place {
     async fn emptied(self, server: &str) -> Self {
         // The writer executes a purge after everything that was asked of it before, such as by dropped futures. No
         // record ended in 1970, so this removes nothing.
-        let nothing = self.store.purge_expired(Timestamp::from_seconds(0), 1).await.unwrap();
+        let nothing = RecordStore::<Grant>::purge(&self.store, Timestamp::from_seconds(0), 1).await.unwrap();
         assert_eq!(nothing.removed(), 0);
-        let tables = ["authorizations", "grants", "pushed_requests", "replays", "clients", "client_lists"];
+        let tables =
+            ["authorizations", "grants", "last_purge", "pushed_requests", "replays", "clients", "client_lists"];
         let statements = tables.map(|table| format!("DELETE FROM {}.{table};", self.schema));
         operator(server).await.batch_execute(&statements.concat()).await.unwrap();
         self

@@ -1,6 +1,6 @@
 -- Names beginning with grantor_ are the store's, all others are your service's.
 -- Columns are for operators and for indexes; everything else is in the record. Times are seconds since 1970.
--- The five tables of records have the same columns. A refresh writes no column that an index holds.
+-- The six tables of records have the same columns. A refresh writes no column that an index holds.
 CREATE TABLE grantor_authorizations (
     key       BLOB    NOT NULL UNIQUE,
     version   INTEGER NOT NULL,
@@ -48,6 +48,22 @@ CREATE TABLE grantor_pushed_requests (
 ) STRICT;
 CREATE INDEX grantor_pushed_requests_of_subject ON grantor_pushed_requests (subject, key) WHERE subject IS NOT NULL;
 CREATE INDEX grantor_pushed_requests_by_due ON grantor_pushed_requests (due_check);
+
+CREATE TABLE grantor_last_purge (
+    key       BLOB    NOT NULL UNIQUE,
+    version   INTEGER NOT NULL,
+    client    TEXT,
+    subject   TEXT,    -- the list that the row is on
+    created   INTEGER,
+    state     TEXT    NOT NULL,
+    ended_at  INTEGER,
+    ended_why TEXT,
+    due       INTEGER,
+    due_check INTEGER,
+    record    BLOB    NOT NULL
+) STRICT;
+CREATE INDEX grantor_last_purge_of_subject ON grantor_last_purge (subject, key) WHERE subject IS NOT NULL;
+CREATE INDEX grantor_last_purge_by_due ON grantor_last_purge (due_check);
 
 CREATE TABLE grantor_replays (
     key       BLOB    NOT NULL UNIQUE,

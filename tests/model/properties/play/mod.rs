@@ -10,7 +10,7 @@ use std::ops::Range;
 use grantor::client::RefreshRotation;
 use grantor::config::Profile;
 use grantor::id::GrantId;
-use grantor::store::{CodeStore, Page, TokenStore};
+use grantor::store::{Authorization, Grant, Page, RecordStore, Store};
 use grantor::testing::SeededEntropy;
 use grantor::{Approval, AuthorizationServer, Decision, Subject, Timestamp};
 
@@ -63,7 +63,7 @@ impl Play {
         let users = ["alice", "bob"].map(|name| Subject::new(name).unwrap()).to_vec();
         assert_eq!((clients.len(), users.len()), (CLIENTS, USERS));
         let mut model = Model::new(rules, START, described.to_vec(), USERS);
-        model.revoked_for = if TokenStore::reads_settled(&world.store) { 0 } else { model::PLACE_KEPT };
+        model.revoked_for = if world.store.reads_settled() { 0 } else { model::PLACE_KEPT };
         noticed.take();
         Self {
             world,
@@ -257,9 +257,9 @@ impl Play {
         let (mut requests, mut families) = (BTreeSet::new(), BTreeSet::new());
         for user in &self.users {
             let store = &self.world.store;
-            let authorizations = store.authorizations_of(user, Page::first(MANY)).await.unwrap();
+            let authorizations = RecordStore::<Authorization>::list(store, user, Page::first(MANY)).await.unwrap();
             requests.extend(authorizations.iter().map(|authorization| authorization.id().to_string()));
-            let grants = store.grants_of(user, Page::first(MANY)).await.unwrap();
+            let grants = RecordStore::<Grant>::list(store, user, Page::first(MANY)).await.unwrap();
             families.extend(grants.iter().map(|grant| grant.id().to_string()));
         }
         let among = |found: &BTreeSet<String>| {

@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use grantor::application::{ApplicationFilter, Logo, LogoSlot};
-use grantor::id::{AuthorizationId, GrantId, PushedRequestId};
 use grantor::server::Builder;
 use grantor::store::{
-    Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, LastPurge, Page, Purge, PurgeStore,
-    PushedRequest, PushedRequestStore, Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
+    ClientRegistry, ClientStore, Insertion, Page, Purge, Record, RecordStore, Registration, Replacement, Store,
+    StoreError, Table,
 };
 use grantor::testing::SeededEntropy;
 use grantor::{Application, AuthorizationServer, Client, ClientId, Subject, Timestamp};
@@ -139,10 +138,6 @@ impl<S: Script> ClientStore for Intercepted<S> {
 
 #[async_trait]
 impl<S: Script> ClientRegistry for Intercepted<S> {
-    fn reads_settled(&self) -> bool {
-        self.script.reads_settled()
-    }
-
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
         self.call("clients.insert", || ClientRegistry::insert(&self.store, registration.clone())).await
     }
@@ -172,134 +167,72 @@ impl<S: Script> ClientRegistry for Intercepted<S> {
         filter: &ApplicationFilter,
         page: Page<ClientId>,
     ) -> Result<Vec<Arc<Application>>, StoreError> {
-        self.call("clients.list", || self.store.list(filter, page.clone())).await
+        self.call("clients.list", || ClientRegistry::list(&self.store, filter, page.clone())).await
     }
 }
 
-#[async_trait]
-impl<S: Script> CodeStore for Intercepted<S> {
+impl<S: Script> Store for Intercepted<S> {
     fn reads_settled(&self) -> bool {
         self.script.reads_settled()
     }
+}
 
-    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
-        self.call("codes.find", || CodeStore::find(&self.store, id)).await
+/// Returns the names of the calls for one kind of record: of find, insert, replace, confirm, list and purge.
+const fn names(table: Table) -> [&'static str; 6] {
+    macro_rules! names {
+        ($of:literal) => {
+            [
+                concat!($of, ".find"),
+                concat!($of, ".insert"),
+                concat!($of, ".replace"),
+                concat!($of, ".confirm"),
+                concat!($of, ".list"),
+                concat!($of, ".purge"),
+            ]
+        };
     }
-
-    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
-        self.call("codes.insert", || CodeStore::insert(&self.store, record.clone())).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        self.call("codes.replace", || CodeStore::replace(&self.store, version, record.clone())).await
-    }
-
-    async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        self.call("codes.confirm", || CodeStore::confirm(&self.store, record.clone())).await
-    }
-
-    async fn authorizations_of(
-        &self,
-        subject: &Subject,
-        page: Page<AuthorizationId>,
-    ) -> Result<Vec<Arc<Authorization>>, StoreError> {
-        self.call("codes.list", || self.store.authorizations_of(subject, page.clone())).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.call("codes.purge", || CodeStore::purge_expired(&self.store, now, limit)).await
+    match table {
+        Table::Authorizations => names!("codes"),
+        Table::Grants => names!("tokens"),
+        Table::PushedRequests => names!("pushed_requests"),
+        Table::Replays => names!("replays"),
+        Table::LastPurge => names!("purges"),
+        _ => names!("clients"),
     }
 }
 
 #[async_trait]
-impl<S: Script> TokenStore for Intercepted<S> {
-    fn reads_settled(&self) -> bool {
-        self.script.reads_settled()
+impl<S: Script, R: Record> RecordStore<R> for Intercepted<S>
+where
+    AnyStore: RecordStore<R>,
+{
+    async fn find(&self, key: &R::Key) -> Result<Option<Arc<R>>, StoreError> {
+        let [name, ..] = names(R::TABLE);
+        self.call(name, || RecordStore::<R>::find(&self.store, key)).await
     }
 
-    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
-        self.call("tokens.find", || TokenStore::find(&self.store, id)).await
+    async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
+        let [_, name, ..] = names(R::TABLE);
+        self.call(name, || RecordStore::<R>::insert(&self.store, record.clone())).await
     }
 
-    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
-        self.call("tokens.insert", || TokenStore::insert(&self.store, record.clone())).await
+    async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
+        let [_, _, name, ..] = names(R::TABLE);
+        self.call(name, || RecordStore::<R>::replace(&self.store, version, record.clone())).await
     }
 
-    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        self.call("tokens.replace", || TokenStore::replace(&self.store, version, record.clone())).await
+    async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError> {
+        let [.., name, _, _] = names(R::TABLE);
+        self.call(name, || RecordStore::<R>::confirm(&self.store, record.clone())).await
     }
 
-    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        self.call("tokens.confirm", || TokenStore::confirm(&self.store, record.clone())).await
+    async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+        let [.., name, _] = names(R::TABLE);
+        self.call(name, || RecordStore::<R>::list(&self.store, subject, page.clone())).await
     }
 
-    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        self.call("tokens.list", || self.store.grants_of(subject, page.clone())).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.call("tokens.purge", || TokenStore::purge_expired(&self.store, now, limit)).await
-    }
-}
-
-#[async_trait]
-impl<S: Script> PushedRequestStore for Intercepted<S> {
-    fn reads_settled(&self) -> bool {
-        self.script.reads_settled()
-    }
-
-    async fn find(&self, id: &PushedRequestId) -> Result<Option<Arc<PushedRequest>>, StoreError> {
-        self.call("pushed_requests.find", || PushedRequestStore::find(&self.store, id)).await
-    }
-
-    async fn insert(&self, record: Arc<PushedRequest>) -> Result<Insertion, StoreError> {
-        self.call("pushed_requests.insert", || PushedRequestStore::insert(&self.store, record.clone())).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
-        let replace = || PushedRequestStore::replace(&self.store, version, record.clone());
-        self.call("pushed_requests.replace", replace).await
-    }
-
-    async fn confirm(&self, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
-        self.call("pushed_requests.confirm", || PushedRequestStore::confirm(&self.store, record.clone())).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.call("pushed_requests.purge", || PushedRequestStore::purge_expired(&self.store, now, limit)).await
-    }
-}
-
-#[async_trait]
-impl<S: Script> ReplayStore for Intercepted<S> {
-    async fn insert(&self, record: Replay) -> Result<Insertion, StoreError> {
-        self.call("replays.insert", || ReplayStore::insert(&self.store, record)).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.call("replays.purge", || ReplayStore::purge_expired(&self.store, now, limit)).await
-    }
-}
-
-#[async_trait]
-impl<S: Script> PurgeStore for Intercepted<S> {
-    fn reads_settled(&self) -> bool {
-        self.script.reads_settled()
-    }
-
-    async fn find(&self) -> Result<Option<Arc<LastPurge>>, StoreError> {
-        self.call("purges.find", || PurgeStore::find(&self.store)).await
-    }
-
-    async fn insert(&self, record: LastPurge) -> Result<Insertion, StoreError> {
-        self.call("purges.insert", || PurgeStore::insert(&self.store, record)).await
-    }
-
-    async fn replace(&self, version: u32, record: LastPurge) -> Result<Replacement, StoreError> {
-        self.call("purges.replace", || PurgeStore::replace(&self.store, version, record)).await
-    }
-
-    async fn confirm(&self, record: LastPurge) -> Result<Replacement, StoreError> {
-        self.call("purges.confirm", || PurgeStore::confirm(&self.store, record)).await
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        let [.., name] = names(R::TABLE);
+        self.call(name, || RecordStore::<R>::purge(&self.store, now, limit)).await
     }
 }

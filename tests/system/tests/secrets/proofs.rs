@@ -2,7 +2,7 @@
 
 use grantor::client::AuthenticationMethods;
 use grantor::id::PushedRequestId;
-use grantor::store::PushedRequestStore;
+use grantor::store::{PushedRequest, RecordStore};
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{Clock, Consent, Decision};
 use support::keys::{Signer, new_id, unchanged};
@@ -69,7 +69,7 @@ impl Flow {
             self.agrees(&client, &uri).await;
             let id: grantor::id::AuthorizationId = id.parse().unwrap();
             let id = PushedRequestId::from_bytes(*id.as_bytes());
-            let record = PushedRequestStore::find(&self.world.store, &id).await.unwrap().unwrap();
+            let record = RecordStore::<PushedRequest>::find(&self.world.store, &id).await.unwrap().unwrap();
             self.exposure.stored("a pushed request", record.encode());
             self.exposure.debug("PushedRequest", &record);
         }

@@ -7,8 +7,8 @@ use futures::future::join_all;
 use grantor::application::{Logo, LogoSlot};
 use grantor::store::postgres::PostgresOptions;
 use grantor::store::{
-    ClientRegistry, ClientStore, Engine, Grant, Insertion, LogoWrite, Part, Registration, Replacement, Table,
-    TokenStore,
+    ClientRegistry, ClientStore, Engine, Grant, Insertion, LogoWrite, Part, RecordStore, Registration, Replacement,
+    Store, Table,
 };
 use grantor::testing::records;
 use grantor::{ClientId, PostgresStore, Timestamp};
@@ -22,7 +22,7 @@ const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
 
 async fn inserted(store: &PostgresStore) -> Arc<Grant> {
     let grant = Arc::new(records::grant(&records::subject(), END));
-    assert_eq!(TokenStore::insert(store, grant.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Grant>::insert(store, grant.clone()).await.unwrap(), Insertion::Inserted);
     grant
 }
 
@@ -48,7 +48,7 @@ async fn every_caller_confirms_a_row_that_is_stored() {
     let options = options().schema("confirmed").unwrap();
     PostgresStore::migrate(&options).await.unwrap();
     let store = PostgresStore::connect(&options).await.unwrap();
-    assert!(!TokenStore::reads_settled(&store));
+    assert!(!store.reads_settled());
     let (stored, missing) = (inserted(&store).await, Arc::new(records::grant(&records::subject(), END)));
     // The same version, and other bytes.
     let other = Arc::new(records::grant(&records::subject(), END));
@@ -56,15 +56,16 @@ async fn every_caller_confirms_a_row_that_is_stored() {
     assert_eq!((other.id(), other.version()), (stored.id(), stored.version()));
     let later = Arc::new(records::refreshed(&stored, END));
     let rows = [&stored, &missing, &other, &later];
-    let answers = join_all(rows.iter().cycle().take(64).map(|row| TokenStore::confirm(&store, (*row).clone()))).await;
+    let answers =
+        join_all(rows.iter().cycle().take(64).map(|row| RecordStore::<Grant>::confirm(&store, (*row).clone()))).await;
     for (row, answer) in rows.iter().cycle().zip(answers) {
         let expected = if Arc::ptr_eq(row, &stored) { Replacement::Replaced } else { Replacement::Lost };
         assert_eq!(answer.unwrap(), expected);
     }
-    assert_eq!(TokenStore::find(&store, &stored.id()).await.unwrap(), Some(stored.clone()));
-    assert_eq!(TokenStore::replace(&store, 1, later.clone()).await.unwrap(), Replacement::Replaced);
-    assert_eq!(TokenStore::confirm(&store, stored).await.unwrap(), Replacement::Lost);
-    assert_eq!(TokenStore::confirm(&store, later).await.unwrap(), Replacement::Replaced);
+    assert_eq!(RecordStore::<Grant>::find(&store, &stored.id()).await.unwrap(), Some(stored.clone()));
+    assert_eq!(RecordStore::<Grant>::replace(&store, 1, later.clone()).await.unwrap(), Replacement::Replaced);
+    assert_eq!(RecordStore::<Grant>::confirm(&store, stored).await.unwrap(), Replacement::Lost);
+    assert_eq!(RecordStore::<Grant>::confirm(&store, later).await.unwrap(), Replacement::Replaced);
 }
 
 /// The bytes of a grant with the id of another: the id follows kind and layout.
@@ -85,7 +86,7 @@ async fn a_confirmation_is_a_write_that_changes_nothing() {
     let (place, row) = ("SELECT ctid::text FROM rewritten.grants", "SELECT own::text FROM rewritten.grants AS own");
     let asked = async |sql| admin.query_one(sql, &[]).await.unwrap().get::<_, String>(0);
     let before = (asked(place).await, asked(row).await);
-    assert_eq!(TokenStore::confirm(&store, grant).await.unwrap(), Replacement::Replaced);
+    assert_eq!(RecordStore::<Grant>::confirm(&store, grant).await.unwrap(), Replacement::Replaced);
     let after = (asked(place).await, asked(row).await);
     assert!(before.0 != after.0 && before.1 == after.1, "{before:?} {after:?}");
 }
@@ -109,7 +110,7 @@ async fn a_registration_is_confirmed_and_never_due() {
     let all = [&stored, &other, &whole].map(|own| ClientRegistry::confirm(&store, own.clone()));
     let answers: Vec<_> = join_all(all).await.into_iter().map(|answer| answer.unwrap()).collect();
     assert_eq!(answers, [Replacement::Replaced, Replacement::Lost, Replacement::Replaced]);
-    let purge = store.purge(Table::Clients, Timestamp::from_seconds(u32::MAX), 100).await.unwrap();
+    let purge = Engine::purge(&store, Table::Clients, Timestamp::from_seconds(u32::MAX), 100).await.unwrap();
     assert_eq!((purge.removed(), purge.is_finished()), (0, true));
     let part = async |part| Engine::find(&store, Table::Clients, id.as_str().as_bytes(), part).await.unwrap();
     assert_eq!(part(Part::Logo).await.as_deref(), Some(logo.bytes()));
@@ -131,15 +132,15 @@ async fn what_a_fail_over_undoes_was_never_confirmed() {
     let store = PostgresStore::connect(&options).await.unwrap();
     let admin = primary.client().await;
     let grant = inserted(&store).await;
-    assert_eq!(TokenStore::confirm(&store, grant.clone()).await.unwrap(), Replacement::Replaced);
+    assert_eq!(RecordStore::<Grant>::confirm(&store, grant.clone()).await.unwrap(), Replacement::Replaced);
 
     standby.end(End::Killed);
     let next = Arc::new(records::refreshed(&grant, END));
-    let (replaced, was_cancelled) = impatient(&admin, TokenStore::replace(&store, 1, next.clone())).await;
+    let (replaced, was_cancelled) = impatient(&admin, RecordStore::<Grant>::replace(&store, 1, next.clone())).await;
     assert!(was_cancelled && replaced.unwrap_err().is_transient());
-    assert_eq!(TokenStore::find(&store, &grant.id()).await.unwrap(), Some(next.clone()), "it can be read");
+    assert_eq!(RecordStore::<Grant>::find(&store, &grant.id()).await.unwrap(), Some(next.clone()), "it can be read");
     for _ in 0..3 {
-        let callers = join_all((0..4).map(|_| TokenStore::confirm(&store, next.clone())));
+        let callers = join_all((0..4).map(|_| RecordStore::<Grant>::confirm(&store, next.clone())));
         let (confirmed, was_cancelled) = impatient(&admin, callers).await;
         assert!(was_cancelled && confirmed.into_iter().all(|answer| answer.unwrap_err().is_transient()));
     }
@@ -149,7 +150,7 @@ async fn what_a_fail_over_undoes_was_never_confirmed() {
     standby.promote();
     let again = async {
         loop {
-            match TokenStore::confirm(&store, grant.clone()).await {
+            match RecordStore::<Grant>::confirm(&store, grant.clone()).await {
                 Ok(answer) => break answer,
                 Err(error) => assert!(error.is_transient(), "{error:?}"),
             }
@@ -158,5 +159,5 @@ async fn what_a_fail_over_undoes_was_never_confirmed() {
     };
     let answer = timeout(Duration::from_secs(60), again).await.expect("the store finds the new primary");
     assert_eq!(answer, Replacement::Replaced, "what was acknowledged is there");
-    assert_eq!(TokenStore::confirm(&store, next).await.unwrap(), Replacement::Lost);
+    assert_eq!(RecordStore::<Grant>::confirm(&store, next).await.unwrap(), Replacement::Lost);
 }

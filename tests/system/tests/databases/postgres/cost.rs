@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use grantor::store::{Insertion, Replacement, TokenStore};
+use grantor::store::{Grant, Insertion, RecordStore, Replacement};
 use grantor::testing::{client_registry, code_store, records, token_store};
 use grantor::{PostgresStore, Timestamp};
 use tokio_postgres::Client;
@@ -42,10 +42,10 @@ async fn a_call_is_one_statement_however_much_is_stored() {
     let store = store_that_counts("counted").await;
     let start = statements("counted");
     let grant = Arc::new(records::grant(&records::subject(), END));
-    assert_eq!(TokenStore::insert(&store, grant.clone()).await.unwrap(), Insertion::Inserted);
-    assert_eq!(TokenStore::find(&store, &grant.id()).await.unwrap(), Some(grant.clone()));
+    assert_eq!(RecordStore::<Grant>::insert(&store, grant.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Grant>::find(&store, &grant.id()).await.unwrap(), Some(grant.clone()));
     let next = Arc::new(records::refreshed(&grant, END));
-    assert_eq!(TokenStore::replace(&store, grant.version(), next).await.unwrap(), Replacement::Replaced);
+    assert_eq!(RecordStore::<Grant>::replace(&store, grant.version(), next).await.unwrap(), Replacement::Replaced);
     assert_eq!(statements("counted") - start, 3);
     token_store::calls_cost_the_same(&store, || statements("counted")).await;
     code_store::calls_cost_the_same(&store, || statements("counted")).await;
@@ -58,7 +58,7 @@ async fn writes_that_wait_share_statements() {
     let store = store_that_counts("shared").await;
     let start = statements("shared");
     let grants: Vec<_> = (0..256).map(|_| Arc::new(records::grant(&records::subject(), END))).collect();
-    let inserted = join_all(grants.iter().map(|grant| TokenStore::insert(&store, grant.clone()))).await;
+    let inserted = join_all(grants.iter().map(|grant| RecordStore::<Grant>::insert(&store, grant.clone()))).await;
     assert!(inserted.into_iter().all(|answer| answer.unwrap() == Insertion::Inserted));
     let made = statements("shared") - start;
     assert!(made < 10, "{made} statements for 256 inserts that came at once");
@@ -134,15 +134,18 @@ async fn no_statement_reads_a_whole_table() {
         let before: i64 = admin.query_one(read, &[]).await.unwrap().get(0);
         let subject = records::subject();
         let grants: Vec<_> = (0..64).map(|_| Arc::new(records::grant(&subject, END))).collect();
-        for grant in join_all(grants.iter().map(|grant| TokenStore::insert(&store, grant.clone()))).await {
+        for grant in join_all(grants.iter().map(|grant| RecordStore::<Grant>::insert(&store, grant.clone()))).await {
             assert_eq!(grant.unwrap(), Insertion::Inserted);
         }
         let next = grants.iter().map(|grant| store.replace(grant.version(), Arc::new(records::refreshed(grant, END))));
         for answer in join_all(next).await {
             assert_eq!(answer.unwrap(), Replacement::Replaced);
         }
-        assert_eq!(store.grants_of(&subject, grantor::store::Page::first(100)).await.unwrap().len(), 64);
-        assert_eq!(TokenStore::purge_expired(&store, Timestamp::from_seconds(1), 10).await.unwrap().removed(), 0);
+        assert_eq!(
+            RecordStore::<Grant>::list(&store, &subject, grantor::store::Page::first(100)).await.unwrap().len(),
+            64
+        );
+        assert_eq!(RecordStore::<Grant>::purge(&store, Timestamp::from_seconds(1), 10).await.unwrap().removed(), 0);
         // Every call of a registry, before and after many rows.
         client_registry::calls_cost_the_same(&store, || 0).await;
         drop(store);

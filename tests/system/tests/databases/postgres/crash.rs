@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use grantor::store::postgres::PostgresOptions;
-use grantor::store::{Insertion, TokenStore};
+use grantor::store::{Grant, Insertion, RecordStore};
 use grantor::testing::records;
 use grantor::{PostgresStore, Timestamp};
 use tokio::time::sleep;
@@ -104,7 +104,7 @@ async fn a_commit_whose_wait_for_the_standby_was_cancelled_is_not_acknowledged()
     let admin = server.client().await;
     let (grant, error) = loop {
         let grant = std::sync::Arc::new(records::grant(&records::subject(), Timestamp::from_seconds(3_000_000_000)));
-        let (answer, was_cancelled) = impatient(&admin, store.insert(grant.clone())).await;
+        let (answer, was_cancelled) = impatient(&admin, RecordStore::<Grant>::insert(&store, grant.clone())).await;
         if was_cancelled {
             break (grant, answer.unwrap_err());
         }
@@ -113,5 +113,5 @@ async fn a_commit_whose_wait_for_the_standby_was_cancelled_is_not_acknowledged()
     };
     assert!(error.is_transient(), "{error:?}");
     // The primary alone has it.
-    assert_eq!(store.find(&grant.id()).await.unwrap(), Some(grant));
+    assert_eq!(RecordStore::<Grant>::find(&store, &grant.id()).await.unwrap(), Some(grant));
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use grantor::store::{Grant, Insertion, Replacement, StoreError, TokenStore};
+use grantor::store::{Grant, Insertion, RecordStore, Replacement, StoreError};
 use grantor::testing::records;
 use grantor::wire::Endpoint;
 use grantor::{PostgresStore, Timestamp};
@@ -24,7 +24,7 @@ fn grant() -> Arc<Grant> {
 /// Waits until the store writes again, by itself.
 async fn recovers_within(limit: Duration, store: &PostgresStore) {
     let writes = async {
-        while store.insert(grant()).await.is_err() {
+        while RecordStore::<Grant>::insert(store, grant()).await.is_err() {
             sleep(Duration::from_millis(10)).await;
         }
     };
@@ -48,7 +48,7 @@ async fn a_queue_that_is_full_refuses_at_once_and_the_rest_is_done() {
         .map(|_| {
             tokio::spawn({
                 let store = store.clone();
-                async move { store.insert(grant()).await }
+                async move { RecordStore::<Grant>::insert(&store, grant()).await }
             })
         })
         .collect();
@@ -56,7 +56,7 @@ async fn a_queue_that_is_full_refuses_at_once_and_the_rest_is_done() {
         .map(|_| {
             tokio::spawn({
                 let store = store.clone();
-                async move { store.find(&grant().id()).await }
+                async move { RecordStore::<Grant>::find(&store, &grant().id()).await }
             })
         })
         .collect();
@@ -81,7 +81,7 @@ async fn a_queue_that_is_full_refuses_at_once_and_the_rest_is_done() {
             assert!(error.is_transient());
         }
     }
-    assert_eq!(store.insert(grant()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Grant>::insert(&store, grant()).await.unwrap(), Insertion::Inserted);
 }
 
 #[tokio::test]
@@ -92,14 +92,15 @@ async fn a_row_that_an_operator_has_locked_stops_its_own_writers_alone() {
     let store = PostgresStore::connect(&options).await.unwrap();
     let (locked, free): (Arc<Grant>, Vec<_>) = (grant(), (0..8).map(|_| grant()).collect());
     for grant in free.iter().chain([&locked]) {
-        let _ = store.insert(grant.clone()).await.unwrap();
+        let _ = RecordStore::<Grant>::insert(&store, grant.clone()).await.unwrap();
     }
     let operator = server().client().await;
     let lock = "SELECT FROM locked.grants WHERE subject = $1 FOR UPDATE";
     operator.batch_execute("BEGIN").await.unwrap();
     operator.query(lock, &[&locked.subject().unwrap().as_str().as_bytes()]).await.unwrap();
-    let replace =
-        async |grant: &Arc<Grant>| store.replace(grant.version(), Arc::new(records::refreshed(grant, END))).await;
+    let replace = async |grant: &Arc<Grant>| {
+        RecordStore::<Grant>::replace(&store, grant.version(), Arc::new(records::refreshed(grant, END))).await
+    };
     let (stopped, others) = tokio::join!(replace(&locked), join_all(free.iter().map(replace)));
     may_pass(stopped);
     for answer in others {
@@ -118,12 +119,13 @@ async fn a_statement_that_takes_too_long_is_ended_by_the_server() {
     let blocker = server().client().await;
     blocker.batch_execute("BEGIN; LOCK TABLE slow.grants").await.unwrap();
     let (start, id) = (Instant::now(), grant().id());
-    let (read, written) = tokio::join!(store.find(&id), store.insert(grant()));
+    let (read, written) =
+        tokio::join!(RecordStore::<Grant>::find(&store, &id), RecordStore::<Grant>::insert(&store, grant()));
     may_pass(read);
     may_pass(written);
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     blocker.batch_execute("ROLLBACK").await.unwrap();
-    assert_eq!(store.insert(grant()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Grant>::insert(&store, grant()).await.unwrap(), Insertion::Inserted);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -134,15 +136,18 @@ async fn many_writers_of_a_locked_row_cost_the_others_a_wait_and_nothing_else() 
     let store = PostgresStore::connect(&options).await.unwrap();
     let (locked, free): (Arc<Grant>, Vec<_>) = (grant(), (0..8).map(|_| grant()).collect());
     for grant in free.iter().chain([&locked]) {
-        let _ = store.insert(grant.clone()).await.unwrap();
+        let _ = RecordStore::<Grant>::insert(&store, grant.clone()).await.unwrap();
     }
     let operator = server().client().await;
     let lock = "SELECT FROM stuck.grants WHERE subject = $1 FOR UPDATE";
     operator.batch_execute("BEGIN").await.unwrap();
     operator.query(lock, &[&locked.subject().unwrap().as_str().as_bytes()]).await.unwrap();
     let next = Arc::new(records::refreshed(&locked, END));
-    let stopped = join_all((0..24).map(|version| store.replace(1 + version % 12, next.clone())));
-    let others = join_all(free.iter().map(|grant| store.replace(1, Arc::new(records::refreshed(grant, END)))));
+    let stopped =
+        join_all((0..24).map(|version| RecordStore::<Grant>::replace(&store, 1 + version % 12, next.clone())));
+    let others = join_all(
+        free.iter().map(|grant| RecordStore::<Grant>::replace(&store, 1, Arc::new(records::refreshed(grant, END)))),
+    );
     let begun = Instant::now();
     let (stopped, others) = tokio::join!(stopped, others);
     // The wait of the first statement and, at most, the same again for the pieces.
@@ -158,7 +163,7 @@ async fn many_writers_of_a_locked_row_cost_the_others_a_wait_and_nothing_else() 
         }
     }
     operator.batch_execute("ROLLBACK").await.unwrap();
-    assert_eq!(store.replace(1, next).await.unwrap(), Replacement::Replaced);
+    assert_eq!(RecordStore::<Grant>::replace(&store, 1, next).await.unwrap(), Replacement::Replaced);
 }
 
 /// An unavailable standby keeps every commit waiting, and the waits of lost connections would fill the server.
@@ -173,12 +178,12 @@ async fn writes_that_wait_for_a_standby_leave_no_process_behind() {
     operator.batch_execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'").await.unwrap();
     operator.batch_execute("SELECT pg_reload_conf()").await.unwrap();
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-    while store.insert(grant()).await.is_ok() {
+    while RecordStore::<Grant>::insert(&store, grant()).await.is_ok() {
         sleep(Duration::from_millis(10)).await;
     }
     let end = Instant::now() + Duration::from_secs(8);
     while Instant::now() < end {
-        may_pass(store.insert(grant()).await);
+        may_pass(RecordStore::<Grant>::insert(&store, grant()).await);
         let left: i64 = operator.query_one(waiting, &[]).await.unwrap().get(0);
         assert!(left <= 2, "{left} processes wait");
     }
@@ -197,10 +202,16 @@ async fn a_server_that_stands_still_holds_nobody_for_ever_and_writes_nothing_whe
     let store = PostgresStore::connect(&options).await.unwrap();
     let (inserted, found) = (grant(), grant());
     let id = found.id();
-    let _ = store.insert(found.clone()).await.unwrap();
+    let _ = RecordStore::<Grant>::insert(&store, found.clone()).await.unwrap();
     let next = Arc::new(records::refreshed(&found, END));
     server.freeze(true);
-    let both = async { tokio::join!(store.insert(inserted.clone()), store.replace(1, next), store.find(&id)) };
+    let both = async {
+        tokio::join!(
+            RecordStore::<Grant>::insert(&store, inserted.clone()),
+            RecordStore::<Grant>::replace(&store, 1, next),
+            RecordStore::<Grant>::find(&store, &id)
+        )
+    };
     let (written, replaced, read) = timeout(Duration::from_secs(40), both).await.expect("all calls end");
     may_pass(written);
     may_pass(replaced);
@@ -210,8 +221,8 @@ async fn a_server_that_stands_still_holds_nobody_for_ever_and_writes_nothing_whe
     recovers_within(Duration::from_secs(40), &store).await;
     // What was left in the sockets has been read by now: it was sent first.
     sleep(Duration::from_millis(500)).await;
-    assert_eq!(store.find(&inserted.id()).await.unwrap(), None);
-    assert_eq!(store.find(&found.id()).await.unwrap(), Some(found));
+    assert_eq!(RecordStore::<Grant>::find(&store, &inserted.id()).await.unwrap(), None);
+    assert_eq!(RecordStore::<Grant>::find(&store, &found.id()).await.unwrap(), Some(found));
 }
 
 /// A caller that is gone leaves a write behind, which may or may not be done.
@@ -222,17 +233,21 @@ async fn callers_that_do_not_wait_for_an_answer_disturb_nobody() {
     let grants: Vec<_> = (0..50).map(|_| grant()).collect();
     for grant in &grants {
         let id = grant.id();
-        let mut calls = (store.insert(grant.clone()), store.find(&id));
+        let mut calls = (RecordStore::<Grant>::insert(&store, grant.clone()), RecordStore::<Grant>::find(&store, &id));
         for _ in 0..2 {
             assert!(futures::poll!(&mut calls.0).is_pending());
             assert!(futures::poll!(&mut calls.1).is_pending());
         }
     }
-    assert_eq!(store.insert(grant()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Grant>::insert(&store, grant()).await.unwrap(), Insertion::Inserted);
     for grant in grants {
-        assert_eq!(store.find(&grant.id()).await.unwrap().as_ref(), Some(&grant), "it was queued before");
+        assert_eq!(
+            RecordStore::<Grant>::find(&store, &grant.id()).await.unwrap().as_ref(),
+            Some(&grant),
+            "it was queued before"
+        );
         let next = Arc::new(records::refreshed(&grant, END));
-        assert_eq!(store.replace(1, next).await.unwrap(), Replacement::Replaced);
+        assert_eq!(RecordStore::<Grant>::replace(&store, 1, next).await.unwrap(), Replacement::Replaced);
     }
 }
 
@@ -247,8 +262,8 @@ async fn a_connection_that_was_cut_while_nobody_used_it_is_replaced_before_anybo
         let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%\"cut\".%' AND pid <> pg_backend_pid()";
         assert_eq!(operator.query(cut, &[]).await.unwrap().len(), 2);
         sleep(Duration::from_millis(50)).await;
-        assert_eq!(store.insert(grant()).await.unwrap(), Insertion::Inserted);
-        assert_eq!(store.find(&grant().id()).await.unwrap(), None);
+        assert_eq!(RecordStore::<Grant>::insert(&store, grant()).await.unwrap(), Insertion::Inserted);
+        assert_eq!(RecordStore::<Grant>::find(&store, &grant().id()).await.unwrap(), None);
     }
 }
 
@@ -259,9 +274,10 @@ async fn a_missing_table_is_no_trouble_that_passes() {
     PostgresStore::migrate(&options).await.unwrap();
     let store = PostgresStore::connect(&options).await.unwrap();
     server().client().await.batch_execute("DROP TABLE gone.grants").await.unwrap();
-    assert!(!store.find(&grant().id()).await.unwrap_err().is_transient());
-    assert!(!store.insert(grant()).await.unwrap_err().is_transient());
-    let both = join_all([store.insert(grant()), store.insert(grant())]).await;
+    assert!(!RecordStore::<Grant>::find(&store, &grant().id()).await.unwrap_err().is_transient());
+    assert!(!RecordStore::<Grant>::insert(&store, grant()).await.unwrap_err().is_transient());
+    let both =
+        join_all([RecordStore::<Grant>::insert(&store, grant()), RecordStore::<Grant>::insert(&store, grant())]).await;
     assert!(both.into_iter().all(|answer| !answer.unwrap_err().is_transient()));
 }
 
@@ -284,7 +300,7 @@ async fn a_primary_that_takes_no_writes_any_more_is_trouble_that_passes() {
     operator.query(cut, &[]).await.unwrap();
     sleep(Duration::from_millis(100)).await;
     may_pass(demoted.insert(grant()).await);
-    assert_eq!(store.insert(grant()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Grant>::insert(&store, grant()).await.unwrap(), Insertion::Inserted);
     operator.batch_execute("ALTER USER demoted RESET default_transaction_read_only").await.unwrap();
     recovers_within(Duration::from_secs(30), &demoted).await;
 }
@@ -327,9 +343,15 @@ fn any_executor_may_poll_and_a_runtime_that_ended_is_an_error() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = runtime.block_on(crate::postgres::shared::store());
     let grant = grant();
-    assert_eq!(futures::executor::block_on(store.insert(grant.clone())).unwrap(), Insertion::Inserted);
-    assert_eq!(futures::executor::block_on(store.find(&grant.id())).unwrap(), Some(grant.clone()));
+    assert_eq!(
+        futures::executor::block_on(RecordStore::<Grant>::insert(&store, grant.clone())).unwrap(),
+        Insertion::Inserted
+    );
+    assert_eq!(
+        futures::executor::block_on(RecordStore::<Grant>::find(&store, &grant.id())).unwrap(),
+        Some(grant.clone())
+    );
     runtime.shutdown_timeout(Duration::from_secs(5));
-    may_pass(futures::executor::block_on(store.insert(grant.clone())));
-    may_pass(futures::executor::block_on(store.find(&grant.id())));
+    may_pass(futures::executor::block_on(RecordStore::<Grant>::insert(&store, grant.clone())));
+    may_pass(futures::executor::block_on(RecordStore::<Grant>::find(&store, &grant.id())));
 }

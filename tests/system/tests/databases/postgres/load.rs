@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use grantor::id::GrantId;
-use grantor::store::{Grant, Insertion, Replacement, StoreError, TokenStore};
+use grantor::store::{Grant, Insertion, RecordStore, Replacement, StoreError};
 use grantor::testing::records;
 use grantor::{PostgresStore, Timestamp};
 use tokio::task::JoinHandle;
@@ -106,7 +106,7 @@ impl Load {
             tokio::spawn(async move {
                 while !stop.load(Ordering::SeqCst) {
                     let grant = Arc::new(records::grant(&records::subject(), END));
-                    match store.insert(grant.clone()).await {
+                    match RecordStore::<Grant>::insert(&store, grant.clone()).await {
                         Ok(Insertion::Inserted) => book.acknowledge(place, &grant),
                         Ok(Insertion::Exists) => panic!("{} is new", grant.id()),
                         Err(error) => pause(&book, &grant, &error).await,
@@ -152,14 +152,17 @@ impl Load {
     pub(crate) async fn nothing_is_lost(&self, store: &PostgresStore) {
         let newest: Vec<_> = self.book.newest.lock().unwrap().iter().map(|(id, version)| (*id, *version)).collect();
         for part in newest.chunks(64) {
-            let found = join_all(part.iter().map(|(id, _)| store.find(id))).await;
+            let found = join_all(part.iter().map(|(id, _)| RecordStore::<Grant>::find(store, id))).await;
             let found: Vec<_> = found.into_iter().map(|found| found.unwrap()).collect();
             for ((id, version), found) in part.iter().zip(&found) {
                 let found = found.as_ref().unwrap_or_else(|| panic!("{id} is gone"));
                 assert!(found.version() >= *version, "{id} went back from {version} to {}", found.version());
                 assert!(self.book.explains(found), "no caller wrote {id} as it is");
             }
-            let again = found.iter().flatten().map(|found| store.insert(Arc::new(records::refreshed(found, END))));
+            let again = found
+                .iter()
+                .flatten()
+                .map(|found| RecordStore::<Grant>::insert(store, Arc::new(records::refreshed(found, END))));
             assert!(join_all(again).await.into_iter().all(|again| again.unwrap() == Insertion::Exists));
         }
     }
@@ -174,7 +177,7 @@ impl Load {
 
 /// Replaces what is there by the next version.
 async fn change(store: &PostgresStore, book: &Book, place: usize, id: GrantId) {
-    let found = match store.find(&id).await {
+    let found = match RecordStore::<Grant>::find(store, &id).await {
         Ok(Some(found)) => found,
         // Its insert may have failed.
         Ok(None) => return,
@@ -184,7 +187,7 @@ async fn change(store: &PostgresStore, book: &Book, place: usize, id: GrantId) {
         }
     };
     let next = Arc::new(records::refreshed(&found, END));
-    match store.replace(found.version(), next.clone()).await {
+    match RecordStore::<Grant>::replace(store, found.version(), next.clone()).await {
         Ok(Replacement::Replaced) => book.acknowledge(place, &next),
         Ok(Replacement::Lost) => {}
         Err(error) => pause(book, &next, &error).await,
@@ -195,7 +198,7 @@ async fn change(store: &PostgresStore, book: &Book, place: usize, id: GrantId) {
 async fn redeem(store: &PostgresStore, book: &Book, place: usize, code: &Code) {
     let next = code.0.lock().unwrap().clone();
     let grant = Arc::new(records::refreshed(&next, END));
-    match store.insert(grant.clone()).await {
+    match RecordStore::<Grant>::insert(store, grant.clone()).await {
         Ok(Insertion::Inserted) => book.acknowledge(place, &grant),
         Ok(Insertion::Exists) => {}
         Err(error) => return pause(book, &grant, &error).await,

@@ -1,7 +1,7 @@
 //! Who may open a store, where, and on which tables.
 
-use grantor::store::TokenStore;
 use grantor::store::postgres::{PostgresOptions, PostgresProblem};
+use grantor::store::{Grant, RecordStore};
 use grantor::testing::records;
 use grantor::{PostgresStore, Timestamp};
 
@@ -87,7 +87,7 @@ async fn a_user_who_may_only_read_and_write_rows_is_enough_once_the_tables_are_t
     let grant = std::sync::Arc::new(records::grant(&records::subject(), END));
     let _ = store.insert(grant.clone()).await.unwrap();
     assert_eq!(store.find(&grant.id()).await.unwrap(), Some(grant));
-    assert_eq!(TokenStore::purge_expired(&store, END, 10).await.unwrap().removed(), 1);
+    assert_eq!(RecordStore::<Grant>::purge(&store, END, 10).await.unwrap().removed(), 1);
 }
 
 #[tokio::test]

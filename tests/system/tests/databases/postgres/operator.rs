@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use grantor::store::{RevocationReason, TokenStore};
+use grantor::store::{Grant, RecordStore, RevocationReason};
 use grantor::testing::records;
 use grantor::{PostgresStore, Subject, Timestamp};
 
@@ -16,7 +16,7 @@ async fn columns_show_whose_a_grant_is_and_why_it_ended() {
     let store = PostgresStore::connect(&options).await.unwrap();
     let end = Timestamp::from_seconds(3_000_000_000);
     let grant = Arc::new(records::grant(&Subject::new("alice").unwrap(), end));
-    let _ = store.insert(grant.clone()).await.unwrap();
+    let _ = RecordStore::<Grant>::insert(&store, grant.clone()).await.unwrap();
     let admin = server().client().await;
     let by_subject = "SELECT client, version, state, extract(epoch FROM created)::bigint,
         extract(epoch FROM due)::bigint FROM asked.grants WHERE subject = convert_to('alice', 'UTF8')";
@@ -28,7 +28,7 @@ async fn columns_show_whose_a_grant_is_and_why_it_ended() {
 
     let revoked = records::revoked(&grant, RevocationReason::RevokedByUser);
     let at = revoked.revoked().unwrap().at;
-    let _ = store.replace(1, Arc::new(revoked)).await.unwrap();
+    let _ = RecordStore::<Grant>::replace(&store, 1, Arc::new(revoked)).await.unwrap();
     let by_id = format!(
         "SELECT ended_why, extract(epoch FROM ended_at)::bigint, convert_from(subject, 'UTF8'), state
         FROM asked.grants WHERE key = encode(decode(translate('{}', '-_', '+/') || '==', 'base64'), 'hex')::uuid",

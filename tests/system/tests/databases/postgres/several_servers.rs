@@ -1,8 +1,10 @@
 //! Several authorization servers on one database.
 
+use std::sync::Arc;
+
 use futures::future::join_all;
 use grantor::store::postgres::PostgresProblem;
-use grantor::store::{Insertion, Replay, ReplayStore};
+use grantor::store::{Insertion, RecordStore, Replay};
 use grantor::testing::ManualClock;
 use grantor::{AuthorizationServer, Config, PostgresStore, Subject, Timestamp};
 
@@ -95,15 +97,16 @@ async fn a_refresh_token_that_all_servers_use_at_once_gives_each_a_pair() {
 #[ignore = "starts a PostgreSQL server"]
 async fn an_identifier_is_new_to_one_of_all_servers_until_its_end() {
     let stores = [store().await, another().await];
-    let replay = Replay::new(&[b"client", b"jti"], Timestamp::from_seconds(2_000_000_000));
-    let answers = join_all((0..32).map(|caller| ReplayStore::insert(&stores[caller % 2], replay))).await;
+    let replay = Arc::new(Replay::new(&[b"client", b"jti"], Timestamp::from_seconds(2_000_000_000)));
+    let answers =
+        join_all((0..32).map(|caller| RecordStore::<Replay>::insert(&stores[caller % 2], replay.clone()))).await;
     let new = answers.into_iter().filter(|answer| matches!(answer, Ok(Insertion::Inserted)));
     assert_eq!(new.count(), 1);
     for (now, removed) in [(1_999_999_999, 0), (2_000_000_000, 1)] {
-        let purge = ReplayStore::purge_expired(&stores[1], Timestamp::from_seconds(now), 10).await.unwrap();
+        let purge = RecordStore::<Replay>::purge(&stores[1], Timestamp::from_seconds(now), 10).await.unwrap();
         assert_eq!((purge.removed(), purge.is_finished()), (removed, true));
     }
-    assert_eq!(ReplayStore::insert(&stores[0], replay).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Replay>::insert(&stores[0], replay.clone()).await.unwrap(), Insertion::Inserted);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,8 +3,7 @@
 use std::error::Error;
 
 use grantor::PostgresStore;
-use grantor::store::DecodeError;
-use grantor::store::{CodeStore, Page, StoreError, TokenStore};
+use grantor::store::{Authorization, DecodeError, Grant, Page, RecordStore, StoreError};
 use grantor::testing::{code_store, token_store};
 use tokio_postgres::Client;
 
@@ -69,23 +68,23 @@ async fn everything_of_a_user_is_withdrawn_but_what_cannot_be_read() {
         let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
         world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
     }
-    let grants = store.grants_of(&world.alice, Page::first(10)).await.unwrap();
-    let codes = store.authorizations_of(&world.alice, Page::first(10)).await.unwrap();
+    let grants = RecordStore::<Grant>::list(&store, &world.alice, Page::first(10)).await.unwrap();
+    let codes = RecordStore::<Authorization>::list(&store, &world.alice, Page::first(10)).await.unwrap();
     assert_eq!((grants.len(), codes.len()), (3, 3));
     let (grant, code) = (grants[1].id(), codes[1].id());
     spoil(&admin, "unreadable_user.grants", *grant.as_bytes()).await;
     spoil(&admin, "unreadable_user.authorizations", *code.as_bytes()).await;
-    assert_unreadable(&TokenStore::find(&store, &grant).await.unwrap_err(), *grant.as_bytes());
-    assert_unreadable(&CodeStore::find(&store, &code).await.unwrap_err(), *code.as_bytes());
+    assert_unreadable(&RecordStore::<Grant>::find(&store, &grant).await.unwrap_err(), *grant.as_bytes());
+    assert_unreadable(&RecordStore::<Authorization>::find(&store, &code).await.unwrap_err(), *code.as_bytes());
 
     let error = world.server.revoke_subject(&world.alice).await.unwrap_err();
     assert!([&grant.as_bytes()[..], code.as_bytes()].contains(&error.unreadable_key().unwrap()));
     for row in [&grants[0], &grants[2]] {
-        let left = TokenStore::find(&store, &row.id()).await.unwrap().unwrap();
+        let left = RecordStore::<Grant>::find(&store, &row.id()).await.unwrap().unwrap();
         assert!(left.revoked().is_some(), "{} is not revoked", row.id());
     }
     for row in [&codes[0], &codes[2]] {
-        let left = CodeStore::find(&store, &row.id()).await.unwrap();
+        let left = RecordStore::<Authorization>::find(&store, &row.id()).await.unwrap();
         assert!(left.is_none_or(|left| left.version() != row.version()), "{} is unchanged", row.id());
     }
     for pair in &pairs {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use grantor::application::ApplicationFilter;
 use grantor::store::redis::{RedisError, RedisOptions, RedisProblem};
-use grantor::store::{ClientRegistry, Insertion, Page, Replacement, TokenStore};
+use grantor::store::{ClientRegistry, Grant, Insertion, Page, RecordStore, Replacement};
 use grantor::testing::records;
 use grantor::{RedisStore, Timestamp};
 
@@ -26,8 +26,8 @@ fn assert_evicts(problem: &RedisProblem, expected: &str) {
 
 async fn works(store: &RedisStore) {
     let grant = Arc::new(records::grant(&records::subject(), Timestamp::from_seconds(3_000_000_000)));
-    assert_eq!(TokenStore::insert(store, grant.clone()).await.unwrap(), Insertion::Inserted);
-    assert_eq!(TokenStore::find(store, &grant.id()).await.unwrap(), Some(grant));
+    assert_eq!(RecordStore::<Grant>::insert(store, grant.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Grant>::find(store, &grant.id()).await.unwrap(), Some(grant));
 }
 
 #[tokio::test]
@@ -99,7 +99,7 @@ async fn a_replica_that_takes_over_is_looked_at() {
 /// Returns the error of a look-up.
 async fn failure(store: &RedisStore) -> Option<(RedisProblem, bool)> {
     let grant = records::grant(&records::subject(), Timestamp::from_seconds(3_000_000_000));
-    let error = TokenStore::find(store, &grant.id()).await.err()?;
+    let error = RecordStore::<Grant>::find(store, &grant.id()).await.err()?;
     let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<RedisError>());
     Some((source.expect("the source is a RedisError").problem().clone(), error.is_transient()))
 }
@@ -149,8 +149,10 @@ async fn a_user_needs_no_more_than_its_own_keys_and_a_few_commands() {
     let registration = records::registration(&records::subject());
     assert_eq!(ClientRegistry::insert(&store, registration.clone()).await.unwrap(), Insertion::Inserted);
     assert_eq!(ClientRegistry::confirm(&store, registration).await.unwrap(), Replacement::Replaced);
-    assert_eq!(store.list(&ApplicationFilter::All, Page::first(10)).await.unwrap().len(), 1);
-    assert!(TokenStore::purge_expired(&store, Timestamp::from_seconds(3_000_000_000), 10).await.unwrap().is_finished());
+    assert_eq!(ClientRegistry::list(&store, &ApplicationFilter::All, Page::first(10)).await.unwrap().len(), 1);
+    assert!(
+        RecordStore::<Grant>::purge(&store, Timestamp::from_seconds(3_000_000_000), 10).await.unwrap().is_finished()
+    );
 
     let others = RedisStore::connect(&address, &RedisOptions::new().prefix("others")).await.unwrap_err();
     assert_eq!((others.problem(), others.is_transient()), (&RedisProblem::Denied, false));

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use grantor::store::redis::RedisOptions;
-use grantor::store::{Insertion, TokenStore};
+use grantor::store::{Grant, Insertion, RecordStore};
 use grantor::testing::{client_registry, code_store, records, token_store};
 use grantor::{RedisStore, Timestamp};
 
@@ -41,7 +41,7 @@ async fn a_grant_takes_a_few_hundred_bytes() {
     let before = memory();
     for _ in 0..ROWS {
         let grant = Arc::new(records::grant(&records::subject(), end));
-        assert_eq!(store.insert(grant).await.unwrap(), Insertion::Inserted);
+        assert_eq!(RecordStore::<Grant>::insert(&store, grant).await.unwrap(), Insertion::Inserted);
     }
     let bytes = (memory() - before) / ROWS;
     println!("{bytes} bytes a grant, each of another user");

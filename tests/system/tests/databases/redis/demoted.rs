@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use grantor::store::redis::RedisOptions;
-use grantor::store::{Grant, Insertion, Replacement, RevocationReason, TokenStore};
+use grantor::store::{Grant, Insertion, RecordStore, Replacement, RevocationReason};
 use grantor::testing::records;
 use grantor::{RedisStore, Timestamp};
 use tokio::io::copy_bidirectional;
@@ -63,7 +63,7 @@ impl Scene {
         let address = MovedAddress::of(&old).await;
         let store = RedisStore::connect(&address.text(), options).await.unwrap();
         let row = Arc::new(records::grant(&records::subject(), Timestamp::from_seconds(3_000_000_000)));
-        assert_eq!(store.insert(row.clone()).await.unwrap(), Insertion::Inserted);
+        assert_eq!(RecordStore::<Grant>::insert(&store, row.clone()).await.unwrap(), Insertion::Inserted);
         let keys = old.ask(&["DBSIZE"]);
         until(|| new.ask(&["DBSIZE"]) == keys, || "the replica has nothing".to_owned());
         new.ask(&["REPLICAOF", "NO", "ONE"]);
@@ -75,7 +75,7 @@ impl Scene {
     }
 
     async fn found(&self) -> Option<Arc<Grant>> {
-        self.store.find(&self.row.id()).await.unwrap()
+        RecordStore::<Grant>::find(&self.store, &self.row.id()).await.unwrap()
     }
 }
 
@@ -97,6 +97,9 @@ async fn a_process_that_only_reads_notices() {
 async fn what_was_written_at_the_successor_is_read_there() {
     let options = RedisOptions::new().wait(0, Duration::from_secs(1));
     let scene = Scene::new(&options, &[]).await;
-    assert_eq!(scene.store.replace(1, scene.revoked.clone()).await.unwrap(), Replacement::Replaced);
+    assert_eq!(
+        RecordStore::<Grant>::replace(&scene.store, 1, scene.revoked.clone()).await.unwrap(),
+        Replacement::Replaced
+    );
     assert_eq!(scene.found().await, Some(scene.revoked.clone()));
 }

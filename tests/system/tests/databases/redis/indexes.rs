@@ -6,7 +6,7 @@ use std::time::Duration;
 use grantor::application::ApplicationFilter;
 use grantor::id::{AuthorizationId, GrantId};
 use grantor::store::redis::RedisOptions;
-use grantor::store::{ClientRegistry, Grant, Insertion, Page, Replacement, Replay, ReplayStore, TokenStore};
+use grantor::store::{ClientRegistry, Grant, Insertion, Page, RecordStore, Replacement, Replay};
 use grantor::testing::{code_store, records, replay_store, token_store};
 use grantor::{Clock, RedisStore, Subject, SystemClock, Timestamp};
 
@@ -33,12 +33,12 @@ impl Scene {
 
     async fn add(&self, purge_after: Timestamp) -> Arc<Grant> {
         let grant = Arc::new(records::grant(&self.subject, purge_after));
-        assert_eq!(TokenStore::insert(&self.store, grant.clone()).await.unwrap(), Insertion::Inserted);
+        assert_eq!(RecordStore::<Grant>::insert(&self.store, grant.clone()).await.unwrap(), Insertion::Inserted);
         grant
     }
 
     async fn listed(&self) -> Vec<Arc<Grant>> {
-        self.store.grants_of(&self.subject, Page::first(10)).await.unwrap()
+        RecordStore::<Grant>::list(&self.store, &self.subject, Page::first(10)).await.unwrap()
     }
 
     fn index(&self) -> String {
@@ -59,7 +59,7 @@ impl Scene {
     }
 
     async fn purge(&self, now: Timestamp) -> usize {
-        let purge = TokenStore::purge_expired(&self.store, now, 1000).await.unwrap();
+        let purge = RecordStore::<Grant>::purge(&self.store, now, 1000).await.unwrap();
         assert!(purge.is_finished());
         purge.removed()
     }
@@ -84,7 +84,7 @@ async fn an_entry_without_a_row_goes_when_it_is_older_than_an_hour() {
     assert_eq!(scene.raw.members(&index).len(), 2, "the row may still be written");
 
     // Written in the meantime, it is there at once.
-    assert_eq!(TokenStore::insert(&scene.store, lost.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Grant>::insert(&scene.store, lost.clone()).await.unwrap(), Insertion::Inserted);
     assert_eq!(scene.listed().await.len(), 2);
 
     scene.lose(&lost);
@@ -103,12 +103,12 @@ async fn dropping_an_old_entry_takes_nothing_from_a_later_write() {
     let index = scene.index();
     scene.raw.age(&index, None);
     // The second attempt has written its entry and not yet its row.
-    assert_eq!(TokenStore::insert(&scene.store, grant.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Grant>::insert(&scene.store, grant.clone()).await.unwrap(), Insertion::Inserted);
     scene.lose(&grant);
     assert_eq!(scene.raw.members(&index).len(), 2);
     assert!(scene.listed().await.is_empty());
     assert_eq!(scene.raw.members(&index).len(), 1);
-    assert_eq!(TokenStore::insert(&scene.store, grant.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Grant>::insert(&scene.store, grant.clone()).await.unwrap(), Insertion::Inserted);
     assert_eq!(scene.listed().await, [grant]);
 }
 
@@ -120,7 +120,7 @@ async fn a_row_expires_by_itself_and_the_purge_forgets_it() {
     let grant = scene.add(end).await;
     assert_eq!(scene.expires(&grant), i64::from(end.seconds()));
     tokio::time::sleep(Duration::from_secs(4)).await;
-    assert_eq!(TokenStore::find(&scene.store, &grant.id()).await.unwrap(), None);
+    assert_eq!(RecordStore::<Grant>::find(&scene.store, &grant.id()).await.unwrap(), None);
     assert!(scene.listed().await.is_empty());
 
     // Young entries are read again later; old ones go.
@@ -149,7 +149,7 @@ async fn a_purge_leaves_nothing_of_what_is_old() {
         scene.raw.age(&set, DUE_PLACE);
     }
     assert_eq!(scene.purge(end).await, 1);
-    assert_eq!(TokenStore::find(&scene.store, &due.id()).await.unwrap(), None);
+    assert_eq!(RecordStore::<Grant>::find(&scene.store, &due.id()).await.unwrap(), None);
     assert_eq!(scene.raw.members(&index).len(), 1);
     assert_eq!(scene.listed().await, [alive]);
     assert_eq!(scene.purge(in_seconds(300_000)).await, 1);
@@ -171,14 +171,14 @@ async fn members_that_are_no_entries_end_no_list() {
     for member in &foreign {
         assert_eq!(scene.raw.ask::<i64>(&[b"ZADD", index.as_bytes(), b"0", member]), 1);
     }
-    assert_eq!(scene.store.grants_of(&scene.subject, Page::first(1000)).await.unwrap(), rows);
+    assert_eq!(RecordStore::<Grant>::list(&scene.store, &scene.subject, Page::first(1000)).await.unwrap(), rows);
     let mut paged = Vec::new();
     for limit in [1, 2, 3, 7, 100] {
         paged.clear();
         loop {
             let last = paged.last().map(|row: &Arc<Grant>| row.id());
             let page = last.map_or_else(|| Page::first(limit), |id| Page::after(id, limit));
-            let found = scene.store.grants_of(&scene.subject, page).await.unwrap();
+            let found = RecordStore::<Grant>::list(&scene.store, &scene.subject, page).await.unwrap();
             paged.extend(found.iter().cloned());
             if found.len() < limit {
                 break;
@@ -203,7 +203,7 @@ async fn a_member_between_two_entries_of_a_row_lists_it_once() {
         assert_eq!(scene.raw.ask::<i64>(&[b"ZADD", index.as_bytes(), b"0", &member]), 1);
     }
     // Three members are read for a page of two: that of the missing row, the old entry, and the invalid one.
-    assert_eq!(scene.store.grants_of(&scene.subject, Page::first(2)).await.unwrap(), [row]);
+    assert_eq!(RecordStore::<Grant>::list(&scene.store, &scene.subject, Page::first(2)).await.unwrap(), [row]);
 }
 
 #[tokio::test]
@@ -213,14 +213,14 @@ async fn a_record_that_cannot_be_read_stays_until_it_is_due() {
     let end = in_seconds(100_000);
     let (spoiled, other) = (scene.add(end).await, scene.add(end).await);
     let moved = Arc::new(records::refreshed(&spoiled, in_seconds(200_000)));
-    assert_eq!(TokenStore::replace(&scene.store, 1, moved.clone()).await.unwrap(), Replacement::Replaced);
+    assert_eq!(RecordStore::<Grant>::replace(&scene.store, 1, moved.clone()).await.unwrap(), Replacement::Replaced);
     scene.raw.spoil(&row(&moved));
-    assert!(TokenStore::find(&scene.store, &moved.id()).await.is_err());
+    assert!(RecordStore::<Grant>::find(&scene.store, &moved.id()).await.is_err());
 
     assert_eq!(scene.purge(end).await, 1);
-    assert_eq!(TokenStore::find(&scene.store, &other.id()).await.unwrap(), None);
-    assert!(TokenStore::find(&scene.store, &moved.id()).await.is_err(), "it is still there");
-    let page = scene.store.grants_of(&scene.subject, Page::first(10)).await;
+    assert_eq!(RecordStore::<Grant>::find(&scene.store, &other.id()).await.unwrap(), None);
+    assert!(RecordStore::<Grant>::find(&scene.store, &moved.id()).await.is_err(), "it is still there");
+    let page = RecordStore::<Grant>::list(&scene.store, &scene.subject, Page::first(10)).await;
     assert_eq!(page.unwrap_err().unreadable_key(), Some(&moved.id().as_bytes()[..]));
     assert_eq!(scene.expires(&moved), i64::from(moved.purge_after().seconds()));
     assert_eq!(scene.purge(moved.purge_after()).await, 1);
@@ -295,7 +295,7 @@ async fn a_set_that_cannot_be_read_holds_no_other_up() {
     let _: String = scene.raw.ask(&[b"SET", broken.as_bytes(), b"something else"]);
     let mut failures = 0;
     for _ in 0..3 {
-        failures += usize::from(TokenStore::purge_expired(&scene.store, end, 1000).await.is_err());
+        failures += usize::from(RecordStore::<Grant>::purge(&scene.store, end, 1000).await.is_err());
     }
     assert!(failures > 0, "the failure is reported");
     let left = scene.raw.keys().into_iter().filter(|key| key.starts_with("grantor:grants:")).count();
@@ -308,7 +308,7 @@ async fn the_end_of_a_row_moves_with_its_record() {
     let mut scene = Scene::new().await;
     let grant = scene.add(in_seconds(5000)).await;
     let next = Arc::new(records::refreshed(&grant, in_seconds(90_000)));
-    assert_eq!(TokenStore::replace(&scene.store, 1, next.clone()).await.unwrap(), Replacement::Replaced);
+    assert_eq!(RecordStore::<Grant>::replace(&scene.store, 1, next.clone()).await.unwrap(), Replacement::Replaced);
     assert_eq!(scene.expires(&grant), i64::from(next.purge_after().seconds()));
 
     // A test's clock, or a grant that should have gone: only the purge removes it.
@@ -325,7 +325,7 @@ async fn a_code_that_is_tried_again_and_again_adds_no_entries() {
     let mut scene = Scene::new().await;
     let grant = scene.add(in_seconds(9999)).await;
     for _ in 0..50 {
-        assert_eq!(TokenStore::insert(&scene.store, grant.clone()).await.unwrap(), Insertion::Exists);
+        assert_eq!(RecordStore::<Grant>::insert(&scene.store, grant.clone()).await.unwrap(), Insertion::Exists);
     }
     // Two if the hour struck meanwhile.
     assert!(scene.raw.members(&scene.index()).len() <= 2);
@@ -344,15 +344,21 @@ async fn an_application_leaves_the_lists_that_it_is_no_longer_on() {
 
     let set = "grantor:clients-list:awaiting-review";
     for _ in 0..2 {
-        let awaiting = scene.store.list(&ApplicationFilter::AwaitingReview, Page::first(10)).await.unwrap();
+        let awaiting =
+            ClientRegistry::list(&scene.store, &ApplicationFilter::AwaitingReview, Page::first(10)).await.unwrap();
         assert!(awaiting.is_empty());
     }
     assert_eq!(scene.raw.members(set).len(), 1, "a write may still need it");
     scene.raw.age(set, None);
     scene.raw.age("grantor:clients-list:all", None);
-    assert!(scene.store.list(&ApplicationFilter::AwaitingReview, Page::first(10)).await.unwrap().is_empty());
+    assert!(
+        ClientRegistry::list(&scene.store, &ApplicationFilter::AwaitingReview, Page::first(10))
+            .await
+            .unwrap()
+            .is_empty()
+    );
     assert!(scene.raw.members(set).is_empty());
-    let all = scene.store.list(&ApplicationFilter::All, Page::first(10)).await.unwrap();
+    let all = ClientRegistry::list(&scene.store, &ApplicationFilter::All, Page::first(10)).await.unwrap();
     assert_eq!(*all[0], approved.application);
     assert_eq!(scene.raw.members("grantor:clients-list:all").len(), 1);
 }
@@ -367,7 +373,7 @@ async fn an_entry_of_a_row_that_is_not_on_the_list_goes_when_it_is_old() {
         let member = [grant.id().as_bytes(), &b"\0"[..], time].concat();
         assert_eq!(scene.raw.ask::<i64>(&[b"ZADD", foreign.as_bytes(), b"0", &member]), 1);
     }
-    assert!(scene.store.grants_of(&other, Page::first(10)).await.unwrap().is_empty());
+    assert!(RecordStore::<Grant>::list(&scene.store, &other, Page::first(10)).await.unwrap().is_empty());
     assert_eq!(scene.raw.members(&foreign).len(), 1, "the younger one may be of a write that is under way");
     assert_eq!(scene.listed().await, [grant]);
 }
@@ -379,18 +385,18 @@ async fn an_entry_of_a_row_that_is_not_on_the_list_goes_when_it_is_old() {
 async fn an_identifier_outlasts_its_end_by_ten_minutes_and_is_on_no_list() {
     let mut scene = Scene::new().await;
     let end = in_seconds(3);
-    let replay = Replay::new(&[b"client", b"jti"], end);
-    assert_eq!(ReplayStore::insert(&scene.store, replay).await.unwrap(), Insertion::Inserted);
-    assert_eq!(ReplayStore::insert(&scene.store, replay).await.unwrap(), Insertion::Exists);
+    let replay = Arc::new(Replay::new(&[b"client", b"jti"], end));
+    assert_eq!(RecordStore::<Replay>::insert(&scene.store, replay.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Replay>::insert(&scene.store, replay.clone()).await.unwrap(), Insertion::Exists);
     let keys = scene.raw.keys();
     assert_eq!(keys.len(), 3, "the layout, the row, the set of its due time: {keys:?}");
     let row = keys.iter().find(|key| key.starts_with("grantor:replays:")).expect("there is a row");
     assert_eq!(scene.raw.ask::<i64>(&[b"EXPIRETIME", row.as_bytes()]), i64::from(end.seconds()) + 600);
     tokio::time::sleep(Duration::from_secs(5)).await;
-    assert_eq!(ReplayStore::insert(&scene.store, replay).await.unwrap(), Insertion::Exists);
-    let purge = ReplayStore::purge_expired(&scene.store, end, 10).await.unwrap();
+    assert_eq!(RecordStore::<Replay>::insert(&scene.store, replay.clone()).await.unwrap(), Insertion::Exists);
+    let purge = RecordStore::<Replay>::purge(&scene.store, end, 10).await.unwrap();
     assert!(purge.is_finished() && purge.removed() == 1, "the purge goes by the caller's clock: {purge:?}");
-    assert_eq!(ReplayStore::insert(&scene.store, replay).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Replay>::insert(&scene.store, replay.clone()).await.unwrap(), Insertion::Inserted);
 }
 
 #[tokio::test]
@@ -413,15 +419,15 @@ async fn a_confirm_leaves_row_and_end_as_they_are() {
     let key = row(&grant);
     let before: Vec<u8> = scene.raw.ask(&[b"GET", key.as_bytes()]);
     for _ in 0..2 {
-        assert_eq!(TokenStore::confirm(&scene.store, grant.clone()).await.unwrap(), Replacement::Replaced);
+        assert_eq!(RecordStore::<Grant>::confirm(&scene.store, grant.clone()).await.unwrap(), Replacement::Replaced);
     }
     assert_eq!(scene.raw.ask::<Vec<u8>>(&[b"GET", key.as_bytes()]), before, "with the number of the write");
     assert_eq!(scene.expires(&grant), i64::from(grant.purge_after().seconds()));
     let next = Arc::new(records::refreshed(&grant, in_seconds(5000)));
-    assert_eq!(TokenStore::confirm(&scene.store, next.clone()).await.unwrap(), Replacement::Lost);
-    assert_eq!(TokenStore::replace(&scene.store, 1, next.clone()).await.unwrap(), Replacement::Replaced);
-    assert_eq!(TokenStore::confirm(&scene.store, grant.clone()).await.unwrap(), Replacement::Lost);
+    assert_eq!(RecordStore::<Grant>::confirm(&scene.store, next.clone()).await.unwrap(), Replacement::Lost);
+    assert_eq!(RecordStore::<Grant>::replace(&scene.store, 1, next.clone()).await.unwrap(), Replacement::Replaced);
+    assert_eq!(RecordStore::<Grant>::confirm(&scene.store, grant.clone()).await.unwrap(), Replacement::Lost);
     scene.lose(&next);
-    assert_eq!(TokenStore::confirm(&scene.store, next.clone()).await.unwrap(), Replacement::Lost);
+    assert_eq!(RecordStore::<Grant>::confirm(&scene.store, next.clone()).await.unwrap(), Replacement::Lost);
     assert!(scene.raw.ask::<i64>(&[b"EXISTS", key.as_bytes()]) == 0, "nothing is written");
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use grantor::RedisStore;
-use grantor::store::TokenStore;
 use grantor::store::redis::RedisOptions;
+use grantor::store::{Grant, RecordStore};
 use grantor::testing::records;
 
 use crate::redis::load::{FAR, Load, in_the_end};
@@ -86,7 +86,7 @@ async fn a_primary_that_is_stuck_is_left_for_its_successor() {
     // The writes above may all be at the other primaries; the successor has no replica for which they could wait.
     for _ in 0..LOOK_UPS {
         let grant = records::grant(&records::subject(), FAR);
-        assert_eq!(in_the_end(async || TokenStore::find(&store, &grant.id()).await).await, None);
+        assert_eq!(in_the_end(async || RecordStore::<Grant>::find(&store, &grant.id()).await).await, None);
     }
     stuck.thaw();
     cluster.until_it_is_whole();

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use grantor::application::{ApplicationFilter, LogoSlot};
 use grantor::store::redis::{RedisOptions, RedisProblem};
 use grantor::store::{
-    ClientRegistry, ClientStore, CodeStore, Insertion, LogoWrite, Page, PushedRequestStore, Registration, Replay,
-    ReplayStore, TokenStore,
+    Authorization, ClientRegistry, ClientStore, Grant, Insertion, LogoWrite, Page, PushedRequest, RecordStore,
+    Registration, Replay,
 };
 use grantor::testing::records;
 use grantor::{Application, Client, RedisStore, Subject, Timestamp};
@@ -88,21 +88,21 @@ async fn what_a_store_writes_is_read_by_another() {
     let grant = Arc::new(records::grant(&alice(), END));
     let authorization = Arc::new(records::authorization(&alice(), END));
     let pushed = Arc::new(records::pushed_request(END));
-    let replay = Replay::new(&[b"client", b"jti"], END);
-    assert_eq!(PushedRequestStore::insert(&store, pushed.clone()).await.unwrap(), Insertion::Inserted);
-    assert_eq!(TokenStore::insert(&store, grant.clone()).await.unwrap(), Insertion::Inserted);
-    assert_eq!(CodeStore::insert(&store, authorization).await.unwrap(), Insertion::Inserted);
+    let replay = Arc::new(Replay::new(&[b"client", b"jti"], END));
+    assert_eq!(RecordStore::<PushedRequest>::insert(&store, pushed.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Grant>::insert(&store, grant.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Authorization>::insert(&store, authorization).await.unwrap(), Insertion::Inserted);
     let registration = records::registration(&alice());
     assert_eq!(ClientRegistry::insert(&store, registration).await.unwrap(), Insertion::Inserted);
-    assert_eq!(ReplayStore::insert(&store, replay).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Replay>::insert(&store, replay.clone()).await.unwrap(), Insertion::Inserted);
     let commands = contents(&written);
     if std::env::var_os("GRANTOR_WRITE_LAYOUTS").is_some() {
         std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/databases/redis/layout_1.txt"), &commands).unwrap();
     }
     fill(&read, &commands);
     let another = RedisStore::connect(&read.address(), &RedisOptions::new()).await.unwrap();
-    assert_eq!(another.grants_of(&alice(), Page::first(10)).await.unwrap(), [grant]);
-    assert_eq!(PushedRequestStore::find(&another, &pushed.id()).await.unwrap(), Some(pushed));
+    assert_eq!(RecordStore::<Grant>::list(&another, &alice(), Page::first(10)).await.unwrap(), [grant]);
+    assert_eq!(RecordStore::<PushedRequest>::find(&another, &pushed.id()).await.unwrap(), Some(pushed));
 }
 
 #[tokio::test]
@@ -111,9 +111,9 @@ async fn what_a_store_of_layout_1_wrote_is_read_and_written_the_same() {
     let (old, new) = (Server::start(), Server::start());
     fill(&old, LAYOUT_1);
     let store = RedisStore::connect(&old.address(), &RedisOptions::new()).await.unwrap();
-    let grants = store.grants_of(&alice(), Page::first(10)).await.unwrap();
-    let authorizations = store.authorizations_of(&alice(), Page::first(10)).await.unwrap();
-    let applications = store.list(&ApplicationFilter::All, Page::first(10)).await.unwrap();
+    let grants = RecordStore::<Grant>::list(&store, &alice(), Page::first(10)).await.unwrap();
+    let authorizations = RecordStore::<Authorization>::list(&store, &alice(), Page::first(10)).await.unwrap();
+    let applications = ClientRegistry::list(&store, &ApplicationFilter::All, Page::first(10)).await.unwrap();
     assert_eq!((grants.len(), authorizations.len(), applications.len()), (1, 1, 1));
     let (grant, authorization, application) = (&grants[0], &authorizations[0], &applications[0]);
     assert_eq!((grant.version(), grant.purge_after()), (1, END));
@@ -123,12 +123,15 @@ async fn what_a_store_of_layout_1_wrote_is_read_and_written_the_same() {
     registration.logo = LogoWrite::Put(logo);
 
     let another = RedisStore::connect(&new.address(), &RedisOptions::new()).await.unwrap();
-    assert_eq!(TokenStore::insert(&another, grant.clone()).await.unwrap(), Insertion::Inserted);
-    assert_eq!(CodeStore::insert(&another, authorization.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<Grant>::insert(&another, grant.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(
+        RecordStore::<Authorization>::insert(&another, authorization.clone()).await.unwrap(),
+        Insertion::Inserted
+    );
     assert_eq!(ClientRegistry::insert(&another, registration).await.unwrap(), Insertion::Inserted);
-    let replay = Replay::new(&[b"client", b"jti"], END);
-    assert_eq!(ReplayStore::insert(&store, replay).await.unwrap(), Insertion::Exists);
-    assert_eq!(ReplayStore::insert(&another, replay).await.unwrap(), Insertion::Inserted);
+    let replay = Arc::new(Replay::new(&[b"client", b"jti"], END));
+    assert_eq!(RecordStore::<Replay>::insert(&store, replay.clone()).await.unwrap(), Insertion::Exists);
+    assert_eq!(RecordStore::<Replay>::insert(&another, replay.clone()).await.unwrap(), Insertion::Inserted);
     assert_eq!(contents(&new), LAYOUT_1);
 }
 

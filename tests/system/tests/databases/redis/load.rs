@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use grantor::id::GrantId;
-use grantor::store::{Grant, Insertion, Page, Replacement, StoreError, TokenStore};
+use grantor::store::{Grant, Insertion, Page, RecordStore, Replacement, StoreError};
 use grantor::testing::records;
 use grantor::{RedisStore, Subject, Timestamp};
 use tokio::task::JoinHandle;
@@ -101,7 +101,7 @@ impl Ledger {
         let acknowledged = self.acknowledged.lock().unwrap().clone();
         let mut lost = 0;
         for grant in &acknowledged {
-            let found = in_the_end(async || store.find(&grant.id()).await).await;
+            let found = in_the_end(async || RecordStore::<Grant>::find(store, &grant.id()).await).await;
             let is_there = match &found {
                 Some(found) if found.version() == grant.version() => found == grant,
                 Some(found) => found.version() > grant.version(),
@@ -109,7 +109,7 @@ impl Ledger {
             };
             let page = grant_before(grant).map_or_else(|| Page::first(1), |id| Page::after(id, 1));
             let subject = grant.subject().expect("each has a user");
-            let listed = in_the_end(async || store.grants_of(subject, page.clone()).await).await;
+            let listed = in_the_end(async || RecordStore::<Grant>::list(store, subject, page.clone()).await).await;
             let is_listed = listed.first().map(|grant| grant.id()) == Some(grant.id());
             lost += usize::from(!is_there || !is_listed);
         }

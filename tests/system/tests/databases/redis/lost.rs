@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use grantor::store::redis::RedisOptions;
-use grantor::store::{Grant, Insertion, Page, Replacement, TokenStore};
+use grantor::store::{Grant, Insertion, Page, RecordStore, Replacement};
 use grantor::testing::records;
 use grantor::{RedisStore, Subject, Timestamp};
 
@@ -58,7 +58,7 @@ impl Scene {
     }
 
     async fn is_listed(&self) -> bool {
-        let listed = self.store.grants_of(self.subject(), Page::first(10)).await.unwrap();
+        let listed = RecordStore::<Grant>::list(&self.store, self.subject(), Page::first(10)).await.unwrap();
         assert!(listed.is_empty() || listed == [self.row.clone()]);
         !listed.is_empty()
     }
@@ -75,7 +75,7 @@ async fn every_fourth_version_makes_them_again() {
         scene.refresh(END).await;
     }
     assert!(scene.is_listed().await);
-    assert_eq!(TokenStore::purge_expired(&scene.store, END, 100).await.unwrap().removed(), 1);
+    assert_eq!(RecordStore::<Grant>::purge(&scene.store, END, 100).await.unwrap().removed(), 1);
     assert!(!scene.is_listed().await);
 }
 
@@ -88,7 +88,7 @@ async fn the_purge_that_meets_the_row_lists_it_again() {
     scene.lose_list();
     scene.refresh(later).await;
     assert!(!scene.is_listed().await, "version 3 is not checked");
-    assert_eq!(TokenStore::purge_expired(&scene.store, END, 100).await.unwrap().removed(), 0);
+    assert_eq!(RecordStore::<Grant>::purge(&scene.store, END, 100).await.unwrap().removed(), 0);
     assert!(scene.is_listed().await);
     scene.lose_list();
     scene.refresh(later).await;

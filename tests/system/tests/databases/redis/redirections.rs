@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use grantor::store::TokenStore;
 use grantor::store::redis::RedisOptions;
+use grantor::store::{Grant, RecordStore};
 use grantor::testing::records;
 use grantor::{Clock as _, RedisStore, SystemClock, Timestamp};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -91,7 +91,7 @@ async fn a_server_that_names_itself_is_asked_a_few_times() {
         let address = format!("redis://{}", server.address);
         let store = RedisStore::connect_cluster(&[&address], &options).await.unwrap();
         let grant = records::grant(&records::subject(), Timestamp::from_seconds(3_000_000_000));
-        assert!(TokenStore::find(&store, &grant.id()).await.unwrap_err().is_transient());
+        assert!(RecordStore::<Grant>::find(&store, &grant.id()).await.unwrap_err().is_transient());
         let asked = (server.asked("GET"), server.asked("CLUSTER"));
         println!("{redirection}: asked {} times for the key, {} times for the slots", asked.0, asked.1);
         assert!((3..MAX_REQUESTS).contains(&asked.0) && asked.1 < MAX_REQUESTS, "{redirection}: {asked:?}");

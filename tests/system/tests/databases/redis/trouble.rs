@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use grantor::store::redis::{RedisError, RedisOptions, RedisProblem};
-use grantor::store::{Grant, Insertion, Page, Replacement, StoreError, TokenStore};
+use grantor::store::{Grant, Insertion, Page, RecordStore, Replacement, Store, StoreError};
 use grantor::testing::records;
 use grantor::{RedisStore, Timestamp};
 
@@ -28,7 +28,7 @@ fn problem<T: std::fmt::Debug>(answer: Result<T, StoreError>) -> (RedisProblem, 
 /// Reads until the store answers again.
 async fn until_it_answers(store: &RedisStore, grant: &Grant) -> Option<Arc<Grant>> {
     for _ in 0..1200 {
-        match TokenStore::find(store, &grant.id()).await {
+        match RecordStore::<Grant>::find(store, &grant.id()).await {
             Ok(found) => return found,
             Err(error) => assert!(error.is_transient(), "{error:?}"),
         }
@@ -47,7 +47,7 @@ async fn a_server_that_comes_back_is_used_again() {
     assert_eq!(store.insert(row.clone()).await.unwrap(), Insertion::Inserted);
     server.kill();
     for _ in 0..10 {
-        assert!(store.find(&row.id()).await.unwrap_err().is_transient());
+        assert!(RecordStore::<Grant>::find(&store, &row.id()).await.unwrap_err().is_transient());
     }
     server.restart();
     assert_eq!(until_it_answers(&store, &row).await, Some(row.clone()));
@@ -64,8 +64,10 @@ async fn a_server_that_is_stuck_is_not_waited_for() {
     assert_eq!(store.insert(row.clone()).await.unwrap(), Insertion::Inserted);
     server.freeze();
     let id = row.id();
-    let last = async { problem(store.find(&id).await) };
-    let (first, second, third) = futures::future::join3(store.find(&id), store.find(&id), last).await;
+    let last = async { problem(RecordStore::<Grant>::find(&store, &id).await) };
+    let (first, second, third) =
+        futures::future::join3(RecordStore::<Grant>::find(&store, &id), RecordStore::<Grant>::find(&store, &id), last)
+            .await;
     assert_eq!(problem(first), (RedisProblem::TimedOut, true));
     assert_eq!(problem(second), (RedisProblem::TimedOut, true));
     assert_eq!(third, (RedisProblem::QueueFull, true), "there is room for two");
@@ -83,8 +85,8 @@ async fn a_call_takes_one_place_however_much_it_reads() {
         let row = Arc::new(records::grant(&subject, FAR));
         assert_eq!(store.insert(row).await.unwrap(), Insertion::Inserted);
     }
-    assert_eq!(store.grants_of(&subject, Page::first(1000)).await.unwrap().len(), 100);
-    assert_eq!(store.purge_expired(FAR, 1000).await.unwrap().removed(), 100);
+    assert_eq!(RecordStore::<Grant>::list(&store, &subject, Page::first(1000)).await.unwrap().len(), 100);
+    assert_eq!(RecordStore::<Grant>::purge(&store, FAR, 1000).await.unwrap().removed(), 100);
 }
 
 #[tokio::test]
@@ -112,7 +114,7 @@ async fn a_server_that_is_full_or_alone_takes_no_writes_and_goes_on_later() {
     server.ask(&["CONFIG", "SET", "maxmemory", "1mb"]);
     assert_eq!(problem(store.insert(grant()).await), (RedisProblem::Full, true));
     assert_eq!(problem(store.replace(1, next.clone()).await), (RedisProblem::Full, true));
-    assert_eq!(store.find(&row.id()).await.unwrap(), Some(row.clone()));
+    assert_eq!(RecordStore::<Grant>::find(&store, &row.id()).await.unwrap(), Some(row.clone()));
     server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
 
     server.ask(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
@@ -133,13 +135,13 @@ async fn a_key_that_holds_something_else_is_a_lasting_failure() {
     let row = grant();
     let key = format!("grantor:grants:{}", row.id());
     server.ask(&["RPUSH", &key, "something else"]);
-    let error = store.find(&row.id()).await.unwrap_err();
+    let error = RecordStore::<Grant>::find(&store, &row.id()).await.unwrap_err();
     assert_eq!((error.unreadable_key(), error.is_transient()), (Some(&row.id().as_bytes()[..]), false));
     assert_eq!(problem(store.insert(row.clone()).await), (RedisProblem::Refused, false));
     server.ask(&["DEL", &key]);
     for bytes in ["short", "a header of sixteen bytes and no record"] {
         server.ask(&["SET", &key, bytes]);
-        let error = store.find(&row.id()).await.unwrap_err();
+        let error = RecordStore::<Grant>::find(&store, &row.id()).await.unwrap_err();
         assert_eq!((error.unreadable_key(), error.is_transient()), (Some(&row.id().as_bytes()[..]), false), "{bytes}");
     }
 }
@@ -168,7 +170,7 @@ async fn a_write_waits_for_as_many_replicas_as_was_asked() {
     replica.freeze();
     let last = Arc::new(records::refreshed(&next, FAR));
     assert_eq!(problem(in_vain.replace(2, last.clone()).await), (RedisProblem::NotReplicated, true));
-    assert_eq!(store.find(&row.id()).await.unwrap(), Some(last));
+    assert_eq!(RecordStore::<Grant>::find(&store, &row.id()).await.unwrap(), Some(last));
     replica.thaw();
 }
 
@@ -190,8 +192,8 @@ async fn a_confirm_waits_for_as_many_replicas() {
     replica.freeze();
     let next = Arc::new(records::refreshed(&row, FAR));
     assert_eq!(problem(in_vain.replace(1, next.clone()).await), (RedisProblem::NotReplicated, true));
-    assert!(!TokenStore::reads_settled(&store));
-    assert_eq!(store.find(&row.id()).await.unwrap(), Some(next.clone()));
+    assert!(!store.reads_settled());
+    assert_eq!(RecordStore::<Grant>::find(&store, &row.id()).await.unwrap(), Some(next.clone()));
     // The calls take turns on the connections, and WAIT covers only what its own connection has written.
     for _ in 0..10 {
         assert_eq!(problem(in_vain.confirm(next.clone()).await), (RedisProblem::NotReplicated, true));

@@ -1,0 +1,162 @@
+//! The store of records.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::clock::Timestamp;
+use crate::model::subject::Subject;
+use crate::model::{Authorization, Grant};
+use crate::store::answer::{Insertion, Replacement};
+use crate::store::error::StoreError;
+use crate::store::kinds::Record;
+use crate::store::page::Page;
+use crate::store::purge::Purge;
+
+/// What all stores have in common.
+pub trait Store: fmt::Debug + Send + Sync + 'static {
+    /// Returns whether a read returns only writes that no fail-over can undo; `false` by default.
+    ///
+    /// Return `true` only where a write becomes visible after it is durable, as in one process's memory or one file. If
+    /// it is `false`, a write may be readable before its replicas have it. The server then
+    /// [confirms](RecordStore::confirm) a row before it acknowledges anything that depends on having read it.
+    fn reads_settled(&self) -> bool {
+        false
+    }
+}
+
+/// Keeps the records of one kind, such as `RecordStore<Grant>`.
+///
+/// A store of tokens is a `RecordStore<Grant>`, one of codes a `RecordStore<Authorization>`; both have a short name,
+/// [`TokenStore`] and [`CodeStore`]. Implement the trait once for all kinds: `impl<R: Record> RecordStore<R> for …`.
+#[doc = ""]
+#[doc = include_str!("record_contract.md")]
+///
+/// # Security
+///
+/// If two callers win an `insert`, one code gives two grants, or a proof is accepted twice. If a `replace` overwrites a
+/// version that its caller did not read, a concurrent refresh undoes a revocation. If an acknowledged write is not
+/// found, a revoked token or a used code works again. If the record of the last purge is lost, or moved to a later time,
+/// a purge under a wrong clock removes live grants.
+///
+/// # Examples
+///
+/// A database implements [`Engine`](crate::store::Engine) instead, which provides this trait. The following store keeps
+/// the records of one kind. It follows every rule except the one on costs, since it has no index:
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use std::sync::{Arc, Mutex};
+///
+/// use grantor::store::{Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError};
+/// use grantor::{Subject, Timestamp};
+///
+/// #[derive(Debug)]
+/// struct Simple<R: Record>(Mutex<BTreeMap<R::Key, Arc<R>>>);
+///
+/// impl<R: Record> Store for Simple<R> {
+///     fn reads_settled(&self) -> bool {
+///         true
+///     }
+/// }
+///
+/// #[async_trait::async_trait]
+/// impl<R: Record> RecordStore<R> for Simple<R> {
+///     async fn find(&self, key: &R::Key) -> Result<Option<Arc<R>>, StoreError> {
+///         Ok(self.0.lock().unwrap().get(key).cloned())
+///     }
+///     async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
+///         let mut rows = self.0.lock().unwrap();
+///         if rows.contains_key(record.key()) {
+///             return Ok(Insertion::Exists);
+///         }
+///         rows.insert(record.key().clone(), record);
+///         Ok(Insertion::Inserted)
+///     }
+///     async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
+///         match self.0.lock().unwrap().get_mut(record.key()) {
+///             Some(row) if row.version() == version => *row = record,
+///             _ => return Ok(Replacement::Lost),
+///         }
+///         Ok(Replacement::Replaced)
+///     }
+///     async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError> {
+///         let same = self.0.lock().unwrap().get(record.key()) == Some(&record);
+///         Ok(if same { Replacement::Replaced } else { Replacement::Lost })
+///     }
+///     async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+///         let rows = self.0.lock().unwrap();
+///         let of_subject = rows.values().filter(|row| row.subject() == Some(subject) && page.admits(row.key()));
+///         Ok(of_subject.take(page.limit()).cloned().collect())
+///     }
+///     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+///         let mut rows = self.0.lock().unwrap();
+///         let is_due = |row: &&Arc<R>| row.purge_after().is_some_and(|end| end <= now);
+///         let due: Vec<_> = rows.values().filter(is_due).take(limit).map(|row| row.key().clone()).collect();
+///         due.iter().for_each(|key| drop(rows.remove(key)));
+///         let purge = Purge::new(due.len());
+///         Ok(if due.len() < limit { purge.finished() } else { purge })
+///     }
+/// }
+/// ```
+///
+/// [`StoreError::unreadable`]: crate::store::StoreError::unreadable
+/// [`purge_after`]: Record::purge_after
+#[async_trait]
+pub trait RecordStore<R: Record>: Store {
+    /// Returns the record with that key.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn find(&self, key: &R::Key) -> Result<Option<Arc<R>>, StoreError>;
+
+    /// Adds a record if none has its key.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the write may or may not have taken effect.
+    async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError>;
+
+    /// Replaces the record with the same key, if the stored one has this `version`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the write may or may not have taken effect.
+    async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError>;
+
+    /// Writes a record again, unchanged and durably, if the stored one equals it; the version stays.
+    ///
+    /// Any number of callers succeed. [`Replacement::Lost`] means that the record is missing or differs. Where
+    /// [`reads_settled`](Store::reads_settled) is `true`, the server never calls it, but the kit does.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the record is then not known to be durable.
+    async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError>;
+
+    /// Returns records of that subject, including expired and revoked ones, in ascending order of their keys.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError>;
+
+    /// Removes records whose [`purge_after`](Record::purge_after) is not later than `now`, examining at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; what was removed before that stays removed.
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError>;
+}
+
+/// Keeps authorization requests and their codes: another name for `RecordStore<Authorization>`.
+pub trait CodeStore: RecordStore<Authorization> {}
+
+impl<S: RecordStore<Authorization> + ?Sized> CodeStore for S {}
+
+/// Keeps grants, with all their tokens: another name for `RecordStore<Grant>`.
+pub trait TokenStore: RecordStore<Grant> {}
+
+impl<S: RecordStore<Grant> + ?Sized> TokenStore for S {}

@@ -1,0 +1,81 @@
+//! A store of all kinds of records with at most one fault.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use grantor::store::{Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError, Table};
+use grantor::{MemoryStore, Subject, Timestamp};
+
+use crate::broken_stores::Noticed::{self, By};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    None,
+    KindsShareTheirKeys,
+    PurgeRemovesTheLastPurge,
+}
+
+#[derive(Debug)]
+pub(crate) struct Whole {
+    fault: Fault,
+    store: MemoryStore,
+    /// The table in which each key was first inserted.
+    keys: Mutex<BTreeMap<Vec<u8>, Table>>,
+    /// Tables whose records a purge has removed.
+    removed: Mutex<Vec<Table>>,
+}
+
+impl Whole {
+    pub(crate) fn with(fault: Fault) -> Self {
+        Self { fault, store: MemoryStore::new(), keys: Mutex::default(), removed: Mutex::default() }
+    }
+}
+
+impl Store for Whole {}
+
+#[async_trait]
+impl<R: Record> RecordStore<R> for Whole
+where
+    MemoryStore: RecordStore<R>,
+{
+    async fn find(&self, key: &R::Key) -> Result<Option<Arc<R>>, StoreError> {
+        if self.removed.lock().unwrap().contains(&R::TABLE) {
+            return Ok(None);
+        }
+        RecordStore::<R>::find(&self.store, key).await
+    }
+
+    async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
+        let first = *self.keys.lock().unwrap().entry(record.key().as_ref().to_vec()).or_insert(R::TABLE);
+        if self.fault == Fault::KindsShareTheirKeys && first != R::TABLE {
+            return Ok(Insertion::Exists);
+        }
+        RecordStore::<R>::insert(&self.store, record).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
+        RecordStore::<R>::replace(&self.store, version, record).await
+    }
+
+    async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError> {
+        RecordStore::<R>::confirm(&self.store, record).await
+    }
+
+    async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+        RecordStore::<R>::list(&self.store, subject, page).await
+    }
+
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        if self.fault == Fault::PurgeRemovesTheLastPurge && R::TABLE == Table::LastPurge {
+            self.removed.lock().unwrap().push(R::TABLE);
+        }
+        RecordStore::<R>::purge(&self.store, now, limit).await
+    }
+}
+
+/// Each fault, and the rules that notice it.
+pub(crate) const FAULTS: [(Fault, Noticed); 2] = [
+    (Fault::KindsShareTheirKeys, By(&["kinds_are_distinguished"])),
+    (Fault::PurgeRemovesTheLastPurge, By(&["a_purge_leaves_the_last_purge"])),
+];
