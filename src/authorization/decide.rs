@@ -20,7 +20,6 @@ use crate::model::id::{AuthorizationId, IdText};
 use crate::model::subject::Subject;
 use crate::model::{Authorization, Stage};
 use crate::registration::last_use;
-use crate::scope::ConsentedResources;
 use crate::secret::opaque::{self, Presented};
 use crate::secret::{ConsentTicket, Digest};
 use crate::store::StoreError;
@@ -72,7 +71,7 @@ pub(crate) async fn hold(
         challenge: pending.challenge,
         state: pending.state.clone(),
         scopes: pending.scopes.clone(),
-        resources: ConsentedResources::whole(&client.resource_scope),
+        resources: client.resource_scope.clone(),
         audience: pending.audience.clone(),
         key: pending.key.map(Box::new),
         pushed: pending.pushed.map(Box::new),

@@ -6,7 +6,7 @@ use crate::authorization::decision::Decision;
 use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::error::Reason;
-use crate::model::client::{Client, GrantType, Granted, NotGranted};
+use crate::model::client::{Client, GrantType, Granted};
 use crate::model::subject::Subject;
 use crate::model::{Authorization, Stage};
 use crate::scope::ResourceScope;
@@ -75,7 +75,7 @@ pub(crate) fn judge_decision(
             config.scopes.select(tokens).map_err(|_| Reason::ExcessDecision)?
         }
     };
-    let asked = held.resource_scope(client);
+    let asked = held.resource_scope();
     let resource_scope = match &consent.resources {
         None => asked.clone(),
         Some(resources) if resources.is_empty() => match asked {
@@ -87,10 +87,7 @@ pub(crate) fn judge_decision(
     if !chosen.is_subset_of(&held.scopes) || !asked.covers(&resource_scope) {
         return Err(Reason::ExcessDecision);
     }
-    client.still_granted(&chosen, &resource_scope).map_err(|error| match error {
-        NotGranted::NothingLeft => Reason::AccessDenied,
-        NotGranted::UnknownList => Reason::ExcessDecision,
-    })
+    client.still_granted(&chosen, &resource_scope).ok_or(Reason::AccessDenied)
 }
 #[cfg(test)]
 mod tests {
@@ -101,7 +98,7 @@ mod tests {
     use crate::model::id::AuthorizationId;
     use crate::model::protected_resource::Audience;
     use crate::model::redirect_uri::{RedirectUri, RegisteredRedirectUri};
-    use crate::scope::{ConsentedResources, ScopeSet};
+    use crate::scope::ScopeSet;
     use crate::secret::pkce::CodeVerifier;
 
     const URI: &str = "https://app.example/cb";
@@ -140,7 +137,7 @@ mod tests {
             challenge: None,
             state: None,
             scopes: client.scopes.clone(),
-            resources: ConsentedResources::whole(&client.resource_scope),
+            resources: client.resource_scope.clone(),
             audience: Audience::UNSET,
             key: None,
             pushed: None,
@@ -243,7 +240,7 @@ mod tests {
         ];
         for (number, (resources, decision, expected)) in rows.into_iter().enumerate() {
             let mut scene = faultless();
-            scene.held.resources = ConsentedResources::whole(&resources());
+            scene.held.resources = resources();
             own(&mut scene).resource_scope = resources();
             scene.decision = decision;
             assert_eq!(outcome(&scene), expected, "{number}");

@@ -14,12 +14,11 @@ use crate::fetch::key_sets::KeySets;
 use crate::hooks::registration_policy::RegistrationPolicy;
 use crate::hooks::{Attempt, AttemptKind, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision};
 use crate::model::Replay;
-use crate::model::client::{Client, StaleClient};
+use crate::model::client::Client;
 use crate::model::id::ClientId;
 use crate::model::protected_resource::ResourceTable;
 use crate::model::redirect_uri;
 use crate::model::subject::Subject;
-use crate::scope::ConsentedResources;
 use crate::secret::entropy::Entropy;
 use crate::secret::prefixes::Prefixes;
 use crate::store::{Insertion, StoreError, Stores};
@@ -134,26 +133,6 @@ impl Context {
                 let seconds = retry_after.as_secs().saturating_add(begun).max(1);
                 Err(Reason::Throttled { retry_after: u32::try_from(seconds).unwrap_or(u32::MAX) })
             }
-        }
-    }
-
-    /// Checks that the client has the list of resources that its user's consent refers to, if the store has that list.
-    ///
-    /// # Errors
-    ///
-    /// [`StaleClient`] if the client was read before it had the list, for example from a cache: grants made since then
-    /// must not count as revoked. Otherwise the store's error.
-    pub(crate) async fn check_list(&self, client: &Client, consented: &ConsentedResources) -> Result<(), Reason> {
-        if client.has_list_of(consented) {
-            return Ok(());
-        }
-        self.check_stored_list(client, consented).await
-    }
-
-    async fn check_stored_list(&self, client: &Client, consented: &ConsentedResources) -> Result<(), Reason> {
-        match self.stores.clients.current(&client.id).await? {
-            Some(current) if current.has_list_of(consented) => Err(StaleClient.into()),
-            Some(_) | None => Ok(()),
         }
     }
 

@@ -34,9 +34,6 @@ pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> R
     let presented = Presented::parse(&context.prefixes.code, code).ok_or(Reason::UnknownCode)?;
     let id = AuthorizationId::from_bytes(presented.id);
     let authorization = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownCode)?;
-    if authorization.client == request.client.id {
-        context.check_list(request.client, &authorization.resources).await?;
-    }
     let rules = Rules { config: &context.config, resources: &context.resources };
     let exchanged = match judge(&authorization, &presented.digest, request, &rules, now) {
         Ok(exchanged) => exchanged,
@@ -120,8 +117,7 @@ fn judge(
     }
     // The client may have been reduced since the user consented, even to nothing.
     let client = request.client;
-    let granted = client.still_granted(&authorization.scopes, &client.resources_of(&authorization.resources));
-    let granted = granted.map_err(|_| Reason::CodeSpent)?;
+    let granted = client.still_granted(&authorization.scopes, &authorization.resources).ok_or(Reason::CodeSpent)?;
     // RFC 8707 section 2.2: the first access token may be for less than the grant.
     let target = rules.resources.granted(&authorization.audience, client, request.resources)?;
     let scopes = target.served_of(granted.scopes.clone());
@@ -304,7 +300,6 @@ mod tests {
     use crate::model::client::{ApplicationType, Client};
     use crate::model::redirect_uri::RedirectUri;
     use crate::model::subject::Subject;
-    use crate::scope::ConsentedResources;
     use crate::secret::pkce::CodeVerifier;
 
     const URI: &str = "https://app.example/cb";
@@ -343,7 +338,7 @@ mod tests {
             challenge: Some(CodeVerifier::new(VERIFIER).unwrap().challenge()),
             state: None,
             scopes: client.scopes.clone(),
-            resources: ConsentedResources::whole(&client.resource_scope),
+            resources: client.resource_scope.clone(),
             audience: Audience::UNSET,
             key: Some(Box::new(KEY)),
             pushed: None,

@@ -18,7 +18,7 @@ use crate::model::client::{Client, GrantType};
 use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::{Audience, ResourceTable};
 use crate::model::{AccessPart, FurtherAccess, Grant, Pairs, TokenPair};
-use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
+use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::entropy::Entropy;
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::Family;
@@ -189,7 +189,7 @@ impl Slot<'_> {
             pairs: pairs_of(vec![self.access.clone()], &scopes),
             scopes,
             // The client's `client_resources` limit the token when it is used.
-            resources: ConsentedResources::InRecord(ResourceScope::All),
+            resources: ResourceScope::All,
             created: now,
             keep_until: now,
             family: Family::NONE,

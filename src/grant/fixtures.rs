@@ -11,7 +11,7 @@ use crate::model::id::{ClientId, GrantId, IdText};
 use crate::model::protected_resource::{Audience, ResourceTable};
 use crate::model::subject::Subject;
 use crate::model::{GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair};
-use crate::scope::{ConsentedResources, ResourceScope, ScopeCatalog, ScopeSet};
+use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::derive::{Link, PairSecrets};
 use crate::secret::entropy::SystemEntropy;
@@ -64,7 +64,7 @@ impl Line {
             epoch: client.epoch,
             subject: Some(Subject::new("alice").unwrap()),
             scopes: client.scopes.clone(),
-            resources: ConsentedResources::whole(&client.resource_scope),
+            resources: client.resource_scope.clone(),
             created: at(0),
             keep_until: at(0),
             family: Family { id: family_id.digest(), tag_key: TagKey::draw(&SystemEntropy) },

@@ -11,7 +11,7 @@ use crate::hooks::Event;
 use crate::model::id::{AuthorizationId, ClientId, GrantId};
 use crate::model::subject::Subject;
 use crate::model::{Authorization, Grant, PLACE_KEPT, Pairs, Revocation, RevocationReason, Stage};
-use crate::scope::{ConsentedResources, ScopeSet};
+use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::refresh::Family;
 use crate::store::StoreError;
@@ -355,7 +355,7 @@ fn tombstone(context: &Context, authorization: &Authorization, revocation: Revoc
         epoch: authorization.epoch,
         subject: authorization.subject.clone(),
         scopes: ScopeSet::empty(),
-        resources: ConsentedResources::none(),
+        resources: ResourceScope::none(),
         created: revocation.at,
         keep_until: keep_until(authorization.end).max(revocation.at.plus(kept_after_revocation(context))),
         family: Family::NONE,

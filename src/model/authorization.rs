@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::jose::JwkThumbprint;
-use crate::model::client::Client;
-use crate::model::client::encoding::{read_consented, read_scopes, read_subject, write_granted};
+use crate::model::client::encoding::{read_resource_scope, read_scopes, read_subject, write_scopes};
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::{AuthorizationId, ClientId, PushedRequestId};
 use crate::model::protected_resource::{Audience, read_audience, write_audience};
 use crate::model::redirect_uri::RedirectUri;
 use crate::model::subject::Subject;
-use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
+use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::pkce::CodeChallenge;
 
@@ -48,7 +47,7 @@ pub struct Authorization {
     pub(crate) state: Option<Box<[u8]>>,
     pub(crate) scopes: ScopeSet,
     /// Before the decision, the resources that the client requested.
-    pub(crate) resources: ConsentedResources,
+    pub(crate) resources: ResourceScope,
     /// The protected resources that the client requested and the user was shown.
     pub(crate) audience: Audience,
     /// The key that the code is bound to, `dpop_jkt` [RFC 9449 section 10]. Few requests have one, so it is in a box.
@@ -128,13 +127,10 @@ impl Authorization {
 
     /// Returns the resources that the user granted, or before the decision those that the client requested. The client
     /// may still access their [reduction](ResourceScope::reduced_to) to its
-    /// [`resource_scope`](Client::resource_scope).
-    ///
-    /// `client` must be the client of the authorization: its row has the lists that long consents refer to. With
-    /// another client, such a consent has no named resource.
+    /// [`resource_scope`](crate::Client::resource_scope).
     #[must_use]
-    pub fn resource_scope(&self, client: &Client) -> ResourceScope {
-        client.resources_of(&self.resources).into_owned()
+    pub const fn resource_scope(&self) -> &ResourceScope {
+        &self.resources
     }
 
     /// Returns when the user was asked for consent.
@@ -192,7 +188,7 @@ impl Authorization {
             challenge: None,
             state: None,
             scopes: ScopeSet::empty(),
-            resources: ConsentedResources::none(),
+            resources: ResourceScope::none(),
             audience: Audience::UNSET,
             key: None,
             pushed: None,
@@ -253,7 +249,7 @@ impl Authorization {
             writer.flag(*redirect_uri_named);
             writer.optional(challenge.as_ref(), |writer, challenge| writer.text(challenge.as_str()));
             writer.optional(state.as_deref(), Writer::bytes);
-            write_granted(&mut writer, scopes, resources);
+            write_scopes(&mut writer, scopes, resources);
         }
         if !audience.is_unset() {
             writer.tagged(Self::AUDIENCE, |writer| write_audience(writer, audience));
@@ -300,7 +296,7 @@ impl Authorization {
             challenge: None,
             state: None,
             scopes: ScopeSet::empty(),
-            resources: ConsentedResources::none(),
+            resources: ResourceScope::none(),
             audience: Audience::UNSET,
             key: None,
             pushed: None,
@@ -313,7 +309,7 @@ impl Authorization {
                 challenge: reader.optional(challenge)?,
                 state: reader.optional(|reader| reader.bytes().map(Into::into))?,
                 scopes: read_scopes(&mut reader)?,
-                resources: read_consented(&mut reader)?,
+                resources: read_resource_scope(&mut reader)?,
                 ..ended
             },
         };
@@ -357,7 +353,7 @@ mod tests {
             challenge: Some(CodeChallenge::parse(b"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM").unwrap()),
             state: Some((0..=255).collect()),
             scopes: ScopeSet::from_canonical("repo-code:r account-email:rw"),
-            resources: ConsentedResources::InRecord(ResourceScope::specified(["one/two"]).unwrap()),
+            resources: ResourceScope::specified(["one/two"]).unwrap(),
             audience: Audience::UNSET,
             key: None,
             pushed: None,
@@ -373,7 +369,7 @@ mod tests {
                 challenge: None,
                 state: None,
                 subject: None,
-                resources: ConsentedResources::InRecord(ResourceScope::Public),
+                resources: ResourceScope::Public,
                 ..authorization()
             };
             for record in [full.denied(), full, bare] {

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::model::client::Client;
 use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::Audience;
 use crate::model::subject::Subject;
 use crate::model::{AccessPart, Pairs, RETENTION, TokenPair};
-use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
+use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::refresh::Family;
 
@@ -34,7 +33,7 @@ pub struct Grant {
     /// The user who consented; absent where the client acts for itself.
     pub(crate) subject: Option<Subject>,
     pub(crate) scopes: ScopeSet,
-    pub(crate) resources: ConsentedResources,
+    pub(crate) resources: ResourceScope,
     /// Until when the record is kept in any case: two hours after the end of its code, when no exchange can insert a
     /// grant in its place any more. A revoked grant is kept for its retention time.
     pub(crate) keep_until: Timestamp,
@@ -76,15 +75,11 @@ impl Grant {
     }
 
     /// Returns the resources that the user granted; none for a revoked grant. The client may still access their
-    /// [reduction](ResourceScope::reduced_to) to its [`resource_scope`](Client::resource_scope). Without a user it is
-    /// [`ResourceScope::All`]: the client's [`client_resources`](Client::client_resources) limit its tokens.
-    ///
-    /// `client` must be the client of the grant, as [`AuthorizationServer::client`](crate::AuthorizationServer::client)
-    /// returns it: its row has the lists that long consents refer to. With another client, such a consent has no named
-    /// resource.
+    /// [reduction](ResourceScope::reduced_to) to its [`resource_scope`](crate::Client::resource_scope). Without a user it is
+    /// [`ResourceScope::All`]: the client's [`client_resources`](crate::Client::client_resources) limit its tokens.
     #[must_use]
-    pub fn resource_scope(&self, client: &Client) -> ResourceScope {
-        client.resources_of(&self.resources).into_owned()
+    pub const fn resource_scope(&self) -> &ResourceScope {
+        &self.resources
     }
 
     /// Returns the identifiers of the protected resources that the user granted [RFC 8707]; none for a revoked grant,
@@ -194,7 +189,7 @@ impl Grant {
             created: self.created,
             subject: self.subject.clone(),
             scopes: ScopeSet::empty(),
-            resources: ConsentedResources::none(),
+            resources: ResourceScope::none(),
             keep_until: self.keep_until.max(at.plus(retention)),
             family: self.family,
         }

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::jose::JwkThumbprint;
-use crate::model::client::encoding::{read_consented, read_scopes, read_subject, write_granted};
+use crate::model::client::encoding::{read_resource_scope, read_scopes, read_subject, write_scopes};
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::{Audience, read_audience, write_audience};
@@ -47,7 +47,7 @@ impl Grant {
         writer.text(client.as_str());
         writer.number(*epoch);
         writer.optional(subject.as_ref(), |writer, subject| writer.text(subject.as_str()));
-        write_granted(&mut writer, scopes, resources);
+        write_scopes(&mut writer, scopes, resources);
         writer.time(*created);
         writer.time(*keep_until);
         writer.array(family.id.bytes());
@@ -85,7 +85,7 @@ impl Grant {
             epoch: reader.number()?,
             subject: reader.optional(read_subject)?,
             scopes: read_scopes(&mut reader)?,
-            resources: read_consented(&mut reader)?,
+            resources: read_resource_scope(&mut reader)?,
             created: reader.time()?,
             keep_until: reader.time()?,
             family: Family {
@@ -278,13 +278,11 @@ const fn reason(byte: u8) -> Result<RevocationReason, DecodeError> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::clock::Timestamp;
     use crate::model::codec::layout;
     use crate::model::subject::Subject;
-    use crate::scope::{ConsentedResources, ListDigest, ListPart, ResourceScope, ScopeSet};
+    use crate::scope::{ResourceScope, ScopeSet};
 
     fn at(seconds: u32) -> Timestamp {
         Timestamp::from_seconds(seconds)
@@ -317,11 +315,6 @@ mod tests {
         SupersededPair { pair: pair(seed), since: at(5), link }
     }
 
-    fn part(bits: &[u8]) -> ConsentedResources {
-        let list = ListDigest::from_bytes([9; ListDigest::BYTES]);
-        ConsentedResources::PartOf(Arc::new(ListPart { list, bits: bits.into() }))
-    }
-
     fn grant(pairs: usize) -> Grant {
         Grant {
             id: GrantId::from_bytes([1; 16]),
@@ -330,7 +323,7 @@ mod tests {
             epoch: 3,
             subject: Some(Subject::new("alice").unwrap()),
             scopes: ScopeSet::from_canonical("repo-code:rw"),
-            resources: part(&[5, 1]),
+            resources: ResourceScope::specified(["one/two"]).unwrap(),
             created: Timestamp::from_seconds(4),
             keep_until: Timestamp::from_seconds(6),
             family: Family { id: FamilyIdDigest::from_bytes([7; 16]), tag_key: TagKey::from_bytes([6; 16]) },
@@ -350,21 +343,13 @@ mod tests {
             ..grant(0)
         };
         let bare = Grant { pairs: Pairs::one(bare_pair("x")), ..grant(0) };
-        let all = Grant { resources: ConsentedResources::InRecord(ResourceScope::All), ..grant(1) };
+        let all = Grant { resources: ResourceScope::All, ..grant(1) };
         for record in [grant(0), grant(1), grant(300), revoked, bare, all] {
             let bytes = record.encode();
             assert_eq!(Grant::decode(&bytes), Ok(record));
             for cut in (0..bytes.len()).step_by(7) {
                 assert!(Grant::decode(&bytes[..cut]).is_err(), "cut to {cut}");
             }
-        }
-    }
-
-    #[test]
-    fn a_part_has_a_bit_for_each_resource_of_a_list_at_most() {
-        for (length, is_record) in [(0, true), (125, true), (126, false)] {
-            let bytes = Grant { resources: part(&vec![1; length]), ..grant(0) }.encode();
-            assert_eq!(Grant::decode(&bytes).is_ok(), is_record, "{length}");
         }
     }
 

@@ -116,9 +116,7 @@ impl Registrar {
 
     /// Revokes all codes and grants of the client, for all users.
     ///
-    /// Where clients are cached, this takes effect once the cached entry expires. A long list of resources that was
-    /// [replaced before](crate::Client::former_resources) is dropped: a user who still has a consent page with it open
-    /// must start again.
+    /// Where clients are cached, this takes effect once the cached entry expires.
     ///
     /// # Errors
     ///

@@ -165,7 +165,6 @@ impl Draft<'_> {
         let mut next = client.clone();
         next.state = if self.admission.awaits_review { ClientState::Pending } else { ClientState::Approved };
         put_in_force(&mut next, &admitted.form);
-        next.make_room_for_lists();
         next.open = client.open().map(|open| Arc::new(self.unreviewed(open)));
         if !client.is_unreviewed() {
             // The privileges were for the version that a person had reviewed.

@@ -139,11 +139,7 @@ impl Ensuring<'_> {
             (state, _) => state,
         };
         let Client { version, epoch, .. } = **client;
-        let (resource_scope, former_resources) = (client.resource_scope.clone(), client.former_resources.clone());
-        let mut as_described =
-            Client { version, state, epoch, resource_scope, former_resources, ..self.description.clone() };
-        as_described.put_resources(self.description.resource_scope.clone());
-        as_described.make_room_for_lists();
+        let as_described = Client { version, state, epoch, ..self.description.clone() };
         if **client == as_described {
             return Ok(None);
         }

@@ -68,11 +68,6 @@ pub enum RegistrarError {
     /// The store failed; the change may or may not have taken effect.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The resources of the application were replaced too often. Its grants refer to the previous lists, which may take
-    /// 147 072 bytes in all, as much as four of the longest lists. [Revoke its
-    /// grants](crate::Registrar::revoke_grants), so that those lists are dropped, and approve again.
-    #[error("the application's resources were replaced too often: revoke its grants, then approve again")]
-    TooManyResourceLists,
     /// The reduction would add something that was not approved. Only a submission and its review can add it.
     #[error("not approved: {}; only a submission and its review can add it", joined(.0))]
     Extends(Vec<Extension>),
@@ -110,7 +105,6 @@ impl From<RegistrarError> for Reason {
             | RegistrarError::Reserved { .. }
             | RegistrarError::ScopesNotAsked
             | RegistrarError::SecretExists
-            | RegistrarError::TooManyResourceLists
             | RegistrarError::Extends(_)
             | RegistrarError::WrongState(_)) => Self::Store(StoreError::permanent(error)),
         }

@@ -15,7 +15,7 @@ pub(super) fn put_in_force(client: &mut Client, form: &CheckedForm) {
     client.website = form.website.clone();
     client.redirect_uris.clone_from(&form.redirect_uris);
     client.scopes = form.scopes.clone();
-    client.put_resources(form.resource_scope.clone());
+    client.resource_scope = form.resource_scope.clone();
     client.client_type = form.client_type;
     client.application_type = form.application_type;
     client.client_scopes = form.client_scopes.clone();

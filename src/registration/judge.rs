@@ -105,7 +105,6 @@ impl Step<'_> {
         let mut next = successor(current)?;
         next.application.mark = self.mark;
         self.act(&mut next, current, rules, now)?;
-        check_lists(current, &next)?;
         if self.version.is_some_and(|version| version != application.version) {
             return Err(RegistrarError::ChangedMeanwhile);
         }
@@ -151,8 +150,6 @@ impl Step<'_> {
                 put_in_force(&mut next.client, &next.application.form);
                 // The client must not regain by itself what a person removed.
                 let_updates_await_review(&mut next.application);
-                // Reduction never fails because of lists that were replaced before.
-                next.client.make_room_for_lists();
             }
             Action::ClaimSecret { digest } | Action::RotateSecret { digest } => {
                 require_secret(&next.client)?;
@@ -232,12 +229,6 @@ impl Step<'_> {
             | Action::Deregister { .. } => false,
         }
     }
-}
-
-/// Refuses to keep another list for existing consents if there is no room for it.
-fn check_lists(current: &Current, next: &Registration) -> Result<(), RegistrarError> {
-    let is_same = next.client.former_resources == current.client.former_resources;
-    if !is_same && next.client.has_too_many_lists() { Err(RegistrarError::TooManyResourceLists) } else { Ok(()) }
 }
 
 fn successor(current: &Current) -> Result<Registration, RegistrarError> {

@@ -167,8 +167,7 @@ impl Registrar {
     /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::Invalid`] if the form now breaks
     /// a rule; [`RegistrarError::NotFound`], [`RegistrarError::NothingProposed`], [`RegistrarError::ScopesNotAsked`],
     /// [`RegistrarError::PublicClient`] if the approval gives what only confidential clients may have,
-    /// [`RegistrarError::TooManyResourceLists`] if resources were replaced too often, [`RegistrarError::WrongState`] if
-    /// rejected, or [`RegistrarError::Store`].
+    /// [`RegistrarError::WrongState`] if rejected, or [`RegistrarError::Store`].
     pub async fn approve(&self, id: &ClientId, version: u32, approval: Approval) -> Result<Approved, RegistrarError> {
         let Taken { client, before, .. } =
             self.take(id, None, Some(version), Action::Approve(Box::new(approval))).await?;

@@ -53,8 +53,8 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     }
     let clients = &context.stores.clients;
     let Some(mut client) = clients.find(&grant.client).await? else { return Ok(None) };
-    // The cached client may predate a revocation of its grants, new resources or a prolonged registration.
-    if client.epoch < grant.epoch || !client.has_list_of(&grant.resources) || context.is_gone(&client) {
+    // The cached client may predate a revocation of its grants or a prolonged registration.
+    if client.epoch < grant.epoch || context.is_gone(&client) {
         let Some(current) = clients.current(&grant.client).await? else { return Ok(None) };
         client = current;
     }
@@ -109,7 +109,7 @@ impl UsableToken {
 
     /// The resources of the token, as far as the client may still have them.
     pub(crate) fn resource_scope(&self) -> ResourceScope {
-        self.client.resources_of(&self.grant.resources).reduced_to(self.bound().1)
+        self.grant.resources.reduced_to(self.bound().1)
     }
 
     /// The key that the token is bound to. A request with the token must prove possession of the key [RFC 9449 section
@@ -136,7 +136,7 @@ impl UsableToken {
             && granted.contains(scope, permission)
             && (granted == registered || registered.contains(scope, permission))
             && resources.permits(resource)
-            && self.client.covers(&self.grant.resources, resource)
+            && self.grant.resources.permits(resource)
     }
 
     /// Returns whether the token covers this scope without a permission, which does not refer to resources.

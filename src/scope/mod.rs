@@ -2,7 +2,6 @@
 //! that they reach.
 
 mod catalog;
-mod consented;
 mod definition;
 mod nearest;
 mod notation;
@@ -10,10 +9,8 @@ mod platform;
 mod resource;
 
 pub use catalog::{ScopeCatalog, ScopeCatalogBuilder, ScopeCatalogError, ScopeError};
-pub(crate) use consented::{ConsentedResources, ListPart};
 pub use definition::{Permissions, ScopeDefinition};
 pub use notation::ScopeNotation;
-pub(crate) use resource::{ListDigest, MAX_BYTES, MAX_RESOURCES};
 pub use resource::{Resource, ResourceList, ResourceScope, ResourceScopeError};
 
 use std::fmt;

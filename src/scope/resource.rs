@@ -1,11 +1,7 @@
 //! Which of a user's resources a grant reaches.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::sync::{Arc, OnceLock};
-
-use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
 
 use crate::text::{TextError, check_line};
 
@@ -31,8 +27,8 @@ impl ResourceScope {
     ///
     /// # Errors
     ///
-    /// [`ResourceScopeError`] if there is no resource, if there are more than 1000 resources or more than 32 768 bytes
-    /// in all, or if a name is empty, is longer than 255 bytes or has a character that could mislead.
+    /// [`ResourceScopeError`] if there is no resource, if there are more than 100 resources or more than 4096 bytes in
+    /// all, or if a name is empty, is longer than 255 bytes or has a character that could mislead.
     pub fn specified(items: impl IntoIterator<Item: Into<String>>) -> Result<Self, ResourceScopeError> {
         ResourceList::new(items).map(Self::Specified)
     }
@@ -107,31 +103,10 @@ impl ResourceScope {
 
 /// The resources of a [`ResourceScope::Specified`], sorted and without duplicates.
 ///
-/// [`ResourceScope::specified`] creates lists of 1 to 1000 resources of 1 to 255 bytes each;
+/// [`ResourceScope::specified`] creates lists of 1 to 100 resources of 1 to 255 bytes each;
 /// [`ResourceScope::reduced_to`] may leave none. A clone shares the content.
-#[derive(Clone)]
-pub struct ResourceList(Arc<Names>);
-
-struct Names {
-    sorted: Vec<Box<str>>,
-    digest: OnceLock<ListDigest>,
-}
-
-/// Identifies a list by its content: the SHA-256 of its names, each with its length before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ListDigest([u8; Self::BYTES]);
-
-impl ListDigest {
-    pub(crate) const BYTES: usize = 32;
-
-    pub(crate) const fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
-        Self(bytes)
-    }
-
-    pub(crate) const fn bytes(&self) -> &[u8; Self::BYTES] {
-        &self.0
-    }
-}
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ResourceList(Arc<[Box<str>]>);
 
 impl ResourceList {
     fn new(items: impl IntoIterator<Item: Into<String>>) -> Result<Self, ResourceScopeError> {
@@ -172,50 +147,27 @@ impl ResourceList {
 
     /// Creates a list from names in ascending order, without duplicates.
     pub(super) fn from_sorted(sorted: Vec<Box<str>>) -> Self {
-        Self(Arc::new(Names { sorted, digest: OnceLock::new() }))
+        Self(sorted.into())
     }
 
     /// Returns the resources in ascending order of their bytes.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.sorted.iter().map(AsRef::as_ref)
+        self.0.iter().map(AsRef::as_ref)
     }
 
     /// Returns whether the list names `resource`, byte by byte.
     pub fn contains(&self, resource: &str) -> bool {
-        self.place(resource).is_some()
+        self.0.binary_search_by(|item| item.as_ref().cmp(resource)).is_ok()
     }
 
     /// Returns the number of resources.
     pub fn len(&self) -> usize {
-        self.0.sorted.len()
+        self.0.len()
     }
 
     /// Returns whether no resource is left.
     pub fn is_empty(&self) -> bool {
-        self.0.sorted.is_empty()
-    }
-
-    /// Returns the index of `resource` in the list.
-    pub(crate) fn place(&self, resource: &str) -> Option<usize> {
-        self.0.sorted.binary_search_by(|item| item.as_ref().cmp(resource)).ok()
-    }
-
-    /// Returns the digest that identifies the list; it is computed once.
-    pub(crate) fn digest(&self) -> &ListDigest {
-        self.0.digest.get_or_init(|| {
-            let mut hash = Sha256::new();
-            for name in self.iter() {
-                // A name has at most 255 bytes.
-                hash.update(u32::try_from(name.len()).unwrap_or(u32::MAX).to_be_bytes());
-                hash.update(name);
-            }
-            ListDigest(hash.finalize().into())
-        })
-    }
-
-    /// Returns the bytes that the names take in a record: each has its length in 4 bytes before it.
-    pub(crate) fn stored_bytes(&self) -> usize {
-        self.iter().map(|name| name.len() + 4).sum()
+        self.0.is_empty()
     }
 
     pub(crate) fn has_all_of(&self, other: &Self) -> bool {
@@ -226,28 +178,8 @@ impl ResourceList {
         if bound.has_all_of(self) {
             return self.clone();
         }
-        let shared = self.0.sorted.iter().filter(|resource| bound.contains(resource));
+        let shared = self.0.iter().filter(|resource| bound.contains(resource));
         Self::from_sorted(shared.cloned().collect())
-    }
-}
-
-impl fmt::Debug for ResourceList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ResourceList").field(&self.0.sorted).finish()
-    }
-}
-
-impl PartialEq for ResourceList {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.sorted == other.0.sorted
-    }
-}
-
-impl Eq for ResourceList {}
-
-impl Hash for ResourceList {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.sorted.hash(state);
     }
 }
 
@@ -276,16 +208,16 @@ pub enum ResourceScopeError {
     /// A name has a character that could mislead its readers.
     #[error("a resource name {0}")]
     Text(TextError),
-    /// There are more than 1000 resources.
-    #[error("the list names more than {MAX_RESOURCES} resources")]
+    /// There are more than 100 resources, or more than 4096 bytes of names.
+    #[error("a list may name at most {MAX_RESOURCES} resources, with {MAX_BYTES} bytes in all")]
     TooMany,
 }
 
-/// The maximum number of resources of a list: a consent has a bit for each.
-pub(crate) const MAX_RESOURCES: usize = 1000;
+/// The maximum number of resources of a list: each consent names its own.
+const MAX_RESOURCES: usize = 100;
 const MAX_NAME_BYTES: usize = 255;
-/// The maximum size of all names together: every request reads them with its client.
-pub(crate) const MAX_BYTES: usize = 32_768;
+/// The maximum size of all names together: every request reads them with its client and its grant.
+const MAX_BYTES: usize = 4096;
 
 #[cfg(test)]
 mod tests {
@@ -326,8 +258,8 @@ mod tests {
         }
         let numbered = |count: usize| ResourceScope::specified((0..count).map(|number| number.to_string())).err();
         assert_eq!(numbered(0), Some(ResourceScopeError::Empty));
-        assert_eq!(numbered(1000), None);
-        assert_eq!(numbered(1001), Some(ResourceScopeError::TooMany));
+        assert_eq!(numbered(100), None);
+        assert_eq!(numbered(101), Some(ResourceScopeError::TooMany));
         assert_eq!(ResourceScope::specified(vec!["same"; 2000]).err(), None);
     }
 

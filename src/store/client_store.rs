@@ -20,8 +20,6 @@ use crate::store::error::StoreError;
 ///    Kit: `find_answers_what_was_written`.
 /// 2. `current` returns the last acknowledged write, never from a cache or a replica.
 ///    Kit: `current_answers_the_last_write`.
-///    If a client's long list of resources was replaced, the client keeps the previous list among its [former
-///    ones](crate::client::ClientBuilder::former_resources). Otherwise, earlier consents cover no named resource.
 /// 3. A client is read back equal in every field. An unregistered id has no client.
 ///    Kit: `every_field_comes_back`, `an_unknown_id_has_no_client`.
 ///

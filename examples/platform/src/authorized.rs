@@ -182,8 +182,7 @@ impl Application {
 
 impl Grant {
     fn new(server: &AuthorizationServer, grant: &grantor::store::Grant, client: Option<&Client>) -> Self {
-        let granted = client.map(|client| grant.resource_scope(client));
-        let (groups, resources) = in_force(server, client, grant.scopes(), granted);
+        let (groups, resources) = in_force(server, client, grant.scopes(), grant.resource_scope());
         Self {
             id: grant.id(),
             groups,
@@ -195,8 +194,7 @@ impl Grant {
     }
 
     fn of_approved(server: &AuthorizationServer, approved: &Authorization, client: Option<&Client>) -> Self {
-        let granted = client.map(|client| approved.resource_scope(client));
-        let (groups, resources) = in_force(server, client, approved.scopes(), granted);
+        let (groups, resources) = in_force(server, client, approved.scopes(), approved.resource_scope());
         Self {
             id: approved.id().into(),
             groups,
@@ -213,9 +211,9 @@ fn in_force(
     server: &AuthorizationServer,
     client: Option<&Client>,
     scopes: &ScopeSet,
-    resources: Option<ResourceScope>,
+    resources: &ResourceScope,
 ) -> (Vec<ScopeGroup>, Resources) {
-    let (Some(client), Some(resources)) = (client, resources) else {
+    let Some(client) = client else {
         return (words::scope_groups(&server.config().scopes, scopes), words::no_resource());
     };
     let scopes = scopes.intersection(client.scopes());

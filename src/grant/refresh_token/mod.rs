@@ -75,14 +75,12 @@ impl Flow for Refreshing<'_> {
         self.found = self.context.stores.tokens.find(&self.judge.presented.grant).await?;
         let client = self.judge.request.client;
         if let Some(found) = &self.found
-            && (!self.subject_asked || !client.has_list_of(&found.resources))
+            && !self.subject_asked
             && self.judge.usable(found).is_ok()
         {
-            self.context.check_list(client, &found.resources).await?;
             // The subject hook is asked once, and only for a token that would be accepted.
-            if !std::mem::replace(&mut self.subject_asked, true) {
-                self.context.check_subject(found.subject(), client).await?;
-            }
+            self.subject_asked = true;
+            self.context.check_subject(found.subject(), client).await?;
         }
         Ok(self.found.clone().into())
     }

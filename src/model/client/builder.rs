@@ -7,7 +7,7 @@ use crate::model::client::{
 };
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::RegisteredRedirectUri;
-use crate::scope::{ResourceList, ResourceScope, ScopeSet};
+use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::{CLIENT_SECRET_CHARACTERS, ClientSecret, Digest};
 
 impl Client {
@@ -85,23 +85,9 @@ impl ClientBuilder {
     }
 
     /// Sets the resource scope that the client may ask for.
-    ///
-    /// A consent to more than 256 bytes of names, each counted with 4 bytes more, refers to the list of its client. If
-    /// you replace such a list, keep the previous one with [`former_resources`](Self::former_resources). Otherwise the
-    /// older consents no longer cover any named resource.
     #[must_use]
     pub fn resource_scope(mut self, resource_scope: ResourceScope) -> Self {
         self.client.resource_scope = resource_scope;
-        self
-    }
-
-    /// Adds lists that [`resource_scope`](Self::resource_scope) had before, for the consents that refer to them. A
-    /// consent still covers no more than what is registered now.
-    ///
-    /// They are needed until [`epoch`](Self::epoch) is raised, or until all consents of that time have expired.
-    #[must_use]
-    pub fn former_resources(mut self, lists: impl IntoIterator<Item = ResourceList>) -> Self {
-        lists.into_iter().for_each(|list| self.client.keep_former(ResourceScope::Specified(list)));
         self
     }
 

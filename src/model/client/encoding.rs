@@ -12,7 +12,7 @@ use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::model::subject::Subject;
-use crate::scope::{ConsentedResources, ListDigest, ListPart, ResourceList, ResourceScope, ScopeSet};
+use crate::scope::{ResourceList, ResourceScope, ScopeSet};
 use crate::secret::Digest;
 
 impl Client {
@@ -32,7 +32,6 @@ impl Client {
             redirect_uris,
             scopes,
             resource_scope,
-            former_resources,
             client_scopes,
             client_resources,
             grant_types,
@@ -61,8 +60,6 @@ impl Client {
             writer.text(uri.as_str());
         }
         write_scopes(&mut writer, scopes, resource_scope);
-        writer.count(former_resources.len());
-        former_resources.iter().for_each(|list| write_list(&mut writer, list));
         write_scopes(&mut writer, client_scopes, client_resources);
         write_grant_types(&mut writer, *grant_types);
         write_authentication_methods(&mut writer, *authentication_methods);
@@ -105,7 +102,6 @@ impl Client {
             redirect_uris: reader.list(|reader| reader.text().map(RegisteredRedirectUri::from_record))?,
             scopes: read_scopes(&mut reader)?,
             resource_scope: read_resource_scope(&mut reader)?,
-            former_resources: reader.list(read_list)?,
             client_scopes: read_scopes(&mut reader)?,
             client_resources: read_resource_scope(&mut reader)?,
             grant_types: read_grant_types(&mut reader)?,
@@ -230,23 +226,10 @@ fn read_open(reader: &mut Reader<'_>) -> Result<SelfRegistration, DecodeError> {
     })
 }
 
-/// Writes what is registered: the scopes, then the resource scope.
+/// Writes what is registered or granted: the scopes, then the resource scope.
 pub(crate) fn write_scopes(writer: &mut Writer, scopes: &ScopeSet, resource_scope: &ResourceScope) {
     writer.text(scopes.as_str());
     write_resource_scope(writer, resource_scope);
-}
-
-/// Writes what was granted: the scopes, then the resources.
-pub(crate) fn write_granted(writer: &mut Writer, scopes: &ScopeSet, resources: &ConsentedResources) {
-    writer.text(scopes.as_str());
-    match resources {
-        ConsentedResources::InRecord(resource_scope) => write_resource_scope(writer, resource_scope),
-        ConsentedResources::PartOf(part) => {
-            writer.byte(PART_OF_A_LIST);
-            writer.array(part.list.bytes());
-            writer.bytes(&part.bits);
-        }
-    }
 }
 
 fn write_resource_scope(writer: &mut Writer, resource_scope: &ResourceScope) {
@@ -255,17 +238,10 @@ fn write_resource_scope(writer: &mut Writer, resource_scope: &ResourceScope) {
         ResourceScope::Public => writer.byte(1),
         ResourceScope::Specified(resources) => {
             writer.byte(2);
-            write_list(writer, resources);
+            writer.count(resources.len());
+            resources.iter().for_each(|resource| writer.text(resource));
         }
     }
-}
-
-/// Follows the values of [`write_resource_scope`].
-const PART_OF_A_LIST: u8 = 3;
-
-fn write_list(writer: &mut Writer, resources: &ResourceList) {
-    writer.count(resources.len());
-    resources.iter().for_each(|resource| writer.text(resource));
 }
 
 pub(crate) fn read_scopes(reader: &mut Reader<'_>) -> Result<ScopeSet, DecodeError> {
@@ -273,34 +249,15 @@ pub(crate) fn read_scopes(reader: &mut Reader<'_>) -> Result<ScopeSet, DecodeErr
 }
 
 pub(crate) fn read_resource_scope(reader: &mut Reader<'_>) -> Result<ResourceScope, DecodeError> {
-    resource_scope(reader.byte()?, reader)
-}
-
-pub(crate) fn read_consented(reader: &mut Reader<'_>) -> Result<ConsentedResources, DecodeError> {
     match reader.byte()? {
-        PART_OF_A_LIST => {
-            let list = ListDigest::from_bytes(reader.array()?);
-            let bits = reader.bytes()?;
-            if bits.len() > ListPart::MAX_BYTES {
-                return Err(DecodeError::Malformed);
-            }
-            Ok(ConsentedResources::PartOf(Arc::new(ListPart { list, bits: bits.into() })))
-        }
-        byte => resource_scope(byte, reader).map(ConsentedResources::InRecord),
-    }
-}
-
-fn resource_scope(byte: u8, reader: &mut Reader<'_>) -> Result<ResourceScope, DecodeError> {
-    match byte {
         0 => Ok(ResourceScope::All),
         1 => Ok(ResourceScope::Public),
-        2 => read_list(reader).map(ResourceScope::Specified),
+        2 => {
+            let list = ResourceList::from_record(reader.list(Reader::text)?).map_err(|_| DecodeError::Malformed)?;
+            Ok(ResourceScope::Specified(list))
+        }
         _ => Err(DecodeError::Malformed),
     }
-}
-
-fn read_list(reader: &mut Reader<'_>) -> Result<ResourceList, DecodeError> {
-    ResourceList::from_record(reader.list(Reader::text)?).map_err(|_| DecodeError::Malformed)
 }
 
 pub(crate) fn read_subject(reader: &mut Reader<'_>) -> Result<Subject, DecodeError> {
@@ -421,7 +378,6 @@ mod tests {
             .redirect_uri(uri)
             .scopes(ScopeSet::read("repo-code:rw").unwrap())
             .resource_scope(ResourceScope::specified(["one"]).unwrap())
-            .former_resources(long_lists())
             .client_scopes(ScopeSet::read("builds:r").unwrap())
             .client_resources(ResourceScope::specified(["two"]).unwrap())
             .secret(&secret("a"))
@@ -435,17 +391,8 @@ mod tests {
             .build()
     }
 
-    fn long_lists() -> impl Iterator<Item = ResourceList> {
-        ["a", "b"].into_iter().map(|name| {
-            let names = (0..2).map(|number| name.repeat(130 + number));
-            let ResourceScope::Specified(list) = ResourceScope::specified(names).unwrap() else { panic!() };
-            list
-        })
-    }
-
     #[test]
     fn comes_back_equal_in_every_field() {
-        assert_eq!(client().former_resources.len(), 2);
         let public = Client {
             client_type: ClientType::Public,
             secrets: ClientSecrets::default(),

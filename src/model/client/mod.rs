@@ -7,7 +7,6 @@ mod grant_type;
 mod key_rules;
 mod keys;
 mod privileges;
-mod resources;
 mod secrets;
 mod self_registration;
 
@@ -28,7 +27,7 @@ use crate::jose::SigningAlgorithm;
 use crate::model::codec::{Writer, kind};
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::RegisteredRedirectUri;
-use crate::scope::{ConsentedResources, ResourceList, ResourceScope, ScopeSet};
+use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 
 /// A client [RFC 6749 section 2]: what a registered application may do. Every request reads it, so it is small.
@@ -49,8 +48,6 @@ pub struct Client {
     pub(crate) redirect_uris: Vec<RegisteredRedirectUri>,
     pub(crate) scopes: ScopeSet,
     pub(crate) resource_scope: ResourceScope,
-    /// Long lists that [`resource_scope`](Self::resource_scope) had before, which consents may refer to.
-    pub(crate) former_resources: Vec<ResourceList>,
     pub(crate) client_scopes: ScopeSet,
     pub(crate) client_resources: ResourceScope,
     pub(crate) grant_types: GrantTypes,
@@ -77,7 +74,6 @@ impl Client {
             redirect_uris: Vec::new(),
             scopes: ScopeSet::empty(),
             resource_scope: ResourceScope::none(),
-            former_resources: Vec::new(),
             client_scopes: ScopeSet::empty(),
             client_resources: ResourceScope::none(),
             grant_types: GrantTypes::default(),
@@ -154,13 +150,6 @@ impl Client {
     #[must_use]
     pub const fn resource_scope(&self) -> &ResourceScope {
         &self.resource_scope
-    }
-
-    /// Returns the lists that [`resource_scope`](Self::resource_scope) had before and that consents may refer to: see
-    /// [`ClientBuilder::former_resources`].
-    #[must_use]
-    pub fn former_resources(&self) -> &[ResourceList] {
-        &self.former_resources
     }
 
     /// Returns the scopes that a token without a user may have [RFC 6749 section 4.4].
@@ -379,25 +368,22 @@ impl Client {
     }
 
     /// The scopes that the client may still have of a consent; `None` if no scope or no resource is left.
-    pub(crate) fn scopes_left(&self, scopes: &ScopeSet, resources: &ConsentedResources) -> Option<ScopeSet> {
+    pub(crate) fn scopes_left(&self, scopes: &ScopeSet, resources: &ResourceScope) -> Option<ScopeSet> {
         let scopes = scopes.intersection(&self.scopes);
-        let has_resources = self.resources_of(resources).meets(&self.resource_scope);
+        let has_resources = resources.meets(&self.resource_scope);
         (has_resources && !scopes.is_empty()).then_some(scopes)
     }
 
-    /// What the client may still have of a consent.
-    pub(crate) fn still_granted(
-        &self,
-        scopes: &ScopeSet,
-        resource_scope: &ResourceScope,
-    ) -> Result<Granted, NotGranted> {
+    /// What the client may still have of a consent; `None` if no scope or no resource is left.
+    pub(crate) fn still_granted(&self, scopes: &ScopeSet, resources: &ResourceScope) -> Option<Granted> {
         let scopes = scopes.intersection(&self.scopes);
-        let resource_scope = resource_scope.reduced_to(&self.resource_scope);
-        if scopes.is_empty() || resource_scope.is_empty() {
-            return Err(NotGranted::NothingLeft);
-        }
-        let resources = self.consented(resource_scope).ok_or(NotGranted::UnknownList)?;
-        Ok(Granted { scopes, resources })
+        let resources = resources.reduced_to(&self.resource_scope);
+        (!scopes.is_empty() && !resources.is_empty()).then_some(Granted { scopes, resources })
+    }
+
+    /// Revokes all codes and grants.
+    pub(crate) fn revoke_grants(&mut self) {
+        self.epoch = self.epoch.saturating_add(1);
     }
 
     /// Returns whether what was granted under that epoch was revoked with all grants of the client.
@@ -428,15 +414,7 @@ pub(crate) fn counts_as_public(client_type: ClientType, application_type: Applic
 /// What a user granted, as far as the client may have it.
 pub(crate) struct Granted {
     pub(crate) scopes: ScopeSet,
-    pub(crate) resources: ConsentedResources,
-}
-
-/// Why nothing is granted.
-pub(crate) enum NotGranted {
-    /// The client may have no scope or no resource of the consent any more.
-    NothingLeft,
-    /// The resources are too many for a record, and no list of the client has all of them.
-    UnknownList,
+    pub(crate) resources: ResourceScope,
 }
 
 /// The state of an application: pending → approved | rejected; rejected → pending; approved ↔ suspended; any → deleted.

@@ -8,7 +8,7 @@ use crate::model::protected_resource::Audience;
 use crate::model::redirect_uri::RedirectUri;
 use crate::model::subject::Subject;
 use crate::model::{Authorization, PushedFrom, Stage};
-use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
+use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::pkce::CodeChallenge;
 use crate::testing::draw::{self, sound};
 use crate::testing::records::hostile;
@@ -33,7 +33,7 @@ pub fn authorization(subject: &Subject, purge_after: Timestamp) -> Authorization
         challenge: Some(sound(CodeChallenge::parse(b"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"))),
         state: Some(draw::unique().into_bytes().into()),
         scopes: draw::scopes("repo-code:rw account-email:r"),
-        resources: ConsentedResources::InRecord(ResourceScope::Public),
+        resources: ResourceScope::Public,
         audience: Audience::UNSET,
         key: None,
         pushed: None,
@@ -58,7 +58,7 @@ pub(in crate::testing) fn authorizations_of_every_kind(
         challenge: None,
         state: None,
         scopes: ScopeSet::empty(),
-        resources: ConsentedResources::InRecord(ResourceScope::none()),
+        resources: ResourceScope::none(),
         ..plain()
     };
     let ends = Authorization { version: u32::MAX, epoch: u32::MAX, created: Timestamp::default(), ..plain() };
@@ -70,8 +70,8 @@ pub(in crate::testing) fn authorizations_of_every_kind(
         Authorization { version: 1 << 31, created: Timestamp::from_seconds(u32::MAX), ..plain() },
         Authorization { since: Timestamp::from_seconds(u32::MAX), ..plain() },
         Authorization { end: Timestamp::from_seconds(u32::MAX), ..ends },
-        Authorization { state: Some(Box::default()), resources: all_resources(), ..bare() },
-        Authorization { resources: hostile::part_of_a_list(), ..plain() },
+        Authorization { state: Some(Box::default()), resources: ResourceScope::All, ..bare() },
+        Authorization { resources: hostile::longest_list(1), ..plain() },
         Authorization { audience: hostile::audience(), ..plain() },
         with_code(&Authorization { audience: hostile::audience(), ..bare() }, purge_after),
         Authorization { key: Some(Box::new(JwkThumbprint::from_bytes(draw::bytes()))), ..plain() },
@@ -91,7 +91,7 @@ pub(in crate::testing) fn huge_authorization(subject: &Subject, purge_after: Tim
         redirect_uri: redirect_uri(&format!("https://app.example/{}", "x".repeat(2028))),
         state: Some((0..=255).cycle().take(STATE_BYTES).collect()),
         scopes: draw::scopes(&hostile::many_scopes()),
-        resources: hostile::max_resources(),
+        resources: hostile::longest_list(0),
         audience: hostile::largest_audience(),
         key: Some(Box::new(JwkThumbprint::from_bytes(draw::bytes()))),
         pushed: Some(Box::new(pushed_from())),
@@ -104,17 +104,13 @@ fn hostile_authorization(authorization: Authorization) -> Authorization {
         client: hostile::client_id(120),
         redirect_uri: redirect_uri("https://app.example/';--/%27%22%5C?a=%25s&b=$1&c=[]*()!"),
         scopes: draw::scopes(hostile::SCOPES),
-        resources: ConsentedResources::InRecord(hostile::resources()),
+        resources: hostile::resources(),
         ..authorization
     }
 }
 
 fn pushed_from() -> PushedFrom {
     PushedFrom { id: PushedRequestId::from_bytes(draw::bytes()), secret: draw::digest() }
-}
-
-fn all_resources() -> ConsentedResources {
-    ConsentedResources::InRecord(ResourceScope::All)
 }
 
 fn redirect_uri(text: &str) -> RedirectUri {

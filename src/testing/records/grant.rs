@@ -11,7 +11,7 @@ use crate::model::subject::Subject;
 use crate::model::{
     FurtherAccess, GraceEnds, Grant, OwnAccess, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair,
 };
-use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
+use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::derive::Link;
 use crate::secret::refresh::{Family, FamilyIdDigest, TagKey};
 use crate::testing::draw::{self, sound};
@@ -31,7 +31,7 @@ pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
         epoch: 0,
         subject: Some(subject.clone()),
         scopes: draw::scopes("repo-code:rw account-email:r"),
-        resources: ConsentedResources::InRecord(ResourceScope::Public),
+        resources: ResourceScope::Public,
         created: draw::now(),
         keep_until: Timestamp::default(),
         family: Family { id: FamilyIdDigest::from_bytes(draw::bytes()), tag_key: TagKey::from_bytes(draw::bytes()) },
@@ -100,8 +100,8 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
         with(reduced("account-email:r")),
         with(reduced(hostile::SCOPES)),
         with(made_long_ago),
-        Grant { scopes: ScopeSet::empty(), resources: ConsentedResources::InRecord(ResourceScope::none()), ..plain() },
-        Grant { resources: hostile::part_of_a_list(), ..plain() },
+        Grant { scopes: ScopeSet::empty(), resources: ResourceScope::none(), ..plain() },
+        Grant { resources: hostile::longest_list(1), ..plain() },
         with(pair(purge_after).of_grant_for(hostile::audience())),
         with(for_one_resource(purge_after).of_grant_for(hostile::audience())),
         with(for_one_resource(purge_after)),
@@ -110,7 +110,7 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
         Grant {
             client: hostile::client_id(120),
             scopes: draw::scopes(hostile::SCOPES),
-            resources: ConsentedResources::InRecord(hostile::resources()),
+            resources: hostile::resources(),
             ..plain()
         },
     ];
@@ -163,7 +163,7 @@ pub(in crate::testing) fn huge_grant(subject: &Subject, purge_after: Timestamp) 
     Grant {
         client: hostile::client_id(512),
         scopes,
-        resources: hostile::max_resources(),
+        resources: hostile::longest_list(0),
         pairs,
         ..grant(subject, purge_after)
     }

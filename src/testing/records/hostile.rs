@@ -3,7 +3,7 @@
 use crate::model::id::ClientId;
 use crate::model::protected_resource::Audience;
 use crate::model::subject::Subject;
-use crate::scope::{ConsentedResources, ResourceList, ResourceScope};
+use crate::scope::{ResourceList, ResourceScope};
 use crate::testing::draw::{sound, subject_of, unique};
 
 /// Every character that a scope may consist of [RFC 6749 appendix A.4].
@@ -94,18 +94,11 @@ pub(super) fn resources() -> ResourceScope {
     ResourceScope::Specified(sound(ResourceList::from_record(names.copied().collect())))
 }
 
-/// Returns the longest list: 1000 names of 32 768 bytes in total. Each digit gives another list.
-pub(super) fn longest_list(digit: u8) -> ResourceList {
-    let end = |name: usize| if name < 768 { "xxx" } else { "xx" };
-    let names = (0..1000).map(|name| format!("{digit}/{name:03}/{}{}", "\u{1f600}".repeat(6), end(name)));
-    let names: Vec<String> = names.collect();
-    sound(ResourceList::from_record(names.iter().map(String::as_str).collect()))
-}
-
-/// Returns as many bytes of names as a record may keep.
-pub(super) fn max_resources() -> ConsentedResources {
-    let names = (0..2).map(|number| format!("{number:04}{}", "\u{1f600}".repeat(30)));
-    ConsentedResources::InRecord(sound(ResourceScope::specified(names)))
+/// Returns the longest list: 100 names of 4096 bytes in total. Each digit gives another list.
+pub(super) fn longest_list(digit: u8) -> ResourceScope {
+    let end = |name: usize| if name < 96 { "xxxx" } else { "xxx" };
+    let names = (0..100).map(|name| format!("{digit}/{name:02}/{}{}", "\u{1f600}".repeat(8), end(name)));
+    sound(ResourceScope::specified(names))
 }
 
 /// Returns two protected resources.
@@ -118,11 +111,6 @@ pub(super) fn largest_audience() -> Audience {
     let identifier = |number| format!("https://api.example/{number}{}", "x".repeat(2027));
     let identifiers: Vec<String> = (0..8).map(identifier).collect();
     Audience::new(identifiers.iter().map(String::as_str))
-}
-
-/// Returns a part of a list with every bit that it may have.
-pub(super) fn part_of_a_list() -> ConsentedResources {
-    ConsentedResources::whole(&ResourceScope::Specified(longest_list(0)))
 }
 
 pub(super) fn many_scopes() -> String {

@@ -181,9 +181,9 @@ pub(in crate::testing) fn huge_registration(owner: &Subject) -> Registration {
             .map(|number| redirect_uri(&format!("https://{number}.example/{}", "x".repeat(2000))))
             .collect(),
         scopes: draw::scopes(&hostile::many_scopes()),
-        resource_scope: ResourceScope::Specified(hostile::longest_list(0)),
+        resource_scope: hostile::longest_list(0),
         client_scopes: draw::scopes(&hostile::many_scopes()),
-        client_resources: ResourceScope::Specified(hostile::longest_list(5)),
+        client_resources: hostile::longest_list(5),
         key_terms: Some(Arc::new(KeyTerms { keys: largest_keys(), ..KeyTerms::default() })),
         ..form()
     };
@@ -193,7 +193,6 @@ pub(in crate::testing) fn huge_registration(owner: &Subject) -> Registration {
     registration.client.redirect_uris.clone_from(&form.redirect_uris);
     registration.client.scopes = form.scopes.clone();
     registration.client.resource_scope = form.resource_scope.clone();
-    registration.client.former_resources = (1..=4).map(hostile::longest_list).collect();
     registration.client.client_scopes = form.client_scopes.clone();
     registration.client.client_resources = form.client_resources.clone();
     registration.application.proposed = Some(form.clone());
@@ -221,7 +220,6 @@ fn other_choices(mut registration: Registration) -> Registration {
     client.secrets = ClientSecrets::default().rotated(draw::digest()).rotated(draw::digest()).under_another_owner();
     client.redirect_uris = Vec::new();
     client.resource_scope = ResourceScope::none();
-    client.former_resources = vec![hostile::longest_list(6)];
     client.privileges = Privileges { trusted: true, may_introspect: true, require_pkce: true, refresh_rotation: None };
     let form = &mut registration.application.form;
     form.client_type = ClientType::Public;

@@ -2,7 +2,6 @@
 
 use grantor::application::Logo;
 use grantor::config::Profile;
-use grantor::scope::{ResourceList, ResourceScope};
 use grantor::store::{Authorization, Grant, Insertion, RecordStore, Stores};
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{Application, AuthorizationServer, Client, Config, MemoryStore, Timestamp};
@@ -20,13 +19,11 @@ pub(super) fn of_a_stage() -> Vec<(String, Vec<u8>)> {
         let application = at_once(world.server.registrar().unwrap().application(&id)).unwrap();
         let grants = stage.grants().into_iter().zip(0..).map(|(grant, number)| (format!("grant_{number}"), grant));
         let authorization = stage.contents().authorizations.pop().unwrap();
-        let former = Client::builder(id).resource_scope(ResourceScope::All).former_resources([long_list()]);
         let others = [
-            ("grant_to_a_part_of_a_list", with_part_of_a_list(&stage.grants()[0])),
-            ("authorization_to_a_part_of_a_list", with_part_of_a_list(&authorization)),
+            ("grant_to_a_list", with_a_list(&stage.grants()[0])),
+            ("authorization_to_a_list", with_a_list(&authorization)),
             ("authorization", authorization),
             ("client", client.encode()),
-            ("client_with_a_former_list", former.build().encode()),
             ("application", application.encode()),
             ("logo", PNG.to_vec()),
         ];
@@ -34,19 +31,12 @@ pub(super) fn of_a_stage() -> Vec<(String, Vec<u8>)> {
     })
 }
 
-fn long_list() -> ResourceList {
-    match ResourceScope::specified(["a".repeat(250), "b".repeat(10)]) {
-        Ok(ResourceScope::Specified(list)) => list,
-        other => panic!("{other:?}"),
-    }
-}
-
-/// The same record for two resources of a list, instead of all resources.
-fn with_part_of_a_list(record: &[u8]) -> Vec<u8> {
+/// The same record for two resources, instead of all resources.
+fn with_a_list(record: &[u8]) -> Vec<u8> {
     let scopes = record.windows(SCOPES.len()).position(|window| window == SCOPES.as_bytes()).unwrap() + SCOPES.len();
     assert_eq!(record[scopes], 0, "all resources");
-    let part = [&[3][..], &[7; 32], &[0, 0, 0, 2, 1, 1]].concat();
-    [&record[..scopes], &part, &record[scopes + 1..]].concat()
+    let list = [2, 0, 0, 0, 2, 0, 0, 0, 1, b'a', 0, 0, 0, 1, b'b'];
+    [&record[..scopes], &list, &record[scopes + 1..]].concat()
 }
 
 pub(super) fn check(input: &[u8]) -> String {

@@ -6,7 +6,7 @@ use grantor::id::GrantId;
 use grantor::scope::ResourceScope;
 use grantor::store::{Grant, RecordStore, RevocationReason};
 use grantor::wire::Endpoint;
-use grantor::{ClientId, Consent, Decision, Subject};
+use grantor::{Consent, Decision, Subject};
 
 use support::world::{PKCE, SCOPES, SESSION, START, World, code, e400, empty, form, ok, pair, text, wa};
 
@@ -39,9 +39,8 @@ async fn a_user_can_be_shown_what_was_granted_to_whom() {
     assert_eq!((oldest.id(), oldest.client()), (grant_of(&world, &first.access).await, &world.client.client_id()));
     assert_eq!((newest.id(), newest.client()), (grant_of(&world, &second.access).await, &other.client_id()));
     assert_eq!((oldest.scopes().as_str(), newest.scopes().as_str()), (SCOPES, "repo-code:r"));
-    let client = async |id: &ClientId| world.server.client(id).await.unwrap().unwrap();
-    assert_eq!(oldest.resource_scope(&*client(oldest.client()).await), ResourceScope::All);
-    assert_eq!(newest.resource_scope(&*client(newest.client()).await), ResourceScope::Public);
+    assert_eq!(*oldest.resource_scope(), ResourceScope::All);
+    assert_eq!(*newest.resource_scope(), ResourceScope::Public);
     assert_eq!((oldest.created().seconds(), oldest.refreshed().seconds()), (START, START + 11));
     assert_eq!((newest.created().seconds(), newest.refreshed().seconds()), (START + 1, START + 1));
     assert_eq!(oldest.ends().seconds(), START + 11 + 15_552_000);

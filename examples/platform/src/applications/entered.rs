@@ -202,7 +202,7 @@ impl Entered {
             Err(ResourceScopeError::Text(error)) => misleading("A repository’s name", error).into(),
             Err(ResourceScopeError::Empty) => "List the repositories, one in each line.".into(),
             Err(ResourceScopeError::TooMany) => {
-                "The list is too long: at most 1000 repositories, 32 768 bytes in total.".into()
+                "The list is too long: at most 100 repositories, 4096 bytes in total.".into()
             }
             Err(ResourceScopeError::Length) => "A repository’s name may have at most 255 bytes.".into(),
             Err(_) => "A repository’s name cannot be read.".into(),
