@@ -106,7 +106,7 @@ impl ResourceScope {
 /// [`ResourceScope::specified`] creates lists of 1 to 100 resources of 1 to 255 bytes each;
 /// [`ResourceScope::reduced_to`] may leave none. A clone shares the content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ResourceList(Arc<[Box<str>]>);
+pub struct ResourceList(Arc<Vec<Box<str>>>);
 
 impl ResourceList {
     fn new(items: impl IntoIterator<Item: Into<String>>) -> Result<Self, ResourceScopeError> {
@@ -147,7 +147,7 @@ impl ResourceList {
 
     /// Creates a list from names in ascending order, without duplicates.
     pub(super) fn from_sorted(sorted: Vec<Box<str>>) -> Self {
-        Self(sorted.into())
+        Self(Arc::new(sorted))
     }
 
     /// Returns the resources in ascending order of their bytes.
