@@ -3,7 +3,7 @@
 //! Ids and secrets come from a deterministic generator.
 
 use grantor::testing::SeededEntropy;
-use grantor::{Approval, ClientId, Config, Subject};
+use grantor::{Approval, ClientId, Config, Registrar, Subject};
 
 use crate::measure::{Lap, in_turns, timed};
 use crate::options::Options;
@@ -51,9 +51,10 @@ fn submit(count: usize) -> Lap {
 fn approve(count: usize) -> Lap {
     let (world, ids) = submitted(count);
     let registrar = world.server.registrar().expect("the memory store takes registrations");
+    let submitted: Vec<_> = ids.iter().map(|id| (id, version(&registrar, id))).collect();
     let ((), time) = timed(|| {
-        for id in &ids {
-            assert!(ready(registrar.approve(id, 1, Approval::default())).is_ok());
+        for (id, version) in submitted {
+            assert!(ready(registrar.approve(id, version, Approval::default())).is_ok());
         }
     });
     Lap { operations: count as u64, time }
@@ -64,15 +65,20 @@ fn rotate(count: usize) -> Lap {
     let (world, ids) = submitted(count);
     let registrar = world.server.registrar().expect("the memory store takes registrations");
     for id in &ids {
-        assert!(ready(registrar.approve(id, 1, Approval::default())).is_ok());
+        assert!(ready(registrar.approve(id, version(&registrar, id), Approval::default())).is_ok());
     }
-    let owned: Vec<_> = ids.iter().enumerate().map(|(number, id)| (id, applicant(number))).collect();
+    let owned = ids.iter().enumerate().map(|(number, id)| (id, applicant(number), version(&registrar, id)));
+    let owned: Vec<_> = owned.collect();
     let ((), time) = timed(|| {
-        for (id, owner) in &owned {
-            assert!(ready(registrar.rotate_secret(id, owner, 2)).is_ok());
+        for (id, owner, version) in &owned {
+            assert!(ready(registrar.rotate_secret(id, owner, *version)).is_ok());
         }
     });
     Lap { operations: count as u64, time }
+}
+
+fn version(registrar: &Registrar, id: &ClientId) -> u32 {
+    ready(registrar.application(id)).expect("it was submitted").version()
 }
 
 fn submitted(count: usize) -> (World, Vec<ClientId>) {

@@ -106,8 +106,9 @@ impl World {
 pub(crate) fn register(server: &AuthorizationServer, applicant: &Subject, approval: Approval) -> Credentials {
     let registrar = server.registrar().expect("the memory store takes registrations");
     let id = ready(registrar.submit(applicant.clone(), form(), Some(logo()))).expect("the form is valid");
-    ready(registrar.approve(&id, 1, approval)).expect("it awaits its review");
-    let claimed = ready(registrar.claim_secret(&id, applicant, 2)).expect("the client is confidential");
+    let version = || ready(registrar.application(&id)).expect("it was submitted").version();
+    ready(registrar.approve(&id, version(), approval)).expect("it awaits its review");
+    let claimed = ready(registrar.claim_secret(&id, applicant, version())).expect("the client is confidential");
     let secret = claimed.expose().to_owned();
     Credentials { id: id.to_string(), secret }
 }

@@ -8,7 +8,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use grantor::Timestamp;
-use grantor::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, Store, StoreError, Table, Write};
+use grantor::store::{Engine, Insertion, List, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
 #[derive(Clone, Debug, Default)]
 struct CustomStore(Arc<Mutex<Contents>>);
@@ -24,19 +24,14 @@ impl CustomStore {
     }
 
     /// Writes the row if the stored row is the expected one, and returns whether it did.
-    fn put_if(&self, mut write: Write, is_expected: impl Fn(Option<&Write>) -> bool) -> bool {
+    fn put_if(&self, write: Write, is_expected: impl Fn(Option<&Write>) -> bool) -> bool {
         let rows = &mut self.contents().rows;
         let key = (write.table, write.key.clone());
-        let before = rows.get(&key);
-        if !is_expected(before) {
-            return false;
+        let puts = is_expected(rows.get(&key));
+        if puts {
+            rows.insert(key, write);
         }
-        // Parts that the write does not name are kept.
-        let mut kept = before.map(|row| row.parts.clone()).unwrap_or_default();
-        kept.retain(|(part, _)| write.parts.iter().all(|(named, _)| named != part));
-        write.parts.extend(kept);
-        rows.insert(key, write);
-        true
+        puts
     }
 }
 
@@ -47,8 +42,8 @@ impl Store for CustomStore {
 }
 
 impl Engine for CustomStore {
-    async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(self.contents().rows.get(&(table, key.to_vec())).and_then(|row| row.part(part)).map(<[u8]>::to_vec))
+    async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.contents().rows.get(&(table, key.to_vec())).map(|row| row.record.clone()))
     }
 
     async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
@@ -62,12 +57,7 @@ impl Engine for CustomStore {
 
     async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
         let same = write.clone();
-        let is_same = |row: &Write| {
-            let mut parts = same.parts.iter();
-            row.version == same.version
-                && row.record == same.record
-                && parts.all(|(part, bytes)| row.part(*part) == bytes.as_deref())
-        };
+        let is_same = |row: &Write| row.version == same.version && row.record == same.record;
         let is_same = self.put_if(write, |row| row.is_some_and(is_same));
         Ok(if is_same { Replacement::Replaced } else { Replacement::Lost })
     }
@@ -78,8 +68,7 @@ impl Engine for CustomStore {
         let start = (list.table, after.unwrap_or_default().to_vec());
         let behind = rows.range((Bound::Excluded(start), Bound::Unbounded)).map(|(_, row)| row);
         let listed = behind.filter(|row| row.table == list.table && row.lists.contains(&list.name)).take(limit);
-        let part = list.table.listed_part();
-        Ok(listed.filter_map(|row| Some(Row::new(row.key.clone(), row.part(part)?))).collect())
+        Ok(listed.map(|row| Row::new(row.key.clone(), row.record.clone())).collect())
     }
 
     async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
@@ -123,7 +112,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let code = location.split(['=', '&']).nth(1).unwrap_or_default();
     println!(
         "consented      {} authorization",
-        RecordStore::<Authorization>::list(&store, &user, Page::first(10)).await?.len()
+        RecordStore::<Authorization>::list(&store, user.as_str(), Page::first(10)).await?.len()
     );
 
     let form = format!("grant_type=authorization_code&code={code}&client_id={id}&client_secret={secret}");
@@ -134,7 +123,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for grant in server.grants_of(&user).await? {
         server.revoke_grant(grant.id(), &user).await?;
     }
-    let revoked = RecordStore::<Grant>::list(&store, &user, Page::first(10))
+    let revoked = RecordStore::<Grant>::list(&store, user.as_str(), Page::first(10))
         .await?
         .iter()
         .filter(|grant| grant.revoked().is_some())
@@ -152,7 +141,7 @@ async fn register(server: &AuthorizationServer) -> Result<(ClientId, String), Bo
     let logo = Logo::new(*b"GIF89a\x01\0\x01\0\0\0\0", registrar.limits())?;
     let developer = Subject::new("developer")?;
     let id = registrar.submit(developer.clone(), form, Some(logo)).await?;
-    registrar.approve(&id, 1, Approval::default()).await?;
-    let secret = registrar.claim_secret(&id, &developer, 2).await?;
+    registrar.approve(&id, registrar.application(&id).await?.version(), Approval::default()).await?;
+    let secret = registrar.claim_secret(&id, &developer, registrar.application(&id).await?.version()).await?;
     Ok((id, secret.expose().to_owned()))
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use grantor::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, Store, StoreError, Table, Write};
+use grantor::store::{Engine, Insertion, List, Lists, Purge, Replacement, Row, Store, StoreError, Table, Write};
 use grantor::{AuthorizationServer, Clock, Config, ConfigError, SystemClock, Timestamp};
 
 /// One hour for a write, which gives up after that, and one hour for the differences between the clocks of servers and
@@ -17,7 +17,7 @@ const STALE_AFTER: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// Three kinds of keys: rows; entries of lists; entries of the purge index, in the order of time.
 ///
-/// A row has all its parts, the names of its lists, and its exact `due`. The names decide which entries are valid. The
+/// A row has its record, the names of its lists, and its exact `due`. The names decide which entries are valid. The
 /// purge index always has an entry for the row; its time may be earlier than `due`.
 #[derive(Clone, Debug, Default)]
 struct RevisionsStore(Database);
@@ -69,10 +69,10 @@ impl RevisionsStore {
             let Some((row, seen)) = found.filter(|(row, _)| wanted(row)) else { return Ok(Replacement::Lost) };
             // A refresh changes no list, so it writes one key. The purge index changes when the purge reaches the row,
             // or here if the new time is earlier.
-            if write.lists_moved || write.due_moved {
+            if write.table.lists() == Lists::Many || write.due_moved {
                 self.enter(write).await?;
             }
-            if self.0.put(&row_key(row.table, &row.key), Some(seen), Some(over(row, write.clone()))).await {
+            if self.0.put(&row_key(row.table, &row.key), Some(seen), Some(write.clone())).await {
                 return Ok(Replacement::Replaced);
             }
         }
@@ -87,8 +87,8 @@ impl Store for RevisionsStore {
 }
 
 impl Engine for RevisionsStore {
-    async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(self.row(table, key).await.and_then(|(row, _)| row.part(part).map(<[u8]>::to_vec)))
+    async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.row(table, key).await.map(|(row, _)| row.record))
     }
 
     async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
@@ -103,13 +103,13 @@ impl Engine for RevisionsStore {
     }
 
     async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
-        self.swap(|row| is_same(row, &write), &write).await
+        self.swap(|row| row.version == write.version && row.record == write.record, &write).await
     }
 
     /// An entry counts if its row names the list. Other entries are skipped, and dropped if stale. The page is still
     /// full.
     async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
-        let (prefix, part) = (list_key(list.table, &list.name, &[]), list.table.listed_part());
+        let prefix = list_key(list.table, &list.name, &[]);
         let mut after = [&prefix, after.unwrap_or_default()].concat();
         let mut rows = Vec::new();
         while rows.len() < limit {
@@ -117,7 +117,7 @@ impl Engine for RevisionsStore {
             for entry in &entries {
                 let found = self.row(list.table, &entry.key[prefix.len()..]).await;
                 match found.filter(|(row, _)| row.lists.contains(&list.name)) {
-                    Some((row, _)) => rows.extend(row.part(part).map(|bytes| Row::new(&*row.key, bytes))),
+                    Some((row, _)) => rows.push(Row::new(row.key, row.record)),
                     None => self.drop_stale(entry).await,
                 }
             }
@@ -138,7 +138,7 @@ impl Engine for RevisionsStore {
         for entry in entries {
             let key = &entry.key[latest.len()..];
             let next = match self.row(table, key).await {
-                Some((row, _)) if row.due.is_some_and(|due| due > now) => row.due,
+                Some((row, _)) if row.due.is_none_or(|due| due > now) => row.due,
                 Some((row, seen)) => {
                     let is_removed = self.remove(&row, seen).await;
                     removed += usize::from(is_removed);
@@ -155,19 +155,6 @@ impl Engine for RevisionsStore {
         }
         Ok(if is_finished { Purge::new(removed).finished() } else { Purge::new(removed) })
     }
-}
-
-/// Parts that the write does not name are kept.
-fn over(mut before: Write, mut write: Write) -> Write {
-    before.parts.retain(|(part, _)| write.parts.iter().all(|(named, _)| named != part));
-    write.parts.extend(before.parts);
-    write
-}
-
-fn is_same(row: &Write, write: &Write) -> bool {
-    let mut parts = write.parts.iter();
-    let is_same = row.version == write.version && row.record == write.record;
-    is_same && parts.all(|(part, bytes)| row.part(*part) == bytes.as_deref())
 }
 
 fn entries(row: &Write) -> impl Iterator<Item = Vec<u8>> {
@@ -266,7 +253,7 @@ mod tests {
         store.0.put(&key, None, None).await;
         store.drop_stale(&read).await;
         for is_there in [true, false] {
-            assert_eq!(RecordStore::<Grant>::list(&store, &alice, Page::first(10)).await.unwrap(), []);
+            assert_eq!(RecordStore::<Grant>::list(&store, alice.as_str(), Page::first(10)).await.unwrap(), []);
             assert_eq!(store.0.get(&key).await.is_some(), is_there, "it was renewed after it was read");
             age();
         }

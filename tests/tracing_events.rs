@@ -127,12 +127,8 @@ struct Away(fn(&'static str) -> StoreError);
 
 #[async_trait]
 impl ClientStore for Away {
-    async fn find(&self, _: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    async fn client(&self, _: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         Err(self.0("no answer"))
-    }
-
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.find(id).await
     }
 }
 
@@ -177,12 +173,8 @@ struct One(Arc<Client>);
 
 #[async_trait]
 impl ClientStore for One {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         Ok(Some(self.0.clone()).filter(|client| client.id() == id))
-    }
-
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.find(id).await
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) async fn find_room(context: &Context, subject: &Subject, client: &Cli
         now.minus(config.authorization.hold_lifetime).minus(config.authorization.hold_lifetime),
     );
     let page = Page::after(start, config.limits.consent_requests.saturating_add(DECIDED));
-    match context.stores.codes.list(subject, page).await {
+    match context.stores.codes.list(subject.as_str(), page).await {
         Ok(rows) => Ok(judge(rows, client, config, now)),
         Err(error) if error.unreadable_key().is_some() => Ok(Room::default()),
         Err(error) => Err(error),

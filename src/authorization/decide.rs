@@ -79,7 +79,7 @@ pub(crate) async fn hold(
     // The client of the request may come from a cache. No user is asked about a client that has been suspended or
     // deleted.
     let page = |reason| AuthorizationError::page(context, reason);
-    let current = context.stores.clients.current(&client.id).await.map_err(|error| page(error.into()))?;
+    let current = context.stores.clients.current_client(&client.id).await.map_err(|error| page(error.into()))?;
     let current = current.filter(|client| !context.is_gone(client));
     record.epoch = judge_client(current, &record, &context.config).map_err(page)?.epoch;
     if let Some(from) = &record.pushed {
@@ -143,7 +143,7 @@ impl Flow for Holding<'_> {
                 Ok(Step::Insert(self.record.clone(), ()))
             }
             // Another request has the same 96 random bits in the same minute.
-            (Seen::Missing | Seen::Torn | Seen::Found(_), None) => Err(StoreError::transient(Contended).into()),
+            (Seen::Missing | Seen::Found(_), None) => Err(StoreError::transient(Contended).into()),
         }
     }
 
@@ -163,7 +163,7 @@ pub(crate) async fn decide(
     let now = context.now();
     let page = |reason| AuthorizationError::page(context, reason);
     let held = find_held(context, ticket, Asked { subject, session }, now).await.map_err(page)?;
-    let client = context.stores.clients.current(&held.client).await.map_err(|error| page(error.into()))?;
+    let client = context.stores.clients.current_client(&held.client).await.map_err(|error| page(error.into()))?;
     let client = client.filter(|client| !context.is_gone(client));
     let client = judge_client(client, &held, &context.config).map_err(|reason| {
         if matches!(reason, Reason::MissingRedirectUri) {
@@ -292,7 +292,7 @@ impl Flow for Deciding<'_> {
                 let next = self.next.take().ok_or_else(|| StoreError::transient(Contended))?;
                 Ok(Step::Replace(next, ()))
             }
-            Seen::Found(_) | Seen::Missing | Seen::Unread | Seen::Torn => Err(Reason::AlreadyDecided),
+            Seen::Found(_) | Seen::Missing | Seen::Unread => Err(Reason::AlreadyDecided),
         }
     }
 

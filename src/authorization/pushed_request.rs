@@ -166,7 +166,7 @@ impl Flow for KeepingOpen<'_> {
                 None if is_held_until(found, self.until) => Ok(Step::Leave(())),
                 None => Ok(Step::Replace(Arc::new(found.held(self.until)), ())),
             },
-            Seen::Found(_) | Seen::Missing | Seen::Unread | Seen::Torn => Err(Reason::UnknownRequestUri),
+            Seen::Found(_) | Seen::Missing | Seen::Unread => Err(Reason::UnknownRequestUri),
         }
     }
 
@@ -202,7 +202,7 @@ impl Flow for UsingUp<'_> {
                 Some(_) => Err(Reason::AlreadyDecided),
                 None => Ok(Step::Replace(Arc::new(found.used(self.ticket)), ())),
             },
-            Seen::Found(_) | Seen::Missing | Seen::Unread | Seen::Torn => Err(Reason::AlreadyDecided),
+            Seen::Found(_) | Seen::Missing | Seen::Unread => Err(Reason::AlreadyDecided),
         }
     }
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::secret::entropy::Entropy;
-use crate::store::{Insertion, Record, Registration, Replacement, StoreError, Stored, Stores};
+use crate::store::{Insertion, Record, Replacement, StoreError, Stored, Stores};
 
 /// How often a flow tries before it gives up: 128 times, far more than the requests that change one record concurrently.
 pub(crate) const ATTEMPTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(127);
@@ -58,9 +58,17 @@ pub(crate) enum Seen<R> {
     /// It was not read: an insert needs no prior read.
     Unread,
     Missing,
-    /// Its parts were read at different versions; it is read again.
-    Torn,
     Found(Arc<R>),
+}
+
+impl<R> Seen<R> {
+    /// Returns the record, if one was found.
+    pub(crate) const fn found(&self) -> Option<&Arc<R>> {
+        match self {
+            Self::Found(found) => Some(found),
+            Self::Unread | Self::Missing => None,
+        }
+    }
 }
 
 impl<R> From<Option<Arc<R>>> for Seen<R> {
@@ -73,7 +81,7 @@ impl<R> From<Option<Arc<R>>> for Seen<R> {
 #[derive(Debug)]
 pub(crate) enum Step<R, W> {
     Insert(Arc<R>, W),
-    /// Replaces the record that was found. The claim draws the new version, except for a registration.
+    /// Replaces the record that was found. The claim draws the new version.
     Replace(Arc<R>, W),
     /// Writes nothing, but the answer relies on the record that was found: it is confirmed.
     Confirm(W),
@@ -93,7 +101,7 @@ pub(crate) enum After {
 /// A record that is claimed, and the store that keeps it.
 pub(crate) trait Row: Send + Sync + Sized + 'static {
     fn version(&self) -> u32;
-    /// Gives a replacement the version that was drawn. A registration keeps its own, which its step has counted.
+    /// Gives a replacement the version that was drawn.
     fn set_version(row: &mut Arc<Self>, version: u32);
     fn reads_settled(stores: &Stores) -> bool;
     fn insert(row: Arc<Self>, stores: &Stores) -> impl Future<Output = Result<Insertion, StoreError>> + Send;
@@ -118,48 +126,60 @@ pub(crate) async fn claim<F: Flow>(
     flow: &mut F,
     attempts: Option<NonZeroU32>,
 ) -> Result<F::Won, F::Error> {
+    Ok(claim_record(context, flow, attempts).await?.0)
+}
+
+/// Does what [`claim`] does, and returns the record as well: the one that was written, or else the one that the outcome
+/// relies on, if there is one.
+///
+/// # Errors
+///
+/// As [`claim`].
+pub(crate) async fn claim_record<F: Flow>(
+    context: &Context,
+    flow: &mut F,
+    attempts: Option<NonZeroU32>,
+) -> Result<(F::Won, Option<Arc<F::Row>>), F::Error> {
     let stores = &context.stores;
     let mut left = attempts.map(NonZeroU32::get);
     let mut lost: Option<(Arc<F::Row>, F::Won)> = None;
     while left != Some(0) {
         left = left.map(|left| left - 1);
         let seen = flow.read().await?;
-        if matches!(seen, Seen::Torn) {
-            continue;
-        }
         if let Some((meant, won)) = lost.take()
             && let Seen::Found(found) = &seen
             && flow.is_done(found, &meant, After::Loss)
         {
             if is_confirmed(stores, found).await? {
-                return Ok(won);
+                return Ok((won, Some(meant)));
             }
             lost = Some((meant, won));
             continue;
         }
         lost = match (flow.judge(&seen)?, &seen) {
-            (Step::Leave(won), _) => return Ok(won),
+            (Step::Leave(won), Seen::Found(found)) => return Ok((won, Some(found.clone()))),
+            (Step::Leave(won), Seen::Unread | Seen::Missing) => return Ok((won, None)),
             (Step::Confirm(won), Seen::Found(found)) => {
                 if is_confirmed(stores, found).await? {
-                    return Ok(won);
+                    return Ok((won, Some(found.clone())));
                 }
                 None
             }
             (Step::Replace(mut row, won), Seen::Found(found)) => {
                 F::Row::set_version(&mut row, other_version(found.version(), &*context.entropy));
                 match F::Row::replace(found.version(), row.clone(), stores).await {
-                    Ok(Replacement::Replaced) => return Ok(won),
+                    Ok(Replacement::Replaced) => return Ok((won, Some(row))),
                     Ok(Replacement::Lost) => Some((row, won)),
-                    Err(error) => return after_error(stores, flow, &row, error).await.map(|()| won),
+                    Err(error) => return after_error(stores, flow, &row, error).await.map(|()| (won, Some(row))),
                 }
             }
             (Step::Insert(row, won), _) => match F::Row::insert(row.clone(), stores).await {
-                Ok(Insertion::Inserted) => return Ok(won),
+                Ok(Insertion::Inserted) => return Ok((won, Some(row))),
                 Ok(Insertion::Exists) => Some((row, won)),
-                Err(error) => return after_error(stores, flow, &row, error).await.map(|()| won),
+                Err(error) => return after_error(stores, flow, &row, error).await.map(|()| (won, Some(row))),
             },
             // There is no record to replace or to rely on, so it is read again.
-            (Step::Replace(..) | Step::Confirm(_), Seen::Unread | Seen::Missing | Seen::Torn) => None,
+            (Step::Replace(..) | Step::Confirm(_), Seen::Unread | Seen::Missing) => None,
         };
     }
     Err(StoreError::transient(Contended).into())
@@ -179,7 +199,6 @@ async fn after_error<F: Flow>(
     for _ in 0..ATTEMPTS.get() {
         let found = match flow.read().await {
             Ok(Seen::Found(found)) => found,
-            Ok(Seen::Torn) => continue,
             Ok(Seen::Unread | Seen::Missing) | Err(_) => break,
         };
         if !flow.is_done(&found, meant, After::Error) {
@@ -243,31 +262,5 @@ impl<R: Stored> Row for R {
 
     async fn confirm(row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
         R::store(stores).confirm(row).await
-    }
-}
-
-/// Client and application of one version. The flow does not compare logos.
-impl Row for Registration {
-    fn version(&self) -> u32 {
-        self.client.version
-    }
-
-    /// Registrations count their versions: each step names the version that a person has seen.
-    fn set_version(_: &mut Arc<Self>, _: u32) {}
-
-    fn reads_settled(stores: &Stores) -> bool {
-        stores.registry.as_ref().is_some_and(|registry| registry.reads_settled())
-    }
-
-    async fn insert(row: Arc<Self>, stores: &Stores) -> Result<Insertion, StoreError> {
-        stores.registry()?.insert(Self::clone(&row)).await
-    }
-
-    async fn replace(version: u32, row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
-        stores.registry()?.replace(version, Self::clone(&row)).await
-    }
-
-    async fn confirm(row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
-        stores.registry()?.confirm(Self::clone(&row)).await
     }
 }

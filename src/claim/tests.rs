@@ -109,7 +109,6 @@ impl<const SETTLED: bool> Flow for Following<SETTLED> {
         Ok(match self.0.answer("read").as_str() {
             "unread" => Seen::Unread,
             "missing" => Seen::Missing,
-            "torn" => Seen::Torn,
             "found" => Seen::Found(self.0.row()),
             _ => return Err(StoreError::transient("read").into()),
         })
@@ -153,7 +152,7 @@ fn follow<const SETTLED: bool>(text: &str, attempts: Option<NonZeroU32>) {
 }
 
 /// Cases that do not depend on whether reads are settled.
-const EITHER: [&str; 32] = [
+const EITHER: [&str; 28] = [
     // Each result of a read, with each decision.
     "read:error => read",
     "read:unread judge:insert insert:ok => won",
@@ -164,7 +163,6 @@ const EITHER: [&str; 32] = [
     "read:missing judge:leave => won",
     "read:found judge:leave => won",
     "read:found judge:refuse => refused",
-    "read:torn read:found judge:replace replace:ok => won",
     // There is no record to replace or to rely on.
     "read:unread judge:replace read:found judge:replace replace:ok => won",
     "read:missing judge:replace read:found judge:replace replace:ok => won",
@@ -174,17 +172,14 @@ const EITHER: [&str; 32] = [
     "read:unread judge:insert insert:exists read:error => read",
     "read:unread judge:insert insert:exists read:missing judge:insert insert:ok => won",
     "read:unread judge:insert insert:exists read:found done-after-loss:no judge:refuse => refused",
-    "read:unread judge:insert insert:exists read:torn read:found done-after-loss:no judge:leave => won",
     "read:found judge:replace replace:lost read:error => read",
     "read:found judge:replace replace:lost read:missing judge:refuse => refused",
     "read:found judge:replace replace:lost read:found done-after-loss:no judge:replace replace:ok => won",
-    "read:found judge:replace replace:lost read:torn read:found done-after-loss:no judge:leave => won",
     // It is unknown whether the write was applied: the record that is found is not judged.
     "read:unread judge:insert insert:error read:error => insert",
     "read:unread judge:insert insert:error read:unread => insert",
     "read:unread judge:insert insert:error read:missing => insert",
     "read:unread judge:insert insert:error read:found done-after-error:no => insert",
-    "read:unread judge:insert insert:error read:torn read:missing => insert",
     "read:found judge:replace replace:error read:error => replace",
     "read:found judge:replace replace:error read:unread => replace",
     "read:found judge:replace replace:error read:missing => replace",
@@ -192,16 +187,15 @@ const EITHER: [&str; 32] = [
     "read:found judge:replace replace:lost read:found done-after-loss:no judge:replace replace:error read:missing => replace",
 ];
 
-const SETTLED: [&str; 6] = [
+const SETTLED: [&str; 5] = [
     "read:found judge:confirm => won",
     "read:unread judge:insert insert:exists read:found done-after-loss:yes => won",
     "read:found judge:replace replace:lost read:found done-after-loss:yes => won",
-    "read:found judge:replace replace:lost read:torn read:found done-after-loss:yes => won",
     "read:unread judge:insert insert:error read:found done-after-error:yes => won",
-    "read:found judge:replace replace:error read:torn read:found done-after-error:yes => won",
+    "read:found judge:replace replace:error read:found done-after-error:yes => won",
 ];
 
-const UNSETTLED: [&str; 18] = [
+const UNSETTLED: [&str; 17] = [
     "read:found judge:confirm confirm:ok => won",
     "read:found judge:confirm confirm:error => confirm",
     "read:found judge:confirm confirm:lost read:found judge:confirm confirm:ok => won",
@@ -220,7 +214,6 @@ const UNSETTLED: [&str; 18] = [
     "read:found judge:replace replace:error read:found done-after-error:yes confirm:lost read:found done-after-error:yes confirm:ok => won",
     "read:found judge:replace replace:error read:found done-after-error:yes confirm:lost read:found done-after-error:no => replace",
     "read:found judge:replace replace:error read:found done-after-error:yes confirm:lost read:missing => replace",
-    "read:found judge:replace replace:error read:torn read:found done-after-error:yes confirm:ok => won",
 ];
 
 #[test]
@@ -237,7 +230,6 @@ fn every_answer_leads_to_the_call_or_the_outcome_that_it_should() {
 fn a_number_of_attempts_ends_and_none_goes_on() {
     let contended = Contended.to_string();
     let tries = [
-        "read:torn",
         "read:missing judge:confirm",
         "read:missing judge:replace",
         "read:missing judge:insert insert:exists",
@@ -484,13 +476,11 @@ impl<const SETTLED: bool> Flow for Caller<SETTLED> {
         give_way().await;
         let mut shelf = self.shelf.lock().unwrap();
         shelf.pass();
-        match shelf.fault(2) {
-            0 => {
-                let row = |content: &Content| Arc::new(Marks(content.clone(), self.shelf.clone()));
-                Ok(shelf.visible.as_ref().map(row).into())
-            }
-            1 => Err(StoreError::transient("it was not read").into()),
-            _ => Ok(Seen::Torn),
+        if shelf.fault(1) == 0 {
+            let row = |content: &Content| Arc::new(Marks(content.clone(), self.shelf.clone()));
+            Ok(shelf.visible.as_ref().map(row).into())
+        } else {
+            Err(StoreError::transient("it was not read").into())
         }
     }
 
@@ -498,7 +488,7 @@ impl<const SETTLED: bool> Flow for Caller<SETTLED> {
         let row = |content| Arc::new(Marks(content, self.shelf.clone()));
         let found = match seen {
             Seen::Found(found) => Some(&found.0),
-            Seen::Unread | Seen::Missing | Seen::Torn => None,
+            Seen::Unread | Seen::Missing => None,
         };
         Ok(match (self.wish, found) {
             (Wish::Mark(_), Some(found)) if found.has_ended => return Err(Failure::Refused),

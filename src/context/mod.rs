@@ -69,8 +69,8 @@ impl Context {
     /// [`StoreError`] if the store failed.
     pub(crate) async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         let clients = &self.stores.clients;
-        let Some(client) = clients.find(id).await? else { return Ok(None) };
-        let client = if self.is_gone(&client) { clients.current(id).await? } else { Some(client) };
+        let Some(client) = clients.client(id).await? else { return Ok(None) };
+        let client = if self.is_gone(&client) { clients.current_client(id).await? } else { Some(client) };
         Ok(client.filter(|client| !self.is_gone(client)))
     }
 

@@ -8,9 +8,10 @@ use crate::endpoint::registration_request;
 use crate::error::Reason;
 use crate::hooks::registration_policy::{RegistrationDecision, RegistrationRequest};
 use crate::hooks::{Attempt, AttemptKind};
+use crate::model::application::Application;
 use crate::model::client::ClientOrigin;
 use crate::model::id::ClientId;
-use crate::registration::{Decided, OwnRegistration, Registrar, RegistrarError};
+use crate::registration::{Decided, Registrar, RegistrarError};
 use crate::resource::bearer;
 use crate::secret::{Digest, RegistrationAccessToken};
 use crate::wire::{Endpoint, Request, Response};
@@ -82,10 +83,10 @@ impl Caller<'_> {
     }
 
     /// § 3: the response repeats the token that the client presented.
-    fn describe(&self, own: &OwnRegistration) -> Response {
+    fn describe(&self, own: &Application) -> Response {
         let token = String::from_utf8_lossy(self.token);
         let token = Some(RegistrationAccessToken::new(token));
-        let message = registration_request::information(&self.context.config, &own.client, &own.application, token);
+        let message = registration_request::information(&self.context.config, own, token);
         Response::json(200, &message)
     }
 

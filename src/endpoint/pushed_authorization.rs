@@ -226,7 +226,7 @@ impl Flow for Filling<'_> {
                 }
                 Step::Replace(Arc::new(self.record.clone()), pushed)
             }
-            Seen::Unread | Seen::Missing | Seen::Torn => Step::Insert(Arc::new(self.record.clone()), pushed),
+            Seen::Unread | Seen::Missing => Step::Insert(Arc::new(self.record.clone()), pushed),
         })
     }
 

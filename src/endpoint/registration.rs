@@ -59,8 +59,8 @@ async fn answer(
     };
     let admitted = bounds.admit(metadata, &context.config.scopes).map_err(Reason::ClientMetadata)?;
     let admission = Admission { origin, admitted, bounds, awaits_review, initial };
-    let Registered { client, application, secret, token } = registrar.register(&admission).await?;
-    let mut message = registration_request::information(&context.config, &client, &application, token);
+    let Registered { application, secret, token } = registrar.register(&admission).await?;
+    let mut message = registration_request::information(&context.config, &application, token);
     // RFC 7591 section 3.2.1: 0 if the secret never expires.
     message.client_secret_expires_at = secret.as_ref().map(|_| 0);
     message.client_secret = secret;

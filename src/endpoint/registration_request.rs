@@ -59,11 +59,11 @@ pub(crate) async fn decide(context: &Context, asked: &RegistrationRequest<'_>) -
 /// While an update awaits review, this is the metadata in force.
 pub(crate) fn information(
     config: &Config,
-    client: &Client,
     application: &Application,
     token: Option<RegistrationAccessToken>,
 ) -> ClientInformationResponse {
     let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    let client = application.client();
     let (form, mut message) = (application.form(), ClientInformationResponse::new(client.id().as_str()));
     message.client_id_issued_at = client.open().map(|open| open.registered().seconds().into());
     message.registration_client_uri = token.is_some().then(|| configuration_uri(config, client));

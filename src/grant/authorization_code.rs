@@ -283,7 +283,7 @@ impl Flow for Inserting<'_> {
             Seen::Unread => Ok(Step::Insert(self.grant.clone(), ())),
             Seen::Found(_) => Err(Reason::CodeReplayed),
             // The record that had the place was removed since.
-            Seen::Missing | Seen::Torn => Err(StoreError::transient(Contended).into()),
+            Seen::Missing => Err(StoreError::transient(Contended).into()),
         }
     }
 

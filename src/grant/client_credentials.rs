@@ -143,7 +143,7 @@ impl Flow for Filling<'_> {
     fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Filled>, Reason> {
         let found = match seen {
             Seen::Found(grant) => Some(&**grant),
-            Seen::Unread | Seen::Missing | Seen::Torn => None,
+            Seen::Unread | Seen::Missing => None,
         };
         self.slot.step(found)
     }
@@ -267,7 +267,7 @@ fn draw(entropy: &dyn Entropy) -> usize {
 
 /// The live tokens of a client, the oldest first.
 pub(crate) async fn tokens_of(context: &Context, id: &ClientId) -> Result<Vec<ClientCredentialsToken>, StoreError> {
-    let client = context.stores.clients.find(id).await?;
+    let client = context.stores.clients.client(id).await?;
     let has_them =
         |client: &Arc<Client>| client.is_approved() && client.grant_types.contains(GrantType::ClientCredentials);
     let Some(client) = client.filter(has_them) else { return Ok(Vec::new()) };

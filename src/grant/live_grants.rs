@@ -32,7 +32,7 @@ async fn surplus(context: &Context, subject: &Subject, new: &Grant) -> Result<Ve
     let mut live = Vec::new();
     let mut list = Reader::new(GrantId::from_bytes);
     while let Some(page) = list.next_page() {
-        let answer = context.stores.tokens.list(subject, page.clone()).await;
+        let answer = context.stores.tokens.list(subject.as_str(), page.clone()).await;
         let rows = list.take(page, answer);
         // Most users have one page with fewer records than the limit: then nothing is collected.
         if rows.len() > max || !live.is_empty() || list.has_more() {

@@ -100,7 +100,7 @@ pub(crate) async fn grants_of(context: &Context, subject: &Subject) -> Result<Ve
     let mut live = Vec::new();
     let mut list = Reader::new(GrantId::from_bytes);
     while let Some(page) = list.next_page() {
-        let answer = context.stores.tokens.list(subject, page.clone()).await?;
+        let answer = context.stores.tokens.list(subject.as_str(), page.clone()).await?;
         for grant in list.take(page, Ok(answer)) {
             if grant.is_live(now) && is_of_client(context, &grant.client, grant.epoch).await? {
                 live.push(grant);
@@ -122,7 +122,7 @@ pub(crate) async fn authorizations_of(
     let mut unredeemed = Vec::new();
     let mut list = Reader::new(AuthorizationId::from_bytes);
     while let Some(page) = list.next_page() {
-        let answer = context.stores.codes.list(subject, page.clone()).await?;
+        let answer = context.stores.codes.list(subject.as_str(), page.clone()).await?;
         for authorization in list.take(page, Ok(answer)) {
             if authorization.has_code(now) && is_unredeemed(context, &authorization).await? {
                 unredeemed.push(authorization);
@@ -135,7 +135,7 @@ pub(crate) async fn authorizations_of(
 
 /// Returns whether the client exists and has not revoked what was granted under that epoch.
 async fn is_of_client(context: &Context, client: &ClientId, epoch: u32) -> Result<bool, StoreError> {
-    let client = context.stores.clients.find(client).await?;
+    let client = context.stores.clients.client(client).await?;
     Ok(client.is_some_and(|client| client.epoch <= epoch))
 }
 
@@ -185,7 +185,7 @@ pub(crate) async fn revoke_all(context: &Context, subject: &Subject, extent: Ext
     let mut revoked = 0;
     let mut codes = Reader::new(AuthorizationId::from_bytes);
     while let Some(page) = codes.next_page() {
-        let answer = context.stores.codes.list(subject, page.clone()).await;
+        let answer = context.stores.codes.list(subject.as_str(), page.clone()).await;
         for authorization in codes.take(page, answer) {
             if !extent.includes(&authorization.client) {
                 continue;
@@ -198,7 +198,7 @@ pub(crate) async fn revoke_all(context: &Context, subject: &Subject, extent: Ext
     }
     let mut grants = Reader::new(GrantId::from_bytes);
     while let Some(page) = grants.next_page() {
-        let answer = context.stores.tokens.list(subject, page.clone()).await;
+        let answer = context.stores.tokens.list(subject.as_str(), page.clone()).await;
         for grant in grants.take(page, answer) {
             if !extent.includes(&grant.client) {
                 continue;
@@ -327,7 +327,7 @@ impl Flow for Killing<'_> {
 
     fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Killed>, StoreError> {
         Ok(match seen {
-            Seen::Unread | Seen::Missing | Seen::Torn => {
+            Seen::Unread | Seen::Missing => {
                 Step::Insert(self.tombstone.clone(), Killed::Code { was_live: self.code_was_live })
             }
             Seen::Found(grant) => Step::Leave(Killed::Exchanged(grant.clone())),

@@ -214,7 +214,7 @@ async fn epoch_of(context: &Context, caller: &Client, grant: &Grant) -> Result<u
     if grant.client == caller.id {
         return Ok(caller.epoch);
     }
-    let owner = context.stores.clients.find(&grant.client).await?;
+    let owner = context.stores.clients.client(&grant.client).await?;
     Ok(owner.map_or(u32::MAX, |owner| owner.epoch))
 }
 

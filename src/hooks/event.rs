@@ -23,8 +23,6 @@ pub enum Event<'a> {
     Application {
         /// The application.
         client: &'a ClientId,
-        /// The version that the step made.
-        version: u32,
         /// Who took the step: the owner that it names, or the actor passed to
         /// [`Registrar::with_actor`](crate::Registrar::with_actor).
         actor: Option<&'a Subject>,
@@ -347,7 +345,7 @@ impl Event<'_> {
         use Severity::{Error, Info, Warning};
 
         match *self {
-            Self::Application { client, version: _, actor, change } => {
+            Self::Application { client, actor, change } => {
                 Facts { actor, ..Facts::of_client(change.event_name(), Info, client) }
             }
             Self::CodeIssued { grant, client, subject, scopes } => {
@@ -565,7 +563,7 @@ mod tests {
             (Event::Refused { endpoint, client: Some(client), redirect_uri: None, reason }, [false, false, true, true]),
         ];
         let alone = [false, false, false, false];
-        events.extend(changes.map(|change| (Event::Application { client, version: 1, actor: None, change }, alone)));
+        events.extend(changes.map(|change| (Event::Application { client, actor: None, change }, alone)));
         let mut names = BTreeSet::new();
         for (event, expected) in &events {
             let found = [

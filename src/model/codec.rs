@@ -106,11 +106,14 @@ pub(crate) mod kind {
     pub(crate) const AUTHORIZATION: u8 = b'A';
     pub(crate) const CLIENT: u8 = b'C';
     pub(crate) const GRANT: u8 = b'G';
+    pub(crate) const INITIAL_TOKEN: u8 = b'I';
     pub(crate) const LAST_PURGE: u8 = b'L';
     /// The contents of a metadata document; only digested.
     pub(crate) const METADATA: u8 = b'M';
     /// What a user consents to; only digested.
     pub(crate) const CONSENT: u8 = b'N';
+    /// An image.
+    pub(crate) const APPLICATION_LOGO: u8 = b'O';
     pub(crate) const APPLICATION: u8 = b'P';
     pub(crate) const REPLAY: u8 = b'R';
     pub(crate) const PUSHED_REQUEST: u8 = b'U';

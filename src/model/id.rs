@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 use crate::clock::Timestamp;
 use crate::secret::entropy::Entropy;
 
-/// Bytes of an [`AuthorizationId`], of a [`GrantId`] and of a [`PushedRequestId`].
+/// Bytes of an [`AuthorizationId`], of a [`GrantId`], of a [`LogoId`] and of a [`PushedRequestId`].
 pub(crate) const ID_BYTES: usize = 16;
 /// Characters of these ids as text.
 pub(crate) const ID_CHARACTERS: usize = 22;
@@ -85,6 +85,10 @@ record_id! {
     GrantId
 }
 record_id! {
+    /// The id of an [`ApplicationLogo`](crate::store::ApplicationLogo): 16 bytes that sort by time.
+    LogoId
+}
+record_id! {
     /// The id of a [`PushedRequest`](crate::store::PushedRequest): 16 bytes that are derived from the client id and the
     /// number of a slot. It recurs when the slot is used again.
     PushedRequestId
@@ -98,6 +102,12 @@ impl AuthorizationId {
     /// The id that sorts before all ids created at that time or later.
     pub(crate) fn first_at(time: Timestamp) -> Self {
         Self(RecordId::first_at(time))
+    }
+}
+
+impl LogoId {
+    pub(crate) fn new(now: Timestamp, entropy: &dyn Entropy) -> Self {
+        Self(RecordId::new(now, entropy))
     }
 }
 
@@ -190,6 +200,13 @@ impl ClientId {
     fn is_well_formed(bytes: &[u8]) -> bool {
         (1..=CLIENT_ID_CHARACTERS).contains(&bytes.len())
             && bytes.iter().fold(true, |sound, byte| sound & (0x20..=0x7e).contains(byte))
+    }
+}
+
+/// The bytes, which are the key of the application in a store.
+impl AsRef<[u8]> for ClientId {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
     }
 }
 

@@ -1,7 +1,8 @@
-//! The records of authorizations, grants, pushed requests, replays and the last purge. They contain digests of secrets,
-//! never a secret that a client presents.
+//! The records of applications and their logos, authorizations, grants, pushed requests, replays, initial access tokens
+//! and the last purge. They contain digests of secrets, never a secret that a client presents.
 
 pub mod application;
+mod application_logo;
 mod authorization;
 pub mod client;
 pub mod client_metadata;
@@ -9,6 +10,7 @@ pub(crate) mod codec;
 mod grant;
 mod grant_encoding;
 pub mod id;
+mod initial_token;
 mod last_purge;
 mod pairs;
 pub mod protected_resource;
@@ -19,9 +21,11 @@ pub mod subject;
 
 use std::time::Duration;
 
+pub use self::application_logo::ApplicationLogo;
 pub use self::authorization::Authorization;
 pub(crate) use self::authorization::{PushedFrom, RETENTION, STATE_BYTES, Stage};
 pub use self::grant::{Grant, Revocation, RevocationReason};
+pub use self::initial_token::InitialToken;
 pub use self::last_purge::LastPurge;
 pub(crate) use self::pairs::{
     AccessPart, FurtherAccess, GraceEnds, OwnAccess, Pairs, Placed, RETAINED, SupersededPair, TokenPair,

@@ -47,10 +47,9 @@ impl Registrar {
         version: u32,
         privileges: Privileges,
     ) -> Result<(), RegistrarError> {
-        let Taken { client, before, .. } =
-            self.take(id, None, Some(version), Action::SetPrivileges(privileges)).await?;
-        let change = ApplicationChange::PrivilegesSet { old: before.client.privileges(), new: client.privileges() };
-        self.raise(id, client.version, None, change);
+        let Taken { before, after } = self.take(id, None, Some(version), Action::SetPrivileges(privileges)).await?;
+        let (old, new) = (before.client.privileges(), after.client.privileges());
+        self.raise(id, None, ApplicationChange::PrivilegesSet { old, new });
         Ok(())
     }
 
@@ -107,10 +106,10 @@ impl Registrar {
     /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
     pub async fn transfer(&self, id: &ClientId, version: u32, to: Subject) -> Result<(), RegistrarError> {
         let action = Action::Transfer { to: to.clone() };
-        let Taken { client, before, .. } = self.take(id, None, Some(version), action).await?;
+        let Taken { before, .. } = self.take(id, None, Some(version), action).await?;
         // A step on an application without an owner is refused.
-        let from = before.application.owner().unwrap_or(&to);
-        self.raise(id, client.version, None, ApplicationChange::Transferred { from, to: &to });
+        let from = before.owner().unwrap_or(&to);
+        self.raise(id, None, ApplicationChange::Transferred { from, to: &to });
         Ok(())
     }
 

@@ -6,17 +6,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
 use crate::config::Config;
+use crate::context::Context;
 use crate::hooks::ApplicationChange;
+use crate::model::application::Application;
 use crate::model::client::{Client, ClientState};
 use crate::model::id::ClientId;
 use crate::registration::Registrar;
 use crate::registration::draft::{DocumentAdmission, Draft, is_reviewed};
 use crate::registration::error::RegistrarError;
-use crate::registration::flows::read_any;
-use crate::registration::judge::Current;
-use crate::store::{ClientRegistry, Registration};
 
 /// How a request may use a client that has a metadata document.
 #[derive(Debug)]
@@ -53,8 +52,8 @@ impl Registrar {
             return Ok(DocumentClient::Stored(Arc::clone(client)));
         }
         let draft = self.draft(admission, stored.map(|client| &**client)).await?;
-        let described = stored.map_or_else(|| draft.first(None).client, |client| draft.described(client));
-        Ok(DocumentClient::Described(Arc::new(described)))
+        let described = stored.map_or_else(|| draft.first(None).client, |client| Arc::new(draft.described(client)));
+        Ok(DocumentClient::Described(described))
     }
 
     /// Stores the client as the document describes it, in force or awaiting review.
@@ -65,17 +64,18 @@ impl Registrar {
     /// [`RegistrarError::WrongState`] if it was rejected or suspended; [`RegistrarError::NoRoom`]; or
     /// [`RegistrarError::Store`].
     pub(crate) async fn store_document(&self, admission: &DocumentAdmission) -> Result<(), RegistrarError> {
-        let (_, current) = read_any(&*self.registry, &admission.id).await?;
-        let mut draft = self.draft(admission, current.as_ref().map(|current| &*current.client)).await?;
-        if !current.is_some_and(|current| draft.needs_no_place(&current)) {
+        let current = self.context.stores.applications.find(&admission.id).await?;
+        let mut draft = self.draft(admission, current.as_ref().map(|current| &**current.client())).await?;
+        if !current.as_ref().is_some_and(|current| draft.needs_no_place(current)) {
             let place = self.find_place(draft.now, self.context.config.limits.unreviewed_clients).await?;
             self.free(&place).await?;
             draft.slot = Some(place.slot);
         }
-        let mut flow = Storing { registry: &*self.registry, draft, current: None };
-        let stored = claim(&self.context, &mut flow, Some(ATTEMPTS)).await??;
-        if let Some(version) = stored {
-            self.raise(&admission.id, version, None, ApplicationChange::DocumentStored);
+        let mut flow = Storing { context: &self.context, draft, current: None };
+        let is_written = claim(&self.context, &mut flow, Some(ATTEMPTS)).await??;
+        if is_written {
+            self.expire_logos(flow.current.iter().flat_map(|before| before.logos())).await;
+            self.raise(&admission.id, None, ApplicationChange::DocumentStored);
         }
         Ok(())
     }
@@ -87,8 +87,8 @@ impl Registrar {
     /// [`RegistrarError::Store`].
     pub(crate) async fn is_reserved(&self, id: &ClientId) -> Result<bool, RegistrarError> {
         let now = self.context.now();
-        let application = self.registry.application(id).await?;
-        let of_deleted = application.filter(|application| application.state == ClientState::Deleted);
+        let application = self.context.stores.applications.find(id).await?;
+        let of_deleted = application.filter(|application| application.state() == ClientState::Deleted);
         Ok(of_deleted.is_some_and(|deleted| deleted.reserved_until.is_none_or(|until| now < until)))
     }
 
@@ -110,7 +110,7 @@ impl Registrar {
             now: self.context.now(),
             limits: config.registration.client_lifetimes(&config.tokens),
             longest: longest(config),
-            mark: self.mark(),
+            version: draw_version(&*self.context.entropy),
         })
     }
 }
@@ -122,37 +122,36 @@ fn longest(config: &Config) -> Duration {
 
 /// Inserts or replaces the row of a client, as its document describes it.
 struct Storing<'a> {
-    registry: &'a dyn ClientRegistry,
+    context: &'a Context,
     draft: Draft<'a>,
-    current: Option<Current>,
+    /// The record that was judged last.
+    current: Option<Arc<Application>>,
 }
 
 impl Flow for Storing<'_> {
-    type Row = Registration;
-    /// The version that was written; `None` if nothing was written.
-    type Won = Result<Option<u32>, RegistrarError>;
+    type Row = Application;
+    /// Whether anything was written.
+    type Won = Result<bool, RegistrarError>;
     type Error = RegistrarError;
 
-    async fn read(&mut self) -> Result<Seen<Registration>, RegistrarError> {
-        let (seen, current) = read_any(self.registry, &self.draft.admission.id).await?;
-        self.current = current;
-        Ok(seen)
+    async fn read(&mut self) -> Result<Seen<Application>, RegistrarError> {
+        Ok(self.context.stores.applications.find(&self.draft.admission.id).await?.into())
     }
 
-    fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, Self::Won>, RegistrarError> {
-        match self.draft.next(self.current.as_ref()) {
-            Ok(None) => Ok(Step::Confirm(Ok(None))),
+    fn judge(&mut self, seen: &Seen<Application>) -> Result<Step<Application, Self::Won>, RegistrarError> {
+        self.current = seen.found().cloned();
+        match self.draft.next(self.current.as_deref()) {
+            Ok(None) => Ok(Step::Confirm(Ok(false))),
             Ok(Some(next)) => {
-                let (version, next) = (next.client.version, Arc::new(next));
-                let won = Ok(Some(version));
-                Ok(if self.current.is_some() { Step::Replace(next, won) } else { Step::Insert(next, won) })
+                let next = Arc::new(next);
+                Ok(if self.current.is_some() { Step::Replace(next, Ok(true)) } else { Step::Insert(next, Ok(true)) })
             }
             Err(error @ (RegistrarError::NotFound | RegistrarError::WrongState(_))) => Ok(Step::Confirm(Err(error))),
             Err(error) => Err(error),
         }
     }
 
-    fn is_done(&self, found: &Registration, meant: &Registration, _: After) -> bool {
-        found.client == meant.client && found.application == meant.application
+    fn is_done(&self, found: &Application, meant: &Application, _: After) -> bool {
+        found == meant
     }
 }

@@ -1,4 +1,4 @@
-//! How a metadata document changes a client: pure functions from the current records to the next ones.
+//! How a metadata document changes a client: pure functions from the current record to the next one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,17 +6,16 @@ use std::time::Duration;
 use crate::claim::Contended;
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
-use crate::model::application::{Application, MARK_BYTES, OpenApplication};
+use crate::model::application::{Application, OpenApplication};
 use crate::model::client::{Client, ClientOrigin, ClientState, Privileges, SelfRegistration};
 use crate::model::client_metadata::{Admitted, ClientMetadata, MetadataError};
 use crate::model::id::ClientId;
-use crate::registration::error::{RegistrarError, VersionsUsedUp};
+use crate::registration::error::RegistrarError;
 use crate::registration::idle::{DAY, with_end};
 use crate::registration::in_force::put_in_force;
-use crate::registration::judge::Current;
 use crate::registration::submission::{OpenSubmission, Submission};
 use crate::secret::Digest;
-use crate::store::{LogoWrite, Registration, StoreError};
+use crate::store::StoreError;
 
 /// A metadata document that a policy admitted.
 #[derive(Clone, Debug)]
@@ -86,7 +85,8 @@ pub(super) struct Draft<'a> {
     pub(super) now: Timestamp,
     pub(super) limits: ClientLifetimes,
     pub(super) longest: Duration,
-    pub(super) mark: [u8; MARK_BYTES],
+    /// The version of a first record.
+    pub(super) version: u32,
 }
 
 impl Draft<'_> {
@@ -94,18 +94,18 @@ impl Draft<'_> {
     ///
     /// A client whose registration has ended is stored as a new one with a higher epoch, so that no earlier token
     /// becomes valid again.
-    pub(super) fn next(&self, current: Option<&Current>) -> Result<Option<Registration>, RegistrarError> {
+    pub(super) fn next(&self, current: Option<&Application>) -> Result<Option<Application>, RegistrarError> {
         let Some(current) = current else { return self.placed(self.first(None)).map(Some) };
-        let (client, application) = (&current.client, &current.application);
+        let client = &*current.client;
         self.admission.check_key(client, self.now)?;
         let is_gone = client.is_gone_at(self.now);
         match client.state {
-            ClientState::Deleted if application.reserved_until.is_none_or(|until| self.now < until) => {
+            ClientState::Deleted if current.reserved_until.is_none_or(|until| self.now < until) => {
                 Err(RegistrarError::NotFound)
             }
             ClientState::Deleted => self.placed(self.first(Some(client))).map(Some),
             // A suspended client is not reinstated because its registration ended.
-            state @ ClientState::Suspended if application.is_kept_out() => Err(RegistrarError::WrongState(state)),
+            state @ ClientState::Suspended if current.is_kept_out() => Err(RegistrarError::WrongState(state)),
             _ if is_gone => self.placed(self.first(Some(client))).map(Some),
             // Meanwhile an administrator has stored a client under this id. The next request finds it.
             _ if !is_of_document(client) => Err(StoreError::transient(Contended).into()),
@@ -118,7 +118,7 @@ impl Draft<'_> {
     }
 
     /// Returns the row of a client that is stored for the first time, or again after its registration has ended.
-    pub(super) fn first(&self, before: Option<&Client>) -> Registration {
+    pub(super) fn first(&self, before: Option<&Client>) -> Application {
         let DocumentAdmission { admitted, awaits_review, .. } = self.admission;
         let client = SelfRegistration {
             origin: ClientOrigin::MetadataDocument,
@@ -134,8 +134,7 @@ impl Draft<'_> {
             document: Some(self.admission.digest),
         };
         let client = with_end(&client, &self.limits);
-        let (gone_at, more) = (client.gone_at, admitted.more.clone());
-        let application = OpenApplication { slot: self.slot, is_used: false, gone_at, more, management: None };
+        let application = OpenApplication { slot: self.slot, more: admitted.more.clone(), management: None };
         let open = OpenSubmission {
             client: Arc::new(client),
             application: Box::new(application),
@@ -143,18 +142,16 @@ impl Draft<'_> {
             secret: None,
         };
         let form = admitted.form.clone();
-        let submission = Submission { owner: None, form, logo: None, now: self.now, mark: self.mark, open: Some(open) };
-        let mut first = submission.registration(self.admission.id.clone());
+        let (now, version) = (self.now, self.version);
+        let submission = Submission { owner: None, form, logo: None, now, version, open: Some(open) };
+        let mut first = submission.application(self.admission.id.clone());
         // The earlier row may have been removed. Its epochs are lower, so none of its tokens becomes valid again.
         let epoch = before.map_or(0, |before| before.epoch.saturating_add(1));
-        first.client.epoch = epoch.max(self.now.seconds());
-        first.client.version = before.map_or(1, |before| before.version.saturating_add(1));
-        first.application.version = first.client.version;
-        (first.logo, first.proposed_logo) = (LogoWrite::Clear, LogoWrite::Clear);
+        first.client_mut().epoch = epoch.max(self.now.seconds());
         first
     }
 
-    fn placed(&self, first: Registration) -> Result<Registration, RegistrarError> {
+    fn placed(&self, first: Application) -> Result<Application, RegistrarError> {
         // No place was searched for, because the client had one when it was read.
         if self.slot.is_none() { Err(StoreError::transient(Contended).into()) } else { Ok(first) }
     }
@@ -197,23 +194,23 @@ impl Draft<'_> {
     }
 
     /// Returns the next row if the document changed, or if the policy now approves a client that awaited review.
-    fn changed(&self, current: &Current) -> Result<Option<Registration>, RegistrarError> {
+    fn changed(&self, current: &Application) -> Result<Option<Application>, RegistrarError> {
         let client = self.described(&current.client);
         if client == *current.client {
             return Ok(None);
         }
         let mut next = self.successor(current, client)?;
-        next.application.form = self.admission.admitted.form.clone();
-        next.application.proposed = None;
+        next.form = self.admission.admitted.form.clone();
+        next.proposed = None;
         Ok(Some(next))
     }
 
     /// Returns the next row of a client in use whose changed document a person must approve. Until then no request of
     /// the client is accepted, while its grants stay valid.
-    fn proposed(&self, current: &Current) -> Result<Option<Registration>, RegistrarError> {
+    fn proposed(&self, current: &Application) -> Result<Option<Application>, RegistrarError> {
         let Some(open) = current.client.open() else { return Ok(None) };
         let is_same = open.document == Some(self.admission.digest);
-        let is_known = current.application.proposed.is_some() || current.application.rejection.is_some();
+        let is_known = current.proposed.is_some() || current.rejection.is_some();
         if is_same && is_known {
             return Ok(None);
         }
@@ -224,42 +221,30 @@ impl Draft<'_> {
             client.privileges = Privileges::default();
         }
         let mut next = self.successor(current, client)?;
-        next.application.proposed = Some(self.admission.admitted.form.clone());
-        next.application.rejection = None;
+        next.proposed = Some(self.admission.admitted.form.clone());
+        next.rejection = None;
         Ok(Some(next))
     }
 
-    fn successor(&self, current: &Current, client: Client) -> Result<Registration, RegistrarError> {
-        let version = current.client.version.checked_add(1).ok_or(VersionsUsedUp)?;
-        let client = Client { version, ..client };
-        let before = current.application.open.as_deref();
-        let slot = before.and_then(|before| before.slot).or(self.slot);
-        let slot = slot.ok_or_else(|| StoreError::transient(Contended))?;
-        let open = client.open();
-        let application = OpenApplication {
-            slot: Some(slot),
-            is_used: open.is_some_and(|open| open.used_until.is_some()),
-            gone_at: open.and_then(|open| open.gone_at),
-            more: self.admission.admitted.more.clone(),
-            management: None,
-        };
-        let application = Application {
-            version,
-            state: client.state,
+    fn successor(&self, current: &Application, client: Client) -> Result<Application, RegistrarError> {
+        let slot = current.slot().or(self.slot).ok_or_else(|| StoreError::transient(Contended))?;
+        let more = self.admission.admitted.more.clone();
+        Ok(Application {
+            client: Arc::new(client),
             submitted: self.now,
-            open: Some(Box::new(application)),
-            mark: self.mark,
-            ..Application::clone(&current.application)
-        };
-        // The stored logos were reviewed with an earlier version of the document.
-        Ok(Registration { client, application, logo: LogoWrite::Clear, proposed_logo: LogoWrite::Clear })
+            open: Some(Box::new(OpenApplication { slot: Some(slot), more, management: None })),
+            // They were reviewed with an earlier version of the document.
+            logo: None,
+            proposed_logo: None,
+            ..current.clone()
+        })
     }
 
     /// Returns whether the client has a place already, or is reviewed and needs none.
-    pub(super) fn needs_no_place(&self, current: &Current) -> bool {
+    pub(super) fn needs_no_place(&self, current: &Application) -> bool {
         let is_gone = current.client.is_gone_at(self.now);
         let is_kept = is_reviewed(&current.client, &self.admission.digest);
         // No other client is evicted for one that is refused.
-        current.application.is_kept_out() || (!is_gone && (is_kept || current.application.slot().is_some()))
+        current.is_kept_out() || (!is_gone && (is_kept || current.slot().is_some()))
     }
 }

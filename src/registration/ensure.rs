@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim_record, draw_version};
 use crate::clock::Timestamp;
+use crate::context::Context;
 use crate::hooks::ApplicationChange;
-use crate::model::application::{Application, CheckedForm, MARK_BYTES};
+use crate::model::application::{Application, CheckedForm};
 use crate::model::client::{Client, ClientState};
 use crate::registration::Registrar;
-use crate::registration::error::{RegistrarError, VersionsUsedUp};
-use crate::registration::flows::read_any;
-use crate::registration::judge::Current;
-use crate::store::{ClientRegistry, LogoWrite, Registration};
+use crate::registration::error::RegistrarError;
 
 impl Registrar {
     /// Registers a first-party client, or updates it to match its description; call it at each start.
@@ -62,11 +60,13 @@ impl Registrar {
     /// ```
     pub async fn ensure_client(&self, description: &Client) -> Result<Arc<Client>, RegistrarError> {
         let form = self.rules.check_description(description)?;
-        let (now, mark) = (self.context.now(), self.mark());
-        let mut flow = Ensuring { registry: &*self.registry, description, form, now, mark, current: None };
-        let Ensured { client, is_written } = claim(&self.context, &mut flow, Some(ATTEMPTS)).await??;
+        let (context, now) = (&*self.context, self.context.now());
+        let mut flow = Ensuring { context, description, form, now, version: draw_version(&*context.entropy) };
+        let (is_written, record) = claim_record(context, &mut flow, Some(ATTEMPTS)).await?;
+        let is_written = is_written?;
+        let client = record.ok_or(RegistrarError::NotFound)?.client().clone();
         if is_written {
-            self.raise(&client.id, client.version, None, ApplicationChange::Ensured);
+            self.raise(&client.id, None, ApplicationChange::Ensured);
         }
         Ok(client)
     }
@@ -74,41 +74,31 @@ impl Registrar {
 
 /// Updates a client to match its description.
 struct Ensuring<'a> {
-    registry: &'a dyn ClientRegistry,
+    context: &'a Context,
     description: &'a Client,
     form: CheckedForm,
     now: Timestamp,
-    mark: [u8; MARK_BYTES],
-    current: Option<Current>,
-}
-
-struct Ensured {
-    client: Arc<Client>,
-    is_written: bool,
+    /// The version of a first record.
+    version: u32,
 }
 
 impl Flow for Ensuring<'_> {
-    type Row = Registration;
-    type Won = Result<Ensured, RegistrarError>;
+    type Row = Application;
+    /// Whether anything was written.
+    type Won = Result<bool, RegistrarError>;
     type Error = RegistrarError;
 
-    async fn read(&mut self) -> Result<Seen<Registration>, RegistrarError> {
-        let (seen, current) = read_any(self.registry, &self.description.id).await?;
-        self.current = current;
-        Ok(seen)
+    async fn read(&mut self) -> Result<Seen<Application>, RegistrarError> {
+        Ok(self.context.stores.applications.find(&self.description.id).await?.into())
     }
 
-    fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, Self::Won>, RegistrarError> {
-        let current = self.current.as_ref();
-        match self.next(current) {
-            Ok(None) => {
-                let client = current.ok_or(RegistrarError::NotFound)?.client.clone();
-                Ok(Step::Confirm(Ok(Ensured { client, is_written: false })))
-            }
+    fn judge(&mut self, seen: &Seen<Application>) -> Result<Step<Application, Self::Won>, RegistrarError> {
+        let current = seen.found();
+        match self.next(current.map(|current| &**current)) {
+            Ok(None) => Ok(Step::Confirm(Ok(false))),
             Ok(Some(next)) => {
-                let ensured = Ok(Ensured { client: Arc::new(next.client.clone()), is_written: true });
                 let next = Arc::new(next);
-                Ok(if current.is_some() { Step::Replace(next, ensured) } else { Step::Insert(next, ensured) })
+                Ok(if current.is_some() { Step::Replace(next, Ok(true)) } else { Step::Insert(next, Ok(true)) })
             }
             Err(error @ (RegistrarError::NotFirstParty | RegistrarError::Reserved { .. })) => {
                 Ok(Step::Confirm(Err(error)))
@@ -117,53 +107,36 @@ impl Flow for Ensuring<'_> {
         }
     }
 
-    fn is_done(&self, found: &Registration, meant: &Registration, _: After) -> bool {
-        found.client == meant.client && found.application == meant.application
+    fn is_done(&self, found: &Application, meant: &Application, _: After) -> bool {
+        found == meant
     }
 }
 
 impl Ensuring<'_> {
-    /// Returns the next registration; `None` if the client is as described.
-    fn next(&self, current: Option<&Current>) -> Result<Option<Registration>, RegistrarError> {
-        let Some(Current { client, application, .. }) = current else {
+    /// Returns the next record; `None` if the client is as described.
+    fn next(&self, current: Option<&Application>) -> Result<Option<Application>, RegistrarError> {
+        let Some(current) = current else {
             // A deleted client of this id may have been removed meanwhile. Its epochs are lower, so none of its tokens
             // becomes valid again.
-            let epoch = self.now.seconds();
-            let client = Client { version: 1, state: ClientState::Approved, epoch, ..self.description.clone() };
-            return Ok(Some(self.registration(client, self.now, LogoWrite::Keep)));
+            let (version, epoch) = (self.version, self.now.seconds());
+            let client = Client { version, state: ClientState::Approved, epoch, ..self.description.clone() };
+            return Ok(Some(self.application(client, self.now)));
         };
-        let state = match (client.state, application.reserved_until) {
+        let state = match (current.state(), current.reserved_until) {
             (ClientState::Deleted, Some(until)) if self.now < until => return Err(RegistrarError::Reserved { until }),
             (ClientState::Deleted, _) => ClientState::Approved,
-            _ if !application.is_first_party() => return Err(RegistrarError::NotFirstParty),
+            _ if !current.is_first_party() => return Err(RegistrarError::NotFirstParty),
             (state, _) => state,
         };
-        let Client { version, epoch, .. } = **client;
+        let Client { version, epoch, .. } = *current.client;
         let as_described = Client { version, state, epoch, ..self.description.clone() };
-        if **client == as_described {
+        if *current.client == as_described {
             return Ok(None);
         }
-        let version = version.checked_add(1).ok_or(VersionsUsedUp)?;
-        let next = Client { version, ..as_described };
-        Ok(Some(self.registration(next, application.submitted, LogoWrite::Clear)))
+        Ok(Some(self.application(as_described, current.submitted)))
     }
 
-    fn registration(&self, client: Client, submitted: Timestamp, logo: LogoWrite) -> Registration {
-        let application = Application {
-            id: client.id.clone(),
-            version: client.version,
-            state: client.state,
-            owner: None,
-            submitted,
-            decided: None,
-            form: self.form.clone(),
-            proposed: None,
-            rejection: None,
-            reserved_until: None,
-            open: None,
-            initial_token: None,
-            mark: self.mark,
-        };
-        Registration { client, application, proposed_logo: logo.clone(), logo }
+    fn application(&self, client: Client, submitted: Timestamp) -> Application {
+        Application::new(Arc::new(client), self.form.clone(), submitted)
     }
 }

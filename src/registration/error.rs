@@ -76,17 +76,6 @@ pub enum RegistrarError {
     WrongState(ClientState),
 }
 
-/// The version counter of the record is exhausted.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the version counter of the application is exhausted")]
-pub(super) struct VersionsUsedUp;
-
-impl From<VersionsUsedUp> for RegistrarError {
-    fn from(used_up: VersionsUsedUp) -> Self {
-        Self::Store(StoreError::permanent(used_up))
-    }
-}
-
 impl From<RegistrarError> for Reason {
     /// Maps the failure of a step to the error of the request that needed it.
     fn from(error: RegistrarError) -> Self {

@@ -18,8 +18,8 @@ pub(crate) fn must_note_use(client: &Client, until: Timestamp) -> bool {
 /// Returns whether the client may be evicted: no user ever granted it anything. The purge removes clients whose grants
 /// have expired, since a clock that jumps ahead does not mislead it.
 pub(super) fn may_give_way(application: &Application) -> bool {
-    let is_unused = application.open.as_ref().is_some_and(|open| open.slot.is_some() && !open.is_used);
-    is_unused && !application.is_kept_out()
+    let is_unused = application.client.open().is_some_and(|open| open.used_until.is_none());
+    application.slot().is_some() && is_unused && !application.is_kept_out()
 }
 
 /// Sets the time from which the client counts as unknown.

@@ -1,14 +1,8 @@
-//! Puts a form or a state in force, in the client and in its application.
+//! Puts a form in force in the client.
 
 use crate::model::application::CheckedForm;
-use crate::model::client::{Client, ClientSecrets, ClientState};
+use crate::model::client::{Client, ClientSecrets};
 use crate::registration::keys::put_key_terms_in_force;
-use crate::store::Registration;
-
-pub(super) fn set_state(next: &mut Registration, state: ClientState) {
-    next.client.state = state;
-    next.application.state = state;
-}
 
 pub(super) fn put_in_force(client: &mut Client, form: &CheckedForm) {
     client.name = form.name.clone();

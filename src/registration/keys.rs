@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::model::application::{ApplicationForm, CheckedForm, Field, FieldError, Problem};
+use crate::model::application::{Application, ApplicationForm, CheckedForm, Field, FieldError, Problem};
 use crate::model::client::{
     AuthenticationMethods, Client, ClientKeys, ClientOrigin, ClientType, KeyFault, KeyRules, KeyTerms,
 };
 use crate::registration::error::RegistrarError;
-use crate::store::Registration;
 
 /// Puts other keys in force.
 ///
 /// # Errors
 ///
 /// [`RegistrarError::Invalid`].
-pub(super) fn replace(next: &mut Registration, keys: &ClientKeys, rules: &KeyRules) -> Result<(), RegistrarError> {
+pub(super) fn replace(next: &mut Application, keys: &ClientKeys, rules: &KeyRules) -> Result<(), RegistrarError> {
     let field = field_of(keys);
     let refused = |field, problem| RegistrarError::Invalid(vec![FieldError::new(field, problem)]);
     if next.client.authentication_methods != AuthenticationMethods::KEY {
@@ -36,9 +35,9 @@ pub(super) fn replace(next: &mut Registration, keys: &ClientKeys, rules: &KeyRul
         Some(_) | None => {}
     }
     let before = next.client.keys().cloned();
-    next.client.put_keys(Some(keys.clone()));
-    put_in_form(&mut next.application.form, keys);
-    if let Some(proposed) = next.application.proposed.as_mut().filter(|proposed| proposed.keys() == before.as_ref()) {
+    next.client_mut().put_keys(Some(keys.clone()));
+    put_in_form(&mut next.form, keys);
+    if let Some(proposed) = next.proposed.as_mut().filter(|proposed| proposed.keys() == before.as_ref()) {
         put_in_form(proposed, keys);
     }
     Ok(())

@@ -2,25 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, Contended};
 use crate::hooks::ApplicationChange;
 use crate::model::application::Application;
-use crate::model::client::Client;
 use crate::model::client_metadata::{RegistrationBounds, Replacement};
 use crate::model::id::ClientId;
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
-use crate::registration::flows::{self, Taken};
-use crate::registration::judge::{Action, Current};
+use crate::registration::flows::Taken;
+use crate::registration::judge::Action;
 use crate::registration::update::{Update, check_token};
 use crate::secret::Digest;
-use crate::store::StoreError;
-
-/// A client and its application, both of the same version.
-pub(crate) struct OwnRegistration {
-    pub(crate) client: Arc<Client>,
-    pub(crate) application: Arc<Application>,
-}
 
 /// An update that a client sent for its own registration, and what the policy decided.
 pub(crate) struct Decided {
@@ -40,14 +31,10 @@ impl Registrar {
         &self,
         id: &ClientId,
         token: &Digest,
-    ) -> Result<OwnRegistration, RegistrarError> {
-        for _ in 0..ATTEMPTS.get() {
-            let Some(current) = flows::read_existing(&*self.registry, id).await? else { continue };
-            let Current { client, application, .. } = current;
-            check_token(&client, &application, token, self.context.now())?;
-            return Ok(OwnRegistration { client, application });
-        }
-        Err(StoreError::transient(Contended).into())
+    ) -> Result<Arc<Application>, RegistrarError> {
+        let application = self.context.stores.applications.find(id).await?.ok_or(RegistrarError::NotFound)?;
+        check_token(&application, token, self.context.now())?;
+        Ok(application)
     }
 
     /// Replaces the registration of a client, if the digest is that of its token.
@@ -60,18 +47,17 @@ impl Registrar {
         id: &ClientId,
         token: &Digest,
         decided: Decided,
-    ) -> Result<OwnRegistration, RegistrarError> {
+    ) -> Result<Arc<Application>, RegistrarError> {
         let Decided { replacement, bounds, awaits_review } = decided;
         let name = replacement.metadata.name().unwrap_or_default();
         let looks_like_another = self.looks_like_another(name, Some(id)).await?;
         let limits = self.context.config.registration.client_lifetimes(&self.context.config.tokens);
         let update = Update { token: *token, replacement, bounds, awaits_review, looks_like_another, limits };
-        let taken = self.take(id, None, None, Action::Update(Box::new(update))).await?;
-        let Taken { client, application, .. } = taken;
-        let is_proposed = application.proposed().is_some();
+        let Taken { after, .. } = self.take(id, None, None, Action::Update(Box::new(update))).await?;
+        let is_proposed = after.proposed().is_some();
         let change = if is_proposed { ApplicationChange::ChangeProposed } else { ApplicationChange::Updated };
-        self.raise(id, client.version, None, change);
-        Ok(OwnRegistration { client: Arc::new(client), application: Arc::new(application) })
+        self.raise(id, None, change);
+        Ok(after)
     }
 
     /// Deletes a client with all its grants, if the digest is that of its token.

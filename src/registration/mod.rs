@@ -18,6 +18,7 @@ mod initial_token;
 mod judge;
 mod keys;
 pub(crate) mod last_use;
+mod logos;
 mod management;
 mod open;
 mod owner;
@@ -34,7 +35,7 @@ pub use extension::Extension;
 pub(crate) use idle::must_note_use;
 pub(crate) use initial_token::InitialAccess;
 pub use initial_token::{InitialAccessTokenTerms, MadeInitialAccessToken};
-pub(crate) use management::{Decided, OwnRegistration};
+pub(crate) use management::Decided;
 pub(crate) use open::{Admission, Registered};
 pub use reduction::Reduction;
 pub(crate) use rules::RegistrationRules;
@@ -43,13 +44,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::claim::{ATTEMPTS, claim};
+use crate::claim::{ATTEMPTS, claim_record, draw_version};
 use crate::config::Config;
 use crate::context::Context;
 use crate::hooks::{ApplicationChange, Event};
 use crate::model::application::{
-    Application, ApplicationFilter, ApplicationForm, Field, FieldError, Logo, LogoSlot, MARK_BYTES, Problem,
-    REASON_CHARACTERS, RegistrationLimits, plain_text,
+    Application, ApplicationFilter, ApplicationForm, Field, FieldError, Logo, LogoSlot, Problem, REASON_CHARACTERS,
+    RegistrationLimits, plain_text,
 };
 use crate::model::client::{Client, ClientState, GrantTypes};
 use crate::model::id::ClientId;
@@ -57,7 +58,7 @@ use crate::model::subject::Subject;
 use crate::registration::flows::{Submitting, Taken, Taking};
 use crate::registration::judge::Action;
 use crate::registration::submission::Submission;
-use crate::store::{ClientRegistry, Page};
+use crate::store::Page;
 use crate::text::LookAlikeKey;
 
 /// Registers applications: submission, review and administration.
@@ -80,7 +81,6 @@ use crate::text::LookAlikeKey;
 /// in other processes within the time to live of their caches.
 #[derive(Clone, Debug)]
 pub struct Registrar {
-    registry: Arc<dyn ClientRegistry>,
     rules: RegistrationRules,
     context: Arc<Context>,
     actor: Option<Subject>,
@@ -89,7 +89,9 @@ pub struct Registrar {
 impl Registrar {
     /// Creates a registrar if there is a registry to write to; `grant_types` are those that the server offers.
     pub(crate) fn new(context: Arc<Context>, grant_types: GrantTypes) -> Option<Self> {
-        let registry = context.stores.registry.clone()?;
+        if !context.stores.has_registry {
+            return None;
+        }
         let config = &context.config;
         let rules = RegistrationRules {
             catalog: config.scopes.clone(),
@@ -100,7 +102,7 @@ impl Registrar {
             keys: config.key_rules(context.key_sets.is_some()),
             reservation: reservation(config),
         };
-        Some(Self { registry, rules, context, actor: None })
+        Some(Self { rules, context, actor: None })
     }
 
     /// Sets the actor that the events of the steps name ([`Event::Application`]). Without it, events of an owner's
@@ -141,13 +143,13 @@ impl Registrar {
         logo: Option<Logo>,
     ) -> Result<ClientId, RegistrarError> {
         let (form, logo) = self.rules.check_new(&form, logo)?;
-        let (now, mark) = (self.context.now(), self.mark());
-        let submission = Submission { owner: Some(owner.clone()), form, logo: Some(logo), now, mark, open: None };
-        let id = ClientId::generate(&*self.context.entropy);
-        let mut flow =
-            Submitting { registry: &*self.registry, entropy: &*self.context.entropy, submission, id, meant: None };
-        let id = claim(&self.context, &mut flow, Some(ATTEMPTS)).await?;
-        self.raise(&id, FIRST_VERSION, Some(&owner), ApplicationChange::Submitted);
+        let logo = self.insert_logo(logo).await?;
+        let (now, version) = (self.context.now(), draw_version(&*self.context.entropy));
+        let submission = Submission { owner: Some(owner.clone()), form, logo: Some(logo), now, version, open: None };
+        let application = self.insert(submission).await?;
+        self.keep_logo(logo).await?;
+        let id = application.id().clone();
+        self.raise(&id, Some(&owner), ApplicationChange::Submitted);
         Ok(id)
     }
 
@@ -169,12 +171,22 @@ impl Registrar {
     /// [`RegistrarError::PublicClient`] if the approval gives what only confidential clients may have,
     /// [`RegistrarError::WrongState`] if rejected, or [`RegistrarError::Store`].
     pub async fn approve(&self, id: &ClientId, version: u32, approval: Approval) -> Result<Approved, RegistrarError> {
-        let Taken { client, before, .. } =
-            self.take(id, None, Some(version), Action::Approve(Box::new(approval))).await?;
-        let is_change = before.client.state != ClientState::Pending;
+        self.keep_logos_of(id, version).await?;
+        let logo = match &approval.logo {
+            // It is kept at once: after an error of the store, nobody would approve the application again.
+            Some(logo) => {
+                let id = self.insert_logo(logo.clone().into()).await?;
+                self.keep_logo(id).await?;
+                Some(id)
+            }
+            None => None,
+        };
+        let action = Action::Approve { approval: Box::new(approval), logo };
+        let Taken { before, .. } = self.take_with_logo(id, None, Some(version), action, logo).await?;
+        let is_change = before.state() != ClientState::Pending;
         let change = if is_change { ApplicationChange::ChangeApproved } else { ApplicationChange::Approved };
-        self.raise(id, client.version, None, change);
-        Ok(Approved { client_id: client.id, is_change })
+        self.raise(id, None, change);
+        Ok(Approved { client_id: id.clone(), is_change })
     }
 
     /// Rejects a submission, or the change of an approved application; the approved version then stays in force.
@@ -193,10 +205,10 @@ impl Registrar {
         let invalid = |problem| RegistrarError::Invalid(vec![FieldError::new(Field::Reason, problem)]);
         let reason = plain_text(reason, REASON_CHARACTERS).map_err(invalid)?;
         let reason = reason.ok_or_else(|| invalid(Problem::Missing))?;
-        let Taken { client, .. } = self.take(id, None, Some(version), Action::Reject { reason }).await?;
-        let is_rejected = client.state == ClientState::Rejected;
+        let Taken { after, .. } = self.take(id, None, Some(version), Action::Reject { reason }).await?;
+        let is_rejected = after.state() == ClientState::Rejected;
         let change = if is_rejected { ApplicationChange::Rejected } else { ApplicationChange::ChangeRejected };
-        self.raise(id, client.version, None, change);
+        self.raise(id, None, change);
         Ok(())
     }
 
@@ -206,8 +218,8 @@ impl Registrar {
     ///
     /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
     pub async fn application(&self, id: &ClientId) -> Result<Arc<Application>, RegistrarError> {
-        let application = self.registry.application(id).await?;
-        application.filter(|found| found.state != ClientState::Deleted).ok_or(RegistrarError::NotFound)
+        let application = self.context.stores.applications.find(id).await?;
+        application.filter(|found| found.state() != ClientState::Deleted).ok_or(RegistrarError::NotFound)
     }
 
     /// Returns a client as it is now, bypassing caches.
@@ -216,7 +228,7 @@ impl Registrar {
     ///
     /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
     pub async fn client(&self, id: &ClientId) -> Result<Arc<Client>, RegistrarError> {
-        let client = self.registry.current(id).await?;
+        let client = self.context.stores.clients.current_client(id).await?;
         client.filter(|found| found.state != ClientState::Deleted).ok_or(RegistrarError::NotFound)
     }
 
@@ -226,7 +238,14 @@ impl Registrar {
     ///
     /// [`RegistrarError::Store`].
     pub async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, RegistrarError> {
-        Ok(self.registry.logo(id, slot).await?)
+        let Some(application) = self.context.stores.applications.find(id).await? else { return Ok(None) };
+        let logo = match slot {
+            LogoSlot::InForce => application.logo,
+            LogoSlot::Proposed => application.proposed_logo,
+        };
+        let Some(logo) = logo else { return Ok(None) };
+        let found = self.context.stores.application_logos.find(&logo).await?;
+        Ok(found.map(|found| Arc::new(found.logo.clone())))
     }
 
     /// Returns the applications that match the filter, ordered by id.
@@ -239,7 +258,7 @@ impl Registrar {
         filter: &ApplicationFilter,
         page: Page<ClientId>,
     ) -> Result<Vec<Arc<Application>>, RegistrarError> {
-        Ok(self.registry.list(filter, page).await?)
+        Ok(self.context.stores.applications.list(&filter.key(), page).await?)
     }
 
     /// Returns up to 5 applications of other owners that have a name similar in appearance to the newest name of this
@@ -270,7 +289,7 @@ impl Registrar {
     ) -> Result<Vec<Arc<Application>>, RegistrarError> {
         let (mut found, mut page) = (Vec::new(), Page::first(LOOK_ALIKE_PAGE));
         loop {
-            let listed = self.registry.list(filter, page).await?;
+            let listed = self.list(filter, page).await?;
             found.extend(listed.iter().filter(|other| other.owner() != owner).cloned());
             match listed.last() {
                 Some(last) if listed.len() == LOOK_ALIKE_PAGE && found.len() < MAX_LOOK_ALIKES => {
@@ -282,16 +301,16 @@ impl Registrar {
     }
 
     /// Raises the event of a step; `owner` is the owner who took it, if any.
-    fn raise(&self, client: &ClientId, version: u32, owner: Option<&Subject>, change: ApplicationChange<'_>) {
+    fn raise(&self, client: &ClientId, owner: Option<&Subject>, change: ApplicationChange<'_>) {
         let actor = self.actor.as_ref().or(owner);
-        self.context.raise(&Event::Application { client, version, actor, change });
+        self.context.raise(&Event::Application { client, actor, change });
     }
 
-    /// Returns random bytes, drawn once for each step.
-    fn mark(&self) -> [u8; MARK_BYTES] {
-        let mut mark = [0; MARK_BYTES];
-        self.context.entropy.fill(&mut mark);
-        mark
+    /// Inserts a new application.
+    async fn insert(&self, submission: Submission) -> Result<Arc<Application>, RegistrarError> {
+        let mut flow = Submitting { context: &self.context, submission, tried: None };
+        let ((), application) = claim_record(&self.context, &mut flow, Some(ATTEMPTS)).await?;
+        application.ok_or(RegistrarError::NotFound)
     }
 
     /// Takes a step and raises its event.
@@ -303,8 +322,8 @@ impl Registrar {
         action: Action,
         change: ApplicationChange<'_>,
     ) -> Result<(), RegistrarError> {
-        let Taken { client, .. } = self.take(id, owner, version, action).await?;
-        self.raise(id, client.version, owner, change);
+        self.take(id, owner, version, action).await?;
+        self.raise(id, owner, change);
         Ok(())
     }
 
@@ -316,10 +335,13 @@ impl Registrar {
         version: Option<u32>,
         action: Action,
     ) -> Result<Taken, RegistrarError> {
-        let step = judge::Step { mark: self.mark(), owner, version, action };
-        let (rules, now) = (&self.rules, self.context.now());
-        let mut flow = Taking { registry: &*self.registry, rules, id, step: &step, now, current: None };
-        claim(&self.context, &mut flow, Some(ATTEMPTS)).await?
+        let step = judge::Step { owner, version, action };
+        let (context, rules, now) = (&*self.context, &self.rules, self.context.now());
+        let mut flow = Taking { context, rules, id, step: &step, now };
+        let (before, after) = claim_record(context, &mut flow, Some(ATTEMPTS)).await?;
+        let (before, after) = (before?, after.ok_or(RegistrarError::NotFound)?);
+        self.expire_logos(before.logos().filter(|logo| after.logos().all(|left| left != *logo))).await;
+        Ok(Taken { before, after })
     }
 }
 
@@ -327,8 +349,6 @@ impl Registrar {
 const MAX_LOOK_ALIKES: usize = 5;
 /// Applications read at once: as many as are wanted, plus room for some of the same owner.
 const LOOK_ALIKE_PAGE: usize = 20;
-/// The version of a new registration.
-const FIRST_VERSION: u32 = 1;
 
 /// Returns how long the id of a deleted client is kept: until the last token that it could have got would have expired,
 /// plus an hour. Within this hour every write in progress completes, and every cache reads the client again.

@@ -6,24 +6,23 @@
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, claim};
+use crate::claim::draw_version;
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
 use crate::error::Reason;
 use crate::hooks::ApplicationChange;
 use crate::model::application::{Application, ApplicationFilter, Management, OpenApplication};
-use crate::model::client::{Client, ClientOrigin, ClientState, SelfRegistration};
+use crate::model::client::{ClientOrigin, ClientState, SelfRegistration};
 use crate::model::client_metadata::{Admitted, RegistrationBounds};
 use crate::model::id::ClientId;
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
-use crate::registration::flows::{Submitting, Taken};
 use crate::registration::idle::{may_give_way, with_end};
 use crate::registration::initial_token::InitialAccess;
 use crate::registration::judge::Action;
 use crate::registration::submission::{OpenSubmission, Submission};
 use crate::secret::{ClientSecret, Digest, RegistrationAccessToken};
-use crate::store::{Page, Registration};
+use crate::store::Page;
 use crate::text::LookAlikeKey;
 
 /// How many places a registration draws.
@@ -53,8 +52,7 @@ pub(super) struct Place {
 
 /// A client that registered itself.
 pub(crate) struct Registered {
-    pub(crate) client: Client,
-    pub(crate) application: Application,
+    pub(crate) application: Arc<Application>,
     /// Returned only here; the server keeps only its digest.
     pub(crate) secret: Option<ClientSecret>,
     /// Present if the client may manage its registration; only its digest is stored.
@@ -90,8 +88,7 @@ impl Admission {
             let (token, bounds) = (Digest::of(token.expose().as_bytes()), bounds.clone());
             Box::new(Management { token, bounds, updates_await_review: false, proposed: None })
         });
-        let (gone_at, more) = (client.gone_at, admitted.more.clone());
-        let application = OpenApplication { slot: Some(slot), is_used: false, gone_at, more, management };
+        let application = OpenApplication { slot: Some(slot), more: admitted.more.clone(), management };
         OpenSubmission {
             client: Arc::new(client),
             application: Box::new(application),
@@ -136,13 +133,11 @@ impl Registrar {
         }
         self.free(&place).await?;
         let form = admission.admitted.form.clone();
-        let submission = Submission { owner: None, form, logo: None, now, mark: self.mark(), open: Some(open) };
-        let id = ClientId::generate(entropy);
-        let mut flow = Submitting { registry: &*self.registry, entropy, submission, id, meant: None };
-        let id = claim(&self.context, &mut flow, Some(ATTEMPTS)).await?;
-        self.raise(&id, crate::registration::FIRST_VERSION, None, ApplicationChange::Registered);
-        let Registration { client, application, .. } = flow.submission.registration(id);
-        Ok(Registered { client, application, secret, token })
+        let version = draw_version(entropy);
+        let submission = Submission { owner: None, form, logo: None, now, version, open: Some(open) };
+        let application = self.insert(submission).await?;
+        self.raise(application.id(), None, ApplicationChange::Registered);
+        Ok(Registered { application, secret, token })
     }
 
     /// Records that a user approved a client, or that it refreshed a token.
@@ -169,7 +164,7 @@ impl Registrar {
         let mut oldest: Option<(Timestamp, Place)> = None;
         for slot in self.draw_slots(max) {
             let page = Page::first(OF_ONE_PLACE);
-            let occupants = self.registry.list(&ApplicationFilter::Slot(slot), page).await?;
+            let occupants = self.list(&ApplicationFilter::Slot(slot), page).await?;
             if occupants.is_empty() {
                 return Ok(Place { slot, occupants });
             }
@@ -193,9 +188,9 @@ impl Registrar {
     /// Removes a client that was never used. If another request has removed it or begun to use it meanwhile, nothing is
     /// done; the place then has one more client.
     async fn evict(&self, occupant: &Application) -> Result<(), RegistrarError> {
-        match self.take(&occupant.id, None, Some(occupant.version), Action::Evict).await {
-            Ok(Taken { client, .. }) => {
-                self.raise(&client.id, client.version, None, ApplicationChange::Evicted);
+        match self.take(occupant.id(), None, Some(occupant.version()), Action::Evict).await {
+            Ok(_) => {
+                self.raise(occupant.id(), None, ApplicationChange::Evicted);
                 Ok(())
             }
             Err(RegistrarError::ChangedMeanwhile | RegistrarError::NotFound) => Ok(()),
@@ -233,15 +228,15 @@ impl Registrar {
 
     async fn is_known_by(&self, filter: &ApplicationFilter, own: Option<&ClientId>) -> Result<bool, RegistrarError> {
         let is_known = |other: &Arc<Application>| {
-            own != Some(&other.id) && matches!(other.state, ClientState::Approved | ClientState::Suspended)
+            own != Some(other.id()) && matches!(other.state(), ClientState::Approved | ClientState::Suspended)
         };
         let mut page = Page::first(crate::registration::LOOK_ALIKE_PAGE);
         for _ in 0..LOOK_ALIKE_PAGES {
-            let similar = self.registry.list(filter, page).await?;
+            let similar = self.list(filter, page).await?;
             match similar.last() {
                 _ if similar.iter().any(is_known) => return Ok(true),
                 Some(last) if similar.len() == crate::registration::LOOK_ALIKE_PAGE => {
-                    page = Page::after(last.id.clone(), crate::registration::LOOK_ALIKE_PAGE);
+                    page = Page::after(last.id().clone(), crate::registration::LOOK_ALIKE_PAGE);
                 }
                 _ => return Ok(false),
             }

@@ -32,11 +32,15 @@ impl Registrar {
         logo: Option<Logo>,
     ) -> Result<(), RegistrarError> {
         let (form, logo) = self.rules.check_change(&form, logo)?;
+        let logo = match logo {
+            Some(logo) => Some(self.insert_logo(logo).await?),
+            None => None,
+        };
         let action = Action::Change { form: Box::new(form), logo };
-        let Taken { client, .. } = self.take(id, Some(owner), None, action).await?;
-        let awaits_first_review = client.state == ClientState::Pending;
+        let Taken { after, .. } = self.take_with_logo(id, Some(owner), None, action, logo).await?;
+        let awaits_first_review = after.state() == ClientState::Pending;
         let change = if awaits_first_review { ApplicationChange::Submitted } else { ApplicationChange::ChangeProposed };
-        self.raise(id, client.version, Some(owner), change);
+        self.raise(id, Some(owner), change);
         Ok(())
     }
 

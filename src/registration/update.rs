@@ -1,5 +1,7 @@
 //! How a client that registered itself replaces its registration [RFC 7592 section 2.2].
 
+use std::sync::Arc;
+
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
 use crate::model::application::{Application, Management, ProposedUpdate};
@@ -7,10 +9,9 @@ use crate::model::client::{Client, ClientState, SelfRegistration};
 use crate::model::client_metadata::{Admitted, MetadataError, RegistrationBounds, Replacement};
 use crate::registration::error::RegistrarError;
 use crate::registration::idle::with_end;
-use crate::registration::in_force::{put_in_force, set_state};
+use crate::registration::in_force::put_in_force;
 use crate::registration::rules::RegistrationRules;
 use crate::secret::Digest;
-use crate::store::Registration;
 
 /// An update, and what the policy decided about it.
 #[derive(Debug)]
@@ -36,15 +37,14 @@ pub(crate) struct Update {
 /// [`RegistrarError::NotFound`] if the token is not the client's, or the client no longer exists;
 /// [`RegistrarError::WrongState`] if the client was rejected or suspended.
 pub(super) fn check_token<'a>(
-    client: &Client,
     application: &'a Application,
     token: &Digest,
     now: Timestamp,
 ) -> Result<&'a Management, RegistrarError> {
-    let is_gone = client.is_gone_at(now);
+    let is_gone = application.client.is_gone_at(now);
     let own = application.management().filter(|own| own.token == *token && !is_gone);
     let own = own.ok_or(RegistrarError::NotFound)?;
-    match application.state {
+    match application.state() {
         ClientState::Approved | ClientState::Pending => Ok(own),
         state @ (ClientState::Rejected | ClientState::Suspended | ClientState::Deleted) => {
             Err(RegistrarError::WrongState(state))
@@ -65,11 +65,11 @@ impl Update {
     /// fixed member, or if the bounds leave too little for a client.
     pub(super) fn judge(
         &self,
-        next: &mut Registration,
+        next: &mut Application,
         rules: &RegistrationRules,
         now: Timestamp,
     ) -> Result<(), RegistrarError> {
-        let own = check_token(&next.client, &next.application, &self.token, now)?;
+        let own = check_token(next, &self.token, now)?;
         // > If the client includes the "client_secret" field in the request, the value of this field MUST match the
         // > currently issued client secret for that client.
         if self.replacement.secret.is_some_and(|secret| !next.client.secrets.prove(&secret)) {
@@ -80,24 +80,24 @@ impl Update {
         check_fixed(&next.client, &admitted)?;
         let awaits_review = self.awaits_review || own.updates_await_review;
         let update = self.beside_the_form(&next.client, &admitted, now);
-        next.application.submitted = now;
-        if awaits_review && next.application.state == ClientState::Approved {
-            next.application.proposed = Some(admitted.form);
-            if let Some(management) = management(&mut next.application) {
+        next.submitted = now;
+        if awaits_review && next.state() == ClientState::Approved {
+            next.proposed = Some(admitted.form);
+            if let Some(management) = management(next) {
                 management.proposed = update;
             }
             return Ok(());
         }
-        put_in_force(&mut next.client, &admitted.form);
-        next.application.form = admitted.form;
-        next.application.proposed = None;
-        if let Some(management) = management(&mut next.application) {
+        put_in_force(next.client_mut(), &admitted.form);
+        next.form = admitted.form;
+        next.proposed = None;
+        if let Some(management) = management(next) {
             management.proposed = update;
         }
         put_update_in_force(next);
         keep_end(next, &self.limits);
         if !awaits_review {
-            set_state(next, ClientState::Approved);
+            next.client_mut().state = ClientState::Approved;
         }
         Ok(())
     }
@@ -132,12 +132,10 @@ fn check_fixed(client: &Client, admitted: &Admitted) -> Result<(), MetadataError
 }
 
 /// Puts those members of a proposed update in force that its form does not contain.
-pub(super) fn put_update_in_force(next: &mut Registration) {
-    let update = management(&mut next.application).and_then(|own| own.proposed.take());
-    let (Some(update), Some(open), Some(application)) = (update, &mut next.client.open, &mut next.application.open)
-    else {
-        return;
-    };
+pub(super) fn put_update_in_force(next: &mut Application) {
+    let update = management(next).and_then(|own| own.proposed.take());
+    let (Some(update), Some(application)) = (update, &mut next.open) else { return };
+    let Some(open) = &mut Arc::make_mut(&mut next.client).open else { return };
     let ProposedUpdate { default_scopes, resources, end, has_foreign_links, looks_like_another, more } = update;
     application.more = more;
     let client = SelfRegistration {
@@ -152,9 +150,7 @@ pub(super) fn put_update_in_force(next: &mut Registration) {
 }
 
 /// Sets the time from which the client counts as unknown, as its end may have changed.
-fn keep_end(next: &mut Registration, limits: &ClientLifetimes) {
-    let (Some(open), Some(application)) = (&mut next.client.open, &mut next.application.open) else { return };
-    let client = with_end(open, limits);
-    application.gone_at = client.gone_at;
-    *open = client.into();
+fn keep_end(next: &mut Application, limits: &ClientLifetimes) {
+    let Some(open) = &mut next.client_mut().open else { return };
+    *open = with_end(open, limits).into();
 }

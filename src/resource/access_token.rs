@@ -52,10 +52,10 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
         return Ok(None);
     }
     let clients = &context.stores.clients;
-    let Some(mut client) = clients.find(&grant.client).await? else { return Ok(None) };
+    let Some(mut client) = clients.client(&grant.client).await? else { return Ok(None) };
     // The cached client may predate a revocation of its grants or a prolonged registration.
     if client.epoch < grant.epoch || context.is_gone(&client) {
-        let Some(current) = clients.current(&grant.client).await? else { return Ok(None) };
+        let Some(current) = clients.current_client(&grant.client).await? else { return Ok(None) };
         client = current;
     }
     if !is_served(&client, &grant) || context.is_gone(&client) {

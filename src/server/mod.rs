@@ -399,7 +399,7 @@ impl AuthorizationServer {
     ///
     /// [`StoreError`] if the store failed.
     pub async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.context.stores.clients.current(id).await
+        self.context.stores.clients.current_client(id).await
     }
 
     /// Returns the live grants of a subject, the oldest first.
@@ -597,7 +597,7 @@ impl Builder {
     pub fn build(self) -> Result<AuthorizationServer, ConfigError> {
         let Self { config, stores, clock, entropy, events, throttle, subjects, registration_policy, fetcher } = self;
         config.check()?;
-        let (has_policy, has_registry) = (registration_policy.is_some(), stores.registry.is_some());
+        let (has_policy, has_registry) = (registration_policy.is_some(), stores.has_registry);
         config.check_registration(RegistrationNeeds { has_policy, has_registry })?;
         let offers_keys = config.key_rules(fetcher.is_some()).offers_keys();
         config.check_documents(DocumentNeeds {

@@ -59,16 +59,12 @@ pub(crate) async fn purge_expired(context: &Context, limit: usize) -> Result<Pur
 async fn remove(context: &Context, now: Timestamp, limit: usize) -> Result<Purge, PurgeError> {
     let stores = &context.stores;
     macro_rules! purge_all {
-        ($($field:ident: $record:ident,)*) => {
+        ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ident;)*) => {
             [$(stores.$field.purge(now, limit).await,)*]
         };
     }
-    let clients = match &stores.registry {
-        Some(registry) => registry.purge_deleted(now, limit).await,
-        None => Ok(Purge::default().finished()),
-    };
     // If one store fails, the others are purged all the same.
-    kinds!(purge_all).into_iter().chain([clients]).try_fold(Purge::default().finished(), |all, one| Ok(all.and(one?)))
+    kinds!(purge_all).into_iter().try_fold(Purge::default().finished(), |all, one| Ok(all.and(one?)))
 }
 
 /// Records the clock's time as that of the last purge, even if it is earlier.
@@ -145,7 +141,7 @@ impl Flow for Confirming<'_> {
         Ok(match seen {
             Seen::Found(last) if last.time() == self.next.time() => Step::Confirm(()),
             Seen::Found(_) => Step::Replace(Arc::new(self.next), ()),
-            Seen::Missing | Seen::Unread | Seen::Torn => Step::Insert(Arc::new(self.next), ()),
+            Seen::Missing | Seen::Unread => Step::Insert(Arc::new(self.next), ()),
         })
     }
 

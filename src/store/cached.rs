@@ -9,15 +9,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::clock::{Clock, SystemClock, Timestamp};
-use crate::model::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::model::application::Application;
 use crate::model::client::Client;
 use crate::model::id::ClientId;
-use crate::store::{ClientRegistry, ClientStore, Insertion, Page, Purge, Registration, Replacement, Store, StoreError};
+use crate::store::{ClientStore, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError};
 
-/// A [`ClientStore`] that caches what `find` of another store returns.
+/// A [`ClientStore`] that caches what `client` of another store returns.
 ///
 /// A write of this process through the cache is visible at once. A write of another process, such as a suspension, is
-/// visible within the time to live. `current` always reads the other store, so that no user consents to what was
+/// visible within the time to live. `current_client` always reads the other store, so that no user consents to what was
 /// revoked. Missing clients are not cached, so guessed ids fill no memory. At most 10 000 clients are cached; beyond
 /// that, a new one replaces another. Clones share their contents.
 ///
@@ -49,16 +49,8 @@ pub struct CachedClients<S> {
 #[derive(Default)]
 struct Kept {
     clients: HashMap<ClientId, Entry>,
-    /// Calls with a lower number may have read an older state than an entry that was removed since.
+    /// Calls with a lower number may have missed a write.
     forgotten: u64,
-}
-
-impl Kept {
-    fn forget(&mut self, id: &ClientId) {
-        if let Some(entry) = self.clients.remove(id) {
-            self.forgotten = self.forgotten.max(entry.call);
-        }
-    }
 }
 
 #[derive(Clone)]
@@ -72,7 +64,7 @@ struct Entry {
 impl<S: ClientStore> CachedClients<S> {
     /// Creates a cache in front of `store`. A client is read again when it is `time_to_live` old.
     ///
-    /// Ages are counted in whole seconds. With a time to live of less than one second, every `find` reads the store.
+    /// Ages are counted in whole seconds. With a time to live of less than one second, every look-up reads the store.
     #[must_use]
     pub fn new(store: S, time_to_live: Duration) -> Self {
         Self {
@@ -89,7 +81,9 @@ impl<S: ClientStore> CachedClients<S> {
     pub fn with_clock(self, clock: impl Clock) -> Self {
         Self { clock: Arc::new(clock), ..self }
     }
+}
 
+impl<S> CachedClients<S> {
     fn remembered(&self, id: &ClientId, now: Timestamp) -> Option<Arc<Client>> {
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
         kept.clients.get(id).filter(|entry| self.is_fresh(entry, now)).map(|entry| entry.client.clone())
@@ -104,48 +98,57 @@ impl<S: ClientStore> CachedClients<S> {
         self.calls.fetch_add(1, Ordering::SeqCst)
     }
 
-    /// Caches an answer of the store, unless a newer one is cached.
+    /// Caches what a read returned, unless a later read is cached, or the client was written since the read began.
     fn remember(&self, entry: Entry) {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         if entry.call < kept.forgotten {
             return;
         }
-        if let Some(known) = kept.clients.get(entry.client.id()) {
-            // The call began before that of the known entry, or the known entry is still fresh. Freshness is judged
-            // now, not when a slow call began.
-            let is_late = entry.call < known.call || self.is_fresh(known, self.clock.now());
-            // Versions of clients are counted, so a lower one is an older state. Other versions have no order.
-            if entry.client.version() < known.client.version() && is_late {
-                return;
+        match kept.clients.get(entry.client.id()) {
+            Some(known) if entry.call < known.call => return,
+            Some(_) => {}
+            None if kept.clients.len() >= MAX_CLIENTS => {
+                // Any entry will do: one that is used often is soon cached again.
+                let one = kept.clients.keys().next().cloned();
+                one.iter().for_each(|one| drop(kept.clients.remove(one)));
             }
-        } else if kept.clients.len() >= MAX_CLIENTS {
-            // Any entry will do: one that is used often is soon cached again.
-            let one = kept.clients.keys().next().cloned();
-            one.iter().for_each(|one| kept.forget(one));
+            None => {}
         }
         kept.clients.insert(entry.client.id().clone(), entry);
     }
 
+    /// Removes a client that was or may have been written. Reads in progress may have missed the write: what they return
+    /// is not cached.
     fn forget(&self, id: &ClientId) {
-        self.kept.write().unwrap_or_else(PoisonError::into_inner).forget(id);
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        kept.clients.remove(id);
+        kept.forgotten = self.next_call();
+    }
+
+    /// Removes a client that is there no more. Look-ups of unknown ids keep no other client from being cached.
+    fn forget_missing(&self, id: &ClientId) {
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        if kept.clients.remove(id).is_some() {
+            kept.forgotten = self.next_call();
+        }
     }
 }
 
 #[async_trait]
 impl<S: ClientStore> ClientStore for CachedClients<S> {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         match self.remembered(id, self.clock.now()) {
             Some(client) => Ok(Some(client)),
-            None => self.current(id).await,
+            None => self.current_client(id).await,
         }
     }
 
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         let (call, asked) = (self.next_call(), self.clock.now());
-        let client = self.store.current(id).await?;
+        let client = self.store.current_client(id).await?;
         match &client {
             Some(client) => self.remember(Entry { client: client.clone(), asked, call }),
-            None => self.forget(id),
+            None => self.forget_missing(id),
         }
         Ok(client)
     }
@@ -158,49 +161,36 @@ impl<S: Store> Store for CachedClients<S> {
 }
 
 #[async_trait]
-impl<S: ClientRegistry> ClientRegistry for CachedClients<S> {
-    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
+impl<S: RecordStore<Application>> RecordStore<Application> for CachedClients<S> {
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
+        self.store.find(id).await
+    }
+
+    async fn insert(&self, application: Arc<Application>) -> Result<Insertion, StoreError> {
         // The id may be that of a deleted client, which is still cached.
-        let id = registration.client.id.clone();
-        let answer = self.store.insert(registration).await;
+        let id = application.id().clone();
+        let answer = self.store.insert(application).await;
         self.forget(&id);
         answer
     }
 
-    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
-        let (client, asked) = (Arc::new(registration.client.clone()), self.clock.now());
-        let answer = self.store.replace(version, registration).await;
-        match &answer {
-            // A read that began before the end of the write may have missed it.
-            Ok(Replacement::Replaced) => self.remember(Entry { client, asked, call: self.next_call() }),
-            // Another caller wrote the client, or the write may have taken effect.
-            Ok(Replacement::Lost) | Err(_) => self.forget(client.id()),
-        }
+    async fn replace(&self, version: u32, application: Arc<Application>) -> Result<Replacement, StoreError> {
+        let id = application.id().clone();
+        let answer = self.store.replace(version, application).await;
+        self.forget(&id);
         answer
     }
 
-    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
-        self.store.confirm(registration).await
+    async fn confirm(&self, application: Arc<Application>) -> Result<Replacement, StoreError> {
+        self.store.confirm(application).await
     }
 
-    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        self.store.application(id).await
+    async fn list(&self, list: &str, page: Page<ClientId>) -> Result<Vec<Arc<Application>>, StoreError> {
+        self.store.list(list, page).await
     }
 
-    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
-        self.store.logo(id, slot).await
-    }
-
-    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.store.purge_deleted(now, limit).await
-    }
-
-    async fn list(
-        &self,
-        filter: &ApplicationFilter,
-        page: Page<ClientId>,
-    ) -> Result<Vec<Arc<Application>>, StoreError> {
-        self.store.list(filter, page).await
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        self.store.purge(now, limit).await
     }
 }
 

@@ -7,14 +7,13 @@ use crate::store::answer::{Insertion, Replacement};
 use crate::store::error::StoreError;
 use crate::store::purge::Purge;
 use crate::store::record_store::Store;
-use crate::store::table::{Columns, Part, Table};
+use crate::store::table::{Columns, Table};
 
 /// A database: bytes under a key with a version, listed in order, with a time from which they may be removed.
 ///
-/// Every engine is a [`RecordStore`](crate::store::RecordStore) of every kind of record, a
-/// [`ClientStore`](crate::store::ClientStore) and a [`ClientRegistry`](crate::store::ClientRegistry): these
-/// implementations encode, decode and report unreadable records for all engines. The [guide](crate::guide::writing_a_store) has tables
-/// in SQL and two complete examples.
+/// Every engine is a [`RecordStore`](crate::store::RecordStore) of every kind of record, and a
+/// [`ClientStore`](crate::store::ClientStore): these implementations encode, decode and report unreadable records for all
+/// engines. The [guide](crate::guide::writing_a_store) has tables in SQL and two complete examples.
 ///
 /// # Contract
 ///
@@ -24,7 +23,7 @@ use crate::store::table::{Columns, Part, Table};
 /// 1. **One winner.** Of all callers that insert one key, exactly one gets [`Insertion::Inserted`]. Of all
 ///    callers that replace one version of a row, exactly one gets [`Replacement::Replaced`]. The others
 ///    change nothing.
-/// 2. **One write.** Record, parts, lists and columns of a [`Write`] change together or not at all.
+/// 2. **One write.** Record, lists and columns of a [`Write`] change together or not at all.
 /// 3. **Acknowledged means found.** Every later `find`, on every node, returns an acknowledged write; if the
 ///    engine is durable, also after a crash. `find` never reads a replica that may lag.
 /// 4. **Lists never lag.** An acknowledged row is on its lists at once. A list may return a row that has just
@@ -40,17 +39,12 @@ use crate::store::table::{Columns, Part, Table};
 /// A call may block its thread only as long as a lock in memory does. An engine over a blocking driver moves the
 /// call to another thread.
 pub trait Engine: Store {
-    /// Returns a part of the row with that key, if the row and the part exist.
+    /// Returns the record of the row with that key, if the row exists.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the database failed.
-    fn find(
-        &self,
-        table: Table,
-        key: &[u8],
-        part: Part,
-    ) -> impl Future<Output = Result<Option<Vec<u8>>, StoreError>> + Send;
+    fn find(&self, table: Table, key: &[u8]) -> impl Future<Output = Result<Option<Vec<u8>>, StoreError>> + Send;
 
     /// Adds a row if none has its key.
     ///
@@ -68,7 +62,7 @@ pub trait Engine: Store {
 
     /// Writes a row again, unchanged and durably, if it is byte for byte this one; the version stays.
     ///
-    /// It compares the version, the record and the parts that the write names. Any number of callers succeed.
+    /// It compares the version and the record. Any number of callers succeed.
     /// [`Replacement::Lost`] means that the row is missing or differs; nothing is written then. Where
     /// [`reads_settled`](Store::reads_settled) is `true`, the core never calls it, but the kit does.
     ///
@@ -115,34 +109,18 @@ pub struct Write {
     /// The version that the row has after the write: any number of 32 bits. It may be lower than the one before, so
     /// compare it for equality only.
     pub version: u32,
-    /// The bytes of [`Part::Record`].
+    /// The bytes of the record.
     pub record: Vec<u8>,
-    /// Further parts that change: the bytes to store, or `None` to remove the part. Parts that are not named
-    /// stay as they are.
-    pub parts: Vec<(Part, Option<Vec<u8>>)>,
-    /// The names of all lists that the row is on after the write.
+    /// The names of all lists that the row is on after the write. A `replace` changes them only in a table whose rows are
+    /// on [many](crate::store::Lists::Many).
     pub lists: Vec<Vec<u8>>,
-    /// Whether `lists` may differ from those of the row that is replaced. If it is `false`, a `replace` need not
-    /// change the index of a list. An `insert` always puts the row on its lists.
-    pub lists_moved: bool,
     /// The time from which the row may be removed; `None` for rows that stay.
     pub due: Option<Timestamp>,
-    /// Whether `due` may be much earlier than that of the row that is replaced, as for a revoked grant. A `replace`
-    /// then moves the row forward in the purge index. If it is `false`, a `replace` need not change that index.
+    /// Whether `due` may be much earlier than that of the row that is replaced, as for a revoked grant, or that row had
+    /// none. A `replace` then moves the row forward in the purge index. If it is `false`, a `replace` need not change that index.
     pub due_moved: bool,
     /// Values for columns that operators query.
     pub columns: Columns,
-}
-
-impl Write {
-    /// Returns the bytes that this write stores for a part, if it names the part and does not remove it.
-    #[must_use]
-    pub fn part(&self, part: Part) -> Option<&[u8]> {
-        if part == Part::Record {
-            return Some(&self.record);
-        }
-        self.parts.iter().find(|(own, _)| *own == part).and_then(|(_, bytes)| bytes.as_deref())
-    }
 }
 
 impl fmt::Debug for Write {
@@ -180,7 +158,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Creates a row from its key and the bytes of [`Table::listed_part`].
+    /// Creates a row from its key and the bytes of its record.
     #[must_use]
     pub fn new(key: impl Into<Vec<u8>>, bytes: impl Into<Vec<u8>>) -> Self {
         Self { key: key.into(), bytes: bytes.into() }
@@ -192,7 +170,7 @@ impl Row {
         &self.key
     }
 
-    /// Returns the bytes of the listed part.
+    /// Returns the bytes of the record.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

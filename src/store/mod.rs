@@ -3,13 +3,11 @@
 //! Every state change of a flow is one write of one row by its primary key. A store contains no rule of OAuth: it
 //! finds, inserts and replaces records whose fields it need not understand.
 //!
-//! The core reads and writes through [`RecordStore`], one for each kind of [`Record`], and finds clients through
-//! [`ClientStore`] and [`ClientRegistry`]. A database implements [`Engine`] instead, a single trait over bytes. Every
-//! engine implements all of them.
+//! The core reads and writes through [`RecordStore`], one for each kind of [`Record`], and looks up clients through
+//! [`ClientStore`]. A database implements [`Engine`] instead, a single trait over bytes. Every engine implements both.
 
 mod answer;
 pub(crate) mod cached;
-mod client_registry;
 mod client_store;
 mod engine;
 mod error;
@@ -20,30 +18,30 @@ mod page;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod purge;
+mod record;
 mod record_store;
 #[cfg(feature = "redis")]
 pub mod redis;
-mod registration;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod stores;
 mod table;
 
 pub use crate::model::codec::DecodeError;
-pub use crate::model::{Authorization, Grant, LastPurge, PushedRequest, Replay, Revocation, RevocationReason};
+pub use crate::model::{
+    ApplicationLogo, Authorization, Grant, InitialToken, LastPurge, PushedRequest, Replay, Revocation, RevocationReason,
+};
 pub use crate::store::answer::{Insertion, Replacement};
 pub use crate::store::cached::CachedClients;
-pub use crate::store::client_registry::ClientRegistry;
 pub use crate::store::client_store::ClientStore;
 pub use crate::store::engine::{Engine, List, Row, Write};
 pub use crate::store::error::StoreError;
-pub use crate::store::kinds::Record;
 pub(crate) use crate::store::kinds::kinds;
 pub use crate::store::memory::MemoryStore;
 pub use crate::store::page::Page;
 pub use crate::store::purge::Purge;
+pub use crate::store::record::Record;
 pub use crate::store::record_store::{CodeStore, RecordStore, Store, TokenStore};
-pub use crate::store::registration::{LogoWrite, Registration};
 pub(crate) use crate::store::stores::Stored;
 pub use crate::store::stores::Stores;
-pub use crate::store::table::{Columns, Ended, Part, Table};
+pub use crate::store::table::{Columns, Ended, Lists, Table};

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::clock::Timestamp;
-use crate::model::subject::Subject;
 use crate::model::{Authorization, Grant};
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::error::StoreError;
-use crate::store::kinds::Record;
 use crate::store::page::Page;
 use crate::store::purge::Purge;
+use crate::store::record::Record;
 
 /// What all stores have in common.
 pub trait Store: fmt::Debug + Send + Sync + 'static {
@@ -50,7 +49,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 /// use std::sync::{Arc, Mutex};
 ///
 /// use grantor::store::{Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError};
-/// use grantor::{Subject, Timestamp};
+/// use grantor::Timestamp;
 ///
 /// #[derive(Debug)]
 /// struct Simple<R: Record>(Mutex<BTreeMap<R::Key, Arc<R>>>);
@@ -85,10 +84,10 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 ///         let same = self.0.lock().unwrap().get(record.key()) == Some(&record);
 ///         Ok(if same { Replacement::Replaced } else { Replacement::Lost })
 ///     }
-///     async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+///     async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
 ///         let rows = self.0.lock().unwrap();
-///         let of_subject = rows.values().filter(|row| row.subject() == Some(subject) && page.admits(row.key()));
-///         Ok(of_subject.take(page.limit()).cloned().collect())
+///         let listed = rows.values().filter(|row| row.lists().iter().any(|own| own == list) && page.admits(row.key()));
+///         Ok(listed.take(page.limit()).cloned().collect())
 ///     }
 ///     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
 ///         let mut rows = self.0.lock().unwrap();
@@ -136,12 +135,13 @@ pub trait RecordStore<R: Record>: Store {
     /// [`StoreError`] if the store failed; the record is then not known to be durable.
     async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError>;
 
-    /// Returns records of that subject, including expired and revoked ones, in ascending order of their keys.
+    /// Returns records that are on the list of that name, including expired and revoked ones, in ascending order of their
+    /// keys.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the store failed.
-    async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError>;
+    async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError>;
 
     /// Removes records whose [`purge_after`](Record::purge_after) is not later than `now`, examining at most `limit`.
     ///

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::model::{Authorization, Grant, LastPurge, PushedRequest, Replay};
-use crate::store::client_registry::ClientRegistry;
+use crate::model::application::Application;
+use crate::model::{ApplicationLogo, Authorization, Grant, InitialToken, LastPurge, PushedRequest, Replay};
 use crate::store::client_store::ClientStore;
-use crate::store::error::StoreError;
-use crate::store::kinds::{Record, kinds};
+use crate::store::kinds::kinds;
+use crate::store::record::Record;
 use crate::store::record_store::{CodeStore, RecordStore, TokenStore};
 
 /// Defines [`Stores`] with a store for every kind of record.
 macro_rules! define_stores {
-    ($($field:ident: $record:ident,)*) => {
+    ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ident;)*) => {
         /// The stores of one authorization server.
         ///
         /// A store of everything, such as [`MemoryStore`](crate::MemoryStore) or any [`Engine`](crate::store::Engine),
@@ -19,17 +19,18 @@ macro_rules! define_stores {
         #[derive(Clone, Debug)]
         pub struct Stores {
             pub(crate) clients: Arc<dyn ClientStore>,
-            pub(crate) registry: Option<Arc<dyn ClientRegistry>>,
+            /// Whether clients are registered here, and not in a directory of the embedder's own.
+            pub(crate) has_registry: bool,
             $(pub(crate) $field: Arc<dyn RecordStore<$record>>,)*
         }
 
-        impl<S: ClientRegistry $(+ RecordStore<$record>)*> From<Arc<S>> for Stores {
+        impl<S: ClientStore $(+ RecordStore<$record>)*> From<Arc<S>> for Stores {
             fn from(store: Arc<S>) -> Self {
-                Self { clients: store.clone(), registry: Some(store.clone()), $($field: store.clone(),)* }
+                Self { clients: store.clone(), has_registry: true, $($field: store.clone(),)* }
             }
         }
 
-        impl<S: ClientRegistry $(+ RecordStore<$record>)*> From<S> for Stores {
+        impl<S: ClientStore $(+ RecordStore<$record>)*> From<S> for Stores {
             fn from(store: S) -> Self {
                 Arc::new(store).into()
             }
@@ -61,14 +62,14 @@ impl Stores {
     /// and [`registrar`](crate::AuthorizationServer::registrar) returns `None`.
     #[must_use]
     pub fn with_clients(self, clients: impl ClientStore) -> Self {
-        Self { clients: Arc::new(clients), registry: None, ..self }
+        Self { clients: Arc::new(clients), has_registry: false, ..self }
     }
 
     /// Looks up and registers clients in another store, such as [`CachedClients`](crate::CachedClients).
     #[must_use]
-    pub fn with_registry(self, registry: impl ClientRegistry) -> Self {
+    pub fn with_registry(self, registry: impl ClientStore + RecordStore<Application>) -> Self {
         let registry = Arc::new(registry);
-        Self { clients: registry.clone(), registry: Some(registry), ..self }
+        Self { clients: registry.clone(), has_registry: true, applications: registry, ..self }
     }
 
     /// Keeps authorization requests and their codes in another store.
@@ -93,14 +94,5 @@ impl Stores {
     #[must_use]
     pub fn with_pushed_requests(self, pushed_requests: impl RecordStore<PushedRequest>) -> Self {
         Self { pushed_requests: Arc::new(pushed_requests), ..self }
-    }
-
-    /// Returns the store of registrations.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if there is no registry. This cannot happen, since a registrar exists only with one.
-    pub(crate) fn registry(&self) -> Result<&dyn ClientRegistry, StoreError> {
-        self.registry.as_deref().ok_or_else(|| StoreError::permanent("there is no registry"))
     }
 }

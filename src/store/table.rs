@@ -1,87 +1,55 @@
-//! The tables, the parts of their rows, and the columns that operators query.
+//! The tables, and the columns that operators query.
 
 use crate::clock::Timestamp;
 use crate::model::id::ClientId;
 use crate::model::subject::Subject;
+use crate::store::kinds::kinds;
 
-/// A kind of record. Each table has its own keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Table {
-    /// Authorization requests and their codes; keys of 16 bytes.
-    Authorizations,
-    /// Clients with their applications and logos; keys are client ids of up to 512 bytes.
-    Clients,
-    /// Grants with their tokens; keys of 16 bytes.
-    Grants,
-    /// The time of the last purge: one row, with a key of 4 bytes.
-    LastPurge,
-    /// Pushed authorization requests; keys of 16 bytes.
-    PushedRequests,
-    /// Identifiers that must not be used twice; keys of 32 bytes.
-    Replays,
-}
-
-impl Table {
-    /// Every table.
-    pub const ALL: [Self; 6] =
-        [Self::Authorizations, Self::Clients, Self::Grants, Self::LastPurge, Self::PushedRequests, Self::Replays];
-
-    /// Returns the table's name: `authorizations`, `clients`, `grants`, `last_purge`, `pushed_requests` or `replays`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Authorizations => "authorizations",
-            Self::Clients => "clients",
-            Self::Grants => "grants",
-            Self::LastPurge => "last_purge",
-            Self::PushedRequests => "pushed_requests",
-            Self::Replays => "replays",
+/// Defines [`Table`] with a variant for every kind of record.
+macro_rules! define_table {
+    ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ident;)*) => {
+        /// A kind of record. Each table has its own keys.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Table {
+            $($(#[$docs])* $table,)*
         }
-    }
 
-    /// Returns the part that [`Engine::list`](crate::store::Engine::list) returns of each row.
-    #[must_use]
-    pub const fn listed_part(self) -> Part {
-        if matches!(self, Self::Clients) { Part::Application } else { Part::Record }
-    }
+        impl Table {
+            /// Every table.
+            pub const ALL: [Self; [$(Self::$table),*].len()] = [$(Self::$table),*];
 
-    /// Returns whether a row is on at most one list, which it never leaves: a column of the row then serves
-    /// as the index.
-    #[must_use]
-    pub const fn has_fixed_list(self) -> bool {
-        !matches!(self, Self::Clients)
-    }
-}
+            /// Returns the table's name, such as `grants`.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$table => $name,)*
+                }
+            }
 
-/// A part of a row that is read separately.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Part {
-    /// What every row has.
-    Record,
-    /// The form and the review of a client.
-    Application,
-    /// The logo in force.
-    Logo,
-    /// The logo that awaits review.
-    ProposedLogo,
-}
-
-impl Part {
-    /// Every part.
-    pub const ALL: [Self; 4] = [Self::Record, Self::Application, Self::Logo, Self::ProposedLogo];
-
-    /// Returns the part's name: `record`, `application`, `logo` or `proposed_logo`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Record => "record",
-            Self::Application => "application",
-            Self::Logo => "logo",
-            Self::ProposedLogo => "proposed_logo",
+            /// Returns how many lists the rows of the table are on.
+            #[must_use]
+            pub const fn lists(self) -> Lists {
+                match self {
+                    $(Self::$table => Lists::$lists,)*
+                }
+            }
         }
-    }
+    };
+}
+
+kinds!(define_table);
+
+/// How many lists the rows of a table are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "a row is on no list, on one, or on several")]
+pub enum Lists {
+    /// None.
+    None,
+    /// At most one, which a row never leaves. A column of the row can serve as the index.
+    One,
+    /// Several, and each write of a row may change them.
+    Many,
 }
 
 /// Values for additional columns of a row, which operators query. The core never reads them back.
@@ -95,7 +63,8 @@ pub struct Columns {
     /// When the row was created, or an application was last submitted.
     pub created: Option<Timestamp>,
     /// The state of the row as a word: `held`, `code_issued` or `denied`; `granted` or `revoked`; `pending`,
-    /// `approved`, `rejected`, `suspended` or `deleted`; `pushed` or `used`; `purged`.
+    /// `approved`, `rejected`, `suspended` or `deleted`; `named` or `unnamed`; `pushed` or `used`; `usable` or
+    /// `used_up`; `purged`.
     pub state: &'static str,
     /// When and why the row ended.
     pub ended: Option<Ended>,

@@ -54,20 +54,21 @@ macro_rules! code_store_tests {
     };
 }
 
-/// Defines a test for every rule of [`ClientRegistry`](crate::store::ClientRegistry), in a module `client_registry`.
+/// Defines a test for every rule of a store of [`Application`](crate::Application)s, which are on several lists, in a module
+/// `application_store`.
 ///
 /// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
 #[macro_export]
-macro_rules! client_registry_tests {
+macro_rules! application_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
-        $crate::__registry_rules! { [$crate::__store_tests] client_registry [$(#[$attribute])*] [$($made)+] }
+        $crate::__application_rules! { [$crate::__store_tests] application_store [$(#[$attribute])*] [$($made)+] }
     };
 }
 
 /// Defines a test for every rule of [`ClientStore`](crate::store::ClientStore), in a module `client_store`.
 ///
-/// It takes what [`token_store_tests!`](crate::token_store_tests) takes; the store must also be a
-/// [`ClientRegistry`](crate::store::ClientRegistry), through which the rules fill it.
+/// It takes what [`token_store_tests!`](crate::token_store_tests) takes; the store must also keep
+/// [`Application`](crate::Application)s, with which the rules fill it.
 #[macro_export]
 macro_rules! client_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
@@ -118,7 +119,7 @@ macro_rules! whole_store_tests {
 macro_rules! store_tests {
     ($($given:tt)+) => {
         $crate::client_store_tests! { $($given)+ }
-        $crate::client_registry_tests! { $($given)+ }
+        $crate::application_store_tests! { $($given)+ }
         $crate::code_store_tests! { $($given)+ }
         $crate::token_store_tests! { $($given)+ }
         $crate::pushed_request_store_tests! { $($given)+ }
@@ -132,9 +133,32 @@ macro_rules! store_tests {
 #[macro_export]
 macro_rules! __record_rules {
     ($then:tt $($given:tt)*) => {
+        $crate::__listed_record_rules! { $then [] $($given)* }
+    };
+}
+
+/// The same for applications.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __application_rules {
+    ($then:tt $($given:tt)*) => {
+        $crate::__listed_record_rules! {
+            $then
+            [similar_client_ids_are_distinguished lists_follow_every_move]
+            $($given)*
+        }
+    };
+}
+
+/// The same for records that are on lists, with a list of further names.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __listed_record_rules {
+    ($then:tt [$($further:ident)*] $($given:tt)*) => {
         $crate::__unlisted_record_rules! {
             beside $then
             [
+                $($further)*
                 rows_of_every_kind_are_listed
                 a_list_is_of_one_subject
                 a_list_is_in_the_order_of_ids
@@ -200,50 +224,12 @@ macro_rules! __unlisted_record_rules {
 
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __registry_rules {
-    ([$($then:tt)+] $($given:tt)*) => {
-        $($then)+! {
-            $($given)*
-            [
-                insert_leaves_what_is_there
-                ids_are_distinguished
-                replace_of_a_missing_client_is_lost
-                replace_of_another_version_is_lost
-                large_versions_are_compared
-                a_confirm_leaves_what_is_there
-                a_confirm_of_another_registration_is_lost
-                all_parts_change_together
-                lists_follow_every_move
-                a_list_is_of_one_owner
-                a_list_is_in_the_order_of_ids
-                pages_hold_every_application_once
-                a_page_of_the_largest_applications_is_full
-                pages_miss_nothing_that_stays
-                every_field_comes_back
-                the_largest_registration_comes_back
-                only_deleted_clients_are_purged
-            ]
-            [
-                insert_has_one_winner
-                replace_has_one_winner
-                no_update_is_lost
-                confirms_at_once_all_succeed
-                a_confirm_undoes_no_write
-                readers_see_no_half_of_a_write
-                acknowledged_writes_are_found
-            ]
-        }
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
 macro_rules! __client_rules {
     ([$($then:tt)+] $($given:tt)*) => {
         $($then)+! {
             $($given)*
-            [find_answers_what_was_written an_unknown_id_has_no_client every_field_comes_back]
-            [current_answers_the_last_write]
+            [client_answers_what_was_written an_unknown_id_has_no_client every_field_comes_back]
+            [current_client_answers_the_last_write]
         }
     };
 }
@@ -270,7 +256,13 @@ macro_rules! __whole_rules {
     ([$($then:tt)+] $($given:tt)*) => {
         $($then)+! {
             $($given)*
-            [kinds_are_distinguished a_purge_leaves_the_last_purge]
+            [
+                kinds_are_distinguished
+                logos_come_back
+                a_logo_that_stays_may_be_removed_later
+                initial_tokens_come_back
+                a_purge_leaves_the_last_purge
+            ]
             []
         }
     };

@@ -6,7 +6,7 @@ macro_rules! record_rules {
         use std::future::Future;
         use std::time::Duration;
 
-        use crate::store::{RecordStore, $record};
+        use crate::store::RecordStore;
         use crate::testing::rows::Rows;
         use crate::testing::rules::confirm;
         use crate::testing::rules::expiry;

@@ -1,23 +1,26 @@
 //! What the rules need to know of a kind of record, so that they are written once.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::model::id::{AuthorizationId, GrantId, PushedRequestId};
+use crate::model::application::{Application, ApplicationFilter};
+use crate::model::client::ClientState;
+use crate::model::id::{AuthorizationId, ClientId, GrantId, PushedRequestId};
 use crate::model::subject::Subject;
 use crate::store::{
     Authorization, Grant, Insertion, Page, Purge, PushedRequest, Record, RecordStore, Replacement, RevocationReason,
     StoreError,
 };
+use crate::testing::draw::sound;
 use crate::testing::records;
 
 /// The rows of one kind in a store under test. A failure of the store in a call fails the rule.
 #[derive(Debug)]
 pub(super) struct Rows<'s, R: Record>(pub(super) &'s dyn RecordStore<R>);
 
-impl<R: Record> Rows<'_, R> {
+impl<R: Sample> Rows<'_, R> {
     pub(super) async fn find(&self, key: R::Key) -> Option<Arc<R>> {
         answer("find", self.try_find(key).await)
     }
@@ -39,7 +42,7 @@ impl<R: Record> Rows<'_, R> {
     }
 
     pub(super) async fn try_list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
-        self.0.list(subject, page).await
+        self.0.list(&R::list_of(subject), page).await
     }
 
     pub(super) async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Vec<Arc<R>> {
@@ -52,9 +55,17 @@ impl<R: Record> Rows<'_, R> {
 }
 
 /// A kind of record of which the kit makes samples.
-pub(super) trait Sample: Record<Key: Copy + Display + FromStr<Err: std::fmt::Debug>> {
+pub(super) trait Sample: Record {
     fn id(row: &Self) -> Self::Key {
-        *row.key()
+        row.key().clone()
+    }
+
+    /// The user on whose list the row is.
+    fn subject_of(row: &Self) -> Option<&Subject>;
+
+    /// The name of the list of that user.
+    fn list_of(subject: &Subject) -> String {
+        subject.as_str().to_owned()
     }
 
     /// A new row of version 1. The kit counts versions, so that its failures are readable; the core draws them at random,
@@ -68,9 +79,12 @@ pub(super) trait Sample: Record<Key: Copy + Display + FromStr<Err: std::fmt::Deb
     fn ended(row: &Self) -> Arc<Self>;
     /// The next version, which may be removed sooner than the row, if this kind has one.
     fn ended_sooner(row: &Self, purge_after: Timestamp) -> Option<Arc<Self>>;
-    fn bytes(id: Self::Key) -> [u8; 16];
-    /// The row under an id of these bytes.
+    /// The bytes that the id was made from.
+    fn bytes(id: &Self::Key) -> [u8; 16];
+    /// The row under the id that is made from these bytes.
     fn under(row: &Self, bytes: [u8; 16]) -> Arc<Self>;
+    /// The row under an id whose text differs only in the case of its letters.
+    fn in_other_case(row: &Self) -> Arc<Self>;
     /// The row with that version.
     fn numbered(row: &Self, version: u32) -> Arc<Self>;
     fn without_subject(row: &Self) -> Arc<Self>;
@@ -79,7 +93,74 @@ pub(super) trait Sample: Record<Key: Copy + Display + FromStr<Err: std::fmt::Deb
     fn huge(subject: &Subject, purge_after: Timestamp) -> Arc<Self>;
 }
 
+impl Sample for Application {
+    fn subject_of(row: &Self) -> Option<&Subject> {
+        row.owner().filter(|_| row.state() != ClientState::Deleted)
+    }
+
+    fn list_of(subject: &Subject) -> String {
+        ApplicationFilter::OwnedBy(subject.clone()).key()
+    }
+
+    fn first(subject: &Subject, purge_after: Timestamp) -> Arc<Self> {
+        let row = records::registered_itself(records::application(subject), purge_after);
+        Arc::new(Self { owner: Some(subject.clone()), ..row })
+    }
+
+    fn rival(row: &Self, subject: &Subject, purge_after: Timestamp) -> Arc<Self> {
+        Arc::new(records::under(&Self::first(subject, purge_after), row.id()))
+    }
+
+    fn next(row: &Self, purge_after: Timestamp) -> Arc<Self> {
+        let next = records::approved(row);
+        Arc::new(Self { owner: row.owner.clone(), ..records::registered_itself(next, purge_after) })
+    }
+
+    fn ended(row: &Self) -> Arc<Self> {
+        Arc::new(records::in_state(row, ClientState::Rejected))
+    }
+
+    fn ended_sooner(row: &Self, purge_after: Timestamp) -> Option<Arc<Self>> {
+        Some(Self::next(row, purge_after))
+    }
+
+    fn bytes(id: &ClientId) -> [u8; 16] {
+        let digit =
+            |place: usize| id.as_str().chars().nth(place).and_then(|digit| digit.to_digit(16)).unwrap_or_default();
+        std::array::from_fn(|place| u8::try_from(digit(2 * place) * 16 + digit(2 * place + 1)).unwrap_or_default())
+    }
+
+    fn under(row: &Self, bytes: [u8; 16]) -> Arc<Self> {
+        Arc::new(records::under(row, &records::id_of(bytes)))
+    }
+
+    fn in_other_case(row: &Self) -> Arc<Self> {
+        let id = sound(ClientId::new(row.id().as_str().to_ascii_uppercase()));
+        Arc::new(records::under(row, &id))
+    }
+
+    fn numbered(row: &Self, version: u32) -> Arc<Self> {
+        Arc::new(records::numbered(row, version))
+    }
+
+    fn without_subject(row: &Self) -> Arc<Self> {
+        Arc::new(Self { owner: None, ..row.clone() })
+    }
+
+    fn of_every_kind(subject: &Subject, purge_after: Timestamp) -> Vec<Self> {
+        records::applications_of_every_kind(subject, purge_after)
+    }
+
+    fn huge(subject: &Subject, _: Timestamp) -> Arc<Self> {
+        Arc::new(records::huge_application(subject))
+    }
+}
+
 impl Sample for Authorization {
+    fn subject_of(row: &Self) -> Option<&Subject> {
+        row.subject()
+    }
+
     fn first(subject: &Subject, purge_after: Timestamp) -> Arc<Self> {
         Arc::new(records::authorization(subject, purge_after))
     }
@@ -100,8 +181,12 @@ impl Sample for Authorization {
         None
     }
 
-    fn bytes(id: AuthorizationId) -> [u8; 16] {
+    fn bytes(id: &AuthorizationId) -> [u8; 16] {
         *id.as_bytes()
+    }
+
+    fn in_other_case(row: &Self) -> Arc<Self> {
+        Self::under(row, Self::bytes(&in_other_case(row.id)))
     }
 
     fn under(row: &Self, bytes: [u8; 16]) -> Arc<Self> {
@@ -126,6 +211,10 @@ impl Sample for Authorization {
 }
 
 impl Sample for Grant {
+    fn subject_of(row: &Self) -> Option<&Subject> {
+        row.subject()
+    }
+
     fn first(subject: &Subject, purge_after: Timestamp) -> Arc<Self> {
         Arc::new(records::grant(subject, purge_after))
     }
@@ -146,8 +235,12 @@ impl Sample for Grant {
         Some(Arc::new(records::revoked_until(row, RevocationReason::RevokedByUser, purge_after)))
     }
 
-    fn bytes(id: GrantId) -> [u8; 16] {
+    fn bytes(id: &GrantId) -> [u8; 16] {
         *id.as_bytes()
+    }
+
+    fn in_other_case(row: &Self) -> Arc<Self> {
+        Self::under(row, Self::bytes(&in_other_case(row.id)))
     }
 
     fn under(row: &Self, bytes: [u8; 16]) -> Arc<Self> {
@@ -173,6 +266,10 @@ impl Sample for Grant {
 
 /// Pushed requests have no subject, and are on no list.
 impl Sample for PushedRequest {
+    fn subject_of(_: &Self) -> Option<&Subject> {
+        None
+    }
+
     fn first(_: &Subject, purge_after: Timestamp) -> Arc<Self> {
         Arc::new(records::pushed_request(purge_after))
     }
@@ -193,8 +290,12 @@ impl Sample for PushedRequest {
         None
     }
 
-    fn bytes(id: PushedRequestId) -> [u8; 16] {
+    fn bytes(id: &PushedRequestId) -> [u8; 16] {
         *id.as_bytes()
+    }
+
+    fn in_other_case(row: &Self) -> Arc<Self> {
+        Self::under(row, Self::bytes(&in_other_case(row.id)))
     }
 
     fn under(row: &Self, bytes: [u8; 16]) -> Arc<Self> {
@@ -216,6 +317,18 @@ impl Sample for PushedRequest {
     fn huge(_: &Subject, purge_after: Timestamp) -> Arc<Self> {
         Arc::new(records::huge_pushed_request(purge_after))
     }
+}
+
+/// Returns the id whose text has lower-case letters for upper-case ones, and the reverse.
+fn in_other_case<Id: Display + FromStr<Err: fmt::Debug>>(id: Id) -> Id {
+    let text = id.to_string();
+    let swapped = |letter: char| match letter.is_lowercase() {
+        true => letter.to_ascii_uppercase(),
+        false => letter.to_ascii_lowercase(),
+    };
+    // The last character holds only two bits: in the other case it would not be an id.
+    let all_but_last = text.chars().take(21).map(swapped);
+    sound(all_but_last.chain(text.chars().skip(21)).collect::<String>().parse())
 }
 
 /// Unwraps the answer of a store, which must not fail.

@@ -6,14 +6,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::clock::Timestamp;
-use crate::model::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::model::client::Client;
 use crate::model::id::ClientId;
-use crate::model::subject::Subject;
-use crate::store::{
-    ClientRegistry, ClientStore, Insertion, Page, Purge, Record, RecordStore, Registration, Replacement, Store,
-    StoreError,
-};
+use crate::store::{ClientStore, Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError};
 
 /// A store under test that settles before each step of a purge, so that a purge index may lag.
 ///
@@ -85,8 +80,8 @@ where
         self.store.confirm(record).await
     }
 
-    async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
-        self.store.list(subject, page).await
+    async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+        self.store.list(list, page).await
     }
 
     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
@@ -101,50 +96,11 @@ where
     S: ClientStore,
     F: Send + Sync + 'static,
 {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.store.find(id).await
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.store.client(id).await
     }
 
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.store.current(id).await
-    }
-}
-
-#[async_trait]
-impl<S, F> ClientRegistry for Settled<S, F>
-where
-    S: ClientRegistry,
-    F: Send + Sync + 'static,
-{
-    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        self.store.insert(registration).await
-    }
-
-    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
-        self.store.replace(version, registration).await
-    }
-
-    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
-        self.store.confirm(registration).await
-    }
-
-    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        self.store.application(id).await
-    }
-
-    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
-        self.store.logo(id, slot).await
-    }
-
-    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.store.purge_deleted(now, limit).await
-    }
-
-    async fn list(
-        &self,
-        filter: &ApplicationFilter,
-        page: Page<ClientId>,
-    ) -> Result<Vec<Arc<Application>>, StoreError> {
-        self.store.list(filter, page).await
+    async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.store.current_client(id).await
     }
 }

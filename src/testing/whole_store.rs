@@ -5,10 +5,14 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::model::id::{GrantId, PushedRequestId};
-use crate::store::{Authorization, Grant, Insertion, LastPurge, PushedRequest, RecordStore};
+use crate::store::{
+    ApplicationLogo, Authorization, Grant, InitialToken, Insertion, LastPurge, PushedRequest, Record, RecordStore,
+    Replacement,
+};
 use crate::testing::records;
 use crate::testing::rows::answer;
 use crate::testing::rules::far;
+use crate::testing::told::cut;
 
 /// Rule 1: records of different kinds are different records, even under keys of the same bytes.
 pub async fn kinds_are_distinguished<S>(store: &S)
@@ -34,6 +38,51 @@ where
     assert!(found.as_ref() == Some(&grant), "the grant under a key that other kinds have too: {found:?}");
     let found = answer("find", RecordStore::<PushedRequest>::find(store, &request.id).await);
     assert!(found.as_ref() == Some(&request), "the pushed request under a key that other kinds have too: {found:?}");
+}
+
+/// Rule 5: logos are read back equal, the largest too.
+pub async fn logos_come_back<S: RecordStore<ApplicationLogo>>(store: &S) {
+    let all = [records::logo(None), records::logo(Some(far())), records::huge_logo(None)];
+    for logo in all.map(Arc::new) {
+        comes_back(store, &logo).await;
+    }
+}
+
+/// Rule 7: a logo stays while it has no end, and is removed at the end that a later write gives it.
+pub async fn a_logo_that_stays_may_be_removed_later<S: RecordStore<ApplicationLogo>>(store: &S) {
+    let end = Timestamp::from_seconds(3_950_000_000);
+    let begun = Arc::new(records::logo(Some(end)));
+    let kept = Arc::new(ApplicationLogo { version: 2, end: None, ..ApplicationLogo::clone(&begun) });
+    let dropped = Arc::new(ApplicationLogo { version: 3, end: Some(end), ..ApplicationLogo::clone(&begun) });
+    assert_eq!(answer("insert", store.insert(begun.clone()).await), Insertion::Inserted);
+    assert_eq!(answer("replace", store.replace(1, kept.clone()).await), Replacement::Replaced);
+    purge_all(store, end).await;
+    assert_eq!(answer("find", store.find(begun.id()).await), Some(kept), "it has no end");
+    assert_eq!(answer("replace", store.replace(2, dropped).await), Replacement::Replaced);
+    purge_all(store, end).await;
+    assert_eq!(answer("find", store.find(begun.id()).await), None, "its end has come");
+}
+
+/// Rule 5: initial access tokens are read back equal.
+pub async fn initial_tokens_come_back<S: RecordStore<InitialToken>>(store: &S) {
+    comes_back(store, &Arc::new(records::initial_token(far()))).await;
+}
+
+async fn comes_back<R: Record>(store: &impl RecordStore<R>, record: &Arc<R>) {
+    assert_eq!(answer("insert", store.insert(record.clone()).await), Insertion::Inserted);
+    let found = answer("find", store.find(record.key()).await);
+    assert!(found.as_ref() == Some(record), "what was inserted is found: {}", cut(&found));
+    assert_eq!(answer("insert", store.insert(record.clone()).await), Insertion::Exists);
+    assert_eq!(answer("confirm", store.confirm(record.clone()).await), Replacement::Replaced);
+    assert_eq!(answer("replace", store.replace(record.version(), record.clone()).await), Replacement::Replaced);
+}
+
+async fn purge_all(store: &impl RecordStore<ApplicationLogo>, now: Timestamp) {
+    for _ in 0..1000 {
+        if answer("purge", store.purge(now, 1000).await).is_finished() {
+            return;
+        }
+    }
 }
 
 /// Rule 7: no purge removes the record of the last purge, at any time.

@@ -32,7 +32,7 @@ async fn works(world: &World, handle: &str, subject: &Subject) -> bool {
 }
 
 async fn records(world: &World, subject: &Subject) -> Vec<Arc<Authorization>> {
-    RecordStore::<Authorization>::list(&world.store, subject, Page::first(100_000)).await.unwrap()
+    RecordStore::<Authorization>::list(&world.store, subject.as_str(), Page::first(100_000)).await.unwrap()
 }
 
 /// Counts the user's consent requests; `Debug` shows the stage.
@@ -210,7 +210,7 @@ async fn the_grant_refreshed_longest_ago_makes_room() {
     assert!(!world.events.saw("RefreshTokenReused"));
     assert!(world.opens(&elsewhere.access).await && world.opens(&of_bob.access).await);
     assert_eq!((live(&world, &world.alice).await, live(&world, &bob).await), (51, 1));
-    let kept = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(100)).await.unwrap();
+    let kept = RecordStore::<Grant>::list(&world.store, world.alice.as_str(), Page::first(100)).await.unwrap();
     let reasons: Vec<_> = kept.iter().filter_map(|grant| grant.revoked()).map(|revoked| revoked.reason).collect();
     assert_eq!(reasons, [RevocationReason::TooManyGrants]);
 }
@@ -331,6 +331,6 @@ async fn an_exchange_that_stands_still_past_its_codes_end_is_refused() {
         }
     }
     assert!(!world.events.saw("CodeReplayed"));
-    let kept = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(10)).await.unwrap();
+    let kept = RecordStore::<Grant>::list(&world.store, world.alice.as_str(), Page::first(10)).await.unwrap();
     assert_eq!(kept.len(), 1);
 }

@@ -5,10 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use grantor::application::{ApplicationFilter, Logo, LogoSlot};
 use grantor::client::Privileges;
-use grantor::store::{ClientRegistry, Insertion, Page, Purge, Registration, Replacement, Store};
-use grantor::store::{ClientStore, StoreError, Stores};
+use grantor::store::{ClientStore, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError, Stores};
 use grantor::testing::ManualClock;
 use grantor::{
     Application, AuthorizationServer, CachedClients, Client, ClientId, Config, MemoryStore, Registrar, Subject,
@@ -26,13 +24,13 @@ struct Counted {
 
 #[async_trait]
 impl ClientStore for Counted {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.current(id).await
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.current_client(id).await
     }
 
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
-        let answer = self.store.current(id).await;
+        let answer = self.store.client(id).await;
         // Delays the answer.
         tokio::task::yield_now().await;
         answer
@@ -42,37 +40,29 @@ impl ClientStore for Counted {
 impl Store for Counted {}
 
 #[async_trait]
-impl ClientRegistry for Counted {
-    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        ClientRegistry::insert(&self.store, registration).await
+impl RecordStore<Application> for Counted {
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
+        RecordStore::<Application>::find(&self.store, id).await
     }
 
-    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
-        ClientRegistry::replace(&self.store, version, registration).await
+    async fn insert(&self, application: Arc<Application>) -> Result<Insertion, StoreError> {
+        RecordStore::<Application>::insert(&self.store, application).await
     }
 
-    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
-        ClientRegistry::confirm(&self.store, registration).await
+    async fn replace(&self, version: u32, application: Arc<Application>) -> Result<Replacement, StoreError> {
+        RecordStore::<Application>::replace(&self.store, version, application).await
     }
 
-    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        self.store.application(id).await
+    async fn confirm(&self, application: Arc<Application>) -> Result<Replacement, StoreError> {
+        RecordStore::<Application>::confirm(&self.store, application).await
     }
 
-    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
-        self.store.logo(id, slot).await
+    async fn list(&self, list: &str, page: Page<ClientId>) -> Result<Vec<Arc<Application>>, StoreError> {
+        RecordStore::<Application>::list(&self.store, list, page).await
     }
 
-    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.store.purge_deleted(now, limit).await
-    }
-
-    async fn list(
-        &self,
-        filter: &ApplicationFilter,
-        page: Page<ClientId>,
-    ) -> Result<Vec<Arc<Application>>, StoreError> {
-        self.store.list(filter, page).await
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        RecordStore::<Application>::purge(&self.store, now, limit).await
     }
 }
 
@@ -100,8 +90,12 @@ impl Scene {
         self.store.asked.swap(0, Ordering::Relaxed)
     }
 
+    async fn version(&self) -> u32 {
+        self.elsewhere.application(&self.id).await.unwrap().version()
+    }
+
     async fn state(&self) -> String {
-        format!("{:?}", self.cached.find(&self.id).await.unwrap().unwrap().state())
+        format!("{:?}", self.cached.client(&self.id).await.unwrap().unwrap().state())
     }
 
     /// The registrar of the server that has the cache.
@@ -154,28 +148,28 @@ async fn a_suspension_here_is_seen_at_once() {
 async fn a_deletion_and_a_privilege_taken_back_are_seen_at_once_here_and_within_the_time_to_live_elsewhere() {
     let scene = Scene::new().await;
     let given = |client: &Client| client.is_trusted();
-    let seen = async || scene.cached.find(&scene.id).await.unwrap().unwrap();
+    let seen = async || scene.cached.client(&scene.id).await.unwrap().unwrap();
     let mut privileges = Privileges::default();
     privileges.trusted = true;
-    scene.here().set_privileges(&scene.id, 2, privileges).await.unwrap();
+    scene.here().set_privileges(&scene.id, scene.version().await, privileges).await.unwrap();
     assert!(given(&*seen().await));
-    scene.elsewhere.set_privileges(&scene.id, 3, Privileges::default()).await.unwrap();
+    scene.elsewhere.set_privileges(&scene.id, scene.version().await, Privileges::default()).await.unwrap();
     scene.clock.advance(Duration::from_secs(9));
     assert!(given(&*seen().await));
     scene.clock.advance(Duration::from_secs(1));
     assert!(!given(&*seen().await));
 
-    scene.elsewhere.delete(&scene.id, 4).await.unwrap();
+    scene.elsewhere.delete(&scene.id, scene.version().await).await.unwrap();
     assert_eq!(scene.state().await, "Approved");
     // A read of the store sees the change, and so does every later read.
-    assert_eq!(format!("{:?}", scene.cached.current(&scene.id).await.unwrap().unwrap().state()), "Deleted");
+    assert_eq!(format!("{:?}", scene.cached.current_client(&scene.id).await.unwrap().unwrap().state()), "Deleted");
     assert_eq!(scene.state().await, "Deleted");
 }
 
 #[tokio::test]
 async fn an_answer_from_before_a_write_here_is_not_kept() {
     let scene = Scene::new().await;
-    let mut slow = Box::pin(scene.cached.find(&scene.id));
+    let mut slow = Box::pin(scene.cached.client(&scene.id));
     assert!(futures::poll!(&mut slow).is_pending());
     scene.clock.advance(Duration::from_secs(1));
     scene.here().suspend(&scene.id).await.unwrap();
@@ -186,13 +180,12 @@ async fn an_answer_from_before_a_write_here_is_not_kept() {
 #[tokio::test]
 async fn nor_is_it_when_another_write_was_lost_since() {
     let scene = Scene::new().await;
-    let mut slow = Box::pin(scene.cached.find(&scene.id));
+    let mut slow = Box::pin(scene.cached.client(&scene.id));
     assert!(futures::poll!(&mut slow).is_pending());
     scene.here().suspend(&scene.id).await.unwrap();
-    let client = scene.store.store.current(&scene.id).await.unwrap().unwrap();
-    let application = scene.store.application(&scene.id).await.unwrap().unwrap();
-    let registration = Registration::new(Client::clone(&client), Application::clone(&application));
-    assert_eq!(scene.cached.replace(1, registration).await.unwrap(), Replacement::Lost);
+    let application = RecordStore::<Application>::find(&scene.store, &scene.id).await.unwrap().unwrap();
+    let other = application.version().wrapping_add(1);
+    assert_eq!(scene.cached.replace(other, application).await.unwrap(), Replacement::Lost);
     assert_eq!(format!("{:?}", slow.await.unwrap().unwrap().state()), "Approved");
     assert_eq!(scene.state().await, "Suspended");
 }
@@ -202,7 +195,7 @@ async fn what_is_asked_for_as_it_is_now_comes_from_the_store_and_is_kept() {
     let scene = Scene::new().await;
     scene.state().await;
     scene.elsewhere.suspend(&scene.id).await.unwrap();
-    let now = scene.cached.current(&scene.id).await.unwrap().unwrap();
+    let now = scene.cached.current_client(&scene.id).await.unwrap().unwrap();
     assert_eq!(format!("{:?}", now.state()), "Suspended");
     scene.asked();
     assert_eq!(scene.state().await, "Suspended");
@@ -223,7 +216,7 @@ async fn clients_that_do_not_exist_are_not_remembered() {
     let scene = Scene::new().await;
     let unknown = ClientId::new("stranger").unwrap();
     for _ in 0..3 {
-        assert_eq!(scene.cached.find(&unknown).await.unwrap(), None);
+        assert_eq!(scene.cached.client(&unknown).await.unwrap(), None);
     }
     assert_eq!(scene.asked(), 3);
 }
@@ -233,7 +226,7 @@ async fn without_a_time_to_live_every_request_asks() {
     let scene = Scene::new().await;
     let cached = CachedClients::new(scene.store.clone(), Duration::ZERO).with_clock(scene.clock.clone());
     for _ in 0..3 {
-        cached.find(&scene.id).await.unwrap();
+        cached.client(&scene.id).await.unwrap();
     }
     assert_eq!(scene.asked(), 3);
 }

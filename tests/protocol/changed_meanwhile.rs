@@ -46,7 +46,7 @@ async fn a_code_whose_resources_are_all_gone_gives_nothing() {
     change(&world, &client, specified(&["two"]), Approval::default()).await;
     ok(&world.exchange_as(&client, &gone).await);
     ok(&world.refresh_as(&client, &pair_before.refresh).await);
-    let rows = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(10)).await.unwrap();
+    let rows = RecordStore::<Grant>::list(&world.store, world.alice.as_str(), Page::first(10)).await.unwrap();
     for row in rows {
         assert_eq!(Grant::decode(&row.encode()).unwrap(), *row);
     }
@@ -173,7 +173,8 @@ async fn a_record_of_any_version_is_refreshed_and_revoked() {
     for version in [0, 1 << 31, u32::MAX] {
         let world = World::platform().await;
         let live = world.pair().await;
-        let row = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(1)).await.unwrap().remove(0);
+        let row =
+            RecordStore::<Grant>::list(&world.store, world.alice.as_str(), Page::first(1)).await.unwrap().remove(0);
         let mut bytes = row.encode();
         // The kind, the layout and the 16 bytes of the id precede the version.
         bytes[18..22].copy_from_slice(&u32::to_be_bytes(version));

@@ -441,9 +441,9 @@ impl RecordStore<Grant> for Counting {
         RecordStore::<Grant>::confirm(&self.0, record).await
     }
 
-    async fn list(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+    async fn list(&self, list: &str, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
         self.count("grants_of");
-        RecordStore::<Grant>::list(&self.0, subject, page).await
+        RecordStore::<Grant>::list(&self.0, list, page).await
     }
 
     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {

@@ -178,12 +178,8 @@ struct Down;
 
 #[async_trait]
 impl ClientStore for Down {
-    async fn find(&self, _id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    async fn client(&self, _id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         Err(StoreError::transient("the connection was lost"))
-    }
-
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.find(id).await
     }
 }
 

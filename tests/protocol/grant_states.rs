@@ -18,7 +18,7 @@ use support::world::{
 
 /// The record of the world's only grant.
 pub(crate) async fn record(world: &World) -> Arc<Grant> {
-    let grants = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(2)).await.unwrap();
+    let grants = RecordStore::<Grant>::list(&world.store, world.alice.as_str(), Page::first(2)).await.unwrap();
     assert_eq!(grants.len(), 1);
     grants[0].clone()
 }
@@ -230,7 +230,7 @@ async fn no_altered_handle_decides() {
     let world = World::platform().await;
     let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
-    let before = RecordStore::<Authorization>::list(&world.store, &world.alice, Page::first(9)).await.unwrap();
+    let before = RecordStore::<Authorization>::list(&world.store, world.alice.as_str(), Page::first(9)).await.unwrap();
     for decision in [Decision::Deny, Decision::Approve(Consent::to_everything())] {
         for altered in flips(handle.expose()).chain(cuts(handle.expose())) {
             let answer = world.server.decide(&altered, &world.alice, SESSION, &decision).await;
@@ -238,7 +238,10 @@ async fn no_altered_handle_decides() {
         }
     }
     assert_eq!(
-        (before.len(), RecordStore::<Authorization>::list(&world.store, &world.alice, Page::first(9)).await.unwrap()),
+        (
+            before.len(),
+            RecordStore::<Authorization>::list(&world.store, world.alice.as_str(), Page::first(9)).await.unwrap()
+        ),
         (1, before)
     );
     let approve = Decision::Approve(Consent::to_everything());

@@ -189,7 +189,7 @@ async fn code_cell(state: &str, column: &str) -> String {
         "exchange by another client" => world.exchange_as(&other, &code).await,
         "revoke the subject" => {
             let withdrawn = world.server.revoke_subject(&world.alice).await.unwrap();
-            let rows = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(10)).await.unwrap();
+            let rows = RecordStore::<Grant>::list(&world.store, world.alice.as_str(), Page::first(10)).await.unwrap();
             assert!(rows.iter().all(|grant| grant.revoked().is_some()));
             assert_ne!(world.exchange(&code).await.status(), 200);
             return match (before, withdrawn) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use grantor::id::GrantId;
 use grantor::store::{Grant, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError, Stores};
 use grantor::wire::Response;
-use grantor::{AuthorizationServer, Config, Subject, Timestamp};
+use grantor::{AuthorizationServer, Config, Timestamp};
 use tokio::sync::Barrier;
 use tokio::task::yield_now;
 
@@ -87,8 +87,8 @@ impl RecordStore<Grant> for Interleaved {
         RecordStore::<Grant>::confirm(&self.0, record).await
     }
 
-    async fn list(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        RecordStore::<Grant>::list(&self.0, subject, page).await
+    async fn list(&self, list: &str, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+        RecordStore::<Grant>::list(&self.0, list, page).await
     }
 
     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {

@@ -255,12 +255,8 @@ pub(crate) struct OneClient(pub(crate) Arc<Client>);
 
 #[async_trait::async_trait]
 impl ClientStore for OneClient {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         Ok((self.0.id() == id).then(|| self.0.clone()))
-    }
-
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.find(id).await
     }
 }
 

@@ -100,7 +100,7 @@ async fn sizes(redirect_uri: &str, consent: Consent) -> (usize, usize, usize) {
     let subject = Subject::new("s".repeat(36)).unwrap();
     let handle = world.server.hold(&pending, &subject, SESSION).await.unwrap();
     let size = async || {
-        let page = RecordStore::<Authorization>::list(&world.store, &subject, Page::first(9)).await.unwrap();
+        let page = RecordStore::<Authorization>::list(&world.store, subject.as_str(), Page::first(9)).await.unwrap();
         page[0].encode().len()
     };
     let held = size().await;
@@ -108,7 +108,7 @@ async fn sizes(redirect_uri: &str, consent: Consent) -> (usize, usize, usize) {
     let redirect = world.server.decide(handle.expose(), &subject, SESSION, &approved).await.unwrap();
     let code_size = size().await;
     ok(&world.exchange_as(&client, &text(&code(&redirect), "code")).await);
-    let grants = RecordStore::<Grant>::list(&world.store, &subject, Page::first(9)).await.unwrap();
+    let grants = RecordStore::<Grant>::list(&world.store, subject.as_str(), Page::first(9)).await.unwrap();
     (held, code_size, grants[0].encode().len())
 }
 
@@ -229,12 +229,8 @@ struct Directory(Arc<Mutex<HashMap<ClientId, Arc<Client>>>>);
 
 #[async_trait::async_trait]
 impl ClientStore for Directory {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         Ok(self.0.lock().unwrap().get(id).cloned())
-    }
-
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.find(id).await
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn native_form() -> ApplicationForm {
 
 /// The bytes of all grants: equal before and after where nothing was written.
 pub(crate) async fn records(world: &World) -> Vec<Vec<u8>> {
-    let grants = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(100)).await.unwrap();
+    let grants = RecordStore::<Grant>::list(&world.store, world.alice.as_str(), Page::first(100)).await.unwrap();
     grants.iter().map(|grant| grant.encode()).collect()
 }
 

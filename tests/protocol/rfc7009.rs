@@ -377,7 +377,7 @@ async fn a_repeated_revocation_is_confirmed_and_writes_no_version() {
     let (world, store) = Unreliable::world(Profile::Platform).await;
     let first = world.pair().await;
     let version = async || {
-        let grants = RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(9)).await.unwrap();
+        let grants = RecordStore::<Grant>::list(&world.store, world.alice.as_str(), Page::first(9)).await.unwrap();
         assert_eq!(grants.len(), 1);
         grants[0].version()
     };

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use grantor::Timestamp;
 use grantor::config::Profile;
 use grantor::id::GrantId;
 use grantor::store::{Grant, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError};
-use grantor::{Subject, Timestamp};
 
 use crate::interleaved::serve_from;
 use support::world::{AnyStore, World};
@@ -110,9 +110,9 @@ impl RecordStore<Grant> for Unreliable {
         RecordStore::<Grant>::confirm(&self.inner, record).await
     }
 
-    async fn list(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+    async fn list(&self, list: &str, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
         self.check_read()?;
-        RecordStore::<Grant>::list(&self.inner, subject, page).await
+        RecordStore::<Grant>::list(&self.inner, list, page).await
     }
 
     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {

@@ -6,13 +6,12 @@ use std::path::Path;
 
 /// The file of each contract, the files with its rules, and the macros whose lists together name all rules that become
 /// tests.
-const KIT: [(&str, &[&str], &[&str]); 3] = [
+const KIT: [(&str, &[&str], &[&str]); 2] = [
     ("client_store.rs", &["client_store.rs"], &["__client_rules"]),
-    ("client_registry.rs", &["client_registry.rs"], &["__registry_rules"]),
     (
         "record_contract.md",
-        &["record_rules.rs", "replay_store.rs", "whole_store.rs"],
-        &["__record_rules", "__unlisted_record_rules", "__replay_rules", "__whole_rules"],
+        &["application_store.rs", "record_rules.rs", "replay_store.rs", "whole_store.rs"],
+        &["__application_rules", "__listed_record_rules", "__unlisted_record_rules", "__replay_rules", "__whole_rules"],
     ),
 ];
 

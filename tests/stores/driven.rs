@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use grantor::id::GrantId;
 use grantor::store::{Grant, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError};
-use grantor::{MemoryStore, Subject, Timestamp};
+use grantor::{MemoryStore, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 
 #[derive(Debug)]
@@ -61,9 +61,9 @@ impl RecordStore<Grant> for Driven {
         self.ask(async move |store| RecordStore::<Grant>::confirm(store, record).await).await
     }
 
-    async fn list(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        let subject = subject.clone();
-        self.ask(async move |store| RecordStore::<Grant>::list(store, &subject, page).await).await
+    async fn list(&self, list: &str, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+        let list = list.to_owned();
+        self.ask(async move |store| RecordStore::<Grant>::list(store, &list, page).await).await
     }
 
     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {

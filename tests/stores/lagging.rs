@@ -8,7 +8,7 @@ use futures::executor::block_on;
 use grantor::id::GrantId;
 use grantor::store::{Grant, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError};
 use grantor::testing::{Settled, records};
-use grantor::{MemoryStore, Subject, Timestamp};
+use grantor::{MemoryStore, Timestamp};
 
 #[derive(Clone, Debug, Default)]
 struct Lagging {
@@ -44,8 +44,8 @@ impl RecordStore<Grant> for Lagging {
         RecordStore::<Grant>::confirm(&self.store, record).await
     }
 
-    async fn list(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        RecordStore::<Grant>::list(&self.store, subject, page).await
+    async fn list(&self, list: &str, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+        RecordStore::<Grant>::list(&self.store, list, page).await
     }
 
     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {

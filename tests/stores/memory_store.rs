@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use futures::executor::block_on;
-use grantor::store::{Authorization, ClientRegistry, ClientStore, Grant, Insertion, RecordStore};
+use grantor::store::{Authorization, ClientStore, Grant, Insertion, RecordStore};
 use grantor::testing::records;
-use grantor::{MemoryStore, Timestamp};
+use grantor::{Application, MemoryStore, Timestamp};
 
 const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
 
@@ -16,20 +16,20 @@ fn clones_share_their_contents_and_another_store_is_another() {
     let subject = records::subject();
     let code = Arc::new(records::authorization(&subject, END));
     let grant = Arc::new(records::grant(&subject, END));
-    let registration = records::registration(&subject);
+    let application = Arc::new(records::application(&subject));
     assert_eq!(block_on(RecordStore::<Authorization>::insert(&store, code.clone())).unwrap(), Insertion::Inserted);
     assert_eq!(block_on(RecordStore::<Grant>::insert(&store, grant.clone())).unwrap(), Insertion::Inserted);
-    assert_eq!(block_on(ClientRegistry::insert(&store, registration.clone())).unwrap(), Insertion::Inserted);
+    assert_eq!(block_on(RecordStore::<Application>::insert(&store, application.clone())).unwrap(), Insertion::Inserted);
 
     assert_eq!(block_on(RecordStore::<Authorization>::insert(&clone, code.clone())).unwrap(), Insertion::Exists);
     assert_eq!(block_on(RecordStore::<Grant>::insert(&clone, grant.clone())).unwrap(), Insertion::Exists);
-    assert_eq!(block_on(ClientRegistry::insert(&clone, registration.clone())).unwrap(), Insertion::Exists);
+    assert_eq!(block_on(RecordStore::<Application>::insert(&clone, application.clone())).unwrap(), Insertion::Exists);
     assert_eq!(block_on(RecordStore::<Authorization>::find(&clone, &code.id())).unwrap(), Some(code.clone()));
     assert_eq!(block_on(RecordStore::<Grant>::find(&clone, &grant.id())).unwrap(), Some(grant.clone()));
 
     assert_eq!(block_on(RecordStore::<Authorization>::find(&other, &code.id())).unwrap(), None);
     assert_eq!(block_on(RecordStore::<Grant>::find(&other, &grant.id())).unwrap(), None);
-    assert_eq!(block_on(ClientStore::find(&other, registration.client.id())).unwrap(), None);
+    assert_eq!(block_on(ClientStore::client(&other, application.id())).unwrap(), None);
 }
 
 #[test]

@@ -93,9 +93,9 @@ async fn registered(server: &AuthorizationServer) -> (String, String) {
     let logo = Logo::new(PNG, &RegistrationLimits::default()).unwrap();
     let registrar = server.registrar().unwrap();
     let id = registrar.submit(ALICE.clone(), form, Some(logo)).await.unwrap();
-    let version = registrar.application(&id).await.unwrap().version();
-    registrar.approve(&id, version, Approval::default()).await.unwrap();
-    let secret = registrar.claim_secret(&id, &ALICE, version + 1).await.unwrap();
+    let version = async || registrar.application(&id).await.unwrap().version();
+    registrar.approve(&id, version().await, Approval::default()).await.unwrap();
+    let secret = registrar.claim_secret(&id, &ALICE, version().await).await.unwrap();
     (id.to_string(), secret.expose().to_owned())
 }
 

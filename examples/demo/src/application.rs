@@ -33,8 +33,8 @@ impl Application {
         let logo = Logo::new(LOGO, &RegistrationLimits::default())?;
         let developer = Subject::new("developer")?;
         let id = registrar.submit(developer.clone(), form, Some(logo)).await?;
-        registrar.approve(&id, 1, Approval::default()).await?;
-        let secret = registrar.claim_secret(&id, &developer, 2).await?;
+        registrar.approve(&id, registrar.application(&id).await?.version(), Approval::default()).await?;
+        let secret = registrar.claim_secret(&id, &developer, registrar.application(&id).await?.version()).await?;
         let issuer = server.issuer();
         Ok(Self {
             issuer: issuer.to_owned(),

@@ -2,26 +2,25 @@
 
 use std::sync::Arc;
 
-use crate::model::application::open::{read_initial_token, read_open, write_initial_token, write_open};
+use crate::model::application::open::{read_open, write_open};
 use crate::model::application::{Application, CheckedForm};
+use crate::model::client::Client;
 use crate::model::client::encoding::{
     application_type, application_type_byte, client_type, client_type_byte, read_authentication_methods,
-    read_grant_types, read_key_terms, read_resource_scope, read_scopes, read_subject, state, state_byte,
-    write_authentication_methods, write_grant_types, write_key_terms, write_scopes,
+    read_grant_types, read_key_terms, read_resource_scope, read_scopes, read_subject, write_authentication_methods,
+    write_grant_types, write_key_terms, write_scopes,
 };
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
-use crate::model::id::ClientId;
+use crate::model::id::LogoId;
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::model::subject::Subject;
 
 impl Application {
-    /// Writes the record as bytes, which contain no secret and no logo.
+    /// Writes the record as bytes, the client first. They contain no secret and no logo.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let Self {
-            id,
-            version,
-            state,
+            client,
             owner,
             submitted,
             decided,
@@ -29,14 +28,12 @@ impl Application {
             proposed,
             rejection,
             reserved_until,
+            logo,
+            proposed_logo,
             open,
-            initial_token,
-            mark,
         } = self;
         let mut writer = Writer::new(kind::APPLICATION);
-        writer.text(id.as_str());
-        writer.number(*version);
-        writer.byte(state_byte(*state));
+        writer.bytes(&client.encode());
         writer.optional(owner.as_ref().map(Subject::as_str), Writer::text);
         writer.time(*submitted);
         writer.optional(*decided, Writer::time);
@@ -44,7 +41,9 @@ impl Application {
         writer.optional(proposed.as_ref(), write_form);
         writer.optional(rejection.as_deref(), Writer::text);
         writer.optional(*reserved_until, Writer::time);
-        writer.array(mark);
+        for logo in [logo, proposed_logo] {
+            writer.optional(logo.as_ref(), |writer, logo| writer.array(logo.as_bytes()));
+        }
         if let Some(open) = open {
             writer.tagged(OPEN, |writer| write_open(writer, open));
         }
@@ -53,9 +52,6 @@ impl Application {
             if let Some(key_terms) = key_terms {
                 writer.tagged(tag, |writer| write_key_terms(writer, key_terms));
             }
-        }
-        if let Some(initial_token) = initial_token {
-            writer.tagged(INITIAL_TOKEN, |writer| write_initial_token(writer, initial_token));
         }
         writer.finish()
     }
@@ -68,9 +64,7 @@ impl Application {
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::APPLICATION)?;
         let mut application = Self {
-            id: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
-            version: reader.number()?,
-            state: state(reader.byte()?)?,
+            client: Arc::new(Client::decode(reader.bytes()?)?),
             owner: reader.optional(read_subject)?,
             submitted: reader.time()?,
             decided: reader.optional(Reader::time)?,
@@ -78,18 +72,30 @@ impl Application {
             proposed: reader.optional(read_form)?,
             rejection: reader.optional(Reader::text)?.map(Into::into),
             reserved_until: reader.optional(Reader::time)?,
-            mark: reader.array()?,
+            logo: reader.optional(read_logo_id)?,
+            proposed_logo: reader.optional(read_logo_id)?,
             open: reader.tagged(OPEN, read_open)?.map(Box::new),
-            initial_token: None,
         };
         application.form.key_terms = reader.tagged(ASSURANCE, read_key_terms)?.map(Arc::new);
         if let Some(proposed) = &mut application.proposed {
             proposed.key_terms = reader.tagged(PROPOSED_ASSURANCE, read_key_terms)?.map(Arc::new);
         }
-        application.initial_token = reader.tagged(INITIAL_TOKEN, read_initial_token)?.map(Box::new);
         reader.finish()?;
         Ok(application)
     }
+
+    /// Reads only the client of what [`encode`](Self::encode) wrote. Requests need no more.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if the bytes do not begin with a client, or were written by an unknown release.
+    pub(crate) fn decode_client(bytes: &[u8]) -> Result<Client, DecodeError> {
+        Client::decode(Reader::new(bytes, kind::APPLICATION)?.bytes()?)
+    }
+}
+
+fn read_logo_id(reader: &mut Reader<'_>) -> Result<LogoId, DecodeError> {
+    reader.array().map(LogoId::from_bytes)
 }
 
 /// The tag of the part of an application whose client registered itself.
@@ -97,8 +103,6 @@ const OPEN: u8 = b'O';
 /// The tags of keys, pushed requests and DPoP-bound tokens in the form and in the proposed form.
 const ASSURANCE: u8 = b'A';
 const PROPOSED_ASSURANCE: u8 = b'P';
-/// The tag of the part for an initial access token.
-const INITIAL_TOKEN: u8 = b'T';
 
 fn write_form(writer: &mut Writer, form: &CheckedForm) {
     let CheckedForm {
@@ -157,7 +161,7 @@ mod tests {
     use super::*;
     use crate::clock::Timestamp;
     use crate::model::application::tests::application;
-    use crate::model::application::{InitialToken, Management, OpenApplication, ProposedUpdate};
+    use crate::model::application::{Management, OpenApplication, ProposedUpdate};
     use crate::model::client::{
         ApplicationType, AuthenticationMethods, ClientKeys, ClientState, ClientType, GrantTypes, KeyTerms,
     };
@@ -179,7 +183,9 @@ mod tests {
         proposed.grant_types = GrantTypes::CODE_ONLY;
         proposed.authentication_methods = AuthenticationMethods::PUBLIC;
         application.proposed = Some(proposed);
-        application.version = u32::MAX;
+        application.client_mut().version = u32::MAX;
+        application.logo = Some(LogoId::from_bytes([1; 16]));
+        application.proposed_logo = Some(LogoId::from_bytes([2; 16]));
         application.decided = Some(Timestamp::from_seconds(7));
         application.rejection = Some("no".into());
         application.reserved_until = Some(Timestamp::from_seconds(9));
@@ -190,9 +196,7 @@ mod tests {
     fn comes_back_equal_in_every_field() {
         let ownerless = Application { owner: None, ..application(ClientState::Deleted) };
         let states = [ClientState::Pending, ClientState::Rejected].map(application);
-        for application in
-            states.into_iter().chain([full(), ownerless, open(), managed(), initial_token(), with_keys()])
-        {
+        for application in states.into_iter().chain([full(), ownerless, open(), managed(), with_keys()]) {
             assert_eq!(Application::decode(&application.encode()), Ok(application));
         }
     }
@@ -202,7 +206,7 @@ mod tests {
             let key_terms = KeyTerms { keys, requires_dpop_bound_tokens: true, ..KeyTerms::default() };
             Some(Arc::new(key_terms))
         };
-        let mut application = Application { initial_token: initial_token().initial_token, ..open() };
+        let mut application = open();
         application.form.key_terms = of(ClientKeys::of_records());
         application.proposed.as_mut().unwrap().key_terms = of(Some(ClientKeys::Url("https://a.example/k".into())));
         application
@@ -227,8 +231,6 @@ mod tests {
         let text = |text: &str| Some(text.into());
         let open = OpenApplication {
             slot: Some(7),
-            is_used: true,
-            gone_at: Some(Timestamp::from_seconds(8)),
             more: MoreMetadata {
                 logo_uri: text("https://a.example/logo"),
                 tos_uri: text("https://a.example/tos"),
@@ -269,23 +271,11 @@ mod tests {
         application
     }
 
-    fn initial_token() -> Application {
-        let token = InitialToken { token: Digest::of(b"token"), uses_left: 7, bounds: Some(bounds()) };
-        Application { initial_token: Some(Box::new(token)), ..application(ClientState::Deleted) }
-    }
-
     /// Every later release reads what a release has written.
     #[test]
     fn layout_1_of_a_client_that_manages_itself_stays_as_it_is() {
         let file = layout::compared("application.1.managed", &managed().encode());
         assert_eq!(Application::decode(&file), Ok(managed()));
-    }
-
-    /// Every later release reads what a release has written.
-    #[test]
-    fn layout_1_of_an_initial_access_token_stays_as_it_is() {
-        let file = layout::compared("application.1.initial_token", &initial_token().encode());
-        assert_eq!(Application::decode(&file), Ok(initial_token()));
     }
 
     /// Every later release reads what a release has written.
@@ -301,6 +291,15 @@ mod tests {
         let record = full();
         let file = layout::compared("application.1", &record.encode());
         assert_eq!(Application::decode(&file), Ok(record));
+    }
+
+    #[test]
+    fn the_client_is_read_without_the_rest() {
+        let bytes = full().encode();
+        assert_eq!(Application::decode_client(&bytes), Ok(Client::clone(&full().client)));
+        let head = 2 + 4 + full().client.encode().len();
+        assert_eq!(Application::decode_client(&bytes[..head]), Ok(Client::clone(&full().client)));
+        assert_eq!(Application::decode_client(&bytes[..head - 1]), Err(DecodeError::Malformed));
     }
 
     #[test]

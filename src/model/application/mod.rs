@@ -11,31 +11,26 @@ mod text;
 pub use field::{Field, FieldError, Problem};
 pub use form::{ApplicationForm, CheckedForm, RegistrationLimits};
 pub use logo::{Logo, LogoSlot};
-pub(crate) use open::{InitialToken, Management, OpenApplication, ProposedUpdate};
+pub(crate) use open::{Management, OpenApplication, ProposedUpdate};
 pub(crate) use text::{https_address, is_shown_line, plain_text, web_link};
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::model::client::ClientState;
+use crate::model::client::{Client, ClientState};
 use crate::model::client_metadata::{DocumentUrl, MoreMetadata};
-use crate::model::id::ClientId;
+use crate::model::id::{ClientId, LogoId};
 use crate::model::subject::Subject;
 use crate::text::LookAlikeKey;
 
-/// Bytes of [`Application::mark`].
-pub(crate) const MARK_BYTES: usize = 16;
 /// The most characters of the reason for a refusal.
 pub(crate) const REASON_CHARACTERS: usize = 1000;
 
-/// An application as its owner and its reviewers see it.
-///
-/// Requests use its [`Client`](crate::Client). Both have the same version.
+/// An application as its owner and its reviewers see it, with the [`Client`] that requests use. Both are one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
-    pub(crate) id: ClientId,
-    pub(crate) version: u32,
-    pub(crate) state: ClientState,
+    pub(crate) client: Arc<Client>,
     /// `None` for a client that your service describes itself.
     pub(crate) owner: Option<Subject>,
     pub(crate) submitted: Timestamp,
@@ -45,32 +40,58 @@ pub struct Application {
     pub(crate) rejection: Option<Box<str>>,
     /// Set when it is deleted.
     pub(crate) reserved_until: Option<Timestamp>,
+    /// The logo that belongs to the form.
+    pub(crate) logo: Option<LogoId>,
+    /// The logo that belongs to the proposed form, if it has a new one.
+    pub(crate) proposed_logo: Option<LogoId>,
     /// Set for a client that registered itself.
     pub(crate) open: Option<Box<OpenApplication>>,
-    /// Set if the row is that of an initial access token. The state is then `Deleted`, and the token expires at
-    /// [`reserved_until`](Self::reserved_until).
-    pub(crate) initial_token: Option<Box<InitialToken>>,
-    /// Random bytes by which the writer of this version recognizes its write.
-    pub(crate) mark: [u8; MARK_BYTES],
 }
 
 impl Application {
-    /// Returns the id of the application's client [RFC 6749 section 2.2].
-    #[must_use]
-    pub const fn id(&self) -> &ClientId {
-        &self.id
+    /// Creates an application with that form, without an owner.
+    pub(crate) const fn new(client: Arc<Client>, form: CheckedForm, submitted: Timestamp) -> Self {
+        Self {
+            client,
+            owner: None,
+            submitted,
+            decided: None,
+            form,
+            proposed: None,
+            rejection: None,
+            reserved_until: None,
+            logo: None,
+            proposed_logo: None,
+            open: None,
+        }
     }
 
-    /// Returns the version of the record, which grows by one with every change.
+    /// Returns the client, which requests use [RFC 6749 section 2].
     #[must_use]
-    pub const fn version(&self) -> u32 {
-        self.version
+    pub const fn client(&self) -> &Arc<Client> {
+        &self.client
+    }
+
+    pub(crate) fn client_mut(&mut self) -> &mut Client {
+        Arc::make_mut(&mut self.client)
+    }
+
+    /// Returns the id of the application's client [RFC 6749 section 2.2].
+    #[must_use]
+    pub fn id(&self) -> &ClientId {
+        self.client.id()
+    }
+
+    /// Returns the version of the record: a random number, which every write draws anew.
+    #[must_use]
+    pub fn version(&self) -> u32 {
+        self.client.version()
     }
 
     /// Returns the state of the application.
     #[must_use]
-    pub const fn state(&self) -> ClientState {
-        self.state
+    pub fn state(&self) -> ClientState {
+        self.client.state()
     }
 
     /// Returns the owner of the application: the user who submitted it, or to whom it was
@@ -128,13 +149,13 @@ impl Application {
     /// for long. `None` for any other, and for a suspended one with a metadata document.
     #[must_use]
     pub fn purge_after(&self) -> Option<Timestamp> {
-        self.reserved_until.or_else(|| self.open.as_ref().filter(|_| !self.is_kept_out())?.gone_at)
+        self.reserved_until.or_else(|| self.client.gone_at().filter(|_| !self.is_kept_out()))
     }
 
     /// Returns whether the client is suspended and its id is the URL of its metadata document. If its record were
     /// removed, it could return as a new client.
     pub(crate) fn is_kept_out(&self) -> bool {
-        self.state == ClientState::Suspended && self.id.as_str().starts_with(DocumentUrl::START)
+        self.state() == ClientState::Suspended && self.id().as_str().starts_with(DocumentUrl::START)
     }
 
     /// Returns whether the client registered itself and no person approved it yet [RFC 7591 section 5].
@@ -165,7 +186,7 @@ impl Application {
     /// Returns whether a reviewer has something to decide: a submission or a change.
     #[must_use]
     pub fn awaits_review(&self) -> bool {
-        self.state == ClientState::Pending || self.proposed.is_some()
+        self.state() == ClientState::Pending || self.proposed.is_some()
     }
 
     /// Returns the name that users see, or are to see once the change under review is approved.
@@ -176,7 +197,7 @@ impl Application {
     /// Returns the look-alike keys of every name that the application has or proposes, each once; none if no user will
     /// see it.
     fn look_alike_keys(&self) -> impl Iterator<Item = LookAlikeKey> {
-        let forms = match self.state {
+        let forms = match self.state() {
             // Unreviewed clients can have any name, and would hide those that a reviewer must compare with.
             _ if self.is_unreviewed() => [None, None],
             ClientState::Pending | ClientState::Approved | ClientState::Suspended => {
@@ -188,18 +209,23 @@ impl Application {
         keys.collect::<BTreeSet<_>>().into_iter()
     }
 
+    /// Returns the logos that the application names.
+    pub(crate) fn logos(&self) -> impl Iterator<Item = LogoId> {
+        self.logo.into_iter().chain(self.proposed_logo)
+    }
+
     /// Returns all filters that match the application. A deleted one matches none.
     pub fn filters(&self) -> impl Iterator<Item = ApplicationFilter> {
         let listed = [
             Some(ApplicationFilter::All),
             self.awaits_review().then_some(ApplicationFilter::AwaitingReview),
-            Some(ApplicationFilter::InState(self.state)),
+            Some(ApplicationFilter::InState(self.state())),
             self.owner.clone().map(ApplicationFilter::OwnedBy),
             self.slot().map(ApplicationFilter::Slot),
         ];
         let alike = std::iter::once_with(|| self.look_alike_keys()).flatten();
         let filters = listed.into_iter().flatten().chain(alike.map(ApplicationFilter::LooksLike));
-        filters.filter(|_| self.state != ClientState::Deleted)
+        filters.filter(|_| self.state() != ClientState::Deleted)
     }
 }
 
@@ -259,8 +285,9 @@ impl ApplicationFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::client::{ClientOrigin, SelfRegistration};
     use crate::model::redirect_uri::RedirectUriPolicy;
-    use crate::scope::{ResourceScope, ScopeCatalog};
+    use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 
     pub(crate) fn application(state: ClientState) -> Application {
         let mut form = ApplicationForm::new("Demo", "https://demo.example");
@@ -270,21 +297,9 @@ mod tests {
         let form = form
             .check(&RegistrationLimits::default(), &ScopeCatalog::platform(), &RedirectUriPolicy::default())
             .unwrap();
-        Application {
-            id: ClientId::new("demo").unwrap(),
-            version: 1,
-            state,
-            owner: Some(Subject::new("alice").unwrap()),
-            submitted: Timestamp::from_seconds(1),
-            decided: None,
-            form,
-            proposed: None,
-            rejection: None,
-            reserved_until: None,
-            open: None,
-            initial_token: None,
-            mark: [7; MARK_BYTES],
-        }
+        let client = Client { state, ..Client::blank(ClientId::new("demo").unwrap()) };
+        let owner = Some(Subject::new("alice").unwrap());
+        Application { owner, ..Application::new(Arc::new(client), form, Timestamp::from_seconds(1)) }
     }
 
     #[test]
@@ -355,16 +370,28 @@ mod tests {
     #[test]
     fn what_is_not_used_may_be_purged() {
         let at = Timestamp::from_seconds;
-        let gone = |gone_at: Option<u32>| {
-            Some(Box::new(OpenApplication { gone_at: gone_at.map(at), ..OpenApplication::default() }))
-        };
-        for (reserved_until, open, expected) in [
+        for (reserved_until, gone_at, expected) in [
             (None, None, None),
             (Some(at(7)), None, Some(at(7))),
-            (None, gone(Some(8)), Some(at(8))),
-            (None, gone(None), None),
+            (None, Some(Some(at(8))), Some(at(8))),
+            (None, Some(None), None),
         ] {
-            let application = Application { reserved_until, open, ..application(ClientState::Approved) };
+            let mut application = Application { reserved_until, ..application(ClientState::Approved) };
+            application.client_mut().open = gone_at.map(|gone_at| {
+                Arc::new(SelfRegistration {
+                    origin: ClientOrigin::DynamicRegistration,
+                    registered: at(1),
+                    is_reviewed: false,
+                    default_scopes: ScopeSet::empty(),
+                    resources: None,
+                    end: None,
+                    used_until: None,
+                    gone_at,
+                    has_foreign_links: false,
+                    looks_like_another: false,
+                    document: None,
+                })
+            });
             assert_eq!(application.purge_after(), expected);
         }
     }

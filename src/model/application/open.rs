@@ -15,10 +15,6 @@ use crate::secret::Digest;
 pub(crate) struct OpenApplication {
     /// Its place among the unreviewed clients; `None` once it is reviewed.
     pub(crate) slot: Option<u32>,
-    /// Whether a user ever approved the client.
-    pub(crate) is_used: bool,
-    /// The time from which the client counts as unknown and may be removed.
-    pub(crate) gone_at: Option<Timestamp>,
     pub(crate) more: MoreMetadata,
     /// Set while the client may manage its registration.
     pub(crate) management: Option<Box<Management>>,
@@ -49,25 +45,12 @@ pub(crate) struct ProposedUpdate {
     pub(crate) more: MoreMetadata,
 }
 
-/// An initial access token [RFC 7591 section 3]. It is stored in the row of a reserved client id, which is never
-/// assigned to a client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct InitialToken {
-    /// The digest of the whole token.
-    pub(crate) token: Digest,
-    pub(crate) uses_left: u32,
-    /// The bounds of clients that are registered with it, in addition to those of the policy.
-    pub(crate) bounds: Option<RegistrationBounds>,
-}
-
 /// The tag of the part for management.
 const MANAGEMENT: u8 = b'M';
 
 pub(super) fn write_open(writer: &mut Writer, open: &OpenApplication) {
-    let OpenApplication { slot, is_used, gone_at, more, management } = open;
+    let OpenApplication { slot, more, management } = open;
     writer.optional(*slot, Writer::number);
-    writer.flag(*is_used);
-    writer.optional(*gone_at, Writer::time);
     write_more(writer, more);
     if let Some(management) = management {
         writer.tagged(MANAGEMENT, |writer| write_management(writer, management));
@@ -77,8 +60,6 @@ pub(super) fn write_open(writer: &mut Writer, open: &OpenApplication) {
 pub(super) fn read_open(reader: &mut Reader<'_>) -> Result<OpenApplication, DecodeError> {
     Ok(OpenApplication {
         slot: reader.optional(Reader::number)?,
-        is_used: reader.flag()?,
-        gone_at: reader.optional(Reader::time)?,
         more: read_more(reader)?,
         management: reader.tagged(MANAGEMENT, read_management)?.map(Box::new),
     })
@@ -119,20 +100,5 @@ fn read_proposed(reader: &mut Reader<'_>) -> Result<ProposedUpdate, DecodeError>
         has_foreign_links: reader.flag()?,
         looks_like_another: reader.flag()?,
         more: read_more(reader)?,
-    })
-}
-
-pub(super) fn write_initial_token(writer: &mut Writer, initial: &InitialToken) {
-    let InitialToken { token, uses_left, bounds } = initial;
-    writer.array(token.bytes());
-    writer.number(*uses_left);
-    writer.optional(bounds.as_ref(), write_bounds);
-}
-
-pub(super) fn read_initial_token(reader: &mut Reader<'_>) -> Result<InitialToken, DecodeError> {
-    Ok(InitialToken {
-        token: reader.array().map(Digest::from_bytes)?,
-        uses_left: reader.number()?,
-        bounds: reader.optional(read_bounds)?,
     })
 }

@@ -1,8 +1,7 @@
 //! The reference store: everything in the memory of one process.
 
-mod clients;
+mod lists;
 mod shards;
-mod subjects;
 mod table;
 
 use std::sync::Arc;
@@ -10,17 +9,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::clock::Timestamp;
-use crate::model::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::model::application::Application;
 use crate::model::client::Client;
 use crate::model::id::ClientId;
-use crate::model::subject::Subject;
-use crate::model::{Authorization, Grant, LastPurge, PushedRequest, Replay};
-use crate::store::memory::clients::Clients;
+use crate::model::{ApplicationLogo, Authorization, Grant, InitialToken, LastPurge, PushedRequest, Replay};
 use crate::store::memory::table::Table;
-use crate::store::{
-    ClientRegistry, ClientStore, Insertion, Page, Purge, Record, RecordStore, Registration, Replacement, Store,
-    StoreError, kinds,
-};
+use crate::store::{ClientStore, Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError, kinds};
 
 /// A store in the memory of this process. Its contents are lost when the process ends.
 ///
@@ -29,7 +23,6 @@ use crate::store::{
 /// minute.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
-    clients: Arc<Clients>,
     tables: Arc<Tables>,
 }
 
@@ -67,7 +60,7 @@ impl Store for MemoryStore {
 
 /// Implements the store of each kind of record by the table of that kind.
 macro_rules! implement_stores {
-    ($($field:ident: $record:ident,)*) => {
+    ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ident;)*) => {
         $(#[async_trait]
         impl RecordStore<$record> for MemoryStore {
             async fn find(&self, key: &<$record as Record>::Key) -> Result<Option<Arc<$record>>, StoreError> {
@@ -88,10 +81,10 @@ macro_rules! implement_stores {
 
             async fn list(
                 &self,
-                subject: &Subject,
+                list: &str,
                 page: Page<<$record as Record>::Key>,
             ) -> Result<Vec<Arc<$record>>, StoreError> {
-                Ok(self.tables.$field.list(subject, page.start(), page.limit()))
+                Ok(self.tables.$field.list(list, page.start(), page.limit()))
             }
 
             async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
@@ -103,7 +96,7 @@ macro_rules! implement_stores {
 
 /// Defines the tables, one for each kind of record.
 macro_rules! define_tables {
-    ($($field:ident: $record:ident,)*) => {
+    ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ident;)*) => {
         #[derive(Debug, Default)]
         struct Tables {
             $($field: Table<$record>,)*
@@ -116,46 +109,7 @@ kinds!(implement_stores);
 
 #[async_trait]
 impl ClientStore for MemoryStore {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Ok(self.clients.find(id))
-    }
-
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Ok(self.clients.find(id))
-    }
-}
-
-#[async_trait]
-impl ClientRegistry for MemoryStore {
-    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        Ok(self.clients.insert(registration))
-    }
-
-    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
-        Ok(self.clients.replace(version, registration))
-    }
-
-    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
-        Ok(self.clients.confirm(&registration))
-    }
-
-    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        Ok(self.clients.application(id))
-    }
-
-    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
-        Ok(self.clients.logo(id, slot))
-    }
-
-    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        Ok(self.clients.purge_deleted(now, limit))
-    }
-
-    async fn list(
-        &self,
-        filter: &ApplicationFilter,
-        page: Page<ClientId>,
-    ) -> Result<Vec<Arc<Application>>, StoreError> {
-        Ok(self.clients.list(filter, &page))
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        Ok(self.tables.applications.find(id).map(|application| application.client().clone()))
     }
 }

@@ -1,7 +1,7 @@
-//! A table of records in many shards: by id, by subject, by the time from which they may be removed.
+//! A table of records in many shards: by key, by list, by the time from which they may be removed.
 //!
 //! A shard holds a part of the records under one lock, so that the growth of a shard, or a purge step, blocks few
-//! callers. Lock order: rows, then subjects.
+//! callers. Lock order: rows, then lists.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -10,14 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Timestamp;
-use crate::model::subject::Subject;
+use crate::store::memory::lists::Lists;
 use crate::store::memory::shards::{SHARDS, lock, shards};
-use crate::store::memory::subjects::Subjects;
-use crate::store::{Insertion, Purge, Record, Replacement};
+use crate::store::{self, Insertion, Purge, Record, Replacement};
 
 pub(super) struct Table<R: Record> {
     shards: Box<[Mutex<Shard<R>>]>,
-    subjects: Subjects<R::Key>,
+    lists: Lists<R::Key>,
     /// The shard at which the next step of a purge begins.
     next_purged: AtomicUsize,
 }
@@ -31,7 +30,7 @@ struct Shard<R: Record> {
 
 impl<R: Record> Default for Table<R> {
     fn default() -> Self {
-        Self { shards: shards(), subjects: Subjects::default(), next_purged: AtomicUsize::new(0) }
+        Self { shards: shards(), lists: Lists::default(), next_purged: AtomicUsize::new(0) }
     }
 }
 
@@ -58,9 +57,7 @@ impl<R: Record> Table<R> {
         if shard.rows.contains_key(key) {
             return Insertion::Exists;
         }
-        if let Some(subject) = record.subject() {
-            self.subjects.insert(subject, key.clone());
-        }
+        record.lists().iter().for_each(|list| self.lists.insert(list, key.clone()));
         if let Some(purge_after) = record.purge_after() {
             shard.due.push(Reverse((purge_after, key.clone())));
         }
@@ -71,9 +68,10 @@ impl<R: Record> Table<R> {
     pub(super) fn replace(&self, version: u32, record: Arc<R>) -> Replacement {
         let key = record.key();
         let Some(mut shard) = self.shard(key) else { return Replacement::Lost };
-        match shard.rows.get(key) {
-            Some(row) if row.version() == version => {}
-            _ => return Replacement::Lost,
+        let Some(row) = shard.rows.get(key).filter(|row| row.version() == version) else { return Replacement::Lost };
+        if R::TABLE.lists() == store::Lists::Many {
+            row.lists().iter().for_each(|list| self.lists.remove(list, key));
+            record.lists().iter().for_each(|list| self.lists.insert(list, key.clone()));
         }
         if let Some(purge_after) = record.purge_after().filter(|_| record.is_due_sooner()) {
             shard.due.push(Reverse((purge_after, key.clone())));
@@ -87,15 +85,15 @@ impl<R: Record> Table<R> {
         if is_same { Replacement::Replaced } else { Replacement::Lost }
     }
 
-    pub(super) fn list(&self, subject: &Subject, after: Option<&R::Key>, limit: usize) -> Vec<Arc<R>> {
-        let keys = self.subjects.ids(subject, after, limit);
+    pub(super) fn list(&self, list: &str, after: Option<&R::Key>, limit: usize) -> Vec<Arc<R>> {
+        let keys = self.lists.keys(list, after, limit);
         let rows = keys.iter().filter_map(|key| self.find(key));
         let mut records = Vec::with_capacity(keys.len());
-        records.extend(rows.filter(|row| row.subject() == Some(subject)));
+        records.extend(rows.filter(|row| row.lists().iter().any(|own| own == list)));
         match keys.last() {
-            // Some rows were removed in the meantime, or belong to another subject with the same hash.
+            // Some rows were removed in the meantime, or are on another list with the same hash.
             Some(last) if keys.len() == limit && records.len() < limit => {
-                records.extend(self.list(subject, Some(last), limit - records.len()));
+                records.extend(self.list(list, Some(last), limit - records.len()));
             }
             Some(_) | None => {}
         }
@@ -136,9 +134,7 @@ impl<R: Record> Table<R> {
             }
             None => return false,
         }
-        if let Some(subject) = row.subject() {
-            self.subjects.remove(subject, key);
-        }
+        row.lists().iter().for_each(|list| self.lists.remove(list, key));
         shard.rows.remove(key);
         shard.shrink_when_sparse();
         true
@@ -164,17 +160,19 @@ impl<R: Record> Shard<R> {
     }
 }
 
-/// The last bytes of a key, which are random in an id and in a digest.
+/// The last bytes of a key, which are random in the ids and digests that the server makes. Short keys share a shard.
 fn random_part(key: &[u8]) -> u64 {
     key.last_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::*;
     use crate::model::codec::DecodeError;
     use crate::store::Columns;
-    use crate::store::kinds::Kind;
+    use crate::store::record::Kind;
 
     const DUE: Timestamp = Timestamp::from_seconds(1000);
     const NOT_DUE: Timestamp = Timestamp::from_seconds(1001);
@@ -182,20 +180,20 @@ mod tests {
     #[derive(Clone, Debug, PartialEq)]
     struct Row {
         key: [u8; 16],
-        subject: Subject,
+        list: String,
         purge_after: Timestamp,
     }
 
     impl Row {
-        fn new(key: [u8; 16], subject: &Subject, purge_after: Timestamp) -> Arc<Self> {
-            Arc::new(Self { key, subject: subject.clone(), purge_after })
+        fn new(key: [u8; 16], list: &str, purge_after: Timestamp) -> Arc<Self> {
+            Arc::new(Self { key, list: list.to_owned(), purge_after })
         }
     }
 
     impl Record for Row {
         type Key = [u8; 16];
 
-        const TABLE: crate::store::Table = crate::store::Table::Grants;
+        const TABLE: store::Table = store::Table::Grants;
 
         fn key(&self) -> &[u8; 16] {
             &self.key
@@ -205,8 +203,8 @@ mod tests {
             1
         }
 
-        fn subject(&self) -> Option<&Subject> {
-            Some(&self.subject)
+        fn lists(&self) -> Vec<Cow<'_, str>> {
+            vec![self.list.as_str().into()]
         }
 
         fn purge_after(&self) -> Option<Timestamp> {
@@ -227,17 +225,9 @@ mod tests {
             unreachable!("a table writes what it gets")
         }
 
-        fn is_due_sooner(&self) -> bool {
-            false
-        }
-
         fn columns(&self) -> Columns {
             unreachable!("a table has no columns")
         }
-    }
-
-    fn subject(name: impl Into<String>) -> Subject {
-        Subject::new(name.into()).unwrap()
     }
 
     /// Returns a key of that shard. Keys with different numbers are spread in it as random ones are.
@@ -255,15 +245,15 @@ mod tests {
     #[test]
     fn a_table_shows_nothing_of_what_is_in_it() {
         let table = Table::default();
-        let _ = table.insert(Row::new(key(1, 1), &subject("alice"), DUE));
+        let _ = table.insert(Row::new(key(1, 1), "alice", DUE));
         assert_eq!(format!("{table:?}"), "Table { .. }");
     }
 
     #[test]
     fn rows_are_spread_over_all_shards_by_the_end_of_their_ids() {
-        let (table, alice) = (Table::default(), subject("alice"));
+        let (table, alice) = (Table::default(), "alice");
         for number in 0..4096 {
-            let _ = table.insert(Row::new(key(number, number.into()), &alice, DUE));
+            let _ = table.insert(Row::new(key(number, number.into()), alice, DUE));
         }
         for (number, shard) in table.shards.iter().enumerate() {
             assert_eq!(shard.lock().unwrap().rows.len(), 64, "{number}");
@@ -272,32 +262,32 @@ mod tests {
 
     #[test]
     fn a_page_is_filled_though_rows_have_gone_since_its_keys_were_read() {
-        let (table, alice) = (Table::default(), subject("alice"));
+        let (table, alice) = (Table::default(), "alice");
         let (gone, first, second) = (key(3, 0), key(1, 1), key(2, 2));
         for key in [first, second] {
-            let _ = table.insert(Row::new(key, &alice, DUE));
+            let _ = table.insert(Row::new(key, alice, DUE));
         }
-        table.subjects.insert(&alice, gone);
+        table.lists.insert(alice, gone);
         // As if the two had the same hash.
         let bobs = key(4, 3);
-        let _ = table.insert(Row::new(bobs, &subject("bob"), DUE));
-        table.subjects.insert(&alice, bobs);
+        let _ = table.insert(Row::new(bobs, "bob", DUE));
+        table.lists.insert(alice, bobs);
         let mut all = [gone, first, second];
         all.sort_unstable();
         let found: Vec<_> = all.into_iter().filter(|key| *key != gone).collect();
         for limit in 1..=3 {
-            assert_eq!(keys(&table.list(&alice, None, limit)), found[..limit.min(2)], "{limit}");
+            assert_eq!(keys(&table.list(alice, None, limit)), found[..limit.min(2)], "{limit}");
         }
     }
 
     #[test]
     fn a_purge_goes_on_where_the_last_one_stopped() {
-        let (table, alice) = (Table::default(), subject("alice"));
+        let (table, alice) = (Table::default(), "alice");
         for shard in [5, 60, 61] {
-            let _ = table.insert(Row::new(key(shard, 0), &alice, DUE));
+            let _ = table.insert(Row::new(key(shard, 0), alice, DUE));
         }
         assert_eq!(table.purge(DUE, 1), Purge::new(1));
-        let _ = table.insert(Row::new(key(5, 1), &alice, DUE));
+        let _ = table.insert(Row::new(key(5, 1), alice, DUE));
         assert_eq!(table.purge(DUE, 1), Purge::new(1));
         assert!(table.find(&key(60, 0)).is_none(), "new rows in front do not keep those behind from being removed");
         assert_eq!(table.purge(DUE, 9), Purge::new(2).finished());
@@ -305,10 +295,10 @@ mod tests {
 
     #[test]
     fn a_shard_gives_room_back_once_three_quarters_of_it_stand_empty() {
-        let (table, alice) = (Table::default(), subject("alice"));
+        let (table, alice) = (Table::default(), "alice");
         for number in 0..1000 {
             let purge_after = if number < 800 { DUE } else { NOT_DUE };
-            let _ = table.insert(Row::new(key(7, number), &alice, purge_after));
+            let _ = table.insert(Row::new(key(7, number), alice, purge_after));
         }
         let room = || {
             let shard = table.shards[7].lock().unwrap();

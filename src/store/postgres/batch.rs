@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::store::Table;
 use crate::store::postgres::error::PostgresError;
 use crate::store::postgres::job::{Action, RowWrite};
+use crate::store::{Lists, Table};
 
 /// Inserts, replacements or confirmations of one table, ordered by key so that the batches of two servers lock
 /// their rows in one order.
@@ -23,10 +23,10 @@ struct Group {
 }
 
 impl Batch {
-    /// Returns one batch of all writes, or one batch for each write if rows have lists and large parts.
+    /// Returns one batch of all writes, or one batch for each write if lists move.
     pub(super) fn all(kind: (Table, Action), writes: Vec<RowWrite>) -> Vec<Self> {
         let batch = Self::new(kind, writes);
-        if batch.table.has_fixed_list() { vec![batch] } else { batch.split().collect() }
+        if batch.table.lists() == Lists::Many { batch.split().collect() } else { vec![batch] }
     }
 
     fn new((table, action): (Table, Action), mut writes: Vec<RowWrite>) -> Self {
@@ -94,9 +94,7 @@ mod tests {
             key: vec![key; 16],
             version: expected + 1,
             record: record.to_vec(),
-            parts: Vec::new(),
             lists: Vec::new(),
-            lists_moved: false,
             due: None,
             due_moved: false,
             columns: Columns::default(),

@@ -7,8 +7,10 @@ use bytes::{BufMut, BytesMut};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 use crate::clock::Timestamp;
+use crate::model::application::Application;
+use crate::model::{ApplicationLogo, Authorization, Grant, InitialToken, LastPurge, PushedRequest, Replay};
 use crate::store::postgres::job::{Action, RowWrite};
-use crate::store::{Part, Table, Write};
+use crate::store::{Lists, Record, Table, kinds};
 
 /// What each write of a statement names: the row's key and the version that it must have, and the values of
 /// the row's columns.
@@ -25,9 +27,6 @@ pub(super) enum Column {
     Record,
     State,
     EndedWhy,
-    /// Whether the part stays as it is.
-    Keeps(Part),
-    Part(Part),
 }
 
 /// The columns that an insert fills and a replacement changes, in every table.
@@ -43,18 +42,9 @@ pub(super) const STORED: [Column; 9] = [
     Column::EndedWhy,
 ];
 
-/// The parts that have their own columns.
-pub(super) const fn parts(table: Table) -> &'static [Part] {
-    match table {
-        Table::Clients => &[Part::Application, Part::Logo, Part::ProposedLogo],
-        Table::Authorizations | Table::Grants | Table::LastPurge | Table::PushedRequests | Table::Replays => &[],
-    }
-}
-
 /// Returns all columns that a write of that kind names, in the order of a statement's parameters.
 pub(super) fn written(table: Table, action: Action) -> impl Iterator<Item = Column> {
-    let parts = parts(table).iter().flat_map(|part| [Column::Keeps(*part), Column::Part(*part)]);
-    let all = [Column::Key, Column::Expected].into_iter().chain(STORED).chain(parts);
+    let all = [Column::Key, Column::Expected].into_iter().chain(STORED);
     all.filter(move |column| column.is_named(table, action))
 }
 
@@ -64,7 +54,6 @@ pub(super) enum Value<'w> {
     /// Of type `uuid`, `bytea` or `text`.
     Bytes(Option<&'w [u8]>),
     Each(Vec<Self>),
-    Flag(bool),
     Number(i64),
     Time(Option<Timestamp>),
 }
@@ -74,7 +63,6 @@ impl ToSql for Value<'_> {
         match self {
             Self::Bytes(bytes) => bytes.map(Bytes).to_sql_checked(column, out),
             Self::Each(values) => values.to_sql_checked(column, out),
-            Self::Flag(flag) => flag.to_sql_checked(column, out),
             Self::Number(number) => number.to_sql_checked(column, out),
             Self::Time(at) => at.map(time).to_sql_checked(column, out),
         }
@@ -89,7 +77,7 @@ impl ToSql for Value<'_> {
 }
 
 impl Column {
-    pub(super) fn name(self) -> String {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Key => "key",
             Self::Expected => "expected",
@@ -99,13 +87,10 @@ impl Column {
             Self::EndedAt => "ended_at",
             Self::Client => "client",
             Self::Subject => "subject",
-            Self::Record => Part::Record.as_str(),
+            Self::Record => "record",
             Self::State => "state",
             Self::EndedWhy => "ended_why",
-            Self::Keeps(part) => return format!("keeps_{}", part.as_str()),
-            Self::Part(part) => part.as_str(),
         }
-        .to_owned()
     }
 
     pub(super) const fn type_in(self, table: Table) -> &'static str {
@@ -114,20 +99,18 @@ impl Column {
             Self::Expected | Self::Version => "bigint",
             Self::Created | Self::Due | Self::EndedAt => "timestamptz",
             Self::Client | Self::State | Self::EndedWhy => "text",
-            Self::Subject | Self::Record | Self::Part(_) => "bytea",
-            Self::Keeps(_) => "boolean",
+            Self::Subject | Self::Record => "bytea",
         }
     }
 
-    /// Whether a write of that kind names the column. A row with a fixed list keeps it, and its client.
+    /// Whether a write of that kind names the column. A row that leaves no list keeps its client too.
     const fn is_named(self, table: Table, action: Action) -> bool {
         match action {
-            Action::Insert => !matches!(self, Self::Expected | Self::Keeps(_)),
-            Action::Replace => !table.has_fixed_list() || !matches!(self, Self::Created | Self::Client | Self::Subject),
-            Action::Confirm => matches!(
-                self,
-                Self::Key | Self::Expected | Self::Version | Self::Record | Self::Keeps(_) | Self::Part(_)
-            ),
+            Action::Insert => !matches!(self, Self::Expected),
+            Action::Replace => {
+                matches!(table.lists(), Lists::Many) || !matches!(self, Self::Created | Self::Client | Self::Subject)
+            }
+            Action::Confirm => matches!(self, Self::Key | Self::Expected | Self::Version | Self::Record),
         }
     }
 
@@ -149,22 +132,11 @@ impl Column {
             Self::Due => Value::Time(write.due),
             Self::EndedAt => Value::Time(columns.ended.map(|ended| ended.at)),
             Self::Client => Value::Bytes(columns.client.as_ref().map(|client| client.as_str().as_bytes())),
-            Self::Subject => Value::Bytes(subject(write)),
+            Self::Subject => Value::Bytes(columns.subject.as_ref().map(|subject| subject.as_str().as_bytes())),
             Self::Record => Value::Bytes(Some(&write.record)),
             Self::State => Value::Bytes(Some(columns.state.as_bytes())),
             Self::EndedWhy => Value::Bytes(columns.ended.map(|ended| ended.why.as_bytes())),
-            Self::Keeps(part) => Value::Flag(write.parts.iter().all(|(named, _)| *named != part)),
-            Self::Part(part) => Value::Bytes(write.part(part)),
         }
-    }
-}
-
-/// Returns the subject of a row, which also names its list if the row never leaves that list.
-fn subject(write: &Write) -> Option<&[u8]> {
-    if write.table.has_fixed_list() {
-        write.lists.first().map(Vec::as_slice)
-    } else {
-        write.columns.subject.as_ref().map(|subject| subject.as_str().as_bytes())
     }
 }
 
@@ -174,20 +146,23 @@ pub(super) fn lists<'w>(writes: &[&'w RowWrite]) -> Value<'w> {
     Value::Each(names.map(|name| Value::Bytes(Some(name))).collect())
 }
 
-pub(super) const fn key_type(table: Table) -> &'static str {
-    match table {
-        Table::Authorizations | Table::Grants | Table::PushedRequests => "uuid",
-        Table::Clients => "text",
-        Table::LastPurge | Table::Replays => "bytea",
-    }
+/// Defines [`key_type`] for every kind of record.
+macro_rules! define_key_type {
+    ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ident;)*) => {
+        /// Returns the type of the keys: `uuid` for ids of 16 bytes.
+        pub(super) const fn key_type(table: Table) -> &'static str {
+            match table {
+                $(Table::$table => if size_of::<<$record as Record>::Key>() == 16 { "uuid" } else { "bytea" },)*
+            }
+        }
+    };
 }
 
+kinds!(define_key_type);
+
 /// Returns the smallest key, as a literal.
-pub(super) const fn least_key(table: Table) -> &'static str {
-    match table {
-        Table::Authorizations | Table::Grants | Table::PushedRequests => "'00000000-0000-0000-0000-000000000000'",
-        Table::Clients | Table::LastPurge | Table::Replays => "''",
-    }
+pub(super) fn least_key(table: Table) -> &'static str {
+    if key_type(table) == "uuid" { "'00000000-0000-0000-0000-000000000000'" } else { "''" }
 }
 
 /// The bytes of a column whose type has them as its binary form: `uuid`, `bytea` or `text`.

@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 
 use crate::clock::Timestamp;
 use crate::store::postgres::error::PostgresError;
-use crate::store::{Table, Write};
+use crate::store::{Lists, Table, Write};
 
 /// A task for the writing connection, with the caller that waits for it.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Action {
 
     /// Returns whether the row may be on other lists after the action.
     pub(super) const fn moves_lists(self, table: Table) -> bool {
-        !table.has_fixed_list() && !matches!(self, Self::Confirm)
+        matches!(table.lists(), Lists::Many) && !matches!(self, Self::Confirm)
     }
 }
 
@@ -60,7 +60,7 @@ impl RowWrite {
     pub(super) fn order(&self) -> impl Ord + '_ {
         let compared = match self.action {
             Action::Insert | Action::Replace => None,
-            Action::Confirm => Some((&self.write.record, &self.write.parts)),
+            Action::Confirm => Some(&self.write.record),
         };
         (&self.write.key, self.expected, compared)
     }

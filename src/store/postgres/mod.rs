@@ -28,7 +28,7 @@ use crate::store::postgres::link::{Link, Session};
 use crate::store::postgres::query::Parameter;
 use crate::store::postgres::read::rows;
 use crate::store::postgres::statements::Read;
-use crate::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, Store, StoreError, Table, Write};
+use crate::store::{Engine, Insertion, List, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
 pub use crate::store::postgres::error::{PostgresError, PostgresProblem};
 pub use crate::store::postgres::options::PostgresOptions;
@@ -152,8 +152,8 @@ impl fmt::Debug for PostgresStore {
 impl Store for PostgresStore {}
 
 impl Engine for PostgresStore {
-    async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
-        let rows = self.rows(Read::Find(table, part), &[&Bytes(key)]).await?;
+    async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let rows = self.rows(Read::Find(table), &[&Bytes(key)]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         Ok(bytes(row, 0)?)
     }

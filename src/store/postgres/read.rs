@@ -14,7 +14,7 @@ use crate::store::postgres::statements::Read;
 /// How often a read is sent if its connection is lost.
 const ATTEMPTS: u32 = 2;
 
-/// Returns the rows of one statement, none if the table has no such part. The statement is sent once more if the
+/// Returns the rows of one statement, none if the rows of the table are on no list. The statement is sent once more if the
 /// connection is lost.
 pub(super) async fn rows(
     states: &watch::Receiver<State>,

@@ -1,17 +1,14 @@
-//! The schema of the tables, its version and its migrations.
+//! The schema of the tables, and its version.
 
 use tokio_postgres::{Client, GenericClient};
 
 use crate::secret::Digest;
+use crate::store::postgres::columns::key_type;
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
+use crate::store::{Lists, Table};
 
-/// The steps from one version to the next, each with the version that it makes.
-const STEPS: [(u32, &str); 1] = [(1, include_str!("schema_1.sql"))];
-/// The version that this release makes and knows.
-const VERSION: u32 = match STEPS.last() {
-    Some((version, _)) => *version,
-    None => 0,
-};
+/// The version that this release makes and knows. A release that adds a table raises it.
+const VERSION: u32 = 1;
 /// The least version that a release must know to work with the tables as this release makes them.
 const USABLE_FROM: u32 = 1;
 
@@ -57,7 +54,7 @@ impl Schema {
         Ok(())
     }
 
-    /// Creates the tables, or migrates them to this release's version, in one transaction. A concurrent migration waits
+    /// Creates the tables that are missing, in one transaction. A concurrent migration waits
     /// and finds them done.
     pub(super) async fn migrate(&self, client: &mut Client) -> Result<(), PostgresError> {
         let Err(error) = self.check(client).await else { return Ok(()) };
@@ -71,8 +68,10 @@ impl Schema {
             self.make_schema(&transaction).await?;
         }
         let version = found.map_or(0, |found| found.version);
-        for (_, step) in STEPS.iter().filter(|(makes, _)| *makes > version) {
-            transaction.batch_execute(&self.sql(step)).await?;
+        for table in Table::ALL {
+            if !self.has(&transaction, table.as_str()).await? {
+                transaction.batch_execute(&self.sql(&text(table))).await?;
+            }
         }
         if version < VERSION {
             let record = self.sql("UPDATE {schema}.schema_version SET version = $1, usable_from = $2");
@@ -92,11 +91,16 @@ impl Schema {
         Ok(client.batch_execute(&self.sql(table)).await?)
     }
 
-    async fn found(&self, client: &(impl GenericClient + Sync)) -> Result<Option<Found>, PostgresError> {
+    /// Returns whether there is a table of that name.
+    async fn has(&self, client: &(impl GenericClient + Sync), table: &str) -> Result<bool, PostgresError> {
         // Reads the catalogue's own rows: functions may return a state from before the lock was acquired.
         let there = "SELECT FROM pg_catalog.pg_class AS own JOIN pg_catalog.pg_namespace AS place
-            ON place.oid = own.relnamespace WHERE place.nspname = $1 AND own.relname = 'schema_version'";
-        if client.query(there, &[&self.name]).await?.is_empty() {
+            ON place.oid = own.relnamespace WHERE place.nspname = $1 AND own.relname = $2";
+        Ok(!client.query(there, &[&self.name, &table]).await?.is_empty())
+    }
+
+    async fn found(&self, client: &(impl GenericClient + Sync)) -> Result<Option<Found>, PostgresError> {
+        if !self.has(client, "schema_version").await? {
             return Ok(None);
         }
         let row = client.query_one(&self.sql("SELECT version, usable_from FROM {schema}.schema_version"), &[]).await?;
@@ -106,6 +110,16 @@ impl Schema {
         };
         Ok(Some(Found { version: number(0)?, usable_from: number(1)? }))
     }
+}
+
+/// Returns the statements that create a table.
+fn text(table: Table) -> String {
+    let lists = match table.lists() {
+        Lists::None => "",
+        Lists::One => include_str!("one_list.sql"),
+        Lists::Many => include_str!("many_lists.sql"),
+    };
+    [include_str!("table.sql"), lists].concat().replace("{table}", table.as_str()).replace("{key}", key_type(table))
 }
 
 struct Found {

@@ -5,10 +5,10 @@ use std::iter::once;
 
 use tokio_postgres::{Client, Error, Statement};
 
-use crate::store::postgres::columns::{Column, STORED, key_type, least_key, parts, written};
+use crate::store::postgres::columns::{Column, STORED, key_type, least_key, written};
 use crate::store::postgres::job::Action;
 use crate::store::postgres::schema::Schema;
-use crate::store::{Part, Table};
+use crate::store::{Lists, Table};
 
 /// The prepared statements of a connection.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) type Writes = Prepared<Written>;
 /// A read. The functions below describe the columns of its statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Read {
-    Find(Table, Part),
+    Find(Table),
     List(Table),
 }
 
@@ -50,7 +50,7 @@ impl<K: Ord> Prepared<K> {
         Ok(Self(statements))
     }
 
-    /// Returns a statement, unless the table has no such part.
+    /// Returns a statement.
     pub(super) fn of(&self, key: K) -> Option<&Statement> {
         self.0.get(&key)
     }
@@ -58,10 +58,9 @@ impl<K: Ord> Prepared<K> {
 
 impl Reads {
     pub(super) async fn prepare(client: &Client, schema: &Schema) -> Result<Self, Error> {
-        let of_table = |table| {
-            let parts = once(Part::Record).chain(parts(table).iter().copied());
-            let finds = parts.map(move |part| (Read::Find(table, part), find(table, part)));
-            finds.chain(once((Read::List(table), list(table))))
+        let of_table = |table: Table| {
+            let list = (table.lists() != Lists::None).then(|| (Read::List(table), list(table)));
+            once((Read::Find(table), find(table))).chain(list)
         };
         Self::all(client, schema, Table::ALL.into_iter().flat_map(of_table)).await
     }
@@ -74,7 +73,7 @@ impl Writes {
                 let one = (Written::One(table, action), write(table, action, &one(table, action)));
                 // Rows with lists that move are written one by one.
                 let many = || (Written::Many(table, action), write(table, action, &many(table, action)));
-                once(one).chain(table.has_fixed_list().then(many))
+                once(one).chain((table.lists() != Lists::Many).then(many))
             });
             rows.chain(once((Written::Purge(table), purge(table))))
         };
@@ -86,23 +85,24 @@ fn name(table: Table) -> String {
     format!("{{schema}}.{}", table.as_str())
 }
 
-/// Parameter: the key. Returns the part.
-fn find(table: Table, part: Part) -> String {
-    format!("SELECT {} FROM {} WHERE key = $1", part.as_str(), name(table))
+/// Parameter: the key. Returns the record.
+fn find(table: Table) -> String {
+    format!("SELECT record FROM {} WHERE key = $1", name(table))
 }
 
-/// Parameters: the list, the key after which it begins or none, and how many rows. Returns keys and parts.
+/// Parameters: the list, the key after which it begins or none, and how many rows. Returns keys and records.
 fn list(table: Table) -> String {
-    let (rows, part, least) = (name(table), table.listed_part().as_str(), least_key(table));
-    let (from, on) = if table.has_fixed_list() {
-        (format!("{rows} AS own"), "own.subject = $1")
-    } else {
-        (format!("{{schema}}.client_lists AS listed JOIN {rows} AS own USING (key)"), "listed.list = $1")
+    let rows = name(table);
+    let (from, on, key) = match table.lists() {
+        Lists::None | Lists::One => (format!("{rows} AS own"), "own.subject = $1", "own.key"),
+        Lists::Many => {
+            (format!("{rows}_lists AS listed JOIN {rows} AS own USING (key)"), "listed.list = $1", "listed.key")
+        }
     };
-    let key = if table.has_fixed_list() { "own.key" } else { "listed.key" };
     format!(
-        "SELECT own.key, own.{part} FROM {from} WHERE {on} AND {key} >= coalesce($2, {least}::{})
+        "SELECT own.key, own.record FROM {from} WHERE {on} AND {key} >= coalesce($2, {}::{})
         AND {key} IS DISTINCT FROM $2 ORDER BY {key} LIMIT $3",
+        least_key(table),
         key_type(table)
     )
 }
@@ -121,7 +121,7 @@ fn write(table: Table, action: Action, new: &str) -> String {
         Action::Replace => replace(table, new, &in_time),
         Action::Confirm => confirm(table, new, &in_time),
     };
-    if action.moves_lists(table) { with_lists(&rows, count + 2) } else { rows }
+    if action.moves_lists(table) { with_lists(table, &rows, count + 2) } else { rows }
 }
 
 /// One write. Parameters: a value for each column of [`written`].
@@ -132,18 +132,18 @@ fn one(table: Table, action: Action) -> String {
 
 /// Several writes. Parameters: an array for each column of [`written`].
 fn many(table: Table, action: Action) -> String {
-    let names = joined(", ", written(table, action).map(Column::name));
+    let names = joined(written(table, action).map(Column::name).map(str::to_owned));
     let arrays = numbered(table, action, |place, own| format!("${place}::{}[]", own.type_in(table)));
     format!("unnest({arrays}) WITH ORDINALITY AS new({names}, place)")
 }
 
 /// Writes each column of [`written`], given the number of its parameter.
 fn numbered(table: Table, action: Action, text: impl Fn(usize, Column) -> String) -> String {
-    joined(", ", (1..).zip(written(table, action)).map(|(place, own)| text(place, own)))
+    joined((1..).zip(written(table, action)).map(|(place, own)| text(place, own)))
 }
 
 fn insert(table: Table, new: &str, in_time: &str) -> String {
-    let names = joined(", ", written(table, Action::Insert).map(Column::name));
+    let names = joined(written(table, Action::Insert).map(Column::name).map(str::to_owned));
     format!(
         "INSERT INTO {} ({names}, due_check) SELECT {names}, due FROM {new} WHERE {in_time}
         ON CONFLICT (key) DO NOTHING RETURNING key",
@@ -156,36 +156,32 @@ fn replace(table: Table, new: &str, in_time: &str) -> String {
         .filter(|column| STORED.contains(column))
         .map(Column::name)
         .map(|name| format!("{name} = new.{name}"));
-    let parts = parts(table).iter().map(|part| part.as_str());
-    let parts = parts.map(|part| format!("{part} = CASE WHEN new.keeps_{part} THEN old.{part} ELSE new.{part} END"));
     format!(
         "UPDATE {} AS old SET {}, due_check = least(old.due_check, new.due)
         FROM {new} WHERE old.key = new.key AND old.version = new.expected AND {in_time} RETURNING old.key, new.place",
         name(table),
-        joined(", ", stored.chain(parts)),
+        joined(stored),
     )
 }
 
 fn confirm(table: Table, new: &str, in_time: &str) -> String {
-    let parts = parts(table).iter().map(|part| part.as_str());
-    let same = parts.map(|part| format!(" AND (new.keeps_{part} OR old.{part} IS NOT DISTINCT FROM new.{part})"));
     format!(
         "UPDATE {} AS old SET version = old.version FROM {new} WHERE old.key = new.key
-        AND old.version = new.expected AND old.version = new.version AND old.record = new.record{} AND {in_time}
+        AND old.version = new.expected AND old.version = new.version AND old.record = new.record AND {in_time}
         RETURNING old.key, new.place",
-        name(table),
-        same.collect::<String>(),
+        name(table)
     )
 }
 
 /// Writes the lists of the row too, if it was written. Such a statement writes one row.
-fn with_lists(rows: &str, lists: usize) -> String {
+fn with_lists(table: Table, rows: &str, lists: usize) -> String {
+    let listed = format!("{}_lists", name(table));
     format!(
         "WITH put AS ({rows}), gone AS (
-            DELETE FROM {{schema}}.client_lists AS old USING put
+            DELETE FROM {listed} AS old USING put
             WHERE old.key = put.key AND old.list <> ALL (${lists}::bytea[])
         ), listed AS (
-            INSERT INTO {{schema}}.client_lists (list, key)
+            INSERT INTO {listed} (list, key)
             SELECT new.list, put.key FROM put, unnest(${lists}::bytea[]) AS new(list) ON CONFLICT DO NOTHING
         ) SELECT * FROM put"
     )
@@ -196,10 +192,9 @@ fn with_lists(rows: &str, lists: usize) -> String {
 /// Rows that another server is writing are skipped. A locked row has its latest version, so that no row is removed
 /// whose due time has moved to later.
 fn purge(table: Table) -> String {
-    let left = if table.has_fixed_list() {
-        ""
-    } else {
-        ", left_lists AS (DELETE FROM {schema}.client_lists AS old USING gone WHERE old.key = gone.key)"
+    let left = match table.lists() {
+        Lists::None | Lists::One => "",
+        Lists::Many => ", left_lists AS (DELETE FROM {table}_lists AS old USING gone WHERE old.key = gone.key)",
     };
     let text = "WITH due AS (
             SELECT key, due FROM {table} WHERE due_check <= $1
@@ -213,6 +208,6 @@ fn purge(table: Table) -> String {
     text.replace("{left}", left).replace("{table}", &name(table))
 }
 
-fn joined(between: &str, texts: impl Iterator<Item = String>) -> String {
-    texts.collect::<Vec<_>>().join(between)
+fn joined(texts: impl Iterator<Item = String>) -> String {
+    texts.collect::<Vec<_>>().join(", ")
 }

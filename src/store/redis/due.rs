@@ -12,7 +12,6 @@ use redis::Cmd;
 use crate::clock::Timestamp;
 use crate::model::WRITE_BOUND;
 use crate::store::redis::error::RedisError;
-use crate::store::redis::find::is_hash;
 use crate::store::redis::keys::{DUE_SETS, DueEntry, Entry, Keys, Written};
 use crate::store::redis::link::Link;
 use crate::store::redis::listed;
@@ -114,11 +113,7 @@ impl PurgeStep<'_> {
 
     async fn remove(&self, key: &[u8]) -> Result<Removal, RedisError> {
         let now = self.now.seconds().to_string();
-        let mut arguments = vec![now.as_bytes()];
-        if is_hash(self.table) {
-            arguments.push(b"hash");
-        }
-        match REMOVE.run(self.link, &self.keys.row(self.table, key), &arguments).await {
+        match REMOVE.run(self.link, &self.keys.row(self.table, key), &[now.as_bytes()]).await {
             Ok(0) => Ok(Removal::Removed),
             Ok(-1) => Ok(Removal::Missing),
             Ok(due) => {

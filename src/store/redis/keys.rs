@@ -17,8 +17,8 @@ pub(super) const DUE_SETS: usize = 16;
 /// Times of writing are counted in steps of this many seconds, so that an insert that is retried often adds few
 /// entries.
 const BUCKET_SECONDS: u32 = 1024;
-/// Follows the key of a row in an entry. It is below every byte of a client id; the keys of any other table all have
-/// the same length.
+/// Follows the key of a row in an entry. It is below every byte of a client id; the keys of any other table with lists all
+/// have the same length.
 const END_OF_KEY: u8 = 0;
 
 /// The names of all keys of one store.
@@ -37,12 +37,10 @@ impl Keys {
 
     /// Returns the key of a row: a client id as it is, any other key as base64url.
     pub(super) fn row(&self, table: Table, key: &[u8]) -> Vec<u8> {
-        match table {
-            Table::Clients => self.key(table, ":", key),
-            Table::Authorizations | Table::Grants | Table::LastPurge | Table::PushedRequests | Table::Replays => {
-                self.key(table, ":", URL_SAFE_NO_PAD.encode(key).as_bytes())
-            }
+        if table == Table::Applications {
+            return self.key(table, ":", key);
         }
+        self.key(table, ":", URL_SAFE_NO_PAD.encode(key).as_bytes())
     }
 
     /// Returns the key of the set of a list's entries.
@@ -172,7 +170,7 @@ mod tests {
     #[test]
     fn keys_are_named_after_their_tables() {
         let keys = Keys::new("own");
-        assert_eq!(keys.row(Table::Clients, b"an id"), b"own:clients:an id");
+        assert_eq!(keys.row(Table::Applications, b"an id"), b"own:applications:an id");
         assert_eq!(keys.row(Table::Grants, &[0xff; 16]), b"own:grants:_____________________w");
         assert_eq!(keys.list(&List::new(Table::Grants, "alice")), b"own:grants-list:alice");
         assert_eq!(keys.due(Table::Replays, 15), b"own:replays-due:15");

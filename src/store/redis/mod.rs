@@ -26,7 +26,7 @@ use crate::clock::Timestamp;
 use crate::store::redis::due::PurgeStep;
 use crate::store::redis::keys::Keys;
 use crate::store::redis::link::Link;
-use crate::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, Store, StoreError, Table, Write};
+use crate::store::{Engine, Insertion, List, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
 pub use crate::store::redis::error::{RedisError, RedisProblem};
 pub use crate::store::redis::options::RedisOptions;
@@ -174,10 +174,10 @@ impl fmt::Debug for RedisStore {
 impl Store for RedisStore {}
 
 impl Engine for RedisStore {
-    async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         let Inner { link, keys, .. } = &*self.inner;
         let _admitted = link.admit()?;
-        find::find(link, keys, table, key, part).await
+        find::find(link, keys, table, key).await
     }
 
     async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {

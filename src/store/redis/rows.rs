@@ -9,14 +9,13 @@ use crate::model::WRITE_BOUND;
 use crate::store::redis::check::MAX_CLOCK_SKEW;
 use crate::store::redis::due;
 use crate::store::redis::error::{RedisError, RedisProblem};
-use crate::store::redis::find::is_hash;
 use crate::store::redis::keys::{Entry, Keys, Written};
 use crate::store::redis::link::Link;
 use crate::store::redis::listed;
 use crate::store::redis::options::LONGEST_TIMEOUT;
 use crate::store::redis::row::{push_record, row_of};
 use crate::store::redis::script::{CONFIRM, PUT};
-use crate::store::{Table, Write};
+use crate::store::{Lists, Table, Write};
 
 /// How long after it was sent a write of a row may still be applied, by the server's clock.
 const WRITE_LIFE: Duration = Duration::from_secs(20 * 60);
@@ -52,7 +51,7 @@ pub(super) async fn replace(link: &Link, keys: &Keys, version: u32, write: &Writ
     if write.due_moved {
         due::add(link, keys, write, Written::now()).await?;
     }
-    if write.lists_moved {
+    if write.table.lists() == Lists::Many {
         // Such a row may get a due time with this write, as a deleted client does.
         let written = Written::now();
         try_join(due::add(link, keys, write, written), add_to_lists(link, keys, write, written)).await?;
@@ -65,14 +64,12 @@ pub(super) async fn replace(link: &Link, keys: &Keys, version: u32, write: &Writ
     put(link, keys, Some(version), write).await
 }
 
-/// Writes the row again if version, record and parts are those of `write`.
+/// Writes the row again if version and record are those of `write`.
 pub(super) async fn confirm(link: &Link, keys: &Keys, write: &Write) -> Result<bool, RedisError> {
     let version = write.version.to_be_bytes();
     let mut record = Vec::new();
     push_record(&mut record, &write.record);
-    let mut arguments = vec![version.as_slice(), &record];
-    arguments.extend(of_hash(write));
-    Ok(CONFIRM.run(link, &keys.row(write.table, &write.key), &arguments).await? == 1)
+    Ok(CONFIRM.run(link, &keys.row(write.table, &write.key), &[version.as_slice(), &record]).await? == 1)
 }
 
 async fn put(link: &Link, keys: &Keys, seen: Option<u32>, write: &Write) -> Result<bool, RedisError> {
@@ -81,8 +78,7 @@ async fn put(link: &Link, keys: &Keys, seen: Option<u32>, write: &Write) -> Resu
     let expires = expiry(write).map_or(0, Timestamp::seconds).to_string();
     let row = row_of(write);
     let seen = seen.as_ref().map_or(&[][..], <[u8; 4]>::as_slice);
-    let mut arguments = vec![last.as_bytes(), seen, expires.as_bytes(), &row];
-    arguments.extend(of_hash(write));
+    let arguments = [last.as_bytes(), seen, expires.as_bytes(), &row];
     match PUT.run(link, &keys.row(write.table, &write.key), &arguments).await? {
         -1 => Err(RedisProblem::TooLate.into()),
         answer => Ok(answer == 1),
@@ -91,32 +87,14 @@ async fn put(link: &Link, keys: &Keys, seen: Option<u32>, write: &Write) -> Resu
 
 /// Returns when the server drops the row by its own clock, which may be ahead.
 fn expiry(write: &Write) -> Option<Timestamp> {
-    match write.table {
-        // An assertion or a proof is valid until a minute before that, and must not work twice.
-        Table::Replays => write.due.map(|due| due.plus(MAX_CLOCK_SKEW)),
-        // They are due an hour after their last use ends.
-        Table::Authorizations | Table::Clients | Table::Grants | Table::LastPurge | Table::PushedRequests => write.due,
-    }
+    // An assertion or a proof is valid until a minute before that, and must not work twice. Other rows are due an hour after
+    // their last use ends.
+    let skew = if write.table == Table::Replays { MAX_CLOCK_SKEW } else { Duration::ZERO };
+    write.due.map(|due| due.plus(skew))
 }
 
 async fn add_to_lists(link: &Link, keys: &Keys, write: &Write, written: Written) -> Result<(), RedisError> {
     let entry = Entry { key: write.key.clone(), written };
     let add = async |list: &Vec<u8>| listed::add(link, &keys.list_of(write.table, list), &entry).await;
     try_join_all(write.lists.iter().map(add)).await.map(drop)
-}
-
-/// Returns the further arguments of a script for a row that is a hash; a string has none.
-fn of_hash(write: &Write) -> Vec<&[u8]> {
-    if !is_hash(write.table) {
-        return Vec::new();
-    }
-    [&b"hash"[..]].into_iter().chain(parts(write)).collect()
-}
-
-/// Returns the arguments of a script for each part: its name, what happens to it, its bytes.
-fn parts(write: &Write) -> impl Iterator<Item = &[u8]> {
-    write.parts.iter().flat_map(|(part, bytes)| {
-        let what: &[u8] = if bytes.is_some() { b"put" } else { b"clear" };
-        [part.as_str().as_bytes(), what, bytes.as_deref().unwrap_or_default()]
-    })
 }

@@ -29,7 +29,7 @@ use crate::store::sqlite::purge::PurgeStep;
 use crate::store::sqlite::rows::{Confirm, Find, Insert, Page, Replace};
 use crate::store::sqlite::session::Session;
 use crate::store::sqlite::worker::Worker;
-use crate::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, Store, StoreError, Table, Write};
+use crate::store::{Engine, Insertion, List, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
 pub use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 pub use crate::store::sqlite::options::SqliteOptions;
@@ -204,10 +204,10 @@ impl Engine for SqliteStore {
     /// read.
     ///
     /// [`synchronous = FULL`]: https://www.sqlite.org/pragma.html#pragma_synchronous
-    async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         let Inner { writer, reader, .. } = &*self.inner;
         let thread = if writer.take_idle() { writer } else { reader };
-        Ok(thread.ask(Find { table, key: key.to_vec(), part }).await?)
+        Ok(thread.ask(Find { table, key: key.to_vec() }).await?)
     }
 
     async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {

@@ -8,13 +8,12 @@ use crate::model::id::ClientId;
 use crate::model::subject::Subject;
 use crate::store::sqlite::session::{Call, Session};
 use crate::store::sqlite::statements::Statements;
-use crate::store::{Columns, Insertion, List, Part, Replacement, Row, Table, Write};
+use crate::store::{Columns, Insertion, List, Lists, Replacement, Row, Table, Write};
 
-/// Reads a part of a row.
+/// Reads the record of a row.
 pub(super) struct Find {
     pub(super) table: Table,
     pub(super) key: Vec<u8>,
-    pub(super) part: Part,
 }
 
 impl Call for Find {
@@ -22,7 +21,7 @@ impl Call for Find {
     const WRITES: bool = false;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer> {
-        find(session, self.table, &self.key, self.part)
+        session.statement(&Statements::of(self.table).find)?.query_row([&self.key], |row| row.get(0)).optional()
     }
 }
 
@@ -53,8 +52,7 @@ impl Call for Insert {
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Insertion> {
         let Self(write) = self;
-        let lists = if write.table.has_fixed_list() { Lists::Stay } else { Lists::Move };
-        let is_inserted = write_all(session, write, lists, |session| {
+        let is_inserted = write_all(session, write, |session| {
             let statement = session.statement(&Statements::of(write.table).insert)?;
             bind(statement, write)?;
             bind_origin(statement, write)?;
@@ -75,12 +73,11 @@ impl Call for Replace {
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Replacement> {
         let Self { version, write } = self;
-        let lists = if write.lists_moved { Lists::Move } else { Lists::Stay };
-        let is_replaced = write_all(session, write, lists, |session| {
+        let is_replaced = write_all(session, write, |session| {
             let statement = session.statement(&Statements::of(write.table).replace)?;
             bind(statement, write)?;
             statement.raw_bind_parameter(8, version)?;
-            if !write.table.has_fixed_list() {
+            if write.table.lists() == Lists::Many {
                 bind_origin(statement, write)?;
             }
             statement.raw_execute()
@@ -98,25 +95,10 @@ impl Call for Confirm {
     type Answer = Replacement;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Replacement> {
-        let Self(Write { table, key, version, record, parts, .. }) = self;
-        for (part, bytes) in parts {
-            if find(session, *table, key, *part)? != *bytes {
-                return Ok(Replacement::Lost);
-            }
-        }
+        let Self(Write { table, key, version, record, .. }) = self;
         let rows = session.statement(&Statements::of(*table).confirm)?.execute(params![key, version, record])?;
         Ok(if rows == 0 { Replacement::Lost } else { Replacement::Replaced })
     }
-}
-
-fn find(session: &mut Session<'_>, table: Table, key: &[u8], part: Part) -> rusqlite::Result<Option<Vec<u8>>> {
-    let statements = Statements::of(table);
-    let found = if part == Part::Record {
-        session.statement(&statements.find)?.query_row([key], |row| row.get(0))
-    } else {
-        session.statement(&statements.find_part)?.query_row(params![key, part.as_str()], |row| row.get(0))
-    };
-    found.optional()
 }
 
 /// Binds what [`Statements::insert`] and [`Statements::replace`] have in common.
@@ -136,38 +118,26 @@ fn bind_origin(statement: &mut Statement<'_>, write: &Write) -> rusqlite::Result
     let Columns { client, subject, created, .. } = &write.columns;
     statement.raw_bind_parameter(9, client.as_ref().map(ClientId::as_str))?;
     statement.raw_bind_parameter(10, created.map(Timestamp::seconds))?;
-    if write.table.has_fixed_list() {
-        statement.raw_bind_parameter(11, write.lists.first().map(|name| text(name)))
-    } else {
-        statement.raw_bind_parameter(11, subject.as_ref().map(Subject::as_str))
-    }
+    statement.raw_bind_parameter(11, subject.as_ref().map(Subject::as_str))
 }
 
-/// Whether a write changes the lists that a row is on.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Lists {
-    Move,
-    Stay,
-}
-
-/// Writes a row, then its lists and parts; returns whether the row was written.
+/// Writes a row, then its lists; returns whether the row was written.
 fn write_all(
     session: &mut Session<'_>,
     write: &Write,
-    lists: Lists,
     row: impl FnOnce(&mut Session<'_>) -> rusqlite::Result<usize>,
 ) -> rusqlite::Result<bool> {
-    if lists == Lists::Stay && write.parts.is_empty() && !write.due_moved {
+    let moves_lists = write.table.lists() == Lists::Many;
+    if !moves_lists && !write.due_moved {
         return Ok(row(session)? > 0);
     }
     all_or_nothing(session, |session| {
         if row(session)? == 0 {
             return Ok(false);
         }
-        if lists == Lists::Move {
+        if moves_lists {
             write_lists(session, write)?;
         }
-        write_parts(session, write)?;
         if write.due_moved {
             let due = write.due.map(Timestamp::seconds);
             session.statement(&Statements::of(write.table).hasten)?.execute(params![write.key, due])?;
@@ -177,29 +147,10 @@ fn write_all(
 }
 
 fn write_lists(session: &mut Session<'_>, write: &Write) -> rusqlite::Result<()> {
-    let Write { table, key, lists, .. } = write;
-    let statements = Statements::of(*table);
-    if table.has_fixed_list() {
-        let list = lists.first().map(|name| text(name));
-        session.statement(&statements.move_list)?.execute(params![key, list])?;
-        return Ok(());
-    }
-    session.statement(&statements.clear_lists)?.execute([key])?;
-    for name in lists {
-        session.statement(&statements.add_list)?.execute(params![text(name), key])?;
-    }
-    Ok(())
-}
-
-fn write_parts(session: &mut Session<'_>, write: &Write) -> rusqlite::Result<()> {
-    let statements = Statements::of(write.table);
-    for (part, bytes) in &write.parts {
-        match bytes {
-            Some(bytes) => {
-                session.statement(&statements.put_part)?.execute(params![write.key, part.as_str(), bytes])?
-            }
-            None => session.statement(&statements.remove_part)?.execute(params![write.key, part.as_str()])?,
-        };
+    let Statements { clear_lists, add_list, .. } = Statements::of(write.table);
+    session.statement(clear_lists)?.execute([&write.key])?;
+    for name in &write.lists {
+        session.statement(add_list)?.execute(params![text(name), write.key])?;
     }
     Ok(())
 }
@@ -250,9 +201,7 @@ mod tests {
             key: b"key".to_vec(),
             version,
             record: b"record".to_vec(),
-            parts: Vec::new(),
             lists: Vec::new(),
-            lists_moved: false,
             due: None,
             due_moved: false,
             columns: Columns::default(),
@@ -264,55 +213,37 @@ mod tests {
     }
 
     #[test]
-    fn a_row_joins_its_list_when_lists_moved() {
+    fn lists_go_with_their_row() {
         let connection = file();
         let session = &mut Session::new(&connection);
-        let first = write(Table::Grants, 1);
+        let first = Write { lists: vec![b"a\0\xff".to_vec(), b"all".to_vec()], ..write(Table::Applications, 1) };
         assert_eq!(Insert(first).run(session), Ok(Insertion::Inserted));
-        let second = Write { lists: vec![b"a\0\xff".to_vec()], lists_moved: true, ..write(Table::Grants, 2) };
-        assert_eq!(Replace { version: 1, write: second }.run(session), Ok(Replacement::Replaced));
-        assert_eq!(listed(session, Table::Grants, b"a\0\xff"), [Row::new(*b"key", *b"record")]);
-        assert_eq!(listed(session, Table::Grants, b"a"), []);
-    }
-
-    #[test]
-    fn lists_and_parts_go_with_their_row() {
-        let connection = file();
-        let session = &mut Session::new(&connection);
-        let first = Write {
-            lists: vec![b"all".to_vec()],
-            parts: vec![(Part::Application, Some(b"form".to_vec()))],
-            ..write(Table::Clients, 1)
-        };
-        assert_eq!(Insert(first).run(session), Ok(Insertion::Inserted));
-        assert_eq!(listed(session, Table::Clients, b"all"), [Row::new(*b"key", *b"form")]);
+        assert_eq!(listed(session, Table::Applications, b"a\0\xff"), [Row::new(*b"key", *b"record")]);
+        assert_eq!(listed(session, Table::Applications, b"a"), []);
         let now = Timestamp::from_seconds(7);
-        let purge = PurgeStep { table: Table::Clients, now, limit: 10 };
+        let purge = PurgeStep { table: Table::Applications, now, limit: 10 };
         assert_eq!(purge.run(session).unwrap().removed, 0, "it has no due time");
-        let due = Write { due: Some(now), ..write(Table::Clients, 2) };
+        let lists = vec![b"all".to_vec()];
+        let due = Write { due: Some(now), due_moved: true, lists, ..write(Table::Applications, 2) };
         assert_eq!(Replace { version: 1, write: due }.run(session), Ok(Replacement::Replaced));
+        assert_eq!(listed(session, Table::Applications, b"a\0\xff"), []);
+        assert_eq!(listed(session, Table::Applications, b"all").len(), 1);
         assert_eq!(purge.run(session).unwrap().removed, 1);
-        assert_eq!(listed(session, Table::Clients, b"all"), []);
-        assert_eq!(find(session, Table::Clients, b"key", Part::Application), Ok(None));
+        assert_eq!(listed(session, Table::Applications, b"all"), []);
     }
 
     #[test]
     fn a_row_is_confirmed_if_nothing_in_it_differs() {
         let connection = file();
         let session = &mut Session::new(&connection);
-        let logo = |bytes: Option<&[u8]>| vec![(Part::Logo, bytes.map(<[u8]>::to_vec))];
-        let stored = Write { parts: logo(Some(b"png")), ..write(Table::Clients, 3) };
+        let stored = write(Table::Grants, 3);
         assert_eq!(Confirm(stored.clone()).run(session), Ok(Replacement::Lost));
         assert_eq!(Insert(stored.clone()).run(session), Ok(Insertion::Inserted));
         let cases = [
             (stored.clone(), Replacement::Replaced),
             (stored.clone(), Replacement::Replaced),
-            (Write { parts: Vec::new(), ..stored.clone() }, Replacement::Replaced),
-            (Write { parts: vec![(Part::ProposedLogo, None)], ..stored.clone() }, Replacement::Replaced),
             (Write { version: 2, ..stored.clone() }, Replacement::Lost),
-            (Write { record: b"other".to_vec(), ..stored.clone() }, Replacement::Lost),
-            (Write { parts: logo(Some(b"gif")), ..stored.clone() }, Replacement::Lost),
-            (Write { parts: logo(None), ..stored }, Replacement::Lost),
+            (Write { record: b"other".to_vec(), ..stored }, Replacement::Lost),
         ];
         for (number, (write, answer)) in cases.into_iter().enumerate() {
             assert_eq!(Confirm(write).run(session), Ok(answer), "case {number}");

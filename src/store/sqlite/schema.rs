@@ -1,19 +1,18 @@
-//! The tables of a file, and the migrations from earlier releases.
+//! The tables of a file.
 
 use rusqlite::Connection;
 
 use crate::store::sqlite::error::{SqliteError, SqliteProblem};
+use crate::store::{Lists, Table};
 
 /// "grnt", which distinguishes a file of this crate from the database of another program.
 const APPLICATION_ID: i64 = 0x6772_6e74;
 
-/// The migrations from each version to the next. The version of a file is the number of those it has had.
+/// The version of the tables that this release makes and knows. A release that adds a table raises it.
 ///
-/// A published migration never changes. After a new one, the statements of the previous release must still work, so
-/// that servers can be restarted one after the other. If a migration must read records, make the elements functions of
-/// the connection, which `migrate` calls in its transaction instead of running SQL. Such a function reads rows in
-/// pages, since a table may be larger than the memory.
-const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
+/// The statements of the previous release must still work on the tables of this one, so that servers can be restarted one
+/// after the other.
+const VERSION: i64 = 1;
 
 /// What a file needs before it can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,21 +24,23 @@ pub(super) enum Needs {
 /// Returns what the file needs. It is an error if the file is neither empty nor a store that this release knows.
 pub(super) fn check(connection: &Connection) -> Result<Needs, SqliteError> {
     let found = within(connection, "BEGIN", version)?;
-    Ok(if found == known_version() { Needs::Nothing } else { Needs::Migration })
+    Ok(if found == VERSION { Needs::Nothing } else { Needs::Migration })
 }
 
-/// Migrates the file to the newest version, all steps in one transaction.
+/// Creates the tables that are missing, all in one transaction.
 pub(super) fn migrate(connection: &Connection) -> Result<(), SqliteError> {
     within(connection, "BEGIN IMMEDIATE", |connection| {
         // Another process may have been faster since the check.
-        let seen = usize::try_from(version(connection)?).unwrap_or(MIGRATIONS.len());
-        for step in MIGRATIONS.iter().skip(seen) {
-            connection.execute_batch(step)?;
+        version(connection)?;
+        let exists = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+        for table in Table::ALL {
+            let name = format!("grantor_{}", table.as_str());
+            if connection.query_row(exists, [name], |row| row.get::<_, i64>(0))? == 0 {
+                connection.execute_batch(&text(table))?;
+            }
         }
-        let newest = known_version();
-        connection
-            .execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {newest}"))?;
-        Ok(())
+        let numbers = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}");
+        Ok(connection.execute_batch(&numbers)?)
     })
 }
 
@@ -68,15 +69,20 @@ fn version(connection: &Connection) -> Result<i64, SqliteError> {
         let is_empty = application == 0 && found == 0 && one_number("SELECT count(*) FROM sqlite_schema")? == 0;
         return if is_empty { Ok(0) } else { Err(SqliteProblem::NotAStore.into()) };
     }
-    let known = known_version();
-    if found > known {
-        return Err(SqliteProblem::Newer { found, known }.into());
+    if found > VERSION {
+        return Err(SqliteProblem::Newer { found, known: VERSION }.into());
     }
     Ok(found)
 }
 
-fn known_version() -> i64 {
-    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+/// Returns the statements that create a table.
+fn text(table: Table) -> String {
+    let lists = match table.lists() {
+        Lists::None => "",
+        Lists::One => include_str!("one_list.sql"),
+        Lists::Many => include_str!("many_lists.sql"),
+    };
+    [include_str!("table.sql"), lists].concat().replace("{table}", table.as_str())
 }
 
 #[cfg(test)]

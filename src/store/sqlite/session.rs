@@ -76,8 +76,8 @@ mod tests {
     use crate::store::sqlite::purge::PurgeStep;
     use crate::store::sqlite::rows::{Confirm, Find, Insert, Page, Replace};
     use crate::store::sqlite::schema;
-    use crate::store::{Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
-    use crate::testing::client_registry;
+    use crate::store::{Insertion, List, Purge, Replacement, Row, StoreError, Table, Write};
+    use crate::testing::application_store;
     use crate::testing::code_store;
     use crate::testing::token_store;
     use futures::executor::block_on;
@@ -116,8 +116,8 @@ mod tests {
     impl crate::store::Store for Counted {}
 
     impl Engine for Counted {
-        async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
-            self.run(&Find { table, key: key.to_vec(), part })
+        async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+            self.run(&Find { table, key: key.to_vec() })
         }
 
         async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
@@ -149,7 +149,7 @@ mod tests {
         let walked = || store.walked();
         block_on(token_store::calls_cost_the_same(&store, walked));
         block_on(code_store::calls_cost_the_same(&store, walked));
-        block_on(client_registry::calls_cost_the_same(&store, walked));
+        block_on(application_store::calls_cost_the_same(&store, walked));
         assert_eq!(walked(), 0);
         // This shows that SQLite counts them.
         assert!(store.run(&Walk).unwrap() > 100 && walked() > 100);

@@ -1,13 +1,14 @@
 //! The statements on each table, all of the same shape.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::store::Table;
+use crate::store::{Lists, Table};
 
-/// The SQL for the rows of one table, and for their lists and parts.
+/// The SQL for the rows of one table, and for their lists.
+#[derive(Default)]
 pub(super) struct Statements {
     pub(super) find: String,
-    pub(super) find_part: String,
     pub(super) insert: String,
     pub(super) replace: String,
     pub(super) confirm: String,
@@ -17,51 +18,37 @@ pub(super) struct Statements {
     pub(super) hasten: String,
     /// Moves rows only to a later time: those that are due by the index, but not by their own time.
     pub(super) postpone: String,
-    pub(super) move_list: String,
     pub(super) clear_lists: String,
     pub(super) add_list: String,
-    pub(super) put_part: String,
-    pub(super) remove_part: String,
 }
 
 impl Statements {
     pub(super) fn of(table: Table) -> &'static Self {
-        static AUTHORIZATIONS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Authorizations));
-        static CLIENTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Clients));
-        static GRANTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Grants));
-        static LAST_PURGE: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::LastPurge));
-        static PUSHED_REQUESTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::PushedRequests));
-        static REPLAYS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Replays));
-        match table {
-            Table::Authorizations => &AUTHORIZATIONS,
-            Table::Clients => &CLIENTS,
-            Table::Grants => &GRANTS,
-            Table::LastPurge => &LAST_PURGE,
-            Table::PushedRequests => &PUSHED_REQUESTS,
-            Table::Replays => &REPLAYS,
-        }
+        static ALL: LazyLock<BTreeMap<Table, Statements>> =
+            LazyLock::new(|| Table::ALL.map(|table| (table, Statements::new(table))).into());
+        static NONE: LazyLock<Statements> = LazyLock::new(Statements::default);
+        ALL.get(&table).unwrap_or(&NONE)
     }
 
     fn new(of: Table) -> Self {
         let table = format!("grantor_{}", of.as_str());
         // What no later version changes is not written again, so that a refresh writes no index, not even an
         // operator's.
-        let (list, more) = if of.has_fixed_list() {
-            (format!("SELECT key, record FROM {table} WHERE subject = ?1 AND key > ?2 ORDER BY key LIMIT ?3"), "")
-        } else {
-            (
+        let (list, more) = match of.lists() {
+            Lists::None | Lists::One => {
+                (format!("SELECT key, record FROM {table} WHERE subject = ?1 AND key > ?2 ORDER BY key LIMIT ?3"), "")
+            }
+            Lists::Many => (
                 format!(
-                    "SELECT key, bytes FROM {table}_lists JOIN {table}_parts USING (key)
-                     WHERE name = ?1 AND key > ?2 AND part = '{}' ORDER BY key LIMIT ?3",
-                    of.listed_part().as_str()
+                    "SELECT key, record FROM {table}_lists JOIN {table} USING (key)
+                     WHERE name = ?1 AND key > ?2 ORDER BY key LIMIT ?3"
                 ),
-                ", due_check = ?6, client = ?9, created = ?10, subject = ?11",
-            )
+                ", client = ?9, created = ?10, subject = ?11",
+            ),
         };
         let due = format!("SELECT rowid FROM {table} WHERE due_check <= ?1 ORDER BY due_check, rowid LIMIT ?2");
         Self {
             find: format!("SELECT record FROM {table} WHERE key = ?1"),
-            find_part: format!("SELECT bytes FROM {table}_parts WHERE key = ?1 AND part = ?2"),
             insert: format!(
                 "INSERT INTO {table}
                  (key, version, client, created, state, ended_at, ended_why, due, due_check, record, subject)
@@ -74,13 +61,12 @@ impl Statements {
             confirm: format!("UPDATE {table} SET version = version WHERE key = ?1 AND version = ?2 AND record = ?3"),
             list,
             remove_due: format!("DELETE FROM {table} WHERE rowid IN ({due}) AND due <= ?1"),
-            hasten: format!("UPDATE {table} SET due_check = ?2 WHERE key = ?1 AND due_check > ?2"),
+            hasten: format!(
+                "UPDATE {table} SET due_check = ?2 WHERE key = ?1 AND (due_check IS NULL OR due_check > ?2)"
+            ),
             postpone: format!("UPDATE {table} SET due_check = due WHERE rowid IN ({due})"),
-            move_list: format!("UPDATE {table} SET subject = ?2 WHERE key = ?1"),
             clear_lists: format!("DELETE FROM {table}_lists WHERE key = ?1"),
             add_list: format!("INSERT INTO {table}_lists (name, key) VALUES (?1, ?2)"),
-            put_part: format!("INSERT OR REPLACE INTO {table}_parts (key, part, bytes) VALUES (?1, ?2, ?3)"),
-            remove_part: format!("DELETE FROM {table}_parts WHERE key = ?1 AND part = ?2"),
         }
     }
 }
@@ -131,13 +117,13 @@ mod tests {
             for sql in [remove_due, postpone] {
                 assert_eq!(plan(&connection, sql), due);
             }
-            let listed = if of.has_fixed_list() {
-                format!("SEARCH {table} USING INDEX {table}_of_subject (subject=? AND key>?)")
-            } else {
-                format!(
+            let listed = match of.lists() {
+                Lists::None => continue,
+                Lists::One => format!("SEARCH {table} USING INDEX {table}_of_subject (subject=? AND key>?)"),
+                Lists::Many => format!(
                     "SEARCH {table}_lists USING PRIMARY KEY (name=? AND key>?);\
-                     SEARCH {table}_parts USING INDEX sqlite_autoindex_{table}_parts_1 (key=? AND part=?)"
-                )
+                     SEARCH {table} USING INDEX sqlite_autoindex_{table}_1 (key=?)"
+                ),
             };
             assert_eq!(plan(&connection, list), listed);
         }
@@ -150,20 +136,15 @@ mod tests {
             let steps = explained(&connection, &format!("EXPLAIN {}", Statements::of(table).replace), 1);
             steps.iter().any(|step| ["IdxInsert", "IdxDelete"].contains(&step.as_str()))
         };
-        assert_eq!(Table::ALL.map(writes_index), [false, true, false, false, false, false]);
+        assert_eq!(Table::ALL.map(writes_index), [false; 8]);
     }
 
     #[test]
-    fn lists_and_parts_of_a_client_are_found_by_their_indexes() {
+    fn lists_of_an_application_are_found_by_their_index() {
         let connection = file();
-        let Statements { find_part, clear_lists, remove_part, .. } = Statements::of(Table::Clients);
-        let part =
-            "SEARCH grantor_clients_parts USING INDEX sqlite_autoindex_grantor_clients_parts_1 (key=? AND part=?)";
-        assert_eq!(plan(&connection, find_part), part);
-        assert_eq!(plan(&connection, remove_part), part);
         assert_eq!(
-            plan(&connection, clear_lists),
-            "SEARCH grantor_clients_lists USING COVERING INDEX grantor_clients_lists_by_key (key=?)"
+            plan(&connection, &Statements::of(Table::Applications).clear_lists),
+            "SEARCH grantor_applications_lists USING COVERING INDEX grantor_applications_lists_by_key (key=?)"
         );
     }
 }

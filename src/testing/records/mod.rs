@@ -3,13 +3,18 @@
 //! Every call draws a new id, and unique names and digests, so that tests can share a database. Rows are created now;
 //! the test chooses when they may be purged.
 
+mod application;
 mod authorization;
 mod grant;
 mod hostile;
 mod pushed_request;
-mod registration;
 
 pub use crate::testing::draw::subject;
+pub use application::{application, application_under, approved, initial_token, logo};
+pub(super) use application::{
+    applications_of_every_kind, changed, huge_application, huge_logo, id_of, in_state, numbered, registered_itself,
+    states, under,
+};
 pub use authorization::{authorization, with_code};
 pub(super) use authorization::{authorizations_of_every_kind, huge_authorization};
 pub use grant::{grant, refreshed, revoked};
@@ -17,35 +22,27 @@ pub(super) use grant::{grants_of_every_kind, huge_grant, revoked_until};
 pub(super) use hostile::{long_subject, similar_client_ids, similar_subjects};
 pub(super) use pushed_request::{huge_pushed_request, pushed_requests_of_every_kind};
 pub use pushed_request::{pushed_request, used, visited};
-pub use registration::{approved, registration, registration_under};
-pub(super) use registration::{
-    changed, huge_registration, in_state, logo, number_of, numbered, numbered_logo, owner_of, registered_itself,
-    registration_of, registrations_of_every_kind, states, under, with_new_logos,
-};
-
 #[cfg(test)]
 mod tests {
     use crate::clock::Timestamp;
     use crate::model::application::ApplicationFilter;
-    use crate::store::LogoWrite;
 
     #[test]
     fn the_guide_tells_how_large_records_get() {
         let end = Timestamp::from_seconds(4_000_000_000);
         let subject = super::long_subject();
-        let registration = super::huge_registration(&subject);
-        let LogoWrite::Put(logo) = &registration.logo else { panic!("the largest registration has a logo") };
+        let application = super::huge_application(&subject);
         let filter = ApplicationFilter::OwnedBy(subject.clone());
         let guide = include_str!("../../guide/writing_a_store.md");
         for (what, bytes) in [
             ("a grant", super::huge_grant(&subject, end).encode().len()),
             ("an authorization", super::huge_authorization(&subject, end).encode().len()),
             ("a pushed request", super::huge_pushed_request(end).encode().len()),
-            ("an application", registration.application.encode().len()),
-            ("a client", registration.client.encode().len()),
-            ("a logo, each of two", logo.bytes().len()),
+            ("an application", application.encode().len()),
+            ("of it, the client", application.client.encode().len()),
+            ("a logo", super::huge_logo(None).encode().len()),
             ("a subject", subject.as_str().len()),
-            ("a client id", registration.client.id().as_str().len()),
+            ("a client id", application.id().as_str().len()),
             ("the key of a filter", filter.key().len()),
         ] {
             let row = guide.lines().find_map(|line| line.strip_prefix(&format!("| {what} | ")));

@@ -89,7 +89,7 @@ async fn read_versions<R: Sample>(rows: &Rows<'_, R>, id: R::Key, acknowledged: 
     let mut seen = 0;
     while seen < LAST_VERSION {
         let before = acknowledged.load(Ordering::SeqCst).max(seen);
-        let found = rows.find(id).await;
+        let found = rows.find(id.clone()).await;
         let version = found.as_ref().map_or(0, |row| row.version());
         assert!(version >= before, "version {before} was acknowledged or seen, then `find` returned {}", cut(&found));
         seen = version;

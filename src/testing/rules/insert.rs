@@ -1,13 +1,11 @@
 //! Exactly one of all callers adds a row.
 
-use std::fmt;
 use std::slice::from_ref;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::store::Insertion;
 use crate::testing::at_once::at_once;
-use crate::testing::draw::{self, sound};
+use crate::testing::draw;
 use crate::testing::records;
 use crate::testing::rows::{Rows, Sample};
 use crate::testing::rules::{
@@ -74,7 +72,7 @@ pub(in crate::testing) async fn tells_ids_apart<R: Sample>(rows: &Rows<'_, R>) {
     });
     let row = |bytes| R::under(&R::first(&subject, far()), bytes);
     let mut similar: Vec<Arc<R>> = similar.chain([bytes]).map(row).collect();
-    similar.push(row(R::bytes(in_other_case(R::id(&row(bytes))))));
+    similar.push(R::in_other_case(&row(bytes)));
     for row in &similar {
         assert_gone(rows, row, "before its insert").await;
         add(rows, row).await;
@@ -82,16 +80,4 @@ pub(in crate::testing) async fn tells_ids_apart<R: Sample>(rows: &Rows<'_, R>) {
     for row in &similar {
         assert_there(rows, row, "beside others with similar ids").await;
     }
-}
-
-/// Returns the id whose text has lower-case letters for upper-case ones, and the reverse.
-fn in_other_case<Id: fmt::Display + FromStr<Err: fmt::Debug>>(id: Id) -> Id {
-    let text = id.to_string();
-    let swapped = |letter: char| match letter.is_lowercase() {
-        true => letter.to_ascii_uppercase(),
-        false => letter.to_ascii_lowercase(),
-    };
-    // The last character holds only two bits: in the other case it would not be an id.
-    let all_but_last = text.chars().take(21).map(swapped);
-    sound(all_but_last.chain(text.chars().skip(21)).collect::<String>().parse())
 }

@@ -3,6 +3,7 @@
 //! A store under test may hold other rows, so every rule reads only its own. Only a purge goes further: it removes all
 //! rows that are due.
 
+pub(super) mod client;
 pub(super) mod confirm;
 pub(super) mod cost;
 pub(super) mod expiry;
@@ -10,6 +11,7 @@ pub(super) mod fields;
 pub(super) mod found;
 pub(super) mod insert;
 pub(super) mod list;
+pub(super) mod moves;
 pub(super) mod page;
 pub(super) mod purge;
 pub(super) mod purge_race;
@@ -93,7 +95,7 @@ async fn listed<R: Sample>(rows: &Rows<'_, R>, subject: &Subject) -> Vec<Arc<R>>
 
 /// Returns what is left of these rows: the list of their user, or each of them if rows of the kind are on no list.
 async fn left<R: Sample>(rows: &Rows<'_, R>, subject: &Subject, of: &[Arc<R>]) -> Vec<Arc<R>> {
-    if of.iter().any(|row| row.subject().is_some()) {
+    if of.iter().any(|row| R::subject_of(row).is_some()) {
         return listed(rows, subject).await;
     }
     let mut left = Vec::new();
@@ -105,7 +107,7 @@ async fn left<R: Sample>(rows: &Rows<'_, R>, subject: &Subject, of: &[Arc<R>]) -
 
 /// Returns what is on the list of the row's subject; nothing if it has none.
 async fn listed_beside<R: Sample>(rows: &Rows<'_, R>, row: &R, limit: usize) -> Vec<Arc<R>> {
-    match row.subject() {
+    match R::subject_of(row) {
         Some(subject) => rows.list(subject, Page::first(limit)).await,
         None => Vec::new(),
     }
@@ -117,7 +119,7 @@ async fn assert_there<R: Sample>(rows: &Rows<'_, R>, row: &Arc<R>, when: &str) {
     assert!(found.as_ref() == Some(row), "{when}: `find` gives {}", difference(&**row, found.as_deref()));
     let listed = listed_beside(rows, row, ALL).await;
     let own = listed.iter().find(|own| R::id(own) == R::id(row)).map(|own| &**own);
-    let expected = row.subject().map(|_| &**row);
+    let expected = R::subject_of(row).map(|_| &**row);
     let is_there = own == expected;
     assert!(is_there, "{when}: the list of its subject holds {}; {LISTS_DO_NOT_LAG}", difference(&**row, own));
 }

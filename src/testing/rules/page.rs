@@ -34,7 +34,7 @@ pub(in crate::testing) async fn of_the_largest_is_full<R: Sample>(rows: &Rows<'_
     const ROWS: usize = 16;
     let subject = records::subject();
     let largest = R::huge(&subject, far());
-    let ids = (0..ROWS).map(|_| R::bytes(R::id(&R::first(&subject, far()))));
+    let ids = (0..ROWS).map(|_| R::bytes(R::first(&subject, far()).key()));
     let mut all: Vec<_> = ids.map(|id| R::under(&largest, id)).collect();
     for row in &all {
         add(rows, row).await;
@@ -56,9 +56,9 @@ pub(in crate::testing) async fn starts_after_an_id_that_is_gone<R: Sample>(rows:
     purge_all(rows, end, 100).await;
     let left: Vec<_> = rows.list(&subject, Page::first(100)).await.iter().map(|row| R::id(row)).collect();
     for id in ids {
-        let page = rows.list(&subject, Page::after(id, 100)).await;
+        let page = rows.list(&subject, Page::after(id.clone(), 100)).await;
         let found: Vec<_> = page.iter().map(|row| R::id(row)).collect();
-        let expected: Vec<_> = left.iter().copied().filter(|own| *own > id).collect();
+        let expected: Vec<_> = left.iter().filter(|own| **own > id).cloned().collect();
         assert_eq!(found, expected, "the page after {id:?}");
     }
 }

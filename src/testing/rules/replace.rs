@@ -98,7 +98,7 @@ pub(in crate::testing) async fn loses_no_update<R: Sample>(rows: &Rows<'_, R>, a
 async fn wins<R: Sample>(rows: &Rows<'_, R>, id: R::Key) -> Vec<Arc<R>> {
     let mut won = Vec::new();
     for _ in 0..ATTEMPTS {
-        let found = rows.find(id).await;
+        let found = rows.find(id.clone()).await;
         pause().await;
         if let Some(row) = found {
             let next = R::next(&row, far());

@@ -22,19 +22,19 @@ pub(in crate::testing) async fn is_named_by_a_list<R: Sample, F>(
     all.sort_by_key(|row| R::id(row));
     let spoiled: Vec<_> = [1, 2, 5].iter().filter_map(|place| all.get(*place)).map(|row| R::id(row)).collect();
     for id in &spoiled {
-        spoil(R::bytes(*id)).await;
+        spoil(R::bytes(id)).await;
     }
     let named = |error: StoreError| error.unreadable_key().and_then(<[u8]>::first_chunk).copied();
     let mut page = Page::first(1);
     for row in &all {
         let found = rows.try_list(&subject, page).await.map_err(named);
         let expected =
-            if spoiled.contains(&R::id(row)) { Err(Some(R::bytes(R::id(row)))) } else { Ok(vec![row.clone()]) };
+            if spoiled.contains(&R::id(row)) { Err(Some(R::bytes(row.key()))) } else { Ok(vec![row.clone()]) };
         assert!(found == expected, "a page of one has the record, or an error that names it: {found:?}");
         page = Page::after(R::id(row), 1);
     }
     let found = rows.try_list(&subject, Page::first(ALL)).await.map_err(named);
-    let named = spoiled.iter().any(|id| found == Err(Some(R::bytes(*id))));
+    let named = spoiled.iter().any(|id| found == Err(Some(R::bytes(id))));
     assert!(named, "a page that holds what cannot be read is an error that names it: {found:?}");
 }
 
@@ -51,7 +51,7 @@ pub(in crate::testing) async fn is_stepped_over_by_a_purge<R: Sample, F>(
     for _ in 0..UNREADABLE {
         let row = R::first(&subject, earlier(end, 1));
         add(rows, &row).await;
-        spoil(R::bytes(R::id(&row))).await;
+        spoil(R::bytes(row.key())).await;
     }
     let dead: Vec<_> = (0..DEAD).map(|_| R::first(&subject, end)).collect();
     for row in &dead {
@@ -81,8 +81,8 @@ pub(in crate::testing) async fn is_kept_until_its_end<R: Sample, F>(
     add(rows, &first).await;
     add(rows, &moved).await;
     change(rows, &moved, &longer).await;
-    spoil(R::bytes(R::id(&first))).await;
-    spoil(R::bytes(R::id(&longer))).await;
+    spoil(R::bytes(first.key())).await;
+    spoil(R::bytes(longer.key())).await;
     for (now, kept) in
         [(earlier(end, 1), [&first, &longer].as_slice()), (end, &[&longer]), (later(end, 86_400), &[&longer])]
     {

@@ -15,10 +15,8 @@ use std::task::Poll;
 use async_trait::async_trait;
 use grantor::application::{ApplicationFilter, LogoSlot};
 use grantor::client::ClientState;
-use grantor::store::{
-    Authorization, ClientRegistry, ClientStore, Grant, Insertion, Page, RecordStore, Registration, Replacement,
-};
-use grantor::{Subject, Timestamp};
+use grantor::store::{Authorization, Grant, Insertion, Page, RecordStore, Replacement};
+use grantor::{Application, Subject, Timestamp};
 
 use crate::waiting::pending_once;
 use support::intercepted::step::{Answer, Step};
@@ -102,16 +100,16 @@ async fn answered_or_cut_off(world: &World, step: &Step, place: &mut Wait) -> Op
 async fn settle(world: &World) {
     let World { store, alice, .. } = world;
     let id = world.client.client_id();
-    let client = Arc::unwrap_or_clone(store.current(&id).await.unwrap().unwrap());
-    let application = Arc::unwrap_or_clone(store.application(&id).await.unwrap().unwrap());
-    let write = Registration::new(client, application);
-    assert_eq!(ClientRegistry::insert(store, write.clone()).await.unwrap(), Insertion::Exists);
-    assert_eq!(ClientRegistry::replace(store, u32::MAX, write).await.unwrap(), Replacement::Lost);
+    let application = RecordStore::<Application>::find(store, &id).await.unwrap().unwrap();
+    let other = application.version().wrapping_add(1);
+    assert_eq!(RecordStore::<Application>::insert(store, application.clone()).await.unwrap(), Insertion::Exists);
+    assert_eq!(RecordStore::<Application>::replace(store, other, application).await.unwrap(), Replacement::Lost);
 
-    let authorization = RecordStore::<Authorization>::list(store, alice, Page::first(1)).await.unwrap().remove(0);
+    let authorization =
+        RecordStore::<Authorization>::list(store, alice.as_str(), Page::first(1)).await.unwrap().remove(0);
     assert_eq!(RecordStore::<Authorization>::insert(store, authorization.clone()).await.unwrap(), Insertion::Exists);
     assert_eq!(RecordStore::<Authorization>::replace(store, u32::MAX, authorization).await.unwrap(), Replacement::Lost);
-    let grant = RecordStore::<Grant>::list(store, alice, Page::first(1)).await.unwrap().remove(0);
+    let grant = RecordStore::<Grant>::list(store, alice.as_str(), Page::first(1)).await.unwrap().remove(0);
     assert_eq!(RecordStore::<Grant>::insert(store, grant.clone()).await.unwrap(), Insertion::Exists);
     assert_eq!(RecordStore::<Grant>::replace(store, u32::MAX, grant).await.unwrap(), Replacement::Lost);
 

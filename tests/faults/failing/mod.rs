@@ -829,8 +829,9 @@ async fn what_was_only_read_is_confirmed_once_and_nothing_where_reads_are_settle
                 Kind::ReduceInGrace => [0, 0],
                 Kind::RevokeRefreshToken | Kind::RevokeAccessToken | Kind::WithdrawGrant => [0, 1],
                 Kind::RefreshInGrace => [1, 1],
-                // The second step reports the state of the application.
-                Kind::ApproveApplication | Kind::ApproveChange | Kind::RejectApplication => [0, 1],
+                // An approval relies on logos that are kept. The second step reports the state of the application.
+                Kind::ApproveApplication | Kind::ApproveChange => [1, 2],
+                Kind::RejectApplication => [0, 1],
                 Kind::Suspend | Kind::Resume => [0, 1],
                 // The clock has been confirmed in that second.
                 Kind::Purge => [0, 1],

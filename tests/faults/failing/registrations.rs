@@ -104,7 +104,7 @@ async fn a_fault_makes_no_client_more_than_uses() {
             assert!(unreviewed(&world).await <= 2, "{fate:?} of {call}");
             assert!((1..=2).contains(&created), "{fate:?} of {call}: {created}");
             // A failed read does not spend a use.
-            let is_read = ["clients.list", "clients.application", "clients.current"].contains(&call);
+            let is_read = call.ends_with(".list") || call.ends_with(".find");
             assert!(!is_read || created == 2, "{fate:?} of {call} at {at} cost a use");
         }
     }
@@ -121,7 +121,7 @@ struct Overtaken {
 #[async_trait]
 impl Script for Overtaken {
     async fn before(&self, call: &'static str) -> Fate {
-        let token = if call == "clients.replace" { self.token.lock().unwrap().take() } else { None };
+        let token = if call == "initial_tokens.replace" { self.token.lock().unwrap().take() } else { None };
         if let Some(token) = token {
             let status = register(&self.server, &token).await.status();
             *self.status.lock().unwrap() = Some(status);
@@ -245,7 +245,7 @@ struct Meanwhile {
 #[async_trait]
 impl Script for Meanwhile {
     async fn before(&self, call: &'static str) -> Fate {
-        let person = if call == "clients.replace" { self.person.lock().unwrap().take() } else { None };
+        let person = if call == "applications.replace" { self.person.lock().unwrap().take() } else { None };
         if let Some(person) = person {
             person.act(&self.server, &self.id).await;
         }

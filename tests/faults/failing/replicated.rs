@@ -5,12 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use futures::FutureExt;
-use grantor::application::{ApplicationFilter, Logo, LogoSlot};
-use grantor::store::{
-    ClientRegistry, ClientStore, Insertion, Page, Purge, Record, RecordStore, Registration, Replacement, Store,
-    StoreError,
-};
-use grantor::{Application, Client, ClientId, MemoryStore, Subject, Timestamp};
+use grantor::store::{ClientStore, Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError};
+use grantor::{Client, ClientId, MemoryStore, Timestamp};
 
 /// Writes go to the primary, which serves all reads, and in the same order to the replica. A write that did not reach
 /// the replica is answered with an error. It reaches the replica together with the next one that gets through. Clones
@@ -99,14 +95,6 @@ impl Write {
         MemoryStore: RecordStore<R>,
     {
         Self(Arc::new(move |store| at_once(RecordStore::replace(store, version, record.clone())).map(drop)))
-    }
-
-    fn insert_client(registration: Registration) -> Self {
-        Self(Arc::new(move |store| at_once(ClientRegistry::insert(store, registration.clone())).map(drop)))
-    }
-
-    fn replace_client(version: u32, registration: Registration) -> Self {
-        Self(Arc::new(move |store| at_once(ClientRegistry::replace(store, version, registration.clone())).map(drop)))
     }
 
     /// A row was written again as it is: nothing changes, but it arrives after everything before it.
@@ -249,60 +237,12 @@ impl Replicated {
 
 #[async_trait]
 impl ClientStore for Replicated {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        ClientStore::find(self.serving().0, id).await
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        ClientStore::client(self.serving().0, id).await
     }
 
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.serving().0.current(id).await
-    }
-}
-
-#[async_trait]
-impl ClientRegistry for Replicated {
-    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        let (store, is_replica) = self.serving();
-        self.is_late(Write::insert_client(registration.clone()))?;
-        let insertion = ClientRegistry::insert(store, registration.clone()).await?;
-        if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::insert_client(registration)).await }
-    }
-
-    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
-        let (store, is_replica) = self.serving();
-        self.is_late(Write::replace_client(version, registration.clone()))?;
-        let replacement = ClientRegistry::replace(store, version, registration.clone()).await?;
-        if is_replica {
-            Ok(replacement)
-        } else {
-            self.replaced(replacement, Write::replace_client(version, registration)).await
-        }
-    }
-
-    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
-        let (store, is_replica) = self.serving();
-        self.is_late(Write::confirm())?;
-        let replacement = ClientRegistry::confirm(store, registration).await?;
-        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::confirm()).await }
-    }
-
-    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        self.serving().0.application(id).await
-    }
-
-    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
-        self.serving().0.logo(id, slot).await
-    }
-
-    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.serving().0.purge_deleted(now, limit).await
-    }
-
-    async fn list(
-        &self,
-        filter: &ApplicationFilter,
-        page: Page<ClientId>,
-    ) -> Result<Vec<Arc<Application>>, StoreError> {
-        ClientRegistry::list(self.serving().0, filter, page).await
+    async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.serving().0.current_client(id).await
     }
 }
 
@@ -340,8 +280,8 @@ where
         if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::confirm()).await }
     }
 
-    async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
-        RecordStore::<R>::list(self.serving().0, subject, page).await
+    async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+        RecordStore::<R>::list(self.serving().0, list, page).await
     }
 
     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {

@@ -33,12 +33,12 @@ struct Clients(Vec<Arc<Client>>);
 
 #[async_trait]
 impl ClientStore for Clients {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         Ok(self.0.iter().find(|client| client.id() == id).cloned())
     }
 
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        ClientStore::find(self, id).await
+    async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        ClientStore::client(self, id).await
     }
 }
 

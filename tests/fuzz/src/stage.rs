@@ -122,9 +122,12 @@ impl Stage {
     }
 
     pub(super) fn contents(&self) -> Contents {
-        let authorizations =
-            at_once(RecordStore::<Authorization>::list(&self.world.store, &self.world.alice, Page::first(1000)))
-                .unwrap();
+        let authorizations = at_once(RecordStore::<Authorization>::list(
+            &self.world.store,
+            self.world.alice.as_str(),
+            Page::first(1000),
+        ))
+        .unwrap();
         Contents {
             grants: self.grants().into_iter().map(without_version).collect(),
             authorizations: authorizations.iter().map(|own| without_version(own.encode())).collect(),
@@ -133,7 +136,8 @@ impl Stage {
 
     pub(super) fn grants(&self) -> Vec<Vec<u8>> {
         let grants =
-            at_once(RecordStore::<Grant>::list(&self.world.store, &self.world.alice, Page::first(1000))).unwrap();
+            at_once(RecordStore::<Grant>::list(&self.world.store, self.world.alice.as_str(), Page::first(1000)))
+                .unwrap();
         grants.iter().map(|grant| grant.encode()).collect()
     }
 }

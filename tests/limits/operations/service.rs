@@ -77,9 +77,9 @@ impl Service {
         let registrar = server.registrar().expect("the store has a registry");
         let logo = Logo::new(LOGO, &RegistrationLimits::default()).expect("a PNG");
         let id = ready(registrar.submit(subject("developer"), form, Some(logo))).expect("the form is good");
-        let version = ready(registrar.application(&id)).expect("it was submitted").version();
-        ready(registrar.approve(&id, version, Approval::default())).expect("it waits");
-        let claimed = ready(registrar.claim_secret(&id, &subject("developer"), version + 1));
+        let version = || ready(registrar.application(&id)).expect("it was submitted").version();
+        ready(registrar.approve(&id, version(), Approval::default())).expect("it waits");
+        let claimed = ready(registrar.claim_secret(&id, &subject("developer"), version()));
         let secret = claimed.expect("it is confidential").expose().to_owned();
         let basic = format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")));
         Self { server, store, hand, client_id: id.to_string(), basic }

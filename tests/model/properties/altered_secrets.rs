@@ -103,7 +103,8 @@ impl Grants {
     }
 
     async fn records(&self) -> Vec<Vec<u8>> {
-        let grants = RecordStore::<Grant>::list(&self.world.store, &self.world.alice, Page::first(10)).await.unwrap();
+        let grants =
+            RecordStore::<Grant>::list(&self.world.store, self.world.alice.as_str(), Page::first(10)).await.unwrap();
         grants.iter().map(|grant| grant.encode()).collect()
     }
 }

@@ -254,5 +254,5 @@ async fn no_withdrawal_touches_what_the_client_got_for_itself() {
     // Its own revocation ends it.
     empty(&world.revoke_as(&machine, &access).await);
     assert!(!world.opens(&access).await);
-    assert!(RecordStore::<Grant>::list(&world.store, &same, Page::first(10)).await.unwrap().is_empty());
+    assert!(RecordStore::<Grant>::list(&world.store, same.as_str(), Page::first(10)).await.unwrap().is_empty());
 }

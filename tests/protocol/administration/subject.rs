@@ -75,7 +75,7 @@ async fn a_code_that_was_killed_stays_dead_after_its_end() {
     let code = world.code().await;
     assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 1);
     let tombstones =
-        RecordStore::<Grant>::list(&world.store, &world.alice, grantor::store::Page::first(10)).await.unwrap();
+        RecordStore::<Grant>::list(&world.store, world.alice.as_str(), grantor::store::Page::first(10)).await.unwrap();
     assert_eq!(tombstones.len(), 1);
     assert_eq!(tombstones[0].revoked().unwrap().reason, RevocationReason::SubjectRevoked);
     world.events.take();
@@ -140,15 +140,17 @@ async fn grants_are_counted_when_their_codes_are_long_gone() {
 async fn a_denial_that_was_found_makes_no_version() {
     let world = World::platform().await;
     held(&world, &world.alice).await;
-    let found =
-        RecordStore::<Authorization>::list(&world.store, &world.alice, grantor::store::Page::first(10)).await.unwrap();
+    let found = RecordStore::<Authorization>::list(&world.store, world.alice.as_str(), grantor::store::Page::first(10))
+        .await
+        .unwrap();
     let held_version = found[0].version();
     let mut versions = BTreeSet::new();
     for _ in 0..3 {
         let _ = world.server.revoke_subject(&world.alice).await.unwrap();
-        let found = RecordStore::<Authorization>::list(&world.store, &world.alice, grantor::store::Page::first(10))
-            .await
-            .unwrap();
+        let found =
+            RecordStore::<Authorization>::list(&world.store, world.alice.as_str(), grantor::store::Page::first(10))
+                .await
+                .unwrap();
         versions.extend(found.iter().map(|record| record.version()));
         assert_eq!((found.len(), versions.len()), (1, 1));
     }

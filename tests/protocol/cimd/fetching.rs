@@ -1,25 +1,24 @@
 //! When a document is fetched, and which responses are accepted.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{join, join_all};
-use grantor::client::ClientType;
 use grantor::config::DynamicRegistration;
 use grantor::fetch::{FetchErrorKind, FetchResponse};
 use grantor::hooks::ApproveWithin;
-use grantor::redirect_uri::RegisteredRedirectUri;
-use grantor::store::{ClientRegistry, Insertion};
+use grantor::store::{Insertion, RecordStore};
 use grantor::testing::records;
 use grantor::wire::Request;
-use grantor::{AuthorizationServer, Client, MemoryThrottle, Subject};
+use grantor::{Application, AuthorizationServer, MemoryThrottle, Subject};
 use serde_json::json;
 use tokio::time::timeout;
 
 use super::web::{Web, altered, json as answer};
 use super::{
-    PKCE, URI, URL, ask, ask_as, ask_for, bounds, document, id, on, page, query, refusal, refused, scopes, with, world,
+    PKCE, URI, URL, ask, ask_as, ask_for, bounds, document, id, on, page, query, refusal, refused, with, world,
 };
-use support::world::{SCOPES, World};
+use support::world::World;
 
 /// CIMD-3-01
 #[tokio::test]
@@ -73,28 +72,20 @@ async fn a_url_is_compared_byte_by_byte() {
 #[tokio::test]
 async fn a_client_that_an_administrator_stored_comes_first() {
     let (world, web) = world().await;
-    let client = Client::builder(id())
-        .name("Known")
-        .client_type(ClientType::Public)
-        .redirect_uri(RegisteredRedirectUri::parse(URI, &world.server.config().redirect_uris).unwrap())
-        .scopes(scopes(SCOPES))
-        .resource_scope(grantor::scope::ResourceScope::All)
-        .build();
     let store = world.store.clone();
-    let mut registration = records::approved(&records::registration_under(client.id(), &records::subject()));
-    registration.client = client;
-    assert_eq!(ClientRegistry::insert(&store, registration).await.unwrap(), Insertion::Inserted);
+    let imported = Arc::new(records::approved(&records::application_under(&id(), &records::subject())));
+    assert_eq!(RecordStore::<Application>::insert(&store, imported.clone()).await.unwrap(), Insertion::Inserted);
     let server = AuthorizationServer::builder(on(), store)
         .registration_policy(ApproveWithin::new(bounds()))
         .fetcher(web.clone())
         .clock(world.clock.clone())
         .build()
         .unwrap();
-    let query = query(&world, URL, URI);
+    let query = query(&world, URL, "https://app.example/cb");
     // The host is down, and no user has signed in.
     web.fail(URL, FetchErrorKind::Connection);
     let pending = server.authorize(&Request::new("GET").query(query.as_bytes())).await.unwrap();
-    assert_eq!((pending.client().name(), pending.client_id_host()), ("Known", None));
+    assert_eq!((pending.client().name(), pending.client_id_host()), (imported.form().name(), None));
     assert!(!pending.is_client_unreviewed());
     assert_eq!(web.count(), 0);
 }

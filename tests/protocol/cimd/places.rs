@@ -98,7 +98,7 @@ async fn a_client_that_was_never_used_is_removed_and_may_come_back() {
     world.advance(7 * DAY);
     assert_eq!(hold(&world, URL).await, 200);
     let third = world.server.client(&id()).await.unwrap().unwrap();
-    assert!(third.epoch() > again.epoch() && third.version() > again.version());
+    assert!(third.epoch() > again.epoch());
     assert!(third.open().unwrap().registered() > again.open().unwrap().registered());
 }
 
@@ -159,9 +159,10 @@ async fn the_use_of_a_client_is_noted_before_its_code() {
     let (world, _) = world().await;
     assert_eq!(hold(&world, URL).await, 200);
     let version = async || world.server.client(&id()).await.unwrap().unwrap().version();
-    assert_eq!(version().await, 1);
+    let held = version().await;
     pair_of(&world, URL).await;
-    assert_eq!(version().await, 2);
+    let used = version().await;
+    assert_ne!(used, held);
     pair_of(&world, URL).await;
-    assert_eq!(version().await, 2);
+    assert_eq!(version().await, used);
 }

@@ -228,12 +228,8 @@ impl Directory {
 
 #[async_trait::async_trait]
 impl ClientStore for Directory {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         Ok(self.0.lock().unwrap().get(id.as_str()).cloned())
-    }
-
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.find(id).await
     }
 }
 

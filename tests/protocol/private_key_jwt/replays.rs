@@ -11,7 +11,7 @@ use grantor::secret::NonceKey;
 use grantor::store::{Insertion, Page, Purge, RecordStore, Replacement, Replay, Store, StoreError, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::wire::Endpoint;
-use grantor::{AuthorizationServer, MemoryStore, Subject, Timestamp};
+use grantor::{AuthorizationServer, MemoryStore, Timestamp};
 use serde_json::json;
 
 use super::{OTHER, Scene, asserted};
@@ -160,7 +160,7 @@ impl RecordStore<Replay> for Failing {
         unreachable!("replays are only inserted")
     }
 
-    async fn list(&self, _: &Subject, _: Page<[u8; 32]>) -> Result<Vec<Arc<Replay>>, StoreError> {
+    async fn list(&self, _: &str, _: Page<[u8; 32]>) -> Result<Vec<Arc<Replay>>, StoreError> {
         unreachable!("replays are only inserted")
     }
 

@@ -100,7 +100,8 @@ async fn a_reduced_application_has_less_at_once() {
     assert!(world.opens(&later.access).await);
     let refused = reduce(Reduction::default().grant_types(GrantTypes::default())).await;
     assert!(refused.unwrap_err().to_string().contains("grant_types: \"refresh_token\""));
-    let stale = registrar.reduce(&id, 1, Reduction::default()).await;
+    let stale = version(&world, &id).await.wrapping_add(1);
+    let stale = registrar.reduce(&id, stale, Reduction::default()).await;
     assert!(matches!(stale, Err(RegistrarError::ChangedMeanwhile)), "{stale:?}");
 }
 
@@ -162,7 +163,8 @@ async fn a_transferred_application_is_the_new_owners() {
     let id = world.client.client_id();
     let live = world.pair().await;
     registrar.change_now(&id, form_with(|form| form.name = "Mine".into()), Some(logo())).await.unwrap();
-    let stale = registrar.transfer(&id, 1, world.alice.clone()).await;
+    let stale = version(&world, &id).await.wrapping_add(1);
+    let stale = registrar.transfer(&id, stale, world.alice.clone()).await;
     assert!(matches!(stale, Err(RegistrarError::ChangedMeanwhile)), "{stale:?}");
     registrar.transfer(&id, version(&world, &id).await, world.alice.clone()).await.unwrap();
 

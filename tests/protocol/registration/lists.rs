@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use grantor::application::ApplicationFilter;
 use grantor::client::ClientState;
-use grantor::store::{ClientRegistry, Insertion, Page};
+use grantor::store::{Insertion, Page, RecordStore};
 use grantor::testing::records;
-use grantor::{ClientId, Subject};
+use grantor::{Application, ClientId, Subject};
 
 use crate::registration::registrar;
 use support::world::World;
@@ -18,9 +18,10 @@ async fn each_application_that_stays_is_listed_once() {
     let registrar = registrar(&world);
     let owner = Subject::new("busy").unwrap();
     let insert = async || {
-        let registration = records::registration(&owner);
-        let id = registration.client.id().clone();
-        assert_eq!(ClientRegistry::insert(&world.store, registration).await.unwrap(), Insertion::Inserted);
+        let application = records::application(&owner);
+        let id = application.id().clone();
+        let inserted = RecordStore::<Application>::insert(&world.store, application.into()).await.unwrap();
+        assert_eq!(inserted, Insertion::Inserted);
         id
     };
     let mut stay = BTreeSet::new();

@@ -6,6 +6,7 @@ mod deletion;
 mod first_party;
 mod form;
 mod lists;
+mod logos;
 mod review;
 mod secret;
 mod states;

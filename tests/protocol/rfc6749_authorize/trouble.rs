@@ -12,7 +12,7 @@ use grantor::store::{
 };
 use grantor::testing::SeededEntropy;
 use grantor::wire::Endpoint;
-use grantor::{AuthorizationServer, Client, ClientId, Config, Consent, Decision, Subject, Timestamp};
+use grantor::{AuthorizationServer, Client, ClientId, Config, Consent, Decision, Timestamp};
 
 use support::world::{
     AnyStore, ISSUER, PKCE, REDIRECT_URI, World, code, config_of, e400, is_error_character, ok, red, text,
@@ -53,13 +53,13 @@ impl Failing {
 
 #[async_trait::async_trait]
 impl ClientStore for Failing {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         self.check(|fault| if let Fault::Clients(passes) = fault { Some(passes) } else { None })?;
-        ClientStore::find(&self.0, id).await
+        ClientStore::client(&self.0, id).await
     }
 
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        ClientStore::find(self, id).await
+    async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        ClientStore::client(self, id).await
     }
 }
 
@@ -87,12 +87,8 @@ impl RecordStore<Authorization> for Failing {
         RecordStore::<Authorization>::confirm(&self.0, record).await
     }
 
-    async fn list(
-        &self,
-        subject: &Subject,
-        page: Page<AuthorizationId>,
-    ) -> Result<Vec<Arc<Authorization>>, StoreError> {
-        RecordStore::<Authorization>::list(&self.0, subject, page).await
+    async fn list(&self, list: &str, page: Page<AuthorizationId>) -> Result<Vec<Arc<Authorization>>, StoreError> {
+        RecordStore::<Authorization>::list(&self.0, list, page).await
     }
 
     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {

@@ -17,12 +17,8 @@ struct Directory(HashMap<ClientId, Arc<Client>>);
 
 #[async_trait::async_trait]
 impl ClientStore for Directory {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         Ok(self.0.get(id).cloned())
-    }
-
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.find(id).await
     }
 }
 

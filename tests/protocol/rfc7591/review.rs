@@ -124,7 +124,7 @@ async fn administrators_take_their_steps_on_clients_that_registered_themselves()
     let version = registrar.application(&id(&answer)).await.unwrap().version();
     registrar.transfer(&id(&answer), version, Subject::new("developer").unwrap()).await.unwrap();
     assert!(registrar.application(&id(&answer)).await.unwrap().is_unreviewed());
-    registrar.delete(&id(&answer), version + 1).await.unwrap();
+    registrar.delete(&id(&answer), registrar.version_now(&id(&answer)).await).await.unwrap();
     assert!(!world.opens(&token.access).await);
     page(&world.refused(&query(&world, &answer, URI, &[])).await);
 }

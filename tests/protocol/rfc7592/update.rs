@@ -232,7 +232,7 @@ async fn what_a_person_decided_is_changed_with_a_person_alone() {
     registrar.approve_now(&id(&reviewed), Approval::default().logo(logo())).await.unwrap();
     let reduced = registered(&world, json!({"redirect_uris": [URI, NEW]})).await;
     let reducing = Reduction::default().redirect_uris([URI]).scopes("repo-code:r");
-    registrar.reduce(&id(&reduced), 1, reducing).await.unwrap();
+    registrar.reduce(&id(&reduced), registrar.version_now(&id(&reduced)).await, reducing).await.unwrap();
     for client in [&reviewed, &reduced] {
         let name = registrar.client(&id(client)).await.unwrap().name().to_owned();
         let before = awaiting(&world).await;

@@ -69,7 +69,7 @@ async fn codes(world: &World) -> usize {
 
 /// Counts the requests of the world's user that were ever held.
 async fn rows(world: &World) -> usize {
-    RecordStore::<Authorization>::list(&world.store, &world.alice, Page::first(1000)).await.unwrap().len()
+    RecordStore::<Authorization>::list(&world.store, world.alice.as_str(), Page::first(1000)).await.unwrap().len()
 }
 
 /// Asserts the page for a request that was answered before.

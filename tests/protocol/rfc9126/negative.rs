@@ -69,11 +69,11 @@ async fn pushed_credentials_are_nowhere_to_be_found() {
         assert!(record.is_used(), "the records are those of the whole flow");
         shown.push_str(&format!("{record:?}"));
         records.push(record.encode());
-        let client = world.store.current(&client.client_id()).await.unwrap().unwrap();
+        let client = world.store.current_client(&client.client_id()).await.unwrap().unwrap();
         records.push(client.encode());
     }
     let authorizations =
-        RecordStore::<Authorization>::list(&world.store, &world.alice, Page::first(100)).await.unwrap();
+        RecordStore::<Authorization>::list(&world.store, world.alice.as_str(), Page::first(100)).await.unwrap();
     assert_eq!(authorizations.len(), pushed.len());
     records.extend(authorizations.iter().map(|record| record.encode()));
     let events = world.events.take().join("\n");

@@ -19,7 +19,7 @@ use grantor::config::{DpopBoundTokens, Profile};
 use grantor::store::{Insertion, Page, Purge, RecordStore, Replacement, Replay, Store, StoreError};
 use grantor::wire::message::TokenType;
 use grantor::wire::{Endpoint, Response};
-use grantor::{Config, Subject, Timestamp};
+use grantor::{Config, Timestamp};
 
 use support::keys::{Signer, unchanged};
 use support::world::{Call, Credentials, Pair, VERIFIER, World, e400, ok, pair};
@@ -59,7 +59,7 @@ impl RecordStore<Replay> for Broken {
         unreachable!("replays are only inserted")
     }
 
-    async fn list(&self, _: &Subject, _: Page<[u8; 32]>) -> Result<Vec<Arc<Replay>>, StoreError> {
+    async fn list(&self, _: &str, _: Page<[u8; 32]>) -> Result<Vec<Arc<Replay>>, StoreError> {
         unreachable!("replays are only inserted")
     }
 

@@ -268,7 +268,8 @@ async fn revoking_what_is_no_live_token_changes_nothing() {
     let code = world.code().await;
     world.advance(CODE_LIFE - 1);
     let live = pair(&world.refresh(&old.refresh).await);
-    let stored = async || RecordStore::<Grant>::list(&world.store, &world.alice, Page::first(10)).await.unwrap();
+    let stored =
+        async || RecordStore::<Grant>::list(&world.store, world.alice.as_str(), Page::first(10)).await.unwrap();
     let before = stored().await;
     let mut altered = live.access.clone();
     altered.pop();

@@ -189,11 +189,11 @@ impl Grants {
         }
     }
 
-    fn is_of(&self, record: &Grant, subject: &Subject) -> bool {
+    fn is_of(&self, record: &Grant, asked: &str) -> bool {
         let Some(own) = record.subject() else {
-            return self.has(Fault::NoSubjectIsNull) && subject.as_str() == "null";
+            return self.has(Fault::NoSubjectIsNull) && asked == "null";
         };
-        let (own, asked) = (own.as_str(), subject.as_str());
+        let own = own.as_str();
         match self.fault {
             Fault::SubjectsInAnyCase => own.to_lowercase() == asked.to_lowercase(),
             Fault::SubjectsWithoutTrailingBlanks => own.trim_end_matches(' ') == asked.trim_end_matches(' '),
@@ -360,7 +360,7 @@ impl RecordStore<Grant> for Grants {
         Ok(Replacement::Replaced)
     }
 
-    async fn list(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+    async fn list(&self, list: &str, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
         let rows = self.rows();
         let mut ids: Vec<_> = rows.keys().copied().collect();
         if self.has(Fault::IdsSortAsText) {
@@ -377,8 +377,11 @@ impl RecordStore<Grant> for Grants {
         if self.has(Fault::PageIsCutBeforeItIsFiltered) {
             ids.truncate(limit);
         }
-        let believed = |row: &Row| self.has(Fault::PurgedEntriesAreBelieved) && row.former.as_ref() == Some(subject);
-        let own = ids.iter().map(|id| &rows[id]).filter(|row| believed(row) || self.is_of(&row.record, subject));
+        let believed = |row: &Row| {
+            self.has(Fault::PurgedEntriesAreBelieved)
+                && row.former.as_ref().is_some_and(|former| former.as_str() == list)
+        };
+        let own = ids.iter().map(|id| &rows[id]).filter(|row| believed(row) || self.is_of(&row.record, list));
         let own = own.filter(|row| !(self.has(Fault::PurgedEntriesAreBelieved) && row.ghost));
         let own = own.filter(|row| !(self.has(Fault::ListLeavesOutRevoked) && row.record.revoked().is_some()));
         let own = own.filter(|row| !(self.has(Fault::ListLags) && row.looks == 0));

@@ -15,7 +15,7 @@ use std::task::Poll;
 use std::thread;
 
 use futures::executor::block_on;
-use grantor::testing::{client_registry, replay_store, token_store};
+use grantor::testing::{replay_store, token_store};
 
 use crate::broken_stores::applications::Applications;
 use crate::broken_stores::grants::Grants;
@@ -49,9 +49,10 @@ fn grant_rules() -> Vec<Rule<Grants>> {
 }
 
 fn application_rules() -> Vec<Rule<Applications>> {
-    let registry: Vec<Rule<_>> = grantor::__registry_rules! { [rules] client_registry };
+    let own: Vec<Rule<_>> =
+        rules! { application_store [similar_client_ids_are_distinguished lists_follow_every_move] [] };
     let clients: Vec<Rule<_>> = grantor::__client_rules! { [rules] client_store };
-    registry.into_iter().chain(clients).collect()
+    own.into_iter().chain(clients).collect()
 }
 
 fn replay_rules() -> Vec<Rule<Replays>> {
@@ -68,7 +69,7 @@ fn a_store_of_grants_without_a_fault_keeps_every_rule() {
 }
 
 #[test]
-fn a_registry_without_a_fault_keeps_every_rule() {
+fn a_store_of_applications_without_a_fault_keeps_every_rule() {
     assert_eq!(broken_by(&application_rules(), || Applications::with(applications::Fault::None)), [""; 0]);
 }
 
@@ -94,13 +95,13 @@ fn a_fault_of_a_store_of_grants_is_noticed_by_no_other_rule() {
 }
 
 #[test]
-fn every_fault_of_a_registry_is_noticed_by_the_rules_that_name_it() {
+fn every_fault_of_a_store_of_applications_is_noticed_by_the_rules_that_name_it() {
     check(Tried::Named, &application_rules(), &applications::FAULTS, Applications::with);
 }
 
 #[test]
 #[ignore = "tries every rule with every fault"]
-fn a_fault_of_a_registry_is_noticed_by_no_other_rule() {
+fn a_fault_of_a_store_of_applications_is_noticed_by_no_other_rule() {
     check(Tried::All, &application_rules(), &applications::FAULTS, Applications::with);
 }
 
@@ -121,16 +122,6 @@ fn a_list_that_lags_is_named_as_one() {
     let panicked = panic::catch_unwind(AssertUnwindSafe(rule)).unwrap_err();
     let message = panicked.downcast_ref::<String>().unwrap();
     assert!(message.contains("a list must not"), "{message}");
-}
-
-#[test]
-fn a_write_that_walks_through_all_applications_is_noticed_by_what_it_costs() {
-    let costs_the_same = |fault| {
-        let store = Applications::with(fault);
-        succeeds(|| block_on(client_registry::calls_cost_the_same(&store, || store.rows_read())))
-    };
-    assert!(costs_the_same(applications::Fault::None));
-    assert!(!costs_the_same(applications::Fault::ReplaceReadsEveryRow));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use grantor::store::{Insertion, Page, Purge, RecordStore, Replacement, Replay, Store, StoreError};
-use grantor::{Clock, Subject, SystemClock, Timestamp};
+use grantor::{Clock, SystemClock, Timestamp};
 
 use crate::broken_stores::Noticed::{self, AmongOthersBy, By};
 use crate::broken_stores::wait;
@@ -76,7 +76,7 @@ impl RecordStore<Replay> for Replays {
         unreachable!("the kit only inserts replays")
     }
 
-    async fn list(&self, _: &Subject, _: Page<[u8; 32]>) -> Result<Vec<Arc<Replay>>, StoreError> {
+    async fn list(&self, _: &str, _: Page<[u8; 32]>) -> Result<Vec<Arc<Replay>>, StoreError> {
         unreachable!("the kit only inserts replays")
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use grantor::store::{Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError, Table};
-use grantor::{MemoryStore, Subject, Timestamp};
+use grantor::{MemoryStore, Timestamp};
 
 use crate::broken_stores::Noticed::{self, By};
 
@@ -14,6 +14,9 @@ pub(crate) enum Fault {
     None,
     KindsShareTheirKeys,
     PurgeRemovesTheLastPurge,
+    LargeLogosAreRefused,
+    LogosStayForEver,
+    InitialTokensAreForgotten,
 }
 
 #[derive(Debug)]
@@ -40,7 +43,8 @@ where
     MemoryStore: RecordStore<R>,
 {
     async fn find(&self, key: &R::Key) -> Result<Option<Arc<R>>, StoreError> {
-        if self.removed.lock().unwrap().contains(&R::TABLE) {
+        let is_forgotten = self.fault == Fault::InitialTokensAreForgotten && R::TABLE == Table::InitialTokens;
+        if is_forgotten || self.removed.lock().unwrap().contains(&R::TABLE) {
             return Ok(None);
         }
         RecordStore::<R>::find(&self.store, key).await
@@ -50,6 +54,9 @@ where
         let first = *self.keys.lock().unwrap().entry(record.key().as_ref().to_vec()).or_insert(R::TABLE);
         if self.fault == Fault::KindsShareTheirKeys && first != R::TABLE {
             return Ok(Insertion::Exists);
+        }
+        if self.fault == Fault::LargeLogosAreRefused && record.encode().len() > 1 << 16 {
+            return Err(StoreError::permanent("the value is too large"));
         }
         RecordStore::<R>::insert(&self.store, record).await
     }
@@ -62,20 +69,26 @@ where
         RecordStore::<R>::confirm(&self.store, record).await
     }
 
-    async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
-        RecordStore::<R>::list(&self.store, subject, page).await
+    async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+        RecordStore::<R>::list(&self.store, list, page).await
     }
 
     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         if self.fault == Fault::PurgeRemovesTheLastPurge && R::TABLE == Table::LastPurge {
             self.removed.lock().unwrap().push(R::TABLE);
         }
+        if self.fault == Fault::LogosStayForEver && R::TABLE == Table::ApplicationLogos {
+            return Ok(Purge::default().finished());
+        }
         RecordStore::<R>::purge(&self.store, now, limit).await
     }
 }
 
 /// Each fault, and the rules that notice it.
-pub(crate) const FAULTS: [(Fault, Noticed); 2] = [
+pub(crate) const FAULTS: [(Fault, Noticed); 5] = [
     (Fault::KindsShareTheirKeys, By(&["kinds_are_distinguished"])),
+    (Fault::LargeLogosAreRefused, By(&["logos_come_back"])),
+    (Fault::LogosStayForEver, By(&["a_logo_that_stays_may_be_removed_later"])),
+    (Fault::InitialTokensAreForgotten, By(&["initial_tokens_come_back"])),
     (Fault::PurgeRemovesTheLastPurge, By(&["a_purge_leaves_the_last_purge"])),
 ];

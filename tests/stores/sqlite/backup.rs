@@ -7,9 +7,9 @@ use std::thread;
 use futures::executor::block_on;
 use grantor::SqliteStore;
 use grantor::store::sqlite::SqliteProblem;
-use grantor::store::{ClientRegistry, Replacement};
+use grantor::store::{ApplicationLogo, RecordStore, Replacement};
 
-use crate::sqlite::contract::two_versions_with_logos;
+use crate::sqlite::contract::versions_of_a_large_logo;
 use crate::sqlite::records::{Template, assert_sound, find, id, insert, replace};
 use support::folder::Folder;
 
@@ -81,8 +81,8 @@ fn a_backup_replaces_no_file_that_appears_while_it_is_written() {
     const ROUNDS: usize = 20;
     let folder = Folder::new("appears");
     let store = SqliteStore::open(folder.file()).unwrap();
-    let [large, _] = two_versions_with_logos(1 << 20);
-    let _ = block_on(ClientRegistry::insert(&store, large)).unwrap();
+    let [large, _] = versions_of_a_large_logo();
+    let _ = block_on(RecordStore::<ApplicationLogo>::insert(&store, large)).unwrap();
     let mut came_first = 0;
     for number in 0..ROUNDS {
         let path = folder.path().join(format!("copy-{number}"));

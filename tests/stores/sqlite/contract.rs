@@ -1,12 +1,12 @@
 //! The contract of the stores where a file could break it.
 
+use std::sync::Arc;
+
 use futures::executor::block_on;
-use grantor::application::{ApplicationFilter, Logo, RegistrationLimits};
+use grantor::application::ApplicationFilter;
 use grantor::store::sqlite::SqliteProblem;
-use grantor::store::{
-    Authorization, ClientRegistry, ClientStore, Insertion, LogoWrite, Page, RecordStore, Registration, Replacement,
-};
-use grantor::{Approval, Client, SqliteStore, Subject};
+use grantor::store::{ApplicationLogo, Authorization, ClientStore as _, Insertion, Page, RecordStore, Replacement};
+use grantor::{Application, Approval, SqliteStore, Subject};
 
 use crate::sqlite::flow::move_to;
 use crate::sqlite::records::{Template, find, id, insert, other_connection, path_of, problem, replace};
@@ -38,7 +38,7 @@ fn subjects_are_distinguished_by_every_byte() {
         held.push((world.alice.clone(), handle.expose().to_owned()));
     }
     for (subject, handle) in &held {
-        let found = block_on(RecordStore::<Authorization>::list(&store, subject, Page::first(10))).unwrap();
+        let found = block_on(RecordStore::<Authorization>::list(&store, subject.as_str(), Page::first(10))).unwrap();
         assert_eq!(found.len(), 1, "{subject:?}");
         assert_eq!(found[0].subject(), Some(subject));
         assert!(handle.contains(&found[0].id().to_string()));
@@ -47,73 +47,58 @@ fn subjects_are_distinguished_by_every_byte() {
     }
 }
 
-/// A submission and its approval, as a server writes them.
-fn versions() -> [Registration; 2] {
+/// A submission and its approval, as a server writes them: the same in every process.
+pub(crate) fn versions() -> [Arc<Application>; 2] {
     let world = block_on(World::platform());
     let registrar = world.server.registrar().unwrap();
     let id = block_on(registrar.submit(Subject::new("developer").unwrap(), form(), Some(logo()))).unwrap();
-    let now = |logo| {
-        let client = Client::clone(&block_on(world.store.current(&id)).unwrap().unwrap());
-        let application = block_on(world.store.application(&id)).unwrap().unwrap();
-        let mut registration = Registration::new(client, (*application).clone());
-        registration.logo = logo;
-        registration
-    };
-    let submitted = now(LogoWrite::Put(logo().into()));
+    let submitted = block_on(registrar.application(&id)).unwrap();
     block_on(registrar.approve_now(&id, Approval::default())).unwrap();
-    [submitted, now(LogoWrite::Keep)]
+    [submitted, block_on(registrar.application(&id)).unwrap()]
 }
 
-fn logo_of(bytes: usize, fill: u8) -> Logo {
-    Logo::new([PNG, &vec![fill; bytes - PNG.len()]].concat(), &RegistrationLimits::default()).unwrap()
+/// Two versions of one logo, with different images of a mebibyte: the same in every process.
+pub(crate) fn versions_of_a_large_logo() -> [Arc<ApplicationLogo>; 2] {
+    [1_u8, 2].map(|version| {
+        let image = [PNG, &vec![version; (1 << 20) - PNG.len()]].concat();
+        // Kind, layout, id, version, no end, and the image with its length.
+        let length = u32::try_from(image.len()).unwrap().to_be_bytes();
+        let record = [b"O\x01", &[7; 16][..], &[0, 0, 0, version], &[0], &length, &image].concat();
+        Arc::new(ApplicationLogo::decode(&record).unwrap())
+    })
 }
 
-/// A submission and its approval, each with a different logo of so many bytes.
-pub(crate) fn two_versions_with_logos(bytes: usize) -> [Registration; 2] {
-    let mut versions = versions();
-    for (registration, fill) in versions.iter_mut().zip(0..) {
-        registration.logo = LogoWrite::Put(logo_of(bytes, fill).into());
-    }
-    versions
-}
-
-/// Row, parts and lists change together or not at all, whichever statement fails.
+/// Row and lists change together or not at all, whichever statement fails.
 #[test]
-fn a_registration_that_fails_half_way_leaves_no_trace() {
-    let versions = versions();
+fn an_application_that_fails_half_way_leaves_no_trace() {
+    let [submitted, approved] = versions();
     let folder = Folder::new("half-way");
     let store = SqliteStore::open(folder.file()).unwrap();
     let template = Template::new();
-    let client = versions[0].client.id();
+    let client = submitted.id();
     let fails = other_connection(&folder.file());
     let fail_on = |table: &str, when: &str| {
         let sql = format!("CREATE TRIGGER fails BEFORE {when} ON grantor_{table} BEGIN SELECT RAISE(ABORT, 'no'); END");
         fails.execute_batch(&sql).unwrap();
     };
-    for table in ["clients_lists", "clients_parts"] {
-        fail_on(table, "INSERT");
-        let error = block_on(ClientRegistry::insert(&store, versions[0].clone())).unwrap_err();
-        assert!(!error.is_transient());
-        assert_eq!(problem(&error), SqliteProblem::Refused);
-        assert_eq!(block_on(store.current(client)).unwrap(), None, "{table}");
-        assert_eq!(block_on(store.application(client)).unwrap(), None, "{table}");
-        assert!(
-            block_on(ClientRegistry::list(&store, &ApplicationFilter::All, Page::first(1))).unwrap().is_empty(),
-            "{table}"
-        );
-        fails.execute_batch("DROP TRIGGER fails").unwrap();
-    }
-    let _ = block_on(ClientRegistry::insert(&store, versions[0].clone())).unwrap();
-    let before = block_on(store.current(client)).unwrap();
-    for (table, when) in [("clients_parts", "INSERT"), ("clients_lists", "INSERT"), ("clients_lists", "DELETE")] {
-        fail_on(table, when);
-        let version = versions[0].client.version();
-        let error = block_on(ClientRegistry::replace(&store, version, versions[1].clone())).unwrap_err();
-        assert_eq!(problem(&error), SqliteProblem::Refused);
-        assert_eq!(block_on(store.current(client)).unwrap(), before, "{table}");
-        let listed =
-            block_on(ClientRegistry::list(&store, &ApplicationFilter::AwaitingReview, Page::first(1))).unwrap();
-        assert_eq!(listed.len(), 1, "{table}");
+    let listed = |filter: ApplicationFilter| {
+        block_on(RecordStore::<Application>::list(&store, &filter.key(), Page::first(1))).unwrap().len()
+    };
+    fail_on("applications_lists", "INSERT");
+    let error = block_on(RecordStore::<Application>::insert(&store, submitted.clone())).unwrap_err();
+    assert!(!error.is_transient());
+    assert_eq!(problem(&error), SqliteProblem::Refused);
+    assert_eq!(block_on(store.client(client)).unwrap(), None);
+    assert_eq!(listed(ApplicationFilter::All), 0);
+    fails.execute_batch("DROP TRIGGER fails").unwrap();
+    let _ = block_on(RecordStore::<Application>::insert(&store, submitted.clone())).unwrap();
+    for when in ["INSERT", "DELETE"] {
+        fail_on("applications_lists", when);
+        let replaced = block_on(RecordStore::<Application>::replace(&store, submitted.version(), approved.clone()));
+        assert_eq!(problem(&replaced.unwrap_err()), SqliteProblem::Refused);
+        let found = block_on(RecordStore::<Application>::find(&store, client)).unwrap();
+        assert_eq!(found, Some(submitted.clone()), "{when}");
+        assert_eq!(listed(ApplicationFilter::AwaitingReview), 1, "{when}");
         fails.execute_batch("DROP TRIGGER fails").unwrap();
     }
     let _ = insert(&store, template.grant(id(1), 1)).unwrap();
@@ -126,8 +111,10 @@ fn everything_acknowledged_is_there_after_the_file_is_opened_again() {
     let world = block_on(World::platform());
     block_on(world.code());
     let authorization =
-        block_on(RecordStore::<Authorization>::list(&world.store, &world.alice, Page::first(1))).unwrap().remove(0);
-    let [registration, _] = versions();
+        block_on(RecordStore::<Authorization>::list(&world.store, world.alice.as_str(), Page::first(1)))
+            .unwrap()
+            .remove(0);
+    let [application, _] = versions();
     for round in 0..3 {
         let store = SqliteStore::open(folder.file()).unwrap();
         for number in 0..10 {
@@ -137,7 +124,7 @@ fn everything_acknowledged_is_there_after_the_file_is_opened_again() {
         }
         if round == 0 {
             let _ = block_on(RecordStore::<Authorization>::insert(&store, authorization.clone())).unwrap();
-            let _ = block_on(ClientRegistry::insert(&store, registration.clone())).unwrap();
+            let _ = block_on(RecordStore::<Application>::insert(&store, application.clone())).unwrap();
         }
     }
     let store = SqliteStore::open(folder.file()).unwrap();
@@ -146,6 +133,5 @@ fn everything_acknowledged_is_there_after_the_file_is_opened_again() {
     }
     let found = block_on(RecordStore::<Authorization>::find(&store, &authorization.id())).unwrap();
     assert_eq!(found.as_deref().map(Authorization::encode), Some(authorization.encode()));
-    let client = block_on(ClientStore::find(&store, registration.client.id())).unwrap();
-    assert_eq!(client.as_deref(), Some(&registration.client));
+    assert_eq!(block_on(store.client(application.id())).unwrap().as_ref(), Some(application.client()));
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use futures::executor::block_on;
 use grantor::SqliteStore;
 use grantor::store::sqlite::{SqliteError, SqliteOptions, SqliteProblem};
-use grantor::store::{ClientRegistry, Replacement};
+use grantor::store::{ApplicationLogo, RecordStore, Replacement};
 
-use crate::sqlite::contract::two_versions_with_logos;
+use crate::sqlite::contract::versions_of_a_large_logo;
 use crate::sqlite::records::{Template, find, id, insert, other_connection, path_of};
 use support::folder::Folder;
 
@@ -188,13 +188,13 @@ fn the_log_does_not_grow_with_what_is_written() {
     let folder = Folder::new("log");
     let store = SqliteStore::open(folder.file()).unwrap();
     let template = Template::new();
-    let [large, _] = two_versions_with_logos(1 << 20);
-    let _ = block_on(ClientRegistry::insert(&store, large.clone())).unwrap();
+    let [large, _] = versions_of_a_large_logo();
+    let _ = block_on(RecordStore::<ApplicationLogo>::insert(&store, large.clone())).unwrap();
     let mut written = 0;
     let mut longest = 0;
     for number in 0..150 {
-        let version = large.client.version();
-        assert_eq!(block_on(ClientRegistry::replace(&store, version, large.clone())).unwrap(), Replacement::Replaced);
+        let replaced = block_on(RecordStore::<ApplicationLogo>::replace(&store, large.version(), large.clone()));
+        assert_eq!(replaced.unwrap(), Replacement::Replaced);
         let _ = insert(&store, template.grant(id(number), 1)).unwrap();
         assert!(find(&store, id(number)).is_some(), "reads still work");
         written += 1 << 20;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use grantor::SqliteStore;
 use grantor::id::GrantId;
 
-use crate::sqlite::processes::{CALLERS, Child, Wins, assert_registration_is_whole, contested, lines, this_program};
+use crate::sqlite::processes::{CALLERS, Child, Wins, assert_versions_are_whole, contested, lines, this_program};
 use crate::sqlite::records::{Template, assert_sound, find};
 use support::folder::Folder;
 
@@ -32,7 +32,7 @@ fn a_process_that_is_killed_loses_nothing_that_was_acknowledged() {
             });
             let store = SqliteStore::open(path).unwrap();
             said.iter().filter(|line| line.starts_with("won")).for_each(|line| wins.take(line));
-            assert_registration_is_whole(&store);
+            assert_versions_are_whole(&store);
             check_written(&said, &store, &template);
             // Each caller of a process may not have reported its last win.
             wins.check(&store, &template, (round + 1) * 2 * CALLERS);

@@ -7,15 +7,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::thread;
 
 use futures::executor::block_on;
-use grantor::SqliteStore;
-use grantor::application::LogoSlot;
 use grantor::id::GrantId;
-use grantor::store::{ClientRegistry, ClientStore, Insertion, LogoWrite, Replacement};
+use grantor::store::{ApplicationLogo, Insertion, Page, Record, RecordStore, Replacement};
+use grantor::{Application, SqliteStore};
 
-use crate::sqlite::contract::two_versions_with_logos;
+use crate::sqlite::contract::{versions, versions_of_a_large_logo};
 use crate::sqlite::records::{Template, assert_sound, find, id, insert, replace};
 use support::folder::Folder;
 
@@ -25,8 +25,6 @@ const CHILD: &str = "sqlite::processes::child";
 const CONTESTED: u32 = 4;
 /// The number of callers in each process.
 pub(crate) const CALLERS: u32 = 8;
-/// Bytes of a logo that takes a sixteenth of the log at which a checkpoint begins.
-const LARGE_LOGO: usize = 1 << 20;
 /// The prefix of every line that a child prints.
 const MARK: &str = "child: ";
 
@@ -136,27 +134,33 @@ fn contest_all(store: &SqliteStore, path: &Path, wins: Option<u32>, process: u32
     });
 }
 
-/// Submits and approves one registration in turns without end, with logos that fill the log.
+/// Writes two versions of an application in turns without end, and two of a logo that fill the log.
 fn alternate(store: &SqliteStore) {
-    let versions = two_versions_with_logos(LARGE_LOGO);
-    let id = versions[0].client.id();
+    let (applications, logos) = (versions(), versions_of_a_large_logo());
     loop {
-        let version = block_on(store.current(id)).unwrap().unwrap().version();
-        let next = versions.iter().find(|next| next.client.version() != version).unwrap();
-        // Won, or lost to the other process: the next write continues from there.
-        let _ = block_on(ClientRegistry::replace(store, version, next.clone())).unwrap();
+        alternate_one(store, &applications);
+        alternate_one(store, &logos);
     }
 }
 
-/// Client, application and logo are of one version.
-pub(crate) fn assert_registration_is_whole(store: &SqliteStore) {
-    let versions = two_versions_with_logos(LARGE_LOGO);
-    let id = versions[0].client.id();
-    let client = block_on(store.current(id)).unwrap().unwrap();
-    let expected = versions.iter().find(|version| version.client == *client).unwrap();
-    assert_eq!(*block_on(store.application(id)).unwrap().unwrap(), expected.application);
-    let LogoWrite::Put(logo) = &expected.logo else { unreachable!() };
-    assert_eq!(block_on(store.logo(id, LogoSlot::InForce)).unwrap().as_ref(), Some(logo));
+fn alternate_one<R: Record>(store: &SqliteStore, versions: &[Arc<R>; 2]) {
+    let found = block_on(RecordStore::<R>::find(store, versions[0].key())).unwrap().unwrap();
+    let next = versions.iter().find(|next| next.version() != found.version()).unwrap();
+    // Won, or lost to the other process: the next write continues from there.
+    let _ = block_on(RecordStore::<R>::replace(store, found.version(), next.clone())).unwrap();
+}
+
+/// Application and logo are one of their versions, and the application is on the lists of its own.
+pub(crate) fn assert_versions_are_whole(store: &SqliteStore) {
+    let (applications, logos) = (versions(), versions_of_a_large_logo());
+    let logo = block_on(RecordStore::<ApplicationLogo>::find(store, logos[0].id())).unwrap().unwrap();
+    assert!(logos.contains(&logo));
+    let found = block_on(RecordStore::<Application>::find(store, applications[0].id())).unwrap().unwrap();
+    assert!(applications.contains(&found));
+    for list in applications.iter().flat_map(|version| version.lists()) {
+        let listed = block_on(RecordStore::<Application>::list(store, &list, Page::first(9))).unwrap();
+        assert_eq!(listed.len(), usize::from(found.lists().contains(&list)), "{list}");
+    }
 }
 
 /// Inserts its own grants and replaces each twice.
@@ -178,7 +182,7 @@ fn write_all(store: &SqliteStore, path: &Path, process: u32, caller: u32) {
     }
 }
 
-/// A file with the contested grants and a registration, and the template beside it.
+/// A file with the contested grants, an application and a logo, and the template beside it.
 pub(crate) fn contested(folder: &Folder) -> Template {
     let template = Template::new();
     template.write(&template_of(&folder.file()));
@@ -186,8 +190,9 @@ pub(crate) fn contested(folder: &Folder) -> Template {
     for number in 0..CONTESTED {
         let _ = insert(&store, template.grant(id(number), 1)).unwrap();
     }
-    let [submitted, _] = two_versions_with_logos(LARGE_LOGO);
-    let _ = block_on(ClientRegistry::insert(&store, submitted)).unwrap();
+    let ([submitted, _], [large, _]) = (versions(), versions_of_a_large_logo());
+    let _ = block_on(RecordStore::<Application>::insert(&store, submitted)).unwrap();
+    let _ = block_on(RecordStore::<ApplicationLogo>::insert(&store, large)).unwrap();
     template
 }
 

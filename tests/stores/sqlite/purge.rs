@@ -40,7 +40,11 @@ fn a_row_goes_at_its_time_and_not_a_second_before() {
     let at = purge(&store, due, 10);
     assert_eq!((at.removed(), at.is_finished()), (1, true));
     assert_eq!(find(&store, id(1)), None);
-    assert!(block_on(RecordStore::<Grant>::list(&store, grant.subject().unwrap(), Page::first(1))).unwrap().is_empty());
+    assert!(
+        block_on(RecordStore::<Grant>::list(&store, grant.subject().unwrap().as_str(), Page::first(1)))
+            .unwrap()
+            .is_empty()
+    );
     assert_eq!(replace(&store, 1, grant.clone()).unwrap(), Replacement::Lost);
     assert_eq!(insert(&store, grant).unwrap(), Insertion::Inserted, "the id is free again");
 }
@@ -76,7 +80,7 @@ fn a_refresh_writes_no_index_and_the_purge_moves_it_on_only() {
     let client = block_on(world.register(form()));
     let pair = block_on(world.pair_of(&client));
     let only = || -> Grant {
-        (*block_on(RecordStore::<Grant>::list(&store, &world.alice, Page::first(1))).unwrap()[0]).clone()
+        (*block_on(RecordStore::<Grant>::list(&store, world.alice.as_str(), Page::first(1))).unwrap()[0]).clone()
     };
     let first = only();
     let indexed = [i64::from(first.purge_after().seconds())];
@@ -158,7 +162,9 @@ fn an_authorization_that_was_decided_late_outlives_its_index() {
     let client = block_on(world.register(form()));
     let pending = block_on(world.authorize(&world.query_of(&client, &PKCE))).unwrap();
     let handle = block_on(world.server.hold(&pending, &world.alice, SESSION)).unwrap();
-    let only = || block_on(RecordStore::<Authorization>::list(&store, &world.alice, Page::first(1))).unwrap().remove(0);
+    let only = || {
+        block_on(RecordStore::<Authorization>::list(&store, world.alice.as_str(), Page::first(1))).unwrap().remove(0)
+    };
     let indexed = only().purge_after();
     world.advance(1500);
     let agree = Decision::Approve(Consent::to_everything());
@@ -168,7 +174,9 @@ fn an_authorization_that_was_decided_late_outlives_its_index() {
     let purge = |now| block_on(RecordStore::<Authorization>::purge(&store, now, 10)).unwrap().removed();
     assert_eq!((purge(indexed), purge(earlier(due, 1))), (0, 0));
     assert_eq!(purge(due), 1);
-    assert!(block_on(RecordStore::<Authorization>::list(&store, &world.alice, Page::first(1))).unwrap().is_empty());
+    assert!(
+        block_on(RecordStore::<Authorization>::list(&store, world.alice.as_str(), Page::first(1))).unwrap().is_empty()
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use futures::executor::block_on;
 use grantor::SqliteStore;
 use grantor::application::ApplicationFilter;
-use grantor::store::{ClientRegistry, Page};
+use grantor::store::Page;
 
 use crate::sqlite::flow::move_to;
 use support::folder::Folder;
@@ -16,7 +16,6 @@ struct Restored {
     world: World,
     client: Credentials,
     code: String,
-    store: SqliteStore,
     _folder: Folder,
 }
 
@@ -38,30 +37,30 @@ impl Restored {
         move_to(&mut world, SqliteStore::temporary().unwrap());
         fs::rename(&copy, folder.file()).unwrap();
         let store = SqliteStore::open(folder.file()).unwrap();
-        move_to(&mut world, store.clone());
-        Self { world, client, code, store, _folder: folder }
+        move_to(&mut world, store);
+        Self { world, client, code, _folder: folder }
     }
 }
 
 #[test]
 fn a_code_that_was_spent_since_works_again_until_its_end() {
-    let Restored { world, client, code, _folder, .. } = Restored::new("code");
+    let Restored { world, client, code, _folder } = Restored::new("code");
     let again = pair(&block_on(world.exchange_as(&client, &code)));
     assert!(block_on(world.opens(&again.access)));
 }
 
 #[test]
 fn a_backup_older_than_the_life_of_a_code_brings_no_code_back() {
-    let Restored { world, client, code, _folder, .. } = Restored::new("old");
+    let Restored { world, client, code, _folder } = Restored::new("old");
     world.advance(world.server.config().authorization.code_lifetime.as_secs());
     e400(&block_on(world.exchange_as(&client, &code)), "invalid_grant");
 }
 
 #[test]
 fn withdrawing_the_grants_of_every_client_kills_the_codes_as_well() {
-    let Restored { world, client, code, store, _folder } = Restored::new("withdrawn");
+    let Restored { world, client, code, _folder } = Restored::new("withdrawn");
     let registrar = world.server.registrar().unwrap();
-    for application in block_on(store.list(&ApplicationFilter::All, Page::first(10))).unwrap() {
+    for application in block_on(registrar.list(&ApplicationFilter::All, Page::first(10))).unwrap() {
         block_on(registrar.revoke_grants(application.id())).unwrap();
     }
     e400(&block_on(world.exchange_as(&client, &code)), "invalid_grant");

@@ -9,9 +9,9 @@ use grantor::application::{ApplicationFilter, LogoSlot};
 use grantor::client::ClientState;
 use grantor::id::{AuthorizationId, GrantId};
 use grantor::store::sqlite::SqliteProblem;
-use grantor::store::{Authorization, ClientRegistry, Grant, Page, RecordStore, Replay, RevocationReason};
+use grantor::store::{Authorization, Grant, Page, RecordStore, Replay, RevocationReason};
 use grantor::testing::SeededEntropy;
-use grantor::{AuthorizationServer, Clock, Config, SqliteStore, Subject, Timestamp};
+use grantor::{Application, AuthorizationServer, Clock, Config, SqliteStore, Subject, Timestamp};
 
 use crate::sqlite::flow::move_to;
 use crate::sqlite::records::{assert_sound, other_connection};
@@ -21,18 +21,18 @@ use support::world::{Credentials, ISSUER, World, e400, empty, form, logo, pair};
 /// One for each version: what a release with that schema wrote, with the records and tokens below.
 const FIXTURES: [&str; 1] = [include_str!("schema_1.sql")];
 
-const LIVE: &str = "AO5rKDeqVRK8QKRd8Z15fA";
-const REVOKED: &str = "AO5rKNQeNUOO6iYWBclp0Q";
-const ACCESS_TOKEN: &str = "at_AO5rKDeqVRK8QKRd8Z15fAQ8E6gd_ps9uqxv6HJq2VEv1EUvfJtIO_L0lKTSWcPUk";
-const REFRESH_TOKEN: &str = "rt_AO5rKDeqVRK8QKRd8Z15fAvtCzDm-PwBpxbwhNyHVS3zyIGAAAAAAB877jmctvgW527pEC9yT0w2JFxfaoEy4v3HmukYD7\
-                             rBi3CUMsIjdSHqSM";
+const LIVE: &str = "AO5rKGe5F-WmoaQJ6bixHw";
+const REVOKED: &str = "AO5rKJo9GMY3qlUSvECkXQ";
+const ACCESS_TOKEN: &str = "at_AO5rKGe5F-WmoaQJ6bixHw9FMFBV99dufqN7r-1uPjM1tS-JML_UhSQ7JkNm-KIXU";
+const REFRESH_TOKEN: &str = "rt_AO5rKGe5F-WmoaQJ6bixHwxDjxW6MnUxRcawWVf7SX3jyIGAAAAAAB83q1S9COyvxMnyj-sV50zkqu8CynIjZMOTs5RTBr\
+                             2MQTpg6UM1c-khSa";
 const REVOKED_REFRESH_TOKEN: &str =
-    "rt_AO5rKNQeNUOO6iYWBclp0QXGsFlX-0l95MktGvv_v--jyIGAAAAAABTJ8o_rFedM5KrvAspyI2TDk7OUUwa9ge91Mn0Jo9GM5BS_f_rSbagiXq";
+    "rt_AO5rKJo9GMY3qlUSvECkXQb4_AGnFvCE3IdVLfDDMqbTyIGAAAAAABy2-BbnbukQL3JPTDYkXF9qgTLi_cea6RgPusD7j6jvWbwYsxefvazozO";
 
 fn credentials() -> Credentials {
     Credentials {
-        id: "9Q23S64VwY95TagKZ3TUhH".to_owned(),
-        secret: "GQ2rxwhYCONygGsyNH6ye5UOiza5GUOudCgqOMIh8qw".to_owned(),
+        id: "S64VwY95TagKZ3TUhHbmd6".to_owned(),
+        secret: "iBTvGQ2rxwhYCONygGsyNH6ye5UOiza5GUOudCgqOMh".to_owned(),
     }
 }
 
@@ -67,18 +67,19 @@ fn a_file_of_every_earlier_schema_is_brought_to_this_one_with_everything_in_it()
 #[track_caller]
 fn assert_fixture(store: &SqliteStore) {
     let client = credentials().client_id();
-    let found =
-        block_on(ClientRegistry::list(store, &ApplicationFilter::InState(ClientState::Approved), Page::first(10)))
-            .unwrap();
+    let approved = ApplicationFilter::InState(ClientState::Approved).key();
+    let found = block_on(RecordStore::<Application>::list(store, &approved, Page::first(10))).unwrap();
     assert_eq!(found.iter().map(|application| application.id()).collect::<Vec<_>>(), [&client]);
-    assert_eq!(block_on(store.logo(&client, LogoSlot::InForce)).unwrap().as_deref(), Some(&logo()));
+    let server = AuthorizationServer::new(Config::platform(ISSUER), store.clone()).unwrap();
+    let found = block_on(server.registrar().unwrap().logo(&client, LogoSlot::InForce)).unwrap();
+    assert_eq!(found.as_deref(), Some(&logo()));
     let alice = Subject::new("alice").unwrap();
     let ids: Vec<GrantId> = [LIVE, REVOKED].map(|id| id.parse().unwrap()).to_vec();
-    let grants = block_on(RecordStore::<Grant>::list(store, &alice, Page::first(10))).unwrap();
+    let grants = block_on(RecordStore::<Grant>::list(store, alice.as_str(), Page::first(10))).unwrap();
     assert_eq!(grants.iter().map(|grant| grant.id()).collect::<Vec<_>>(), ids);
     assert_eq!(grants[0].revoked(), None);
     assert_eq!(grants[1].revoked().map(|revoked| revoked.reason), Some(RevocationReason::RevokedByClient));
-    let authorizations = block_on(RecordStore::<Authorization>::list(store, &alice, Page::first(10))).unwrap();
+    let authorizations = block_on(RecordStore::<Authorization>::list(store, alice.as_str(), Page::first(10))).unwrap();
     let ids: Vec<AuthorizationId> = [LIVE, REVOKED].map(|id| id.parse().unwrap()).to_vec();
     assert_eq!(authorizations.iter().map(|row| row.id()).collect::<Vec<_>>(), ids);
 }
@@ -122,7 +123,7 @@ fn a_migration_that_fails_leaves_the_file_as_it_was() {
     let folder = Folder::new("half");
     let file = other_connection(&folder.file());
     // Marked as a store, but without its tables; another table has the name of its last index.
-    let sql = "PRAGMA application_id = 1735552628; CREATE TABLE grantor_clients_lists_by_key (x)";
+    let sql = "PRAGMA application_id = 1735552628; CREATE TABLE grantor_applications_lists_by_key (x)";
     file.execute_batch(sql).unwrap();
     drop(file);
     let before = shape(&folder.file());
@@ -160,13 +161,13 @@ fn columns_show_an_operator_where_an_application_stands() {
     let mut world = block_on(World::platform());
     move_to(&mut world, SqliteStore::open(folder.file()).unwrap());
     let row = || {
-        let sql = "SELECT concat_ws(' ', client, subject, version, created, state) FROM grantor_clients";
+        let sql = "SELECT concat_ws(' ', client, subject, created, state) FROM grantor_applications";
         other_connection(&folder.file()).query_row(sql, [], |row| row.get::<_, String>(0)).unwrap()
     };
     let client = credentials();
-    assert_eq!(row(), format!("{} developer 3 1000000000 approved", client.id));
+    assert_eq!(row(), format!("{} developer 1000000000 approved", client.id));
     block_on(world.server.registrar().unwrap().suspend(&client.client_id())).unwrap();
-    assert_eq!(row(), format!("{} developer 4 1000000000 suspended", client.id));
+    assert_eq!(row(), format!("{} developer 1000000000 suspended", client.id));
 }
 
 /// What a server with the newest schema writes can be written as SQL. With `GRANTOR_WRITE_SCHEMA` set, that becomes the
@@ -183,7 +184,7 @@ fn a_file_written_down_is_read_as_it_was() {
     empty(&block_on(world.revoke_as(&client, &pairs[1].refresh)));
     let used = Replay::new(&[b"client", b"jti"], Timestamp::from_seconds(world.clock.now().seconds() + 300));
     let _ = block_on(RecordStore::<Replay>::insert(&store, Arc::new(used))).unwrap();
-    let grants = block_on(RecordStore::<Grant>::list(&store, &world.alice, Page::first(10))).unwrap();
+    let grants = block_on(RecordStore::<Grant>::list(&store, world.alice.as_str(), Page::first(10))).unwrap();
     println!("{} {} {pairs:?}", client.id, client.secret);
 
     let written = written_down(&folder.file());
@@ -196,7 +197,7 @@ fn a_file_written_down_is_read_as_it_was() {
     let copy = folder.path().join("copy");
     other_connection(&copy).execute_batch(&written).unwrap();
     let copy = SqliteStore::open(&copy).unwrap();
-    assert_eq!(block_on(RecordStore::<Grant>::list(&copy, &world.alice, Page::first(10))).unwrap(), grants);
+    assert_eq!(block_on(RecordStore::<Grant>::list(&copy, world.alice.as_str(), Page::first(10))).unwrap(), grants);
 }
 
 /// All of a file as SQL: the numbers in its header, each table with its rows, then indexes and triggers.

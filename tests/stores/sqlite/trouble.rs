@@ -91,7 +91,7 @@ fn a_damaged_page_is_a_permanent_error_of_what_stood_on_it() {
     let alice = Subject::new("alice").unwrap();
     let mut page = Page::first(usize::MAX);
     let failed = loop {
-        match block_on(RecordStore::<Grant>::list(&store, &alice, page)) {
+        match block_on(RecordStore::<Grant>::list(&store, alice.as_str(), page)) {
             Ok(found) => page = Page::after(found.last().expect("a damaged row comes before the end").id(), usize::MAX),
             Err(error) => break error,
         }

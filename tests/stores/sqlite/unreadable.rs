@@ -68,14 +68,14 @@ fn everything_of_a_user_is_withdrawn_but_what_cannot_be_read() {
         let pending = block_on(world.authorize(&world.query_of(&client, &PKCE))).unwrap();
         block_on(world.server.hold(&pending, &world.alice, SESSION)).unwrap();
     }
-    let grants = block_on(RecordStore::<Grant>::list(&store, &world.alice, Page::first(1000))).unwrap();
+    let grants = block_on(RecordStore::<Grant>::list(&store, world.alice.as_str(), Page::first(1000))).unwrap();
     assert_eq!(grants.len(), GRANTS);
     // The first, neighbours within a page, both sides of its end, and the last.
     let unreadable = [0, 40, 41, 99, 100, GRANTS - 1].map(|place| grants[place].id());
     for id in &unreadable {
         spoil(&folder.file(), "grantor_grants", id.as_bytes());
     }
-    let codes = block_on(RecordStore::<Authorization>::list(&store, &world.alice, Page::first(1000))).unwrap();
+    let codes = block_on(RecordStore::<Authorization>::list(&store, world.alice.as_str(), Page::first(1000))).unwrap();
     assert_eq!(codes.len(), 3);
     spoil(&folder.file(), "grantor_authorizations", codes[1].id().as_bytes());
 

@@ -4,6 +4,7 @@
 //! schemas, or an address of Redis.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::env::{self, VarError};
 use std::fmt;
@@ -11,12 +12,11 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use grantor::SqliteStore;
-use grantor::application::{ApplicationFilter, Logo, LogoSlot};
 use grantor::store::{
-    Authorization, ClientRegistry, ClientStore, Grant, Insertion, LastPurge, Page, Purge, PushedRequest, Record,
-    RecordStore, Registration, Replacement, Replay, Store, StoreError,
+    ApplicationLogo, Authorization, ClientStore, Grant, InitialToken, Insertion, LastPurge, Page, Purge, PushedRequest,
+    Record, RecordStore, Replacement, Replay, Store, StoreError,
 };
-use grantor::{Application, Client, ClientId, MemoryStore, Subject, Timestamp};
+use grantor::{Application, Client, ClientId, MemoryStore, Timestamp};
 
 use crate::{on_postgres, on_redis, runtime};
 
@@ -31,29 +31,35 @@ const MANY: usize = 10_000;
 #[derive(Clone)]
 pub struct AnyStore {
     store: Arc<dyn Whole>,
-    /// The subjects of all records that were ever inserted: no trait lists the records of all subjects.
-    subjects: Arc<Mutex<BTreeSet<Subject>>>,
+    /// The lists of all records that were ever inserted: no trait names all lists.
+    lists: Arc<Mutex<BTreeSet<String>>>,
     /// Dropped with the last clone.
     _lease: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 pub trait Whole:
-    ClientRegistry
+    ClientStore
+    + RecordStore<Application>
+    + RecordStore<ApplicationLogo>
     + RecordStore<Authorization>
     + RecordStore<Grant>
+    + RecordStore<InitialToken>
+    + RecordStore<LastPurge>
     + RecordStore<PushedRequest>
     + RecordStore<Replay>
-    + RecordStore<LastPurge>
 {
 }
 
 impl<S> Whole for S where
-    S: ClientRegistry
+    S: ClientStore
+        + RecordStore<Application>
+        + RecordStore<ApplicationLogo>
         + RecordStore<Authorization>
         + RecordStore<Grant>
+        + RecordStore<InitialToken>
+        + RecordStore<LastPurge>
         + RecordStore<PushedRequest>
         + RecordStore<Replay>
-        + RecordStore<LastPurge>
 {
 }
 
@@ -78,14 +84,14 @@ impl AnyStore {
     }
 
     pub fn over(store: impl Whole) -> Self {
-        Self { store: Arc::new(store), subjects: Arc::default(), _lease: None }
+        Self { store: Arc::new(store), lists: Arc::default(), _lease: None }
     }
 
     /// Counts the authorizations of all subjects.
     pub async fn authorization_count(&self) -> usize {
         let mut count = 0;
-        for subject in self.subjects() {
-            count += RecordStore::<Authorization>::list(self, &subject, Page::first(MANY)).await.unwrap().len();
+        for list in self.lists() {
+            count += RecordStore::<Authorization>::list(self, list.as_str(), Page::first(MANY)).await.unwrap().len();
         }
         count
     }
@@ -93,18 +99,14 @@ impl AnyStore {
     /// Counts the grants of all subjects, revoked ones too.
     pub async fn grant_count(&self) -> usize {
         let mut count = 0;
-        for subject in self.subjects() {
-            count += RecordStore::<Grant>::list(self, &subject, Page::first(MANY)).await.unwrap().len();
+        for list in self.lists() {
+            count += RecordStore::<Grant>::list(self, list.as_str(), Page::first(MANY)).await.unwrap().len();
         }
         count
     }
 
-    fn subjects(&self) -> BTreeSet<Subject> {
-        self.subjects.lock().unwrap().clone()
-    }
-
-    fn remember(&self, subject: Option<&Subject>) {
-        self.subjects.lock().unwrap().extend(subject.cloned());
+    fn lists(&self) -> BTreeSet<String> {
+        self.lists.lock().unwrap().clone()
     }
 }
 
@@ -117,53 +119,18 @@ impl fmt::Debug for AnyStore {
 
 #[async_trait]
 impl ClientStore for AnyStore {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        ClientStore::find(&*self.store, id).await
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.store.client(id).await
     }
 
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.store.current(id).await
+    async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.store.current_client(id).await
     }
 }
 
 impl Store for AnyStore {
     fn reads_settled(&self) -> bool {
         self.store.reads_settled()
-    }
-}
-
-#[async_trait]
-impl ClientRegistry for AnyStore {
-    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        ClientRegistry::insert(&*self.store, registration).await
-    }
-
-    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
-        ClientRegistry::replace(&*self.store, version, registration).await
-    }
-
-    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
-        ClientRegistry::confirm(&*self.store, registration).await
-    }
-
-    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        self.store.application(id).await
-    }
-
-    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
-        self.store.logo(id, slot).await
-    }
-
-    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.store.purge_deleted(now, limit).await
-    }
-
-    async fn list(
-        &self,
-        filter: &ApplicationFilter,
-        page: Page<ClientId>,
-    ) -> Result<Vec<Arc<Application>>, StoreError> {
-        ClientRegistry::list(&*self.store, filter, page).await
     }
 }
 
@@ -177,7 +144,7 @@ where
     }
 
     async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
-        self.remember(record.subject());
+        self.lists.lock().unwrap().extend(record.lists().into_iter().map(Cow::into_owned));
         <dyn Whole as RecordStore<R>>::insert(&*self.store, record).await
     }
 
@@ -189,8 +156,8 @@ where
         <dyn Whole as RecordStore<R>>::confirm(&*self.store, record).await
     }
 
-    async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
-        <dyn Whole as RecordStore<R>>::list(&*self.store, subject, page).await
+    async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+        <dyn Whole as RecordStore<R>>::list(&*self.store, list, page).await
     }
 
     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {

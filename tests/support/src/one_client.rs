@@ -12,11 +12,7 @@ pub struct OneClient(pub Arc<Client>);
 
 #[async_trait]
 impl ClientStore for OneClient {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         Ok(Some(self.0.clone()).filter(|client| client.id() == id))
-    }
-
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.find(id).await
     }
 }

@@ -406,6 +406,8 @@ impl Call<'_> {
 
 /// A reviewer and an owner, who act on the newest version.
 pub trait Reviewer {
+    /// The newest version of an application.
+    async fn version_now(&self, id: &ClientId) -> u32;
     async fn approve_now(&self, id: &ClientId, approval: Approval) -> Result<Approved, RegistrarError>;
     async fn reject_now(&self, id: &ClientId, reason: &str) -> Result<(), RegistrarError>;
     async fn change_now(&self, id: &ClientId, form: ApplicationForm, logo: Option<Logo>) -> Result<(), RegistrarError>;
@@ -415,6 +417,10 @@ pub trait Reviewer {
 }
 
 impl Reviewer for Registrar {
+    async fn version_now(&self, id: &ClientId) -> u32 {
+        self.application(id).await.unwrap().version()
+    }
+
     async fn approve_now(&self, id: &ClientId, approval: Approval) -> Result<Approved, RegistrarError> {
         let version = self.application(id).await?.version();
         self.approve(id, version, approval).await

@@ -119,8 +119,9 @@ async fn register(server: &AuthorizationServer) -> Credentials {
     let logo = Logo::new(LOGO, &RegistrationLimits::default()).expect("a PNG");
     let developer = Subject::new("developer").expect("a short name");
     let id = registrar.submit(developer.clone(), form, Some(logo)).await.expect("a valid form");
-    registrar.approve(&id, 1, Approval::default()).await.expect("submitted a moment ago");
-    let secret = registrar.claim_secret(&id, &developer, 2).await.expect("a confidential client");
+    let version = async || registrar.application(&id).await.expect("submitted a moment ago").version();
+    registrar.approve(&id, version().await, Approval::default()).await.expect("it awaits its review");
+    let secret = registrar.claim_secret(&id, &developer, version().await).await.expect("a confidential client");
     Credentials::new(id.as_str(), secret.expose())
 }
 

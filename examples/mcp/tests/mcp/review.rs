@@ -38,7 +38,8 @@ async fn a_client_waits_until_it_is_approved() {
     let page = list(&server, &cookies).await;
     assert!(page.contains(&client.id) && page.contains("127.0.0.1:9/callback"), "{page}");
     let form_token = value_after(&page, "name=\"form_token\"");
-    let own = [("form_token", form_token), ("id", client.id.as_str()), ("version", "1"), ("decision", "approve")];
+    let version = value_after(&page, "name=\"version\"");
+    let own = [("form_token", form_token), ("id", client.id.as_str()), ("version", version), ("decision", "approve")];
     // An approval needs a website, and the client gave none.
     let refused = decide(&server, &cookies, &[&own[..], &[("name", "Command Line"), ("website", "")]].concat()).await;
     assert_eq!(refused.status, 409, "{refused:?}");
@@ -62,7 +63,8 @@ async fn a_rejected_client_stays_out() {
     let cookies = sign_in(&server).await;
     let page = list(&server, &cookies).await;
     let form_token = value_after(&page, "name=\"form_token\"");
-    let form = [("form_token", form_token), ("id", client.id.as_str()), ("version", "1"), ("decision", "reject")];
+    let version = value_after(&page, "name=\"version\"");
+    let form = [("form_token", form_token), ("id", client.id.as_str()), ("version", version), ("decision", "reject")];
     assert_eq!(decide(&server, &cookies, &form).await.status, 303);
     assert_eq!(ask(&server, &client).await.status, 400);
     assert_eq!(decide(&server, &cookies, &form).await.status, 409, "it was decided already");

@@ -144,11 +144,13 @@ async fn token_for_public_resources(platform: &Started) -> String {
     let id = location(platform, &answer).path().rsplit('/').next().unwrap().to_owned();
 
     let admin = sign_in(platform, ADMIN).send().await.cookies();
-    let approval = [("version", "1"), ("scope", "repo-issue:r")];
+    let shown = Request::to("GET", platform.url(&format!("/review/{id}"))).cookies(&admin).send().await.text();
+    let approval = [("version", value_after(&shown, "name=\"version\"")), ("scope", "repo-issue:r")];
     let request = Request::to("POST", platform.url(&format!("/review/{id}/approve"))).cookies(&admin);
     assert_eq!(request.fields(&approval).send().await.status, 303);
+    let shown = Request::to("GET", platform.url(&format!("/applications/{id}"))).cookies(&devon).send().await.text();
     let request = Request::to("POST", platform.url(&format!("/applications/{id}/secret"))).cookies(&devon);
-    let page = request.fields(&[("version", "2")]).send().await.text();
+    let page = request.fields(&[("version", value_after(&shown, "name=\"version\""))]).send().await.text();
     let secret = value_after(&page, "id=\"client_secret\"");
 
     let alice = sign_in(platform, ALICE).send().await.cookies();

@@ -267,7 +267,8 @@ pub(crate) async fn register_and_approve(
 ) -> String {
     let answer = register(platform, devon, fields).await;
     let id = location(platform, &answer).path().rsplit('/').next().unwrap().to_owned();
-    let approval = [("version", "1"), ("scope", "repo-issue:r")];
+    let shown = Request::to("GET", platform.url(&format!("/review/{id}"))).cookies(admin).send().await.text();
+    let approval = [("version", value_after(&shown, "name=\"version\"")), ("scope", "repo-issue:r")];
     let approve = Request::to("POST", platform.url(&format!("/review/{id}/approve"))).cookies(admin);
     let approved = approve.fields(&approval).send().await;
     assert!(approved.status < 400, "{approved:?}");

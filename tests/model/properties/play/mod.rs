@@ -257,9 +257,10 @@ impl Play {
         let (mut requests, mut families) = (BTreeSet::new(), BTreeSet::new());
         for user in &self.users {
             let store = &self.world.store;
-            let authorizations = RecordStore::<Authorization>::list(store, user, Page::first(MANY)).await.unwrap();
+            let authorizations =
+                RecordStore::<Authorization>::list(store, user.as_str(), Page::first(MANY)).await.unwrap();
             requests.extend(authorizations.iter().map(|authorization| authorization.id().to_string()));
-            let grants = RecordStore::<Grant>::list(store, user, Page::first(MANY)).await.unwrap();
+            let grants = RecordStore::<Grant>::list(store, user.as_str(), Page::first(MANY)).await.unwrap();
             families.extend(grants.iter().map(|grant| grant.id().to_string()));
         }
         let among = |found: &BTreeSet<String>| {

@@ -6,14 +6,10 @@ pub mod step;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use grantor::application::{ApplicationFilter, Logo, LogoSlot};
 use grantor::server::Builder;
-use grantor::store::{
-    ClientRegistry, ClientStore, Insertion, Page, Purge, Record, RecordStore, Registration, Replacement, Store,
-    StoreError, Table,
-};
+use grantor::store::{ClientStore, Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError, Table};
 use grantor::testing::SeededEntropy;
-use grantor::{Application, AuthorizationServer, Client, ClientId, Subject, Timestamp};
+use grantor::{AuthorizationServer, Client, ClientId, Timestamp};
 
 use crate::world::{AnyStore, World};
 
@@ -127,47 +123,12 @@ impl<S: Script> Intercepted<S> {
 
 #[async_trait]
 impl<S: Script> ClientStore for Intercepted<S> {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.call("clients.find", || ClientStore::find(&self.store, id)).await
+    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.call("clients.find", || self.store.client(id)).await
     }
 
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.call("clients.current", || self.store.current(id)).await
-    }
-}
-
-#[async_trait]
-impl<S: Script> ClientRegistry for Intercepted<S> {
-    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        self.call("clients.insert", || ClientRegistry::insert(&self.store, registration.clone())).await
-    }
-
-    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
-        self.call("clients.replace", || ClientRegistry::replace(&self.store, version, registration.clone())).await
-    }
-
-    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
-        self.call("clients.confirm", || ClientRegistry::confirm(&self.store, registration.clone())).await
-    }
-
-    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        self.call("clients.application", || self.store.application(id)).await
-    }
-
-    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
-        self.call("clients.logo", || self.store.logo(id, slot)).await
-    }
-
-    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.call("clients.purge", || self.store.purge_deleted(now, limit)).await
-    }
-
-    async fn list(
-        &self,
-        filter: &ApplicationFilter,
-        page: Page<ClientId>,
-    ) -> Result<Vec<Arc<Application>>, StoreError> {
-        self.call("clients.list", || ClientRegistry::list(&self.store, filter, page.clone())).await
+    async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.call("clients.current", || self.store.current_client(id)).await
     }
 }
 
@@ -197,7 +158,10 @@ const fn names(table: Table) -> [&'static str; 6] {
         Table::PushedRequests => names!("pushed_requests"),
         Table::Replays => names!("replays"),
         Table::LastPurge => names!("purges"),
-        _ => names!("clients"),
+        Table::Applications => names!("applications"),
+        Table::ApplicationLogos => names!("logos"),
+        Table::InitialTokens => names!("initial_tokens"),
+        _ => panic!("a table without a name"),
     }
 }
 
@@ -226,9 +190,9 @@ where
         self.call(name, || RecordStore::<R>::confirm(&self.store, record.clone())).await
     }
 
-    async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+    async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
         let [.., name, _] = names(R::TABLE);
-        self.call(name, || RecordStore::<R>::list(&self.store, subject, page.clone())).await
+        self.call(name, || RecordStore::<R>::list(&self.store, list, page.clone())).await
     }
 
     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {

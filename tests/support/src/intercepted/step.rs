@@ -3,11 +3,12 @@
 use grantor::application::{ApplicationFilter, LogoSlot};
 use grantor::id::GrantId;
 use grantor::server::PurgeError;
-use grantor::store::{Page, StoreError};
+use grantor::store::{Page, RecordStore, StoreError};
 use grantor::wire::message::TokenResponse;
 use grantor::wire::{Endpoint, Response};
 use grantor::{
-    Approval, AuthorizationError, ClientId, Consent, Decision, PendingAuthorization, Registrar, RegistrarError, Subject,
+    Application, Approval, AuthorizationError, ClientId, Consent, Decision, PendingAuthorization, Registrar,
+    RegistrarError, Subject,
 };
 
 use crate::world::{PKCE, Pair, Reviewer as _, SESSION, World, form, logo, parameters};
@@ -149,12 +150,12 @@ impl Step {
                 submitted.map(|id| Answer::given(id.as_str())).unwrap_or_else(Answer::from)
             }
             Self::ApproveApplication(id) => {
-                let approved = registrar().approve(id, 1, Approval::default()).await;
+                let approved = registrar().approve(id, version(world, id).await, Approval::default()).await;
                 approved.map(|approved| Answer::given(approved.client_id().as_str())).unwrap_or_else(Answer::from)
             }
             Self::ChangeApplication => registrar().change_now(&client, form(), None).await.into(),
             Self::ApproveChange => registrar().approve_now(&client, Approval::default()).await.into(),
-            Self::RejectApplication(id) => registrar().reject(id, 1, "not yet").await.into(),
+            Self::RejectApplication(id) => registrar().reject(id, version(world, id).await, "not yet").await.into(),
             Self::Suspend => registrar().suspend(&client).await.into(),
             Self::Resume => registrar().resume(&client).await.into(),
             Self::RotateSecret => {
@@ -268,4 +269,9 @@ impl<T, E: Into<Self>> From<Result<T, E>> for Answer {
     fn from(result: Result<T, E>) -> Self {
         result.map_or_else(Into::into, |_| Self::done())
     }
+}
+
+/// The newest version of an application, read beside the calls that may fail.
+async fn version(world: &World, id: &ClientId) -> u32 {
+    RecordStore::<Application>::find(&world.store, id).await.unwrap().unwrap().version()
 }

@@ -9,7 +9,7 @@ use grantor::application::LogoSlot;
 use grantor::config::Profile;
 use grantor::store::postgres::PostgresOptions;
 use grantor::store::redis::RedisOptions;
-use grantor::store::{Authorization, ClientRegistry, ClientStore, Grant, Page, RecordStore};
+use grantor::store::{Authorization, Grant, Page, RecordStore};
 use grantor::{MemoryStore, PostgresStore, RedisStore};
 
 use crate::exposure::Exposure;
@@ -122,23 +122,24 @@ impl Store {
 /// All records, in both forms.
 async fn records(world: &World, exposure: &mut Exposure) {
     let store = &world.store;
-    for authorization in RecordStore::<Authorization>::list(store, &world.alice, Page::first(1_000)).await.unwrap() {
+    for authorization in
+        RecordStore::<Authorization>::list(store, world.alice.as_str(), Page::first(1_000)).await.unwrap()
+    {
         exposure.stored("an authorization", authorization.encode());
         exposure.debug("Authorization", &authorization);
     }
-    for grant in RecordStore::<Grant>::list(store, &world.alice, Page::first(1_000)).await.unwrap() {
+    for grant in RecordStore::<Grant>::list(store, world.alice.as_str(), Page::first(1_000)).await.unwrap() {
         exposure.stored("a grant", grant.encode());
         exposure.debug("Grant", &grant);
     }
-    let applications = ClientRegistry::list(store, &ApplicationFilter::All, Page::first(1_000)).await.unwrap();
+    let registrar = world.server.registrar().unwrap();
+    let applications = registrar.list(&ApplicationFilter::All, Page::first(1_000)).await.unwrap();
     assert!(applications.len() >= 2);
     for application in applications {
-        let client = store.current(application.id()).await.unwrap().unwrap();
         exposure.stored("an application", application.encode());
-        exposure.stored("a client", client.encode());
         exposure.debug("Application", &application);
-        exposure.debug("Client", &client);
-        exposure.debug("Logo", &store.logo(application.id(), LogoSlot::InForce).await.unwrap());
+        exposure.debug("Client", application.client());
+        exposure.debug("Logo", &registrar.logo(application.id(), LogoSlot::InForce).await.unwrap());
     }
 }
 

@@ -4,14 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use grantor::application::{Logo, LogoSlot};
+use grantor::application::LogoSlot;
 use grantor::store::postgres::PostgresOptions;
-use grantor::store::{
-    ClientRegistry, ClientStore, Engine, Grant, Insertion, LogoWrite, Part, RecordStore, Registration, Replacement,
-    Store, Table,
-};
+use grantor::store::{Engine, Grant, Insertion, RecordStore, Replacement, Store, Table};
 use grantor::testing::records;
-use grantor::{ClientId, PostgresStore, Timestamp};
+use grantor::{Application, ClientId, PostgresStore, Timestamp};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::Client;
 
@@ -93,28 +90,21 @@ async fn a_confirmation_is_a_write_that_changes_nothing() {
 
 #[tokio::test]
 #[ignore = "starts a PostgreSQL server"]
-async fn a_registration_is_confirmed_and_never_due() {
+async fn an_application_is_confirmed_and_never_due() {
     let store = crate::postgres::shared::store().await;
     let mut world = crate::postgres::several_servers::world(store.clone());
     world.client = world.register(support::world::form()).await;
     let id = ClientId::new(world.client.id.as_str()).unwrap();
-    let client = ClientStore::current(&store, &id).await.unwrap().unwrap();
-    let application = store.application(&id).await.unwrap().unwrap();
-    let stored = Registration::new((*client).clone(), (*application).clone());
-    let mut other = stored.clone();
-    let jpeg = *b"\xff\xd8\xff\xe0\x00\x10\x00";
-    other.logo = LogoWrite::Put(Arc::new(Logo::decode(jpeg).unwrap()));
-    let logo = store.logo(&id, LogoSlot::InForce).await.unwrap().unwrap();
-    let mut whole = stored.clone();
-    (whole.logo, whole.proposed_logo) = (LogoWrite::Put(logo.clone()), LogoWrite::Clear);
-    let all = [&stored, &other, &whole].map(|own| ClientRegistry::confirm(&store, own.clone()));
+    let stored = RecordStore::<Application>::find(&store, &id).await.unwrap().unwrap();
+    let other = Arc::new(records::application_under(&id, &records::subject()));
+    let all = [&stored, &other].map(|own| RecordStore::<Application>::confirm(&store, own.clone()));
     let answers: Vec<_> = join_all(all).await.into_iter().map(|answer| answer.unwrap()).collect();
-    assert_eq!(answers, [Replacement::Replaced, Replacement::Lost, Replacement::Replaced]);
-    let purge = Engine::purge(&store, Table::Clients, Timestamp::from_seconds(u32::MAX), 100).await.unwrap();
-    assert_eq!((purge.removed(), purge.is_finished()), (0, true));
-    let part = async |part| Engine::find(&store, Table::Clients, id.as_str().as_bytes(), part).await.unwrap();
-    assert_eq!(part(Part::Logo).await.as_deref(), Some(logo.bytes()));
-    assert_eq!(part(Part::ProposedLogo).await, None);
+    assert_eq!(answers, [Replacement::Replaced, Replacement::Lost]);
+    for table in [Table::Applications, Table::ApplicationLogos] {
+        let purge = Engine::purge(&store, table, Timestamp::from_seconds(u32::MAX), 100).await.unwrap();
+        assert_eq!((purge.removed(), purge.is_finished()), (0, true), "{table:?}");
+    }
+    assert!(world.server.registrar().unwrap().logo(&id, LogoSlot::InForce).await.unwrap().is_some());
 }
 
 /// A write can be read before the standby has it. It is acknowledged neither by itself nor by a confirmation.

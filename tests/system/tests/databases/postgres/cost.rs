@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use grantor::store::{Grant, Insertion, RecordStore, Replacement};
-use grantor::testing::{client_registry, code_store, records, token_store};
+use grantor::testing::{application_store, code_store, records, token_store};
 use grantor::{PostgresStore, Timestamp};
 use tokio_postgres::Client;
 
@@ -49,7 +49,7 @@ async fn a_call_is_one_statement_however_much_is_stored() {
     assert_eq!(statements("counted") - start, 3);
     token_store::calls_cost_the_same(&store, || statements("counted")).await;
     code_store::calls_cost_the_same(&store, || statements("counted")).await;
-    client_registry::calls_cost_the_same(&store, || statements("counted")).await;
+    application_store::calls_cost_the_same(&store, || statements("counted")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -125,7 +125,8 @@ async fn no_statement_reads_a_whole_table() {
     let admin = server().client().await;
     for tables in ["never analysed", "analysed while small", "analysed"] {
         if tables != "never analysed" {
-            let all = "ANALYZE indexed.grants, indexed.authorizations, indexed.clients, indexed.client_lists";
+            let all =
+                "ANALYZE indexed.grants, indexed.authorizations, indexed.applications, indexed.applications_lists";
             admin.batch_execute(all).await.unwrap();
         }
         let store = PostgresStore::connect(&options).await.unwrap();
@@ -142,12 +143,12 @@ async fn no_statement_reads_a_whole_table() {
             assert_eq!(answer.unwrap(), Replacement::Replaced);
         }
         assert_eq!(
-            RecordStore::<Grant>::list(&store, &subject, grantor::store::Page::first(100)).await.unwrap().len(),
+            RecordStore::<Grant>::list(&store, subject.as_str(), grantor::store::Page::first(100)).await.unwrap().len(),
             64
         );
         assert_eq!(RecordStore::<Grant>::purge(&store, Timestamp::from_seconds(1), 10).await.unwrap().removed(), 0);
         // Every call of a registry, before and after many rows.
-        client_registry::calls_cost_the_same(&store, || 0).await;
+        application_store::calls_cost_the_same(&store, || 0).await;
         drop(store);
         tokio::time::sleep(Duration::from_millis(1500)).await;
         let after: i64 = admin.query_one(read, &[]).await.unwrap().get(0);

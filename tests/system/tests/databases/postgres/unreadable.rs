@@ -68,8 +68,8 @@ async fn everything_of_a_user_is_withdrawn_but_what_cannot_be_read() {
         let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
         world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
     }
-    let grants = RecordStore::<Grant>::list(&store, &world.alice, Page::first(10)).await.unwrap();
-    let codes = RecordStore::<Authorization>::list(&store, &world.alice, Page::first(10)).await.unwrap();
+    let grants = RecordStore::<Grant>::list(&store, world.alice.as_str(), Page::first(10)).await.unwrap();
+    let codes = RecordStore::<Authorization>::list(&store, world.alice.as_str(), Page::first(10)).await.unwrap();
     assert_eq!((grants.len(), codes.len()), (3, 3));
     let (grant, code) = (grants[1].id(), codes[1].id());
     spoil(&admin, "unreadable_user.grants", *grant.as_bytes()).await;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use grantor::application::ApplicationFilter;
 use grantor::store::redis::{RedisError, RedisOptions, RedisProblem};
-use grantor::store::{ClientRegistry, Grant, Insertion, Page, RecordStore, Replacement};
+use grantor::store::{Grant, Insertion, Page, RecordStore, Replacement};
 use grantor::testing::records;
-use grantor::{RedisStore, Timestamp};
+use grantor::{Application, RedisStore, Timestamp};
 
 use crate::redis::REPLICATED;
 use support::folder::scratch;
@@ -146,10 +146,11 @@ async fn a_user_needs_no_more_than_its_own_keys_and_a_few_commands() {
     let address = format!("redis://grantor:open@127.0.0.1:{}", server.port());
     let store = RedisStore::connect(&address, &RedisOptions::new()).await.unwrap();
     works(&store).await;
-    let registration = records::registration(&records::subject());
-    assert_eq!(ClientRegistry::insert(&store, registration.clone()).await.unwrap(), Insertion::Inserted);
-    assert_eq!(ClientRegistry::confirm(&store, registration).await.unwrap(), Replacement::Replaced);
-    assert_eq!(ClientRegistry::list(&store, &ApplicationFilter::All, Page::first(10)).await.unwrap().len(), 1);
+    let application = Arc::new(records::application(&records::subject()));
+    assert_eq!(RecordStore::insert(&store, application.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::confirm(&store, application).await.unwrap(), Replacement::Replaced);
+    let all = ApplicationFilter::All.key();
+    assert_eq!(RecordStore::<Application>::list(&store, &all, Page::first(10)).await.unwrap().len(), 1);
     assert!(
         RecordStore::<Grant>::purge(&store, Timestamp::from_seconds(3_000_000_000), 10).await.unwrap().is_finished()
     );

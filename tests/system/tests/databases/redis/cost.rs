@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use grantor::store::redis::RedisOptions;
 use grantor::store::{Grant, Insertion, RecordStore};
-use grantor::testing::{client_registry, code_store, records, token_store};
+use grantor::testing::{application_store, code_store, records, token_store};
 use grantor::{RedisStore, Timestamp};
 
 use crate::redis::raw::Raw;
@@ -28,7 +28,7 @@ async fn calls_take_as_many_commands_whatever_is_stored() {
     };
     token_store::calls_cost_the_same(&store, count).await;
     code_store::calls_cost_the_same(&store, count).await;
-    client_registry::calls_cost_the_same(&store, count).await;
+    application_store::calls_cost_the_same(&store, count).await;
 }
 
 #[tokio::test]

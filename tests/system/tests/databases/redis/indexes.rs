@@ -6,9 +6,9 @@ use std::time::Duration;
 use grantor::application::ApplicationFilter;
 use grantor::id::{AuthorizationId, GrantId};
 use grantor::store::redis::RedisOptions;
-use grantor::store::{ClientRegistry, Grant, Insertion, Page, RecordStore, Replacement, Replay};
+use grantor::store::{Grant, Insertion, Page, RecordStore, Replacement, Replay};
 use grantor::testing::{code_store, records, replay_store, token_store};
-use grantor::{Clock, RedisStore, Subject, SystemClock, Timestamp};
+use grantor::{Application, Clock, RedisStore, Subject, SystemClock, Timestamp};
 
 use crate::redis::raw::Raw;
 use support::servers::redis::Server;
@@ -38,7 +38,7 @@ impl Scene {
     }
 
     async fn listed(&self) -> Vec<Arc<Grant>> {
-        RecordStore::<Grant>::list(&self.store, &self.subject, Page::first(10)).await.unwrap()
+        RecordStore::<Grant>::list(&self.store, self.subject.as_str(), Page::first(10)).await.unwrap()
     }
 
     fn index(&self) -> String {
@@ -171,14 +171,17 @@ async fn members_that_are_no_entries_end_no_list() {
     for member in &foreign {
         assert_eq!(scene.raw.ask::<i64>(&[b"ZADD", index.as_bytes(), b"0", member]), 1);
     }
-    assert_eq!(RecordStore::<Grant>::list(&scene.store, &scene.subject, Page::first(1000)).await.unwrap(), rows);
+    assert_eq!(
+        RecordStore::<Grant>::list(&scene.store, scene.subject.as_str(), Page::first(1000)).await.unwrap(),
+        rows
+    );
     let mut paged = Vec::new();
     for limit in [1, 2, 3, 7, 100] {
         paged.clear();
         loop {
             let last = paged.last().map(|row: &Arc<Grant>| row.id());
             let page = last.map_or_else(|| Page::first(limit), |id| Page::after(id, limit));
-            let found = RecordStore::<Grant>::list(&scene.store, &scene.subject, page).await.unwrap();
+            let found = RecordStore::<Grant>::list(&scene.store, scene.subject.as_str(), page).await.unwrap();
             paged.extend(found.iter().cloned());
             if found.len() < limit {
                 break;
@@ -203,7 +206,7 @@ async fn a_member_between_two_entries_of_a_row_lists_it_once() {
         assert_eq!(scene.raw.ask::<i64>(&[b"ZADD", index.as_bytes(), b"0", &member]), 1);
     }
     // Three members are read for a page of two: that of the missing row, the old entry, and the invalid one.
-    assert_eq!(RecordStore::<Grant>::list(&scene.store, &scene.subject, Page::first(2)).await.unwrap(), [row]);
+    assert_eq!(RecordStore::<Grant>::list(&scene.store, scene.subject.as_str(), Page::first(2)).await.unwrap(), [row]);
 }
 
 #[tokio::test]
@@ -220,7 +223,7 @@ async fn a_record_that_cannot_be_read_stays_until_it_is_due() {
     assert_eq!(scene.purge(end).await, 1);
     assert_eq!(RecordStore::<Grant>::find(&scene.store, &other.id()).await.unwrap(), None);
     assert!(RecordStore::<Grant>::find(&scene.store, &moved.id()).await.is_err(), "it is still there");
-    let page = RecordStore::<Grant>::list(&scene.store, &scene.subject, Page::first(10)).await;
+    let page = RecordStore::<Grant>::list(&scene.store, scene.subject.as_str(), Page::first(10)).await;
     assert_eq!(page.unwrap_err().unreadable_key(), Some(&moved.id().as_bytes()[..]));
     assert_eq!(scene.expires(&moved), i64::from(moved.purge_after().seconds()));
     assert_eq!(scene.purge(moved.purge_after()).await, 1);
@@ -337,30 +340,25 @@ async fn a_code_that_is_tried_again_and_again_adds_no_entries() {
 #[ignore = "starts Redis servers"]
 async fn an_application_leaves_the_lists_that_it_is_no_longer_on() {
     let mut scene = Scene::new().await;
-    let pending = records::registration(&scene.subject);
-    assert_eq!(ClientRegistry::insert(&scene.store, pending.clone()).await.unwrap(), Insertion::Inserted);
-    let approved = records::approved(&pending);
-    assert_eq!(ClientRegistry::replace(&scene.store, 1, approved.clone()).await.unwrap(), Replacement::Replaced);
+    let pending = Arc::new(records::application(&scene.subject));
+    assert_eq!(RecordStore::insert(&scene.store, pending.clone()).await.unwrap(), Insertion::Inserted);
+    let approved = Arc::new(records::approved(&pending));
+    assert_eq!(RecordStore::replace(&scene.store, 1, approved.clone()).await.unwrap(), Replacement::Replaced);
+    let list = async |filter: ApplicationFilter| {
+        RecordStore::<Application>::list(&scene.store, &filter.key(), Page::first(10)).await.unwrap()
+    };
 
-    let set = "grantor:clients-list:awaiting-review";
+    let set = "grantor:applications-list:awaiting-review";
     for _ in 0..2 {
-        let awaiting =
-            ClientRegistry::list(&scene.store, &ApplicationFilter::AwaitingReview, Page::first(10)).await.unwrap();
-        assert!(awaiting.is_empty());
+        assert!(list(ApplicationFilter::AwaitingReview).await.is_empty());
     }
     assert_eq!(scene.raw.members(set).len(), 1, "a write may still need it");
     scene.raw.age(set, None);
-    scene.raw.age("grantor:clients-list:all", None);
-    assert!(
-        ClientRegistry::list(&scene.store, &ApplicationFilter::AwaitingReview, Page::first(10))
-            .await
-            .unwrap()
-            .is_empty()
-    );
+    scene.raw.age("grantor:applications-list:all", None);
+    assert!(list(ApplicationFilter::AwaitingReview).await.is_empty());
     assert!(scene.raw.members(set).is_empty());
-    let all = ClientRegistry::list(&scene.store, &ApplicationFilter::All, Page::first(10)).await.unwrap();
-    assert_eq!(*all[0], approved.application);
-    assert_eq!(scene.raw.members("grantor:clients-list:all").len(), 1);
+    assert_eq!(list(ApplicationFilter::All).await, [approved]);
+    assert_eq!(scene.raw.members("grantor:applications-list:all").len(), 1);
 }
 
 #[tokio::test]
@@ -373,7 +371,7 @@ async fn an_entry_of_a_row_that_is_not_on_the_list_goes_when_it_is_old() {
         let member = [grant.id().as_bytes(), &b"\0"[..], time].concat();
         assert_eq!(scene.raw.ask::<i64>(&[b"ZADD", foreign.as_bytes(), b"0", &member]), 1);
     }
-    assert!(RecordStore::<Grant>::list(&scene.store, &other, Page::first(10)).await.unwrap().is_empty());
+    assert!(RecordStore::<Grant>::list(&scene.store, other.as_str(), Page::first(10)).await.unwrap().is_empty());
     assert_eq!(scene.raw.members(&foreign).len(), 1, "the younger one may be of a write that is under way");
     assert_eq!(scene.listed().await, [grant]);
 }
@@ -401,12 +399,12 @@ async fn an_identifier_outlasts_its_end_by_ten_minutes_and_is_on_no_list() {
 
 #[tokio::test]
 #[ignore = "starts Redis servers"]
-async fn a_registration_never_expires() {
+async fn an_application_never_expires() {
     let mut scene = Scene::new().await;
-    let registration = records::registration(&scene.subject);
-    assert_eq!(ClientRegistry::insert(&scene.store, registration.clone()).await.unwrap(), Insertion::Inserted);
-    let id = registration.client.id().as_str();
-    let expires: i64 = scene.raw.ask(&[b"EXPIRETIME", format!("grantor:clients:{id}").as_bytes()]);
+    let application = Arc::new(records::application(&scene.subject));
+    assert_eq!(RecordStore::insert(&scene.store, application.clone()).await.unwrap(), Insertion::Inserted);
+    let id = application.id().as_str();
+    let expires: i64 = scene.raw.ask(&[b"EXPIRETIME", format!("grantor:applications:{id}").as_bytes()]);
     assert_eq!(expires, -1);
     assert!(scene.raw.keys().iter().all(|key| !key.contains("-due:")));
 }

@@ -4,19 +4,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use grantor::application::{ApplicationFilter, LogoSlot};
+use grantor::application::ApplicationFilter;
 use grantor::store::redis::{RedisOptions, RedisProblem};
-use grantor::store::{
-    Authorization, ClientRegistry, ClientStore, Grant, Insertion, LogoWrite, Page, PushedRequest, RecordStore,
-    Registration, Replay,
-};
+use grantor::store::{Authorization, Grant, Insertion, Page, PushedRequest, RecordStore, Replay};
 use grantor::testing::records;
-use grantor::{Application, Client, RedisStore, Subject, Timestamp};
+use grantor::{Application, RedisStore, Subject, Timestamp};
 
 use crate::redis::raw::Raw;
 use support::servers::redis::Server;
 
-/// A grant, an authorization, a registration and a replay, as a store of layout 1 wrote them.
+/// A grant, an authorization, an application and a replay, as a store of layout 1 wrote them.
 const LAYOUT_1: &str = include_str!("layout_1.txt");
 /// Where the number of a write lies in a row.
 const NUMBER: Range<usize> = 4..12;
@@ -42,17 +39,8 @@ fn contents(server: &Server) -> String {
                 let mut row: Vec<u8> = raw.ask(&[b"GET", name]);
                 row[NUMBER].fill(0);
                 lines.push(format!("SET {key} 0x{}", shown(&row)));
-                lines.push(format!("EXPIREAT {key} {}", raw.ask::<i64>(&[b"EXPIRETIME", name])));
-            }
-            "hash" => {
-                let mut fields: Vec<(String, Vec<u8>)> = raw.ask(&[b"HGETALL", name]);
-                fields.sort();
-                for (field, mut value) in fields {
-                    if field == "record" {
-                        value[NUMBER].fill(0);
-                    }
-                    lines.push(format!("HSET {key} {field} 0x{}", shown(&value)));
-                }
+                let expires: i64 = raw.ask(&[b"EXPIRETIME", name]);
+                lines.extend((expires > 0).then(|| format!("EXPIREAT {key} {expires}")));
             }
             _ => {
                 raw.age(&key, key.contains("-due:").then_some(0));
@@ -89,19 +77,20 @@ async fn what_a_store_writes_is_read_by_another() {
     let authorization = Arc::new(records::authorization(&alice(), END));
     let pushed = Arc::new(records::pushed_request(END));
     let replay = Arc::new(Replay::new(&[b"client", b"jti"], END));
-    assert_eq!(RecordStore::<PushedRequest>::insert(&store, pushed.clone()).await.unwrap(), Insertion::Inserted);
     assert_eq!(RecordStore::<Grant>::insert(&store, grant.clone()).await.unwrap(), Insertion::Inserted);
     assert_eq!(RecordStore::<Authorization>::insert(&store, authorization).await.unwrap(), Insertion::Inserted);
-    let registration = records::registration(&alice());
-    assert_eq!(ClientRegistry::insert(&store, registration).await.unwrap(), Insertion::Inserted);
+    let application = Arc::new(records::application(&alice()));
+    assert_eq!(RecordStore::insert(&store, application).await.unwrap(), Insertion::Inserted);
     assert_eq!(RecordStore::<Replay>::insert(&store, replay.clone()).await.unwrap(), Insertion::Inserted);
-    let commands = contents(&written);
     if std::env::var_os("GRANTOR_WRITE_LAYOUTS").is_some() {
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/databases/redis/layout_1.txt"), &commands).unwrap();
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/databases/redis/layout_1.txt");
+        std::fs::write(path, contents(&written)).unwrap();
     }
+    assert_eq!(RecordStore::<PushedRequest>::insert(&store, pushed.clone()).await.unwrap(), Insertion::Inserted);
+    let commands = contents(&written);
     fill(&read, &commands);
     let another = RedisStore::connect(&read.address(), &RedisOptions::new()).await.unwrap();
-    assert_eq!(RecordStore::<Grant>::list(&another, &alice(), Page::first(10)).await.unwrap(), [grant]);
+    assert_eq!(RecordStore::<Grant>::list(&another, alice().as_str(), Page::first(10)).await.unwrap(), [grant]);
     assert_eq!(RecordStore::<PushedRequest>::find(&another, &pushed.id()).await.unwrap(), Some(pushed));
 }
 
@@ -111,16 +100,13 @@ async fn what_a_store_of_layout_1_wrote_is_read_and_written_the_same() {
     let (old, new) = (Server::start(), Server::start());
     fill(&old, LAYOUT_1);
     let store = RedisStore::connect(&old.address(), &RedisOptions::new()).await.unwrap();
-    let grants = RecordStore::<Grant>::list(&store, &alice(), Page::first(10)).await.unwrap();
-    let authorizations = RecordStore::<Authorization>::list(&store, &alice(), Page::first(10)).await.unwrap();
-    let applications = ClientRegistry::list(&store, &ApplicationFilter::All, Page::first(10)).await.unwrap();
+    let grants = RecordStore::<Grant>::list(&store, alice().as_str(), Page::first(10)).await.unwrap();
+    let authorizations = RecordStore::<Authorization>::list(&store, alice().as_str(), Page::first(10)).await.unwrap();
+    let all = ApplicationFilter::All.key();
+    let applications = RecordStore::<Application>::list(&store, &all, Page::first(10)).await.unwrap();
     assert_eq!((grants.len(), authorizations.len(), applications.len()), (1, 1, 1));
     let (grant, authorization, application) = (&grants[0], &authorizations[0], &applications[0]);
     assert_eq!((grant.version(), grant.purge_after()), (1, END));
-    let client = store.current(application.id()).await.unwrap().expect("there is its client");
-    let logo = store.logo(application.id(), LogoSlot::InForce).await.unwrap().expect("there is its logo");
-    let mut registration = Registration::new(Client::clone(&client), Application::clone(application));
-    registration.logo = LogoWrite::Put(logo);
 
     let another = RedisStore::connect(&new.address(), &RedisOptions::new()).await.unwrap();
     assert_eq!(RecordStore::<Grant>::insert(&another, grant.clone()).await.unwrap(), Insertion::Inserted);
@@ -128,7 +114,7 @@ async fn what_a_store_of_layout_1_wrote_is_read_and_written_the_same() {
         RecordStore::<Authorization>::insert(&another, authorization.clone()).await.unwrap(),
         Insertion::Inserted
     );
-    assert_eq!(ClientRegistry::insert(&another, registration).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::insert(&another, application.clone()).await.unwrap(), Insertion::Inserted);
     let replay = Arc::new(Replay::new(&[b"client", b"jti"], END));
     assert_eq!(RecordStore::<Replay>::insert(&store, replay.clone()).await.unwrap(), Insertion::Exists);
     assert_eq!(RecordStore::<Replay>::insert(&another, replay.clone()).await.unwrap(), Insertion::Inserted);

@@ -109,7 +109,8 @@ impl Ledger {
             };
             let page = grant_before(grant).map_or_else(|| Page::first(1), |id| Page::after(id, 1));
             let subject = grant.subject().expect("each has a user");
-            let listed = in_the_end(async || RecordStore::<Grant>::list(store, subject, page.clone()).await).await;
+            let listed =
+                in_the_end(async || RecordStore::<Grant>::list(store, subject.as_str(), page.clone()).await).await;
             let is_listed = listed.first().map(|grant| grant.id()) == Some(grant.id());
             lost += usize::from(!is_there || !is_listed);
         }

@@ -58,7 +58,7 @@ impl Scene {
     }
 
     async fn is_listed(&self) -> bool {
-        let listed = RecordStore::<Grant>::list(&self.store, self.subject(), Page::first(10)).await.unwrap();
+        let listed = RecordStore::<Grant>::list(&self.store, self.subject().as_str(), Page::first(10)).await.unwrap();
         assert!(listed.is_empty() || listed == [self.row.clone()]);
         !listed.is_empty()
     }

@@ -85,7 +85,7 @@ async fn a_call_takes_one_place_however_much_it_reads() {
         let row = Arc::new(records::grant(&subject, FAR));
         assert_eq!(store.insert(row).await.unwrap(), Insertion::Inserted);
     }
-    assert_eq!(RecordStore::<Grant>::list(&store, &subject, Page::first(1000)).await.unwrap().len(), 100);
+    assert_eq!(RecordStore::<Grant>::list(&store, subject.as_str(), Page::first(1000)).await.unwrap().len(), 100);
     assert_eq!(RecordStore::<Grant>::purge(&store, FAR, 1000).await.unwrap().removed(), 100);
 }
 

@@ -1,7 +1,7 @@
 //! Hostile words that the rules allow, stored, and shown to every user who reads them.
 
 use crate::families::platform::site::{ADMIN, ALICE, DEVON, Site};
-use support::http::Request;
+use support::http::{Request, value_after};
 
 /// Texts of an application that are allowed, each with an escape in every page.
 const TEXTS: [(&str, &str); 4] = [
@@ -46,10 +46,13 @@ async fn stored_words_are_escaped_on_every_page_that_shows_them() {
     for path in ["/review".to_owned(), format!("/review/{id}")] {
         shown(&path, &admin).await;
     }
-    let approval = [("version", "1"), ("scope", "repo-issue:r")];
+    let page = shown(&format!("/review/{id}"), &admin).await;
+    let approval = [("version", value_after(&page, "name=\"version\"")), ("scope", "repo-issue:r")];
     let answer = site.post(&format!("/review/{id}/approve"), &approval, &admin).await;
     assert_eq!(answer.status, 303, "{}", answer.text());
-    let answer = site.post(&format!("/applications/{id}/secret"), &[("version", "2")], &devon).await;
+    let page = shown(&format!("/applications/{id}"), &devon).await;
+    let version = [("version", value_after(&page, "name=\"version\""))];
+    let answer = site.post(&format!("/applications/{id}/secret"), &version, &devon).await;
     assert!(answer.status == 200 && answer.text().contains("client_secret"), "{}", answer.text());
 
     let question = format!("/oauth2/auth?response_type=code&client_id={id}&state=%22%3E%3Ch0st1le%3E");

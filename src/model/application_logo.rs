@@ -1,0 +1,103 @@
+//! The logo of an application, which is a record of its own: most requests need none.
+
+use crate::clock::Timestamp;
+use crate::model::application::Logo;
+use crate::model::codec::{DecodeError, Reader, Writer, kind};
+use crate::model::id::LogoId;
+
+/// The logo of an application.
+///
+/// It is inserted before the [`Application`](crate::Application) that names it, and stays once that is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApplicationLogo {
+    pub(crate) id: LogoId,
+    pub(crate) version: u32,
+    /// Set until an application names the logo, and once none does any more.
+    pub(crate) end: Option<Timestamp>,
+    pub(crate) logo: Logo,
+}
+
+impl ApplicationLogo {
+    /// Returns the id of the logo, which its application names.
+    #[must_use]
+    pub const fn id(&self) -> &LogoId {
+        &self.id
+    }
+
+    /// Returns the version of the record: a random number, which every write draws anew.
+    #[must_use]
+    pub const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Returns the time from which a purge may remove the logo; `None` while an application names it.
+    #[must_use]
+    pub const fn end(&self) -> Option<Timestamp> {
+        self.end
+    }
+
+    /// Returns the image.
+    #[must_use]
+    pub const fn logo(&self) -> &Logo {
+        &self.logo
+    }
+
+    /// Encodes the record as bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let Self { id, version, end, logo } = self;
+        let mut writer = Writer::new(kind::APPLICATION_LOGO);
+        writer.array(id.as_bytes());
+        writer.number(*version);
+        writer.optional(*end, Writer::time);
+        writer.bytes(logo.bytes());
+        writer.finish()
+    }
+
+    /// Decodes a record that [`encode`](Self::encode) wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if the bytes are not such a record, or were written by an unknown release.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes, kind::APPLICATION_LOGO)?;
+        let logo = Self {
+            id: reader.array().map(LogoId::from_bytes)?,
+            version: reader.number()?,
+            end: reader.optional(Reader::time)?,
+            logo: Logo::decode(reader.bytes()?)?,
+        };
+        reader.finish()?;
+        Ok(logo)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::codec::layout;
+
+    fn logo(end: Option<Timestamp>) -> ApplicationLogo {
+        let logo = Logo::decode(*b"GIF89a\x01\0\x01\0\0\0\0").unwrap();
+        ApplicationLogo { id: LogoId::from_bytes([7; 16]), version: 3, end, logo }
+    }
+
+    #[test]
+    fn comes_back_equal() {
+        for logo in [logo(None), logo(Some(Timestamp::from_seconds(7)))] {
+            let bytes = logo.encode();
+            assert_eq!(ApplicationLogo::decode(&bytes), Ok(logo));
+            for cut in 0..bytes.len() {
+                assert!(ApplicationLogo::decode(&bytes[..cut]).is_err(), "cut to {cut}");
+            }
+        }
+    }
+
+    /// Every later release reads what a release has written.
+    #[test]
+    fn layout_1_stays_as_it_is() {
+        let record = logo(Some(Timestamp::from_seconds(7)));
+        let file = layout::compared("application_logo.1", &record.encode());
+        assert_eq!(ApplicationLogo::decode(&file), Ok(record));
+    }
+}

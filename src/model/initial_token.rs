@@ -1,0 +1,125 @@
+//! Initial access tokens.
+
+use crate::clock::Timestamp;
+use crate::model::client_metadata::RegistrationBounds;
+use crate::model::client_metadata::encoding::{read_bounds, write_bounds};
+use crate::model::codec::{DecodeError, Reader, Writer, kind};
+use crate::model::id::ClientId;
+use crate::secret::Digest;
+
+/// An initial access token [RFC 7591 section 3].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitialToken {
+    pub(crate) id: ClientId,
+    pub(crate) version: u32,
+    /// The digest of the whole token.
+    pub(crate) token: Digest,
+    pub(crate) uses_left: u32,
+    pub(crate) made: Timestamp,
+    pub(crate) end: Timestamp,
+    /// The bounds of clients that are registered with it, in addition to those of the policy.
+    pub(crate) bounds: Option<RegistrationBounds>,
+}
+
+impl InitialToken {
+    /// Returns the id of the token, which is not secret.
+    #[must_use]
+    pub const fn id(&self) -> &ClientId {
+        &self.id
+    }
+
+    /// Returns the version of the record: a random number, which every write draws anew.
+    #[must_use]
+    pub const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Returns how many more clients can be registered with it.
+    #[must_use]
+    pub const fn uses_left(&self) -> u32 {
+        self.uses_left
+    }
+
+    /// Returns the time at which the token expires.
+    #[must_use]
+    pub const fn end(&self) -> Timestamp {
+        self.end
+    }
+
+    /// Encodes the record as bytes, which contain only the digest of the token.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let Self { id, version, token, uses_left, made, end, bounds } = self;
+        let mut writer = Writer::new(kind::INITIAL_TOKEN);
+        writer.text(id.as_str());
+        writer.number(*version);
+        writer.array(token.bytes());
+        writer.number(*uses_left);
+        writer.time(*made);
+        writer.time(*end);
+        writer.optional(bounds.as_ref(), write_bounds);
+        writer.finish()
+    }
+
+    /// Decodes a record that [`encode`](Self::encode) wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if the bytes are not such a record, or were written by an unknown release.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes, kind::INITIAL_TOKEN)?;
+        let token = Self {
+            id: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
+            version: reader.number()?,
+            token: reader.array().map(Digest::from_bytes)?,
+            uses_left: reader.number()?,
+            made: reader.time()?,
+            end: reader.time()?,
+            bounds: reader.optional(read_bounds)?,
+        };
+        reader.finish()?;
+        Ok(token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::codec::layout;
+    use crate::scope::{ResourceScope, ScopeSet};
+
+    fn token(bounds: Option<RegistrationBounds>) -> InitialToken {
+        InitialToken {
+            id: ClientId::new("token").unwrap(),
+            version: 3,
+            token: Digest::of(b"token"),
+            uses_left: 7,
+            made: Timestamp::from_seconds(8),
+            end: Timestamp::from_seconds(9),
+            bounds,
+        }
+    }
+
+    fn bounded() -> InitialToken {
+        let scopes = ScopeSet::read("repo-code:rw").unwrap();
+        token(Some(RegistrationBounds::new(scopes, ResourceScope::Public).without_loopback()))
+    }
+
+    #[test]
+    fn comes_back_equal() {
+        for token in [token(None), bounded()] {
+            let bytes = token.encode();
+            assert_eq!(InitialToken::decode(&bytes), Ok(token));
+            for cut in 0..bytes.len() {
+                assert!(InitialToken::decode(&bytes[..cut]).is_err(), "cut to {cut}");
+            }
+        }
+    }
+
+    /// Every later release reads what a release has written.
+    #[test]
+    fn layout_1_stays_as_it_is() {
+        let file = layout::compared("initial_token.1", &bounded().encode());
+        assert_eq!(InitialToken::decode(&file), Ok(bounded()));
+    }
+}

@@ -1,0 +1,115 @@
+//! The keys of a table's records by list.
+
+use std::collections::BTreeSet;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard};
+
+use crate::store::memory::shards::{lock, shards};
+
+pub(super) struct Lists<K> {
+    shards: Box<[Mutex<Shard<K>>]>,
+    hasher: RandomState,
+}
+
+/// Keys by the hash of their list's name, which takes less memory than the name. Lists may have the same hash: the records
+/// know their lists. In a search, `None` sorts before every key.
+type Shard<K> = BTreeSet<(u64, Option<K>)>;
+
+impl<K> Default for Lists<K> {
+    fn default() -> Self {
+        Self { shards: shards(), hasher: RandomState::new() }
+    }
+}
+
+impl<K: Clone + Ord> Lists<K> {
+    pub(super) fn insert(&self, list: &str, key: K) {
+        if let Some((mut shard, hash)) = self.shard(list) {
+            shard.insert((hash, Some(key)));
+        }
+    }
+
+    pub(super) fn remove(&self, list: &str, key: &K) {
+        if let Some((mut shard, hash)) = self.shard(list) {
+            shard.remove(&(hash, Some(key.clone())));
+        }
+    }
+
+    /// Returns the first keys after that one, in order. Some may be of another list with the same hash.
+    pub(super) fn keys(&self, list: &str, after: Option<&K>, limit: usize) -> Vec<K> {
+        let Some((shard, hash)) = self.shard(list) else { return Vec::new() };
+        let start = Bound::Excluded((hash, after.cloned()));
+        let listed = shard.range((start, Bound::Unbounded)).take_while(|(of, _)| *of == hash);
+        listed.filter_map(|(_, key)| key.clone()).take(limit).collect()
+    }
+
+    fn shard(&self, list: &str) -> Option<(MutexGuard<'_, Shard<K>>, u64)> {
+        let hash = self.hasher.hash_one(list);
+        Some((lock(&self.shards, hash)?, hash))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u8) -> [u8; 16] {
+        [number; 16]
+    }
+
+    #[test]
+    fn ids_come_in_order_and_in_pages() {
+        let (lists, alice) = (Lists::<[u8; 16]>::default(), "alice");
+        for number in [3, 1, 2, 3] {
+            lists.insert(alice, id(number));
+        }
+        let all = [id(1), id(2), id(3)];
+        for limit in 0..=4 {
+            assert_eq!(lists.keys(alice, None, limit), all[..limit.min(3)], "{limit}");
+            for after in 0..=4_u8 {
+                let rest = &all[usize::from(after).min(3)..];
+                let found = lists.keys(alice, Some(&id(after)), limit);
+                assert_eq!(found, rest[..limit.min(rest.len())], "after {after} {limit}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_lowest_and_the_highest_id_are_found() {
+        let (lists, alice) = (Lists::<[u8; 16]>::default(), "alice");
+        for number in [0, u8::MAX] {
+            lists.insert(alice, id(number));
+        }
+        assert_eq!(lists.keys(alice, None, 9), [id(0), id(u8::MAX)]);
+        assert_eq!(lists.keys(alice, Some(&id(0)), 9), [id(u8::MAX)]);
+        assert!(lists.keys(alice, Some(&id(u8::MAX)), 9).is_empty());
+    }
+
+    #[test]
+    fn lists_of_one_shard_are_distinguished() {
+        let lists = Lists::<[u8; 16]>::default();
+        let all: Vec<_> = (0..20_000).map(|number: u32| number.to_string()).collect();
+        for (list, number) in all.iter().zip((0..=u8::MAX).cycle()) {
+            lists.insert(list, id(number));
+        }
+        for (list, number) in all.iter().zip((0..=u8::MAX).cycle()) {
+            assert_eq!(lists.keys(list, None, 9), [id(number)]);
+        }
+    }
+
+    #[test]
+    fn what_was_removed_is_gone_and_nothing_else() {
+        let (lists, alice) = (Lists::<[u8; 16]>::default(), "alice");
+        lists.remove(alice, &id(1));
+        lists.insert(alice, id(2));
+        lists.remove(alice, &id(1));
+        lists.remove("bob", &id(2));
+        assert_eq!(lists.keys(alice, None, 9), [id(2)]);
+        lists.insert(alice, id(1));
+        lists.remove(alice, &id(2));
+        assert_eq!(lists.keys(alice, None, 9), [id(1)]);
+        lists.remove(alice, &id(1));
+        assert!(lists.keys(alice, None, 9).is_empty());
+        assert!(lists.shards.iter().all(|shard| shard.lock().unwrap().is_empty()));
+    }
+}
