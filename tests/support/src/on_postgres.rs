@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use grantor::store::postgres::PostgresOptions;
-use grantor::store::{Grant, RecordStore};
+use grantor::store::{Grant, Lists, RecordStore, Table};
 use grantor::{PostgresStore, Timestamp};
 use tokio::sync::OnceCell;
 use tokio_postgres::{Client, NoTls};
@@ -65,9 +65,13 @@ impl Place {
         // record ended in 1970, so this removes nothing.
         let nothing = RecordStore::<Grant>::purge(&self.store, Timestamp::from_seconds(0), 1).await.unwrap();
         assert_eq!(nothing.removed(), 0);
-        let tables =
-            ["authorizations", "grants", "last_purge", "pushed_requests", "replays", "clients", "client_lists"];
-        let statements = tables.map(|table| format!("DELETE FROM {}.{table};", self.schema));
+        let of_table = |table: Table| {
+            let delete = |name: &str| format!("DELETE FROM {}.{name};", self.schema);
+            let lists =
+                if table.lists() == Lists::Many { delete(&format!("{}_lists", table.as_str())) } else { String::new() };
+            delete(table.as_str()) + &lists
+        };
+        let statements = Table::ALL.map(of_table);
         operator(server).await.batch_execute(&statements.concat()).await.unwrap();
         self
     }
