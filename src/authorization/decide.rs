@@ -81,12 +81,14 @@ pub(crate) async fn hold(
     let page = |reason| AuthorizationError::page(context, reason);
     let current = context.stores.clients.current_client(&client.id).await.map_err(|error| page(error.into()))?;
     let current = current.filter(|client| !context.is_gone(client));
-    record.epoch = judge_client(current, &record, &context.config).map_err(page)?.epoch;
+    let current = judge_client(current, &record, &context.config).map_err(page)?;
+    record.epoch = current.epoch;
     if let Some(from) = &record.pushed {
         pushed_request::keep_open(context, from, record.end).await.map_err(page)?;
     }
     let mut flow = Holding::new(context, record, room.place);
     claim(context, &mut flow, Some(ATTEMPTS)).await.map_err(redirect)?;
+    last_use::note_request(context, &current, flow.record.id).await.map_err(|error| redirect(error.into()))?;
     for surplus in room.surplus {
         // The request is held. Requests that could not be ended now are ended when the next one is held.
         let _ = revocation::end_held(context, surplus).await;
@@ -223,7 +225,7 @@ async fn approve(
         ..held.with_code(minted.digest, now, end)
     };
     let scopes = next.scopes.clone();
-    note_use(context, client, end).await.map_err(|reason| undecided(context, held, client, reason))?;
+    note_approval(context, held, client, end).await.map_err(|reason| undecided(context, held, client, reason))?;
     take(context, held, next).await.map_err(|reason| undecided(context, held, client, reason))?;
     let grant = held.id.into();
     context.raise(&Event::CodeIssued { grant, client: &held.client, subject: held.subject(), scopes: &scopes });
@@ -233,10 +235,16 @@ async fn approve(
 
 /// Keeps a client that registered itself for as long as the tokens for this code may be valid. This is written before
 /// the code, so a client with a grant is never removed as unused.
-async fn note_use(context: &Arc<Context>, client: &Client, code_end: Timestamp) -> Result<(), Reason> {
-    let config = &context.config;
-    let until = code_end.plus(config.tokens.refresh_lifetime.max(config.tokens.access_lifetime));
-    Ok(last_use::note(context, client, until).await?)
+async fn note_approval(
+    context: &Arc<Context>,
+    held: &Authorization,
+    client: &Client,
+    code_end: Timestamp,
+) -> Result<(), Reason> {
+    let Some(subject) = held.subject() else { return Ok(()) };
+    let tokens = &context.config.tokens;
+    let until = code_end.plus(tokens.refresh_lifetime.max(tokens.access_lifetime));
+    Ok(last_use::note_approval(context, client, subject, until).await?)
 }
 
 /// § 4.1.2.1: the client learns that the user refused.

@@ -11,7 +11,6 @@ use crate::authorization::check_client;
 use crate::authorization::pending::AuthorizationError;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant;
 use crate::hooks::registration_policy::{
     DocumentRequest, RegistrationDecision, RegistrationPolicy, RegistrationRequest,
 };
@@ -164,7 +163,7 @@ fn policy(context: &Context) -> Result<&dyn RegistrationPolicy, Reason> {
 }
 
 fn registrar(context: &Arc<Context>) -> Result<Registrar, Reason> {
-    let registrar = Registrar::new(Arc::clone(context), grant::offered(&context.config).collect());
+    let registrar = Registrar::new(Arc::clone(context));
     // The server is not built without a registry.
     Ok(registrar.ok_or_else(|| StoreError::permanent("there is no registry"))?)
 }

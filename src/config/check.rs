@@ -189,14 +189,6 @@ impl Config {
                 return Err(ConfigError::new(name, limit, format!("at least {least} is accepted")));
             }
         }
-        for (name, limit) in [
-            ("limits.consent_requests", self.limits.consent_requests),
-            ("limits.consent_requests_per_client", self.limits.consent_requests_per_client),
-        ] {
-            if !HELD_REQUESTS.contains(&limit) && limit != usize::MAX {
-                return Err(ConfigError::new(name, limit, "1 to 800 are accepted, and usize::MAX for no limit"));
-            }
-        }
         if self.registration.form.logo_pixels == 0 {
             return Err(ConfigError::new("registration.logo_pixels", 0, "at least 1 is accepted"));
         }
@@ -209,7 +201,7 @@ impl Config {
         }
         let (max, unused) = (self.limits.unreviewed_clients, self.registration.unused_lifetime);
         if !OPEN_CLIENTS.contains(&max) {
-            return Err(ConfigError::new("limits.unreviewed_clients", max, "1 to 16777216 are accepted"));
+            return Err(ConfigError::new("limits.unreviewed_clients", max, "10 to 16777216 are accepted"));
         }
         if unused < LEAST_UNUSED {
             let value = seconds(unused);
@@ -274,10 +266,8 @@ const CLOCK_LEAPS: RangeInclusive<Duration> = Duration::from_secs(3600)..=Durati
 const MACHINE_TOKENS: RangeInclusive<usize> = 1..=4096;
 /// A person must get from the registration to the consent page, and may need to sign up in between.
 const LEAST_UNUSED: Duration = Duration::from_secs(3600);
-/// A page of a list has 1000 items: these, and about 200 recently decided requests.
-const HELD_REQUESTS: RangeInclusive<usize> = 1..=800;
 /// Their places are drawn by number, and all of them may be in use. A larger number would not be a limit.
-const OPEN_CLIENTS: RangeInclusive<u32> = 1..=1 << 24;
+const OPEN_CLIENTS: RangeInclusive<u32> = 10..=1 << 24;
 const REGISTRATION_POLICY: &str = "set it to Off, or add a policy that decides about each client: \
                                    Builder::registration_policy(ApproveWithin::new(…))";
 const REGISTRATION_STORE: &str = "set it to Off, or look up clients in a registry: Stores::with_registry(…)";
@@ -435,7 +425,7 @@ mod tests {
             (
                 |config| config.limits.unreviewed_clients = 0,
                 "limits.unreviewed_clients is 0",
-                "1 to 16777216 are accepted",
+                "10 to 16777216 are accepted",
             ),
             (
                 |config| config.registration.unused_lifetime = Duration::from_secs(3599),

@@ -10,14 +10,7 @@ pub struct Limits {
     ///
     /// Anyone can push for a public client. Such a push replaces the oldest request that it finds instead, unless all
     /// of them are held for signed-in users.
-    pub pushed_requests: usize,
-    /// How many requests may wait for one user's decision at once; 50. A further request ends the oldest one, whose
-    /// form then leads to an error page. 1 to 800, which fit on one page of a list, are accepted, and `usize::MAX` for
-    /// no limit.
-    pub consent_requests: usize,
-    /// How many requests of one client may wait for one user's decision at once; 10. 1 to 800 and `usize::MAX` are
-    /// accepted. If neither this nor [`limits.consent_requests`](crate::Config::limits) is limited, no list is read.
-    pub consent_requests_per_client: usize,
+    pub pushed_requests: u32,
     /// How many live grants one user may have given to one client; 50. A further exchange revokes the grants that were
     /// refreshed longest ago, with [`TooManyGrants`](crate::store::RevocationReason::TooManyGrants) as the reason.
     /// `usize::MAX` sets no limit; then no list is read.
@@ -28,10 +21,13 @@ pub struct Limits {
     pub client_credentials_tokens: usize,
     /// The maximum size of a request body in bytes; 16 384.
     pub body_bytes: usize,
-    /// How many unreviewed clients there may be; 100 000. 1 to 16 777 216 are accepted.
+    /// How many unreviewed clients there may be; 100 000. 10 to 16 777 216 are accepted.
     ///
-    /// A registration tries eight places. If none of them is free, it removes the oldest client there that no user ever
-    /// approved. If all eight clients are in use, it is answered with 503. Both can happen before the limit is reached.
+    /// Half of the room is for clients with a metadata document, and half for clients that register themselves. Of each
+    /// half, a fifth is for clients that no user has approved: a further one replaces the oldest that awaits no user's
+    /// decision. The rest is for clients that a user has approved: a further one replaces the one longest without a
+    /// live grant. If a request finds none that may be replaced, it is answered with 503. One user is the first to
+    /// approve at most 50 of them; a further one replaces the one used longest ago that no other user has approved.
     pub unreviewed_clients: u32,
 }
 
@@ -39,12 +35,19 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             pushed_requests: 1000,
-            consent_requests: 50,
-            consent_requests_per_client: 10,
             grants: 50,
             client_credentials_tokens: 1024,
             body_bytes: 16_384,
             unreviewed_clients: 100_000,
         }
+    }
+}
+
+impl Limits {
+    /// Returns the number of places for unreviewed clients of one origin, approved by a user or not: four tenths and one
+    /// tenth of all.
+    pub(crate) const fn client_places(&self, is_approved: bool) -> u32 {
+        let tenth = self.unreviewed_clients / 10;
+        if is_approved { 4 * tenth } else { tenth }
     }
 }

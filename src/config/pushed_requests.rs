@@ -52,7 +52,7 @@ impl PushedRequestSettings {
     }
 
     /// Checks the settings of pushed requests.
-    pub(super) fn check(&self, count: usize) -> Result<(), ConfigError> {
+    pub(super) fn check(&self, count: u32) -> Result<(), ConfigError> {
         let life = self.lifetime;
         if !LIFETIMES.contains(&life) {
             return Err(ConfigError::new("pushed_requests.lifetime", seconds(life), "30 to 599 s are accepted"));
@@ -66,7 +66,7 @@ impl PushedRequestSettings {
 
 /// FAPI 2.0 Security Profile section 5.3.2.2 requires less than 600 s.
 const LIFETIMES: RangeInclusive<Duration> = Duration::from_secs(30)..=Duration::from_secs(599);
-const COUNTS: RangeInclusive<usize> = 1..=1000;
+const COUNTS: RangeInclusive<u32> = 1..=1000;
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,6 @@ use crate::client_auth;
 use crate::config::Config;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant;
 use crate::hooks::registration_policy::{RegistrationDecision, RegistrationRequest};
 use crate::model::application::Application;
 use crate::model::client::{AuthenticationMethod, Client, ClientKeys, GrantType};
@@ -19,7 +18,7 @@ use crate::wire::{Body, Endpoint, Request};
 
 /// The registrar. `build()` ensures that there is one if clients may register themselves.
 pub(crate) fn registrar(context: &Arc<Context>) -> Result<Registrar, StoreError> {
-    let registrar = Registrar::new(Arc::clone(context), grant::offered(&context.config).collect());
+    let registrar = Registrar::new(Arc::clone(context));
     registrar.ok_or_else(|| StoreError::permanent("there is no registry"))
 }
 

@@ -1,11 +1,11 @@
 //! Issues an access token for the client itself [RFC 6749 section 4.4], without a user or a refresh token.
 //!
-//! A client's tokens are stored in eight grants, called slots, whose ids derive from the client id. So they are counted
-//! by primary key, without a list. A request starts at a random slot and takes the first one with room.
+//! A client's tokens are stored in eight grants, its [places](crate::bounds). A request starts at a random place and
+//! takes the first one with room.
 
 use std::sync::Arc;
 
-use crate::bounds;
+use crate::bounds::{Met, draw_places, key_of_place};
 use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
 use crate::clock::Timestamp;
 use crate::config::Config;
@@ -19,15 +19,14 @@ use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::{Audience, ResourceTable};
 use crate::model::{AccessPart, FurtherAccess, Grant, Pairs, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
-use crate::secret::entropy::Entropy;
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::Family;
 use crate::store::StoreError;
 
 /// The number of grants that hold the tokens of one client. With eight, a read or write moves an eighth of the tokens,
 /// and eight requests can write at once.
-const SLOTS: usize = 8;
-/// Separates these slots from those of other records.
+const PLACES: u16 = 8;
+/// Separates these places from those of other records.
 const LABEL: &[u8] = b"client credentials";
 
 /// A live access token of a client itself, for a page that lists such tokens [RFC 6749 section 4.4]. It does not
@@ -47,12 +46,11 @@ pub struct ClientCredentialsToken {
 ///
 /// # Errors
 ///
-/// [`Reason::TooManyClientCredentialsTokens`] if all slots are full; what [`judge`] refuses; a store's error.
+/// [`Reason::TooManyClientCredentialsTokens`] if all places are full; what [`judge`] refuses; a store's error.
 pub(crate) async fn issue(context: &Context, request: &TokenRequest<'_>) -> Result<Issued, Reason> {
     let (client, now) = (request.client, context.now());
     let (scopes, audience) = judge(request, &context.config, &context.resources)?;
     let token = opaque::mint(&*context.entropy);
-    let start = draw(&*context.entropy);
     let version = draw_version(&*context.entropy);
     let access = FurtherAccess {
         digest: token.digest,
@@ -63,18 +61,17 @@ pub(crate) async fn issue(context: &Context, request: &TokenRequest<'_>) -> Resu
         audience,
         key: request.key.copied(),
     };
-    let mut first_end = access.end;
-    for slot in (0..SLOTS).map(|step| (start + step) % SLOTS) {
-        let id = slot_id(&client.id, slot);
-        let room = room(&context.config, slot);
-        let slot = Slot { client, id, access: &access, room, version };
-        let mut flow = Filling { context, slot };
-        match claim(context, &mut flow, Some(ATTEMPTS)).await? {
+    let mut met = Met::<()>::nobody();
+    for number in draw_places(&*context.entropy, PLACES.into()) {
+        let id = id_of_place(&client.id, number);
+        let room = room(&context.config, number);
+        let place = Place { client, id, access: &access, room, version };
+        match claim(context, &mut Filling { context, place }, Some(ATTEMPTS)).await? {
             Filled::Issued => return Ok(issued(context, client, id, &access, token)),
-            Filled::Full { end } => first_end = first_end.min(end),
+            Filled::Full { end } => met.note_end(end),
         }
     }
-    Err(Reason::TooManyClientCredentialsTokens { retry_after: first_end.seconds_since(now).max(1) })
+    Err(Reason::TooManyClientCredentialsTokens { retry_after: met.retry_after(now) })
 }
 
 /// Decides what the token gets: the scopes that the request names, or else all `client_scopes` of the client that its
@@ -105,27 +102,27 @@ fn issued(context: &Context, client: &Client, grant: GrantId, access: &FurtherAc
     Issued { grant, access_token: token, refresh_token: None, expires_in, scopes }
 }
 
-/// Puts one token into a slot.
+/// Puts one token into a place.
 struct Filling<'a> {
     context: &'a Context,
-    slot: Slot<'a>,
+    place: Place<'a>,
 }
 
-/// A slot, and the token that is to be put into it.
-struct Slot<'a> {
+/// A place, and the token that is to be put into it.
+struct Place<'a> {
     client: &'a Client,
     id: GrantId,
     access: &'a FurtherAccess,
-    /// Live tokens that the slot may hold.
+    /// Live tokens that the place may hold.
     room: usize,
-    /// The version of the slot if it is inserted.
+    /// The version of the record if it is inserted.
     version: u32,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Filled {
     Issued,
-    /// The slot has no room until its first token expires.
+    /// The place has no room until its first token expires.
     Full {
         end: Timestamp,
     },
@@ -137,7 +134,7 @@ impl Flow for Filling<'_> {
     type Error = Reason;
 
     async fn read(&mut self) -> Result<Seen<Grant>, Reason> {
-        Ok(self.context.stores.tokens.find(&self.slot.id).await?.into())
+        Ok(self.context.stores.tokens.find(&self.place.id).await?.into())
     }
 
     fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Filled>, Reason> {
@@ -145,15 +142,15 @@ impl Flow for Filling<'_> {
             Seen::Found(grant) => Some(&**grant),
             Seen::Unread | Seen::Missing => None,
         };
-        self.slot.step(found)
+        self.place.step(found)
     }
 
     fn is_done(&self, found: &Grant, _: &Grant, _: After) -> bool {
-        found.pairs.with_access(&self.slot.access.digest).is_some()
+        found.pairs.with_access(&self.place.access.digest).is_some()
     }
 }
 
-impl Slot<'_> {
+impl Place<'_> {
     /// Adds the token if there is room.
     fn step(&self, found: Option<&Grant>) -> Result<Step<Grant, Filled>, Reason> {
         // If all grants of the client were revoked after it was read, a token of the old epoch would be invalid.
@@ -163,7 +160,7 @@ impl Slot<'_> {
         }
         let mut live = live_tokens(found, self.client.epoch, now);
         if live.len() >= self.room {
-            // Tokens from the future, issued by a clock that had jumped forward, would fill the slot until then.
+            // Tokens from the future, issued by a clock that had jumped forward, would fill the place until then.
             live.retain(|token| token.issued.has_come(now));
         }
         if live.len() >= self.room {
@@ -176,7 +173,7 @@ impl Slot<'_> {
         })
     }
 
-    /// Returns the slot with its first token.
+    /// Returns the record with its first token.
     fn first(&self) -> Grant {
         let now = self.access.issued;
         let scopes = self.access.reduced.clone().unwrap_or_default();
@@ -198,7 +195,7 @@ impl Slot<'_> {
         }
     }
 
-    /// Returns the slot with one more token. `tokens` are its live ones; the others are dropped.
+    /// Returns the record with one more token. `tokens` are its live ones; the others are dropped.
     fn next(&self, grant: &Grant, mut tokens: Vec<FurtherAccess>) -> Grant {
         tokens.push(self.access.clone());
         let scopes = self.access.reduced.clone().unwrap_or_default();
@@ -207,32 +204,32 @@ impl Slot<'_> {
     }
 }
 
-/// The tokens of a slot that may still be used under that epoch, the oldest first.
-fn live_tokens(slot: Option<&Grant>, epoch: u32, now: Timestamp) -> Vec<FurtherAccess> {
-    let Some(grant) = slot.filter(|grant| grant.epoch == epoch && grant.revoked.is_none()) else { return Vec::new() };
+/// The tokens of a place that may still be used under that epoch, the oldest first.
+fn live_tokens(found: Option<&Grant>, epoch: u32, now: Timestamp) -> Vec<FurtherAccess> {
+    let Some(grant) = found.filter(|grant| grant.epoch == epoch && grant.revoked.is_none()) else { return Vec::new() };
     let accesses = grant.pairs.newest.iter().flat_map(TokenPair::accesses);
     accesses.filter(|access| access.is_live(now)).map(|access| owned(&access, &grant.scopes)).collect()
 }
 
-fn owned(access: &AccessPart<'_>, of_slot: &ScopeSet) -> FurtherAccess {
+fn owned(access: &AccessPart<'_>, of_record: &ScopeSet) -> FurtherAccess {
     FurtherAccess {
         digest: *access.digest,
         issued: access.issued,
         end: access.end,
         revoked: access.revoked,
-        reduced: Some(access.reduced.unwrap_or(of_slot).clone()),
-        // The slot has no audience. A token without one is older than the first protected resource.
+        reduced: Some(access.reduced.unwrap_or(of_record).clone()),
+        // The record has no audience. A token without one is older than the first protected resource.
         audience: access.audience.cloned().unwrap_or_default(),
         key: access.key.copied(),
     }
 }
 
 /// Stores access tokens without a refresh token. The first one takes the place of the pair. Scopes are kept only if
-/// they differ from those of the slot.
-fn pairs_of(tokens: Vec<FurtherAccess>, of_slot: &ScopeSet) -> Pairs {
+/// they differ from those of the record.
+fn pairs_of(tokens: Vec<FurtherAccess>, of_record: &ScopeSet) -> Pairs {
     let mut tokens = tokens
         .into_iter()
-        .map(|token| FurtherAccess { reduced: token.reduced.filter(|scopes| scopes != of_slot), ..token });
+        .map(|token| FurtherAccess { reduced: token.reduced.filter(|scopes| scopes != of_record), ..token });
     let Some(first) = tokens.next() else { return Pairs::default() };
     let mut pair = TokenPair::new(first.digest, first.issued, first.end).for_audience(first.audience);
     if let Some(scopes) = first.reduced {
@@ -245,24 +242,15 @@ fn pairs_of(tokens: Vec<FurtherAccess>, of_slot: &ScopeSet) -> Pairs {
     Pairs::one(pair)
 }
 
-/// The id of a slot. It is the same again after a purge.
-fn slot_id(client: &ClientId, slot: usize) -> GrantId {
-    let slot = u8::try_from(slot).unwrap_or_default();
-    GrantId::from_bytes(bounds::id(LABEL, &[slot], client))
+/// The id of a place. It is the same again after a purge.
+fn id_of_place(client: &ClientId, number: u32) -> GrantId {
+    GrantId::from_bytes(key_of_place(LABEL, u16::try_from(number).unwrap_or_default(), client))
 }
 
-/// Live tokens that a slot may hold, so that all slots hold `client_credentials_tokens`.
-fn room(config: &Config, slot: usize) -> usize {
-    config.limits.client_credentials_tokens / SLOTS
-        + usize::from(slot < config.limits.client_credentials_tokens % SLOTS)
-}
-
-/// Draws the slot to start with.
-fn draw(entropy: &dyn Entropy) -> usize {
-    let mut byte = [0];
-    entropy.fill(&mut byte);
-    let [slot] = byte;
-    usize::from(slot) % SLOTS
+/// Live tokens that a place may hold, so that all places hold `client_credentials_tokens`.
+fn room(config: &Config, number: u32) -> usize {
+    let (max, places) = (config.limits.client_credentials_tokens, usize::from(PLACES));
+    max / places + usize::from(usize::try_from(number).is_ok_and(|number| number < max % places))
 }
 
 /// The live tokens of a client, the oldest first.
@@ -273,8 +261,8 @@ pub(crate) async fn tokens_of(context: &Context, id: &ClientId) -> Result<Vec<Cl
     let Some(client) = client.filter(has_them) else { return Ok(Vec::new()) };
     let now = context.now();
     let mut tokens = Vec::new();
-    for slot in 0..SLOTS {
-        let grant = context.stores.tokens.find(&slot_id(id, slot)).await?;
+    for number in 0..PLACES.into() {
+        let grant = context.stores.tokens.find(&id_of_place(id, number)).await?;
         tokens.extend(live_tokens(grant.as_deref(), client.epoch, now));
     }
     tokens.sort_by_key(|token| token.issued);
@@ -288,14 +276,11 @@ pub(crate) async fn tokens_of(context: &Context, id: &ClientId) -> Result<Vec<Cl
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::grant::fixtures::{at, no_resources, scopes};
     use crate::model::client::{ApplicationType, ClientType, GrantTypes};
     use crate::model::{Revocation, RevocationReason};
     use crate::secret::Digest;
-    use crate::secret::entropy::SystemEntropy;
 
     fn client() -> Client {
         Client::builder(ClientId::new("machine").unwrap())
@@ -343,19 +328,11 @@ mod tests {
     }
 
     #[test]
-    fn the_slots_of_a_client_are_its_own_and_hold_the_bound_together() {
+    fn the_places_hold_the_bound_together() {
         let mut config = Config::platform("https://auth.example");
         for tokens in [1, 7, 8, 9, 1024, 4096] {
             config.limits.client_credentials_tokens = tokens;
-            assert_eq!((0..SLOTS).map(|slot| room(&config, slot)).sum::<usize>(), tokens);
-        }
-        let ids: BTreeSet<_> = ["a", "b", "ab"]
-            .into_iter()
-            .flat_map(|client| (0..SLOTS).map(move |slot| slot_id(&ClientId::new(client).unwrap(), slot)))
-            .collect();
-        assert_eq!(ids.len(), 3 * SLOTS);
-        for _ in 0..64 {
-            assert!(draw(&SystemEntropy) < SLOTS);
+            assert_eq!((0..PLACES.into()).map(|number| room(&config, number)).sum::<usize>(), tokens);
         }
     }
 
@@ -372,15 +349,15 @@ mod tests {
         }
     }
 
-    fn slot<'a>(client: &'a Client, access: &'a FurtherAccess) -> Slot<'a> {
-        Slot { client, id: slot_id(&client.id, 0), access, room: 3, version: 70 }
+    fn place<'a>(client: &'a Client, access: &'a FurtherAccess) -> Place<'a> {
+        Place { client, id: id_of_place(&client.id, 0), access, room: 3, version: 70 }
     }
 
-    /// A slot after these writes.
+    /// A record after these writes.
     fn filled(client: &Client, tokens: &[FurtherAccess]) -> Grant {
         let mut grant: Option<Grant> = None;
         for token in tokens {
-            grant = match slot(client, token).step(grant.as_ref()).unwrap() {
+            grant = match place(client, token).step(grant.as_ref()).unwrap() {
                 Step::Insert(next, Filled::Issued) | Step::Replace(next, Filled::Issued) => Some(Grant::clone(&next)),
                 other @ (Step::Insert(..) | Step::Replace(..) | Step::Confirm(_) | Step::Leave(_)) => {
                     panic!("{other:?}")
@@ -407,13 +384,13 @@ mod tests {
         assert_eq!((full.version, full.epoch, issued(&full)), (70, 3, vec![0, 10, 20]));
 
         let next = access(4, 99);
-        let Ok(Step::Leave(Filled::Full { end })) = slot(&client, &next).step(Some(&full)) else {
+        let Ok(Step::Leave(Filled::Full { end })) = place(&client, &next).step(Some(&full)) else {
             panic!("it has room")
         };
         assert_eq!(end, at(100));
 
         let next = access(4, 100);
-        let Ok(Step::Replace(grant, Filled::Issued)) = slot(&client, &next).step(Some(&full)) else {
+        let Ok(Step::Replace(grant, Filled::Issued)) = place(&client, &next).step(Some(&full)) else {
             panic!("it has no room")
         };
         assert_eq!(issued(&grant), [10, 20, 100]);
@@ -421,7 +398,7 @@ mod tests {
         let mut revoked = full;
         revoked.pairs.iter_mut().for_each(|pair| pair.revoke_access(&tokens[1].digest));
         let next = access(4, 30);
-        let Ok(Step::Replace(grant, Filled::Issued)) = slot(&client, &next).step(Some(&revoked)) else {
+        let Ok(Step::Replace(grant, Filled::Issued)) = place(&client, &next).step(Some(&revoked)) else {
             panic!("it has no room")
         };
         assert_eq!(issued(&grant), [0, 20, 30]);
@@ -429,33 +406,33 @@ mod tests {
 
     /// CLK-02
     #[test]
-    fn tokens_of_the_future_stay_in_a_slot_until_it_is_full() {
+    fn tokens_of_the_future_stay_in_a_place_until_it_is_full() {
         let client = client();
         let grant = filled(&client, &[access(1, 1000), access(2, 1000), access(3, 0)]);
         assert_eq!(issued(&grant), [1000, 1000, 0]);
         let next = access(4, 10);
-        let Ok(Step::Replace(grant, Filled::Issued)) = slot(&client, &next).step(Some(&grant)) else {
+        let Ok(Step::Replace(grant, Filled::Issued)) = place(&client, &next).step(Some(&grant)) else {
             panic!("it has no room")
         };
         assert_eq!(issued(&grant), [0, 10]);
     }
 
     #[test]
-    fn what_was_withdrawn_leaves_a_slot_and_a_client_read_before_that_writes_nothing() {
+    fn what_was_withdrawn_leaves_a_place_and_a_client_read_before_that_writes_nothing() {
         let before = client();
         let full = filled(&before, &[access(1, 0), access(2, 10), access(3, 20)]);
         let after = Client { epoch: 4, ..client() };
         let next = access(4, 30);
-        let Ok(Step::Replace(grant, Filled::Issued)) = slot(&after, &next).step(Some(&full)) else {
+        let Ok(Step::Replace(grant, Filled::Issued)) = place(&after, &next).step(Some(&full)) else {
             panic!("it is full")
         };
         assert_eq!((grant.epoch, issued(&grant)), (4, vec![30]));
-        let stale = slot(&before, &next).step(Some(&grant)).unwrap_err();
+        let stale = place(&before, &next).step(Some(&grant)).unwrap_err();
         assert!(matches!(stale, Reason::Store(error) if error.is_transient()));
 
         let reason = RevocationReason::RevokedByUser;
         let revoked = Grant { revoked: Some(Revocation { at: at(25), reason }), ..full };
-        let Ok(Step::Replace(grant, Filled::Issued)) = slot(&before, &next).step(Some(&revoked)) else {
+        let Ok(Step::Replace(grant, Filled::Issued)) = place(&before, &next).step(Some(&revoked)) else {
             panic!("it is full")
         };
         assert_eq!((grant.revoked, issued(&grant)), (None, vec![30]));

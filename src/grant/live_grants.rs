@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::bounds::split_surplus;
 use crate::context::Context;
 use crate::grant::list::Reader;
 use crate::grant::revocation;
@@ -40,10 +41,9 @@ async fn surplus(context: &Context, subject: &Subject, new: &Grant) -> Result<Ve
         }
     }
     list.finish()?;
-    let too_many = live.len().saturating_sub(max);
-    live.retain(|grant| grant.id != new.id);
     // Grants from the future, left by a clock that had jumped forward, go first, because they cannot be used.
-    live.sort_by_key(|grant| (grant.refreshed().has_come(now), grant.refreshed(), grant.created, grant.id));
-    live.truncate(too_many);
-    Ok(live)
+    let rank = |grant: &Arc<Grant>| {
+        (grant.id == new.id, grant.refreshed().has_come(now), grant.refreshed(), grant.created, grant.id)
+    };
+    Ok(split_surplus(live, max, rank).0)
 }

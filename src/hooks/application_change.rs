@@ -59,8 +59,10 @@ pub enum ApplicationChange<'a> {
     Registered,
     /// A client was stored from its metadata document, or was changed because its document changed.
     DocumentStored,
-    /// A client that registered itself or has a metadata document was evicted: it was never used, and another client
-    /// needed its place.
+    /// An unreviewed client that registered itself or has a metadata document was evicted, because another one needed its
+    /// place or its user approved more of them than one user may ([`Limits::unreviewed_clients`]).
+    ///
+    /// [`Limits::unreviewed_clients`]: crate::config::Limits::unreviewed_clients
     Evicted,
     /// A client that registered itself replaced its registration [RFC 7592 section 2.2].
     Updated,

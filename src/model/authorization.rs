@@ -157,6 +157,12 @@ impl Authorization {
         self.end
     }
 
+    /// Returns whether it waits for its user's decision. A request in the future, left by a clock that had jumped forward,
+    /// does not: it cannot be decided.
+    pub(crate) fn is_held(&self, now: Timestamp) -> bool {
+        self.stage == Stage::Held && self.since.has_come(now) && now < self.end
+    }
+
     /// Returns whether it was approved and its code has not expired.
     pub(crate) fn has_code(&self, now: Timestamp) -> bool {
         matches!(self.stage, Stage::CodeIssued(_)) && now < self.end

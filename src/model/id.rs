@@ -90,7 +90,7 @@ record_id! {
 }
 record_id! {
     /// The id of a [`PushedRequest`](crate::store::PushedRequest): 16 bytes that are derived from the client id and the
-    /// number of a slot. It recurs when the slot is used again.
+    /// number of a place. It recurs when the place is used again.
     PushedRequestId
 }
 

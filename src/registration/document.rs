@@ -10,7 +10,7 @@ use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
 use crate::config::Config;
 use crate::context::Context;
 use crate::hooks::ApplicationChange;
-use crate::model::application::Application;
+use crate::model::application::{Application, ClientRoom};
 use crate::model::client::{Client, ClientState};
 use crate::model::id::ClientId;
 use crate::registration::Registrar;
@@ -67,9 +67,10 @@ impl Registrar {
         let current = self.context.stores.applications.find(&admission.id).await?;
         let mut draft = self.draft(admission, current.as_ref().map(|current| &**current.client())).await?;
         if !current.as_ref().is_some_and(|current| draft.needs_no_place(current)) {
-            let place = self.find_place(draft.now, self.context.config.limits.unreviewed_clients).await?;
-            self.free(&place).await?;
-            draft.slot = Some(place.slot);
+            let is_approved = current.as_ref().is_some_and(|current| draft.was_reviewed(current));
+            let found = self.find_place(ClientRoom { has_document: true, is_approved }).await?;
+            self.free(&found).await?;
+            draft.place = Some(found.place);
         }
         let mut flow = Storing { context: &self.context, draft, current: None };
         let is_written = claim(&self.context, &mut flow, Some(ATTEMPTS)).await??;
@@ -106,7 +107,7 @@ impl Registrar {
         Ok(Draft {
             admission,
             looks_like_another,
-            slot: None,
+            place: None,
             now: self.context.now(),
             limits: config.registration.client_lifetimes(&config.tokens),
             longest: longest(config),

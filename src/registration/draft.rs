@@ -6,13 +6,13 @@ use std::time::Duration;
 use crate::claim::Contended;
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
-use crate::model::application::{Application, OpenApplication};
+use crate::model::application::{Application, ClientPlace, OpenApplication};
 use crate::model::client::{Client, ClientOrigin, ClientState, Privileges, SelfRegistration};
 use crate::model::client_metadata::{Admitted, ClientMetadata, MetadataError};
 use crate::model::id::ClientId;
 use crate::registration::error::RegistrarError;
-use crate::registration::idle::{DAY, with_end};
 use crate::registration::in_force::put_in_force;
+use crate::registration::last_use::{DAY, with_end};
 use crate::registration::submission::{OpenSubmission, Submission};
 use crate::secret::Digest;
 use crate::store::StoreError;
@@ -81,7 +81,7 @@ pub(super) struct Draft<'a> {
     pub(super) admission: &'a DocumentAdmission,
     pub(super) looks_like_another: bool,
     /// A free place, if the client may need one.
-    pub(super) slot: Option<u32>,
+    pub(super) place: Option<ClientPlace>,
     pub(super) now: Timestamp,
     pub(super) limits: ClientLifetimes,
     pub(super) longest: Duration,
@@ -134,7 +134,8 @@ impl Draft<'_> {
             document: Some(self.admission.digest),
         };
         let client = with_end(&client, &self.limits);
-        let application = OpenApplication { slot: self.slot, more: admitted.more.clone(), management: None };
+        let more = admitted.more.clone();
+        let application = OpenApplication { place: self.place, more, ..OpenApplication::default() };
         let open = OpenSubmission {
             client: Arc::new(client),
             application: Box::new(application),
@@ -153,7 +154,7 @@ impl Draft<'_> {
 
     fn placed(&self, first: Application) -> Result<Application, RegistrarError> {
         // No place was searched for, because the client had one when it was read.
-        if self.slot.is_none() { Err(StoreError::transient(Contended).into()) } else { Ok(first) }
+        if self.place.is_none() { Err(StoreError::transient(Contended).into()) } else { Ok(first) }
     }
 
     /// Returns the client in force as the document describes it.
@@ -227,12 +228,12 @@ impl Draft<'_> {
     }
 
     fn successor(&self, current: &Application, client: Client) -> Result<Application, RegistrarError> {
-        let slot = current.slot().or(self.slot).ok_or_else(|| StoreError::transient(Contended))?;
-        let more = self.admission.admitted.more.clone();
+        let place = current.place().or(self.place).ok_or_else(|| StoreError::transient(Contended))?;
+        let (more, kept) = (self.admission.admitted.more.clone(), current.open.as_deref().cloned().unwrap_or_default());
         Ok(Application {
             client: Arc::new(client),
             submitted: self.now,
-            open: Some(Box::new(OpenApplication { slot: Some(slot), more, management: None })),
+            open: Some(Box::new(OpenApplication { place: Some(place), more, management: None, ..kept })),
             // They were reviewed with an earlier version of the document.
             logo: None,
             proposed_logo: None,
@@ -240,11 +241,16 @@ impl Draft<'_> {
         })
     }
 
+    /// Returns whether a person had reviewed the client, so that it may have live grants.
+    pub(super) fn was_reviewed(&self, current: &Application) -> bool {
+        !current.client.is_gone_at(self.now) && current.client.open().is_some_and(|open| open.is_reviewed)
+    }
+
     /// Returns whether the client has a place already, or is reviewed and needs none.
     pub(super) fn needs_no_place(&self, current: &Application) -> bool {
         let is_gone = current.client.is_gone_at(self.now);
         let is_kept = is_reviewed(&current.client, &self.admission.digest);
         // No other client is evicted for one that is refused.
-        current.is_kept_out() || (!is_gone && (is_kept || current.slot().is_some()))
+        current.is_kept_out() || (!is_gone && (is_kept || current.place().is_some()))
     }
 }

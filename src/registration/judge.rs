@@ -6,14 +6,15 @@ use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
 use crate::model::application::{Application, CheckedForm, Field, FieldError, Problem};
 use crate::model::client::{Client, ClientKeys, ClientSecrets, ClientState, ClientType, Privileges, SelfRegistration};
-use crate::model::id::LogoId;
+use crate::model::id::{AuthorizationId, LogoId};
 use crate::model::subject::Subject;
 use crate::registration::approval::Approval;
 use crate::registration::deletion;
 use crate::registration::error::RegistrarError;
-use crate::registration::idle;
 use crate::registration::in_force::put_in_force;
 use crate::registration::keys;
+use crate::registration::last_use;
+use crate::registration::places;
 use crate::registration::reduction::Reduction;
 use crate::registration::rules::{RegistrationRules, check_privileges};
 use crate::registration::update::{Update, check_token, management, put_update_in_force};
@@ -70,7 +71,11 @@ pub(super) enum Action {
         until: Timestamp,
         limits: ClientLifetimes,
     },
-    /// Evicts a client that registered itself and was never used: another client needs its place.
+    /// Notes that a user approved a client that registered itself.
+    NoteApproval(places::Approval),
+    /// Notes that a user is asked about a client that registered itself and has no live grant.
+    NoteRequest(AuthorizationId),
+    /// Evicts a client that registered itself: another client needs its place.
     Evict,
     /// Replaces the registration of a client that registered itself, at its request.
     Update(Box<Update>),
@@ -155,12 +160,19 @@ impl Step<'_> {
             Action::Transfer { to } => transfer(next, to)?,
             Action::RevokeGrants => next.client_mut().revoke_grants(),
             Action::Delete => *next = deletion::tombstone(next, now.plus(rules.reservation)),
-            Action::NoteUse { until, limits } => note_use(next, *until, limits),
-            Action::Evict if idle::may_give_way(next) => {
-                // Its id is random, and no token of it was ever issued.
-                *next = deletion::tombstone(next, now);
+            Action::NoteUse { until, limits } => {
+                if let Some(open) = &mut next.client_mut().open {
+                    *open = Arc::new(last_use::used_until(open, *until, limits));
+                }
             }
-            Action::Evict => return Err(RegistrarError::ChangedMeanwhile),
+            Action::NoteApproval(approval) => approval.judge(next)?,
+            Action::NoteRequest(request) => {
+                if let Some(open) = next.open.as_mut().filter(|open| open.place.is_some()) {
+                    open.asked = Some(*request);
+                }
+            }
+            // Its id is random, or that of a document whose next client has a higher epoch: no token comes back.
+            Action::Evict => *next = deletion::tombstone(next, now),
             Action::Update(update) => update.judge(next, rules, now)?,
             Action::Deregister { token } => {
                 check_token(next, token, now)?;
@@ -178,10 +190,14 @@ impl Step<'_> {
         is_gone && was_used && matches!(self.action, Action::Approve { .. })
     }
 
-    /// Returns whether the step would change nothing, because the use is already noted.
-    pub(super) fn is_needless(&self, client: &Client) -> bool {
-        let Action::NoteUse { until, .. } = &self.action else { return false };
-        client.state != ClientState::Deleted && !idle::must_note_use(client, *until)
+    /// Returns whether the step would change nothing, because what it notes is noted already.
+    pub(super) fn is_needless(&self, current: &Application) -> bool {
+        let is_noted = if let Action::NoteUse { until, .. } = &self.action {
+            !last_use::must_note_use(&current.client, *until)
+        } else {
+            matches!(&self.action, Action::NoteApproval(approval) if approval.is_noted(current))
+        };
+        is_noted && current.state() != ClientState::Deleted
     }
 
     /// Returns whether the client has the secret that this step creates: then the step took effect.
@@ -202,6 +218,8 @@ impl Step<'_> {
             | Action::RevokeGrants
             | Action::Delete
             | Action::NoteUse { .. }
+            | Action::NoteApproval(_)
+            | Action::NoteRequest(_)
             | Action::Evict
             | Action::Update(_)
             | Action::Deregister { .. } => false,
@@ -313,7 +331,7 @@ fn mark_reviewed(next: &mut Application) {
         *open = Arc::new(reviewed);
     }
     if let Some(open) = &mut next.open {
-        open.slot = None;
+        (open.place, open.approver, open.is_shared, open.asked) = (None, None, false, None);
     }
     let_updates_await_review(next);
 }
@@ -323,14 +341,6 @@ fn let_updates_await_review(application: &mut Application) {
     if let Some(management) = management(application) {
         management.updates_await_review = true;
     }
-}
-
-/// Keeps the client until that time plus a day, so that this is written at most once a day.
-fn note_use(next: &mut Application, until: Timestamp, limits: &ClientLifetimes) {
-    let Some(open) = &mut next.client_mut().open else { return };
-    let used_until = Some(until.plus(idle::DAY));
-    let noted = idle::with_end(&SelfRegistration { used_until, ..SelfRegistration::clone(open) }, limits);
-    *open = Arc::new(noted);
 }
 
 /// Transfers the application as it is, without a change that the previous owner proposed.

@@ -1,12 +1,46 @@
-//! Records that a client that registered itself is used.
+//! Until when an unreviewed client is used, and how long it is kept.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::clock::Timestamp;
+use crate::config::ClientLifetimes;
 use crate::context::Context;
-use crate::grant;
-use crate::model::client::Client;
-use crate::registration::{Registrar, RegistrarError, must_note_use};
+use crate::model::client::{Client, SelfRegistration};
+use crate::model::id::AuthorizationId;
+use crate::model::subject::Subject;
+use crate::registration::judge::Action;
+use crate::registration::places::Approval;
+use crate::registration::{Registrar, RegistrarError};
+
+/// Added to the time until which a client counts as used, so that this time is written at most once a day.
+pub(super) const DAY: Duration = Duration::from_secs(86_400);
+
+/// Returns whether the time until which the client is used must be written.
+pub(super) fn must_note_use(client: &Client, until: Timestamp) -> bool {
+    client.is_unreviewed() && client.open().and_then(|open| open.used_until).is_none_or(|known| known < until)
+}
+
+/// Returns whether a grant of the client may be live.
+pub(super) fn may_have_live_grant(client: &Client, now: Timestamp) -> bool {
+    client.open().and_then(|open| open.used_until).is_some_and(|until| now < until)
+}
+
+/// Sets the time from which the client counts as unknown.
+pub(super) fn with_end(open: &SelfRegistration, limits: &ClientLifetimes) -> SelfRegistration {
+    let unused = match open.used_until {
+        None => open.registered.plus(limits.unused),
+        Some(until) => until.plus(limits.idle),
+    };
+    let gone_at = (!open.is_reviewed).then(|| open.end.map_or(unused, |end| end.min(unused)));
+    SelfRegistration { gone_at, ..open.clone() }
+}
+
+/// Keeps the client until that time plus a day, so that this is written at most once a day.
+pub(super) fn used_until(open: &SelfRegistration, until: Timestamp, limits: &ClientLifetimes) -> SelfRegistration {
+    let used_until = open.used_until.into_iter().chain([until.plus(DAY)]).max();
+    with_end(&SelfRegistration { used_until, ..open.clone() }, limits)
+}
 
 /// Records that tokens of a client that registered itself may live until `until`, unless that is recorded already. The
 /// client is kept for the idle time after that.
@@ -15,11 +49,107 @@ use crate::registration::{Registrar, RegistrarError, must_note_use};
 ///
 /// [`RegistrarError::NotFound`] if the client has been removed, or [`RegistrarError::Store`].
 pub(crate) async fn note(context: &Arc<Context>, client: &Client, until: Timestamp) -> Result<(), RegistrarError> {
-    if !must_note_use(client, until) {
-        return Ok(());
+    let registrar = Registrar::new(Arc::clone(context)).filter(|_| must_note_use(client, until));
+    let Some(registrar) = registrar else { return Ok(()) };
+    let limits = context.config.registration.client_lifetimes(&context.config.tokens);
+    registrar.take(client.id(), None, None, Action::NoteUse { until, limits }).await.map(drop)
+}
+
+/// Records that this user approves an unreviewed client, before the code exists. Its first approval moves the client to
+/// the places of those that a user approved.
+///
+/// # Errors
+///
+/// [`RegistrarError::NoRoom`] if there is no such place, [`RegistrarError::NotFound`] if the client has been removed, or
+/// [`RegistrarError::Store`].
+pub(crate) async fn note_approval(
+    context: &Arc<Context>,
+    client: &Client,
+    subject: &Subject,
+    until: Timestamp,
+) -> Result<(), RegistrarError> {
+    let registrar = Registrar::new(Arc::clone(context)).filter(|_| client.is_unreviewed());
+    let Some(registrar) = registrar else { return Ok(()) };
+    let limits = context.config.registration.client_lifetimes(&context.config.tokens);
+    let place = registrar.make_room_for(client.id(), subject).await?;
+    let approval = Approval { subject: subject.clone(), place, until, limits };
+    registrar.take(client.id(), None, None, Action::NoteApproval(approval)).await.map(drop)
+}
+
+/// Records that a user is asked about an unreviewed client without a live grant, before the user sees the page: until the
+/// decision, the client keeps its place.
+///
+/// # Errors
+///
+/// [`RegistrarError::NotFound`] if the client has been removed, or [`RegistrarError::Store`].
+pub(crate) async fn note_request(
+    context: &Arc<Context>,
+    client: &Client,
+    request: AuthorizationId,
+) -> Result<(), RegistrarError> {
+    let is_needed = client.is_unreviewed() && !may_have_live_grant(client, context.now());
+    let Some(registrar) = Registrar::new(Arc::clone(context)).filter(|_| is_needed) else { return Ok(()) };
+    registrar.take(client.id(), None, None, Action::NoteRequest(request)).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::config::{RegistrationSettings, TokenSettings};
+    use crate::model::client::ClientOrigin;
+    use crate::model::id::ClientId;
+    use crate::scope::ScopeSet;
+
+    const DAYS: fn(u32) -> Timestamp = |days| Timestamp::from_seconds(days * 86_400);
+
+    fn open(used_until: Option<u32>, end: Option<u32>, is_reviewed: bool) -> SelfRegistration {
+        SelfRegistration {
+            origin: ClientOrigin::DynamicRegistration,
+            registered: DAYS(100),
+            is_reviewed,
+            default_scopes: ScopeSet::empty(),
+            resources: None,
+            end: end.map(DAYS),
+            used_until: used_until.map(DAYS),
+            gone_at: None,
+            has_foreign_links: false,
+            looks_like_another: false,
+            document: None,
+        }
     }
-    match Registrar::new(Arc::clone(context), grant::offered(&context.config).collect()) {
-        Some(registrar) => registrar.note_use(client.id(), until).await,
-        None => Ok(()),
+
+    /// 7591-5-06
+    #[test]
+    fn a_client_is_gone_at_the_first_of_its_ends() {
+        for (used_until, end, is_reviewed, expected) in [
+            (None, None, false, Some(107)),
+            (Some(300), None, false, Some(480)),
+            (None, Some(101), false, Some(101)),
+            (Some(300), Some(400), false, Some(400)),
+            (Some(300), Some(500), false, Some(480)),
+            (None, Some(101), true, None),
+            (Some(300), None, true, None),
+        ] {
+            let found = with_end(
+                &open(used_until, end, is_reviewed),
+                &RegistrationSettings::default().client_lifetimes(&TokenSettings::default()),
+            );
+            assert_eq!(found.gone_at, expected.map(DAYS), "{used_until:?} {end:?} {is_reviewed}");
+        }
+    }
+
+    #[test]
+    fn a_use_is_written_if_it_is_later_than_the_one_that_is_known() {
+        let client = |open: Option<SelfRegistration>| Client {
+            open: open.map(Arc::new),
+            ..Client::blank(ClientId::new("id").unwrap())
+        };
+        for (known, until, expected) in [(None, 1, true), (Some(300), 300, false), (Some(300), 301, true)] {
+            assert_eq!(must_note_use(&client(Some(open(known, None, false))), DAYS(until)), expected);
+            assert!(!must_note_use(&client(Some(open(known, None, true))), DAYS(until)), "a reviewed client stays");
+        }
+        assert!(!must_note_use(&client(None), DAYS(1)));
     }
 }

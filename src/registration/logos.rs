@@ -16,8 +16,8 @@ use crate::model::subject::Subject;
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
 use crate::registration::flows::Taken;
-use crate::registration::idle::DAY;
 use crate::registration::judge::Action;
+use crate::registration::last_use::DAY;
 
 impl Registrar {
     /// Inserts a logo that no application names yet, with a day to live.

@@ -12,7 +12,6 @@ mod ensure;
 mod error;
 mod extension;
 mod flows;
-mod idle;
 mod in_force;
 mod initial_token;
 mod judge;
@@ -22,6 +21,7 @@ mod logos;
 mod management;
 mod open;
 mod owner;
+mod places;
 mod reduction;
 mod rules;
 mod submission;
@@ -32,7 +32,6 @@ pub(crate) use document::DocumentClient;
 pub(crate) use draft::{DocumentAdmission, is_of_document};
 pub use error::RegistrarError;
 pub use extension::Extension;
-pub(crate) use idle::must_note_use;
 pub(crate) use initial_token::InitialAccess;
 pub use initial_token::{InitialAccessTokenTerms, MadeInitialAccessToken};
 pub(crate) use management::Decided;
@@ -47,12 +46,13 @@ use std::time::Duration;
 use crate::claim::{ATTEMPTS, claim_record, draw_version};
 use crate::config::Config;
 use crate::context::Context;
+use crate::grant;
 use crate::hooks::{ApplicationChange, Event};
 use crate::model::application::{
     Application, ApplicationFilter, ApplicationForm, Field, FieldError, Logo, LogoSlot, Problem, REASON_CHARACTERS,
     RegistrationLimits, plain_text,
 };
-use crate::model::client::{Client, ClientState, GrantTypes};
+use crate::model::client::{Client, ClientState};
 use crate::model::id::ClientId;
 use crate::model::subject::Subject;
 use crate::registration::flows::{Submitting, Taken, Taking};
@@ -87,8 +87,8 @@ pub struct Registrar {
 }
 
 impl Registrar {
-    /// Creates a registrar if there is a registry to write to; `grant_types` are those that the server offers.
-    pub(crate) fn new(context: Arc<Context>, grant_types: GrantTypes) -> Option<Self> {
+    /// Creates a registrar if there is a registry to write to.
+    pub(crate) fn new(context: Arc<Context>) -> Option<Self> {
         if !context.stores.has_registry {
             return None;
         }
@@ -98,7 +98,7 @@ impl Registrar {
             limits: config.registration.form.clone(),
             redirect_uris: config.redirect_uris.clone(),
             public_clients: config.public_clients,
-            grant_types,
+            grant_types: grant::offered(config).collect(),
             keys: config.key_rules(context.key_sets.is_some()),
             reservation: reservation(config),
         };

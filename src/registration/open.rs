@@ -1,8 +1,4 @@
-//! Clients that register themselves: admission, their places, use, and eviction.
-//!
-//! A client that no person has reviewed has one of a fixed number of places. A registration draws places until it finds
-//! a free one; otherwise it takes the place of a client that was never used. This bounds the number of such clients
-//! without a counter. Two concurrent registrations may share a place; the next one that draws it finds both.
+//! Clients that register themselves: their admission.
 
 use std::sync::Arc;
 
@@ -11,26 +7,21 @@ use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
 use crate::error::Reason;
 use crate::hooks::ApplicationChange;
-use crate::model::application::{Application, ApplicationFilter, Management, OpenApplication};
+use crate::model::application::{Application, ApplicationFilter, ClientPlace, ClientRoom, Management, OpenApplication};
 use crate::model::client::{ClientOrigin, ClientState, SelfRegistration};
 use crate::model::client_metadata::{Admitted, RegistrationBounds};
 use crate::model::id::ClientId;
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
-use crate::registration::idle::{may_give_way, with_end};
 use crate::registration::initial_token::InitialAccess;
-use crate::registration::judge::Action;
+use crate::registration::last_use::with_end;
 use crate::registration::submission::{OpenSubmission, Submission};
 use crate::secret::{ClientSecret, Digest, RegistrationAccessToken};
 use crate::store::Page;
 use crate::text::LookAlikeKey;
 
-/// How many places a registration draws.
-const DRAWS: u32 = 8;
 /// How many pages of applications with similar names are read: 200 applications.
 const LOOK_ALIKE_PAGES: usize = 10;
-/// How many clients of one place are read. There is more than one only after concurrent registrations.
-const OF_ONE_PLACE: usize = 8;
 
 /// A client that a policy admitted.
 pub(crate) struct Admission {
@@ -42,12 +33,6 @@ pub(crate) struct Admission {
     pub(crate) awaits_review: bool,
     /// The initial access token of which a use is spent.
     pub(crate) initial: Option<InitialAccess>,
-}
-
-/// A place for a client, and the clients that are evicted from it.
-pub(super) struct Place {
-    pub(super) slot: u32,
-    occupants: Vec<Arc<Application>>,
 }
 
 /// A client that registered itself.
@@ -63,7 +48,7 @@ impl Admission {
     /// Returns the records of the client, without a secret.
     fn submission(
         &self,
-        slot: u32,
+        place: ClientPlace,
         looks_like_another: bool,
         token: Option<&RegistrationAccessToken>,
         now: Timestamp,
@@ -88,7 +73,12 @@ impl Admission {
             let (token, bounds) = (Digest::of(token.expose().as_bytes()), bounds.clone());
             Box::new(Management { token, bounds, updates_await_review: false, proposed: None })
         });
-        let application = OpenApplication { slot: Some(slot), more: admitted.more.clone(), management };
+        let application = OpenApplication {
+            place: Some(place),
+            more: admitted.more.clone(),
+            management,
+            ..OpenApplication::default()
+        };
         OpenSubmission {
             client: Arc::new(client),
             application: Box::new(application),
@@ -109,7 +99,7 @@ impl Registrar {
     /// [`Reason::TooManyClients`] if no place was found, a store error, or an error of [`spend`](Self::spend).
     pub(crate) async fn register(&self, admission: &Admission) -> Result<Registered, Reason> {
         let (now, config) = (self.context.now(), &self.context.config);
-        let place = self.find_place(now, config.limits.unreviewed_clients).await?;
+        let found = self.find_place(ClientRoom { has_document: false, is_approved: false }).await?;
         let looks_like_another = self.looks_like_another(&admission.admitted.form.name, None).await?;
         let (entropy, prefixes) = (&*self.context.entropy, &self.context.prefixes);
         let token = config
@@ -121,7 +111,7 @@ impl Registrar {
         let open = OpenSubmission {
             secret: secret.as_ref().map(|secret| Digest::of(secret.expose().as_bytes())),
             ..admission.submission(
-                place.slot,
+                found.place,
                 looks_like_another,
                 token.as_ref(),
                 now,
@@ -131,85 +121,13 @@ impl Registrar {
         if let Some(initial) = &admission.initial {
             self.spend(initial, now).await?;
         }
-        self.free(&place).await?;
+        self.free(&found).await?;
         let form = admission.admitted.form.clone();
         let version = draw_version(entropy);
         let submission = Submission { owner: None, form, logo: None, now, version, open: Some(open) };
         let application = self.insert(submission).await?;
         self.raise(application.id(), None, ApplicationChange::Registered);
         Ok(Registered { application, secret, token })
-    }
-
-    /// Records that a user approved a client, or that it refreshed a token.
-    ///
-    /// # Errors
-    ///
-    /// [`RegistrarError::NotFound`] if the client has been removed, or [`RegistrarError::Store`].
-    pub(crate) async fn note_use(&self, id: &ClientId, until: Timestamp) -> Result<(), RegistrarError> {
-        self.take(
-            id,
-            None,
-            None,
-            Action::NoteUse {
-                until,
-                limits: self.context.config.registration.client_lifetimes(&self.context.config.tokens),
-            },
-        )
-        .await?;
-        Ok(())
-    }
-
-    /// Finds a free place, or one whose clients may be evicted.
-    pub(super) async fn find_place(&self, now: Timestamp, max: u32) -> Result<Place, RegistrarError> {
-        let mut oldest: Option<(Timestamp, Place)> = None;
-        for slot in self.draw_slots(max) {
-            let page = Page::first(OF_ONE_PLACE);
-            let occupants = self.list(&ApplicationFilter::Slot(slot), page).await?;
-            if occupants.is_empty() {
-                return Ok(Place { slot, occupants });
-            }
-            let since = occupants.iter().map(|occupant| occupant.submitted).max().unwrap_or(now);
-            let is_older = oldest.as_ref().is_none_or(|(oldest, ..)| since < *oldest);
-            if is_older && occupants.iter().all(|occupant| may_give_way(occupant)) {
-                oldest = Some((since, Place { slot, occupants }));
-            }
-        }
-        oldest.map(|(_, place)| place).ok_or(RegistrarError::NoRoom)
-    }
-
-    /// Evicts the clients of the place. Call it after everything else is read.
-    pub(super) async fn free(&self, place: &Place) -> Result<(), RegistrarError> {
-        for occupant in &place.occupants {
-            self.evict(occupant).await?;
-        }
-        Ok(())
-    }
-
-    /// Removes a client that was never used. If another request has removed it or begun to use it meanwhile, nothing is
-    /// done; the place then has one more client.
-    async fn evict(&self, occupant: &Application) -> Result<(), RegistrarError> {
-        match self.take(occupant.id(), None, Some(occupant.version()), Action::Evict).await {
-            Ok(_) => {
-                self.raise(occupant.id(), None, ApplicationChange::Evicted);
-                Ok(())
-            }
-            Err(RegistrarError::ChangedMeanwhile | RegistrarError::NotFound) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Draws distinct places; all of them if there are few.
-    fn draw_slots(&self, max: u32) -> impl Iterator<Item = u32> {
-        let mut drawn = [0; 4];
-        self.context.entropy.fill(&mut drawn);
-        let first = u32::from_be_bytes(drawn) % max.max(1);
-        // Evenly spaced places serve as well as places that are each drawn at random.
-        let step = (max / DRAWS).max(1);
-        let draws = DRAWS.min(max);
-        (0..draws).map(move |draw| {
-            let place = u64::from(first) + u64::from(draw) * u64::from(step);
-            u32::try_from(place % u64::from(max.max(1))).unwrap_or_default()
-        })
     }
 
     /// Returns whether an approved application other than `own` has a name that looks like this one.

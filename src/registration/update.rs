@@ -8,8 +8,8 @@ use crate::model::application::{Application, Management, ProposedUpdate};
 use crate::model::client::{Client, ClientState, SelfRegistration};
 use crate::model::client_metadata::{Admitted, MetadataError, RegistrationBounds, Replacement};
 use crate::registration::error::RegistrarError;
-use crate::registration::idle::with_end;
 use crate::registration::in_force::put_in_force;
+use crate::registration::last_use::with_end;
 use crate::registration::rules::RegistrationRules;
 use crate::secret::Digest;
 

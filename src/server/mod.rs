@@ -27,7 +27,6 @@ use crate::endpoint::token;
 use crate::fetch::Fetcher;
 use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;
-use crate::grant;
 use crate::grant::client_credentials;
 pub use crate::grant::client_credentials::ClientCredentialsToken;
 use crate::grant::revocation::{self, Extent};
@@ -227,8 +226,7 @@ impl AuthorizationServer {
 
     /// Holds a request for the user who will decide it, and returns the ticket for the page's form.
     ///
-    /// Beyond [`consent_requests`](Config::limits) or
-    /// [`consent_requests_per_client`](Config::limits), the user's oldest request ends.
+    /// Beyond 50 requests of one user, or 10 of one user and client, the user's oldest request ends.
     ///
     /// `session` is a secret that identifies the browser's session, such as the value of its cookie. A digest of it is
     /// kept. Ticket, subject and session must match at the decision. This protects the form against requests forged by
@@ -387,7 +385,7 @@ impl AuthorizationServer {
     /// Returns the registrar, with which applications are submitted and reviewed; `None` if the stores have no registry.
     #[must_use]
     pub fn registrar(&self) -> Option<Registrar> {
-        Registrar::new(self.context.clone(), grant::offered(&self.context.config).collect())
+        Registrar::new(self.context.clone())
     }
 
     /// Returns the current client with that id, bypassing caches. A page that lists grants can use it.

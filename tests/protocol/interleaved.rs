@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use grantor::id::GrantId;
-use grantor::store::{Grant, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError, Stores};
+use grantor::store::{Grant, Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError, Stores};
 use grantor::wire::Response;
 use grantor::{AuthorizationServer, Config, Timestamp};
 use tokio::sync::Barrier;
@@ -15,9 +14,10 @@ use support::world::{AnyStore, World};
 /// The number of concurrent callers.
 pub(crate) const CALLERS: usize = 50;
 
-/// Returns the responses to the same request made by all callers at once on one thread, with their steps interleaved.
-pub(crate) async fn side_by_side(world: &mut World, call: impl AsyncFn(&World) -> Response) -> Vec<Response> {
-    serve_from(world, Interleaved(world.store.clone()));
+/// Returns the answers to the same call made by all callers at once on one thread, with their steps interleaved.
+pub(crate) async fn side_by_side<T>(world: &mut World, call: impl AsyncFn(&World) -> T) -> Vec<T> {
+    let interleaved = Interleaved(world.store.clone());
+    serve(world, Stores::new(world.store.clone()).with_tokens(interleaved.clone()).with_codes(interleaved));
     let world = &*world;
     futures::future::join_all((0..CALLERS).map(|_| call(world))).await
 }
@@ -46,7 +46,10 @@ pub(crate) async fn from_threads(world: &Arc<World>, form: &[(&str, &str)]) -> V
 
 /// Makes the world's server keep its grants in another store.
 pub(crate) fn serve_from(world: &mut World, tokens: impl RecordStore<Grant>) {
-    let stores = Stores::new(world.store.clone()).with_tokens(tokens);
+    serve(world, Stores::new(world.store.clone()).with_tokens(tokens));
+}
+
+fn serve(world: &mut World, stores: Stores) {
     let config = world.server.config().clone();
     let builder = AuthorizationServer::builder(config, stores).clock(world.clock.clone()).events(world.events.clone());
     world.server = builder.build().unwrap();
@@ -60,38 +63,41 @@ pub(crate) fn reconfigured(world: &mut World, change: impl FnOnce(&mut Config)) 
     world.server = builder.clock(world.clock.clone()).events(world.events.clone()).build().unwrap();
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Interleaved(AnyStore);
 
 impl Store for Interleaved {}
 
 #[async_trait::async_trait]
-impl RecordStore<Grant> for Interleaved {
-    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
+impl<R: Record> RecordStore<R> for Interleaved
+where
+    AnyStore: RecordStore<R>,
+{
+    async fn find(&self, key: &R::Key) -> Result<Option<Arc<R>>, StoreError> {
         yield_now().await;
-        RecordStore::<Grant>::find(&self.0, id).await
+        self.0.find(key).await
     }
 
-    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
+    async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
         yield_now().await;
-        RecordStore::<Grant>::insert(&self.0, record).await
+        self.0.insert(record).await
     }
 
-    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+    async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
         yield_now().await;
-        RecordStore::<Grant>::replace(&self.0, version, record).await
+        self.0.replace(version, record).await
     }
 
-    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+    async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError> {
         yield_now().await;
-        RecordStore::<Grant>::confirm(&self.0, record).await
+        self.0.confirm(record).await
     }
 
-    async fn list(&self, list: &str, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        RecordStore::<Grant>::list(&self.0, list, page).await
+    async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+        RecordStore::<R>::list(&self.0, list, page).await
     }
 
     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        RecordStore::<Grant>::purge(&self.0, now, limit).await
+        RecordStore::<R>::purge(&self.0, now, limit).await
     }
 }

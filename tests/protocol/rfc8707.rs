@@ -572,7 +572,7 @@ async fn a_token_without_a_user_is_for_resources_too() {
     assert!(at(&world, B, &for_a).await.is_err());
     let unnamed = access(&token(&world, &[], "").await);
     assert_eq!(at(&world, B, &unnamed).await.unwrap().scopes().as_str(), "repo-issue:r");
-    assert!(at(&world, A, &old).await.is_err() && at(&world, B, &old).await.is_ok(), "tokens of a slot are separate");
+    assert!(at(&world, A, &old).await.is_err() && at(&world, B, &old).await.is_ok(), "tokens of a place are separate");
     e400(&token(&world, &[A], "repo-issue:r").await, "invalid_scope");
     e400(&token(&world, &[C], "").await, "invalid_target");
     e400(&token(&world, &["https://unknown.example"], "").await, "invalid_target");

@@ -161,12 +161,13 @@ mod tests {
     use super::*;
     use crate::clock::Timestamp;
     use crate::model::application::tests::application;
-    use crate::model::application::{Management, OpenApplication, ProposedUpdate};
+    use crate::model::application::{ClientPlace, ClientRoom, Management, OpenApplication, ProposedUpdate};
     use crate::model::client::{
         ApplicationType, AuthenticationMethods, ClientKeys, ClientState, ClientType, GrantTypes, KeyTerms,
     };
     use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
     use crate::model::codec::layout;
+    use crate::model::id::AuthorizationId;
     use crate::scope::{ResourceScope, ScopeSet};
     use crate::secret::Digest;
 
@@ -230,7 +231,10 @@ mod tests {
     fn open() -> Application {
         let text = |text: &str| Some(text.into());
         let open = OpenApplication {
-            slot: Some(7),
+            place: Some(ClientPlace { room: ClientRoom { has_document: true, is_approved: false }, number: 7 }),
+            approver: Some(Subject::new("alice").unwrap()),
+            is_shared: true,
+            asked: Some(AuthorizationId::from_bytes([3; 16])),
             more: MoreMetadata {
                 logo_uri: text("https://a.example/logo"),
                 tos_uri: text("https://a.example/tos"),

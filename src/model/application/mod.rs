@@ -11,7 +11,8 @@ mod text;
 pub use field::{Field, FieldError, Problem};
 pub use form::{ApplicationForm, CheckedForm, RegistrationLimits};
 pub use logo::{Logo, LogoSlot};
-pub(crate) use open::{Management, OpenApplication, ProposedUpdate};
+pub use open::ClientPlace;
+pub(crate) use open::{ClientRoom, Management, OpenApplication, ProposedUpdate};
 pub(crate) use text::{https_address, is_shown_line, plain_text, web_link};
 
 use std::collections::BTreeSet;
@@ -161,7 +162,7 @@ impl Application {
     /// Returns whether the client registered itself and no person approved it yet [RFC 7591 section 5].
     #[must_use]
     pub fn is_unreviewed(&self) -> bool {
-        self.slot().is_some()
+        self.place().is_some()
     }
 
     /// Returns the further metadata of a client that registered itself [RFC 7591 section 2]; `None` for any other.
@@ -174,8 +175,13 @@ impl Application {
         self.open.as_ref().and_then(|open| open.management.as_deref())
     }
 
-    pub(crate) fn slot(&self) -> Option<u32> {
-        self.open.as_ref().and_then(|open| open.slot)
+    pub(crate) fn place(&self) -> Option<ClientPlace> {
+        self.open.as_ref().and_then(|open| open.place)
+    }
+
+    /// Returns the user who was the first to approve the client, while that is unreviewed.
+    pub(crate) fn approver(&self) -> Option<&Subject> {
+        self.open.as_ref().and_then(|open| open.approver.as_ref())
     }
 
     /// Returns whether your service describes the client itself.
@@ -221,7 +227,8 @@ impl Application {
             self.awaits_review().then_some(ApplicationFilter::AwaitingReview),
             Some(ApplicationFilter::InState(self.state())),
             self.owner.clone().map(ApplicationFilter::OwnedBy),
-            self.slot().map(ApplicationFilter::Slot),
+            self.place().map(ApplicationFilter::Place),
+            self.approver().cloned().map(ApplicationFilter::FirstApprovedBy),
         ];
         let alike = std::iter::once_with(|| self.look_alike_keys()).flatten();
         let filters = listed.into_iter().flatten().chain(alike.map(ApplicationFilter::LooksLike));
@@ -245,7 +252,9 @@ pub enum ApplicationFilter {
     /// registered themselves.
     LooksLike(LookAlikeKey),
     /// Those of unreviewed clients that registered themselves and have this place: one or a few.
-    Slot(u32),
+    Place(ClientPlace),
+    /// Those of unreviewed clients that this user was the first to approve.
+    FirstApprovedBy(Subject),
 }
 
 impl ApplicationFilter {
@@ -277,7 +286,8 @@ impl ApplicationFilter {
             Self::InState(ClientState::Deleted) => "state:deleted".to_owned(),
             Self::OwnedBy(owner) => format!("owner:{}", owner.as_str()),
             Self::LooksLike(key) => format!("name:{key}"),
-            Self::Slot(slot) => format!("slot:{slot}"),
+            Self::Place(place) => format!("place:{place}"),
+            Self::FirstApprovedBy(subject) => format!("user:{}", subject.as_str()),
         }
     }
 }
@@ -304,12 +314,16 @@ mod tests {
 
     #[test]
     fn every_filter_has_a_key_of_its_own() {
-        use ApplicationFilter::{All, AwaitingReview, InState, LooksLike, OwnedBy, Slot};
+        use ApplicationFilter::{All, AwaitingReview, FirstApprovedBy, InState, LooksLike, OwnedBy, Place};
         use ClientState::{Approved, Deleted, Pending, Rejected, Suspended};
         let owned = |name: &str| OwnedBy(Subject::new(name).unwrap());
         let states = [Pending, Approved, Rejected, Suspended, Deleted].map(InState);
         let others = [All, AwaitingReview, owned("all"), owned("state:pending"), owned(&"x".repeat(255))];
-        let others = others.into_iter().chain([Slot(0), Slot(u32::MAX), owned("slot:0")]).collect::<Vec<_>>();
+        let rooms = [(false, false), (false, true), (true, false), (true, true)];
+        let rooms = rooms.map(|(has_document, is_approved)| ClientRoom { has_document, is_approved });
+        let places = rooms.into_iter().flat_map(|room| [0, u32::MAX].map(|number| Place(ClientPlace { room, number })));
+        let users = ["all", &"x".repeat(255)].map(|user| FirstApprovedBy(Subject::new(user).unwrap()));
+        let others = others.into_iter().chain(places).chain(users).chain([owned("place:0")]).collect::<Vec<_>>();
         let names: Vec<_> = ["Demo", "Other"].into_iter().flat_map(LookAlikeKey::of).map(LooksLike).collect();
         let keys: Vec<_> = states.iter().chain(&others).chain(&names).map(ApplicationFilter::key).collect();
         let distinct: BTreeSet<_> = keys.iter().collect();
@@ -348,19 +362,23 @@ mod tests {
 
     #[test]
     fn a_client_that_registered_itself_is_listed_by_its_place_until_it_is_reviewed() {
-        use ApplicationFilter::{All, AwaitingReview, InState, Slot};
+        use ApplicationFilter::{All, AwaitingReview, FirstApprovedBy, InState, Place};
+        let room = ClientRoom { has_document: false, is_approved: true };
+        let place = ClientPlace { room, number: 7 };
+        let bob = || Subject::new("bob").unwrap();
         for state in [ClientState::Pending, ClientState::Approved] {
-            let open = |slot| Some(Box::new(OpenApplication { slot, ..OpenApplication::default() }));
-            let mut application = Application { owner: None, open: open(Some(7)), ..application(state) };
+            let in_place = OpenApplication { place: Some(place), approver: Some(bob()), ..OpenApplication::default() };
+            let open = Some(Box::new(in_place));
+            let mut application = Application { owner: None, open, ..application(state) };
             assert!(application.is_unreviewed() && !application.is_first_party());
-            let mut expected = vec![All, InState(state), Slot(7)];
+            let mut expected = vec![All, InState(state), Place(place), FirstApprovedBy(bob())];
             if state == ClientState::Pending {
                 expected.insert(1, AwaitingReview);
             }
             assert_eq!(application.filters().collect::<Vec<_>>(), expected);
-            application.open = open(None);
+            application.open = Some(Box::default());
             assert!(!application.is_unreviewed() && !application.is_first_party());
-            expected.retain(|filter| *filter != Slot(7));
+            expected.retain(|filter| !matches!(filter, Place(_) | FirstApprovedBy(_)));
             let filters: Vec<_> = application.filters().collect();
             assert_eq!(filters.get(..expected.len()), Some(&*expected));
             assert!(filters.len() > expected.len(), "its name is one to compare with");

@@ -1,12 +1,15 @@
 //! The additional part of the application of a client that registered itself.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use crate::clock::Timestamp;
-use crate::model::client::encoding::{read_identifiers, read_scopes, write_identifiers};
+use crate::model::client::encoding::{read_identifiers, read_scopes, read_subject, write_identifiers};
 use crate::model::client_metadata::encoding::{read_bounds, read_more, write_bounds, write_more};
 use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
 use crate::model::codec::{DecodeError, Reader, Writer};
+use crate::model::id::AuthorizationId;
+use crate::model::subject::Subject;
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
 
@@ -14,10 +17,41 @@ use crate::secret::Digest;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OpenApplication {
     /// Its place among the unreviewed clients; `None` once it is reviewed.
-    pub(crate) slot: Option<u32>,
+    pub(crate) place: Option<ClientPlace>,
+    /// The user who was the first to approve it, while it is unreviewed.
+    pub(crate) approver: Option<Subject>,
+    /// Whether another user approved it as well.
+    pub(crate) is_shared: bool,
+    /// The newest consent request for it that was stored while it had no live grant. While that request waits for its
+    /// user, the client keeps its place.
+    pub(crate) asked: Option<AuthorizationId>,
     pub(crate) more: MoreMetadata,
     /// Set while the client may manage its registration.
     pub(crate) management: Option<Box<Management>>,
+}
+
+/// The place of an unreviewed client: one of the numbers of its room ([`Limits::unreviewed_clients`]).
+///
+/// [`Limits::unreviewed_clients`]: crate::config::Limits::unreviewed_clients
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientPlace {
+    pub(crate) room: ClientRoom,
+    pub(crate) number: u32,
+}
+
+/// Which unreviewed clients share a bound: those of one origin, with or without the approval of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ClientRoom {
+    pub(crate) has_document: bool,
+    pub(crate) is_approved: bool,
+}
+
+impl fmt::Display for ClientPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let origin = if self.room.has_document { "document" } else { "registration" };
+        let state = if self.room.is_approved { "approved" } else { "new" };
+        write!(f, "{origin}:{state}:{}", self.number)
+    }
 }
 
 /// The part of a client that may manage its registration [RFC 7592].
@@ -49,8 +83,11 @@ pub(crate) struct ProposedUpdate {
 const MANAGEMENT: u8 = b'M';
 
 pub(super) fn write_open(writer: &mut Writer, open: &OpenApplication) {
-    let OpenApplication { slot, more, management } = open;
-    writer.optional(*slot, Writer::number);
+    let OpenApplication { place, approver, is_shared, asked, more, management } = open;
+    writer.optional(*place, write_place);
+    writer.optional(approver.as_ref(), |writer, approver| writer.text(approver.as_str()));
+    writer.flag(*is_shared);
+    writer.optional(*asked, |writer, asked| writer.array(asked.as_bytes()));
     write_more(writer, more);
     if let Some(management) = management {
         writer.tagged(MANAGEMENT, |writer| write_management(writer, management));
@@ -59,10 +96,25 @@ pub(super) fn write_open(writer: &mut Writer, open: &OpenApplication) {
 
 pub(super) fn read_open(reader: &mut Reader<'_>) -> Result<OpenApplication, DecodeError> {
     Ok(OpenApplication {
-        slot: reader.optional(Reader::number)?,
+        place: reader.optional(read_place)?,
+        approver: reader.optional(read_subject)?,
+        is_shared: reader.flag()?,
+        asked: reader.optional(|reader| reader.array().map(AuthorizationId::from_bytes))?,
         more: read_more(reader)?,
         management: reader.tagged(MANAGEMENT, read_management)?.map(Box::new),
     })
+}
+
+fn write_place(writer: &mut Writer, place: ClientPlace) {
+    let ClientPlace { room: ClientRoom { has_document, is_approved }, number } = place;
+    writer.flag(has_document);
+    writer.flag(is_approved);
+    writer.number(number);
+}
+
+fn read_place(reader: &mut Reader<'_>) -> Result<ClientPlace, DecodeError> {
+    let room = ClientRoom { has_document: reader.flag()?, is_approved: reader.flag()? };
+    Ok(ClientPlace { room, number: reader.number()? })
 }
 
 fn write_management(writer: &mut Writer, management: &Management) {

@@ -9,7 +9,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::clock::Timestamp;
 use crate::jose::{JwkSet, SigningAlgorithm};
 use crate::model::application::{
-    Application, ApplicationForm, CheckedForm, Logo, Management, OpenApplication, ProposedUpdate, RegistrationLimits,
+    Application, ApplicationForm, CheckedForm, ClientPlace, ClientRoom, Logo, Management, OpenApplication,
+    ProposedUpdate, RegistrationLimits,
 };
 use crate::model::client::{
     ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientOrigin, ClientSecrets,
@@ -312,7 +313,15 @@ pub(in crate::testing) fn registered_itself(mut application: Application, gone_a
         proposed: Some(proposed),
     };
     let management = Some(Box::new(management));
-    application.open = Some(Box::new(OpenApplication { slot: Some(u32::MAX), more, management }));
+    let room = ClientRoom { has_document: true, is_approved: true };
+    application.open = Some(Box::new(OpenApplication {
+        place: Some(ClientPlace { room, number: u32::MAX }),
+        approver: Some(draw::subject()),
+        is_shared: true,
+        asked: Some(draw::new_id()),
+        more,
+        management,
+    }));
     application.logo = None;
     application
 }

@@ -157,7 +157,7 @@ async fn of_two_for_the_last_use_one_is_overtaken() {
 #[tokio::test]
 async fn a_read_that_fails_evicts_nobody() {
     let mut config = config();
-    config.limits.unreviewed_clients = 1;
+    config.limits.unreviewed_clients = 10;
     for at in 0.. {
         let world = world(config.clone()).await;
         let first = json_of(&register(&world.server, "x").await);

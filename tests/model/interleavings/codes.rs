@@ -172,8 +172,13 @@ fn a_request_that_takes_a_record_over_meets_a_decision_and_a_withdrawal() {
     for is_withdrawn in [true, false] {
         let scene = async move || {
             let other = if is_withdrawn { Step::WithdrawApplication } else { Step::Hold };
-            let world = World::with(Profile::Platform, |config| config.limits.consent_requests_per_client = 1).await;
+            let world = World::platform().await;
             let handle = Step::Hold.run(&world).await.good().given;
+            // The next request takes the first one's record.
+            for _ in 1..10 {
+                world.advance(1);
+                Step::Hold.run(&world).await.good();
+            }
             Scene { world, tasks: each([Step::Agree(handle), Step::Hold, other]), pair: no_pair(), pairs_made: 1 }
         };
         in_many_orders("decision, hold, another", scene, async |scene, answers| {

@@ -47,20 +47,25 @@ async fn is_stored(world: &World) -> bool {
 #[tokio::test]
 async fn clients_with_documents_have_places_like_all_open_clients() {
     let mut config = on();
-    config.limits.unreviewed_clients = 3;
+    // Three for those that no user approved, and twelve for the others.
+    config.limits.unreviewed_clients = 30;
     let world = world_with(config, &web_of(30)).await;
     for number in 0..20 {
         assert_eq!(hold(&world, &url(number)).await, 200);
-        world.advance(1);
+        // While the user is asked, the client keeps its place.
+        world.advance(30 * 60);
     }
     assert_eq!(unreviewed(&world).await, 3);
-    // An evicted client can come back, and three clients in use stay.
-    for number in 0..3 {
+    // An evicted client can come back, and clients in use stay.
+    for number in 0..12 {
         pair_of(&world, &url(number)).await;
     }
-    assert_eq!(hold(&world, &url(20)).await, 503);
-    assert_eq!(unreviewed(&world).await, 3);
-    for number in 0..3 {
+    for number in 12..15 {
+        assert_eq!(hold(&world, &url(number)).await, 200);
+    }
+    assert_eq!(hold(&world, &url(20)).await, 503, "all users of the three are asked");
+    assert_eq!(unreviewed(&world).await, 15);
+    for number in 0..12 {
         assert_eq!(hold(&world, &url(number)).await, 200);
     }
 }
@@ -69,7 +74,7 @@ async fn clients_with_documents_have_places_like_all_open_clients() {
 #[tokio::test]
 async fn a_suspended_client_does_not_give_way() {
     let mut config = on();
-    config.limits.unreviewed_clients = 1;
+    config.limits.unreviewed_clients = 10;
     let world = world_with(config, &web_of(2)).await;
     assert_eq!(hold(&world, &url(0)).await, 200);
     let first = grantor::ClientId::new(url(0)).unwrap();

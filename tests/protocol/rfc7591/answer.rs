@@ -250,7 +250,7 @@ impl Draws {
 #[tokio::test]
 async fn bytes_of_any_kind_are_refused_or_make_a_client_that_works() {
     let mut config = open(Profile::Platform);
-    config.limits.unreviewed_clients = 4;
+    config.limits.unreviewed_clients = 200;
     let world = world_with(config, bounds()).await;
     let full = json!({
         "redirect_uris": ["https://app.example.com/cb", "http://127.0.0.1:8787/cb", "com.example.app:/cb"],

@@ -17,7 +17,7 @@ use grantor::{Config, MemoryThrottle, RegistrarError};
 use serde_json::{Value, json};
 
 use super::{bounds, created, credentials, open, public, purge, query, refused, scopes, with, world_with};
-use support::world::{World, e401, page, pair};
+use support::world::{PKCE, SESSION, World, e401, page, pair};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -164,7 +164,7 @@ async fn two_at_once_on_the_last_use_make_one_client() {
 #[tokio::test]
 async fn a_refused_registration_costs_no_use() {
     let mut config = protected();
-    config.limits.unreviewed_clients = 1;
+    config.limits.unreviewed_clients = 10;
     let world = world_with(config, bounds()).await;
     let token = made(&world, uses(2)).await;
     let header = format!("Bearer {}", token.token().expose());
@@ -177,8 +177,9 @@ async fn a_refused_registration_costs_no_use() {
         assert_eq!(post_with(&world, Some(&header), &bad).await.status(), 400);
     }
     let client = created(&register(&world, token.token().expose()).await);
-    // The only place is in use.
-    world.pair_of(&credentials(&client)).await;
+    // The only place is that of a client whose user is asked.
+    let pending = world.authorize(&world.query_of(&credentials(&client), &PKCE)).await.unwrap();
+    world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
     refused(&register(&world, token.token().expose()).await, 503, "temporarily_unavailable");
     let left = RecordStore::<InitialToken>::find(&world.store, token.id()).await.unwrap().unwrap();
     assert_eq!(left.uses_left(), 1, "one use was spent");

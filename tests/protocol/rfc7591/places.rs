@@ -1,20 +1,17 @@
 //! How many clients there may be, for how long, and how fast they may register.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
-use grantor::MemoryThrottle;
 use grantor::application::ApplicationFilter;
 use grantor::config::Profile;
 use grantor::hooks::ApproveWithin;
 use grantor::store::Page;
-use grantor::wire::{Body, Endpoint, Request};
-use serde_json::{Value, json};
+use grantor::wire::{Body, Endpoint, Request, Response};
+use grantor::{Consent, Decision, MemoryThrottle, Subject};
+use serde_json::Value;
 
-use super::{
-    bounds, created, credentials, id, open, post, public, purge, query, refused, register, with, world, world_with,
-};
-use support::world::{Credentials, PKCE, World, e401, page, pair};
+use super::{bounds, created, credentials, id, open, post, public, purge, query, refused, register, world, world_with};
+use support::world::{Credentials, PKCE, SESSION, World, code, e401, page, pair, red};
 
 const DAY: u64 = 86_400;
 const URI: &str = "https://app.example.com/cb";
@@ -114,10 +111,36 @@ async fn the_use_of_a_client_is_written_once_a_day() {
     assert_eq!(world.server.client(&id(&other)).await.unwrap().unwrap(), before);
 }
 
+/// Returns whether a client was evicted since the last call.
+fn evicted(world: &World) -> bool {
+    world.events.take().iter().any(|event| event.contains("Evicted"))
+}
+
+/// Shows the consent page to the user, and returns its ticket.
+async fn asked(world: &World, client: &Value, user: &Subject) -> String {
+    let pending = world.authorize(&query(world, client, URI, &[])).await.unwrap();
+    world.server.hold(&pending, user, SESSION).await.unwrap().expose().to_owned()
+}
+
+async fn approved(world: &World, ticket: &str, user: &Subject) -> Response {
+    let consent = Decision::Approve(Consent::to_everything());
+    let decided = world.server.decide(ticket, user, SESSION, &consent).await;
+    decided.unwrap_or_else(|refused| refused.response(Some(user)))
+}
+
+/// Registers a client that this user approves, and returns it.
+async fn used_by(world: &World, user: &Subject) -> Value {
+    let client = register(world, public()).await;
+    let ticket = asked(world, &client, user).await;
+    code(&approved(world, &ticket, user).await);
+    client
+}
+
 /// 7591-5-07
 #[tokio::test]
-async fn the_oldest_client_that_was_never_used_gives_way() {
-    let world = with_places(3).await;
+async fn the_oldest_client_that_no_user_approved_gives_way() {
+    // Three of them are for clients that no user approved.
+    let world = with_places(30).await;
     let mut clients = Vec::new();
     for _ in 0..3 {
         clients.push(register(&world, public()).await);
@@ -125,45 +148,149 @@ async fn the_oldest_client_that_was_never_used_gives_way() {
     }
     let kept = world.pair_of(&credentials(&clients[0])).await;
     world.events.take();
-    let fourth = register(&world, public()).await;
-    assert!(world.events.take().iter().any(|event| event.contains("Evicted")));
-    let there: BTreeSet<_> = [&clients[0], &clients[2], &fourth].iter().map(|client| id(client).to_string()).collect();
+    clients.push(register(&world, public()).await);
+    assert!(!evicted(&world), "the approved one made room");
+    clients.push(register(&world, public()).await);
+    assert!(evicted(&world));
+    let there: BTreeSet<_> = [0, 2, 3, 4].map(|number| id(&clients[number]).to_string()).into();
     assert_eq!(unreviewed(&world).await, there);
     page(&world.refused(&query(&world, &clients[1], URI, &[])).await);
     assert!(world.opens(&kept.access).await);
-
-    for client in [&clients[2], &fourth] {
-        world.pair_of(&credentials(client)).await;
-    }
-    let full = post(&world, public().to_string()).await;
-    refused(&full, 503, "temporarily_unavailable");
-    assert!(full.header("Retry-After").is_some());
-    assert_eq!(unreviewed(&world).await, there);
 }
 
-/// NEG-OC-06
+/// 7591-5-07
+#[tokio::test]
+async fn a_client_keeps_its_place_while_its_user_is_asked() {
+    for ends_by_denial in [true, false] {
+        let world = with_places(10).await;
+        let first = register(&world, public()).await;
+        let ticket = asked(&world, &first, &world.alice).await;
+        let full = post(&world, public().to_string()).await;
+        refused(&full, 503, "temporarily_unavailable");
+        assert!(full.header("Retry-After").is_some());
+        if ends_by_denial {
+            world.server.decide(&ticket, &world.alice, SESSION, &Decision::Deny).await.unwrap();
+        } else {
+            world.advance(30 * 60);
+        }
+        let second = register(&world, public()).await;
+        assert!(!is_known(&world, &first).await);
+        // Its code and its tokens keep it as well.
+        world.pair_of(&credentials(&second)).await;
+        register(&world, public()).await;
+        register(&world, public()).await;
+        assert!(is_known(&world, &second).await);
+    }
+}
+
+/// 7591-5-07
+#[tokio::test]
+async fn the_client_longest_without_a_live_grant_gives_way_to_an_approved_one() {
+    // Four of them are for clients that a user approved.
+    let world = with_places(10).await;
+    let users = ["b", "c", "d", "e", "f"].map(|name| Subject::new(name).unwrap());
+    let mut clients = Vec::new();
+    for user in &users[..4] {
+        clients.push(used_by(&world, user).await);
+        world.advance(DAY);
+    }
+    let fifth = register(&world, public()).await;
+    let ticket = asked(&world, &fifth, &users[4]).await;
+    let full = approved(&world, &ticket, &users[4]).await;
+    red(&full, "temporarily_unavailable");
+    assert!(is_known(&world, &fifth).await, "the user may try again");
+    for client in &clients {
+        assert!(is_known(&world, client).await);
+    }
+    // The grants of the first two have ended.
+    world.advance(178 * DAY + 601);
+    let sixth = used_by(&world, &users[4]).await;
+    let known = [&clients[0], &clients[1], &clients[2], &clients[3], &sixth].map(|client| is_known(&world, client));
+    assert_eq!(futures::future::join_all(known).await, [false, true, true, true, true]);
+}
+
+/// NEG-OC-06, 7591-5-07
 #[tokio::test]
 async fn a_flood_of_registrations_is_bounded_and_locks_nobody_out() {
-    let world = with_places(20).await;
+    let world = with_places(100).await;
     let honest = register(&world, public()).await;
     let token = world.pair_of(&credentials(&honest)).await;
+    // Its tokens and the time for which it counts as used have ended: it is idle.
+    world.advance(200 * DAY);
+    let (bob, waiting) = (Subject::new("bob").unwrap(), register(&world, public()).await);
+    let ticket = asked(&world, &waiting, &bob).await;
     for _ in 0..200 {
         register(&world, public()).await;
     }
-    assert!(unreviewed(&world).await.len() <= 20);
+    assert!(unreviewed(&world).await.len() <= 11);
     let late = register(&world, public()).await;
     world.pair_of(&credentials(&late)).await;
-    assert!(world.opens(&token.access).await);
+    code(&approved(&world, &ticket, &bob).await);
+    assert!(is_known(&world, &honest).await && !world.opens(&token.access).await);
     // Evicted clients are removed by the next purge.
     purge(&world).await;
     let all = world.server.registrar().unwrap().list(&ApplicationFilter::All, Page::first(1000)).await.unwrap();
-    assert!(all.len() <= 21, "{}", all.len());
+    assert!(all.len() <= 14, "{}", all.len());
+}
+
+/// 7591-5-07
+#[tokio::test]
+async fn one_account_that_approves_its_own_clients_locks_nobody_out() {
+    let world = with_places(1000).await;
+    let (mallory, bob) = (Subject::new("mallory").unwrap(), Subject::new("bob").unwrap());
+    let idle = used_by(&world, &bob).await;
+    world.advance(200 * DAY);
+    let shared = used_by(&world, &mallory).await;
+    let ticket = asked(&world, &shared, &bob).await;
+    code(&approved(&world, &ticket, &bob).await);
+    let oldest = used_by(&world, &mallory).await;
+    let mut newest = Vec::new();
+    // A week.
+    for number in 0..500 {
+        world.advance(1200);
+        newest.push(used_by(&world, &mallory).await);
+        if number % 100 == 0 {
+            let other = Subject::new(format!("other-{number}")).unwrap();
+            let client = used_by(&world, &other).await;
+            assert!(is_known(&world, &client).await);
+        }
+    }
+    let filter = ApplicationFilter::FirstApprovedBy(mallory);
+    let own = world.server.registrar().unwrap().list(&filter, Page::first(1000)).await.unwrap();
+    assert_eq!(own.len(), 50);
+    assert!(!is_known(&world, &oldest).await && !is_known(&world, &newest[450]).await);
+    assert!(is_known(&world, &newest[451]).await && is_known(&world, &newest[499]).await);
+    assert!(is_known(&world, &idle).await, "it keeps its id for half a year");
+    assert!(is_known(&world, &shared).await, "bob uses it as well");
+    assert!(evicted(&world));
+}
+
+/// 7591-5-07
+#[tokio::test]
+async fn one_account_that_opens_many_pages_keeps_fifty_places() {
+    // A hundredth of the default, and so many pages too.
+    let world = with_places(1000).await;
+    let (mallory, bob) = (Subject::new("mallory").unwrap(), Subject::new("bob").unwrap());
+    let mut opened = Vec::new();
+    for _ in 0..200 {
+        let client = register(&world, public()).await;
+        asked(&world, &client, &mallory).await;
+        opened.push(id(&client).to_string());
+        world.advance(1);
+    }
+    for _ in 0..300 {
+        register(&world, public()).await;
+    }
+    let there = unreviewed(&world).await;
+    let kept: Vec<_> = opened.iter().filter(|client| there.contains(*client)).collect();
+    assert_eq!(kept.len(), 50);
+    used_by(&world, &bob).await;
 }
 
 /// 7591-5-07
 #[tokio::test]
 async fn registrations_at_once_exceed_the_places_by_no_more_than_themselves() {
-    let world = with_places(2).await;
+    let world = with_places(20).await;
     let at_once = (0..6).map(|_| register(&world, public()));
     futures::future::join_all(at_once).await;
     // Enough that each of the two places is drawn.
@@ -173,7 +300,7 @@ async fn registrations_at_once_exceed_the_places_by_no_more_than_themselves() {
     assert!(unreviewed(&world).await.len() <= 2, "{:?}", unreviewed(&world).await);
 }
 
-async fn from(world: &World, peer: &str, body: &str) -> grantor::wire::Response {
+async fn from(world: &World, peer: &str, body: &str) -> Response {
     let request = Request::new("POST").header("Content-Type", b"application/json").body(Body::Bytes(body.as_bytes()));
     world.server.serve(Endpoint::Registration, &request.peer(peer.parse().unwrap())).await
 }
@@ -205,24 +332,4 @@ async fn registrations_are_bounded_by_network_before_they_are_read() {
     created(&from(&world, "192.0.2.9", &metadata).await);
     // Other requests of that network are still served.
     page(&world.refused(&world.query_of(&Credentials { id: "x".into(), secret: String::new() }, &PKCE)).await);
-}
-
-/// 7591-5-07
-#[tokio::test]
-async fn a_client_that_is_used_meanwhile_is_not_evicted() {
-    let world = with_places(1).await;
-    let first = register(&world, public()).await;
-    // The user reads the consent page while another client registers: the first one is evicted.
-    let asked = query(&world, &first, URI, &[]);
-    let pending = world.authorize(&asked).await.unwrap();
-    let handle = world.server.hold(&pending, &world.alice, support::world::SESSION).await.unwrap();
-    let second = register(&world, with(public(), json!({"client_name": "Second"}))).await;
-    let consent = grantor::Decision::Approve(grantor::Consent::to_everything());
-    let decided = world.server.decide(handle.expose(), &world.alice, support::world::SESSION, &consent).await;
-    page(&decided.unwrap_err().response(Some(&world.alice)));
-    // This client is used before that.
-    world.pair_of(&credentials(&second)).await;
-    refused(&post(&world, public().to_string()).await, 503, "temporarily_unavailable");
-    world.advance(Duration::from_secs(30 * DAY).as_secs());
-    assert!(is_known(&world, &second).await);
 }

@@ -157,7 +157,7 @@ impl Script for Fails {
 }
 
 /// 9126-4-03
-/// The slot of a used request is reused by another request.
+/// The place of a used request is reused by another request.
 #[tokio::test]
 async fn a_slot_that_is_used_again_belongs_to_its_new_request() {
     let world: World = super::world_with(|config| config.limits.pushed_requests = 1).await;
@@ -165,7 +165,7 @@ async fn a_slot_that_is_used_again_belongs_to_its_new_request() {
     let (handle, other) = (held(&world, &first).await, held(&world, &first).await);
     code(&approved(&world, &handle).await);
     let second = world.push().await;
-    assert_eq!(first[..first.len() - 43], second[..second.len() - 43], "there is one slot");
+    assert_eq!(first[..first.len() - 43], second[..second.len() - 43], "there is one place");
     page(&opened(&world, &first, SESSION, &world.alice).await.unwrap_err());
     already_answered(&approved(&world, &other).await);
     assert!(!stored(&world, &second).await.unwrap().is_used());

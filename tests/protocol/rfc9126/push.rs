@@ -238,7 +238,7 @@ async fn a_client_has_no_more_open_requests_than_it_may_have() {
 /// 9126-2.3-01
 /// A client that has reached its bound causes little work in the store.
 #[tokio::test]
-async fn a_refused_push_reads_no_more_than_32_slots() {
+async fn a_refused_push_reads_no_more_than_32_places() {
     let world = world_with(|config| config.limits.pushed_requests = 100).await;
     let mut pushed = 0;
     for _ in 0..300 {
@@ -256,7 +256,7 @@ async fn a_refused_push_reads_no_more_than_32_slots() {
     assert!((1..=32).contains(&reads.load(Ordering::Relaxed)), "{reads:?}");
 }
 
-/// Counts the slots that are read.
+/// Counts the places that are read.
 #[derive(Debug)]
 struct CountsReads(Arc<AtomicUsize>);
 
@@ -307,7 +307,7 @@ async fn held_requests_of_a_public_client_are_not_replaced() {
     let handle = super::held(&world, &first).await;
     let third = world.push().await;
     assert!(stored(&world, &second).await.is_some_and(|found| found.created().seconds() == START));
-    assert!(world.authorize(&world.reference(&second)).await.is_err(), "the third one has its slot");
+    assert!(world.authorize(&world.reference(&second)).await.is_err(), "the third one has its place");
     super::held(&world, &third).await;
     let response = world.par(&world.client, &PKCE).send().await;
     assert_eq!((response.status(), response.header("Retry-After")), (429, Some("1800")));
@@ -316,16 +316,16 @@ async fn held_requests_of_a_public_client_are_not_replaced() {
 }
 
 /// 9126-2.3-01, 9126-4-04
-/// A session that visited in time may return after the sign-in, unless its slot was needed.
+/// A session that visited in time may return after the sign-in, unless its place was needed.
 #[tokio::test]
-async fn a_late_sign_in_holds_no_slot_of_a_public_client() {
+async fn a_late_sign_in_holds_no_place_of_a_public_client() {
     let mut world = world_with(|config| config.limits.pushed_requests = 2).await;
     world.client = world.register(public_form()).await;
     let late = world.push().await;
     world.visit(&world.reference(&late), SESSION, None).await.unwrap();
     world.advance(301);
     world.push().await;
-    assert!(world.visit(&world.reference(&late), SESSION, Some(&world.alice)).await.is_ok(), "there was a free slot");
+    assert!(world.visit(&world.reference(&late), SESSION, Some(&world.alice)).await.is_ok(), "there was a free place");
     world.push().await;
     assert!(world.visit(&world.reference(&late), SESSION, Some(&world.alice)).await.is_err());
 }

@@ -15,7 +15,7 @@ pub(crate) const KEPT: u32 = 60 * 60;
 /// Two hours after a code's end, no exchange of it can arrive any more.
 pub(crate) const PLACE_KEPT: u32 = 2 * 60 * 60;
 /// Pages of one client that a user may have open, where so many are set.
-pub(crate) const HELD: usize = 3;
+pub(crate) const HELD: usize = 10;
 /// What a clock that is further ahead issued is not valid before that time.
 pub(crate) const SKEW: u32 = 60;
 /// Pairs in grace at once, and access tokens beside one refresh token, or beside the newest pair.

@@ -51,7 +51,6 @@ impl Play {
         let mut config = config_of(profile);
         config.public_clients = true;
         config.refresh.rotation = rotation;
-        config.limits.consent_requests_per_client = model::HELD;
         let world = World::built(config, |builder| builder.subjects(asked).events(heard)).await;
         let clients = vec![world.client.clone(), world.register(form()).await, world.register(public_form()).await];
         let described = [false, false, true].map(|is_public| model::Client {
