@@ -72,14 +72,13 @@ mod tests {
 
     use super::*;
     use crate::clock::Timestamp;
+    use crate::model::application::Application;
     use crate::store::engine::Engine;
     use crate::store::sqlite::purge::PurgeStep;
     use crate::store::sqlite::rows::{Confirm, Find, Insert, Page, Replace};
     use crate::store::sqlite::schema;
-    use crate::store::{Insertion, List, Purge, Replacement, Row, StoreError, Table, Write};
-    use crate::testing::application_store;
-    use crate::testing::code_store;
-    use crate::testing::token_store;
+    use crate::store::{Authorization, Grant, Insertion, List, Purge, Replacement, Row, StoreError, Table, Write};
+    use crate::testing::record_store::calls_cost_the_same;
     use futures::executor::block_on;
 
     /// The calls of a [`SqliteStore`](crate::SqliteStore) on one connection, counted.
@@ -147,9 +146,9 @@ mod tests {
     fn calls_cost_the_same_whatever_is_stored() {
         let store = Counted::new();
         let walked = || store.walked();
-        block_on(token_store::calls_cost_the_same(&store, walked));
-        block_on(code_store::calls_cost_the_same(&store, walked));
-        block_on(application_store::calls_cost_the_same(&store, walked));
+        block_on(calls_cost_the_same::<Grant>(&store, walked));
+        block_on(calls_cost_the_same::<Authorization>(&store, walked));
+        block_on(calls_cost_the_same::<Application>(&store, walked));
         assert_eq!(walked(), 0);
         // This shows that SQLite counts them.
         assert!(store.run(&Walk).unwrap() > 100 && walked() > 100);
