@@ -249,7 +249,7 @@ macro_rules! __store_tests {
             [
                 settled: $crate::testing::Settled::new($made, $settle),
                 another: {
-                    let $store = settled.store().clone();
+                    let $store = settled.store();
                     $crate::testing::Settled::new($another, $settle)
                 }
             ]
