@@ -40,7 +40,9 @@
 #[macro_export]
 macro_rules! token_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
-        $crate::__record_rules! { [$crate::__store_tests] token_store [$(#[$attribute])*] [$($made)+] }
+        $crate::__store_tests! {
+            token_store [records lists] [dyn $crate::store::RecordStore<$crate::store::Grant>] [$(#[$attribute])*] [$($made)+]
+        }
     };
 }
 
@@ -50,7 +52,9 @@ macro_rules! token_store_tests {
 #[macro_export]
 macro_rules! code_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
-        $crate::__record_rules! { [$crate::__store_tests] code_store [$(#[$attribute])*] [$($made)+] }
+        $crate::__store_tests! {
+            code_store [records lists] [dyn $crate::store::RecordStore<$crate::store::Authorization>] [$(#[$attribute])*] [$($made)+]
+        }
     };
 }
 
@@ -61,7 +65,9 @@ macro_rules! code_store_tests {
 #[macro_export]
 macro_rules! application_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
-        $crate::__application_rules! { [$crate::__store_tests] application_store [$(#[$attribute])*] [$($made)+] }
+        $crate::__store_tests! {
+            application_store [records lists applications] [dyn $crate::store::RecordStore<$crate::Application>] [$(#[$attribute])*] [$($made)+]
+        }
     };
 }
 
@@ -72,7 +78,9 @@ macro_rules! application_store_tests {
 #[macro_export]
 macro_rules! client_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
-        $crate::__client_rules! { [$crate::__store_tests] client_store [$(#[$attribute])*] [$($made)+] }
+        $crate::__store_tests! {
+            client_store [clients] [_] [$(#[$attribute])*] [$($made)+]
+        }
     };
 }
 
@@ -83,8 +91,8 @@ macro_rules! client_store_tests {
 #[macro_export]
 macro_rules! pushed_request_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
-        $crate::__unlisted_record_rules! {
-            [$crate::__store_tests] pushed_request_store [$(#[$attribute])*] [$($made)+]
+        $crate::__store_tests! {
+            pushed_request_store [records] [dyn $crate::store::RecordStore<$crate::store::PushedRequest>] [$(#[$attribute])*] [$($made)+]
         }
     };
 }
@@ -96,7 +104,9 @@ macro_rules! pushed_request_store_tests {
 #[macro_export]
 macro_rules! replay_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
-        $crate::__replay_rules! { [$crate::__store_tests] replay_store [$(#[$attribute])*] [$($made)+] }
+        $crate::__store_tests! {
+            replay_store [replays] [dyn $crate::store::RecordStore<$crate::store::Replay>] [$(#[$attribute])*] [$($made)+]
+        }
     };
 }
 
@@ -107,7 +117,9 @@ macro_rules! replay_store_tests {
 #[macro_export]
 macro_rules! whole_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
-        $crate::__whole_rules! { [$crate::__store_tests] whole_store [$(#[$attribute])*] [$($made)+] }
+        $crate::__store_tests! {
+            whole_store [kinds] [_] [$(#[$attribute])*] [$($made)+]
+        }
     };
 }
 
@@ -128,64 +140,15 @@ macro_rules! store_tests {
     };
 }
 
-/// Passes on the names of all rules for records: those of one handle, then those of two.
+/// Passes on the names of the rules of one set and their module in `testing`: those that take one handle, then those that
+/// take two.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __record_rules {
-    ($then:tt $($given:tt)*) => {
-        $crate::__listed_record_rules! { $then [] $($given)* }
-    };
-}
-
-/// The same for applications.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __application_rules {
-    ($then:tt $($given:tt)*) => {
-        $crate::__listed_record_rules! {
-            $then
-            [similar_client_ids_are_distinguished lists_follow_every_move]
-            $($given)*
-        }
-    };
-}
-
-/// The same for records that are on lists, with a list of further names.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __listed_record_rules {
-    ($then:tt [$($further:ident)*] $($given:tt)*) => {
-        $crate::__unlisted_record_rules! {
-            beside $then
-            [
-                $($further)*
-                rows_of_every_kind_are_listed
-                a_list_is_of_one_subject
-                a_list_is_in_the_order_of_ids
-                pages_hold_every_row_once
-                a_page_of_the_largest_records_is_full
-                a_page_starts_after_an_id_that_is_gone
-                pages_miss_nothing_that_stays
-                a_purge_leaves_no_list_entry
-                a_purge_takes_rows_without_a_subject
-            ]
-            [
-                a_row_is_listed_at_once
-            ]
-            $($given)*
-        }
-    };
-}
-
-/// The same for records that are on no list; with `beside`, two lists of further names are added.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __unlisted_record_rules {
-    (beside [$($then:tt)+] [$($of_one:ident)*] [$($of_two:ident)*] $($given:tt)*) => {
+macro_rules! __rules {
+    (records [$($then:tt)+] $($given:tt)*) => {
         $($then)+! {
-            $($given)*
+            $($given)* record_store
             [
-                $($of_one)*
                 insert_leaves_the_row_that_is_there
                 insert_leaves_what_was_revoked
                 ids_are_distinguished
@@ -203,7 +166,6 @@ macro_rules! __unlisted_record_rules {
                 a_purge_steps_over_nothing_alive
             ]
             [
-                $($of_two)*
                 insert_has_one_winner
                 replace_has_one_winner
                 no_update_is_lost
@@ -217,29 +179,40 @@ macro_rules! __unlisted_record_rules {
             ]
         }
     };
-    ($then:tt $($given:tt)*) => {
-        $crate::__unlisted_record_rules! { beside $then [] [] $($given)* }
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __client_rules {
-    ([$($then:tt)+] $($given:tt)*) => {
+    (lists [$($then:tt)+] $($given:tt)*) => {
         $($then)+! {
-            $($given)*
+            $($given)* record_store
+            [
+                rows_of_every_kind_are_listed
+                a_list_is_of_one_subject
+                a_list_is_in_the_order_of_ids
+                pages_hold_every_row_once
+                a_page_of_the_largest_records_is_full
+                a_page_starts_after_an_id_that_is_gone
+                pages_miss_nothing_that_stays
+                a_purge_leaves_no_list_entry
+                a_purge_takes_rows_without_a_subject
+            ]
+            [a_row_is_listed_at_once]
+        }
+    };
+    (applications [$($then:tt)+] $($given:tt)*) => {
+        $($then)+! {
+            $($given)* application_store
+            [similar_client_ids_are_distinguished lists_follow_every_move]
+            []
+        }
+    };
+    (clients [$($then:tt)+] $($given:tt)*) => {
+        $($then)+! {
+            $($given)* client_store
             [client_answers_what_was_written an_unknown_id_has_no_client every_field_comes_back]
             [current_client_answers_the_last_write]
         }
     };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __replay_rules {
-    ([$($then:tt)+] $($given:tt)*) => {
+    (replays [$($then:tt)+] $($given:tt)*) => {
         $($then)+! {
-            $($given)*
+            $($given)* replay_store
             [
                 identifiers_are_distinguished
                 a_purge_waits_for_the_end_of_a_replay
@@ -248,14 +221,9 @@ macro_rules! __replay_rules {
             [one_identifier_has_one_winner]
         }
     };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __whole_rules {
-    ([$($then:tt)+] $($given:tt)*) => {
+    (kinds [$($then:tt)+] $($given:tt)*) => {
         $($then)+! {
-            $($given)*
+            $($given)* whole_store
             [
                 kinds_are_distinguished
                 logos_come_back
@@ -268,72 +236,67 @@ macro_rules! __whole_rules {
     };
 }
 
+/// Defines a module with a test for every rule of some sets, for a store that is used as a `$kind`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __store_tests {
-    ($kit:ident $attributes:tt $made:tt [$($alone:ident)*] [$($shared:ident)*]) => {
-        mod $kit {
+    (
+        $name:ident $sets:tt $kind:tt $attributes:tt
+        [$store:ident: $made:expr, another: $another:expr, settle: $settle:expr $(,)?]
+    ) => {
+        $crate::__store_tests! {
+            $name $sets $kind $attributes
+            [
+                settled: $crate::testing::Settled::new($made, $settle),
+                another: {
+                    let $store = settled.store();
+                    $crate::testing::Settled::new($another, $settle)
+                }
+            ]
+        }
+    };
+    (
+        $name:ident [$($set:ident)+] $kind:tt $attributes:tt
+        [$store:ident: $made:expr, another: $another:expr $(,)?]
+    ) => {
+        mod $name {
             #[allow(unused_imports)]
             use super::*;
 
-            $($crate::__store_test! { $kit $attributes $made $alone alone })*
-            $($crate::__store_test! { $kit $attributes $made $shared shared })*
+            $($crate::__rules! { $set [$crate::__tests] $kind $attributes [$store: $made, $another] })+
         }
+    };
+    ($name:ident $sets:tt $kind:tt $attributes:tt [$made:expr]) => {
+        $crate::__store_tests! { $name $sets $kind $attributes [store: $made, another: store] }
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __store_test {
+macro_rules! __tests {
     (
-        $kit:ident [$($attribute:tt)*]
-        [$store:ident: $made:expr, another: $another:expr, settle: $settle:expr $(,)?]
-        $rule:ident $handles:ident
+        [$kind:ty] $attributes:tt [$store:ident: $made:expr, $another:expr]
+        $module:ident [$($alone:ident)*] [$($shared:ident)*]
     ) => {
-        $($attribute)*
-        async fn $rule() {
+        $($crate::__test! { $attributes $alone {
             let $store = $made;
-            let another = $another;
-            let store = $crate::testing::Settled::new($store, $settle);
-            let another = $crate::testing::Settled::new(another, $settle);
-            $crate::__settled_rule!($kit $rule $handles store another);
-        }
-    };
-    ($kit:ident $attributes:tt [$store:ident: $made:expr, another: $another:expr $(,)?] $rule:ident alone) => {
-        $crate::__store_test! { $kit $attributes [$made] $rule alone }
-    };
-    ($kit:ident [$($attribute:tt)*] [$store:ident: $made:expr, another: $another:expr $(,)?] $rule:ident shared) => {
-        $($attribute)*
-        async fn $rule() {
+            let store: &$kind = &$store;
+            $crate::testing::$module::$alone(store).await;
+        } })*
+        $($crate::__test! { $attributes $shared {
             let $store = $made;
-            let another = $another;
-            $crate::testing::$kit::$rule(&$store, &another).await;
-        }
-    };
-    ($kit:ident [$($attribute:tt)*] [$made:expr] $rule:ident alone) => {
-        $($attribute)*
-        async fn $rule() {
-            let store = $made;
-            $crate::testing::$kit::$rule(&store).await;
-        }
-    };
-    ($kit:ident [$($attribute:tt)*] [$made:expr] $rule:ident shared) => {
-        $($attribute)*
-        async fn $rule() {
-            let store = $made;
-            $crate::testing::$kit::$rule(&store, &store).await;
-        }
+            let another = &$another;
+            let (store, another): (&$kind, &$kind) = (&$store, another);
+            $crate::testing::$module::$shared(store, another).await;
+        } })*
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __settled_rule {
-    ($kit:ident $rule:ident alone $store:ident $another:ident) => {{
-        drop($another);
-        $crate::testing::$kit::$rule(&$store).await;
-    }};
-    ($kit:ident $rule:ident shared $store:ident $another:ident) => {
-        $crate::testing::$kit::$rule(&$store, &$another).await
+macro_rules! __test {
+    ([$($attribute:tt)*] $rule:ident $body:block) => {
+        $($attribute)*
+        async fn $rule() $body
     };
 }

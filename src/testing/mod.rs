@@ -2,15 +2,14 @@
 //!
 //! # The kit for stores
 //!
-//! Every rule in the contract of a store has async functions, in a module for each kind of record, such as
-//! [`token_store`]. Each panics with a description if the store breaks the rule. A macro for each module defines a test
-//! for every function: [`token_store_tests!`](crate::token_store_tests),
-//! [`code_store_tests!`](crate::code_store_tests), [`application_store_tests!`](crate::application_store_tests),
-//! [`client_store_tests!`](crate::client_store_tests),
+//! Every rule in the contract of a store has an async function, which panics with a description if the store breaks the
+//! rule. Most are in [`record_store`], generic over the kind of record. A macro for each kind defines a test for every
+//! rule: [`token_store_tests!`](crate::token_store_tests), [`code_store_tests!`](crate::code_store_tests),
+//! [`application_store_tests!`](crate::application_store_tests), [`client_store_tests!`](crate::client_store_tests),
 //! [`pushed_request_store_tests!`](crate::pushed_request_store_tests),
 //! [`replay_store_tests!`](crate::replay_store_tests), [`whole_store_tests!`](crate::whole_store_tests), and
 //! [`store_tests!`](crate::store_tests) for all of them. The guide [`writing_a_store`](crate::guide::writing_a_store)
-//! says what each of them protects.
+//! says what each rule protects.
 //!
 //! The rules depend on no runtime and never block for an answer. Threads of the kit poll callers that race: a store
 //! whose calls need the context of a runtime on the calling thread, for example for a timer, must enter it itself.
@@ -27,20 +26,17 @@
 
 pub mod application_store;
 mod at_once;
+mod calls;
 pub mod client_store;
 mod clock;
-pub mod code_store;
 mod draw;
 mod entropy;
 mod macros;
-pub mod pushed_request_store;
-mod record_rules;
+pub mod record_store;
 pub mod records;
 pub mod replay_store;
-mod rows;
-mod rules;
+mod sample;
 mod settled;
-pub mod token_store;
 mod told;
 pub mod whole_store;
 

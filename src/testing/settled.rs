@@ -44,6 +44,11 @@ impl<S: Clone, F: Fn(S) -> W, W: Future<Output = ()>> Settled<S, F> {
     pub const fn new(store: S, settle: F) -> Self {
         Self { store, settle }
     }
+
+    /// Returns the store under test.
+    pub const fn store(&self) -> &S {
+        &self.store
+    }
 }
 
 impl<S, F> Store for Settled<S, F>

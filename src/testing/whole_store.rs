@@ -9,9 +9,8 @@ use crate::store::{
     ApplicationLogo, Authorization, Grant, InitialToken, Insertion, LastPurge, PushedRequest, Record, RecordStore,
     Replacement,
 };
+use crate::testing::calls::{add, change, confirm, far, find, insert, purge_all, purge_step, replace};
 use crate::testing::records;
-use crate::testing::rows::answer;
-use crate::testing::rules::far;
 use crate::testing::told::cut;
 
 /// Rule 1: records of different kinds are different records, even under keys of the same bytes.
@@ -25,23 +24,19 @@ where
     let grant = Arc::new(Grant { id: GrantId::from(id), ..records::grant(&subject, far()) });
     let request = PushedRequest { id: PushedRequestId::from_bytes(*id.as_bytes()), ..records::pushed_request(far()) };
     let request = Arc::new(request);
-    for inserted in [
-        answer("insert", store.insert(authorization.clone()).await),
-        answer("insert", store.insert(grant.clone()).await),
-        answer("insert", store.insert(request.clone()).await),
-    ] {
-        assert_eq!(inserted, Insertion::Inserted, "the first record of its kind under a key");
-    }
-    let found = answer("find", RecordStore::<Authorization>::find(store, &id).await);
+    add(store, &authorization).await;
+    add(store, &grant).await;
+    add(store, &request).await;
+    let found = find(store, &id).await;
     assert!(found == Some(authorization), "the authorization under a key that other kinds have too: {found:?}");
-    let found = answer("find", RecordStore::<Grant>::find(store, &grant.id).await);
+    let found = find(store, &grant.id).await;
     assert!(found.as_ref() == Some(&grant), "the grant under a key that other kinds have too: {found:?}");
-    let found = answer("find", RecordStore::<PushedRequest>::find(store, &request.id).await);
+    let found = find(store, &request.id).await;
     assert!(found.as_ref() == Some(&request), "the pushed request under a key that other kinds have too: {found:?}");
 }
 
 /// Rule 5: logos are read back equal, the largest too.
-pub async fn logos_come_back<S: RecordStore<ApplicationLogo>>(store: &S) {
+pub async fn logos_come_back(store: &dyn RecordStore<ApplicationLogo>) {
     let all = [records::logo(None), records::logo(Some(far())), records::huge_logo(None)];
     for logo in all.map(Arc::new) {
         comes_back(store, &logo).await;
@@ -49,57 +44,49 @@ pub async fn logos_come_back<S: RecordStore<ApplicationLogo>>(store: &S) {
 }
 
 /// Rule 7: a logo stays while it has no end, and is removed at the end that a later write gives it.
-pub async fn a_logo_that_stays_may_be_removed_later<S: RecordStore<ApplicationLogo>>(store: &S) {
+pub async fn a_logo_that_stays_may_be_removed_later(store: &dyn RecordStore<ApplicationLogo>) {
     let end = Timestamp::from_seconds(3_950_000_000);
     let begun = Arc::new(records::logo(Some(end)));
     let kept = Arc::new(ApplicationLogo { version: 2, end: None, ..ApplicationLogo::clone(&begun) });
     let dropped = Arc::new(ApplicationLogo { version: 3, end: Some(end), ..ApplicationLogo::clone(&begun) });
-    assert_eq!(answer("insert", store.insert(begun.clone()).await), Insertion::Inserted);
-    assert_eq!(answer("replace", store.replace(1, kept.clone()).await), Replacement::Replaced);
-    purge_all(store, end).await;
-    assert_eq!(answer("find", store.find(begun.id()).await), Some(kept), "it has no end");
-    assert_eq!(answer("replace", store.replace(2, dropped).await), Replacement::Replaced);
-    purge_all(store, end).await;
-    assert_eq!(answer("find", store.find(begun.id()).await), None, "its end has come");
+    add(store, &begun).await;
+    change(store, &begun, &kept).await;
+    purge_all(store, end, 1000).await;
+    assert_eq!(find(store, begun.id()).await, Some(kept.clone()), "it has no end");
+    change(store, &kept, &dropped).await;
+    purge_all(store, end, 1000).await;
+    assert_eq!(find(store, begun.id()).await, None, "its end has come");
 }
 
 /// Rule 5: initial access tokens are read back equal.
-pub async fn initial_tokens_come_back<S: RecordStore<InitialToken>>(store: &S) {
+pub async fn initial_tokens_come_back(store: &dyn RecordStore<InitialToken>) {
     comes_back(store, &Arc::new(records::initial_token(far()))).await;
 }
 
-async fn comes_back<R: Record>(store: &impl RecordStore<R>, record: &Arc<R>) {
-    assert_eq!(answer("insert", store.insert(record.clone()).await), Insertion::Inserted);
-    let found = answer("find", store.find(record.key()).await);
+async fn comes_back<R: Record>(store: &dyn RecordStore<R>, record: &Arc<R>) {
+    add(store, record).await;
+    let found = find(store, record.key()).await;
     assert!(found.as_ref() == Some(record), "what was inserted is found: {}", cut(&found));
-    assert_eq!(answer("insert", store.insert(record.clone()).await), Insertion::Exists);
-    assert_eq!(answer("confirm", store.confirm(record.clone()).await), Replacement::Replaced);
-    assert_eq!(answer("replace", store.replace(record.version(), record.clone()).await), Replacement::Replaced);
-}
-
-async fn purge_all(store: &impl RecordStore<ApplicationLogo>, now: Timestamp) {
-    for _ in 0..1000 {
-        if answer("purge", store.purge(now, 1000).await).is_finished() {
-            return;
-        }
-    }
+    assert_eq!(insert(store, record).await, Insertion::Exists);
+    assert_eq!(confirm(store, record).await, Replacement::Replaced);
+    change(store, record, record).await;
 }
 
 /// Rule 7: no purge removes the record of the last purge, at any time.
-pub async fn a_purge_leaves_the_last_purge<S: RecordStore<LastPurge>>(store: &S) {
+pub async fn a_purge_leaves_the_last_purge(store: &dyn RecordStore<LastPurge>) {
     let record = |version| Arc::new(LastPurge::new(version, Timestamp::from_seconds(100)));
-    let version = match answer("find", store.find(&LastPurge::KEY).await) {
+    let version = match find(store, &LastPurge::KEY).await {
         Some(last) => last.version(),
         None => {
-            assert_eq!(answer("insert", store.insert(record(1)).await), Insertion::Inserted, "the only insert");
+            add(store, &record(1)).await;
             1
         }
     };
     let last = record(version.wrapping_add(1));
-    let _ = answer("replace", store.replace(version, last.clone()).await);
+    let _ = replace(store, version, &last).await;
     for now in [0, 101, 4_000_000_000, u32::MAX] {
-        let _ = answer("purge", store.purge(Timestamp::from_seconds(now), 1000).await);
-        let found = answer("find", store.find(&LastPurge::KEY).await);
+        let _ = purge_step(store, Timestamp::from_seconds(now), 1000).await;
+        let found = find(store, &LastPurge::KEY).await;
         assert_eq!(found.as_deref(), Some(&*last), "after a purge at {now}");
     }
 }

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The file of each contract, the files with its rules, and the macros whose lists together name all rules that become
+/// The file of each contract, the files or folders with its rules, and the sets that together name all rules that become
 /// tests.
 const KIT: [(&str, &[&str], &[&str]); 2] = [
-    ("client_store.rs", &["client_store.rs"], &["__client_rules"]),
+    ("client_store.rs", &["client_store.rs"], &["clients"]),
     (
         "record_contract.md",
-        &["application_store.rs", "record_rules.rs", "replay_store.rs", "whole_store.rs"],
-        &["__application_rules", "__listed_record_rules", "__unlisted_record_rules", "__replay_rules", "__whole_rules"],
+        &["application_store.rs", "record_store", "replay_store.rs", "whole_store.rs"],
+        &["applications", "records", "lists", "replays", "kinds"],
     ),
 ];
 
@@ -88,7 +88,7 @@ struct Function {
 
 /// Returns the public functions of files, with the rule that the first line of their docs names.
 fn tested(files: &[&str]) -> BTreeMap<String, Function> {
-    let text: String = files.iter().map(|file| source(&format!("testing/{file}"))).collect();
+    let text: String = files.iter().map(|file| sources(&format!("testing/{file}"))).collect();
     let lines: Vec<_> = text.lines().map(str::trim).collect();
     let mut functions = BTreeMap::new();
     for (place, line) in lines.iter().enumerate() {
@@ -105,13 +105,13 @@ fn tested(files: &[&str]) -> BTreeMap<String, Function> {
     functions
 }
 
-/// Returns the names in the lists of these macros. A name is alone on its line, or in brackets on a line.
+/// Returns the names in these sets of the macro. A name is alone on its line, or in brackets on a line.
 fn listed(lists: &[&str]) -> BTreeSet<String> {
     let text = source("testing/macros.rs");
     let mut names = Vec::new();
     for list in lists {
-        let (_, body) = text.split_once(&format!("macro_rules! {list} ")).unwrap();
-        let (body, _) = body.split_once("\n}\n").unwrap();
+        let (_, body) = text.split_once(&format!("    ({list} [")).unwrap();
+        let (body, _) = body.split_once("\n    };\n").unwrap();
         let inside = |line: &str| line.trim().trim_start_matches('[').trim_end_matches(']').to_owned();
         let is_name =
             |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
@@ -121,6 +121,14 @@ fn listed(lists: &[&str]) -> BTreeSet<String> {
     let distinct: BTreeSet<_> = names.iter().cloned().collect();
     assert_eq!(names.len(), distinct.len(), "{lists:?} name a rule twice");
     distinct
+}
+
+/// Returns the text of a file, or of all files of a folder.
+fn sources(path: &str) -> String {
+    let Ok(folder) = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(path)) else {
+        return source(path);
+    };
+    folder.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect()
 }
 
 fn source(path: &str) -> String {

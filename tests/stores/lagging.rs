@@ -63,7 +63,7 @@ grantor::token_store_tests! {
 #[tokio::test]
 #[should_panic(expected = "the row is due")]
 async fn without_the_wait_a_purge_that_lags_fails() {
-    grantor::testing::token_store::a_purge_waits_for_the_end(&Lagging::default()).await;
+    grantor::testing::record_store::a_purge_waits_for_the_end::<Grant>(&Lagging::default()).await;
 }
 
 #[test]

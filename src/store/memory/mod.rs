@@ -58,42 +58,6 @@ impl Store for MemoryStore {
     }
 }
 
-/// Implements the store of each kind of record by the table of that kind.
-macro_rules! implement_stores {
-    ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ident;)*) => {
-        $(#[async_trait]
-        impl RecordStore<$record> for MemoryStore {
-            async fn find(&self, key: &<$record as Record>::Key) -> Result<Option<Arc<$record>>, StoreError> {
-                Ok(self.tables.$field.find(key))
-            }
-
-            async fn insert(&self, record: Arc<$record>) -> Result<Insertion, StoreError> {
-                Ok(self.tables.$field.insert(record))
-            }
-
-            async fn replace(&self, version: u32, record: Arc<$record>) -> Result<Replacement, StoreError> {
-                Ok(self.tables.$field.replace(version, record))
-            }
-
-            async fn confirm(&self, record: Arc<$record>) -> Result<Replacement, StoreError> {
-                Ok(self.tables.$field.confirm(&record))
-            }
-
-            async fn list(
-                &self,
-                list: &str,
-                page: Page<<$record as Record>::Key>,
-            ) -> Result<Vec<Arc<$record>>, StoreError> {
-                Ok(self.tables.$field.list(list, page.start(), page.limit()))
-            }
-
-            async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-                Ok(self.tables.$field.purge(now, limit))
-            }
-        })*
-    };
-}
-
 /// Defines the tables, one for each kind of record.
 macro_rules! define_tables {
     ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ident;)*) => {
@@ -101,11 +65,48 @@ macro_rules! define_tables {
         struct Tables {
             $($field: Table<$record>,)*
         }
+
+        $(impl Kept for $record {
+            fn table(tables: &Tables) -> &Table<Self> {
+                &tables.$field
+            }
+        })*
     };
 }
 
 kinds!(define_tables);
-kinds!(implement_stores);
+
+/// A kind of record that has its table in [`Tables`].
+trait Kept: Record {
+    fn table(tables: &Tables) -> &Table<Self>;
+}
+
+#[async_trait]
+impl<R: Kept> RecordStore<R> for MemoryStore {
+    async fn find(&self, key: &R::Key) -> Result<Option<Arc<R>>, StoreError> {
+        Ok(R::table(&self.tables).find(key))
+    }
+
+    async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
+        Ok(R::table(&self.tables).insert(record))
+    }
+
+    async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
+        Ok(R::table(&self.tables).replace(version, record))
+    }
+
+    async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError> {
+        Ok(R::table(&self.tables).confirm(&record))
+    }
+
+    async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+        Ok(R::table(&self.tables).list(list, page.start(), page.limit()))
+    }
+
+    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        Ok(R::table(&self.tables).purge(now, limit))
+    }
+}
 
 #[async_trait]
 impl ClientStore for MemoryStore {

@@ -8,44 +8,42 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 use crate::clock::Timestamp;
 use crate::model::application::Application;
+use crate::model::id::ClientId;
+use crate::model::subject::Subject;
 use crate::model::{ApplicationLogo, Authorization, Grant, InitialToken, LastPurge, PushedRequest, Replay};
-use crate::store::postgres::job::{Action, RowWrite};
+use crate::store::postgres::jobs::{Action, RowWrite};
 use crate::store::{Lists, Record, Table, kinds};
 
-/// What each write of a statement names: the row's key and the version that it must have, and the values of
-/// the row's columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
-    Key,
-    Expected,
-    Version,
-    Created,
-    Due,
-    EndedAt,
-    Client,
-    Subject,
-    Record,
-    State,
-    EndedWhy,
+/// A column, and what a write puts into it.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub(super) name: &'static str,
+    value_type: &'static str,
+    value: fn(&RowWrite) -> Value<'_>,
 }
 
-/// The columns that an insert fills and a replacement changes, in every table.
-pub(super) const STORED: [Column; 9] = [
-    Column::Version,
-    Column::Created,
-    Column::Due,
-    Column::EndedAt,
-    Column::Client,
-    Column::Subject,
-    Column::Record,
-    Column::State,
-    Column::EndedWhy,
+/// What each write of a statement names, in the order of its parameters: the row's key and the version that it must have,
+/// then the columns that an insert fills and a replacement changes, in every table.
+static COLUMNS: [Column; 11] = [
+    // The type of a key depends on the table.
+    Column::new(KEY, "", |own| Value::Bytes(Some(&own.write.key))),
+    Column::new(EXPECTED, "bigint", |own| Value::Number(own.expected.into())),
+    Column::new("version", "bigint", |own| Value::Number(own.write.version.into())),
+    Column::new("created", "timestamptz", |own| Value::Time(own.write.columns.created)),
+    Column::new("due", "timestamptz", |own| Value::Time(own.write.due)),
+    Column::new("ended_at", "timestamptz", |own| Value::Time(own.write.columns.ended.map(|ended| ended.at))),
+    Column::new("client", "text", |own| Value::text(own.write.columns.client.as_ref().map(ClientId::as_str))),
+    Column::new("subject", "bytea", |own| Value::text(own.write.columns.subject.as_ref().map(Subject::as_str))),
+    Column::new("record", "bytea", |own| Value::Bytes(Some(&own.write.record))),
+    Column::new("state", "text", |own| Value::text(Some(own.write.columns.state))),
+    Column::new("ended_why", "text", |own| Value::text(own.write.columns.ended.map(|ended| ended.why))),
 ];
+const KEY: &str = "key";
+const EXPECTED: &str = "expected";
 
 /// Returns all columns that a write of that kind names, in the order of a statement's parameters.
-pub(super) fn written(table: Table, action: Action) -> impl Iterator<Item = Column> {
-    let all = [Column::Key, Column::Expected].into_iter().chain(STORED);
-    all.filter(move |column| column.is_named(table, action))
+pub(super) fn written(table: Table, action: Action) -> impl Iterator<Item = &'static Column> {
+    COLUMNS.iter().filter(move |column| column.is_named(table, action))
 }
 
 /// The value that one write puts into a column, or the values of several writes in order.
@@ -77,66 +75,39 @@ impl ToSql for Value<'_> {
 }
 
 impl Column {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Key => "key",
-            Self::Expected => "expected",
-            Self::Version => "version",
-            Self::Created => "created",
-            Self::Due => "due",
-            Self::EndedAt => "ended_at",
-            Self::Client => "client",
-            Self::Subject => "subject",
-            Self::Record => "record",
-            Self::State => "state",
-            Self::EndedWhy => "ended_why",
-        }
+    const fn new(name: &'static str, value_type: &'static str, value: fn(&RowWrite) -> Value<'_>) -> Self {
+        Self { name, value_type, value }
     }
 
-    pub(super) const fn type_in(self, table: Table) -> &'static str {
-        match self {
-            Self::Key => key_type(table),
-            Self::Expected | Self::Version => "bigint",
-            Self::Created | Self::Due | Self::EndedAt => "timestamptz",
-            Self::Client | Self::State | Self::EndedWhy => "text",
-            Self::Subject | Self::Record => "bytea",
-        }
+    pub(super) fn type_in(&self, table: Table) -> &'static str {
+        if self.name == KEY { key_type(table) } else { self.value_type }
+    }
+
+    /// Returns whether the table has the column.
+    pub(super) fn is_stored(&self) -> bool {
+        ![KEY, EXPECTED].contains(&self.name)
     }
 
     /// Whether a write of that kind names the column. A row that leaves no list keeps its client too.
-    const fn is_named(self, table: Table, action: Action) -> bool {
+    fn is_named(&self, table: Table, action: Action) -> bool {
         match action {
-            Action::Insert => !matches!(self, Self::Expected),
-            Action::Replace => {
-                matches!(table.lists(), Lists::Many) || !matches!(self, Self::Created | Self::Client | Self::Subject)
-            }
-            Action::Confirm => matches!(self, Self::Key | Self::Expected | Self::Version | Self::Record),
+            Action::Insert => self.name != EXPECTED,
+            Action::Replace => table.lists() == Lists::Many || !["created", "client", "subject"].contains(&self.name),
+            Action::Confirm => [KEY, EXPECTED, "version", "record"].contains(&self.name),
         }
     }
 
-    pub(super) fn values<'w>(self, writes: &[&'w RowWrite]) -> Value<'w> {
+    pub(super) fn values<'w>(&self, writes: &[&'w RowWrite]) -> Value<'w> {
         match writes {
-            [only] => self.value(only),
-            _ => Value::Each(writes.iter().map(|own| self.value(own)).collect()),
+            [only] => (self.value)(only),
+            _ => Value::Each(writes.iter().map(|own| (self.value)(own)).collect()),
         }
     }
+}
 
-    fn value(self, own: &RowWrite) -> Value<'_> {
-        let RowWrite { expected, write, .. } = own;
-        let columns = &write.columns;
-        match self {
-            Self::Key => Value::Bytes(Some(&write.key)),
-            Self::Expected => Value::Number((*expected).into()),
-            Self::Version => Value::Number(write.version.into()),
-            Self::Created => Value::Time(columns.created),
-            Self::Due => Value::Time(write.due),
-            Self::EndedAt => Value::Time(columns.ended.map(|ended| ended.at)),
-            Self::Client => Value::Bytes(columns.client.as_ref().map(|client| client.as_str().as_bytes())),
-            Self::Subject => Value::Bytes(columns.subject.as_ref().map(|subject| subject.as_str().as_bytes())),
-            Self::Record => Value::Bytes(Some(&write.record)),
-            Self::State => Value::Bytes(Some(columns.state.as_bytes())),
-            Self::EndedWhy => Value::Bytes(columns.ended.map(|ended| ended.why.as_bytes())),
-        }
+impl<'w> Value<'w> {
+    fn text(text: Option<&'w str>) -> Self {
+        Self::Bytes(text.map(str::as_bytes))
     }
 }
 

@@ -7,9 +7,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
-use crate::store::postgres::job::Job;
+use crate::store::postgres::jobs::Job;
 use crate::store::postgres::link::{Link, Process};
-use crate::store::postgres::options::Settings;
+use crate::store::postgres::options::PostgresOptions;
 use crate::store::postgres::write::{jittered, write};
 
 /// The first pause between attempts to connect. Each further one is twice as long.
@@ -28,7 +28,7 @@ pub(super) enum State {
 }
 
 pub(super) struct Keeper {
-    settings: Settings,
+    settings: PostgresOptions,
     jobs: mpsc::Receiver<Job>,
     states: watch::Sender<State>,
 }
@@ -38,7 +38,7 @@ struct Closed;
 
 impl Keeper {
     /// Starts the task on the runtime of the caller, with a first connection.
-    pub(super) fn start(settings: Settings, jobs: mpsc::Receiver<Job>, link: Link) -> watch::Receiver<State> {
+    pub(super) fn start(settings: PostgresOptions, jobs: mpsc::Receiver<Job>, link: Link) -> watch::Receiver<State> {
         let (states, seen) = watch::channel(State::Opening);
         let keeper = Self { settings, jobs, states };
         let link = keeper.up(link);

@@ -14,7 +14,7 @@ use tokio_postgres::tls::NoTls;
 use tokio_postgres::{AsyncMessage, Client, Connection};
 
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
-use crate::store::postgres::options::Settings;
+use crate::store::postgres::options::PostgresOptions;
 use crate::store::postgres::statements::{Reads, Writes};
 
 /// A reading and a writing connection to the same server, so that the one finds what the other wrote.
@@ -66,11 +66,11 @@ struct ServerClock {
 
 impl Link {
     /// Connects, checks the schema, and prepares all statements, within the time for it.
-    pub(super) async fn open(settings: &Settings) -> Result<Self, PostgresError> {
+    pub(super) async fn open(settings: &PostgresOptions) -> Result<Self, PostgresError> {
         in_time(settings, Self::open_in_time(settings)).await
     }
 
-    async fn open_in_time(settings: &Settings) -> Result<Self, PostgresError> {
+    async fn open_in_time(settings: &PostgresOptions) -> Result<Self, PostgresError> {
         let watch = Arc::<Watch>::default();
         let writing = Session::open(settings, &watch).await?;
         let reading = Session::open(settings, &watch).await?;
@@ -140,11 +140,11 @@ pub(super) struct Session {
 
 impl Session {
     /// Connects for a migration.
-    pub(super) async fn alone(settings: &Settings) -> Result<Self, PostgresError> {
+    pub(super) async fn alone(settings: &PostgresOptions) -> Result<Self, PostgresError> {
         in_time(settings, Self::open(settings, &Arc::default())).await
     }
 
-    async fn open(settings: &Settings, watch: &Arc<Watch>) -> Result<Self, PostgresError> {
+    async fn open(settings: &PostgresOptions, watch: &Arc<Watch>) -> Result<Self, PostgresError> {
         let (client, driver) = connect(settings, watch).await?;
         let (names, values) = session_settings(settings);
         client.query(SET, &[&names, &values]).await?;
@@ -156,7 +156,7 @@ impl Session {
 }
 
 async fn in_time<T>(
-    settings: &Settings,
+    settings: &PostgresOptions,
     opening: impl Future<Output = Result<T, PostgresError>> + Send,
 ) -> Result<T, PostgresError> {
     let opened = timeout(settings.connect_timeout, opening).await;
@@ -178,7 +178,7 @@ const IDENTIFY: &str = "SELECT pg_postmaster_start_time(), clock_timestamp(), se
     ELSE current_setting('synchronous_commit') END, false), pg_backend_pid(),
     (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())";
 
-fn session_settings(settings: &Settings) -> (Vec<&'static str>, Vec<String>) {
+fn session_settings(settings: &PostgresOptions) -> (Vec<&'static str>, Vec<String>) {
     let milliseconds = |span: Duration| span.as_millis().to_string();
     let bounded = [
         ("statement_timeout", milliseconds(settings.statement_timeout)),
@@ -211,7 +211,7 @@ impl Drop for Driver {
     }
 }
 
-async fn connect(settings: &Settings, watch: &Arc<Watch>) -> Result<(Client, Driver), PostgresError> {
+async fn connect(settings: &PostgresOptions, watch: &Arc<Watch>) -> Result<(Client, Driver), PostgresError> {
     let watch = watch.clone();
     let (client, driver) = match &settings.tls {
         Some(tls) => {

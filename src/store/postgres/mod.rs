@@ -1,17 +1,14 @@
 //! A store in a PostgreSQL database, which several servers may share.
 
-mod batch;
 mod columns;
 mod error;
-mod job;
+mod jobs;
 mod keeper;
 mod link;
 mod options;
-mod query;
 mod read;
 mod schema;
 mod statements;
-mod tls;
 mod write;
 
 use std::fmt;
@@ -22,19 +19,17 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::clock::Timestamp;
 use crate::store::postgres::columns::Bytes;
-use crate::store::postgres::job::{Action, Answer, Job, PurgeStep, RowWrite};
+use crate::store::postgres::jobs::{Action, Answer, Job, PurgeStep, RowWrite};
 use crate::store::postgres::keeper::{Keeper, State};
 use crate::store::postgres::link::{Link, Session};
-use crate::store::postgres::query::Parameter;
-use crate::store::postgres::read::rows;
-use crate::store::postgres::statements::Read;
+use crate::store::postgres::statements::{Parameter, Read};
 use crate::store::{Engine, Insertion, List, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
 pub use crate::store::postgres::error::{PostgresError, PostgresProblem};
 pub use crate::store::postgres::options::PostgresOptions;
 
 /// How many rows one statement of a purge examines. Other writes wait no longer than one such statement.
-const PURGE_STEP: u32 = 100;
+const PURGE_STEP: usize = 100;
 /// The time-out of a migration, which takes longer for larger tables.
 const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
@@ -117,10 +112,6 @@ impl PostgresStore {
         settings.schema.migrate(&mut session.client).await
     }
 
-    async fn rows(&self, read: Read, parameters: &[Parameter<'_>]) -> Result<Vec<tokio_postgres::Row>, StoreError> {
-        Ok(rows(&self.states, read, parameters).await?)
-    }
-
     /// Puts a job into the queue and waits until it is done.
     async fn done<T>(&self, job: impl FnOnce(Answer<T>) -> Job) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
@@ -137,11 +128,6 @@ impl PostgresStore {
     }
 }
 
-/// A count as a parameter of `LIMIT`.
-fn count(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
-}
-
 impl fmt::Debug for PostgresStore {
     /// Leaves out the password and other parts of the connection string.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -153,7 +139,7 @@ impl Store for PostgresStore {}
 
 impl Engine for PostgresStore {
     async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let rows = self.rows(Read::Find(table), &[&Bytes(key)]).await?;
+        let rows = read::rows(&self.states, Read::Find(table), &[&Bytes(key)]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         Ok(bytes(row, 0)?)
     }
@@ -175,8 +161,9 @@ impl Engine for PostgresStore {
     }
 
     async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
-        let parameters: [Parameter<'_>; 3] = [&Bytes(&list.name), &after.map(Bytes), &count(limit)];
-        let rows = self.rows(Read::List(list.table), &parameters).await?;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let parameters: [Parameter<'_>; 3] = [&Bytes(&list.name), &after.map(Bytes), &limit];
+        let rows = read::rows(&self.states, Read::List(list.table), &parameters).await?;
         let listed = |row: &tokio_postgres::Row| {
             Ok(Row::new(bytes(row, 0)?.unwrap_or_default(), bytes(row, 1)?.unwrap_or_default()))
         };
@@ -187,11 +174,11 @@ impl Engine for PostgresStore {
     async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         let (mut left, mut removed) = (limit, 0);
         while left > 0 {
-            let limit = u32::try_from(left).unwrap_or(PURGE_STEP).min(PURGE_STEP);
+            let limit = left.min(PURGE_STEP);
             let step = self.done(|answer| Job::Purge(PurgeStep { table, now, limit, answer })).await?;
             removed += step.removed;
             left = left.saturating_sub(step.examined);
-            if u32::try_from(step.examined).is_ok_and(|examined| examined < limit) {
+            if step.examined < limit {
                 return Ok(Purge::new(removed).finished());
             }
         }

@@ -1,15 +1,18 @@
 //! The settings of a connection to PostgreSQL.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::schema::Schema;
-use crate::store::postgres::tls;
 
 /// The longest time for one statement, so that a write is applied within an hour or never.
 const LONGEST_STATEMENT: Duration = Duration::from_secs(10 * 60);
@@ -21,12 +24,6 @@ const DEFAULT_KEEPALIVE: Duration = Duration::from_secs(2 * 60 * 60);
 /// Settings for connecting a [`PostgresStore`](crate::PostgresStore).
 #[derive(Clone)]
 pub struct PostgresOptions {
-    pub(super) settings: Settings,
-}
-
-/// The settings as the connections use them.
-#[derive(Clone)]
-pub(super) struct Settings {
     pub(super) config: Config,
     pub(super) tls: Option<MakeRustlsConnect>,
     pub(super) schema: Schema,
@@ -72,7 +69,7 @@ impl PostgresOptions {
             config.application_name("grantor");
         }
         let hosts = u32::try_from(hosts).unwrap_or(u32::MAX);
-        let settings = Settings {
+        Ok(Self {
             config,
             tls: None,
             schema: Schema::new("grantor")?,
@@ -81,8 +78,7 @@ impl PostgresOptions {
             lock_timeout: LONGEST_LOCK,
             queue_limit: 4096,
             batch_limit: 256,
-        };
-        Ok(Self { settings })
+        })
     }
 
     /// Sets the schema of the tables, by default `grantor`.
@@ -91,7 +87,7 @@ impl PostgresOptions {
     ///
     /// [`PostgresProblem::SchemaName`] if it is empty, longer than 63 bytes, reserved, or holds a NUL.
     pub fn schema(mut self, name: &str) -> Result<Self, PostgresError> {
-        self.settings.schema = Schema::new(name)?;
+        self.schema = Schema::new(name)?;
         Ok(self)
     }
 
@@ -105,7 +101,7 @@ impl PostgresOptions {
     ///
     /// [`PostgresProblem::Configuration`] if the text contains no certificate or an invalid one.
     pub fn root_certificates(mut self, pem: &[u8]) -> Result<Self, PostgresError> {
-        self.settings.tls = Some(tls::trusting(pem)?);
+        self.tls = Some(trusting(pem)?);
         Ok(self)
     }
 
@@ -113,7 +109,7 @@ impl PostgresOptions {
     /// half times that, the connection is closed.
     #[must_use]
     pub fn statement_timeout(mut self, limit: Duration) -> Self {
-        self.settings.statement_timeout = limit.clamp(Duration::from_millis(100), LONGEST_STATEMENT);
+        self.statement_timeout = limit.clamp(Duration::from_millis(100), LONGEST_STATEMENT);
         self
     }
 
@@ -121,20 +117,20 @@ impl PostgresOptions {
     /// transient error.
     #[must_use]
     pub fn queue_limit(mut self, calls: usize) -> Self {
-        self.settings.queue_limit = calls.clamp(1, 1 << 20);
+        self.queue_limit = calls.clamp(1, 1 << 20);
         self
     }
 
     /// Sets how many writes may share one commit: 256 by default.
     #[must_use]
     pub fn batch_limit(mut self, writes: usize) -> Self {
-        self.settings.batch_limit = writes.clamp(1, 1 << 12);
+        self.batch_limit = writes.clamp(1, 1 << 12);
         self
     }
 
     /// Returns the settings with which connections are opened.
-    pub(super) fn checked(&self) -> Result<Settings, PostgresError> {
-        let mut settings = self.settings.clone();
+    pub(super) fn checked(&self) -> Result<Self, PostgresError> {
+        let mut settings = self.clone();
         settings.lock_timeout = LONGEST_LOCK.min(settings.statement_timeout / 2);
         match (settings.config.get_ssl_mode(), &settings.tls) {
             (SslMode::Require, None) => {
@@ -152,12 +148,6 @@ impl PostgresOptions {
 impl fmt::Debug for PostgresOptions {
     /// Leaves out the password and other parts of the connection string.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.settings, f)
-    }
-}
-
-impl fmt::Debug for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hosts = self.config.get_hosts().iter().map(|host| match host {
             Host::Tcp(name) => name.clone(),
             #[cfg(unix)]
@@ -170,4 +160,25 @@ impl fmt::Debug for Settings {
             .field("encrypted", &self.tls.is_some())
             .finish_non_exhaustive()
     }
+}
+
+/// Trusts servers whose certificate names them and was issued by one of these authorities.
+pub(super) fn trusting(pem: &[u8]) -> Result<MakeRustlsConnect, PostgresError> {
+    let configuration =
+        |error: Box<dyn std::error::Error + Send + Sync>| PostgresError::new(PostgresProblem::Configuration, error);
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem) {
+        let certificate = certificate.map_err(|error| configuration(error.into()))?;
+        roots.add(certificate).map_err(|error| configuration(error.into()))?;
+    }
+    if roots.is_empty() {
+        return Err(configuration("the PEM text contains no certificate".into()));
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| configuration(error.into()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(MakeRustlsConnect::new(config))
 }

@@ -8,8 +8,7 @@ use tokio_postgres::Row;
 use crate::store::postgres::error::{self, PostgresError, PostgresProblem};
 use crate::store::postgres::keeper::State;
 use crate::store::postgres::link::Link;
-use crate::store::postgres::query::{Parameter, query};
-use crate::store::postgres::statements::Read;
+use crate::store::postgres::statements::{Parameter, Read, query};
 
 /// How often a read is sent if its connection is lost.
 const ATTEMPTS: u32 = 2;

@@ -1,12 +1,16 @@
 //! Every statement that runs while the store serves, and the order of its parameters.
 
 use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
 use std::iter::once;
 
-use tokio_postgres::{Client, Error, Statement};
+use bytes::BytesMut;
+use tokio_postgres::types::{Format, IsNull, ToSql, Type};
+use tokio_postgres::{Client, Row, Statement};
 
-use crate::store::postgres::columns::{Column, STORED, key_type, least_key, written};
-use crate::store::postgres::job::Action;
+use crate::store::postgres::columns::{Column, key_type, least_key, written};
+use crate::store::postgres::jobs::Action;
 use crate::store::postgres::schema::Schema;
 use crate::store::{Lists, Table};
 
@@ -42,7 +46,7 @@ impl<K: Ord> Prepared<K> {
         client: &Client,
         schema: &Schema,
         texts: impl Iterator<Item = (K, String)> + Send,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, tokio_postgres::Error> {
         let mut statements = BTreeMap::new();
         for (key, text) in texts {
             statements.insert(key, client.prepare(&schema.sql(&text)).await?);
@@ -57,7 +61,7 @@ impl<K: Ord> Prepared<K> {
 }
 
 impl Reads {
-    pub(super) async fn prepare(client: &Client, schema: &Schema) -> Result<Self, Error> {
+    pub(super) async fn prepare(client: &Client, schema: &Schema) -> Result<Self, tokio_postgres::Error> {
         let of_table = |table: Table| {
             let list = (table.lists() != Lists::None).then(|| (Read::List(table), list(table)));
             once((Read::Find(table), find(table))).chain(list)
@@ -67,7 +71,7 @@ impl Reads {
 }
 
 impl Writes {
-    pub(super) async fn prepare(client: &Client, schema: &Schema) -> Result<Self, Error> {
+    pub(super) async fn prepare(client: &Client, schema: &Schema) -> Result<Self, tokio_postgres::Error> {
         let of_table = |table| {
             let rows = Action::ALL.into_iter().flat_map(move |action| {
                 let one = (Written::One(table, action), write(table, action, &one(table, action)));
@@ -126,36 +130,34 @@ fn write(table: Table, action: Action, new: &str) -> String {
 
 /// One write. Parameters: a value for each column of [`written`].
 fn one(table: Table, action: Action) -> String {
-    let values = numbered(table, action, |place, own| format!("${place}::{} AS {}", own.type_in(table), own.name()));
+    let values = numbered(table, action, |place, own| format!("${place}::{} AS {}", own.type_in(table), own.name));
     format!("(SELECT {values}, 1::bigint AS place) AS new")
 }
 
 /// Several writes. Parameters: an array for each column of [`written`].
 fn many(table: Table, action: Action) -> String {
-    let names = joined(written(table, action).map(Column::name).map(str::to_owned));
+    let columns = names(table, action);
     let arrays = numbered(table, action, |place, own| format!("${place}::{}[]", own.type_in(table)));
-    format!("unnest({arrays}) WITH ORDINALITY AS new({names}, place)")
+    format!("unnest({arrays}) WITH ORDINALITY AS new({columns}, place)")
 }
 
 /// Writes each column of [`written`], given the number of its parameter.
-fn numbered(table: Table, action: Action, text: impl Fn(usize, Column) -> String) -> String {
+fn numbered(table: Table, action: Action, text: impl Fn(usize, &Column) -> String) -> String {
     joined((1..).zip(written(table, action)).map(|(place, own)| text(place, own)))
 }
 
 fn insert(table: Table, new: &str, in_time: &str) -> String {
-    let names = joined(written(table, Action::Insert).map(Column::name).map(str::to_owned));
+    let columns = names(table, Action::Insert);
     format!(
-        "INSERT INTO {} ({names}, due_check) SELECT {names}, due FROM {new} WHERE {in_time}
+        "INSERT INTO {} ({columns}, due_check) SELECT {columns}, due FROM {new} WHERE {in_time}
         ON CONFLICT (key) DO NOTHING RETURNING key",
         name(table)
     )
 }
 
 fn replace(table: Table, new: &str, in_time: &str) -> String {
-    let stored = written(table, Action::Replace)
-        .filter(|column| STORED.contains(column))
-        .map(Column::name)
-        .map(|name| format!("{name} = new.{name}"));
+    let stored = written(table, Action::Replace).filter(|column| column.is_stored());
+    let stored = stored.map(|Column { name, .. }| format!("{name} = new.{name}"));
     format!(
         "UPDATE {} AS old SET {}, due_check = least(old.due_check, new.due)
         FROM {new} WHERE old.key = new.key AND old.version = new.expected AND {in_time} RETURNING old.key, new.place",
@@ -208,6 +210,55 @@ fn purge(table: Table) -> String {
     text.replace("{left}", left).replace("{table}", &name(table))
 }
 
+/// Returns the names of the columns of [`written`].
+fn names(table: Table, action: Action) -> String {
+    joined(written(table, action).map(|column| column.name.to_owned()))
+}
+
 fn joined(texts: impl Iterator<Item = String>) -> String {
     texts.collect::<Vec<_>>().join(", ")
+}
+
+pub(super) type Parameter<'p> = &'p (dyn ToSql + Sync);
+
+/// Sends one statement and waits for its rows.
+///
+/// The client library logs the `Debug` text of parameters. One of them is the client id of a request, which may be a
+/// secret in the wrong parameter.
+pub(super) async fn query(
+    client: &Client,
+    statement: &Statement,
+    parameters: &[Parameter<'_>],
+) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let unlogged: Vec<_> = parameters.iter().map(|parameter| Unlogged(*parameter)).collect();
+    let parameters: Vec<_> = unlogged.iter().map(|own| -> Parameter<'_> { own }).collect();
+    client.query(statement, &parameters).await
+}
+
+/// A parameter without a `Debug` text.
+struct Unlogged<'p>(Parameter<'p>);
+
+impl fmt::Debug for Unlogged<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+impl ToSql for Unlogged<'_> {
+    fn to_sql(&self, column: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        self.0.to_sql_checked(column, out)
+    }
+
+    /// The parameter itself is checked when it is written.
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    fn to_sql_checked(&self, column: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        self.0.to_sql_checked(column, out)
+    }
+
+    fn encode_format(&self, column: &Type) -> Format {
+        self.0.encode_format(column)
+    }
 }

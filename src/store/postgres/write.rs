@@ -9,13 +9,11 @@ use tokio_postgres::{Error, Row};
 
 use crate::secret::entropy::{Entropy, SystemEntropy};
 use crate::store::Table;
-use crate::store::postgres::batch::Batch;
 use crate::store::postgres::columns::{Bytes, lists, time, written};
 use crate::store::postgres::error::{self, PostgresError, PostgresProblem};
-use crate::store::postgres::job::{Action, Job, PurgeStep, Purged, RowWrite};
+use crate::store::postgres::jobs::{Action, Batch, Job, PurgeStep, Purged, RowWrite};
 use crate::store::postgres::link::Link;
-use crate::store::postgres::query::{Parameter, query};
-use crate::store::postgres::statements::Written;
+use crate::store::postgres::statements::{Parameter, Written, query};
 
 /// How often a statement is sent if the server rolls it back because of others.
 const ATTEMPTS: u32 = 6;
@@ -36,7 +34,8 @@ pub(super) async fn write(link: &Link, jobs: Vec<Job>) {
     let (first, others) = join(first, join_all(batches.map(|batch| send_together(link, batch)))).await;
     one_by_one(link, first.into_iter().chain(others).flatten().collect()).await;
     for PurgeStep { table, now, limit, answer } in steps {
-        let sent = send(link, Written::Purge(table), &[&time(now), &i64::from(limit)]).await;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let sent = send(link, Written::Purge(table), &[&time(now), &limit]).await;
         drop(answer.send(sent.and_then(|rows| purged(&rows))));
     }
 }

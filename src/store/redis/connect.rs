@@ -1,8 +1,9 @@
-//! Connects a store to a server or a cluster.
+//! Connects a store to a server or a cluster, and checks the version of the key layout there, so that a release refuses
+//! one that it does not know.
 
 use std::collections::BTreeSet;
 
-use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
+use redis::{Cmd, ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
@@ -13,6 +14,9 @@ use crate::store::redis::node::Node;
 use crate::store::redis::options::RedisOptions;
 use crate::store::redis::router::Router;
 
+/// The layout of keys that this release reads and writes.
+const LAYOUT: u32 = 1;
+
 /// Connects to a standalone server.
 pub(super) async fn single(address: &str, options: &RedisOptions) -> Result<Link, RedisError> {
     let runtime = prepare(options)?;
@@ -21,7 +25,7 @@ pub(super) async fn single(address: &str, options: &RedisOptions) -> Result<Link
         node.open().await?;
         Ok(Router::single(node, options))
     });
-    Ok(Link::new(router.await?, options, runtime))
+    checked(Link::new(router.await?, options, runtime)).await
 }
 
 /// Connects to a cluster, through any of its servers.
@@ -39,7 +43,7 @@ pub(super) async fn cluster(addresses: &[&str], options: &RedisOptions) -> Resul
         }
         Ok(router)
     });
-    Ok(Link::new(router.await?, options, runtime))
+    checked(Link::new(router.await?, options, runtime)).await
 }
 
 /// Returns the addresses without their passwords, as they may be shown.
@@ -47,6 +51,25 @@ pub(super) fn shown(addresses: &[&str]) -> Vec<String> {
     let shown: BTreeSet<_> =
         addresses.iter().filter_map(|address| Some(info(address).ok()?.addr().to_string())).collect();
     shown.into_iter().collect()
+}
+
+/// Refuses keys of a later layout, and marks a prefix that has no keys yet.
+async fn checked(link: Link) -> Result<Link, RedisError> {
+    let key = link.keys.layout();
+    let mut get = Cmd::new();
+    get.arg("GET").arg(&key);
+    match link.read::<Option<u32>>(&key, get).await? {
+        Some(layout) if layout > LAYOUT => return Err(RedisProblem::Newer { layout }.into()),
+        Some(_) => return Ok(link),
+        None => {}
+    }
+    let mut set = Cmd::new();
+    set.arg("SET").arg(&key).arg(LAYOUT).arg("NX");
+    match link.write::<Option<String>>(&key, set).await {
+        // A server that currently takes no writes can still be read. The next store that connects marks it.
+        Err(error) if !error.is_transient() => Err(error),
+        _ => Ok(link),
+    }
 }
 
 fn prepare(options: &RedisOptions) -> Result<Handle, RedisError> {

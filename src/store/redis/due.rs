@@ -3,7 +3,7 @@
 //! A time in a set may be earlier than the row's own; the purge then corrects it. A row that the server has expired
 //! leaves its entries behind; the purge removes them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
@@ -12,10 +12,9 @@ use redis::Cmd;
 use crate::clock::Timestamp;
 use crate::model::WRITE_BOUND;
 use crate::store::redis::error::RedisError;
-use crate::store::redis::keys::{DUE_SETS, DueEntry, Entry, Keys, Written};
-use crate::store::redis::link::Link;
+use crate::store::redis::keys::{DUE_SETS, DueEntry, Entry, Written};
+use crate::store::redis::link::{Link, REMOVE};
 use crate::store::redis::listed;
-use crate::store::redis::script::REMOVE;
 use crate::store::{Purge, Table, Write};
 
 /// Entries that are examined together.
@@ -25,10 +24,10 @@ const MAX_AT_A_TIME: usize = 64;
 const UNREADABLE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Adds the entry of a row that has a due time, before the row is written.
-pub(super) async fn add(link: &Link, keys: &Keys, write: &Write, written: Written) -> Result<(), RedisError> {
+pub(super) async fn add(link: &Link, write: &Write, written: Written) -> Result<(), RedisError> {
     let Some(due) = write.due else { return Ok(()) };
     let entry = DueEntry::of(write, written);
-    let set = keys.due(write.table, entry.set());
+    let set = link.keys.due(write.table, entry.set());
     let mut add = Cmd::new();
     add.arg("ZADD").arg(&set).arg("LT").arg(due.seconds()).arg(entry.member());
     link.write::<i64>(&set, add).await.map(drop)
@@ -37,27 +36,24 @@ pub(super) async fn add(link: &Link, keys: &Keys, write: &Write, written: Writte
 /// One purge of one table.
 pub(super) struct PurgeStep<'a> {
     pub(super) link: &'a Link,
-    pub(super) keys: &'a Keys,
     pub(super) table: Table,
     pub(super) now: Timestamp,
-    /// The set to begin with. The step updates it.
-    pub(super) next_set: &'a AtomicUsize,
 }
 
 impl PurgeStep<'_> {
     /// Removes rows that are due, examining at most `limit`.
     pub(super) async fn run(&self, limit: usize) -> Result<Purge, RedisError> {
-        let first = self.next_set.load(Ordering::Relaxed);
+        let first = self.link.next_due_set.load(Ordering::Relaxed);
         let (mut room, mut removed) = (limit, 0);
         for set in (first..first + DUE_SETS).map(|number| number % DUE_SETS) {
-            let key = self.keys.due(self.table, set);
+            let key = self.link.keys.due(self.table, set);
             if let Err(error) = self.purge_set(&key, &mut room, &mut removed).await {
                 // The next call begins after this set, so that an unreadable set does not block the others.
-                self.next_set.store((set + 1) % DUE_SETS, Ordering::Relaxed);
+                self.link.next_due_set.store((set + 1) % DUE_SETS, Ordering::Relaxed);
                 return Err(error);
             }
             if room == 0 {
-                self.next_set.store(set, Ordering::Relaxed);
+                self.link.next_due_set.store(set, Ordering::Relaxed);
                 return Ok(Purge::new(removed));
             }
         }
@@ -102,7 +98,7 @@ impl PurgeStep<'_> {
             Removal::NotDue(due) => {
                 if self.link.spreads_keys() {
                     let DueEntry { key, lists, written } = &entry;
-                    listed::add_missing(self.link, self.keys, self.table, key, lists, *written).await?;
+                    listed::add_missing(self.link, self.table, key, lists, *written).await?;
                 }
                 self.move_to(set, member, due).await?;
             }
@@ -113,7 +109,7 @@ impl PurgeStep<'_> {
 
     async fn remove(&self, key: &[u8]) -> Result<Removal, RedisError> {
         let now = self.now.seconds().to_string();
-        match REMOVE.run(self.link, &self.keys.row(self.table, key), &[now.as_bytes()]).await {
+        match self.link.run(&REMOVE, &self.link.keys.row(self.table, key), &[now.as_bytes()]).await {
             Ok(0) => Ok(Removal::Removed),
             Ok(-1) => Ok(Removal::Missing),
             Ok(due) => {
@@ -127,7 +123,7 @@ impl PurgeStep<'_> {
     async fn drop_from_lists(&self, entry: &DueEntry) -> Result<(), RedisError> {
         let listed = [Entry { key: entry.key.clone(), written: entry.written }];
         for list in &entry.lists {
-            match listed::drop_entries(self.link, &self.keys.list_of(self.table, list), &listed).await {
+            match listed::drop_entries(self.link, &self.link.keys.list(self.table, list), &listed).await {
                 Err(error) if !error.is_wrong_type() => return Err(error),
                 _ => {}
             }

@@ -9,8 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::clock::{Clock, SystemClock, Timestamp};
 use crate::model::WRITE_BOUND;
-use crate::store::redis::row::{push_text, read_texts};
-use crate::store::{List, Table, Write};
+use crate::store::{Table, Write};
 
 /// Sets of due times for each table, so that they lie in several slots of a cluster.
 pub(super) const DUE_SETS: usize = 16;
@@ -27,12 +26,17 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    pub(super) fn new(prefix: &str) -> Self {
-        Self { prefix: prefix.to_owned() }
+    pub(super) const fn new(prefix: String) -> Self {
+        Self { prefix }
     }
 
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
+    }
+
+    /// Returns the key that holds the version of the layout of all keys.
+    pub(super) fn layout(&self) -> Vec<u8> {
+        format!("{}:layout", self.prefix).into_bytes()
     }
 
     /// Returns the key of a row: a client id as it is, any other key as base64url.
@@ -44,11 +48,7 @@ impl Keys {
     }
 
     /// Returns the key of the set of a list's entries.
-    pub(super) fn list(&self, list: &List) -> Vec<u8> {
-        self.list_of(list.table, &list.name)
-    }
-
-    pub(super) fn list_of(&self, table: Table, name: &[u8]) -> Vec<u8> {
+    pub(super) fn list(&self, table: Table, name: &[u8]) -> Vec<u8> {
         self.key(table, "-list:", name)
     }
 
@@ -147,6 +147,24 @@ impl DueEntry {
     }
 }
 
+/// Adds a key or the name of a list with its length before it. Neither has more than 261 bytes.
+pub(super) fn push_text(to: &mut Vec<u8>, text: &[u8]) {
+    to.extend(u16::try_from(text.len()).unwrap_or(u16::MAX).to_be_bytes());
+    to.extend(text);
+}
+
+/// Reads all keys and names to the end of the bytes.
+pub(super) fn read_texts(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut texts = Vec::new();
+    while !bytes.is_empty() {
+        let (length, rest) = bytes.split_first_chunk()?;
+        let (text, rest) = rest.split_at_checked(u16::from_be_bytes(*length).into())?;
+        texts.push(text);
+        bytes = rest;
+    }
+    Some(texts)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,10 +187,10 @@ mod tests {
 
     #[test]
     fn keys_are_named_after_their_tables() {
-        let keys = Keys::new("own");
+        let keys = Keys::new("own".to_owned());
         assert_eq!(keys.row(Table::Applications, b"an id"), b"own:applications:an id");
         assert_eq!(keys.row(Table::Grants, &[0xff; 16]), b"own:grants:_____________________w");
-        assert_eq!(keys.list(&List::new(Table::Grants, "alice")), b"own:grants-list:alice");
+        assert_eq!(keys.list(Table::Grants, b"alice"), b"own:grants-list:alice");
         assert_eq!(keys.due(Table::Replays, 15), b"own:replays-due:15");
     }
 

@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -11,13 +12,39 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
 use crate::store::redis::error::{RedisError, RedisProblem};
-use crate::store::redis::exchange::{Message, Purpose};
-use crate::store::redis::node::{COMMON_CONNECTION, WAITING_CONNECTIONS};
+use crate::store::redis::keys::Keys;
+use crate::store::redis::node::{COMMON_CONNECTION, Message, Purpose, WAITING_CONNECTIONS};
 use crate::store::redis::options::{RedisOptions, Wait};
 use crate::store::redis::router::Router;
 
+/// A script, which reads and writes one key and nothing else, and the hash under which a server caches it.
+pub(super) struct Script {
+    code: &'static str,
+    hash: OnceLock<String>,
+}
+
+impl Script {
+    const fn new(code: &'static str) -> Self {
+        Self { code, hash: OnceLock::new() }
+    }
+}
+
+/// Writes a row again as it is.
+pub(super) static CONFIRM: Script = Script::new(include_str!("confirm.lua"));
+/// Adds an entry to a list.
+pub(super) static LIST: Script = Script::new(include_str!("list.lua"));
+/// Writes a row.
+pub(super) static PUT: Script = Script::new(include_str!("put.lua"));
+/// Adds an entry to a list, unless there is one for its key.
+pub(super) static RELIST: Script = Script::new(include_str!("relist.lua"));
+/// Removes a row that is due.
+pub(super) static REMOVE: Script = Script::new(include_str!("remove.lua"));
+
 /// A server or a cluster, shared by all callers.
 pub(super) struct Link {
+    pub(super) keys: Keys,
+    /// The set of due times at which the next purge begins.
+    pub(super) next_due_set: AtomicUsize,
     router: Router,
     next_connection: AtomicUsize,
     in_flight: Semaphore,
@@ -29,6 +56,8 @@ pub(super) struct Link {
 impl Link {
     pub(super) fn new(router: Router, options: &RedisOptions, runtime: Handle) -> Self {
         Self {
+            keys: Keys::new(options.prefix.clone()),
+            next_due_set: AtomicUsize::new(0),
             router,
             next_connection: AtomicUsize::new(0),
             in_flight: Semaphore::new(options.queue_limit),
@@ -66,6 +95,15 @@ impl Link {
         self.send(key, &Message { command, purpose: Purpose::Writing(self.wait), connection }, within).await
     }
 
+    /// Runs a script on `key`. Its text is sent only to a server that does not know it.
+    pub(super) async fn run(&self, script: &Script, key: &[u8], arguments: &[&[u8]]) -> Result<i64, RedisError> {
+        let hash = script.hash.get_or_init(|| redis::Script::new(script.code).get_hash().to_owned());
+        match self.write(key, call("EVALSHA", hash, key, arguments)).await {
+            Err(error) if error.is_unknown_script() => self.write(key, call("EVAL", script.code, key, arguments)).await,
+            known => known,
+        }
+    }
+
     async fn send<T: FromRedisValue>(&self, key: &[u8], message: &Message, within: Duration) -> Result<T, RedisError> {
         let sent = async {
             let deadline = Instant::now() + within;
@@ -87,4 +125,11 @@ impl Link {
         })
         .await
     }
+}
+
+fn call(name: &str, script: &str, key: &[u8], arguments: &[&[u8]]) -> Cmd {
+    let length = script.len() + key.len() + arguments.iter().map(|argument| argument.len()).sum::<usize>();
+    let mut command = Cmd::with_capacity(4 + arguments.len(), length + name.len() + 1);
+    command.arg(name).arg(script).arg(1).arg(key).arg(arguments);
+    command
 }

@@ -6,10 +6,9 @@ use futures_util::future::{join_all, try_join_all};
 use redis::Cmd;
 
 use crate::store::redis::error::RedisError;
-use crate::store::redis::find;
-use crate::store::redis::keys::{Entry, Keys, Written};
-use crate::store::redis::link::Link;
-use crate::store::redis::script::{LIST, RELIST};
+use crate::store::redis::keys::{Entry, Written};
+use crate::store::redis::link::{Link, RELIST};
+use crate::store::redis::row;
 use crate::store::{List, Row, StoreError, Table};
 
 /// Entries that are read at a time, and their rows with them.
@@ -18,14 +17,9 @@ const MAX_AT_A_TIME: usize = 64;
 /// Returns up to `limit` rows of the list after the key `after`, keys ascending.
 ///
 /// An unreadable row is an error only for a page that contains it.
-pub(super) async fn list(
-    link: &Link,
-    keys: &Keys,
-    list: &List,
-    after: Option<&[u8]>,
-    limit: usize,
-) -> Result<Vec<Row>, StoreError> {
-    let index = keys.list(list);
+pub(super) async fn list(link: &Link, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+    let index = link.keys.list(list.table, &list.name);
+    let is_listed = |row: &row::Row<'_>| row.lists.contains(&list.name.as_slice());
     let mut found = Vec::new();
     let mut start = Entry::after(after);
     loop {
@@ -39,7 +33,7 @@ pub(super) async fn list(
         let mut needless = Vec::new();
         let by_key: Vec<_> = entries.chunk_by(|entry, next| entry.key == next.key).collect();
         let of_row = by_key.iter().filter_map(|entries| entries.last());
-        let rows = of_row.map(async |entry| (&entry.key, find::find_listed(link, keys, list, &entry.key).await));
+        let rows = of_row.map(async |entry| (&entry.key, row::find(link, list.table, &entry.key, is_listed).await));
         for (entries, (key, row)) in by_key.iter().zip(join_all(rows).await) {
             if found.len() == limit {
                 break;
@@ -57,15 +51,9 @@ pub(super) async fn list(
     }
 }
 
-/// Adds an entry to the list at `index`, before its row is written.
-pub(super) async fn add(link: &Link, index: &[u8], entry: &Entry) -> Result<(), RedisError> {
-    LIST.run(link, index, &[&entry.member()]).await.map(drop)
-}
-
 /// Adds an entry to each list that has none for that key; returns whether it added one.
 pub(super) async fn add_missing(
     link: &Link,
-    keys: &Keys,
     table: Table,
     key: &[u8],
     lists: &[Vec<u8>],
@@ -74,7 +62,7 @@ pub(super) async fn add_missing(
     let entry = Entry { key: key.to_vec(), written };
     let (member, [from, to]) = (entry.member(), entry.of_its_key());
     let arguments = [member.as_slice(), &from, &to];
-    let add = async |list: &Vec<u8>| RELIST.run(link, &keys.list_of(table, list), &arguments).await;
+    let add = async |list: &Vec<u8>| link.run(&RELIST, &link.keys.list(table, list), &arguments).await;
     Ok(try_join_all(lists.iter().map(add)).await?.contains(&1))
 }
 

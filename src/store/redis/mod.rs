@@ -4,27 +4,21 @@ mod check;
 mod connect;
 mod due;
 mod error;
-mod exchange;
-mod find;
 mod keys;
-mod layout;
 mod link;
 mod listed;
 mod node;
 mod options;
 mod router;
 mod row;
-mod rows;
-mod script;
 mod slots;
+mod write;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use crate::clock::Timestamp;
 use crate::store::redis::due::PurgeStep;
-use crate::store::redis::keys::Keys;
 use crate::store::redis::link::Link;
 use crate::store::{Engine, Insertion, List, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
@@ -116,15 +110,8 @@ pub use crate::store::redis::options::RedisOptions;
 /// ```
 #[derive(Clone)]
 pub struct RedisStore {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
-    link: Link,
-    keys: Keys,
-    addresses: Vec<String>,
-    /// The set of due times at which the next purge begins.
-    next_due_set: AtomicUsize,
+    link: Arc<Link>,
+    addresses: Arc<[String]>,
 }
 
 impl RedisStore {
@@ -140,8 +127,7 @@ impl RedisStore {
     /// [`RedisProblem::Unchecked`], unless [`RedisOptions::accept_unchecked`] is set.
     pub async fn connect(address: &str, options: &RedisOptions) -> Result<Self, RedisError> {
         let link = connect::single(address, options).await?;
-        layout::check(&link, &options.prefix).await?;
-        Ok(Self::new(link, connect::shown(&[address]), options))
+        Ok(Self::new(link, &[address]))
     }
 
     /// Connects to a cluster through those of these servers that can be reached. The other servers are discovered, and
@@ -152,21 +138,19 @@ impl RedisStore {
     /// [`RedisError`], as of [`connect`](Self::connect).
     pub async fn connect_cluster(addresses: &[&str], options: &RedisOptions) -> Result<Self, RedisError> {
         let link = connect::cluster(addresses, options).await?;
-        layout::check(&link, &options.prefix).await?;
-        Ok(Self::new(link, connect::shown(addresses), options))
+        Ok(Self::new(link, addresses))
     }
 
-    fn new(link: Link, addresses: Vec<String>, options: &RedisOptions) -> Self {
-        let keys = Keys::new(&options.prefix);
-        Self { inner: Arc::new(Inner { link, keys, addresses, next_due_set: AtomicUsize::new(0) }) }
+    fn new(link: Link, addresses: &[&str]) -> Self {
+        Self { link: Arc::new(link), addresses: connect::shown(addresses).into() }
     }
 }
 
 impl fmt::Debug for RedisStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisStore")
-            .field("addresses", &self.inner.addresses)
-            .field("prefix", &self.inner.keys.prefix())
+            .field("addresses", &self.addresses)
+            .field("prefix", &self.link.keys.prefix())
             .finish_non_exhaustive()
     }
 }
@@ -175,41 +159,35 @@ impl Store for RedisStore {}
 
 impl Engine for RedisStore {
     async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let Inner { link, keys, .. } = &*self.inner;
-        let _admitted = link.admit()?;
-        find::find(link, keys, table, key).await
+        let _admitted = self.link.admit()?;
+        row::find(&self.link, table, key, |_| true).await
     }
 
     async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
-        let Inner { link, keys, .. } = &*self.inner;
-        let _admitted = link.admit()?;
-        let inserted = rows::insert(link, keys, &write).await?;
+        let _admitted = self.link.admit()?;
+        let inserted = write::insert(&self.link, &write).await?;
         Ok(if inserted { Insertion::Inserted } else { Insertion::Exists })
     }
 
     async fn replace(&self, version: u32, write: Write) -> Result<Replacement, StoreError> {
-        let Inner { link, keys, .. } = &*self.inner;
-        let _admitted = link.admit()?;
-        let replaced = rows::replace(link, keys, version, &write).await?;
+        let _admitted = self.link.admit()?;
+        let replaced = write::replace(&self.link, version, &write).await?;
         Ok(if replaced { Replacement::Replaced } else { Replacement::Lost })
     }
 
     async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
-        let Inner { link, keys, .. } = &*self.inner;
-        let _admitted = link.admit()?;
-        let confirmed = rows::confirm(link, keys, &write).await?;
+        let _admitted = self.link.admit()?;
+        let confirmed = write::confirm(&self.link, &write).await?;
         Ok(if confirmed { Replacement::Replaced } else { Replacement::Lost })
     }
 
     async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
-        let Inner { link, keys, .. } = &*self.inner;
-        let _admitted = link.admit()?;
-        listed::list(link, keys, list, after, limit).await
+        let _admitted = self.link.admit()?;
+        listed::list(&self.link, list, after, limit).await
     }
 
     async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        let Inner { link, keys, next_due_set, .. } = &*self.inner;
-        let _admitted = link.admit()?;
-        Ok(PurgeStep { link, keys, table, now, next_set: next_due_set }.run(limit).await?)
+        let _admitted = self.link.admit()?;
+        Ok(PurgeStep { link: &self.link, table, now }.run(limit).await?)
     }
 }

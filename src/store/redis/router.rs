@@ -14,8 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::store::redis::check::Place;
 use crate::store::redis::error::{RedisError, RedisProblem};
-use crate::store::redis::exchange::{Message, Purpose};
-use crate::store::redis::node::{COMMON_CONNECTION, Node};
+use crate::store::redis::node::{COMMON_CONNECTION, Message, Node, Purpose};
 use crate::store::redis::options::RedisOptions;
 use crate::store::redis::slots::{Address, LAST_SLOT, Part, parts, slot_of};
 

@@ -1,4 +1,4 @@
-//! The bytes of a row, which are the whole value of its key.
+//! Rows, each of which is the whole value of its key.
 //!
 //! ```text
 //! version (4) | number of the write (8) | due (4) | length (4) and record | length (2) and name of each list
@@ -6,14 +6,39 @@
 //!
 //! Lists and purges read what they need from here and decode no record.
 
+use redis::Cmd;
+
 use crate::clock::Timestamp;
+use crate::model::codec::DecodeError;
 use crate::secret::entropy::{Entropy, SystemEntropy};
-use crate::store::Write;
+use crate::store::redis::keys::{push_text, read_texts};
+use crate::store::redis::link::Link;
+use crate::store::{StoreError, Table, Write};
 
 /// Bytes before the length of the record.
 const HEADER_LENGTH: usize = 16;
 /// The time in a row that is never due.
 const NEVER: Timestamp = Timestamp::from_seconds(u32::MAX);
+
+/// Returns the record of the row with that key, if the row is one of those wanted.
+pub(super) async fn find(
+    link: &Link,
+    table: Table,
+    key: &[u8],
+    is_wanted: impl Fn(&Row<'_>) -> bool,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let unreadable = || StoreError::unreadable(key, DecodeError::Malformed);
+    let name = link.keys.row(table, key);
+    let mut get = Cmd::new();
+    get.arg("GET").arg(&name);
+    let found: Option<Vec<u8>> = match link.read(&name, get).await {
+        Err(error) if error.is_wrong_type() => return Err(unreadable()),
+        found => found?,
+    };
+    let Some(bytes) = found else { return Ok(None) };
+    let row = Row::read(&bytes).ok_or_else(unreadable)?;
+    Ok(is_wanted(&row).then(|| row.record.to_vec()))
+}
 
 /// What a reader needs of a row.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,7 +49,7 @@ pub(super) struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// Reads a row; `None` if the bytes are no row.
-    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
+    fn read(bytes: &'a [u8]) -> Option<Self> {
         let (length, rest) = bytes.get(HEADER_LENGTH..)?.split_first_chunk()?;
         let (record, lists) = rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)?;
         Some(Self { record, lists: read_texts(lists)? })
@@ -51,24 +76,6 @@ pub(super) fn push_record(to: &mut Vec<u8>, record: &[u8]) {
     // Records are much smaller than 4 GiB.
     to.extend(u32::try_from(record.len()).unwrap_or(u32::MAX).to_be_bytes());
     to.extend(record);
-}
-
-/// Adds a key or the name of a list with its length before it. Neither has more than 261 bytes.
-pub(super) fn push_text(to: &mut Vec<u8>, text: &[u8]) {
-    to.extend(u16::try_from(text.len()).unwrap_or(u16::MAX).to_be_bytes());
-    to.extend(text);
-}
-
-/// Reads all keys and names to the end of the bytes.
-pub(super) fn read_texts(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
-    let mut texts = Vec::new();
-    while !bytes.is_empty() {
-        let (length, rest) = bytes.split_first_chunk()?;
-        let (text, rest) = rest.split_at_checked(u16::from_be_bytes(*length).into())?;
-        texts.push(text);
-        bytes = rest;
-    }
-    Some(texts)
 }
 
 #[cfg(test)]

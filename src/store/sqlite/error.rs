@@ -1,7 +1,7 @@
 //! The errors of a SQLite store.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::{fmt, io};
 
@@ -15,15 +15,9 @@ use crate::store::StoreError;
 #[derive(Clone, Debug)]
 pub struct SqliteError {
     problem: SqliteProblem,
-    missing: Option<Missing>,
+    /// A text that says more than that of the problem.
+    text: Option<Box<str>>,
     source: Option<Arc<dyn Error + Send + Sync>>,
-}
-
-/// What is missing.
-#[derive(Clone, Debug)]
-enum Missing {
-    File(PathBuf),
-    Folder(PathBuf),
 }
 
 /// The kinds of [`SqliteError`].
@@ -87,11 +81,11 @@ pub enum SqliteProblem {
 impl SqliteError {
     /// There is no file at the path, or no folder for it.
     pub(super) fn missing(path: &Path) -> Self {
-        let missing = match path.parent() {
-            Some(folder) if !folder.is_dir() => Missing::Folder(folder.to_owned()),
-            _ => Missing::File(path.to_owned()),
+        let text = match path.parent() {
+            Some(folder) if !folder.is_dir() => format!("there is no folder {folder:?}; create it first"),
+            _ => format!("there is no file {path:?}"),
         };
-        Self { problem: SqliteProblem::Missing, missing: Some(missing), source: None }
+        Self { problem: SqliteProblem::Missing, text: Some(text.into()), source: None }
     }
 
     /// Returns the kind of failure.
@@ -109,10 +103,9 @@ impl SqliteError {
 
 impl fmt::Display for SqliteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.missing {
+        match &self.text {
             None => self.problem.fmt(f),
-            Some(Missing::File(path)) => write!(f, "there is no file {path:?}"),
-            Some(Missing::Folder(path)) => write!(f, "there is no folder {path:?}; create it first"),
+            Some(text) => f.write_str(text),
         }
     }
 }
@@ -125,14 +118,14 @@ impl Error for SqliteError {
 
 impl From<SqliteProblem> for SqliteError {
     fn from(problem: SqliteProblem) -> Self {
-        Self { problem, missing: None, source: None }
+        Self { problem, text: None, source: None }
     }
 }
 
 impl From<rusqlite::Error> for SqliteError {
     fn from(error: rusqlite::Error) -> Self {
         let problem = error.sqlite_error_code().map_or(SqliteProblem::Refused, problem_of);
-        Self { problem, missing: None, source: Some(Arc::new(error)) }
+        Self { problem, text: None, source: Some(Arc::new(error)) }
     }
 }
 
@@ -149,7 +142,7 @@ impl From<io::Error> for SqliteError {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => SqliteProblem::Full,
             _ => SqliteProblem::Io,
         };
-        Self { problem, missing: None, source: Some(Arc::new(error)) }
+        Self { problem, text: None, source: Some(Arc::new(error)) }
     }
 }
 

@@ -4,16 +4,14 @@ mod backup;
 mod checkpoint;
 mod error;
 mod file;
+mod group;
 mod options;
 mod place;
-mod purge;
-mod reader;
 mod rows;
 mod schema;
 mod session;
 mod statements;
 mod worker;
-mod writer;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -25,10 +23,8 @@ use futures_channel::oneshot;
 use crate::clock::Timestamp;
 use crate::store::sqlite::checkpoint::Checkpoints;
 use crate::store::sqlite::file::{Database, Durability, TemporaryFolder};
-use crate::store::sqlite::purge::PurgeStep;
-use crate::store::sqlite::rows::{Confirm, Find, Insert, Page, Replace};
 use crate::store::sqlite::session::Session;
-use crate::store::sqlite::worker::Worker;
+use crate::store::sqlite::worker::{Access, Worker};
 use crate::store::{Engine, Insertion, List, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
 pub use crate::store::sqlite::error::{SqliteError, SqliteProblem};
@@ -167,7 +163,7 @@ impl SqliteStore {
         let writer = Worker::start("grantor-sqlite-writer", options.queue, move |jobs| {
             let mut session = Session::new(&connection);
             while let Some(group) = jobs.next_group() {
-                if writer::serve(&mut session, group, &of_writer) {
+                if group::serve(&mut session, group, &of_writer) {
                     checkpoints.after_commit(&mut session);
                 }
             }
@@ -176,7 +172,7 @@ impl SqliteStore {
         let reader = Worker::start("grantor-sqlite-reader", options.queue, move |jobs| {
             let mut session = Session::new(&connection);
             while let Some(group) = jobs.next_group() {
-                reader::read(&mut session, group, &of_reader);
+                group::read(&mut session, group, &of_reader);
             }
         })?;
         Ok(Self { inner: Arc::new(Inner { writer, reader, database, _folder: folder }) })
@@ -207,32 +203,34 @@ impl Engine for SqliteStore {
     async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         let Inner { writer, reader, .. } = &*self.inner;
         let thread = if writer.take_idle() { writer } else { reader };
-        Ok(thread.ask(Find { table, key: key.to_vec() }).await?)
+        let key = key.to_vec();
+        Ok(thread.ask(Access::Read, move |session| rows::find(session, table, &key)).await?)
     }
 
     async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
-        Ok(self.inner.writer.ask(Insert(write)).await?)
+        Ok(self.inner.writer.ask(Access::Write, move |session| rows::insert(session, &write)).await?)
     }
 
     async fn replace(&self, version: u32, write: Write) -> Result<Replacement, StoreError> {
-        Ok(self.inner.writer.ask(Replace { version, write }).await?)
+        Ok(self.inner.writer.ask(Access::Write, move |session| rows::replace(session, version, &write)).await?)
     }
 
     async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
-        Ok(self.inner.writer.ask(Confirm(write)).await?)
+        Ok(self.inner.writer.ask(Access::Write, move |session| rows::confirm(session, &write)).await?)
     }
 
     async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
         // The empty key comes before all others.
-        let after = after.unwrap_or_default().to_vec();
-        Ok(self.inner.reader.ask(Page { list: list.clone(), after, limit }).await?)
+        let (list, after) = (list.clone(), after.unwrap_or_default().to_vec());
+        Ok(self.inner.reader.ask(Access::Read, move |session| rows::list(session, &list, &after, limit)).await?)
     }
 
     async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         let mut removed = 0;
         let mut left = limit;
         while left > 0 {
-            let step = self.inner.writer.ask(PurgeStep { table, now, limit: left }).await?;
+            let step =
+                self.inner.writer.ask(Access::Write, move |session| rows::purge(session, table, now, left)).await?;
             removed += step.removed;
             if step.is_finished {
                 return Ok(Purge::new(removed).finished());

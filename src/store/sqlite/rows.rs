@@ -1,4 +1,6 @@
-//! Rows: finding, inserting, replacing, confirming and listing them.
+//! The calls on rows: finding, inserting, replacing, confirming, listing and purging them.
+
+use std::time::{Duration, Instant};
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{OptionalExtension, Statement, params};
@@ -6,98 +8,91 @@ use rusqlite::{OptionalExtension, Statement, params};
 use crate::clock::Timestamp;
 use crate::model::id::ClientId;
 use crate::model::subject::Subject;
-use crate::store::sqlite::session::{Call, Session};
+use crate::store::sqlite::session::Session;
 use crate::store::sqlite::statements::Statements;
 use crate::store::{Columns, Insertion, List, Lists, Replacement, Row, Table, Write};
 
+/// Rows that are examined together in a purge.
+const PURGED_TOGETHER: usize = 250;
+/// How long one step of a purge takes before other writes get their turn. They also wait for the rows in progress and
+/// for the sync.
+const PURGE_STEP: Duration = Duration::from_millis(5);
+
 /// Reads the record of a row.
-pub(super) struct Find {
-    pub(super) table: Table,
-    pub(super) key: Vec<u8>,
-}
-
-impl Call for Find {
-    type Answer = Option<Vec<u8>>;
-    const WRITES: bool = false;
-
-    fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer> {
-        session.statement(&Statements::of(self.table).find)?.query_row([&self.key], |row| row.get(0)).optional()
-    }
+pub(super) fn find(session: &mut Session<'_>, table: Table, key: &[u8]) -> rusqlite::Result<Option<Vec<u8>>> {
+    session.statement(&Statements::of(table).find)?.query_row([key], |row| row.get(0)).optional()
 }
 
 /// Reads rows of one list, keys ascending.
-pub(super) struct Page {
-    pub(super) list: List,
-    pub(super) after: Vec<u8>,
-    pub(super) limit: usize,
-}
-
-impl Call for Page {
-    type Answer = Vec<Row>;
-    const WRITES: bool = false;
-
-    fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer> {
-        let Self { list: List { table, name }, after, limit } = self;
-        let row = |row: &rusqlite::Row<'_>| Ok(Row::new(row.get::<_, Vec<u8>>(0)?, row.get::<_, Vec<u8>>(1)?));
-        let statement = session.statement(&Statements::of(*table).list)?;
-        statement.query_map(params![text(name), after, as_limit(*limit)], row)?.collect()
-    }
+pub(super) fn list(session: &mut Session<'_>, list: &List, after: &[u8], limit: usize) -> rusqlite::Result<Vec<Row>> {
+    let row = |row: &rusqlite::Row<'_>| Ok(Row::new(row.get::<_, Vec<u8>>(0)?, row.get::<_, Vec<u8>>(1)?));
+    let statement = session.statement(&Statements::of(list.table).list)?;
+    statement.query_map(params![text(&list.name), after, as_limit(limit)], row)?.collect()
 }
 
 /// Adds a row if none has its key.
-pub(super) struct Insert(pub(super) Write);
-
-impl Call for Insert {
-    type Answer = Insertion;
-
-    fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Insertion> {
-        let Self(write) = self;
-        let is_inserted = write_all(session, write, |session| {
-            let statement = session.statement(&Statements::of(write.table).insert)?;
-            bind(statement, write)?;
-            bind_origin(statement, write)?;
-            statement.raw_execute()
-        })?;
-        Ok(if is_inserted { Insertion::Inserted } else { Insertion::Exists })
-    }
+pub(super) fn insert(session: &mut Session<'_>, write: &Write) -> rusqlite::Result<Insertion> {
+    let is_inserted = write_all(session, write, |session| {
+        let statement = session.statement(&Statements::of(write.table).insert)?;
+        bind(statement, write)?;
+        bind_origin(statement, write)?;
+        statement.raw_execute()
+    })?;
+    Ok(if is_inserted { Insertion::Inserted } else { Insertion::Exists })
 }
 
 /// Replaces the row that has the key and the version.
-pub(super) struct Replace {
-    pub(super) version: u32,
-    pub(super) write: Write,
-}
-
-impl Call for Replace {
-    type Answer = Replacement;
-
-    fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Replacement> {
-        let Self { version, write } = self;
-        let is_replaced = write_all(session, write, |session| {
-            let statement = session.statement(&Statements::of(write.table).replace)?;
-            bind(statement, write)?;
-            statement.raw_bind_parameter(8, version)?;
-            if write.table.lists() == Lists::Many {
-                bind_origin(statement, write)?;
-            }
-            statement.raw_execute()
-        })?;
-        Ok(if is_replaced { Replacement::Replaced } else { Replacement::Lost })
-    }
+pub(super) fn replace(session: &mut Session<'_>, version: u32, write: &Write) -> rusqlite::Result<Replacement> {
+    let is_replaced = write_all(session, write, |session| {
+        let statement = session.statement(&Statements::of(write.table).replace)?;
+        bind(statement, write)?;
+        statement.raw_bind_parameter(8, version)?;
+        if write.table.lists() == Lists::Many {
+            bind_origin(statement, write)?;
+        }
+        statement.raw_execute()
+    })?;
+    Ok(if is_replaced { Replacement::Replaced } else { Replacement::Lost })
 }
 
 /// Writes a row again if it is byte for byte this one.
 ///
 /// An unchanged page adds nothing to the log: what a call finds is already on the disk.
-pub(super) struct Confirm(pub(super) Write);
+pub(super) fn confirm(session: &mut Session<'_>, write: &Write) -> rusqlite::Result<Replacement> {
+    let Write { table, key, version, record, .. } = write;
+    let rows = session.statement(&Statements::of(*table).confirm)?.execute(params![key, version, record])?;
+    Ok(if rows == 0 { Replacement::Lost } else { Replacement::Replaced })
+}
 
-impl Call for Confirm {
-    type Answer = Replacement;
+/// The result of a step of a purge.
+#[derive(Default)]
+pub(super) struct Purged {
+    pub(super) examined: usize,
+    pub(super) removed: usize,
+    pub(super) is_finished: bool,
+}
 
-    fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Replacement> {
-        let Self(Write { table, key, version, record, .. }) = self;
-        let rows = session.statement(&Statements::of(*table).confirm)?.execute(params![key, version, record])?;
-        Ok(if rows == 0 { Replacement::Lost } else { Replacement::Replaced })
+/// Examines rows that the index says are due, at most `limit`, and removes those that are.
+///
+/// A time in the index may be earlier than `due`, so a row that it returns is either removed or moved in it. Records
+/// are not read.
+#[expect(clippy::disallowed_methods, reason = "the length of a step, which no test sets and no rule reads")]
+pub(super) fn purge(session: &mut Session<'_>, table: Table, now: Timestamp, limit: usize) -> rusqlite::Result<Purged> {
+    let begun = Instant::now();
+    let Statements { remove_due, postpone, .. } = Statements::of(table);
+    let mut purged = Purged::default();
+    loop {
+        let rows = PURGED_TOGETHER.min(limit - purged.examined);
+        let mut on_first = |sql, rows| session.statement(sql)?.execute(params![now.seconds(), as_limit(rows)]);
+        let removed = on_first(remove_due, rows)?;
+        // The rows that were not removed are now the first ones.
+        let moved = if removed < rows { on_first(postpone, rows - removed)? } else { 0 };
+        purged.removed += removed;
+        purged.examined += removed + moved;
+        purged.is_finished = removed + moved < rows;
+        if purged.is_finished || purged.examined == limit || begun.elapsed() >= PURGE_STEP {
+            return Ok(purged);
+        }
     }
 }
 
@@ -177,7 +172,7 @@ fn text(name: &[u8]) -> ToSqlOutput<'_> {
     ToSqlOutput::Borrowed(ValueRef::Text(name))
 }
 
-pub(super) fn as_limit(limit: usize) -> i64 {
+fn as_limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
@@ -186,7 +181,6 @@ mod tests {
     use rusqlite::Connection;
 
     use super::*;
-    use crate::store::sqlite::purge::PurgeStep;
     use crate::store::sqlite::schema;
 
     fn file() -> Connection {
@@ -209,7 +203,7 @@ mod tests {
     }
 
     fn listed(session: &mut Session<'_>, table: Table, name: &[u8]) -> Vec<Row> {
-        Page { list: List::new(table, name), after: Vec::new(), limit: 10 }.run(session).unwrap()
+        list(session, &List::new(table, name), &[], 10).unwrap()
     }
 
     #[test]
@@ -217,18 +211,18 @@ mod tests {
         let connection = file();
         let session = &mut Session::new(&connection);
         let first = Write { lists: vec![b"a\0\xff".to_vec(), b"all".to_vec()], ..write(Table::Applications, 1) };
-        assert_eq!(Insert(first).run(session), Ok(Insertion::Inserted));
+        assert_eq!(insert(session, &first), Ok(Insertion::Inserted));
         assert_eq!(listed(session, Table::Applications, b"a\0\xff"), [Row::new(*b"key", *b"record")]);
         assert_eq!(listed(session, Table::Applications, b"a"), []);
         let now = Timestamp::from_seconds(7);
-        let purge = PurgeStep { table: Table::Applications, now, limit: 10 };
-        assert_eq!(purge.run(session).unwrap().removed, 0, "it has no due time");
+        let purged = |session: &mut Session<'_>| purge(session, Table::Applications, now, 10).unwrap().removed;
+        assert_eq!(purged(session), 0, "it has no due time");
         let lists = vec![b"all".to_vec()];
         let due = Write { due: Some(now), due_moved: true, lists, ..write(Table::Applications, 2) };
-        assert_eq!(Replace { version: 1, write: due }.run(session), Ok(Replacement::Replaced));
+        assert_eq!(replace(session, 1, &due), Ok(Replacement::Replaced));
         assert_eq!(listed(session, Table::Applications, b"a\0\xff"), []);
         assert_eq!(listed(session, Table::Applications, b"all").len(), 1);
-        assert_eq!(purge.run(session).unwrap().removed, 1);
+        assert_eq!(purged(session), 1);
         assert_eq!(listed(session, Table::Applications, b"all"), []);
     }
 
@@ -237,8 +231,8 @@ mod tests {
         let connection = file();
         let session = &mut Session::new(&connection);
         let stored = write(Table::Grants, 3);
-        assert_eq!(Confirm(stored.clone()).run(session), Ok(Replacement::Lost));
-        assert_eq!(Insert(stored.clone()).run(session), Ok(Insertion::Inserted));
+        assert_eq!(confirm(session, &stored), Ok(Replacement::Lost));
+        assert_eq!(insert(session, &stored), Ok(Insertion::Inserted));
         let cases = [
             (stored.clone(), Replacement::Replaced),
             (stored.clone(), Replacement::Replaced),
@@ -246,7 +240,7 @@ mod tests {
             (Write { record: b"other".to_vec(), ..stored }, Replacement::Lost),
         ];
         for (number, (write, answer)) in cases.into_iter().enumerate() {
-            assert_eq!(Confirm(write).run(session), Ok(answer), "case {number}");
+            assert_eq!(confirm(session, &write), Ok(answer), "case {number}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A connection with its prepared statements, and the calls that it runs.
+//! A connection with its prepared statements.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,17 +7,6 @@ use std::collections::hash_map::Entry;
 #[cfg(feature = "testing")]
 use rusqlite::StatementStatus;
 use rusqlite::{Connection, Statement};
-
-/// A call that reads or writes.
-pub(super) trait Call: Send + 'static {
-    type Answer: Send + 'static;
-
-    /// Whether it may change something.
-    const WRITES: bool = true;
-
-    /// Runs the call in the open transaction. It may be run again in another one.
-    fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer>;
-}
 
 pub(super) struct Session<'c> {
     connection: &'c Connection,
@@ -72,14 +61,11 @@ mod tests {
 
     use super::*;
     use crate::clock::Timestamp;
+    use crate::model::application::Application;
     use crate::store::engine::Engine;
-    use crate::store::sqlite::purge::PurgeStep;
-    use crate::store::sqlite::rows::{Confirm, Find, Insert, Page, Replace};
-    use crate::store::sqlite::schema;
-    use crate::store::{Insertion, List, Purge, Replacement, Row, StoreError, Table, Write};
-    use crate::testing::application_store;
-    use crate::testing::code_store;
-    use crate::testing::token_store;
+    use crate::store::sqlite::{rows, schema};
+    use crate::store::{Authorization, Grant, Insertion, List, Purge, Replacement, Row, StoreError, Table, Write};
+    use crate::testing::record_store::calls_cost_the_same;
     use futures::executor::block_on;
 
     /// The calls of a [`SqliteStore`](crate::SqliteStore) on one connection, counted.
@@ -100,10 +86,10 @@ mod tests {
             self.connection.lock().unwrap()
         }
 
-        fn run<C: Call>(&self, call: &C) -> Result<C::Answer, StoreError> {
+        fn run<T>(&self, call: impl FnOnce(&mut Session<'_>) -> rusqlite::Result<T>) -> Result<T, StoreError> {
             let connection = self.connection();
             let mut session = Session::new(&connection);
-            let answer = call.run(&mut session).unwrap();
+            let answer = call(&mut session).unwrap();
             self.walked.fetch_add(session.walked(), Ordering::Relaxed);
             Ok(answer)
         }
@@ -117,27 +103,27 @@ mod tests {
 
     impl Engine for Counted {
         async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-            self.run(&Find { table, key: key.to_vec() })
+            self.run(|session| rows::find(session, table, key))
         }
 
         async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
-            self.run(&Insert(write))
+            self.run(|session| rows::insert(session, &write))
         }
 
         async fn replace(&self, version: u32, write: Write) -> Result<Replacement, StoreError> {
-            self.run(&Replace { version, write })
+            self.run(|session| rows::replace(session, version, &write))
         }
 
         async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
-            self.run(&Confirm(write))
+            self.run(|session| rows::confirm(session, &write))
         }
 
         async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
-            self.run(&Page { list: list.clone(), after: after.unwrap_or_default().to_vec(), limit })
+            self.run(|session| rows::list(session, list, after.unwrap_or_default(), limit))
         }
 
         async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-            let step = self.run(&PurgeStep { table, now, limit })?;
+            let step = self.run(|session| rows::purge(session, table, now, limit))?;
             let purge = Purge::new(step.removed);
             Ok(if step.is_finished { purge.finished() } else { purge })
         }
@@ -147,22 +133,13 @@ mod tests {
     fn calls_cost_the_same_whatever_is_stored() {
         let store = Counted::new();
         let walked = || store.walked();
-        block_on(token_store::calls_cost_the_same(&store, walked));
-        block_on(code_store::calls_cost_the_same(&store, walked));
-        block_on(application_store::calls_cost_the_same(&store, walked));
+        block_on(calls_cost_the_same::<Grant>(&store, walked));
+        block_on(calls_cost_the_same::<Authorization>(&store, walked));
+        block_on(calls_cost_the_same::<Application>(&store, walked));
         assert_eq!(walked(), 0);
         // This shows that SQLite counts them.
-        assert!(store.run(&Walk).unwrap() > 100 && walked() > 100);
-    }
-
-    /// Reads a whole table.
-    struct Walk;
-
-    impl Call for Walk {
-        type Answer = u32;
-
-        fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<u32> {
-            session.statement("SELECT count(*) FROM grantor_grants WHERE version > 0")?.query_row([], |row| row.get(0))
-        }
+        let whole_table = "SELECT count(*) FROM grantor_grants WHERE version > 0";
+        let count = store.run(|session| session.statement(whole_table)?.query_row([], |row| row.get::<_, u32>(0)));
+        assert!(count.unwrap() > 100 && walked() > 100);
     }
 }

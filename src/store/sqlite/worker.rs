@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use futures_channel::oneshot;
 
 use crate::store::sqlite::error::{SqliteError, SqliteProblem};
-use crate::store::sqlite::session::{Call, Session};
+use crate::store::sqlite::session::Session;
 
 /// The most calls that share one transaction, so that none waits long for the others.
 pub(super) const GROUP: usize = 256;
@@ -40,13 +40,18 @@ impl Worker {
         self.is_idle.swap(false, Ordering::Relaxed)
     }
 
-    pub(super) async fn ask<C: Call>(&self, call: C) -> Result<C::Answer, SqliteError> {
+    /// Has the call run in a transaction, and returns its answer. It may be run again in another transaction.
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        access: Access,
+        call: impl Fn(&mut Session<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, SqliteError> {
         let (answer, answered) = oneshot::channel();
-        let asked = Box::new(Asked { call, answer, result: None });
+        let call = Box::new(Asked { call, answer, result: None });
         let queue = self.queue.as_ref().ok_or(SqliteProblem::Stopped)?;
         // No read may wait behind a write.
         self.is_idle.store(false, Ordering::Relaxed);
-        queue.try_send(Job(asked)).map_err(|error| match error {
+        queue.try_send(Job { access, call }).map_err(|error| match error {
             TrySendError::Full(_) => SqliteProblem::QueueFull,
             TrySendError::Disconnected(_) => SqliteProblem::Stopped,
         })?;
@@ -91,17 +96,23 @@ impl Jobs {
     }
 }
 
+/// Whether a call may change something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
 /// A call and the caller that waits for it.
-pub(super) struct Job(Box<dyn Waiting>);
+pub(super) struct Job {
+    pub(super) access: Access,
+    call: Box<dyn Waiting>,
+}
 
 impl Job {
-    pub(super) fn writes(&self) -> bool {
-        self.0.writes()
-    }
-
     /// Runs the call and keeps the result. A failure may have ended the transaction.
     pub(super) fn run(&mut self, session: &mut Session<'_>) {
-        self.0.run(session);
+        self.call.run(session);
     }
 
     /// Gives the result to the caller, if it still waits.
@@ -116,29 +127,24 @@ impl Job {
 
     fn finish(self, error: Option<&SqliteError>) {
         // Waking a future runs code of its executor. If that panics, the other callers must not be affected.
-        let _ = catch_unwind(AssertUnwindSafe(|| self.0.finish(error)));
+        let _ = catch_unwind(AssertUnwindSafe(|| self.call.finish(error)));
     }
 }
 
 trait Waiting: Send {
-    fn writes(&self) -> bool;
     fn run(&mut self, session: &mut Session<'_>);
     fn finish(self: Box<Self>, error: Option<&SqliteError>);
 }
 
-struct Asked<C: Call> {
+struct Asked<C, T> {
     call: C,
-    answer: oneshot::Sender<Result<C::Answer, SqliteError>>,
-    result: Option<Result<C::Answer, SqliteError>>,
+    answer: oneshot::Sender<Result<T, SqliteError>>,
+    result: Option<Result<T, SqliteError>>,
 }
 
-impl<C: Call> Waiting for Asked<C> {
-    fn writes(&self) -> bool {
-        C::WRITES
-    }
-
+impl<T: Send, C: Fn(&mut Session<'_>) -> rusqlite::Result<T> + Send> Waiting for Asked<C, T> {
     fn run(&mut self, session: &mut Session<'_>) {
-        let done = catch_unwind(AssertUnwindSafe(|| self.call.run(session)));
+        let done = catch_unwind(AssertUnwindSafe(|| (self.call)(session)));
         self.result = Some(match done {
             Ok(result) => result.map_err(SqliteError::from),
             Err(_) => {

@@ -15,7 +15,10 @@ use std::task::Poll;
 use std::thread;
 
 use futures::executor::block_on;
-use grantor::testing::{replay_store, token_store};
+use grantor::Application;
+use grantor::store::{Grant, RecordStore, Replay};
+use grantor::testing::record_store;
+use grantor::testing::replay_store;
 
 use crate::broken_stores::applications::Applications;
 use crate::broken_stores::grants::Grants;
@@ -28,39 +31,46 @@ struct Rule<S> {
     run: fn(&S),
 }
 
-/// The rules of one module of the kit.
+/// Some rules of one module of the kit.
 macro_rules! rules {
-    ($kit:ident [$($alone:ident)*] [$($shared:ident)*]) => {
+    ([$kind:ty] $module:ident [$($alone:ident)*] [$($shared:ident)*]) => {
         vec![
             $(Rule {
                 name: stringify!($alone),
-                run: |store| block_on(grantor::testing::$kit::$alone(store)),
+                run: |store| {
+                    let store: &$kind = store;
+                    block_on(grantor::testing::$module::$alone(store));
+                },
             },)*
             $(Rule {
                 name: stringify!($shared),
-                run: |store| block_on(grantor::testing::$kit::$shared(store, store)),
+                run: |store| {
+                    let store: &$kind = store;
+                    block_on(grantor::testing::$module::$shared(store, store));
+                },
             },)*
         ]
     };
 }
 
 fn grant_rules() -> Vec<Rule<Grants>> {
-    grantor::__record_rules! { [rules] token_store }
+    let mut rules = grantor::__rules! { records [rules] [dyn RecordStore<Grant>] };
+    rules.extend(grantor::__rules! { lists [rules] [dyn RecordStore<Grant>] });
+    rules
 }
 
 fn application_rules() -> Vec<Rule<Applications>> {
-    let own: Vec<Rule<_>> =
-        rules! { application_store [similar_client_ids_are_distinguished lists_follow_every_move] [] };
-    let clients: Vec<Rule<_>> = grantor::__client_rules! { [rules] client_store };
-    own.into_iter().chain(clients).collect()
+    let mut rules = grantor::__rules! { applications [rules] [dyn RecordStore<Application>] };
+    rules.extend(grantor::__rules! { clients [rules] [_] });
+    rules
 }
 
 fn replay_rules() -> Vec<Rule<Replays>> {
-    grantor::__replay_rules! { [rules] replay_store }
+    grantor::__rules! { replays [rules] [dyn RecordStore<Replay>] }
 }
 
 fn whole_rules() -> Vec<Rule<Whole>> {
-    grantor::__whole_rules! { [rules] whole_store }
+    grantor::__rules! { kinds [rules] [_] }
 }
 
 #[test]
@@ -118,7 +128,7 @@ fn every_fault_of_a_store_of_all_kinds_is_noticed_by_the_rules_that_name_it() {
 #[test]
 fn a_list_that_lags_is_named_as_one() {
     let store = Grants::with(grants::Fault::ListLags);
-    let rule = || block_on(token_store::a_row_is_listed_at_once(&store, &store));
+    let rule = || block_on(record_store::a_row_is_listed_at_once::<Grant>(&store, &store));
     let panicked = panic::catch_unwind(AssertUnwindSafe(rule)).unwrap_err();
     let message = panicked.downcast_ref::<String>().unwrap();
     assert!(message.contains("a list must not"), "{message}");
@@ -130,7 +140,9 @@ fn a_row_that_expires_early_is_noticed() {
         thread::sleep(duration);
         future::ready(())
     };
-    let is_kept = |fault| succeeds(|| block_on(token_store::a_row_does_not_expire_early(&Grants::with(fault), sleep)));
+    let is_kept = |fault| {
+        succeeds(|| block_on(record_store::a_row_does_not_expire_early::<Grant, _>(&Grants::with(fault), sleep)))
+    };
     let is_known =
         |fault| succeeds(|| block_on(replay_store::a_replay_does_not_expire_early(&Replays::with(fault), sleep)));
     thread::scope(|scope| {
@@ -152,7 +164,7 @@ fn a_row_that_expires_early_is_noticed() {
 fn a_call_that_walks_through_the_table_is_noticed_by_what_it_costs() {
     let costs_the_same = |fault| {
         let store = Grants::with(fault);
-        succeeds(|| block_on(token_store::calls_cost_the_same(&store, || store.rows_read())))
+        succeeds(|| block_on(record_store::calls_cost_the_same::<Grant>(&store, || store.rows_read())))
     };
     assert!(costs_the_same(grants::Fault::None));
     assert!(!costs_the_same(grants::Fault::FindReadsEveryRow));
@@ -168,7 +180,7 @@ fn what_a_store_does_about_records_that_cannot_be_read_is_noticed() {
             store.spoil(id);
             future::ready(())
         };
-        succeeds(|| block_on(token_store::a_list_names_what_cannot_be_read(&store, spoil)))
+        succeeds(|| block_on(record_store::a_list_names_what_cannot_be_read::<Grant, _>(&store, spoil)))
     };
     assert!(list(grants::Fault::None));
     assert!(!list(grants::Fault::ListLeavesOutTheUnreadable));
@@ -179,7 +191,7 @@ fn what_a_store_does_about_records_that_cannot_be_read_is_noticed() {
             store.spoil(id);
             future::ready(())
         };
-        succeeds(|| block_on(token_store::a_purge_steps_over_what_cannot_be_read(&store, spoil)))
+        succeeds(|| block_on(record_store::a_purge_steps_over_what_cannot_be_read::<Grant, _>(&store, spoil)))
     };
     assert!(purge(grants::Fault::None));
     assert!(!purge(grants::Fault::PurgeFailsAtTheUnreadable));
@@ -190,7 +202,7 @@ fn what_a_store_does_about_records_that_cannot_be_read_is_noticed() {
             store.spoil(id);
             future::ready(())
         };
-        succeeds(|| block_on(token_store::a_purge_keeps_what_cannot_be_read(&store, spoil)))
+        succeeds(|| block_on(record_store::a_purge_keeps_what_cannot_be_read::<Grant, _>(&store, spoil)))
     };
     assert!(kept(grants::Fault::None));
     assert!(!kept(grants::Fault::PurgeRemovesTheUnreadable));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use futures::executor::block_on;
 use grantor::store::{Authorization, DecodeError, Grant, Page, RecordStore, StoreError};
-use grantor::testing::{code_store, token_store};
+use grantor::testing::record_store;
 use grantor::{SqliteStore, Subject};
 
 use crate::sqlite::flow::move_to;
@@ -27,9 +27,9 @@ fn the_kit_finds_that_a_grant_that_cannot_be_read_holds_nothing_up() {
         spoil(&path, "grantor_grants", &id);
         std::future::ready(())
     };
-    block_on(token_store::a_list_names_what_cannot_be_read(&store, spoil));
-    block_on(token_store::a_purge_steps_over_what_cannot_be_read(&store, spoil));
-    block_on(token_store::a_purge_keeps_what_cannot_be_read(&store, spoil));
+    block_on(record_store::a_list_names_what_cannot_be_read::<Grant, _>(&store, spoil));
+    block_on(record_store::a_purge_steps_over_what_cannot_be_read::<Grant, _>(&store, spoil));
+    block_on(record_store::a_purge_keeps_what_cannot_be_read::<Grant, _>(&store, spoil));
 }
 
 #[test]
@@ -40,9 +40,9 @@ fn the_kit_finds_that_an_authorization_that_cannot_be_read_holds_nothing_up() {
         spoil(&path, "grantor_authorizations", &id);
         std::future::ready(())
     };
-    block_on(code_store::a_list_names_what_cannot_be_read(&store, spoil));
-    block_on(code_store::a_purge_steps_over_what_cannot_be_read(&store, spoil));
-    block_on(code_store::a_purge_keeps_what_cannot_be_read(&store, spoil));
+    block_on(record_store::a_list_names_what_cannot_be_read::<Authorization, _>(&store, spoil));
+    block_on(record_store::a_purge_steps_over_what_cannot_be_read::<Authorization, _>(&store, spoil));
+    block_on(record_store::a_purge_keeps_what_cannot_be_read::<Authorization, _>(&store, spoil));
 }
 
 fn assert_unreadable(error: &StoreError) {

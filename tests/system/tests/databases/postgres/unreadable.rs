@@ -4,7 +4,7 @@ use std::error::Error;
 
 use grantor::PostgresStore;
 use grantor::store::{Authorization, DecodeError, Grant, Page, RecordStore, StoreError};
-use grantor::testing::{code_store, token_store};
+use grantor::testing::record_store;
 use tokio_postgres::Client;
 
 use crate::postgres::several_servers::world;
@@ -31,9 +31,9 @@ async fn spoil(admin: &Client, table: &str, id: [u8; 16]) {
 async fn the_kit_finds_that_a_grant_that_cannot_be_read_holds_nothing_up() {
     let (store, admin) = scene("unreadable_grants").await;
     let spoil = |id| spoil(&admin, "unreadable_grants.grants", id);
-    token_store::a_list_names_what_cannot_be_read(&store, spoil).await;
-    token_store::a_purge_steps_over_what_cannot_be_read(&store, spoil).await;
-    token_store::a_purge_keeps_what_cannot_be_read(&store, spoil).await;
+    record_store::a_list_names_what_cannot_be_read::<Grant, _>(&store, spoil).await;
+    record_store::a_purge_steps_over_what_cannot_be_read::<Grant, _>(&store, spoil).await;
+    record_store::a_purge_keeps_what_cannot_be_read::<Grant, _>(&store, spoil).await;
 }
 
 #[tokio::test]
@@ -41,9 +41,9 @@ async fn the_kit_finds_that_a_grant_that_cannot_be_read_holds_nothing_up() {
 async fn the_kit_finds_that_an_authorization_that_cannot_be_read_holds_nothing_up() {
     let (store, admin) = scene("unreadable_codes").await;
     let spoil = |id| spoil(&admin, "unreadable_codes.authorizations", id);
-    code_store::a_list_names_what_cannot_be_read(&store, spoil).await;
-    code_store::a_purge_steps_over_what_cannot_be_read(&store, spoil).await;
-    code_store::a_purge_keeps_what_cannot_be_read(&store, spoil).await;
+    record_store::a_list_names_what_cannot_be_read::<Authorization, _>(&store, spoil).await;
+    record_store::a_purge_steps_over_what_cannot_be_read::<Authorization, _>(&store, spoil).await;
+    record_store::a_purge_keeps_what_cannot_be_read::<Authorization, _>(&store, spoil).await;
 }
 
 fn assert_unreadable(error: &StoreError, id: [u8; 16]) {

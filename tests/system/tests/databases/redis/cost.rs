@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use grantor::store::redis::RedisOptions;
-use grantor::store::{Grant, Insertion, RecordStore};
-use grantor::testing::{application_store, code_store, records, token_store};
-use grantor::{RedisStore, Timestamp};
+use grantor::store::{Authorization, Grant, Insertion, RecordStore};
+use grantor::testing::{record_store, records};
+use grantor::{Application, RedisStore, Timestamp};
 
 use crate::redis::raw::Raw;
 use support::servers::redis::Server;
@@ -26,9 +26,9 @@ async fn calls_take_as_many_commands_whatever_is_stored() {
         let line = info.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
         line.unwrap().trim().parse().unwrap()
     };
-    token_store::calls_cost_the_same(&store, count).await;
-    code_store::calls_cost_the_same(&store, count).await;
-    application_store::calls_cost_the_same(&store, count).await;
+    record_store::calls_cost_the_same::<Grant>(&store, count).await;
+    record_store::calls_cost_the_same::<Authorization>(&store, count).await;
+    record_store::calls_cost_the_same::<Application>(&store, count).await;
 }
 
 #[tokio::test]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use grantor::application::ApplicationFilter;
 use grantor::id::{AuthorizationId, GrantId};
 use grantor::store::redis::RedisOptions;
-use grantor::store::{Grant, Insertion, Page, RecordStore, Replacement, Replay};
-use grantor::testing::{code_store, records, replay_store, token_store};
+use grantor::store::{Authorization, Grant, Insertion, Page, RecordStore, Replacement, Replay};
+use grantor::testing::{record_store, records, replay_store};
 use grantor::{Application, Clock, RedisStore, Subject, SystemClock, Timestamp};
 
 use crate::redis::raw::Raw;
@@ -265,12 +265,12 @@ async fn the_kit_finds_that_what_cannot_be_read_holds_nothing_up() {
     };
     let grant = |id| spoil(format!("grantor:grants:{}", GrantId::from_bytes(id)));
     let authorization = |id| spoil(format!("grantor:authorizations:{}", AuthorizationId::from_bytes(id)));
-    token_store::a_list_names_what_cannot_be_read(&scene.store, grant).await;
-    token_store::a_purge_steps_over_what_cannot_be_read(&scene.store, grant).await;
-    token_store::a_purge_keeps_what_cannot_be_read(&scene.store, grant).await;
-    code_store::a_list_names_what_cannot_be_read(&scene.store, authorization).await;
-    code_store::a_purge_steps_over_what_cannot_be_read(&scene.store, authorization).await;
-    code_store::a_purge_keeps_what_cannot_be_read(&scene.store, authorization).await;
+    record_store::a_list_names_what_cannot_be_read::<Grant, _>(&scene.store, grant).await;
+    record_store::a_purge_steps_over_what_cannot_be_read::<Grant, _>(&scene.store, grant).await;
+    record_store::a_purge_keeps_what_cannot_be_read::<Grant, _>(&scene.store, grant).await;
+    record_store::a_list_names_what_cannot_be_read::<Authorization, _>(&scene.store, authorization).await;
+    record_store::a_purge_steps_over_what_cannot_be_read::<Authorization, _>(&scene.store, authorization).await;
+    record_store::a_purge_keeps_what_cannot_be_read::<Authorization, _>(&scene.store, authorization).await;
 }
 
 #[tokio::test]
@@ -278,8 +278,8 @@ async fn the_kit_finds_that_what_cannot_be_read_holds_nothing_up() {
 async fn the_kit_finds_that_nothing_expires_early() {
     let Scene { store, server: _server, .. } = Scene::new().await;
     tokio::join!(
-        token_store::a_row_does_not_expire_early(&store, tokio::time::sleep),
-        code_store::a_row_does_not_expire_early(&store, tokio::time::sleep),
+        record_store::a_row_does_not_expire_early::<Grant, _>(&store, tokio::time::sleep),
+        record_store::a_row_does_not_expire_early::<Authorization, _>(&store, tokio::time::sleep),
         replay_store::a_replay_does_not_expire_early(&store, tokio::time::sleep),
     );
 }

@@ -1,65 +1,22 @@
 //! What the rules need to know of a kind of record, so that they are written once.
 
-use std::fmt::{self, Display};
-use std::str::FromStr;
 use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::clock::Timestamp;
 use crate::model::application::{Application, ApplicationFilter};
 use crate::model::client::ClientState;
 use crate::model::id::{AuthorizationId, ClientId, GrantId, PushedRequestId};
 use crate::model::subject::Subject;
-use crate::store::{
-    Authorization, Grant, Insertion, Page, Purge, PushedRequest, Record, RecordStore, Replacement, RevocationReason,
-    StoreError,
-};
+use crate::store::{Authorization, Grant, PushedRequest, Record, RevocationReason};
 use crate::testing::draw::sound;
 use crate::testing::records;
 
-/// The rows of one kind in a store under test. A failure of the store in a call fails the rule.
-#[derive(Debug)]
-pub(super) struct Rows<'s, R: Record>(pub(super) &'s dyn RecordStore<R>);
-
-impl<R: Sample> Rows<'_, R> {
-    pub(super) async fn find(&self, key: R::Key) -> Option<Arc<R>> {
-        answer("find", self.try_find(key).await)
-    }
-
-    pub(super) async fn try_find(&self, key: R::Key) -> Result<Option<Arc<R>>, StoreError> {
-        self.0.find(&key).await
-    }
-
-    pub(super) async fn insert(&self, row: &Arc<R>) -> Insertion {
-        answer("insert", self.0.insert(row.clone()).await)
-    }
-
-    pub(super) async fn replace(&self, version: u32, row: &Arc<R>) -> Replacement {
-        answer("replace", self.0.replace(version, row.clone()).await)
-    }
-
-    pub(super) async fn confirm(&self, row: &Arc<R>) -> Replacement {
-        answer("confirm", self.0.confirm(row.clone()).await)
-    }
-
-    pub(super) async fn try_list(&self, subject: &Subject, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
-        self.0.list(&R::list_of(subject), page).await
-    }
-
-    pub(super) async fn list(&self, subject: &Subject, page: Page<R::Key>) -> Vec<Arc<R>> {
-        answer("the list of a subject", self.try_list(subject, page).await)
-    }
-
-    pub(super) async fn purge(&self, now: Timestamp, limit: usize) -> Purge {
-        answer("purge", self.0.purge(now, limit).await)
-    }
-}
-
 /// A kind of record of which the kit makes samples.
-pub(super) trait Sample: Record {
-    fn id(row: &Self) -> Self::Key {
-        row.key().clone()
-    }
-
+#[expect(unnameable_types, reason = "the kit makes the samples of all kinds itself")]
+pub trait Sample: Record {
     /// The user on whose list the row is.
     fn subject_of(row: &Self) -> Option<&Subject>;
 
@@ -71,25 +28,55 @@ pub(super) trait Sample: Record {
     /// A new row of version 1. The kit counts versions, so that its failures are readable; the core draws them at random,
     /// which `large_versions_are_compared` covers.
     fn first(subject: &Subject, purge_after: Timestamp) -> Arc<Self>;
+
     /// Another row of version 1 with the id of `row`.
-    fn rival(row: &Self, subject: &Subject, purge_after: Timestamp) -> Arc<Self>;
+    fn rival(row: &Self, subject: &Subject, purge_after: Timestamp) -> Arc<Self> {
+        Self::under(&Self::first(subject, purge_after), Self::bytes(row.key()))
+    }
+
     /// The next version, another one each time.
     fn next(row: &Self, purge_after: Timestamp) -> Arc<Self>;
+
     /// The next version, revoked or denied.
     fn ended(row: &Self) -> Arc<Self>;
+
     /// The next version, which may be removed sooner than the row, if this kind has one.
-    fn ended_sooner(row: &Self, purge_after: Timestamp) -> Option<Arc<Self>>;
+    fn ended_sooner(_row: &Self, _purge_after: Timestamp) -> Option<Arc<Self>> {
+        None
+    }
+
     /// The bytes that the id was made from.
-    fn bytes(id: &Self::Key) -> [u8; 16];
+    fn bytes(id: &Self::Key) -> [u8; 16] {
+        sound(id.as_ref().try_into())
+    }
+
     /// The row under the id that is made from these bytes.
     fn under(row: &Self, bytes: [u8; 16]) -> Arc<Self>;
+
     /// The row under an id whose text differs only in the case of its letters.
-    fn in_other_case(row: &Self) -> Arc<Self>;
+    fn in_other_case(row: &Self) -> Arc<Self> {
+        let mut text = URL_SAFE_NO_PAD.encode(Self::bytes(row.key())).into_bytes();
+        // The last character holds only two bits: in the other case it would not be an id.
+        let letters = text.iter_mut().take(21).filter(|letter| letter.is_ascii_alphabetic());
+        letters.for_each(|letter| *letter ^= 0x20);
+        let swapped = sound(URL_SAFE_NO_PAD.decode(text));
+        Self::under(row, sound(swapped.try_into()))
+    }
+
     /// The row with that version.
-    fn numbered(row: &Self, version: u32) -> Arc<Self>;
+    fn numbered(row: &Self, version: u32) -> Arc<Self> {
+        let mut row = row.clone();
+        row.set_version(version);
+        Arc::new(row)
+    }
+
+    /// The row on no list.
     fn without_subject(row: &Self) -> Arc<Self>;
 
+    /// New rows in every state, with every choice of a field.
     fn of_every_kind(subject: &Subject, purge_after: Timestamp) -> Vec<Self>;
+
+    /// A new row with every field as large as it may be.
     fn huge(subject: &Subject, purge_after: Timestamp) -> Arc<Self>;
 }
 
@@ -105,10 +92,6 @@ impl Sample for Application {
     fn first(subject: &Subject, purge_after: Timestamp) -> Arc<Self> {
         let row = records::registered_itself(records::application(subject), purge_after);
         Arc::new(Self { owner: Some(subject.clone()), ..row })
-    }
-
-    fn rival(row: &Self, subject: &Subject, purge_after: Timestamp) -> Arc<Self> {
-        Arc::new(records::under(&Self::first(subject, purge_after), row.id()))
     }
 
     fn next(row: &Self, purge_after: Timestamp) -> Arc<Self> {
@@ -139,10 +122,6 @@ impl Sample for Application {
         Arc::new(records::under(row, &id))
     }
 
-    fn numbered(row: &Self, version: u32) -> Arc<Self> {
-        Arc::new(records::numbered(row, version))
-    }
-
     fn without_subject(row: &Self) -> Arc<Self> {
         Arc::new(Self { owner: None, ..row.clone() })
     }
@@ -165,10 +144,6 @@ impl Sample for Authorization {
         Arc::new(records::authorization(subject, purge_after))
     }
 
-    fn rival(row: &Self, subject: &Subject, purge_after: Timestamp) -> Arc<Self> {
-        Arc::new(Self { id: row.id, ..records::authorization(subject, purge_after) })
-    }
-
     fn next(row: &Self, purge_after: Timestamp) -> Arc<Self> {
         Arc::new(records::with_code(row, purge_after))
     }
@@ -177,24 +152,8 @@ impl Sample for Authorization {
         Arc::new(Self { version: row.version.saturating_add(1), ..row.denied() })
     }
 
-    fn ended_sooner(_: &Self, _: Timestamp) -> Option<Arc<Self>> {
-        None
-    }
-
-    fn bytes(id: &AuthorizationId) -> [u8; 16] {
-        *id.as_bytes()
-    }
-
-    fn in_other_case(row: &Self) -> Arc<Self> {
-        Self::under(row, Self::bytes(&in_other_case(row.id)))
-    }
-
     fn under(row: &Self, bytes: [u8; 16]) -> Arc<Self> {
         Arc::new(Self { id: AuthorizationId::from_bytes(bytes), ..row.clone() })
-    }
-
-    fn numbered(row: &Self, version: u32) -> Arc<Self> {
-        Arc::new(Self { version, ..row.clone() })
     }
 
     fn without_subject(row: &Self) -> Arc<Self> {
@@ -219,10 +178,6 @@ impl Sample for Grant {
         Arc::new(records::grant(subject, purge_after))
     }
 
-    fn rival(row: &Self, subject: &Subject, purge_after: Timestamp) -> Arc<Self> {
-        Arc::new(Self { id: row.id, ..records::grant(subject, purge_after) })
-    }
-
     fn next(row: &Self, purge_after: Timestamp) -> Arc<Self> {
         Arc::new(records::refreshed(row, purge_after))
     }
@@ -235,20 +190,8 @@ impl Sample for Grant {
         Some(Arc::new(records::revoked_until(row, RevocationReason::RevokedByUser, purge_after)))
     }
 
-    fn bytes(id: &GrantId) -> [u8; 16] {
-        *id.as_bytes()
-    }
-
-    fn in_other_case(row: &Self) -> Arc<Self> {
-        Self::under(row, Self::bytes(&in_other_case(row.id)))
-    }
-
     fn under(row: &Self, bytes: [u8; 16]) -> Arc<Self> {
         Arc::new(Self { id: GrantId::from_bytes(bytes), ..row.clone() })
-    }
-
-    fn numbered(row: &Self, version: u32) -> Arc<Self> {
-        Arc::new(Self { version, ..row.clone() })
     }
 
     fn without_subject(row: &Self) -> Arc<Self> {
@@ -274,10 +217,6 @@ impl Sample for PushedRequest {
         Arc::new(records::pushed_request(purge_after))
     }
 
-    fn rival(row: &Self, _: &Subject, purge_after: Timestamp) -> Arc<Self> {
-        Arc::new(Self { id: row.id, ..records::pushed_request(purge_after) })
-    }
-
     fn next(row: &Self, purge_after: Timestamp) -> Arc<Self> {
         Arc::new(records::visited(row, purge_after))
     }
@@ -286,24 +225,8 @@ impl Sample for PushedRequest {
         Arc::new(records::used(row))
     }
 
-    fn ended_sooner(_: &Self, _: Timestamp) -> Option<Arc<Self>> {
-        None
-    }
-
-    fn bytes(id: &PushedRequestId) -> [u8; 16] {
-        *id.as_bytes()
-    }
-
-    fn in_other_case(row: &Self) -> Arc<Self> {
-        Self::under(row, Self::bytes(&in_other_case(row.id)))
-    }
-
     fn under(row: &Self, bytes: [u8; 16]) -> Arc<Self> {
         Arc::new(Self { id: PushedRequestId::from_bytes(bytes), ..row.clone() })
-    }
-
-    fn numbered(row: &Self, version: u32) -> Arc<Self> {
-        Arc::new(Self { version, ..row.clone() })
     }
 
     fn without_subject(row: &Self) -> Arc<Self> {
@@ -316,27 +239,5 @@ impl Sample for PushedRequest {
 
     fn huge(_: &Subject, purge_after: Timestamp) -> Arc<Self> {
         Arc::new(records::huge_pushed_request(purge_after))
-    }
-}
-
-/// Returns the id whose text has lower-case letters for upper-case ones, and the reverse.
-fn in_other_case<Id: Display + FromStr<Err: fmt::Debug>>(id: Id) -> Id {
-    let text = id.to_string();
-    let swapped = |letter: char| match letter.is_lowercase() {
-        true => letter.to_ascii_uppercase(),
-        false => letter.to_ascii_lowercase(),
-    };
-    // The last character holds only two bits: in the other case it would not be an id.
-    let all_but_last = text.chars().take(21).map(swapped);
-    sound(all_but_last.chain(text.chars().skip(21)).collect::<String>().parse())
-}
-
-/// Unwraps the answer of a store, which must not fail.
-#[expect(clippy::panic, reason = "a rule fails by panicking, as every test does")]
-#[track_caller]
-pub(super) fn answer<T>(call: &str, answered: Result<T, StoreError>) -> T {
-    match answered {
-        Ok(answer) => answer,
-        Err(error) => panic!("{call} failed where it should answer: {error:?}"),
     }
 }

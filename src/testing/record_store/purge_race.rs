@@ -4,11 +4,11 @@ use std::slice::from_ref;
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::store::Replacement;
+use crate::store::{RecordStore, Replacement};
 use crate::testing::at_once::{MEETINGS, at_once, pause};
+use crate::testing::calls::{add, due, far, find, in_turn, left, meetings, never_ends, purge_all, purge_step, replace};
 use crate::testing::records;
-use crate::testing::rows::{Rows, Sample};
-use crate::testing::rules::{add, due, far, in_turn, left, meetings, never_ends, purge_all, purge_step};
+use crate::testing::sample::Sample;
 use crate::testing::told::cut;
 
 /// Rows that writers and purges meet at: more than the first steps of the purges take.
@@ -21,16 +21,18 @@ const NEWCOMERS: usize = 10;
 /// More steps than any purge needs.
 const STEPS: usize = 500;
 
+/// Rule 7: of a write and a purge that race for a row, one wins, and an acknowledged write stays.
+///
 /// A row is either kept by an acknowledged write that moves its end, or removed.
-pub(in crate::testing) async fn loses_no_write<R: Sample>(rows: &Rows<'_, R>, another: &Rows<'_, R>) {
+pub async fn a_purge_loses_no_write<R: Sample>(store: &dyn RecordStore<R>, another: &dyn RecordStore<R>) {
     for meeting in meetings() {
         let (subject, end) = (records::subject(), due());
-        purge_all(rows, end, 1000).await;
+        purge_all(store, end, 1000).await;
         let subject = &subject;
         let mut dead = Vec::new();
         for _ in 0..ROWS {
             let row = R::first(subject, end);
-            add(rows, &row).await;
+            add(store, &row).await;
             dead.push(row);
         }
         let saved: Vec<_> = dead.iter().map(|row| R::next(row, far())).collect();
@@ -38,14 +40,14 @@ pub(in crate::testing) async fn loses_no_write<R: Sample>(rows: &Rows<'_, R>, an
         let writes = dead.iter().zip(&saved).zip(PAUSES.into_iter().cycle());
         let writers = writes.map(|((row, next), pauses)| Caller::Writer { version: row.version(), next, pauses });
         let callers = writers.chain(fresh.iter().map(Caller::Newcomer)).chain((0..PURGES).map(|_| Caller::Purge(end)));
-        let calls = in_turn(rows, another).zip(callers).map(|(handle, caller)| caller.call(handle));
+        let calls = in_turn(store, another).zip(callers).map(|(handle, caller)| caller.call(handle));
         let answers = at_once(meeting, calls).await;
         purge_all(another, end, 100).await;
         let all: Vec<_> = saved.iter().chain(&fresh).cloned().collect();
-        let listed = left(rows, subject, &all).await;
+        let listed = left(store, subject, &all).await;
         for (row, answer) in saved.iter().zip(answers) {
-            let found = rows.find(R::id(row)).await;
-            let listed = listed.iter().find(|own| R::id(own) == R::id(row));
+            let found = find(store, row.key()).await;
+            let listed = listed.iter().find(|own| own.key() == row.key());
             let is_there = found.as_ref() == Some(row) && listed == Some(row);
             let is_gone = found.is_none() && listed.is_none();
             match answer {
@@ -54,7 +56,7 @@ pub(in crate::testing) async fn loses_no_write<R: Sample>(rows: &Rows<'_, R>, an
             }
         }
         for row in &fresh {
-            let found = rows.find(R::id(row)).await;
+            let found = find(store, row.key()).await;
             let is_there = found.as_ref() == Some(row) && listed.contains(row);
             assert!(is_there, "a purge removed {}, which was inserted beside it", cut(row));
         }
@@ -68,44 +70,45 @@ enum Caller<'r, R: Sample> {
 }
 
 impl<R: Sample> Caller<'_, R> {
-    async fn call(self, rows: &Rows<'_, R>) -> Option<Replacement> {
+    async fn call(self, store: &dyn RecordStore<R>) -> Option<Replacement> {
         match self {
             Self::Writer { version, next, pauses } => {
                 for _ in 0..pauses {
                     pause().await;
                 }
-                return Some(rows.replace(version, next).await);
+                return Some(replace(store, version, next).await);
             }
-            Self::Newcomer(row) => add(rows, row).await,
-            Self::Purge(end) => drop(purge_with_pauses(rows, end).await),
+            Self::Newcomer(row) => add(store, row).await,
+            Self::Purge(end) => drop(purge_with_pauses(store, end).await),
         }
         None
     }
 }
 
-pub(in crate::testing) async fn share_the_work<R: Sample>(rows: &Rows<'_, R>, another: &Rows<'_, R>) {
+/// Rule 7: concurrent purges remove each row once, and count it once.
+pub async fn purges_share_the_work<R: Sample>(store: &dyn RecordStore<R>, another: &dyn RecordStore<R>) {
     const DEAD: usize = 40;
     for meeting in MEETINGS {
         let (subject, end) = (records::subject(), due());
-        purge_all(rows, end, 1000).await;
+        purge_all(store, end, 1000).await;
         let stays = R::first(&subject, far());
-        add(rows, &stays).await;
+        add(store, &stays).await;
         for _ in 0..DEAD {
-            add(rows, &R::first(&subject, end)).await;
+            add(store, &R::first(&subject, end)).await;
         }
-        let calls = in_turn(rows, another).take(PURGES + 1).map(|handle| purge_with_pauses(handle, end));
+        let calls = in_turn(store, another).take(PURGES + 1).map(|handle| purge_with_pauses(handle, end));
         let mut removed: usize = at_once(meeting, calls).await.into_iter().sum();
-        removed += purge_all(rows, end, 1000).await;
+        removed += purge_all(store, end, 1000).await;
         assert_eq!(removed, DEAD, "concurrent purges remove each row once");
-        let left = left(rows, &subject, from_ref(&stays)).await;
+        let left = left(store, &subject, from_ref(&stays)).await;
         assert!(left == [stays], "concurrent purges leave {}", cut(&left));
     }
 }
 
-async fn purge_with_pauses<R: Sample>(rows: &Rows<'_, R>, end: Timestamp) -> usize {
+async fn purge_with_pauses<R: Sample>(store: &dyn RecordStore<R>, end: Timestamp) -> usize {
     let mut removed = 0;
     for _ in 0..STEPS {
-        let step = purge_step(rows, end, 3).await;
+        let step = purge_step(store, end, 3).await;
         removed += step.removed();
         if step.is_finished() {
             return removed;

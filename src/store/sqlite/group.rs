@@ -1,18 +1,37 @@
-//! The thread that writes: all waiting writes share one transaction and one sync.
+//! How the threads answer a group of waiting calls: all reads from one snapshot, all writes with one transaction and one
+//! sync.
 //!
-//! While it has no writes it reads as well: its own commits do not drop the pages it has cached.
+//! After a commit, the next snapshot drops the pages that a connection has cached. One reader pays that cost once for
+//! all callers; several readers would each pay it. While the writer has no writes it reads as well: its own commits do
+//! not drop the pages it has cached.
 
 use crate::store::sqlite::error::SqliteError;
 use crate::store::sqlite::place::Place;
-use crate::store::sqlite::reader;
 use crate::store::sqlite::session::Session;
-use crate::store::sqlite::worker::Job;
+use crate::store::sqlite::worker::{Access, Job};
+
+/// Answers calls that read, all made before the snapshot. The snapshot contains all writes acknowledged before, since it
+/// is of the file that everyone else writes. The place is checked last, so that no answer comes from a file or a log that
+/// others have removed.
+pub(super) fn read(session: &mut Session<'_>, mut group: Vec<Job>, place: &Place) {
+    // A single call needs no transaction.
+    let begun = if group.len() > 1 { session.execute("BEGIN") } else { Ok(()) };
+    let outcome = begun.map_err(SqliteError::from).and_then(|()| {
+        group.iter_mut().for_each(|job| job.run(session));
+        place.check()
+    });
+    session.roll_back();
+    match outcome {
+        Ok(()) => group.into_iter().for_each(Job::answer),
+        Err(error) => group.into_iter().for_each(|job| job.fail(&error)),
+    }
+}
 
 /// Answers a group: first the reads, which need not wait for the disk. Returns whether there were writes.
 pub(super) fn serve(session: &mut Session<'_>, group: Vec<Job>, place: &Place) -> bool {
-    let (writes, reads): (Vec<_>, Vec<_>) = group.into_iter().partition(Job::writes);
+    let (writes, reads): (Vec<_>, Vec<_>) = group.into_iter().partition(|job| job.access == Access::Write);
     if !reads.is_empty() {
-        reader::read(session, reads, place);
+        read(session, reads, place);
     }
     let wrote = !writes.is_empty();
     if wrote {
@@ -88,17 +107,22 @@ mod tests {
 
     use super::*;
     use crate::store::sqlite::error::SqliteProblem;
-    use crate::store::sqlite::session::Call;
     use crate::store::sqlite::worker::Worker;
 
-    struct Sql(&'static str);
+    async fn run(worker: &Worker, sql: &'static str) -> Result<usize, SqliteError> {
+        worker.ask(Access::Write, move |session| session.statement(sql)?.execute([])).await
+    }
 
-    impl Call for Sql {
-        type Answer = usize;
+    async fn ids(worker: &Worker) -> Result<Vec<i64>, SqliteError> {
+        let all = "SELECT id FROM child ORDER BY id";
+        worker
+            .ask(Access::Write, move |session| session.statement(all)?.query_map([], |row| row.get(0))?.collect())
+            .await
+    }
 
-        fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<usize> {
-            session.statement(self.0)?.execute([])
-        }
+    async fn count(worker: &Worker) -> Result<i64, SqliteError> {
+        let count = "SELECT count(*) FROM child";
+        worker.ask(Access::Read, move |session| session.statement(count)?.query_row([], |row| row.get(0))).await
     }
 
     const TABLES: &str = "CREATE TABLE parent (id INTEGER PRIMARY KEY);
@@ -123,20 +147,10 @@ mod tests {
     fn group(statements: &[&'static str]) -> (Vec<Result<usize, SqliteProblem>>, Vec<i64>) {
         let (go, wait) = sync_channel::<()>(1);
         let worker = memory(wait);
-        let asked = join_all(statements.iter().map(|sql| worker.ask(Sql(sql))));
+        let asked = join_all(statements.iter().map(|sql| run(&worker, sql)));
         let answers = block_on(async { futures::join!(asked, async { go.send(()).unwrap() }).0 });
         let answers = answers.into_iter().map(|answer| answer.map_err(|error| error.problem())).collect();
-        (answers, block_on(worker.ask(Ids)).unwrap())
-    }
-
-    struct Ids;
-
-    impl Call for Ids {
-        type Answer = Vec<i64>;
-
-        fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Vec<i64>> {
-            session.statement("SELECT id FROM child ORDER BY id")?.query_map([], |row| row.get(0))?.collect()
-        }
+        (answers, block_on(ids(&worker)).unwrap())
     }
 
     const ONE: &str = "INSERT INTO child (id) VALUES (1)";
@@ -163,67 +177,38 @@ mod tests {
         assert_eq!(stored, Vec::<i64>::new());
     }
 
-    struct Count;
-
-    impl Call for Count {
-        type Answer = i64;
-        const WRITES: bool = false;
-
-        fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<i64> {
-            session.statement("SELECT count(*) FROM child")?.query_row([], |row| row.get(0))
-        }
-    }
-
     #[test]
     fn who_reads_hears_nothing_of_the_writes_beside_it() {
         let (go, wait) = sync_channel::<()>(1);
         let worker = memory(wait);
-        let fails = Sql("INSERT INTO child (id, parent) VALUES (3, 9)");
-        let asked = async { futures::join!(worker.ask(Sql(ONE)), worker.ask(fails), worker.ask(Count)) };
-        let (one, fails, count) = block_on(async { futures::join!(asked, async { go.send(()).unwrap() }).0 });
-        assert_eq!((one.is_err(), fails.is_err(), count.unwrap()), (true, true, 0));
-        assert_eq!(block_on(worker.ask(Sql(ONE))).unwrap(), 1);
-        assert_eq!(block_on(worker.ask(Count)).unwrap(), 1);
-    }
-
-    struct Panics;
-
-    impl Call for Panics {
-        type Answer = usize;
-
-        fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<usize> {
-            let _ = session.statement("INSERT INTO child (id) VALUES (3)")?.execute([])?;
-            panic!("a call that fails");
-        }
+        let fails = "INSERT INTO child (id, parent) VALUES (3, 9)";
+        let asked = async { futures::join!(run(&worker, ONE), run(&worker, fails), count(&worker)) };
+        let (one, fails, counted) = block_on(async { futures::join!(asked, async { go.send(()).unwrap() }).0 });
+        assert_eq!((one.is_err(), fails.is_err(), counted.unwrap()), (true, true, 0));
+        assert_eq!(block_on(run(&worker, ONE)).unwrap(), 1);
+        assert_eq!(block_on(count(&worker)).unwrap(), 1);
     }
 
     #[test]
     fn a_call_that_panics_fails_alone_and_stores_nothing() {
         let (go, wait) = sync_channel::<()>(1);
         let worker = memory(wait);
-        let asked = async { futures::join!(worker.ask(Sql(ONE)), worker.ask(Panics), worker.ask(Sql(TWO))) };
+        let panics = worker.ask(Access::Write, |session| -> rusqlite::Result<usize> {
+            let _ = session.statement("INSERT INTO child (id) VALUES (3)")?.execute([])?;
+            panic!("a call that fails");
+        });
+        let asked = async { futures::join!(run(&worker, ONE), panics, run(&worker, TWO)) };
         let (one, panics, two) = block_on(async { futures::join!(asked, async { go.send(()).unwrap() }).0 });
         assert_eq!((one.unwrap(), two.unwrap()), (1, 1));
         let error = panics.unwrap_err();
         assert_eq!(error.problem(), SqliteProblem::Panicked);
         assert!(!error.is_transient());
-        assert_eq!(block_on(worker.ask(Ids)).unwrap(), [1, 2]);
+        assert_eq!(block_on(ids(&worker)).unwrap(), [1, 2]);
     }
 
     #[cfg(unix)]
     #[test]
     fn a_file_that_goes_during_a_commit_takes_no_acknowledged_write_with_it() {
-        struct Removes(std::path::PathBuf);
-
-        impl Call for Removes {
-            type Answer = ();
-
-            fn run(&self, _: &mut Session<'_>) -> rusqlite::Result<()> {
-                std::fs::remove_file(&self.0).unwrap();
-                Ok(())
-            }
-        }
-
         let folder = crate::store::sqlite::file::TemporaryFolder::create().unwrap();
         let path = folder.file();
         let connection = Connection::open(&path).unwrap();
@@ -236,8 +221,12 @@ mod tests {
             }
         });
         let worker = worker.unwrap();
-        assert_eq!(block_on(worker.ask(Sql(ONE))).unwrap(), 1);
-        let error = block_on(worker.ask(Removes(path))).unwrap_err();
+        assert_eq!(block_on(run(&worker, ONE)).unwrap(), 1);
+        let removes = move |_: &mut Session<'_>| {
+            std::fs::remove_file(&path).unwrap();
+            Ok(())
+        };
+        let error = block_on(worker.ask(Access::Write, removes)).unwrap_err();
         assert_eq!(error.problem(), SqliteProblem::Replaced);
     }
 }
