@@ -369,9 +369,7 @@ impl Client {
 
     /// The scopes that the client may still have of a consent; `None` if no scope or no resource is left.
     pub(crate) fn scopes_left(&self, scopes: &ScopeSet, resources: &ResourceScope) -> Option<ScopeSet> {
-        let scopes = scopes.intersection(&self.scopes);
-        let has_resources = resources.meets(&self.resource_scope);
-        (has_resources && !scopes.is_empty()).then_some(scopes)
+        self.still_granted(scopes, resources).map(|granted| granted.scopes)
     }
 
     /// What the client may still have of a consent; `None` if no scope or no resource is left.
