@@ -141,7 +141,7 @@ impl ResourceList {
     }
 
     /// Returns the resources in ascending order of their bytes.
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         self.0.iter().map(AsRef::as_ref)
     }
 
