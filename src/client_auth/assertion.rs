@@ -14,83 +14,68 @@ use crate::wire::Endpoint;
 /// The type of assertions that are only for client authentication [RFC 10070].
 const OWN_TYPE: &str = "client-authentication+jwt";
 
-/// An assertion that was parsed. Nothing in it is verified yet.
-pub(crate) struct Assertion<'a> {
-    jws: Jws<'a>,
+/// Parses an assertion, and refuses it if its header is not that of an assertion. Nothing in it is verified yet.
+pub(super) fn read<'a>(bytes: &'a [u8], config: &Config) -> Result<Jws<'a>, Cow<'static, str>> {
+    let jws = Jws::parse(bytes, ASSERTION_BYTES).map_err(text_of)?;
+    // A token of another type is not an assertion, even if the client signed it [RFC 8725 section 3.11].
+    match jws.typ() {
+        Some(OWN_TYPE) => {}
+        None | Some("jwt") => {}
+        Some(_) => return Err("typ is of another kind of token".into()),
+    }
+    if !config.assertion_algorithms().any(|algorithm| algorithm == jws.algorithm()) {
+        return Err("alg is not accepted".into());
+    }
+    Ok(jws)
 }
 
-impl<'a> Assertion<'a> {
-    /// Parses an assertion, and refuses it if its header is not that of an assertion.
-    pub(crate) fn read(bytes: &'a [u8], config: &Config) -> Result<Self, Cow<'static, str>> {
-        let jws = Jws::parse(bytes, ASSERTION_BYTES).map_err(text_of)?;
-        // A token of another type is not an assertion, even if the client signed it [RFC 8725 section 3.11].
-        match jws.typ() {
-            Some(OWN_TYPE) => {}
-            None | Some("jwt") => {}
-            Some(_) => return Err("typ is of another kind of token".into()),
-        }
-        if !config.assertion_algorithms().any(|algorithm| algorithm == jws.algorithm()) {
-            return Err("alg is not accepted".into());
-        }
-        Ok(Self { jws })
-    }
+/// The client that the assertion claims to be from: `sub`.
+pub(super) fn client<'j>(assertion: &'j Jws<'_>) -> Result<&'j str, Cow<'static, str>> {
+    needed(assertion.claims(), "sub", "sub is missing")
+}
 
-    /// The client that the assertion claims to be from: `sub`.
-    pub(crate) fn client(&self) -> Result<&str, Cow<'static, str>> {
-        needed(self.claims(), "sub", "sub is missing")
+/// Checks the claims in the order of RFC 7523 section 3. Returns the record of its use, which prevents a second
+/// use.
+pub(super) fn judge(
+    assertion: &Jws<'_>,
+    client: &ClientId,
+    endpoint: Endpoint,
+    config: &Config,
+    now: Timestamp,
+) -> Result<Replay, Cow<'static, str>> {
+    let claims = assertion.claims();
+    if needed(claims, "iss", "iss is missing")? != client.as_str() {
+        return Err("iss is not the client".into());
     }
+    if self::client(assertion)? != client.as_str() {
+        return Err("sub is not the client".into());
+    }
+    judge_audience(assertion, endpoint, config)?;
+    let end = judge_times(claims, config, now)?;
+    let jti = needed(claims, "jti", "jti is missing")?;
+    if jti.len() > MAX_JTI_BYTES {
+        return Err("jti is too long".into());
+    }
+    // Kept until the assertion has expired by the clocks of all servers, since any of them may remove the record.
+    let end = end.plus(Duration::from_secs(ALLOWED_SKEW.into()));
+    Ok(Replay::new(&[client.as_str().as_bytes(), jti.as_bytes()], end))
+}
 
-    pub(crate) const fn jws(&self) -> &Jws<'a> {
-        &self.jws
+/// > The authorization server MUST reject any JWT that does not contain its own identity as the intended audience.
+///
+/// [RFC 7523 section 3], and the issuer is the only such identity [RFC 10070].
+fn judge_audience(assertion: &Jws<'_>, endpoint: Endpoint, config: &Config) -> Result<(), Cow<'static, str>> {
+    let (values, is_list) = assertion.claims().audience().map_err(text_of)?.ok_or("aud is missing")?;
+    let [audience] = values[..] else { return Err("aud does not have exactly one value".into()) };
+    if is_list && config.client_authentication.assertion_audience == AssertionAudience::IssuerString {
+        return Err("aud is a list".into());
     }
-
-    fn claims(&self) -> &Claims {
-        self.jws.claims()
+    let is_legacy = config.client_authentication.assertion_audience == AssertionAudience::Legacy
+        && assertion.typ() != Some(OWN_TYPE);
+    if audience == config.issuer || is_legacy && is_url_of(audience, endpoint, config) {
+        return Ok(());
     }
-
-    /// Checks the claims in the order of RFC 7523 section 3. Returns the record of its use, which prevents a second
-    /// use.
-    pub(crate) fn judge(
-        &self,
-        client: &ClientId,
-        endpoint: Endpoint,
-        config: &Config,
-        now: Timestamp,
-    ) -> Result<Replay, Cow<'static, str>> {
-        let claims = self.claims();
-        if needed(claims, "iss", "iss is missing")? != client.as_str() {
-            return Err("iss is not the client".into());
-        }
-        if self.client()? != client.as_str() {
-            return Err("sub is not the client".into());
-        }
-        self.judge_audience(endpoint, config)?;
-        let end = judge_times(claims, config, now)?;
-        let jti = needed(claims, "jti", "jti is missing")?;
-        if jti.len() > MAX_JTI_BYTES {
-            return Err("jti is too long".into());
-        }
-        // Kept until the assertion has expired by the clocks of all servers, since any of them may remove the record.
-        let end = end.plus(Duration::from_secs(ALLOWED_SKEW.into()));
-        Ok(Replay::new(&[client.as_str().as_bytes(), jti.as_bytes()], end))
-    }
-
-    /// > The authorization server MUST reject any JWT that does not contain its own identity as the intended audience.
-    ///
-    /// [RFC 7523 section 3], and the issuer is the only such identity [RFC 10070].
-    fn judge_audience(&self, endpoint: Endpoint, config: &Config) -> Result<(), Cow<'static, str>> {
-        let (values, is_list) = self.claims().audience().map_err(text_of)?.ok_or("aud is missing")?;
-        let [audience] = values[..] else { return Err("aud does not have exactly one value".into()) };
-        if is_list && config.client_authentication.assertion_audience == AssertionAudience::IssuerString {
-            return Err("aud is a list".into());
-        }
-        let is_legacy = config.client_authentication.assertion_audience == AssertionAudience::Legacy
-            && self.jws.typ() != Some(OWN_TYPE);
-        if audience == config.issuer || is_legacy && is_url_of(audience, endpoint, config) {
-            return Ok(());
-        }
-        Err("aud is not the issuer".into())
-    }
+    Err("aud is not the issuer".into())
 }
 
 /// Whether the audience is the URL of the token endpoint, or, at the endpoint for pushed requests, the URL of that

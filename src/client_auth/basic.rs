@@ -9,22 +9,13 @@ use base64::engine::general_purpose::STANDARD;
 use memchr::memchr;
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::client_auth::credentials::{Credentials, Definition, Presented, Reading};
+use crate::client_auth::credentials::{Credentials, Presented, Reading};
 use crate::config::BasicDecoding;
 use crate::error::Reason;
-use crate::model::client::AuthenticationMethod;
 use crate::wire::params::{form_decode, is_encoded};
 use crate::wire::request::{HeaderLine, split_scheme};
 
-/// An `Authorization` header of any scheme is an attempt to authenticate.
-pub(crate) const DEFINITION: Definition = Definition {
-    parameters: &[],
-    is_offered: |config, _| config.client_authentication.methods.contains(AuthenticationMethod::ClientSecretBasic),
-    is_used: |presented| !matches!(presented.header, HeaderLine::Absent),
-    read,
-};
-
-fn read<'a>(presented: &Presented<'a>) -> Result<Credentials<'a>, Reason> {
+pub(super) fn read<'a>(presented: &Presented<'a>) -> Result<Credentials<'a>, Reason> {
     let header = match presented.header {
         HeaderLine::Absent => return Err(Reason::NoCredentials),
         HeaderLine::One(header) => header,

@@ -2,42 +2,20 @@
 
 use std::borrow::Cow;
 
-use crate::client_auth::assertion::Assertion;
 use crate::config::Config;
-use crate::error::Reason;
+use crate::jose::Jws;
 use crate::secret::Digest;
-use crate::wire::Endpoint;
 use crate::wire::params::Params;
 use crate::wire::request::HeaderLine;
-
-/// A method of authentication, as the table in [`client_auth`](crate::client_auth) lists it.
-pub(crate) struct Definition {
-    /// The parameters of the form that it reads, in addition to [`CLIENT_ID`].
-    pub(crate) parameters: &'static [&'static str],
-    /// Whether that endpoint accepts it under these settings.
-    pub(crate) is_offered: fn(&Config, Endpoint) -> bool,
-    /// Whether the request uses it.
-    pub(crate) is_used: fn(&Presented<'_>) -> bool,
-    /// Reads the credentials of a request that uses it.
-    pub(crate) read: for<'a> fn(&Presented<'a>) -> Result<Credentials<'a>, Reason>,
-}
-
-/// The parameter that names the client, for every method.
-pub(crate) const CLIENT_ID: &str = "client_id";
 
 /// The parts of a request that may authenticate its client.
 #[derive(Clone, Copy)]
 pub(crate) struct Presented<'a> {
     pub(crate) header: HeaderLine<'a>,
     pub(crate) form: &'a Params<'a>,
-    pub(crate) config: &'a Config,
-}
-
-impl<'a> Presented<'a> {
     /// The client that the form names.
-    pub(crate) fn named(&self) -> Option<&'a str> {
-        self.form.text(CLIENT_ID)
-    }
+    pub(crate) named: Option<&'a str>,
+    pub(crate) config: &'a Config,
 }
 
 /// The credentials of a request. Basic may be read in two ways; the likelier one is first.
@@ -59,7 +37,7 @@ pub(crate) enum Evidence<'a> {
     /// The digest of the secret that was sent.
     Secret(Digest),
     /// A signed assertion. Boxed, because most requests have none.
-    Assertion(Box<Assertion<'a>>),
+    Assertion(Box<Jws<'a>>),
 }
 
 impl<'a> Credentials<'a> {

@@ -6,26 +6,23 @@
 //! registered for it.
 
 mod assertion;
-pub(crate) mod basic;
-pub(crate) mod credentials;
+mod basic;
+mod credentials;
 pub(crate) mod dpop;
-pub(crate) mod none;
-pub(crate) mod post;
-pub(crate) mod private_key_jwt;
+mod private_key_jwt;
 pub(crate) mod proof;
-pub(crate) mod sender;
 
 use std::borrow::Cow;
-use std::iter;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::client_auth::credentials::{CLIENT_ID, Credentials, Definition, Evidence, Presented, Reading};
+use crate::client_auth::credentials::{Credentials, Evidence, Presented, Reading};
+use crate::client_auth::private_key_jwt::{ASSERTION, ASSERTION_TYPE};
 use crate::config::Config;
 use crate::context::Context;
 use crate::error::{ErrorCode, Reason};
 use crate::hooks::{Attempt, AttemptKind};
-use crate::jose::SigningAlgorithm;
+use crate::jose::{JwkThumbprint, SigningAlgorithm};
 use crate::model::Replay;
 use crate::model::client::{AuthenticationMethod, Client, ClientSecrets, ClientType};
 use crate::model::id::ClientId;
@@ -34,36 +31,81 @@ use crate::wire::params::Params;
 use crate::wire::request::HeaderLine;
 use crate::wire::{Endpoint, Request};
 
-/// The table of methods.
-const fn definition(method: AuthenticationMethod) -> &'static Definition {
-    match method {
-        AuthenticationMethod::ClientSecretBasic => &basic::DEFINITION,
-        AuthenticationMethod::ClientSecretPost => &post::DEFINITION,
-        AuthenticationMethod::PrivateKeyJwt => &private_key_jwt::DEFINITION,
-        AuthenticationMethod::None => &none::DEFINITION,
-    }
-}
+const CLIENT_ID: &str = "client_id";
+const CLIENT_SECRET: &str = "client_secret";
 
 /// The parameters that authentication reads from a form.
-pub(crate) fn parameters() -> impl Iterator<Item = &'static str> {
-    let of_methods = AuthenticationMethod::ALL.iter().flat_map(|method| definition(*method).parameters);
-    iter::once(CLIENT_ID).chain(of_methods.copied())
-}
+pub(crate) const PARAMETERS: [&str; 4] = [CLIENT_ID, CLIENT_SECRET, ASSERTION, ASSERTION_TYPE];
 
 /// The methods that an endpoint accepts under these settings.
 pub(crate) fn offered(config: &Config, endpoint: Endpoint) -> impl Iterator<Item = AuthenticationMethod> {
-    AuthenticationMethod::ALL.iter().copied().filter(move |method| (definition(*method).is_offered)(config, endpoint))
+    AuthenticationMethod::ALL.iter().copied().filter(move |method| is_offered(*method, config, endpoint))
 }
 
 /// The names of the algorithms that assertions at an endpoint may be signed with; none if it accepts no assertions.
 pub(crate) fn algorithms(config: &Config, endpoint: Endpoint) -> impl Iterator<Item = &'static str> {
-    let is_offered = (private_key_jwt::DEFINITION.is_offered)(config, endpoint);
+    let is_offered = is_offered(AuthenticationMethod::PrivateKeyJwt, config, endpoint);
     let algorithms = config.assertion_algorithms().filter(move |_| is_offered);
     algorithms.flat_map(SigningAlgorithm::names).copied()
 }
 
+/// Returns whether an endpoint accepts a method under these settings.
+fn is_offered(method: AuthenticationMethod, config: &Config, endpoint: Endpoint) -> bool {
+    match method {
+        AuthenticationMethod::ClientSecretBasic | AuthenticationMethod::ClientSecretPost => {
+            config.client_authentication.methods.contains(method)
+        }
+        AuthenticationMethod::PrivateKeyJwt => config.client_authentication.accepts_assertions(),
+        // RFC 7662 section 2.1: introspection must be authorized, and an id alone proves nothing.
+        AuthenticationMethod::None => config.serves(ClientType::Public) && endpoint != Endpoint::Introspection,
+    }
+}
+
+/// Returns whether a request uses a method. It uses `none` if it uses no other.
+fn is_used(method: AuthenticationMethod, presented: &Presented<'_>) -> bool {
+    let has = |name| presented.form.bytes(name).is_some();
+    match method {
+        // An `Authorization` header of any scheme is an attempt to authenticate.
+        AuthenticationMethod::ClientSecretBasic => !matches!(presented.header, HeaderLine::Absent),
+        AuthenticationMethod::ClientSecretPost => presented.form.text(CLIENT_SECRET).is_some(),
+        AuthenticationMethod::PrivateKeyJwt => has(ASSERTION) || has(ASSERTION_TYPE),
+        AuthenticationMethod::None => false,
+    }
+}
+
+/// The sender of a request.
+pub(crate) struct Caller {
+    pub(crate) client: Arc<Client>,
+    /// The key of the DPoP proof [RFC 9449 section 5].
+    pub(crate) key: Option<JwkThumbprint>,
+}
+
+/// Authenticates the client, verifies its DPoP proof, and then records that the assertion and the proof were used.
+/// Nothing is recorded before both are verified.
+///
+/// # Errors
+///
+/// The [`Reason`] why the client or its proof is refused.
+pub(crate) async fn identify(
+    context: &Context,
+    request: &Request<'_>,
+    endpoint: Endpoint,
+    form: &Params<'_>,
+) -> Result<Caller, Reason> {
+    let header = proof::header(context, request, endpoint)?;
+    let authenticated = authenticate(context, request, endpoint, form).await?;
+    let Some(header) = header else {
+        proof::check_absence(context, endpoint, &authenticated.client)?;
+        return Ok(Caller { client: authenticated.record(context).await?, key: None });
+    };
+    let proof = proof::verify(context, request, endpoint, header)?;
+    let client = authenticated.record(context).await?;
+    proof::record(context, proof.replay).await?;
+    Ok(Caller { client, key: Some(proof.key) })
+}
+
 /// A client whose credentials are right. The use of its assertion must still be [recorded](Self::record).
-pub(crate) struct Authenticated<'a> {
+struct Authenticated<'a> {
     client: Arc<Client>,
     endpoint: Endpoint,
     /// The client id in the first reading of the credentials, by which the throttle counts.
@@ -74,17 +116,13 @@ pub(crate) struct Authenticated<'a> {
 }
 
 impl Authenticated<'_> {
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
-    }
-
     /// Records that the assertion was used, and notifies the throttle. Call it after everything else about the caller
     /// is verified: as long as an assertion is not recorded, the client may send it again.
     ///
     /// # Errors
     ///
     /// [`Reason::ClientAssertion`] if the assertion was used before; the store's error.
-    pub(crate) async fn record(self, context: &Context) -> Result<Arc<Client>, Reason> {
+    async fn record(self, context: &Context) -> Result<Arc<Client>, Reason> {
         let begun = Attempt::new(AttemptKind::Authentication, self.endpoint);
         let attempt = Attempt { client: self.named.as_deref(), peer: self.peer, ..begun };
         if let Some(use_of_assertion) = self.assertion {
@@ -109,20 +147,20 @@ impl Authenticated<'_> {
 /// # Errors
 ///
 /// The [`Reason`] why the client is refused.
-pub(crate) async fn authenticate<'a>(
+async fn authenticate<'a>(
     context: &'a Context,
     request: &Request<'a>,
     endpoint: Endpoint,
     form: &'a Params<'a>,
 ) -> Result<Authenticated<'a>, Reason> {
-    let presented = Presented { header: request.authorization(), form, config: &context.config };
+    let named = form.text(CLIENT_ID);
+    let presented = Presented { header: request.authorization(), form, named, config: &context.config };
     let method = method_of(&presented)?;
     let (credentials, unreadable) = match read(method, &presented, endpoint) {
         Ok(credentials) => (credentials, None),
         Err(reason) if reason.code() != ErrorCode::InvalidClient => return Err(reason),
         Err(reason) => (Credentials::default(), Some(reason)),
     };
-    let named = presented.named();
     // If the form names a client, it must be the client of the credentials.
     if unreadable.is_none() && named.is_some_and(|id| !credentials.may_be_of(id)) {
         return Err(Reason::ClientIdMismatch);
@@ -152,9 +190,17 @@ fn read<'a>(
     presented: &Presented<'a>,
     endpoint: Endpoint,
 ) -> Result<Credentials<'a>, Reason> {
-    let definition = definition(method);
-    let is_offered = method == AuthenticationMethod::None || (definition.is_offered)(presented.config, endpoint);
-    if is_offered { (definition.read)(presented) } else { Err(Reason::UnsupportedAuthentication) }
+    if method != AuthenticationMethod::None && !is_offered(method, presented.config, endpoint) {
+        return Err(Reason::UnsupportedAuthentication);
+    }
+    let secret = match method {
+        AuthenticationMethod::ClientSecretBasic => return basic::read(presented),
+        AuthenticationMethod::PrivateKeyJwt => return private_key_jwt::read(presented),
+        AuthenticationMethod::ClientSecretPost => presented.form.text(CLIENT_SECRET).unwrap_or_default(),
+        AuthenticationMethod::None => "",
+    };
+    let id = presented.named.ok_or(Reason::NoCredentials)?;
+    Ok(Credentials::one(Reading::new(id, secret.as_bytes())))
 }
 
 async fn note_failure(context: &Context, attempt: &Attempt<'_>, reason: &Reason) {
@@ -169,7 +215,7 @@ fn method_of(presented: &Presented<'_>) -> Result<AuthenticationMethod, Reason> 
     if matches!(presented.header, HeaderLine::Several) {
         return Err(Reason::SeveralCredentials);
     }
-    let mut used = AuthenticationMethod::ALL.iter().copied().filter(|method| (definition(*method).is_used)(presented));
+    let mut used = AuthenticationMethod::ALL.iter().copied().filter(|method| is_used(*method, presented));
     match (used.next(), used.next()) {
         (Some(_), Some(_)) => Err(Reason::SeveralCredentials),
         (method, _) => Ok(method.unwrap_or(AuthenticationMethod::None)),
@@ -261,17 +307,11 @@ fn registered(client: Arc<Client>, method: AuthenticationMethod) -> Result<Arc<C
 /// sender.
 fn admit(context: &Context, endpoint: Endpoint, verified: Verified) -> Result<Verified, Reason> {
     let client = &verified.client;
-    let proves_nothing = match endpoint {
-        Endpoint::Introspection => client.counts_as_public() && verified.assertion.is_none(),
-        Endpoint::Authorization
-        | Endpoint::Token
-        | Endpoint::PushedAuthorization
-        | Endpoint::Revocation
-        | Endpoint::Metadata
-        | Endpoint::Registration
-        | Endpoint::ClientConfiguration
-        | Endpoint::ResourceMetadata => client.client_type == ClientType::Public,
+    let proves_nothing = if endpoint == Endpoint::Introspection {
+        client.counts_as_public() && verified.assertion.is_none()
+    } else {
+        client.client_type == ClientType::Public
     };
-    let none_is_offered = (none::DEFINITION.is_offered)(&context.config, endpoint);
+    let none_is_offered = is_offered(AuthenticationMethod::None, &context.config, endpoint);
     if proves_nothing && !none_is_offered { Err(Reason::MissingSecret) } else { Ok(verified) }
 }

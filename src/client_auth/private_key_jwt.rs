@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::client_auth::assertion::Assertion;
-use crate::client_auth::credentials::{Credentials, Definition, Evidence, Presented, Reading};
+use crate::client_auth::assertion;
+use crate::client_auth::credentials::{Credentials, Evidence, Presented, Reading};
 use crate::context::Context;
 use crate::error::Reason;
 use crate::fetch::key_sets::FetchedSet;
 use crate::hooks::Event;
-use crate::jose::{Jwk, SigningAlgorithm};
+use crate::jose::{Jwk, Jws, SigningAlgorithm};
 use crate::model::Replay;
 use crate::model::client::{Client, ClientKeys, KeyFetchError};
 use crate::wire::Endpoint;
 
-const ASSERTION: &str = "client_assertion";
-const ASSERTION_TYPE: &str = "client_assertion_type";
+pub(super) const ASSERTION: &str = "client_assertion";
+pub(super) const ASSERTION_TYPE: &str = "client_assertion_type";
 
 /// The only type of assertion [RFC 7523 section 2.2].
 const JWT_BEARER: &[u8] = b"urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -22,21 +22,14 @@ const JWT_BEARER: &[u8] = b"urn:ietf:params:oauth:client-assertion-type:jwt-bear
 /// How many keys are tried if the header has no `kid`. Each of them costs one signature check.
 const MAX_TRIES: usize = 4;
 
-pub(crate) const DEFINITION: Definition = Definition {
-    parameters: &[ASSERTION, ASSERTION_TYPE],
-    is_offered: |config, _| config.client_authentication.accepts_assertions(),
-    is_used: |presented| [ASSERTION, ASSERTION_TYPE].iter().any(|name| presented.form.bytes(name).is_some()),
-    read,
-};
-
-fn read<'a>(presented: &Presented<'a>) -> Result<Credentials<'a>, Reason> {
+pub(super) fn read<'a>(presented: &Presented<'a>) -> Result<Credentials<'a>, Reason> {
     let bytes = |name| presented.form.bytes(name).ok_or(Reason::MissingParameter(name));
     let (assertion, assertion_type) = (bytes(ASSERTION)?, bytes(ASSERTION_TYPE)?);
     if assertion_type != JWT_BEARER {
         return Err(Reason::UnsupportedAuthentication);
     }
-    let assertion = Assertion::read(assertion, presented.config).map_err(Reason::MalformedAssertion)?;
-    let id = assertion.client().map_err(Reason::MalformedAssertion)?.to_owned();
+    let assertion = assertion::read(assertion, presented.config).map_err(Reason::MalformedAssertion)?;
+    let id = assertion::client(&assertion).map_err(Reason::MalformedAssertion)?.to_owned();
     Ok(Credentials::one(Reading { id: id.into(), evidence: Evidence::Assertion(Box::new(assertion)) }))
 }
 
@@ -46,16 +39,17 @@ pub(crate) async fn verify(
     context: &Context,
     endpoint: Endpoint,
     client: &Client,
-    assertion: &Assertion<'_>,
+    assertion: &Jws<'_>,
 ) -> Result<Replay, Reason> {
     let now = context.now();
-    let replay = assertion.judge(&client.id, endpoint, &context.config, now).map_err(Reason::ClientAssertion)?;
-    let algorithm = assertion.jws().algorithm();
+    let replay =
+        assertion::judge(assertion, &client.id, endpoint, &context.config, now).map_err(Reason::ClientAssertion)?;
+    let algorithm = assertion.algorithm();
     let registered = client.signing_algorithm();
     if registered.is_some_and(|registered| registered != algorithm) {
         return Err(refused("alg is not the registered one"));
     }
-    let rule = KeyRule { key_id: assertion.jws().key_id(), algorithm, has_registered_it: registered.is_some() };
+    let rule = KeyRule { key_id: assertion.key_id(), algorithm, has_registered_it: registered.is_some() };
     match client.keys() {
         None => Err(refused("the client has no keys")),
         Some(ClientKeys::Set(set)) => rule.verify(assertion, set.keys()).map_err(NotSigned::reason),
@@ -72,7 +66,7 @@ async fn verify_by_url(
     context: &Context,
     client: &Client,
     url: &str,
-    assertion: &Assertion<'_>,
+    assertion: &Jws<'_>,
     rule: KeyRule<'_>,
 ) -> Result<(), Reason> {
     let sets = context.key_sets.as_ref().ok_or_else(|| Arc::new(KeyFetchError::NoFetcher))?;
@@ -108,7 +102,7 @@ struct KeyRule<'a> {
 
 impl KeyRule<'_> {
     /// Verifies the signature with the keys that this rule admits.
-    fn verify(self, assertion: &Assertion<'_>, keys: &[Jwk]) -> Result<(), NotSigned> {
+    fn verify(self, assertion: &Jws<'_>, keys: &[Jwk]) -> Result<(), NotSigned> {
         let mut candidates = keys.iter().filter(|key| self.admits(key));
         let tried: Vec<_> = candidates.by_ref().take(MAX_TRIES).collect();
         if candidates.next().is_some() {
@@ -117,7 +111,7 @@ impl KeyRule<'_> {
         if tried.is_empty() {
             return Err(NotSigned::NoKey);
         }
-        let is_signed = tried.iter().any(|key| assertion.jws().is_signed_by(key, self.algorithm));
+        let is_signed = tried.iter().any(|key| assertion.is_signed_by(key, self.algorithm));
         if is_signed { Ok(()) } else { Err(NotSigned::WrongSignature) }
     }
 

@@ -220,7 +220,7 @@ pub(crate) struct RegistrationNeeds {
 
 /// Parses an issuer. It must be a URL of visible ASCII characters with a host but without user, query, fragment and dot
 /// segments, because it is published as written.
-fn issuer_uri(issuer: &str) -> Option<WebUri<&str>> {
+fn issuer_uri(issuer: &str) -> Option<WebUri<'_>> {
     let plain = issuer.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'?' | b'#'));
     let uri = WebUri::split(issuer).ok().filter(|_| plain)?;
     let sound = check_host(uri.host).and_then(|()| check_path_and_query(uri.path_and_query));

@@ -15,7 +15,7 @@ pub(crate) struct Names(Vec<&'static str>);
 
 impl Names {
     pub(crate) fn new(own: impl IntoIterator<Item = &'static str>) -> Self {
-        Self(own.into_iter().chain(client_auth::parameters()).collect())
+        Self(own.into_iter().chain(client_auth::PARAMETERS).collect())
     }
 }
 

@@ -10,8 +10,7 @@ use crate::authorization::pushed_request::REQUEST_URI_PREFIX;
 use crate::authorization::request::{self, Fault, NoDestination, names};
 use crate::bounds::{Met, draw_places, key_of_place};
 use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
-use crate::client_auth::proof;
-use crate::client_auth::sender::{self, Caller};
+use crate::client_auth::{self, Caller, proof};
 use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
@@ -39,7 +38,7 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
         Ok(form) => form,
         Err(reason) => return refuse(None, reason),
     };
-    let caller = match sender::identify(context, request, ENDPOINT, &form).await {
+    let caller = match client_auth::identify(context, request, ENDPOINT, &form).await {
         Ok(caller) => caller,
         Err(reason) => return refuse(None, reason),
     };

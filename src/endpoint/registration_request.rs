@@ -85,12 +85,12 @@ pub(crate) fn information(
     message.client_name = text(form.name());
     message.client_uri = text(form.website());
     if let Some(more) = application.more_metadata() {
-        message.logo_uri = more.logo_uri().and_then(text);
-        message.tos_uri = more.tos_uri().and_then(text);
-        message.policy_uri = more.policy_uri().and_then(text);
-        message.contacts = more.contacts().map(str::to_owned).collect();
-        message.software_id = more.software_id().and_then(text);
-        message.software_version = more.software_version().and_then(text);
+        message.logo_uri = more.logo_uri.as_deref().and_then(text);
+        message.tos_uri = more.tos_uri.as_deref().and_then(text);
+        message.policy_uri = more.policy_uri.as_deref().and_then(text);
+        message.contacts = more.contacts.iter().map(ToString::to_string).collect();
+        message.software_id = more.software_id.as_deref().and_then(text);
+        message.software_version = more.software_version.as_deref().and_then(text);
     }
     message
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::client_auth::sender;
+use crate::client_auth;
 use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
@@ -27,7 +27,7 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
         Ok(form) => form,
         Err(reason) => return refuse(None, reason),
     };
-    let client = match sender::identify(context, request, Endpoint::Revocation, &form).await {
+    let client = match client_auth::identify(context, request, Endpoint::Revocation, &form).await {
         Ok(caller) => caller.client,
         Err(reason) => return refuse(None, reason),
     };

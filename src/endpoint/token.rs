@@ -4,8 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Serialize;
 
-use crate::client_auth::proof;
-use crate::client_auth::sender::{self, Caller};
+use crate::client_auth::{self, Caller, proof};
 use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
@@ -31,7 +30,7 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
         Ok(form) => form,
         Err(reason) => return refuse(None, reason),
     };
-    let Caller { client, key } = match sender::identify(context, request, Endpoint::Token, &form).await {
+    let Caller { client, key } = match client_auth::identify(context, request, Endpoint::Token, &form).await {
         Ok(caller) => caller,
         Err(reason) => return refuse(None, reason),
     };

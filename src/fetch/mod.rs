@@ -1,8 +1,9 @@
 //! The interface through which the server fetches metadata documents and key sets.
 
+mod cache;
 pub(crate) mod documents;
+mod flight;
 pub(crate) mod key_sets;
-pub(crate) mod shared;
 
 use std::error::Error;
 use std::fmt;
@@ -61,9 +62,12 @@ impl<'a> FetchRequest<'a> {
     /// Returns a request with the bounds of metadata documents: 5120 bytes, 5 s.
     #[must_use]
     pub const fn new(url: &'a str) -> Self {
-        Self { url, max_bytes: 5120, timeout: Duration::from_secs(5) }
+        Self { url, max_bytes: DOCUMENT_BYTES, timeout: Duration::from_secs(5) }
     }
 }
+
+/// The maximum size of a metadata document in bytes, as section 8.7 of the draft advises.
+pub(crate) const DOCUMENT_BYTES: usize = 5120;
 
 /// The response that a [`Fetcher`] received. Header values are unchanged. The values of a repeated header are joined by
 /// commas [RFC 9110 section 5.3].

@@ -33,7 +33,7 @@ use crate::model::id::ClientId;
 /// #[async_trait::async_trait]
 /// impl RegistrationPolicy for OfCompany {
 ///     async fn decide(&self, request: &RegistrationRequest<'_>) -> RegistrationDecision {
-///         let mut uris = request.metadata.redirect_uris().iter();
+///         let mut uris = request.metadata.redirect_uris.iter();
 ///         if uris.all(|uri| uri.as_str().starts_with("https://apps.company.example/")) {
 ///             return RegistrationDecision::Approve(self.0.clone());
 ///         }

@@ -3,13 +3,13 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-pub(super) fn encode(bytes: &[u8]) -> String {
+pub(crate) fn encode(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// Decodes the output of [`encode`]. Padding, white space, other alphabets, and unused bits that are not zero are
 /// refused.
-pub(super) fn decode(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
+pub(crate) fn decode(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }
 

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::jose::base64url;
-use crate::jose::claims::Claims;
 use crate::jose::jwk::KEY_ID_BYTES;
 use crate::jose::signature;
-use crate::jose::{DEPTH, JoseError, Jwk, JwkError, SigningAlgorithm};
+use crate::jose::{DEPTH, Jwk, JwkError, SigningAlgorithm};
 use crate::wire::json::Json;
 
 /// The prefix of a media type, which `typ` may leave out [RFC 7515 section 4.1.9].
@@ -33,7 +32,7 @@ impl fmt::Debug for Jws<'_> {
 }
 
 impl<'a> Jws<'a> {
-    /// Parses a token of at most `most` bytes.
+    /// Parses a token of at most `max` bytes.
     ///
     /// # Errors
     ///
@@ -66,7 +65,7 @@ impl<'a> Jws<'a> {
             let typ = typ.to_ascii_lowercase();
             typ.strip_prefix(MEDIA_TYPE).map(str::to_owned).unwrap_or(typ)
         });
-        let claims = Claims::new(object(payload)?);
+        let claims = Claims(object(payload)?);
         let signature = base64url::decode(signature).ok_or(JoseError::Base64Url)?;
         Ok(Self { signed, signature, header, algorithm, typ, claims })
     }
@@ -108,6 +107,68 @@ impl<'a> Jws<'a> {
             && key.fits(algorithm)
             && signature::is_valid(algorithm, key.material(), self.signed, &self.signature)
     }
+}
+
+/// The claims of a token [RFC 7519 section 4]. They cannot be printed: together with the rest of the token they are a credential.
+pub(crate) struct Claims(BTreeMap<String, Json>);
+
+impl Claims {
+    /// Returns the claim of that name as a string; `None` if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// [`JoseError`] if it is not a string.
+    pub(crate) fn text(&self, name: &'static str) -> Result<Option<&str>, JoseError> {
+        self.read(name, Json::as_text)
+    }
+
+    /// Returns the claim of that name as a time, in seconds since 1970; `None` if it is missing. A fraction is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`JoseError`] if it is not a number from 0 to 2^53.
+    pub(crate) fn time(&self, name: &'static str) -> Result<Option<u64>, JoseError> {
+        self.read(name, Json::as_number)
+    }
+
+    /// Returns the values of `aud`, and whether they were in an array; `None` if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// [`JoseError`] if it is neither a string nor an array of strings.
+    pub(crate) fn audience(&self) -> Result<Option<(Vec<&str>, bool)>, JoseError> {
+        self.read("aud", |audience| match audience.as_text() {
+            Some(text) => Some((vec![text], false)),
+            None => audience.as_texts().map(|texts| (texts, true)),
+        })
+    }
+
+    fn read<'a, T>(&'a self, name: &'static str, read: impl Fn(&'a Json) -> Option<T>) -> Result<Option<T>, JoseError> {
+        self.0.get(name).map(|value| read(value).ok_or(JoseError::Claim(name))).transpose()
+    }
+}
+
+/// Why a signed token is refused, for events. All of these errors have the same response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub(crate) enum JoseError {
+    #[error("it has more than {0} bytes")]
+    TooLong(usize),
+    #[error("it does not consist of three parts separated by periods")]
+    Form,
+    #[error("a part is not canonical base64url")]
+    Base64Url,
+    #[error("the header or the claims are not a JSON object")]
+    Json,
+    #[error("the header has crit or b64, but no extension is supported")]
+    Critical,
+    #[error("the alg of the header is not accepted")]
+    Algorithm,
+    #[error("the {0} of the header has another type, or is too long")]
+    Header(&'static str),
+    #[error("the jwk of the header is refused: {0}")]
+    Key(#[source] JwkError),
+    #[error("the claim {0} has another type, or is out of range")]
+    Claim(&'static str),
 }
 
 fn object(part: &[u8]) -> Result<BTreeMap<String, Json>, JoseError> {

@@ -1,10 +1,9 @@
-//! The parameters of a public key [RFC 7518 section 6, RFC 8037 section 2].
+//! The parameters of a public key [RFC 7518 section 6, RFC 8037 section 2], and why a key is refused.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use crate::jose::base64url;
-use crate::jose::{JwkError, SigningAlgorithm};
+use crate::jose::{SigningAlgorithm, base64url};
 
 /// The length of a coordinate of P-256, and of an Ed25519 key, in bytes.
 const COORDINATE_BYTES: usize = 32;
@@ -118,6 +117,36 @@ impl Material {
             }
         }
     }
+}
+
+/// Why a key is refused [RFC 7517 section 4].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum JwkError {
+    /// It has a member of a private key, or is a symmetric key.
+    #[error("it is a private or symmetric key; only public keys are accepted")]
+    Private,
+    /// Its type, use or algorithm is not supported.
+    #[error(
+        "its kty, crv, use, key_ops or alg is not used here; keys for ES256 (P-256), PS256 and RS256 (RSA) and EdDSA \
+         (Ed25519) are accepted"
+    )]
+    NotUsed,
+    /// A member is missing or malformed.
+    #[error("the member {0} is missing, has another type, or is malformed")]
+    Member(&'static str),
+    /// Its coordinates are not a point on P-256.
+    #[error("x and y are not a point on the curve P-256")]
+    NotOnCurve,
+    /// The modulus `n` is even, or does not have 2048 to 8192 bits [RFC 7518 section 3.3].
+    #[error("n has another length; odd numbers of 2048 to 8192 bits are accepted")]
+    Modulus,
+    /// The exponent `e` is even, or not from 3 to 4 294 967 295, the largest that is accepted.
+    #[error("e is out of range; odd numbers from 3 to 4294967295 are accepted")]
+    Exponent,
+    /// It is an Ed25519 key of small order, for which anyone can create signatures.
+    #[error("it is an Ed25519 key of small order, which is insecure")]
+    SmallOrder,
 }
 
 fn coordinate(text: &str, name: &'static str) -> Result<[u8; COORDINATE_BYTES], JwkError> {

@@ -49,7 +49,7 @@ impl Registrar {
         decided: Decided,
     ) -> Result<Arc<Application>, RegistrarError> {
         let Decided { replacement, bounds, awaits_review } = decided;
-        let name = replacement.metadata.name().unwrap_or_default();
+        let name = replacement.metadata.name.as_deref().unwrap_or_default();
         let looks_like_another = self.looks_like_another(name, Some(id)).await?;
         let limits = self.context.config.registration.client_lifetimes(&self.context.config.tokens);
         let update = Update { token: *token, replacement, bounds, awaits_review, looks_like_another, limits };

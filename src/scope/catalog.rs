@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use crate::scope::nearest::nearest;
+use crate::scope::error::{MAX_NAME_BYTES, ScopeCatalogError, ScopeError, nearest};
 use crate::scope::platform;
 use crate::scope::{Permission, Scope, ScopeDefinition, ScopeNotation, ScopeSet, is_scope_token};
-use crate::secret::CLIENT_SECRET_CHARACTERS;
-use crate::text::{TextError, check_line};
+use crate::text::check_line;
 
 /// The scopes that a server knows, in the order in which responses and consent pages list them.
 ///
@@ -19,7 +18,7 @@ pub struct ScopeCatalog(Arc<Content>);
 impl ScopeCatalog {
     /// Returns the 26 scopes of the platform, in the default notation.
     pub fn platform() -> Self {
-        Self::assemble(platform::SCOPES.to_vec(), ScopeNotation::default())
+        Self::assemble(platform::scopes(), ScopeNotation::default())
     }
 
     /// Returns a catalog without scopes, under which nothing can be granted.
@@ -63,9 +62,9 @@ impl ScopeCatalog {
     pub fn select<'t>(&self, tokens: impl IntoIterator<Item = &'t str>) -> Result<ScopeSet, ScopeError> {
         let read = tokens.into_iter().map(|token| self.0.read(token));
         let mut asked = read.collect::<Result<Vec<_>, _>>()?;
-        asked.sort_unstable_by_key(|asked| (asked.position, Reverse(asked.scope.permission)));
-        asked.dedup_by_key(|asked| asked.position);
-        Ok(ScopeSet::from_scopes(asked.iter().map(|asked| asked.scope)))
+        asked.sort_unstable_by_key(|(position, scope)| (*position, Reverse(scope.permission)));
+        asked.dedup_by_key(|(position, _)| *position);
+        Ok(ScopeSet::from_scopes(asked.into_iter().map(|(_, scope)| scope)))
     }
 
     /// Adds to the error the known token that is most similar to the first unknown one.
@@ -98,19 +97,11 @@ impl ScopeCatalog {
     ///
     /// A scope that can be granted in two ways has two tokens.
     pub fn supported(&self) -> Vec<String> {
-        let mut tokens = Vec::new();
-        for definition in self.definitions() {
-            let permissions = definition.permissions();
-            for permission in [Permission::Read, Permission::ReadWrite] {
-                if permissions.allows(permission) {
-                    tokens.push(self.0.notation.token(definition.name(), Some(permission)));
-                }
-            }
-            if permissions.least().is_none() {
-                tokens.push(definition.name().to_owned());
-            }
-        }
-        tokens
+        let tokens = |definition: &ScopeDefinition| {
+            let token = |permission: &Option<Permission>| self.0.notation.token(definition.name(), *permission);
+            definition.permissions().each().iter().map(token).collect::<Vec<_>>()
+        };
+        self.definitions().iter().flat_map(tokens).collect()
     }
 
     /// Returns the definition of the scope `name`, given without permission.
@@ -126,11 +117,8 @@ impl ScopeCatalog {
 
     /// Returns every scope at its highest permission.
     pub fn all(&self) -> ScopeSet {
-        ScopeSet::from_scopes(
-            self.definitions()
-                .iter()
-                .map(|definition| Scope { name: definition.name(), permission: definition.permissions().max() }),
-        )
+        let definitions = self.definitions().iter();
+        ScopeSet::from_scopes(definitions.map(|own| Scope { name: own.name(), permission: own.permissions().max() }))
     }
 
     /// Returns whether any scope of the set is in this catalog.
@@ -143,10 +131,8 @@ impl ScopeCatalog {
     /// A set that was read from a store may come from an earlier catalog.
     pub fn knows(&self, scopes: &ScopeSet) -> bool {
         scopes.iter().all(|scope| {
-            self.definition(scope.name).is_some_and(|definition| match scope.permission {
-                Some(permission) => definition.permissions().allows(permission),
-                None => definition.permissions().least().is_none(),
-            })
+            let definition = self.definition(scope.name);
+            definition.is_some_and(|definition| definition.permissions().each().contains(&scope.permission))
         })
     }
 
@@ -157,27 +143,24 @@ impl ScopeCatalog {
 
     /// Returns what the sets allow together, each scope at its highest permission, in catalog order.
     pub(crate) fn union(&self, sets: &[&ScopeSet]) -> ScopeSet {
-        let highest = |definition: &ScopeDefinition| {
-            let scopes = sets.iter().flat_map(|set| set.iter()).filter(|scope| scope.name == definition.name());
-            scopes.map(|scope| scope.permission).max()
-        };
-        let held = |definition| Some((definition, highest(definition)?));
-        let scopes = self.definitions().iter().filter_map(held);
-        ScopeSet::from_scopes(scopes.map(|(definition, permission)| Scope { name: definition.name(), permission }))
+        ScopeSet::from_scopes(self.definitions().iter().filter_map(|definition| {
+            let name = definition.name();
+            let scopes = sets.iter().flat_map(|set| set.iter()).filter(|scope| scope.name == name);
+            Some(Scope { name, permission: scopes.map(|scope| scope.permission).max()? })
+        }))
     }
 
     fn assemble(definitions: Vec<ScopeDefinition>, notation: ScopeNotation) -> Self {
         let mut tokens = Vec::with_capacity(definitions.len().saturating_mul(3));
         for (position, definition) in definitions.iter().enumerate() {
             let name = definition.name();
-            let permissions = definition.permissions();
-            tokens.push(Token { text: name.to_owned(), position, permission: Ok(permissions.least()) });
-            for permission in [Permission::Read, Permission::ReadWrite] {
-                let text = notation.token(name, Some(permission));
+            let permission = definition.permissions().least();
+            tokens.push(Token { text: name.to_owned(), position, permission });
+            for permission in [Some(Permission::Read), Some(Permission::ReadWrite)] {
+                let text = notation.token(name, permission);
                 // With an empty mark for read-only, the token is the bare name, which is already listed.
                 if text != name {
-                    let allowed = permissions.allows(permission).then_some(Some(permission));
-                    tokens.push(Token { text, position, permission: allowed.ok_or(NotAllowed) });
+                    tokens.push(Token { text, position, permission });
                 }
             }
         }
@@ -241,96 +224,6 @@ impl ScopeCatalogBuilder {
     }
 }
 
-/// Why a requested scope is refused.
-///
-/// # Security
-///
-/// An unknown token of 32 bytes or more is never part of the error: it may be a secret in the wrong place.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[non_exhaustive]
-pub enum ScopeError {
-    /// The value does not follow the grammar of RFC 6749 section 3.3.
-    #[error("the scope is not a list of scope tokens separated by exactly one separator")]
-    Malformed,
-    /// A token names a scope that the catalog does not have.
-    #[error("unknown scope{}", named(.token.as_deref(), .nearest.as_deref()))]
-    Unknown {
-        /// The token, if it has fewer than 32 bytes.
-        token: Option<Box<str>>,
-        /// The token of the catalog that is most similar, if one is similar enough. [`ScopeCatalog::parse`] searches
-        /// for it; requests of clients do not cause a search.
-        nearest: Option<Box<str>>,
-    },
-    /// A token requests a permission that its scope cannot be granted with.
-    #[error("the scope {token:?} cannot be granted, only {accepted:?} can")]
-    PermissionNotAllowed {
-        /// The token.
-        token: Box<str>,
-        /// The one token that the scope can be granted with.
-        accepted: Box<str>,
-    },
-}
-
-impl ScopeError {
-    fn unknown(token: &str) -> Self {
-        let may_be_a_secret = token.len() >= *CLIENT_SECRET_CHARACTERS.start();
-        Self::Unknown { token: (!may_be_a_secret).then(|| token.into()), nearest: None }
-    }
-}
-
-/// Formats the end of an error text: ` "repo-cod:r"; did you mean "repo-code:r"?`
-fn named(token: Option<&str>, nearest: Option<&str>) -> String {
-    let token = token.map(|token| format!(" {token:?}"));
-    let nearest = nearest.map(|nearest| format!("; did you mean {nearest:?}?"));
-    token.unwrap_or_default() + nearest.as_deref().unwrap_or_default()
-}
-
-/// Why a catalog cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ScopeCatalogError {
-    /// Two scopes share a token, for instance because a name appears twice.
-    #[error("the scope token {token:?} has more than one meaning")]
-    Ambiguous {
-        /// The token.
-        token: String,
-    },
-    /// There is no scope.
-    #[error("a scope catalog needs at least one scope")]
-    Empty,
-    /// A name is empty or too long, or contains the separator or a character that is not allowed in a scope token.
-    #[error(
-        "{name:?} cannot be the name of a scope: use 1 to {MAX_NAME_BYTES} visible ASCII characters without \
-         quotes, backslashes and the separator"
-    )]
-    Name {
-        /// The name.
-        name: String,
-    },
-    /// The separator or a mark cannot be part of a scope parameter, or the marks cannot be distinguished.
-    #[error(
-        "the scope notation is ambiguous: the two marks must differ, the mark for read-write must not be \
-         empty, and separator and marks must be visible ASCII characters without quotes and backslashes"
-    )]
-    Notation,
-    /// A name ends in `:r` or `:rw`, which denote permissions.
-    #[error(
-        "the scope name {name:?} ends like a permission: leave out :r or :rw and set the Permissions of its definition"
-    )]
-    Suffix {
-        /// The name.
-        name: String,
-    },
-    /// The title, the description or the group of a scope has a character that could mislead its readers.
-    #[error("a text of the scope {name:?} {error}")]
-    Words {
-        /// The name of the scope.
-        name: String,
-        /// The character.
-        error: TextError,
-    },
-}
-
 #[derive(Debug)]
 struct Content {
     definitions: Vec<ScopeDefinition>,
@@ -340,14 +233,15 @@ struct Content {
 }
 
 impl Content {
-    fn read(&self, token: &str) -> Result<Asked<'_>, ScopeError> {
+    /// Returns the scope of a token and its position in the catalog.
+    fn read(&self, token: &str) -> Result<(usize, Scope<'_>), ScopeError> {
         let Token { position, permission, .. } = *self.token(token).ok_or_else(|| ScopeError::unknown(token))?;
         let definition = self.definitions.get(position).ok_or_else(|| ScopeError::unknown(token))?;
-        let permission = permission.map_err(|NotAllowed| ScopeError::PermissionNotAllowed {
-            token: token.into(),
-            accepted: self.notation.token(definition.name(), definition.permissions().least()).into(),
-        })?;
-        Ok(Asked { position, scope: Scope { name: definition.name(), permission } })
+        if definition.permissions().each().contains(&permission) {
+            return Ok((position, Scope { name: definition.name(), permission }));
+        }
+        let accepted = self.notation.token(definition.name(), definition.permissions().least()).into();
+        Err(ScopeError::PermissionNotAllowed { token: token.into(), accepted })
     }
 
     fn token(&self, text: &str) -> Option<&Token> {
@@ -361,17 +255,8 @@ struct Token {
     text: String,
     /// The index of the scope in the catalog.
     position: usize,
-    permission: Result<Option<Permission>, NotAllowed>,
-}
-
-/// A token that names a scope, with a permission that it cannot be granted with.
-#[derive(Clone, Copy, Debug)]
-struct NotAllowed;
-
-#[derive(Debug)]
-struct Asked<'a> {
-    position: usize,
-    scope: Scope<'a>,
+    /// The permission that it asks for, which the scope may not have.
+    permission: Option<Permission>,
 }
 
 fn judge_name(name: &str, notation: &ScopeNotation) -> Result<(), ScopeCatalogError> {
@@ -391,8 +276,6 @@ fn judge_words(definition: &ScopeDefinition) -> Result<(), ScopeCatalogError> {
     }
     Ok(())
 }
-
-const MAX_NAME_BYTES: usize = 100;
 
 #[cfg(test)]
 mod tests {

@@ -23,9 +23,9 @@ impl ScopeDefinition {
         Self {
             name: name.into(),
             permissions,
-            title: Cow::Borrowed(""),
-            description: Cow::Borrowed(""),
-            group: Cow::Borrowed(""),
+            title: Cow::default(),
+            description: Cow::default(),
+            group: Cow::default(),
         }
     }
 
@@ -80,25 +80,6 @@ impl ScopeDefinition {
     pub fn group(&self) -> &str {
         &self.group
     }
-
-    /// Creates a definition in a constant.
-    pub(super) const fn fixed(name: &'static str, permissions: Permissions, words: Words) -> Self {
-        Self {
-            name: Cow::Borrowed(name),
-            permissions,
-            title: Cow::Borrowed(words.title),
-            description: Cow::Borrowed(words.description),
-            group: Cow::Borrowed(words.group),
-        }
-    }
-}
-
-/// The texts of a definition in a constant.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Words {
-    pub(super) group: &'static str,
-    pub(super) title: &'static str,
-    pub(super) description: &'static str,
 }
 
 /// The permissions that a scope can be granted with.
@@ -116,32 +97,29 @@ pub enum Permissions {
 }
 
 impl Permissions {
+    /// Returns what the scope can be granted with, the lowest first; `None` is the scope as a whole.
+    pub(super) const fn each(self) -> &'static [Option<Permission>] {
+        match self {
+            Self::ReadOnly => &[Some(Permission::Read)],
+            Self::ReadWriteOnly => &[Some(Permission::ReadWrite)],
+            Self::ReadOnlyOrReadWrite => &[Some(Permission::Read), Some(Permission::ReadWrite)],
+            Self::Plain => &[None],
+        }
+    }
+
     /// Returns whether the scope can be granted with exactly `permission`; always `false` for a scope without a permission.
     pub fn allows(self, permission: Permission) -> bool {
-        match self {
-            Self::ReadOnly => permission == Permission::Read,
-            Self::ReadWriteOnly => permission == Permission::ReadWrite,
-            Self::ReadOnlyOrReadWrite => true,
-            Self::Plain => false,
-        }
+        self.each().contains(&Some(permission))
     }
 
     /// Returns the lowest permission, which a bare name in a request means; `None` for a scope without a permission.
     pub fn least(self) -> Option<Permission> {
-        match self {
-            Self::ReadOnly | Self::ReadOnlyOrReadWrite => Some(Permission::Read),
-            Self::ReadWriteOnly => Some(Permission::ReadWrite),
-            Self::Plain => None,
-        }
+        self.each().first().copied().flatten()
     }
 
     /// Returns the highest permission; `None` for a scope without a permission.
     pub fn max(self) -> Option<Permission> {
-        match self {
-            Self::ReadOnly => Some(Permission::Read),
-            Self::ReadWriteOnly | Self::ReadOnlyOrReadWrite => Some(Permission::ReadWrite),
-            Self::Plain => None,
-        }
+        self.each().last().copied().flatten()
     }
 }
 

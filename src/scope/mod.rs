@@ -3,13 +3,14 @@
 
 mod catalog;
 mod definition;
-mod nearest;
+mod error;
 mod notation;
 mod platform;
 mod resource;
 
-pub use catalog::{ScopeCatalog, ScopeCatalogBuilder, ScopeCatalogError, ScopeError};
+pub use catalog::{ScopeCatalog, ScopeCatalogBuilder};
 pub use definition::{Permissions, ScopeDefinition};
+pub use error::{ScopeCatalogError, ScopeError};
 pub use notation::ScopeNotation;
 pub use resource::{Resource, ResourceList, ResourceScope, ResourceScopeError};
 

@@ -17,7 +17,7 @@ hooks       hooks -> error -> store
 settings    config
 model       model
 messages    wire/message -> secret/pkce
-vocabulary  bounds, scope -> text -> secret -> model/id -> secret/entropy, clock   model/codec -> clock   fetch -> fetch/shared -> clock   jose -> wire/json   wire -> model/subject   hooks/span
+vocabulary  bounds, scope -> text -> secret -> model/id -> secret/entropy, clock   model/codec -> clock   fetch -> fetch/cache, fetch/flight -> clock   jose -> wire/json   wire -> model/subject   hooks/span
 ";
 
 /// Imported by the crate's root alone.

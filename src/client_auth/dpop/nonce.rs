@@ -1,13 +1,12 @@
 //! Nonces for DPoP proofs [RFC 9449 sections 8 and 9]. They are derived from the time and a key, and are not stored.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hkdf::Hkdf;
 use sha2::Sha256;
 
 use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::config::dpop::NONCE_PERIOD;
+use crate::jose::base64url;
 use crate::secret::is_equal;
 use crate::secret::nonce::NonceKey;
 
@@ -17,10 +16,6 @@ pub(crate) const HEADER: &str = "DPoP-Nonce";
 /// Separates this use of a key from all others.
 const LABEL: &[u8] = b"DPoP-Nonce";
 const TAG_BYTES: usize = 32;
-const BUCKET_BYTES: usize = 4;
-const BYTES: usize = BUCKET_BYTES + TAG_BYTES;
-/// The characters of [`BYTES`] as base64url.
-const CHARACTERS: usize = 48;
 
 /// Which role of the server requires the nonce. A nonce of one role is not valid for the other [RFC 9449 section 9].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,26 +37,18 @@ impl Role {
 pub(crate) fn current(config: &Config, role: Role, now: Timestamp) -> Option<String> {
     let key = config.dpop.nonce_keys.first().filter(|_| config.dpop.reads_proofs())?;
     let bucket = bucket(now);
-    let mut bytes = [0; BYTES];
-    let (number, tag) = bytes.split_at_mut(BUCKET_BYTES);
-    number.copy_from_slice(&bucket.to_be_bytes());
-    tag.copy_from_slice(&make_tag(key, role, bucket));
-    Some(URL_SAFE_NO_PAD.encode(bytes))
+    let bytes = [&bucket.to_be_bytes()[..], &make_tag(key, role, bucket)].concat();
+    Some(base64url::encode(&bytes))
 }
 
 /// Returns when a nonce expires; `None` for any other text. The nonces of this period and of the last one are valid. So
 /// are those of the next one, which a server whose clock is ahead may have handed out.
 pub(crate) fn expiry(keys: &[NonceKey], role: Role, nonce: &str, now: Timestamp) -> Option<Timestamp> {
-    if nonce.len() != CHARACTERS {
-        return None;
-    }
-    let mut bytes = [0; BYTES];
-    let written = URL_SAFE_NO_PAD.decode_slice(nonce, &mut bytes).ok()?;
-    let (number, tag) = bytes.split_first_chunk().filter(|_| written == BYTES)?;
-    let made = u32::from_be_bytes(*number);
+    let bytes = base64url::decode(nonce)?;
+    let (number, tag) = bytes.split_first_chunk()?;
+    let (made, tag) = (u32::from_be_bytes(*number), tag.try_into().ok()?);
     let current = bucket(now);
     let accepted = current.saturating_sub(1)..=current.saturating_add(1);
-    let tag = tag.first_chunk()?;
     let is_own = keys.iter().any(|key| is_equal(&make_tag(key, role, made), tag));
     let end = made.saturating_add(2).saturating_mul(NONCE_PERIOD);
     (is_own && accepted.contains(&made)).then(|| Timestamp::from_seconds(end))
@@ -154,7 +141,7 @@ mod tests {
         let role = Role::AuthorizationServer;
         let nonce = current(&config, role, at(1200)).unwrap();
         assert!(nonce.bytes().all(|byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e)), "{nonce}");
-        assert_eq!(nonce.len(), CHARACTERS);
+        assert_eq!(nonce.len(), 48);
         for position in 0..nonce.len() {
             let mut altered = nonce.clone().into_bytes();
             altered[position] = if altered[position] == b'A' { b'B' } else { b'A' };

@@ -3,16 +3,13 @@
 mod freshness;
 
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use crate::clock::{Clock, Timestamp};
+use crate::clock::Clock;
 use crate::config::Config;
+use crate::fetch::cache::Cache;
 use crate::fetch::documents::freshness::lifetime;
-use crate::fetch::shared::cache::Cache;
-use crate::fetch::shared::flight::{Driven, Waiter};
-use crate::fetch::shared::flights::Flights;
+use crate::fetch::flight::{Driven, Flights};
 use crate::fetch::{FetchRequest, Fetcher};
 use crate::model::client::AuthenticationMethod;
 use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentRules, DocumentUrl, MetadataRules};
@@ -21,19 +18,17 @@ use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentRules
 pub(crate) type Judged = Result<Arc<ClientMetadata>, Arc<DocumentError>>;
 
 /// The metadata documents of clients.
+#[derive(Debug)]
 pub(crate) struct Documents {
     source: Arc<Source>,
     flights: Flights<Judged>,
 }
 
-/// The maximum size of a document in bytes, as section 8.7 of the draft advises.
-const MAX_BYTES: usize = 5120;
-/// How long the whole request for a document may take, while the user waits.
-const TIMEOUT: Duration = Duration::from_secs(5);
 /// How many documents are cached. If there are more, the least recently used one is dropped.
 const MAX_CACHED: usize = 1000;
 
 /// Where documents come from, and the cache of valid ones.
+#[derive(Debug)]
 struct Source {
     fetcher: Arc<dyn Fetcher>,
     rules: DocumentRules,
@@ -52,7 +47,6 @@ impl Documents {
                 omitted_method: AuthenticationMethod::None,
                 keys: config.key_rules(true),
             },
-            max_bytes: MAX_BYTES,
             none_beside_private_key_jwt: config.registration.none_beside_private_key_jwt,
         };
         let cache = Mutex::new(Cache::new(MAX_CACHED));
@@ -76,17 +70,10 @@ impl Documents {
 
     /// Fetches a document, or joins a fetch in progress.
     pub(crate) async fn fetch(&self, url: DocumentUrl<'_>) -> Judged {
-        self.join(url).await.unwrap_or_else(panicked)
-    }
-
-    /// Joins a fetch in progress, or starts one.
-    fn join(&self, url: DocumentUrl<'_>) -> Waiter<Judged> {
-        let start = || -> Result<Driven<Judged>, Infallible> {
-            let (source, text) = (Arc::clone(&self.source), Box::<str>::from(url.as_str()));
-            Ok(Box::pin(async move { source.get(&text).await }))
-        };
-        let Ok(waiter) = self.flights.join(url.as_str(), start);
-        waiter
+        let (source, text) = (Arc::clone(&self.source), Box::<str>::from(url.as_str()));
+        let get = async move { source.get(&text).await.map_err(Arc::new) };
+        let Ok(waiter) = self.flights.join(url.as_str(), || Ok::<Driven<Judged>, Infallible>(Box::pin(get)));
+        waiter.await.unwrap_or_else(panicked)
     }
 }
 
@@ -103,28 +90,14 @@ impl Source {
     /// > malformed.
     ///
     /// [draft-ietf-oauth-client-id-metadata-document section 4.3]
-    async fn get(&self, url: &str) -> Judged {
-        let judged = self.get_and_judge(url).await.map_err(Arc::new);
-        if let Ok((metadata, until, now)) = &judged {
-            self.cache().keep(url, Arc::clone(metadata), *now, *until);
-        }
-        judged.map(|(metadata, ..)| metadata)
-    }
-
-    async fn get_and_judge(&self, url: &str) -> Result<(Arc<ClientMetadata>, Timestamp, Timestamp), DocumentError> {
+    async fn get(&self, url: &str) -> Result<Arc<ClientMetadata>, DocumentError> {
         let url = DocumentUrl::parse(url)?;
-        let mut request = FetchRequest::new(url.as_str());
-        (request.max_bytes, request.timeout) = (self.rules.max_bytes, TIMEOUT);
-        let response = self.fetcher.fetch(&request).await?;
-        let metadata = self.rules.judge(url, &response)?;
+        let response = self.fetcher.fetch(&FetchRequest::new(url.as_str())).await?;
+        let metadata = Arc::new(self.rules.judge(url, &response)?);
         let now = self.clock.now();
-        Ok((Arc::new(metadata), now.plus(lifetime(&response, now)), now))
-    }
-}
-
-impl fmt::Debug for Documents {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Documents").field("fetcher", &self.source.fetcher).finish_non_exhaustive()
+        let until = now.plus(lifetime(&response, now));
+        self.cache().keep(url.as_str(), Arc::clone(&metadata), now, until);
+        Ok(metadata)
     }
 }
 

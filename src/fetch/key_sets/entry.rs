@@ -1,10 +1,11 @@
-//! The cache entry of one key set, and when the set may be fetched again.
+//! A fetched key set, its cache entry, and when it may be fetched again.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::fetch::key_sets::fetched_set::{FetchedSet, Outcome};
+use crate::jose::{FetchedKeys, Jwk};
 use crate::model::client::KeyFetchError;
 
 /// How long a fetched key set is used without another fetch. A key that its client removed there is valid until then.
@@ -13,6 +14,32 @@ const FRESH: Duration = Duration::from_secs(3600);
 const STALE: Duration = Duration::from_secs(86_400);
 /// How long the server waits between two fetches of one client's keys.
 const PAUSE: Duration = Duration::from_secs(60);
+
+/// A key set, or why there is none. All requests that wait for the same fetch share it.
+pub(crate) type Outcome = Result<Arc<FetchedSet>, Arc<KeyFetchError>>;
+
+/// A key set that was fetched.
+#[derive(Debug)]
+pub(crate) struct FetchedSet {
+    keys: FetchedKeys,
+    is_reported: AtomicBool,
+}
+
+impl FetchedSet {
+    pub(super) const fn new(keys: FetchedKeys) -> Self {
+        Self { keys, is_reported: AtomicBool::new(false) }
+    }
+
+    /// Returns the usable keys.
+    pub(crate) fn keys(&self) -> &[Jwk] {
+        self.keys.set.keys()
+    }
+
+    /// Returns how many keys of the set are not used. Later calls return 0, so that each fetch is reported once.
+    pub(crate) fn newly_left_out(&self) -> usize {
+        if self.keys.left_out == 0 || self.is_reported.swap(true, Ordering::Relaxed) { 0 } else { self.keys.left_out }
+    }
+}
 
 /// What a request needs from a key set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

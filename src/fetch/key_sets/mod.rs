@@ -2,19 +2,15 @@
 //! fetch. There is a pause between two fetches, even if the first one failed.
 
 mod entry;
-mod fetched_set;
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::config::client_authentication::KEY_SET;
-use crate::fetch::key_sets::entry::{Entry, Need};
-pub(crate) use crate::fetch::key_sets::fetched_set::{FetchedSet, Outcome};
-use crate::fetch::shared::cache::Cache;
-use crate::fetch::shared::flight::Driven;
-use crate::fetch::shared::flights::Flights;
+use crate::fetch::cache::Cache;
+use crate::fetch::flight::{Driven, Flights};
+pub(crate) use crate::fetch::key_sets::entry::FetchedSet;
+use crate::fetch::key_sets::entry::{Entry, Need, Outcome};
 use crate::fetch::{FetchError, FetchErrorKind, FetchRequest, Fetcher};
 use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 use crate::jose::{FetchedKeys, JwkSet};
@@ -26,10 +22,9 @@ use crate::wire::Endpoint;
 
 /// How many key sets are cached. If there are more, the least recently used one is dropped.
 const MAX_CACHED: usize = 1000;
-/// How long a fetch may take. Requests wait for it.
-const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The key sets of clients, by client id and `jwks_uri`.
+#[derive(Debug)]
 pub(crate) struct KeySets {
     reviewed: Arc<Source>,
     /// The key sets of unreviewed clients that registered themselves. They replace no set of another client.
@@ -38,6 +33,7 @@ pub(crate) struct KeySets {
 }
 
 /// Fetches key sets and caches them.
+#[derive(Debug)]
 struct Source {
     fetcher: Arc<dyn Fetcher>,
     clock: Arc<dyn Clock>,
@@ -137,8 +133,7 @@ impl Source {
             return Err(FetchError::new(FetchErrorKind::Url).into());
         };
         self.check_throttle(client, &uri.host.to_ascii_lowercase()).await?;
-        let mut request = FetchRequest::new(url);
-        (request.max_bytes, request.timeout) = (KEY_SET.bytes, TIMEOUT);
+        let request = FetchRequest { max_bytes: KEY_SET.bytes, ..FetchRequest::new(url) };
         let response = self.fetcher.fetch(&request).await?;
         if response.status != 200 {
             return Err(KeyFetchError::Status(response.status));
@@ -160,11 +155,5 @@ impl Source {
 
     fn cache(&self) -> MutexGuard<'_, Cache<Entry>> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for KeySets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeySets").field("fetcher", &self.reviewed.fetcher).finish_non_exhaustive()
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::model::application::open::{read_open, write_open};
 use crate::model::application::{Application, CheckedForm};
-use crate::model::client::Client;
 use crate::model::client::encoding::{
-    application_type, application_type_byte, client_type, client_type_byte, read_authentication_methods,
-    read_grant_types, read_key_terms, read_resource_scope, read_scopes, read_subject, write_authentication_methods,
-    write_grant_types, write_key_terms, write_scopes,
+    read_authentication_methods, read_grant_types, read_key_terms, read_one_of, read_resource_scope, read_scopes,
+    read_subject, write_authentication_methods, write_grant_types, write_key_terms, write_one_of, write_scopes,
+    write_texts,
 };
+use crate::model::client::{ApplicationType, Client, ClientType};
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::LogoId;
 use crate::model::redirect_uri::RegisteredRedirectUri;
@@ -124,14 +124,11 @@ fn write_form(writer: &mut Writer, form: &CheckedForm) {
     writer.text(name);
     writer.optional(description.as_deref(), Writer::text);
     writer.text(website);
-    writer.count(redirect_uris.len());
-    for uri in redirect_uris {
-        writer.text(uri.as_str());
-    }
+    write_texts(writer, redirect_uris.iter().map(RegisteredRedirectUri::as_str));
     write_scopes(writer, scopes, resource_scope);
     write_scopes(writer, client_scopes, client_resources);
-    writer.byte(client_type_byte(*client_type));
-    writer.byte(application_type_byte(*application_type));
+    write_one_of(writer, &ClientType::ALL, *client_type);
+    write_one_of(writer, &ApplicationType::ALL, *application_type);
     write_grant_types(writer, *grant_types);
     write_authentication_methods(writer, *authentication_methods);
 }
@@ -146,8 +143,8 @@ fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
         resource_scope: read_resource_scope(reader)?,
         client_scopes: read_scopes(reader)?,
         client_resources: read_resource_scope(reader)?,
-        client_type: client_type(reader.byte()?)?,
-        application_type: application_type(reader.byte()?)?,
+        client_type: read_one_of(reader, &ClientType::ALL)?,
+        application_type: read_one_of(reader, &ApplicationType::ALL)?,
         grant_types: read_grant_types(reader)?,
         authentication_methods: read_authentication_methods(reader)?,
         key_terms: None,

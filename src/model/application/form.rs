@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::jose::{JwkSetBounds, SigningAlgorithm};
+use crate::jose::{JwkSet, JwkSetBounds, SigningAlgorithm};
 use crate::model::application::field::{Field, FieldError, Problem};
 use crate::model::application::text;
 use crate::model::client::{
@@ -117,45 +117,33 @@ impl ApplicationForm {
         key_set: JwkSetBounds,
     ) -> Result<CheckedForm, Vec<FieldError>> {
         let mut refused = Refused(Vec::new());
-        let name = refused.or(Field::Name, text::name(&self.name, limits.name));
         let description = self.description.as_deref().unwrap_or_default();
-        let description = refused.or(Field::Description, text::plain_text(description, limits.description));
-        let website = refused.or(Field::Website, text::website(&self.website, limits.website));
-        let redirect_uris = self.check_redirect_uris(limits, policy, &mut refused);
-        let scopes = refused.or(Field::Scopes, self.check_scopes(catalog));
-        let resource_scope = refused.or(Field::ResourceScope, self.check_resource_scope());
-        let client_scopes = refused.or(Field::ClientScopes, self.check_client_scopes(catalog));
-        let client_resources = refused.or(Field::ClientResources, self.check_client_resources());
-        let grant_types = refused.or(Field::GrantTypes, self.check_grant_types());
-        let methods = refused.or(Field::AuthenticationMethods, self.check_authentication_methods());
-        let key_terms = self.check_key_terms(key_set).map_err(|errors| refused.0.extend(errors)).ok().flatten();
-        let texts = (name, description, website);
-        let choices = (scopes, resource_scope, grant_types, methods);
-        let machine = (client_scopes, client_resources);
-        let (
-            (Some(name), Some(description), Some(website)),
-            (Some(scopes), Some(resource_scope), Some(grant_types), Some(authentication_methods)),
-            (Some(client_scopes), Some(client_resources)),
-            [],
-        ) = (texts, choices, machine, refused.0.as_slice())
-        else {
-            return Err(refused.0);
-        };
-        Ok(CheckedForm {
-            name,
-            description,
-            website,
-            redirect_uris,
-            scopes,
-            resource_scope,
-            client_scopes,
-            client_resources,
+        let scopes = |grant_type, scopes: &str| self.scopes_for(grant_type, scopes, catalog);
+        // In the order of `Field`. A refused field has a placeholder.
+        let form = CheckedForm {
+            name: refused.or(Field::Name, text::name(&self.name, limits.name)).unwrap_or_default(),
+            description: refused.or(Field::Description, text::plain_text(description, limits.description)).flatten(),
+            website: refused.or(Field::Website, text::website(&self.website, limits.website)).unwrap_or_default(),
+            redirect_uris: self.check_redirect_uris(limits, policy, &mut refused),
+            scopes: refused.or(Field::Scopes, scopes(GrantType::AuthorizationCode, &self.scopes)).unwrap_or_default(),
+            resource_scope: refused
+                .or(Field::ResourceScope, self.check_resource_scope())
+                .unwrap_or_else(ResourceScope::none),
+            client_scopes: refused
+                .or(Field::ClientScopes, scopes(GrantType::ClientCredentials, &self.client_scopes))
+                .unwrap_or_default(),
+            client_resources: refused
+                .or(Field::ClientResources, self.check_client_resources())
+                .unwrap_or_else(ResourceScope::none),
             client_type: self.client_type,
             application_type: self.application_type,
-            grant_types,
-            authentication_methods,
-            key_terms,
-        })
+            grant_types: refused.or(Field::GrantTypes, self.check_grant_types()).unwrap_or_default(),
+            authentication_methods: refused
+                .or(Field::AuthenticationMethods, self.check_authentication_methods())
+                .unwrap_or_default(),
+            key_terms: self.check_key_terms(key_set, &mut refused),
+        };
+        if refused.0.is_empty() { Ok(form) } else { Err(refused.0) }
     }
 
     fn check_redirect_uris(
@@ -181,14 +169,6 @@ impl ApplicationForm {
             }
         }
         sound
-    }
-
-    fn check_scopes(&self, catalog: &ScopeCatalog) -> Result<ScopeSet, Problem> {
-        self.scopes_for(GrantType::AuthorizationCode, &self.scopes, catalog)
-    }
-
-    fn check_client_scopes(&self, catalog: &ScopeCatalog) -> Result<ScopeSet, Problem> {
-        self.scopes_for(GrantType::ClientCredentials, &self.client_scopes, catalog)
     }
 
     /// Reads the scopes of a grant type. If the grant type is asked for, it needs at least one scope.
@@ -241,6 +221,55 @@ impl ApplicationForm {
             }
             ClientType::Confidential => Ok(methods),
         }
+    }
+
+    /// Checks the fields for keys, pushed requests and DPoP-bound tokens without the server's settings, which are checked
+    /// later. Returns `None` if all fields have their defaults.
+    fn check_key_terms(&self, bounds: JwkSetBounds, refused: &mut Refused) -> Option<Arc<KeyTerms>> {
+        let keys = self.check_keys(bounds).map_err(|error| refused.0.push(error)).ok().flatten();
+        refused.or(Field::SigningAlgorithm, self.check_signing_algorithm(keys.as_ref()));
+        let key_terms = KeyTerms {
+            keys,
+            signing_algorithm: self.signing_algorithm,
+            requires_pushed_requests: self.require_pushed_authorization_requests,
+            requires_dpop_bound_tokens: self.dpop_bound_access_tokens,
+            keys_of_previous_owner: None,
+        };
+        (key_terms != KeyTerms::default()).then(|| Arc::new(key_terms))
+    }
+
+    fn check_keys(&self, bounds: JwkSetBounds) -> Result<Option<ClientKeys>, FieldError> {
+        let given = |text: &'_ Option<String>| text.clone().filter(|text| !text.is_empty());
+        let refused = |field, problem| Err(FieldError::new(field, problem));
+        match (given(&self.jwks), given(&self.jwks_uri)) {
+            (None, None) if self.uses_key() => refused(Field::Jwks, Problem::NoKeys),
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) => refused(Field::JwksUri, Problem::TwoKeySets),
+            (Some(_), None) if !self.uses_key() => refused(Field::Jwks, Problem::KeysNotUsed),
+            (None, Some(_)) if !self.uses_key() => refused(Field::JwksUri, Problem::KeysNotUsed),
+            (Some(json), None) => match JwkSet::parse_within(json, bounds) {
+                Ok(set) => Ok(Some(ClientKeys::Set(set))),
+                Err(error) => refused(Field::Jwks, Problem::KeySet(error)),
+            },
+            (None, Some(address)) => match ClientKeys::at(&address) {
+                Some(keys) => Ok(Some(keys)),
+                None => refused(Field::JwksUri, Problem::NotAnHttpsAddress),
+            },
+        }
+    }
+
+    fn check_signing_algorithm(&self, keys: Option<&ClientKeys>) -> Result<(), Problem> {
+        let Some(algorithm) = self.signing_algorithm else { return Ok(()) };
+        match keys {
+            _ if !self.uses_key() => Err(Problem::KeysNotUsed),
+            Some(keys) if !keys.may_fit(algorithm) => Err(Problem::NoKeyForAlgorithm { algorithm }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn uses_key(&self) -> bool {
+        self.client_type == ClientType::Confidential
+            && self.authentication_methods.contains(AuthenticationMethod::PrivateKeyJwt)
     }
 }
 

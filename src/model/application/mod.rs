@@ -3,7 +3,6 @@
 mod encoding;
 mod field;
 mod form;
-mod key_fields;
 mod logo;
 mod open;
 mod text;
@@ -203,15 +202,13 @@ impl Application {
     /// Returns the look-alike keys of every name that the application has or proposes, each once; none if no user will
     /// see it.
     fn look_alike_keys(&self) -> impl Iterator<Item = LookAlikeKey> {
-        let forms = match self.state() {
+        let is_seen = match self.state() {
             // Unreviewed clients can have any name, and would hide those that a reviewer must compare with.
-            _ if self.is_unreviewed() => [None, None],
-            ClientState::Pending | ClientState::Approved | ClientState::Suspended => {
-                [Some(&self.form), self.proposed()]
-            }
-            ClientState::Rejected | ClientState::Deleted => [None, None],
+            ClientState::Pending | ClientState::Approved | ClientState::Suspended => !self.is_unreviewed(),
+            ClientState::Rejected | ClientState::Deleted => false,
         };
-        let keys = forms.into_iter().flatten().flat_map(|form| LookAlikeKey::of(form.name()));
+        let forms = [Some(&self.form), self.proposed()].into_iter().flatten().filter(|_| is_seen);
+        let keys = forms.flat_map(|form| LookAlikeKey::of(form.name()));
         keys.collect::<BTreeSet<_>>().into_iter()
     }
 

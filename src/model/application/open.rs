@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::clock::Timestamp;
-use crate::model::client::encoding::{read_identifiers, read_scopes, read_subject, write_identifiers};
+use crate::model::client::encoding::{read_identifiers, read_scopes, read_subject, write_texts};
 use crate::model::client_metadata::encoding::{read_bounds, read_more, write_bounds, write_more};
 use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
 use crate::model::codec::{DecodeError, Reader, Writer};
@@ -137,7 +137,7 @@ fn read_management(reader: &mut Reader<'_>) -> Result<Management, DecodeError> {
 fn write_proposed(writer: &mut Writer, proposed: &ProposedUpdate) {
     let ProposedUpdate { default_scopes, resources, end, has_foreign_links, looks_like_another, more } = proposed;
     writer.text(default_scopes.as_str());
-    writer.optional(resources.as_ref(), write_identifiers);
+    writer.optional(resources.as_ref(), write_texts);
     writer.optional(*end, Writer::time);
     writer.flag(*has_foreign_links);
     writer.flag(*looks_like_another);

@@ -1,14 +1,14 @@
 //! Clients that your service keeps itself.
 
 use crate::jose::SigningAlgorithm;
+use crate::model::client::secrets::{ClientSecretError, ClientSecrets, check_secret};
 use crate::model::client::{
-    ApplicationType, AuthenticationMethods, Client, ClientKeys, ClientSecrets, ClientState, ClientType, GrantTypes,
-    RefreshRotation,
+    ApplicationType, AuthenticationMethods, Client, ClientKeys, ClientState, ClientType, GrantTypes, RefreshRotation,
 };
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::{ResourceScope, ScopeSet};
-use crate::secret::{CLIENT_SECRET_CHARACTERS, ClientSecret, Digest};
+use crate::secret::{ClientSecret, Digest};
 
 impl Client {
     /// Returns a builder for a client that is kept elsewhere, such as in a fixed list or a directory.
@@ -159,12 +159,7 @@ impl ClientBuilder {
         if self.client.keys().is_some() {
             return Err(ClientSecretError::HasKeys);
         }
-        if let Some(position) = text.iter().position(|byte| !(0x20..=0x7e).contains(byte)) {
-            return Err(ClientSecretError::Character { position });
-        }
-        if !CLIENT_SECRET_CHARACTERS.contains(&text.len()) {
-            return Err(ClientSecretError::Length { characters: text.len() });
-        }
+        check_secret(text)?;
         self.client.secrets = self.client.secrets.rotated(Digest::of(text));
         Ok(self)
     }
@@ -269,28 +264,4 @@ impl ClientBuilder {
     pub fn build(self) -> Client {
         self.client
     }
-}
-
-/// A secret that a client cannot have. The text never shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ClientSecretError {
-    /// A public client has no secret [RFC 6749 section 2.1].
-    #[error("a public client has no secret; set ClientType::Confidential, or leave the secret out")]
-    PublicClient,
-    /// A client that authenticates with its key has no secret [RFC 7523 section 2.2].
-    #[error("a client with keys has no secret; leave out the secret or the keys")]
-    HasKeys,
-    /// The secret is shorter than 32 characters, or longer than 255.
-    #[error("the client secret has {characters} characters; 32 to 255 random ones are accepted")]
-    Length {
-        /// The number of its characters.
-        characters: usize,
-    },
-    /// The secret has a character outside 20 to 7E hex [RFC 6749 appendix A.2].
-    #[error("byte {} of the client secret is neither visible ASCII nor a space", .position + 1)]
-    Character {
-        /// The number of bytes before it.
-        position: usize,
-    },
 }

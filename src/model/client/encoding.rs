@@ -44,10 +44,10 @@ impl Client {
         let mut writer = Writer::new(kind::CLIENT);
         writer.text(id.as_str());
         writer.number(*version);
-        writer.byte(state_byte(*state));
+        write_one_of(&mut writer, &ClientState::ALL, *state);
         writer.number(*epoch);
-        writer.byte(client_type_byte(*client_type));
-        writer.byte(application_type_byte(*application_type));
+        write_one_of(&mut writer, &ClientType::ALL, *client_type);
+        write_one_of(&mut writer, &ApplicationType::ALL, *application_type);
         writer.text(name);
         writer.text(website);
         for secret in [current, previous] {
@@ -55,10 +55,7 @@ impl Client {
         }
         writer.flag(*current_is_of_previous_owner);
         writer.flag(*previous_is_of_previous_owner);
-        writer.count(redirect_uris.len());
-        for uri in redirect_uris {
-            writer.text(uri.as_str());
-        }
+        write_texts(&mut writer, redirect_uris.iter().map(RegisteredRedirectUri::as_str));
         write_scopes(&mut writer, scopes, resource_scope);
         write_scopes(&mut writer, client_scopes, client_resources);
         write_grant_types(&mut writer, *grant_types);
@@ -87,10 +84,10 @@ impl Client {
         let client = Self {
             id,
             version: reader.number()?,
-            state: state(reader.byte()?)?,
+            state: read_one_of(&mut reader, &ClientState::ALL)?,
             epoch: reader.number()?,
-            client_type: client_type(reader.byte()?)?,
-            application_type: application_type(reader.byte()?)?,
+            client_type: read_one_of(&mut reader, &ClientType::ALL)?,
+            application_type: read_one_of(&mut reader, &ApplicationType::ALL)?,
             name: reader.text()?.into(),
             website: reader.text()?.into(),
             secrets: ClientSecrets {
@@ -186,19 +183,24 @@ fn write_open(writer: &mut Writer, open: &SelfRegistration) {
         writer.optional(document.as_ref(), |writer, digest| writer.array(digest.bytes()));
     }
     if let Some(resources) = resources {
-        writer.tagged(RESOURCES, |writer| write_identifiers(writer, resources));
+        writer.tagged(RESOURCES, |writer| write_texts(writer, resources));
     }
 }
 
 /// The tag of the protected resources that the client may reach.
 const RESOURCES: u8 = b'R';
 
-/// Writes the identifiers of protected resources.
-pub(crate) fn write_identifiers(writer: &mut Writer, identifiers: &BTreeSet<Box<str>>) {
-    writer.count(identifiers.len());
-    identifiers.iter().for_each(|identifier| writer.text(identifier));
+/// Writes the number of texts, and then each of them.
+pub(crate) fn write_texts(
+    writer: &mut Writer,
+    texts: impl IntoIterator<Item: AsRef<str>, IntoIter: ExactSizeIterator>,
+) {
+    let texts = texts.into_iter();
+    writer.count(texts.len());
+    texts.for_each(|text| writer.text(text.as_ref()));
 }
 
+/// Reads the identifiers of protected resources.
 pub(crate) fn read_identifiers(reader: &mut Reader<'_>) -> Result<BTreeSet<Box<str>>, DecodeError> {
     let list = reader.list(Reader::text)?;
     let identifiers: BTreeSet<Box<str>> = list.iter().map(|identifier| Box::from(*identifier)).collect();
@@ -238,8 +240,7 @@ fn write_resource_scope(writer: &mut Writer, resource_scope: &ResourceScope) {
         ResourceScope::Public => writer.byte(1),
         ResourceScope::Specified(resources) => {
             writer.byte(2);
-            writer.count(resources.len());
-            resources.iter().for_each(|resource| writer.text(resource));
+            write_texts(writer, resources.iter());
         }
     }
 }
@@ -310,55 +311,14 @@ fn read_rotation(reader: &mut Reader<'_>) -> Result<RefreshRotation, DecodeError
     Ok(if reader.flag()? { RefreshRotation::Keep } else { RefreshRotation::Rotate })
 }
 
-pub(crate) const fn state_byte(state: ClientState) -> u8 {
-    match state {
-        ClientState::Pending => 0,
-        ClientState::Approved => 1,
-        ClientState::Rejected => 2,
-        ClientState::Suspended => 3,
-        ClientState::Deleted => 4,
-    }
+/// Writes the place of a value among all values of its type.
+pub(crate) fn write_one_of<T: Copy + PartialEq>(writer: &mut Writer, all: &[T], value: T) {
+    let place = all.iter().zip(0..).find(|(own, _)| **own == value).map(|(_, place)| place);
+    writer.byte(place.unwrap_or(u8::MAX));
 }
 
-pub(crate) const fn state(byte: u8) -> Result<ClientState, DecodeError> {
-    match byte {
-        0 => Ok(ClientState::Pending),
-        1 => Ok(ClientState::Approved),
-        2 => Ok(ClientState::Rejected),
-        3 => Ok(ClientState::Suspended),
-        4 => Ok(ClientState::Deleted),
-        _ => Err(DecodeError::Malformed),
-    }
-}
-
-pub(crate) const fn client_type_byte(client_type: ClientType) -> u8 {
-    match client_type {
-        ClientType::Confidential => 0,
-        ClientType::Public => 1,
-    }
-}
-
-pub(crate) const fn client_type(byte: u8) -> Result<ClientType, DecodeError> {
-    match byte {
-        0 => Ok(ClientType::Confidential),
-        1 => Ok(ClientType::Public),
-        _ => Err(DecodeError::Malformed),
-    }
-}
-
-pub(crate) const fn application_type_byte(application_type: ApplicationType) -> u8 {
-    match application_type {
-        ApplicationType::Web => 0,
-        ApplicationType::Native => 1,
-    }
-}
-
-pub(crate) const fn application_type(byte: u8) -> Result<ApplicationType, DecodeError> {
-    match byte {
-        0 => Ok(ApplicationType::Web),
-        1 => Ok(ApplicationType::Native),
-        _ => Err(DecodeError::Malformed),
-    }
+pub(crate) fn read_one_of<T: Copy>(reader: &mut Reader<'_>, all: &[T]) -> Result<T, DecodeError> {
+    all.get(usize::from(reader.byte()?)).copied().ok_or(DecodeError::Malformed)
 }
 
 #[cfg(test)]

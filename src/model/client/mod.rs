@@ -4,19 +4,16 @@ mod authentication_method;
 mod builder;
 pub(crate) mod encoding;
 mod grant_type;
-mod key_rules;
 mod keys;
-mod privileges;
 mod secrets;
 mod self_registration;
 
 pub use authentication_method::{AuthenticationMethod, AuthenticationMethods};
-pub use builder::{ClientBuilder, ClientSecretError};
+pub use builder::ClientBuilder;
 pub use grant_type::{GrantType, GrantTypes};
-pub(crate) use key_rules::{KeyFault, KeyRules};
-pub(crate) use keys::KeyTerms;
 pub use keys::{ClientKeys, KeyFetchError};
-pub use privileges::{Privileges, RefreshRotation};
+pub(crate) use keys::{KeyFault, KeyRules, KeyTerms};
+pub use secrets::ClientSecretError;
 pub(crate) use secrets::ClientSecrets;
 pub use self_registration::{ClientOrigin, SelfRegistration};
 
@@ -369,9 +366,7 @@ impl Client {
 
     /// The scopes that the client may still have of a consent; `None` if no scope or no resource is left.
     pub(crate) fn scopes_left(&self, scopes: &ScopeSet, resources: &ResourceScope) -> Option<ScopeSet> {
-        let scopes = scopes.intersection(&self.scopes);
-        let has_resources = resources.meets(&self.resource_scope);
-        (has_resources && !scopes.is_empty()).then_some(scopes)
+        self.still_granted(scopes, resources).map(|granted| granted.scopes)
     }
 
     /// What the client may still have of a consent; `None` if no scope or no resource is left.
@@ -417,6 +412,73 @@ pub(crate) struct Granted {
     pub(crate) resources: ResourceScope,
 }
 
+/// What an administrator grants to a client, or requires of it, in addition to its scopes and resources.
+///
+/// [`Registrar::set_privileges`](crate::Registrar::set_privileges) writes them as given. By default a client has none.
+///
+/// # Examples
+///
+/// ```
+/// use grantor::{ClientId, Registrar, RegistrarError};
+/// use grantor::client::Privileges;
+///
+/// async fn distrust(registrar: &Registrar, id: &ClientId) -> Result<(), RegistrarError> {
+///     let client = registrar.client(id).await?;
+///     let mut privileges: Privileges = client.privileges();
+///     privileges.trusted = false;
+///     registrar.set_privileges(id, client.version(), privileges).await
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Privileges {
+    /// Errors of an authorization request are sent to the client even before the user has signed in:
+    /// [`Client::is_trusted`](crate::Client::is_trusted).
+    pub trusted: bool,
+    /// The client is a resource server that may introspect every access token [RFC 7662 section 2.1]. It must be a
+    /// confidential web application.
+    pub may_introspect: bool,
+    /// Every authorization of the client needs PKCE [RFC 7636]. Public and native clients need it anyway.
+    pub require_pkce: bool,
+    /// Whether a refresh replaces the refresh token. If it is not set,
+    /// [`Config::refresh.rotation`](field@crate::Config::refresh.rotation) decides.
+    /// [`RefreshRotation::Keep`] is for confidential web applications.
+    pub refresh_rotation: Option<RefreshRotation>,
+}
+
+impl Privileges {
+    /// Adds what an approval grants. Its rotation replaces the current one if it is set.
+    pub(crate) fn with(self, granted: Self) -> Self {
+        Self {
+            trusted: self.trusted | granted.trusted,
+            may_introspect: self.may_introspect | granted.may_introspect,
+            require_pkce: self.require_pkce | granted.require_pkce,
+            refresh_rotation: granted.refresh_rotation.or(self.refresh_rotation),
+        }
+    }
+}
+
+/// Whether a refresh replaces the refresh token [RFC 6749 section 6].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum RefreshRotation {
+    /// Each refresh returns a new pair, and the old refresh token stays usable for its [grace](crate::config::RefreshSettings::grace).
+    ///
+    /// All workers of one grant must share one stored pair. The use of an old refresh token after its grace
+    /// counts as theft, and revokes the grant.
+    Rotate,
+    /// Each refresh returns a new access token and repeats the refresh token, which stays valid until it expires.
+    ///
+    /// It is for workers with private copies of one refresh token. Access tokens live until they expire, at most 64 of
+    /// a grant at once: a further refresh ends the oldest.
+    ///
+    /// # Security
+    ///
+    /// No token is superseded, so the theft of a refresh token is not noticed. It takes effect only for confidential
+    /// web applications, whose secret a thief also needs.
+    Keep,
+}
+
 /// The state of an application: pending → approved | rejected; rejected → pending; approved ↔ suspended; any → deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -433,6 +495,11 @@ pub enum ClientState {
     Deleted,
 }
 
+impl ClientState {
+    /// All of them, in the order of their stored numbers.
+    pub(crate) const ALL: [Self; 5] = [Self::Pending, Self::Approved, Self::Rejected, Self::Suspended, Self::Deleted];
+}
+
 /// Whether a client can keep a secret [RFC 6749 section 2.1].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -441,6 +508,11 @@ pub enum ClientType {
     Confidential,
     /// It cannot: PKCE and rotation protect it instead.
     Public,
+}
+
+impl ClientType {
+    /// All of them, in the order of their stored numbers.
+    pub(crate) const ALL: [Self; 2] = [Self::Confidential, Self::Public];
 }
 
 /// Where an application runs [RFC 8252 section 8.4].
@@ -454,6 +526,9 @@ pub enum ApplicationType {
 }
 
 impl ApplicationType {
+    /// All of them, in the order of their stored numbers.
+    pub(crate) const ALL: [Self; 2] = [Self::Web, Self::Native];
+
     /// Returns the value of `application_type`: `web` or `native`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -1,6 +1,6 @@
 //! The secrets of a client.
 
-use crate::secret::Digest;
+use crate::secret::{CLIENT_SECRET_CHARACTERS, Digest};
 
 /// At most two valid secrets, so that one can be replaced without downtime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,4 +41,40 @@ impl ClientSecrets {
         let previous = self.previous.as_ref().unwrap_or(&missing) == presented && self.previous.is_some();
         current | previous
     }
+}
+
+/// Checks the characters of a secret that your service chose [RFC 6749 appendix A.2].
+pub(super) fn check_secret(text: &[u8]) -> Result<(), ClientSecretError> {
+    if let Some(position) = text.iter().position(|byte| !(0x20..=0x7e).contains(byte)) {
+        return Err(ClientSecretError::Character { position });
+    }
+    if CLIENT_SECRET_CHARACTERS.contains(&text.len()) {
+        Ok(())
+    } else {
+        Err(ClientSecretError::Length { characters: text.len() })
+    }
+}
+
+/// A secret that a client cannot have. The text never shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientSecretError {
+    /// A public client has no secret [RFC 6749 section 2.1].
+    #[error("a public client has no secret; set ClientType::Confidential, or leave the secret out")]
+    PublicClient,
+    /// A client that authenticates with its key has no secret [RFC 7523 section 2.2].
+    #[error("a client with keys has no secret; leave out the secret or the keys")]
+    HasKeys,
+    /// The secret is shorter than 32 characters, or longer than 255.
+    #[error("the client secret has {characters} characters; 32 to 255 random ones are accepted")]
+    Length {
+        /// The number of its characters.
+        characters: usize,
+    },
+    /// The secret has a character outside 20 to 7E hex [RFC 6749 appendix A.2].
+    #[error("byte {} of the client secret is neither visible ASCII nor a space", .position + 1)]
+    Character {
+        /// The number of bytes before it.
+        position: usize,
+    },
 }

@@ -1,11 +1,10 @@
 //! Judges a metadata document: pure functions from a response to metadata or an error.
 
-use crate::fetch::FetchResponse;
+use crate::fetch::{DOCUMENT_BYTES, FetchResponse};
 use crate::model::client::AuthenticationMethod;
 use crate::model::client_metadata::ClientMetadata;
-use crate::model::client_metadata::document_error::DocumentError;
 use crate::model::client_metadata::document_url::DocumentUrl;
-use crate::model::client_metadata::error::MetadataError;
+use crate::model::client_metadata::error::{DocumentError, MetadataError};
 use crate::model::client_metadata::json::Members;
 use crate::model::client_metadata::judge::MetadataRules;
 
@@ -14,7 +13,6 @@ use crate::model::client_metadata::judge::MetadataRules;
 pub(crate) struct DocumentRules {
     /// The rules that also apply to clients that register themselves.
     pub(crate) metadata: MetadataRules,
-    pub(crate) max_bytes: usize,
     pub(crate) none_beside_private_key_jwt: bool,
 }
 
@@ -38,7 +36,7 @@ impl DocumentRules {
         if !response.content_type.as_deref().is_some_and(is_json) {
             return Err(DocumentError::MediaType);
         }
-        if response.body.len() > self.max_bytes {
+        if response.body.len() > DOCUMENT_BYTES {
             return Err(DocumentError::TooLarge);
         }
         let members = Members::read(&response.body)?;
@@ -128,7 +126,7 @@ mod tests {
             omitted_method: AuthenticationMethod::None,
             keys: KeyRules::of_tests(),
         };
-        DocumentRules { metadata, max_bytes: 5120, none_beside_private_key_jwt: false }
+        DocumentRules { metadata, none_beside_private_key_jwt: false }
     }
 
     /// A valid document with the given members. Null removes a member.
@@ -257,10 +255,10 @@ mod tests {
             "logo_uri": "https://10.0.0.1/logo.png",
         }));
         let metadata = metadata.unwrap();
-        let uris: Vec<_> = metadata.redirect_uris().iter().map(RegisteredRedirectUri::as_str).collect();
+        let uris: Vec<_> = metadata.redirect_uris.iter().map(RegisteredRedirectUri::as_str).collect();
         assert_eq!(uris, [URI, "http://localhost/callback"]);
-        assert_eq!(metadata.grant_types(), GrantTypes::default());
-        assert_eq!(metadata.authentication_method(), AuthenticationMethod::None);
+        assert_eq!(metadata.grant_types, GrantTypes::default());
+        assert_eq!(metadata.authentication_method, AuthenticationMethod::None);
         assert_eq!(metadata.application_type(), ApplicationType::Native);
     }
 
@@ -285,7 +283,7 @@ mod tests {
         };
         let without_keys = |none_beside_private_key_jwt| DocumentRules { none_beside_private_key_jwt, ..rules() };
         let method = |rules: &DocumentRules, document: &FetchResponse| {
-            judge(rules, document).map(|metadata| metadata.authentication_method())
+            judge(rules, document).map(|metadata| metadata.authentication_method)
         };
         let beside = document(json!(["none", "private_key_jwt"]), json!({}));
         let refused = |error: &str| Err(format!("Metadata({error})"));

@@ -1,13 +1,16 @@
-//! The stored form of bounds and of further metadata.
+//! The stored form of bounds and of further metadata, and the digest of metadata.
 
 use std::time::Duration;
 
+use crate::model::client::KeyTerms;
 use crate::model::client::encoding::{
     read_authentication_methods, read_identifiers, read_resource_scope, read_scopes, write_authentication_methods,
-    write_identifiers, write_scopes,
+    write_grant_types, write_key_terms, write_scopes, write_texts,
 };
-use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
-use crate::model::codec::{DecodeError, Reader, Writer};
+use crate::model::client_metadata::{ClientMetadata, MoreMetadata, RegistrationBounds};
+use crate::model::codec::{DecodeError, Reader, Writer, kind};
+use crate::model::redirect_uri::RegisteredRedirectUri;
+use crate::secret::Digest;
 
 pub(crate) fn write_bounds(writer: &mut Writer, bounds: &RegistrationBounds) {
     let RegistrationBounds {
@@ -22,7 +25,7 @@ pub(crate) fn write_bounds(writer: &mut Writer, bounds: &RegistrationBounds) {
     } = bounds;
     write_scopes(writer, scopes, resource_scope);
     writer.optional(default_scopes.as_ref(), |writer, scopes| writer.text(scopes.as_str()));
-    writer.optional(resources.as_ref(), write_identifiers);
+    writer.optional(resources.as_ref(), write_texts);
     writer.optional(*methods, write_authentication_methods);
     writer.flag(*has_loopback);
     writer.flag(*has_private_use);
@@ -49,8 +52,7 @@ pub(crate) fn write_more(writer: &mut Writer, more: &MoreMetadata) {
     for text in [logo_uri, tos_uri, policy_uri, software_id, software_version] {
         writer.optional(text.as_deref(), Writer::text);
     }
-    writer.count(contacts.len());
-    contacts.iter().for_each(|contact| writer.text(contact));
+    write_texts(writer, contacts);
 }
 
 pub(crate) fn read_more(reader: &mut Reader<'_>) -> Result<MoreMetadata, DecodeError> {
@@ -63,4 +65,36 @@ pub(crate) fn read_more(reader: &mut Reader<'_>) -> Result<MoreMetadata, DecodeE
         software_version: text(reader)?,
         contacts: reader.list(|reader| reader.text().map(Into::into))?,
     })
+}
+
+impl ClientMetadata {
+    /// Digests everything that was taken from a metadata document. Two documents with the same digest make the same
+    /// client.
+    pub(crate) fn digest(&self) -> Digest {
+        let Self {
+            redirect_uris,
+            authentication_method,
+            grant_types,
+            claims_native,
+            name,
+            client_uri,
+            scopes,
+            key_terms,
+            more,
+        } = self;
+        let mut writer = Writer::new(kind::METADATA);
+        write_texts(&mut writer, redirect_uris.iter().map(RegisteredRedirectUri::as_str));
+        writer.text(authentication_method.as_str());
+        write_grant_types(&mut writer, *grant_types);
+        writer.flag(*claims_native);
+        writer.optional(scopes.as_ref(), |writer, scopes| writer.text(scopes.as_str()));
+        for text in [name, client_uri] {
+            writer.optional(text.as_deref(), Writer::text);
+        }
+        write_more(&mut writer, more);
+        if *key_terms != KeyTerms::default() {
+            write_key_terms(&mut writer, key_terms);
+        }
+        Digest::of(&writer.finish())
+    }
 }

@@ -1,7 +1,8 @@
 //! Judges the metadata of one registration: a pure function from bytes to a client or an error.
 
+use crate::jose::{JwkSet, JwkSetBounds, SigningAlgorithm};
 use crate::model::application::{RegistrationLimits, is_shown_line, web_link};
-use crate::model::client::{AuthenticationMethod, GrantType, GrantTypes, KeyRules};
+use crate::model::client::{AuthenticationMethod, ClientKeys, GrantType, GrantTypes, KeyFault, KeyRules, KeyTerms};
 use crate::model::client_metadata::error::MetadataError;
 use crate::model::client_metadata::json::Members;
 use crate::model::client_metadata::{ClientMetadata, MoreMetadata};
@@ -15,6 +16,9 @@ const SHORT_TEXT: usize = 128;
 const CONTACTS: usize = 10;
 /// The most characters of a link that no request needs.
 const LONG_LINK: usize = 1024;
+
+/// The member with the algorithm of the client's assertions.
+const SIGNING_ALGORITHM: &str = "token_endpoint_auth_signing_alg";
 
 /// The members that an update must not have [RFC 7592 section 2.2].
 const SERVER_MADE: [&str; 4] =
@@ -176,6 +180,69 @@ fn contacts(members: &Members) -> Result<Vec<Box<str>>, MetadataError> {
     if is_sound { Ok(sent.into_iter().map(Into::into).collect()) } else { Err(MetadataError::Text(NAME)) }
 }
 
+impl KeyRules {
+    /// Reads the members of a client that authenticates with this method. Leaves out features that the server does not
+    /// offer, and the keys of a client that does not authenticate with them.
+    ///
+    /// > The "jwks_uri" and "jwks" parameters MUST NOT both be present in the same request or response.
+    ///
+    /// [RFC 7591 section 2]
+    pub(super) fn read(&self, members: &Members, method: AuthenticationMethod) -> Result<KeyTerms, MetadataError> {
+        if members.has("jwks") && members.has("jwks_uri") {
+            return Err(MetadataError::TwoKeySets);
+        }
+        if members.has_private_key("jwks")? {
+            return Err(MetadataError::PrivateKey);
+        }
+        let (mut keys, mut signing_algorithm) = (None, None);
+        if method == AuthenticationMethod::PrivateKeyJwt {
+            keys = Some(read_keys(members, self.key_set)?);
+            signing_algorithm = self.signing_algorithm(members)?;
+            self.judge(keys.as_ref(), signing_algorithm)?;
+            if !signing_algorithm.is_none_or(|algorithm| keys.as_ref().is_some_and(|keys| keys.may_fit(algorithm))) {
+                return Err(MetadataError::NoAcceptedKey);
+            }
+        }
+        Ok(KeyTerms {
+            keys,
+            signing_algorithm,
+            requires_pushed_requests: members.flag("require_pushed_authorization_requests")? && self.pushed_requests,
+            requires_dpop_bound_tokens: members.flag("dpop_bound_access_tokens")? && self.dpop_bound_tokens,
+            keys_of_previous_owner: None,
+        })
+    }
+
+    /// Reads the algorithm of the client's assertions; `None` if the member is missing.
+    ///
+    /// # Errors
+    ///
+    /// [`MetadataError::SigningAlgorithm`] if it is not accepted.
+    pub(super) fn signing_algorithm(&self, members: &Members) -> Result<Option<SigningAlgorithm>, MetadataError> {
+        let Some(name) = members.text(SIGNING_ALGORITHM)? else { return Ok(None) };
+        let algorithm = SigningAlgorithm::parse(name).filter(|algorithm| self.accepts(*algorithm));
+        algorithm.map(Some).ok_or(MetadataError::SigningAlgorithm)
+    }
+}
+
+fn read_keys(members: &Members, bounds: JwkSetBounds) -> Result<ClientKeys, MetadataError> {
+    if let Some(set) = members.object("jwks")? {
+        return JwkSet::of_members(set, bounds).map(ClientKeys::Set).map_err(MetadataError::KeySet);
+    }
+    let address = members.text("jwks_uri")?.ok_or(MetadataError::NoKeys)?;
+    ClientKeys::at(address).ok_or(MetadataError::Link("jwks_uri"))
+}
+
+impl From<KeyFault> for MetadataError {
+    fn from(fault: KeyFault) -> Self {
+        match fault {
+            KeyFault::KeySet(error) => Self::KeySet(error),
+            KeyFault::NoAcceptedKey => Self::NoAcceptedKey,
+            KeyFault::NoFetcher => Self::NoFetcher,
+            KeyFault::Algorithm(_) => Self::SigningAlgorithm,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -219,11 +286,11 @@ mod tests {
     #[test]
     fn what_is_left_out_has_a_default() {
         let metadata = judged(json!({})).unwrap();
-        assert_eq!(metadata.authentication_method(), AuthenticationMethod::ClientSecretBasic);
-        assert_eq!(metadata.grant_types(), GrantTypes::CODE_ONLY);
+        assert_eq!(metadata.authentication_method, AuthenticationMethod::ClientSecretBasic);
+        assert_eq!(metadata.grant_types, GrantTypes::CODE_ONLY);
         assert_eq!(metadata.application_type(), ApplicationType::Web);
-        assert_eq!((metadata.name(), metadata.client_uri(), metadata.scopes()), (None, None, None));
-        assert_eq!(*metadata.more(), MoreMetadata::default());
+        assert_eq!((metadata.name, metadata.client_uri, metadata.scopes), (None, None, None));
+        assert_eq!(metadata.more, MoreMetadata::default());
     }
 
     /// 7592-2.2-01
@@ -236,7 +303,7 @@ mod tests {
             rules().judge_replacement(&id, metadata.to_string().as_bytes())
         };
         let sound = judged(json!({"client_secret": "s"})).unwrap();
-        assert_eq!((sound.secret, sound.metadata.name()), (Some(Digest::of(b"s")), None));
+        assert_eq!((sound.secret, sound.metadata.name), (Some(Digest::of(b"s")), None));
         assert_eq!(judged(json!({"client_id_issued_at": null})).unwrap().secret, None);
         for client in [json!("other"), Value::Null, json!("")] {
             assert_eq!(judged(json!({ "client_id": client })), Err(MetadataError::OtherClient));
@@ -305,12 +372,12 @@ mod tests {
             "contacts": ["", "a@app.example"],
         }));
         let metadata = metadata.unwrap();
-        let uris: Vec<_> = metadata.redirect_uris().iter().map(RegisteredRedirectUri::as_str).collect();
+        let uris: Vec<_> = metadata.redirect_uris.iter().map(RegisteredRedirectUri::as_str).collect();
         assert_eq!(uris, [URI, "com.example.app:/cb"]);
-        assert_eq!(metadata.grant_types(), GrantTypes::default());
-        assert_eq!(metadata.scopes().unwrap().as_str(), "repo-code:rw account-email:r");
-        assert_eq!((metadata.client_uri(), metadata.application_type()), (None, ApplicationType::Native));
-        assert_eq!(metadata.more().contacts().collect::<Vec<_>>(), ["a@app.example"]);
+        assert_eq!(metadata.grant_types, GrantTypes::default());
+        assert_eq!(metadata.scopes.as_ref().unwrap().as_str(), "repo-code:rw account-email:r");
+        assert_eq!((metadata.client_uri.as_deref(), metadata.application_type()), (None, ApplicationType::Native));
+        assert_eq!(metadata.more.contacts, [Box::from("a@app.example")]);
     }
 
     /// 7591-2-08, 7591-5-03

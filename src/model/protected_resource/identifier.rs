@@ -6,10 +6,8 @@ use crate::model::redirect_uri::{WebScheme, WebUri, check_host, check_path_and_q
 ///
 /// Comparison ignores only what URL libraries change in a valid identifier: the case of scheme and host, the default
 /// port, and an empty path instead of `/`. Everything else is compared byte by byte, and nothing by prefix.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Identifier {
-    uri: WebUri<Box<str>>,
-}
+#[derive(Clone, Debug)]
+pub(crate) struct Identifier(Box<str>);
 
 impl Identifier {
     /// Parses an identifier of the settings.
@@ -23,35 +21,32 @@ impl Identifier {
         let uri = WebUri::split(text).ok()?;
         check_host(uri.host).ok()?;
         check_path_and_query(uri.path_and_query).ok()?;
-        Some(Self { uri: uri.to_owned_parts() })
+        Some(Self(text.into()))
     }
 
     /// Returns whether a value that a client sent is this identifier.
-    pub(crate) fn is(&self, sent: &WebUri<&str>) -> bool {
-        let own = &self.uri;
-        own.scheme == sent.scheme
-            && own.port == sent.port
-            && own.host.eq_ignore_ascii_case(sent.host)
-            && or_slash(&own.path_and_query) == or_slash(sent.path_and_query)
+    pub(crate) fn is(&self, sent: &WebUri<'_>) -> bool {
+        let is_same =
+            |own: WebUri<'_>| own.has_origin_of(sent) && or_slash(own.path_and_query) == or_slash(sent.path_and_query);
+        self.uri().is_some_and(is_same)
     }
 
     /// Returns whether two identifiers are the same.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
-        let WebUri { scheme, scheme_text, host, port, path_and_query } = &other.uri;
-        self.is(&WebUri { scheme: *scheme, scheme_text, host, port: *port, path_and_query })
+        other.uri().is_some_and(|other| self.is(&other))
     }
 
     pub(crate) fn is_https(&self) -> bool {
-        self.uri.scheme == WebScheme::Https
+        self.uri().is_some_and(|uri| uri.scheme == WebScheme::Https)
     }
 
     pub(crate) fn host(&self) -> &str {
-        &self.uri.host
+        self.uri().map_or("", |uri| uri.host)
     }
 
     /// Returns the path, empty for a bare origin.
     pub(crate) fn path(&self) -> &str {
-        match &*self.uri.path_and_query {
+        match self.uri().map_or("", |uri| uri.path_and_query) {
             "/" => "",
             path => path,
         }
@@ -59,15 +54,17 @@ impl Identifier {
 
     /// Returns whether scheme, host and port are the same as in another URL.
     pub(crate) fn has_origin_of(&self, url: &str) -> bool {
-        let own = &self.uri;
-        WebUri::split(url).is_ok_and(|url| {
-            own.scheme == url.scheme && own.port == url.port && own.host.eq_ignore_ascii_case(url.host)
-        })
+        let other = WebUri::split(url).ok();
+        other.zip(self.uri()).is_some_and(|(other, own)| own.has_origin_of(&other))
+    }
+
+    fn uri(&self) -> Option<WebUri<'_>> {
+        WebUri::split(&self.0).ok()
     }
 }
 
 /// Splits a value that a client sent; `None` if it cannot be an identifier.
-pub(super) fn split_sent(sent: &[u8]) -> Option<WebUri<&str>> {
+pub(super) fn split_sent(sent: &[u8]) -> Option<WebUri<'_>> {
     let text = str::from_utf8(sent).ok().filter(|text| text.len() <= MAX_BYTES)?;
     WebUri::split(text).ok()
 }

@@ -1,5 +1,6 @@
 //! The protected resources of a server, prepared for requests.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::client::Client;
@@ -247,8 +248,7 @@ impl ResourceTable {
     }
 
     fn part_of(&self, granted: &Audience, client: &Client, named: Named<'_>) -> Result<Target<'_>, TargetError> {
-        let is_left = |place: &usize| self.covers(granted, client, *place);
-        let left: Vec<usize> = (0..self.entries.len()).filter(is_left).collect();
+        let left: Vec<usize> = self.covered(granted, client).collect();
         if left.is_empty() {
             return Err(TargetError::Gone);
         }
@@ -284,17 +284,19 @@ impl ResourceTable {
 
     /// Returns whether a token of that client and audience may be used anywhere.
     pub(crate) fn covers_any(&self, audience: &Audience, client: &Client) -> bool {
-        if self.is_empty() {
-            return audience.is_unset();
-        }
-        (0..self.entries.len()).any(|place| self.covers(audience, client, place))
+        if self.is_empty() { audience.is_unset() } else { self.covered(audience, client).next().is_some() }
+    }
+
+    /// Returns the indices of the resources that [`covers`](Self::covers) allows.
+    fn covered(&self, audience: &Audience, client: &Client) -> impl Iterator<Item = usize> {
+        (0..self.entries.len()).filter(|place| self.covers(audience, client, *place))
     }
 
     /// Returns the resources that a token of that client and audience is for, limited to those for which `is_seen`
     /// returns `true`.
     pub(crate) fn seen(&self, audience: &Audience, client: &Client, is_seen: impl Fn(&Entry) -> bool) -> Target<'_> {
-        let is_covered = |(place, entry): &(usize, &Entry)| self.covers(audience, client, *place) && is_seen(entry);
-        let places: Vec<usize> = self.entries.iter().enumerate().filter(is_covered).map(|(place, _)| place).collect();
+        let covered = self.covered(audience, client);
+        let places: Vec<usize> = covered.filter(|place| self.entry(*place).is_some_and(&is_seen)).collect();
         self.target(&places)
     }
 
@@ -317,31 +319,27 @@ impl ResourceTable {
     /// Responds to a request for the metadata of a resource, found by its path: the path of the resource or the one
     /// without a resource path. `None` if no resource has that path.
     pub(crate) fn metadata(&self, request: &Request<'_>, issuer: &str) -> Option<Response> {
-        let path = request.path_text()?;
-        let exact = self.at_path(path, issuer);
-        // Some clients keep a trailing slash, others remove it.
-        let entry = exact.or_else(|| self.at_path(path.strip_suffix('/')?, issuer))?;
+        let entry = self.at_path(request.path_text()?, issuer)?;
         Some(answer(request, &entry.document))
     }
 
     /// Returns the paths at which [`metadata`](Self::metadata) responds.
     pub(crate) fn metadata_paths(&self, issuer: &str) -> Vec<String> {
         let own = self.entries.iter().map(|entry| entry.settings.metadata_path());
-        let mut paths: Vec<String> = own.chain([WELL_KNOWN.to_owned()]).collect();
-        let slashed: Vec<String> =
-            paths.iter().filter(|path| !path.ends_with('/')).map(|path| format!("{path}/")).collect();
+        let mut paths: BTreeSet<String> = own.chain([WELL_KNOWN.to_owned()]).collect();
+        let slashed: Vec<_> = paths.iter().filter(|path| !path.ends_with('/')).map(|path| format!("{path}/")).collect();
         paths.extend(slashed);
-        paths.sort_unstable();
-        paths.dedup();
-        paths.retain(|path| {
-            self.at_path(path, issuer).or_else(|| self.at_path(path.strip_suffix('/')?, issuer)).is_some()
-        });
-        paths
+        paths.into_iter().filter(|path| self.at_path(path, issuer).is_some()).collect()
+    }
+
+    /// Some clients keep a trailing slash, others remove it.
+    fn at_path(&self, path: &str, issuer: &str) -> Option<&Entry> {
+        self.at_exact_path(path, issuer).or_else(|| self.at_exact_path(path.strip_suffix('/')?, issuer))
     }
 
     /// Returns the resource whose document is at a path. If resources of several hosts have the same path, it is the
     /// one at the issuer's host, since the path alone does not distinguish the others.
-    fn at_path(&self, path: &str, issuer: &str) -> Option<&Entry> {
+    fn at_exact_path(&self, path: &str, issuer: &str) -> Option<&Entry> {
         let inserted = path.strip_prefix(WELL_KNOWN)?;
         let is_there = |entry: &&Entry| entry.identifier.path() == inserted;
         let mut there = self.entries.iter().filter(is_there);

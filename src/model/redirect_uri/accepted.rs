@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::model::redirect_uri::characters::uri_text;
 use crate::model::redirect_uri::policy::LoopbackHost;
+use crate::model::redirect_uri::syntax::uri_text;
 use crate::model::redirect_uri::target::is_app_scheme;
 use crate::model::redirect_uri::web::WebUri;
 

@@ -30,24 +30,19 @@
 //! ```
 
 mod accepted;
-mod characters;
 mod error;
-mod host;
-mod offered;
 mod policy;
 mod registered;
-mod shown;
+mod syntax;
 mod target;
 mod web;
 
 pub use accepted::RedirectUri;
 pub use error::RedirectUriError;
+pub(crate) use error::shown;
 pub use policy::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy};
 pub use registered::RegisteredRedirectUri;
-pub(crate) use shown::shown;
-
-pub(crate) use characters::uri_text;
-pub(crate) use host::check_host;
+pub(crate) use syntax::{check_host, uri_text};
 pub(crate) use target::is_app_scheme;
 pub(crate) use web::{WebScheme, WebUri, check_path_and_query, has_dot_segment};
 

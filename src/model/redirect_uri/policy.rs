@@ -76,7 +76,7 @@ pub struct RedirectUriPolicy {
 
 impl RedirectUriPolicy {
     /// Checks that a valid redirect URI is of a kind that may be used.
-    pub(crate) fn check_kind<T: AsRef<str>>(&self, target: &Target<T>) -> Result<(), RedirectUriError> {
+    pub(crate) fn check_kind(&self, target: &Target<'_>) -> Result<(), RedirectUriError> {
         match target {
             Target::Web(uri) => self.check_web(uri),
             Target::PrivateUse(uri) => self.check_private_use(uri),
@@ -84,8 +84,8 @@ impl RedirectUriPolicy {
     }
 
     /// A scheme with a dot is a reversed domain name, which no other app uses by mistake [RFC 8252 section 7.1].
-    fn check_private_use<T: AsRef<str>>(&self, uri: &AppUri<T>) -> Result<(), RedirectUriError> {
-        let scheme = uri.scheme.as_ref();
+    fn check_private_use(&self, uri: &AppUri<'_>) -> Result<(), RedirectUriError> {
+        let scheme = uri.scheme;
         if self.private_use_schemes.named().iter().any(|named| named.eq_ignore_ascii_case(scheme)) {
             return Ok(());
         }
@@ -102,25 +102,25 @@ impl RedirectUriPolicy {
     }
 
     /// Compares two valid redirect URIs that are not the same string.
-    pub(crate) fn admits<T: AsRef<str>>(&self, registered: &WebUri<T>, requested: &WebUri<&str>) -> bool {
-        if registered.scheme != requested.scheme || !registered.host.as_ref().eq_ignore_ascii_case(requested.host) {
+    pub(crate) fn admits(&self, registered: &WebUri<'_>, requested: &WebUri<'_>) -> bool {
+        if registered.scheme != requested.scheme || !registered.host.eq_ignore_ascii_case(requested.host) {
             return false;
         }
-        let same_path_and_query = registered.path_and_query.as_ref() == requested.path_and_query;
+        let same_path_and_query = registered.path_and_query == requested.path_and_query;
         match (self.comparison, self.is_loopback(requested)) {
             (RedirectUriComparison::Domain | RedirectUriComparison::DomainAnyPort, true) => same_path_and_query,
             (RedirectUriComparison::Domain, false) => registered.port == requested.port,
             (RedirectUriComparison::DomainAnyPort, false) => true,
             (RedirectUriComparison::Exact, true) => {
                 same_path_and_query
-                    && registered.scheme_text.as_ref() == requested.scheme_text
-                    && registered.host.as_ref() == requested.host
+                    && registered.scheme_text == requested.scheme_text
+                    && registered.host == requested.host
             }
             (RedirectUriComparison::Exact, false) => false,
         }
     }
 
-    fn check_web<T: AsRef<str>>(&self, uri: &WebUri<T>) -> Result<(), RedirectUriError> {
+    fn check_web(&self, uri: &WebUri<'_>) -> Result<(), RedirectUriError> {
         match uri.scheme {
             WebScheme::Https => Ok(()),
             WebScheme::Http if !self.is_loopback(uri) => Err(RedirectUriError::PlainHttp),
@@ -129,7 +129,7 @@ impl RedirectUriPolicy {
         }
     }
 
-    fn is_loopback<T: AsRef<str>>(&self, uri: &WebUri<T>) -> bool {
+    fn is_loopback(&self, uri: &WebUri<'_>) -> bool {
         match LoopbackHost::of(uri) {
             Some(LoopbackHost::Literal) => true,
             Some(LoopbackHost::Name) => self.loopback_http == LoopbackHttp::AddressesAndLocalhost,
@@ -147,12 +147,11 @@ pub(crate) enum LoopbackHost {
 
 impl LoopbackHost {
     /// No other address of the loopback network counts [RFC 8252 section 7.3].
-    pub(crate) fn of<T: AsRef<str>>(uri: &WebUri<T>) -> Option<Self> {
-        let host = uri.host.as_ref();
+    pub(crate) fn of(uri: &WebUri<'_>) -> Option<Self> {
         match uri.scheme {
             WebScheme::Https => None,
-            WebScheme::Http if host == "127.0.0.1" || host == "[::1]" => Some(Self::Literal),
-            WebScheme::Http => host.eq_ignore_ascii_case("localhost").then_some(Self::Name),
+            WebScheme::Http if matches!(uri.host, "127.0.0.1" | "[::1]") => Some(Self::Literal),
+            WebScheme::Http => uri.host.eq_ignore_ascii_case("localhost").then_some(Self::Name),
         }
     }
 }

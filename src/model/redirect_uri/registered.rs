@@ -3,18 +3,15 @@
 use std::sync::Arc;
 
 use crate::model::redirect_uri::accepted::RedirectUri;
-use crate::model::redirect_uri::characters::uri_text;
 use crate::model::redirect_uri::error::RedirectUriError;
 use crate::model::redirect_uri::policy::RedirectUriPolicy;
+use crate::model::redirect_uri::syntax::uri_text;
 use crate::model::redirect_uri::target::Target;
+use crate::model::redirect_uri::web::check_path_and_query;
 
 /// A redirect URI that was checked at registration [RFC 6749 section 3.1.2].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RegisteredRedirectUri {
-    text: Arc<str>,
-    /// `None` for a stored text that no longer parses. It is kept and matches nothing.
-    target: Option<Arc<Target<Box<str>>>>,
-}
+pub struct RegisteredRedirectUri(Arc<str>);
 
 impl RegisteredRedirectUri {
     /// Checks a redirect URI of 1 to 2048 bytes for registration.
@@ -24,21 +21,40 @@ impl RegisteredRedirectUri {
     /// The first rule that the value breaks; never [`RedirectUriError::Mismatch`].
     pub fn parse(text: &str, policy: &RedirectUriPolicy) -> Result<Self, RedirectUriError> {
         let text = uri_text(text.as_bytes())?;
-        let target = Target::parse(text)?;
-        policy.check_kind(&target)?;
-        Ok(Self { text: text.into(), target: Some(Arc::new(target.to_owned_parts())) })
+        policy.check_kind(&Target::parse(text)?)?;
+        Ok(Self(text.into()))
     }
 
-    /// Takes a stored redirect URI. The policy is checked at each use.
+    /// Checks a redirect URI that a client sends with its metadata. Returns `None` for a valid URI of a kind that is
+    /// not accepted here.
+    ///
+    /// Clients send one list to all servers [RFC 7591 section 2], so a kind that this server does not accept is not an
+    /// error.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that the value breaks; [`RedirectUriError::Scheme`] for a dangerous scheme.
+    pub(crate) fn offered(text: &str, policy: &RedirectUriPolicy) -> Result<Option<Self>, RedirectUriError> {
+        match uri_text(text.as_bytes()).and_then(Target::parse) {
+            // A valid URI may still be of a kind that is not accepted.
+            Ok(_) => Ok(Self::parse(text, policy).ok()),
+            Err(error @ RedirectUriError::PrivateUseSlash) => {
+                let path = text.split_once(':').map(|(_, path)| path).filter(|path| !path.is_empty());
+                check_path_and_query(path.ok_or(error)?).map(|()| None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes a stored redirect URI. It is checked at each use: one that no longer parses matches nothing.
     pub(crate) fn from_record(text: &str) -> Self {
-        let target = uri_text(text.as_bytes()).and_then(Target::parse).ok();
-        Self { text: text.into(), target: target.map(|target| Arc::new(target.to_owned_parts())) }
+        Self(text.into())
     }
 
     /// Returns the redirect URI as it was registered.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.text
+        &self.0
     }
 
     /// Checks a requested value, form-decoded exactly once, and accepts it unchanged [RFC 6749 section 3.1.2.3].
@@ -47,10 +63,10 @@ impl RegisteredRedirectUri {
     ///
     /// The first rule that the value itself breaks, otherwise [`RedirectUriError::Mismatch`].
     pub fn matches(&self, requested: &[u8], policy: &RedirectUriPolicy) -> Result<RedirectUri, RedirectUriError> {
-        let own = self.target.as_deref().ok_or(RedirectUriError::Mismatch)?;
-        if requested == self.text.as_bytes() {
-            policy.check_kind(own)?;
-            return Ok(RedirectUri::from_record(Arc::clone(&self.text)));
+        let own = uri_text(self.0.as_bytes()).and_then(Target::parse).map_err(|_| RedirectUriError::Mismatch)?;
+        if requested == self.0.as_bytes() {
+            policy.check_kind(&own)?;
+            return Ok(self.as_requested());
         }
         let text = uri_text(requested)?;
         let target = Target::parse(text)?;
@@ -58,7 +74,7 @@ impl RegisteredRedirectUri {
         let (Target::Web(registered), Target::Web(requested)) = (own, target) else {
             return Err(RedirectUriError::Mismatch);
         };
-        if !policy.admits(registered, &requested) {
+        if !policy.admits(&registered, &requested) {
             return Err(RedirectUriError::Mismatch);
         }
         Ok(RedirectUri::from_record(text.into()))
@@ -66,7 +82,7 @@ impl RegisteredRedirectUri {
 
     /// Returns the redirect URI as a request would have it, ignoring the policy.
     pub(crate) fn as_requested(&self) -> RedirectUri {
-        RedirectUri::from_record(Arc::clone(&self.text))
+        RedirectUri::from_record(Arc::clone(&self.0))
     }
 
     /// Returns the redirect URI for a request that names none [RFC 6749 section 3.1.2.3].
@@ -76,7 +92,7 @@ impl RegisteredRedirectUri {
     /// The rule of the policy that the redirect URI breaks, or [`RedirectUriError::Mismatch`] for a stored text that no
     /// longer parses.
     pub fn stand_in(&self, policy: &RedirectUriPolicy) -> Result<RedirectUri, RedirectUriError> {
-        self.matches(self.text.as_bytes(), policy)
+        self.matches(self.0.as_bytes(), policy)
     }
 }
 
@@ -258,5 +274,56 @@ mod tests {
         assert_eq!(broken.stand_in(&policy), Err(RedirectUriError::Mismatch));
         let empty = registered.matches(b"", &RedirectUriPolicy::default());
         assert_eq!(empty, Err(RedirectUriError::Empty));
+    }
+
+    /// 7591-2-09
+    #[test]
+    fn what_is_sound_is_kept_or_dropped_and_all_else_refused() {
+        use RedirectUriError::{Character, DotSegment, Empty, Fragment, Host, PrivateUseSlash, Scheme, UserInfo};
+        let policy = RedirectUriPolicy {
+            private_use_schemes: PrivateUseSchemes::Named(Vec::new()),
+            ..RedirectUriPolicy::default()
+        };
+        let judged = |text: &str| RegisteredRedirectUri::offered(text, &policy).map(|kept| kept.is_some());
+        for text in ["https://app.example/cb", "http://127.0.0.1:8787/cb", "http://localhost/", "http://[::1]/cb"] {
+            assert_eq!(judged(text), Ok(true), "{text}");
+        }
+        for text in [
+            "http://app.example/cb",
+            "com.example.app:/cb",
+            "com.example.app://cb",
+            "cursor://anysphere.cursor-retrieval/oauth/user-agent/callback",
+            "vscode:/cb",
+            "x-app:cb",
+        ] {
+            assert_eq!(judged(text), Ok(false), "{text}");
+        }
+        for (text, error) in [
+            ("", Empty),
+            ("/cb", Scheme),
+            ("app.example/cb", Scheme),
+            ("https:/app.example", Scheme),
+            ("https:app.example", Scheme),
+            ("https://", Host),
+            ("https://app.example/cb#x", Fragment),
+            ("https://user@app.example/cb", UserInfo),
+            ("cursor://user@app/cb", UserInfo),
+            ("cursor://app/../cb", DotSegment),
+            ("cursor:", PrivateUseSlash),
+            ("https://*.example/cb", Host),
+            ("https://app.example/\n", Character),
+            ("javascript:alert(1)", Scheme),
+            ("JavaScript:alert(1)", Scheme),
+            (" jAvAsCrIpT:alert(1)", Character),
+            ("java\tscript:alert(1)", Character),
+            ("1x:/cb", Scheme),
+        ] {
+            assert_eq!(judged(text), Err(error), "{text}");
+        }
+        for scheme in ["data", "file", "javascript", "mailto", "view-source", "ws"] {
+            for text in [format!("{scheme}:x"), format!("{scheme}://x/y"), format!("{}:/x", scheme.to_uppercase())] {
+                assert_eq!(judged(&text), Err(Scheme), "{text}");
+            }
+        }
     }
 }

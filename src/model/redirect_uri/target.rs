@@ -3,21 +3,21 @@
 use crate::model::redirect_uri::error::RedirectUriError;
 use crate::model::redirect_uri::web::{Authority, WebScheme, WebUri, check_path_and_query};
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Target<T> {
-    Web(WebUri<T>),
-    PrivateUse(AppUri<T>),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target<'a> {
+    Web(WebUri<'a>),
+    PrivateUse(AppUri<'a>),
 }
 
 /// The parts of a redirect URI with a private-use scheme that the policy checks. The URI is compared as a string.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct AppUri<T> {
-    pub(crate) scheme: T,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AppUri<'a> {
+    pub(crate) scheme: &'a str,
     /// Whether two slashes follow the scheme.
     pub(crate) has_authority: bool,
 }
 
-impl<'a> Target<&'a str> {
+impl<'a> Target<'a> {
     /// Parses a value whose characters were checked.
     pub(crate) fn parse(text: &'a str) -> Result<Self, RedirectUriError> {
         let (scheme, rest) = text.split_once(':').ok_or(RedirectUriError::Scheme)?;
@@ -34,15 +34,6 @@ impl<'a> Target<&'a str> {
         let path_and_query = authority.map_or(Ok(rest), after_authority)?;
         check_path_and_query(path_and_query)?;
         Ok(Self::PrivateUse(AppUri { scheme, has_authority: authority.is_some() }))
-    }
-
-    pub(crate) fn to_owned_parts(&self) -> Target<Box<str>> {
-        match self {
-            Self::Web(uri) => Target::Web(uri.to_owned_parts()),
-            Self::PrivateUse(AppUri { scheme, has_authority }) => {
-                Target::PrivateUse(AppUri { scheme: (*scheme).into(), has_authority: *has_authority })
-            }
-        }
     }
 }
 

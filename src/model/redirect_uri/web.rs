@@ -3,7 +3,7 @@
 use percent_encoding::percent_decode_str;
 
 use crate::model::redirect_uri::error::RedirectUriError;
-use crate::model::redirect_uri::host::check_host;
+use crate::model::redirect_uri::syntax::check_host;
 
 /// The parameters of an authorization response. A redirect URI that already contains one of them could make a client
 /// read the wrong value.
@@ -22,7 +22,7 @@ const RESPONSE_PARAMETERS: [&str; 12] = [
     "id_token",
 ];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WebScheme {
     Https,
     Http,
@@ -45,18 +45,18 @@ impl WebScheme {
 }
 
 /// The parts of a redirect URI with an authority, each as written, except for the effective port.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct WebUri<T> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WebUri<'a> {
     pub(crate) scheme: WebScheme,
-    pub(crate) scheme_text: T,
+    pub(crate) scheme_text: &'a str,
     /// With the brackets, if it is an IPv6 literal.
-    pub(crate) host: T,
+    pub(crate) host: &'a str,
     pub(crate) port: u16,
     /// Everything after the authority.
-    pub(crate) path_and_query: T,
+    pub(crate) path_and_query: &'a str,
 }
 
-impl<'a> WebUri<&'a str> {
+impl<'a> WebUri<'a> {
     /// Splits a value whose characters were checked, and checks every part.
     pub(crate) fn parse(text: &'a str) -> Result<Self, RedirectUriError> {
         let uri = Self::split(text)?;
@@ -81,14 +81,9 @@ impl<'a> WebUri<&'a str> {
         is_lower && !origin.ends_with(&format!(":{}", self.scheme.default_port()))
     }
 
-    pub(crate) fn to_owned_parts(&self) -> WebUri<Box<str>> {
-        WebUri {
-            scheme: self.scheme,
-            scheme_text: self.scheme_text.into(),
-            host: self.host.into(),
-            port: self.port,
-            path_and_query: self.path_and_query.into(),
-        }
+    /// Whether scheme, host and effective port are the same.
+    pub(crate) fn has_origin_of(&self, other: &WebUri<'_>) -> bool {
+        self.scheme == other.scheme && self.port == other.port && self.host.eq_ignore_ascii_case(other.host)
     }
 }
 

@@ -48,7 +48,7 @@ impl RegistrationPolicy for Moody {
         assert_eq!((request.origin, request.document_url), (ClientOrigin::MetadataDocument, Some(URL)));
         assert_eq!(request.peer, Some([192, 0, 2, 1].into()));
         let mut mood = self.0.lock().unwrap();
-        mood.asked.push(format!("after {}", request.metadata.name().unwrap_or_default()));
+        mood.asked.push(format!("after {}", request.metadata.name.as_deref().unwrap_or_default()));
         mood.decision.clone()
     }
 

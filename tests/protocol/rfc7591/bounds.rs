@@ -96,7 +96,7 @@ struct ByName;
 impl RegistrationPolicy for ByName {
     async fn decide(&self, request: &RegistrationRequest<'_>) -> RegistrationDecision {
         assert_eq!(request.peer, Some([192, 0, 2, 1].into()));
-        match request.metadata.name() {
+        match request.metadata.name.as_deref() {
             Some("Now") => RegistrationDecision::Approve(bounds()),
             Some("Later") => RegistrationDecision::Queue(bounds()),
             _ => RegistrationDecision::Refuse,

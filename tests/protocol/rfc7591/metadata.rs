@@ -241,7 +241,7 @@ async fn links_are_https_and_flagged_where_they_lead_elsewhere() {
     // It is kept and never fetched: the crate cannot fetch it.
     let internal = register(&world, with(public(), json!({"logo_uri": "https://10.0.0.1/logo"}))).await;
     let application = registrar.application(&super::id(&internal)).await.unwrap();
-    assert_eq!(application.more_metadata().unwrap().logo_uri(), Some("https://10.0.0.1/logo"));
+    assert_eq!(application.more_metadata().unwrap().logo_uri.as_deref(), Some("https://10.0.0.1/logo"));
     for (members, is_foreign) in [
         (json!({}), false),
         (json!({"client_uri": "https://APP.example.com:8443/x#y", "tos_uri": "https://app.example.com/tos"}), false),

@@ -42,7 +42,7 @@ async fn a_queued_client_awaits_the_review_of_all_applications() {
     let registrar = world.server.registrar().unwrap();
     let application = registrar.application(&id(&answer)).await.unwrap();
     assert_eq!((application.form().name(), application.form().website()), ("App", "https://app.example.com/"));
-    assert_eq!(application.more_metadata().unwrap().contacts().collect::<Vec<_>>(), ["ops@app.example.com"]);
+    assert_eq!(application.more_metadata().unwrap().contacts, [Box::from("ops@app.example.com")]);
     assert!(application.is_unreviewed() && application.owner().is_none());
 
     // The reviewer supplies what the form lacks.

@@ -45,7 +45,7 @@ impl RegistrationPolicy for QueueUpdates {
     async fn decide(&self, request: &RegistrationRequest<'_>) -> RegistrationDecision {
         match request.updated {
             None => RegistrationDecision::Approve(bounds()),
-            Some(_) if request.metadata.name() == Some("Refused") => RegistrationDecision::Refuse,
+            Some(_) if request.metadata.name.as_deref() == Some("Refused") => RegistrationDecision::Refuse,
             Some(_) => RegistrationDecision::Queue(bounds()),
         }
     }

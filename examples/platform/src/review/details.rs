@@ -72,14 +72,14 @@ struct Open {
 impl Open {
     fn of(application: &Application, client: &Client) -> Option<Self> {
         let (open, more) = (client.open()?, application.more_metadata()?);
-        let contacts = more.contacts().collect::<Vec<_>>().join(", ");
-        let software = [more.software_id(), more.software_version()].into_iter().flatten().collect::<Vec<_>>();
+        let contacts = more.contacts.join(", ");
+        let software = [&more.software_id, &more.software_version].into_iter().flatten().cloned().collect::<Vec<_>>();
         let claims = [
             ("Contacts", Some(contacts)),
             ("Software", Some(software.join(" "))),
-            ("Terms of service", more.tos_uri().map(str::to_owned)),
-            ("Privacy policy", more.policy_uri().map(str::to_owned)),
-            ("Logo, not fetched", more.logo_uri().map(str::to_owned)),
+            ("Terms of service", more.tos_uri.as_deref().map(str::to_owned)),
+            ("Privacy policy", more.policy_uri.as_deref().map(str::to_owned)),
+            ("Logo, not fetched", more.logo_uri.as_deref().map(str::to_owned)),
         ];
         let claims =
             claims.into_iter().filter_map(|(label, text)| Some((label, text.filter(|text| !text.is_empty())?)));

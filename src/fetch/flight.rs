@@ -1,13 +1,50 @@
-//! A future that several tasks wait for. Each task that is polled polls the future, so the future continues if the task
-//! that started it is dropped. The future is dropped with the last task.
+//! The fetches in progress, one for each key, each a future that several tasks wait for. Each task that is polled polls
+//! the future, so the future continues if the task that started it is dropped. The future is dropped with the last task.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
 pub(crate) type Driven<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Fetches in progress, while a request waits for them.
+#[derive(Debug)]
+pub(crate) struct Flights<T>(Mutex<HashMap<Box<str>, Weak<Flight<T>>>>);
+
+impl<T> Default for Flights<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> Flights<T> {
+    /// Joins the fetch of that key, if one is in progress.
+    pub(crate) fn find(&self, key: &str) -> Option<Waiter<T>> {
+        waiter(&self.flights(), key)
+    }
+
+    /// Joins the fetch of that key, or starts one. `start` may return an answer instead. One lock covers both steps, so
+    /// that two requests do not start two fetches.
+    pub(crate) fn join<A>(&self, key: &str, start: impl FnOnce() -> Result<Driven<T>, A>) -> Result<Waiter<T>, A> {
+        let mut flights = self.flights();
+        if let Some(waiter) = waiter(&flights, key) {
+            return Ok(waiter);
+        }
+        flights.retain(|_, flight| flight.strong_count() > 0);
+        let flight = Arc::new(Flight::new(start()?));
+        flights.insert(key.into(), Arc::downgrade(&flight));
+        Ok(Waiter::first(flight))
+    }
+
+    fn flights(&self) -> MutexGuard<'_, HashMap<Box<str>, Weak<Flight<T>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn waiter<T>(flights: &HashMap<Box<str>, Weak<Flight<T>>>, key: &str) -> Option<Waiter<T>> {
+    flights.get(key).and_then(Weak::upgrade).and_then(Waiter::join)
+}
 
 /// The shared future, and its output.
 pub(crate) struct Flight<T> {
@@ -90,12 +127,6 @@ impl<T> Drop for Waiter<T> {
     fn drop(&mut self) {
         self.flight.waiting.leave(self.id);
         self.flight.waiting.wake_one();
-    }
-}
-
-impl<T> fmt::Debug for Waiter<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiter").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
@@ -286,5 +317,31 @@ mod tests {
                 assert_eq!(stays.join().unwrap(), Some(round));
             }
         }
+    }
+
+    /// A future that completes immediately.
+    fn at_once(number: u32) -> impl FnOnce() -> Result<Driven<u32>, ()> {
+        move || Ok(Box::pin(async move { number }))
+    }
+
+    #[test]
+    fn a_fetch_in_progress_is_joined() {
+        let flights = Flights::default();
+        let first = flights.join("a", at_once(1)).unwrap();
+        let second = flights.join("a", || -> Result<Driven<u32>, ()> { panic!("one is in progress") }).unwrap();
+        let other = flights.join("b", at_once(2)).unwrap();
+        assert!(flights.find("a").is_some() && flights.find("c").is_none());
+        assert_eq!([first, second, other].map(block_on), [Some(1), Some(1), Some(2)]);
+        assert!(flights.find("a").is_none(), "it is done");
+        assert_eq!(block_on(flights.join("a", at_once(3)).unwrap()), Some(3));
+    }
+
+    #[test]
+    fn an_answer_takes_the_place_of_a_fetch() {
+        let flights = Flights::<u32>::default();
+        assert_eq!(flights.join("a", || Err("known")).err(), Some("known"));
+        assert!(flights.find("a").is_none());
+        drop(flights.join("a", at_once(1)).unwrap());
+        assert!(flights.find("a").is_none(), "it ends with the last request that waits");
     }
 }

@@ -1,7 +1,6 @@
 //! A bounded cache by text, whose entries expire.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::collections::HashMap;
 
 use crate::clock::Timestamp;
 
@@ -9,8 +8,7 @@ use crate::clock::Timestamp;
 #[derive(Debug)]
 pub(crate) struct Cache<V> {
     max: usize,
-    entries: HashMap<Arc<str>, Entry<V>>,
-    by_use: BTreeMap<u64, Arc<str>>,
+    entries: HashMap<Box<str>, Entry<V>>,
     uses: u64,
 }
 
@@ -19,50 +17,35 @@ struct Entry<V> {
     value: V,
     since: Timestamp,
     until: Timestamp,
+    /// The number of its last use.
     used: u64,
 }
 
 impl<V: Clone> Cache<V> {
     pub(crate) fn new(max: usize) -> Self {
-        Self { max, entries: HashMap::new(), by_use: BTreeMap::new(), uses: 0 }
+        Self { max, entries: HashMap::new(), uses: 0 }
     }
 
     /// Returns the entry, unless it has expired. Setting the clock back does not make an entry valid for longer.
     pub(crate) fn find(&mut self, key: &str, now: Timestamp) -> Option<V> {
-        let entry = self.entries.get(key)?;
+        let entry = self.entries.get_mut(key)?;
         if now < entry.since || now >= entry.until {
-            self.remove(key);
+            self.entries.remove(key);
             return None;
         }
-        let value = entry.value.clone();
-        self.touch(key);
-        Some(value)
-    }
-
-    pub(crate) fn keep(&mut self, key: &str, value: V, since: Timestamp, until: Timestamp) {
-        self.remove(key);
-        while self.entries.len() >= self.max {
-            let Some((_, oldest)) = self.by_use.pop_first() else { break };
-            self.entries.remove(&oldest);
-        }
-        self.entries.insert(key.into(), Entry { value, since, until, used: 0 });
-        self.touch(key);
-    }
-
-    fn touch(&mut self, key: &str) {
-        let Some((key, _)) = self.entries.get_key_value(key) else { return };
-        let key = Arc::clone(key);
         self.uses += 1;
-        if let Some(entry) = self.entries.get_mut(&key) {
-            self.by_use.remove(&std::mem::replace(&mut entry.used, self.uses));
-        }
-        self.by_use.insert(self.uses, key);
+        entry.used = self.uses;
+        Some(entry.value.clone())
     }
 
-    fn remove(&mut self, key: &str) {
-        if let Some(entry) = self.entries.remove(key) {
-            self.by_use.remove(&entry.used);
+    /// A new entry comes from a fetch, which takes far longer than the search for the one that it replaces.
+    pub(crate) fn keep(&mut self, key: &str, value: V, since: Timestamp, until: Timestamp) {
+        if self.entries.len() >= self.max && !self.entries.contains_key(key) {
+            let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
+            oldest.and_then(|oldest| self.entries.remove(&oldest));
         }
+        self.uses += 1;
+        self.entries.insert(key.into(), Entry { value, since, until, used: self.uses });
     }
 }
 
@@ -83,7 +66,7 @@ mod tests {
         assert_eq!(found, [Some(1), None, Some(3)]);
         cache.keep("c", 4, AT(1), AT(9));
         assert_eq!(["a", "c"].map(|key| cache.find(key, AT(1))), [Some(1), Some(4)]);
-        assert_eq!((cache.entries.len(), cache.by_use.len()), (2, 2));
+        assert_eq!(cache.entries.len(), 2);
     }
 
     #[test]
@@ -93,6 +76,6 @@ mod tests {
             cache.keep("a", 1, AT(5), AT(10));
             assert_eq!(cache.find("a", AT(now)), expected, "{now}");
         }
-        assert_eq!((cache.entries.len(), cache.by_use.len()), (0, 0));
+        assert_eq!(cache.entries.len(), 0);
     }
 }
