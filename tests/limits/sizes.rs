@@ -39,8 +39,7 @@ fn a_grant_in_a_file_of_sqlite() {
     let mut world = block_on(World::platform());
     let mut config = grantor::Config::platform(support::world::ISSUER);
     (config.limits.consent_requests, config.limits.consent_requests_per_client, config.limits.grants) = (200, 200, 200);
-    let builder = grantor::AuthorizationServer::builder(config, store);
-    world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(3)).build().unwrap();
+    world.server = world.builder(config, store).entropy(SeededEntropy::new(3)).build().unwrap();
     world.client = block_on(world.register(form()));
     for number in 0..GRANTS / 100 {
         // An exchange reads the list of its user's grants.
