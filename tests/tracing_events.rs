@@ -6,14 +6,16 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use futures::executor::block_on;
 use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use grantor::scope::ScopeCatalog;
-use grantor::store::{ClientStore, StoreError, Stores};
+use grantor::store::Stores;
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{AuthorizationServer, Client, ClientId, Config, MemoryStore, Timestamp, TracingEvents};
+use support::directory::Directory;
+use support::intercepted::{Failure, Fate, Intercepted, every};
+use support::world::AnyStore;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -121,27 +123,18 @@ fn a_failed_authentication_is_a_warning_on_one_line_and_shows_no_secret() {
     assert!(!shown.contains("hidden") && !shown.contains('\n'), "{shown}");
 }
 
-/// A directory that is not available.
-#[derive(Debug)]
-struct Away(fn(&'static str) -> StoreError);
-
-#[async_trait]
-impl ClientStore for Away {
-    async fn client(&self, _: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Err(self.0("no answer"))
-    }
-}
-
 #[test]
 fn a_store_that_failed_is_a_warning_while_it_may_be_back_and_an_error_otherwise() {
-    for (failure, level) in [(Away(StoreError::transient), "WARN"), (Away(StoreError::permanent), "ERROR")] {
-        let server = server(Stores::new(MemoryStore::new()).with_clients(failure));
+    for (failure, level) in [(Failure::Transient, "WARN"), (Failure::Permanent, "ERROR")] {
+        let store = AnyStore::over(MemoryStore::new());
+        let away = Intercepted::new(store.clone(), every("clients.find", Fate::FailsBefore(failure)));
+        let server = server(Stores::new(store).with_clients(away));
         let body = b"grant_type=refresh_token&refresh_token=hidden&client_id=a&client_secret=hidden";
         let lines = lines_of(server.serve(Endpoint::Token, &form(body)));
         let [line] = &lines[..] else { panic!("{lines:?}") };
         assert_eq!((&*line.level, line.get("event")), (level, Some("refused")));
         let reason = line.get("reason").unwrap();
-        assert!(reason.starts_with("the store failed") && reason.contains("no answer"), "the cause: {reason}");
+        assert!(reason.starts_with("the store failed") && reason.contains("db.internal"), "the cause: {reason}");
     }
 }
 
@@ -167,24 +160,13 @@ fn a_purge_that_is_refused_is_an_error() {
     assert_eq!(line.get("reason"), Some(reason));
 }
 
-/// A directory of one client.
-#[derive(Debug)]
-struct One(Arc<Client>);
-
-#[async_trait]
-impl ClientStore for One {
-    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Ok(Some(self.0.clone()).filter(|client| client.id() == id))
-    }
-}
-
 /// One line shows the operator which redirect URI was refused, and for which client.
 #[test]
 fn a_refused_redirect_uri_is_named_with_its_client() {
     let registered = RegisteredRedirectUri::parse("https://app.example/cb", &RedirectUriPolicy::default()).unwrap();
     let scopes = ScopeCatalog::platform().parse(b"repo-code:r").unwrap();
     let client = Client::builder(ClientId::new("app").unwrap()).redirect_uri(registered).scopes(scopes).build();
-    let server = server(Stores::new(MemoryStore::new()).with_clients(One(client.into())));
+    let server = server(Stores::new(MemoryStore::new()).with_clients(Directory::of([client])));
     let secret = "x".repeat(44);
     for (requested, shown, reason) in [
         (
@@ -224,7 +206,7 @@ fn a_refused_redirect_uri_is_named_with_its_client() {
 fn a_long_redirect_uri_is_cut() {
     let registered = RegisteredRedirectUri::parse("https://app.example/cb", &RedirectUriPolicy::default()).unwrap();
     let client = Client::builder(ClientId::new("app").unwrap()).redirect_uri(registered).build();
-    let server = server(Stores::new(MemoryStore::new()).with_clients(One(client.into())));
+    let server = server(Stores::new(MemoryStore::new()).with_clients(Directory::of([client])));
     let query = format!("response_type=code&client_id=app&redirect_uri=https%3A%2F%2F{}", "a/".repeat(10_000));
     let lines = lines_of(server.authorize(&Request::new("GET").query(query.as_bytes())));
     let shown = lines[0].get("redirect_uri").unwrap();

@@ -1,21 +1,18 @@
 //! The use of an assertion is recorded once, even if the store fails or the request is dropped.
 
 use std::pin::pin;
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 
-use async_trait::async_trait;
 use futures::future::join_all;
 use grantor::client::{AuthenticationMethod, AuthenticationMethods};
 use grantor::config::Profile;
 use grantor::wire::{Endpoint, Response};
 use grantor::{Clock as _, Config};
-use support::intercepted::{Failure, Fate, Script, over};
+use support::intercepted::scripts::{Calls, Yielding};
+use support::intercepted::{Failure, Fate, over};
 use support::keys::{Signer, unchanged};
 use support::world::{Credentials, PKCE, Pair, VERIFIER, World, e401, form, ok, pair};
 
-use crate::documents::{At, Yielding};
 use crate::waiting::Waiting;
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -74,29 +71,6 @@ async fn send(world: &World, form: &[(&str, &str)], assertion: &str) -> Response
     world.token(&form).send().await
 }
 
-/// Records the calls, and lets the replay store fail.
-#[derive(Debug)]
-struct Replays {
-    fate: Fate,
-    calls: Mutex<Vec<&'static str>>,
-}
-
-impl Replays {
-    fn new(fate: Fate) -> Arc<Self> {
-        Arc::new(Self { fate, calls: Mutex::default() })
-    }
-}
-
-#[async_trait]
-impl Script for Replays {
-    async fn before(&self, call: &'static str) -> Fate {
-        self.calls.lock().unwrap().push(call);
-        if call.starts_with("replays.") { self.fate } else { Fate::Done }
-    }
-
-    async fn after(&self, _: &'static str) {}
-}
-
 /// 7523-3-07
 #[tokio::test]
 async fn a_failing_replay_store_consumes_nothing_else() {
@@ -105,10 +79,11 @@ async fn a_failing_replay_store_consumes_nothing_else() {
             let scene = Scene::new().await;
             let assertion = scene.assertion();
             scene.world.events.take();
-            let script = Replays::new(fate);
-            let response = scene.refresh(&over(&scene.world, Arc::clone(&script)), &assertion).await;
+            // The second call is the record of the assertion.
+            let script = Calls::failing(1, fate);
+            let response = scene.refresh(&over(&scene.world, script.clone()), &assertion).await;
             assert_eq!(response.status(), status, "{fate:?}");
-            assert_eq!(*script.calls.lock().unwrap(), ["clients.find", "replays.insert"], "{fate:?}");
+            assert_eq!(script.take(), ["clients.find", "replays.insert"], "{fate:?}");
             let events = scene.world.events.take();
             assert!(events.len() == 1 && events[0].starts_with("Refused"), "{events:?}");
             assert_eq!(scene.is_recorded(&assertion).await, is_recorded, "{fate:?}");
@@ -125,8 +100,8 @@ async fn a_single_failure_makes_no_assertion_work_twice() {
         for at in 0.. {
             let scene = Scene::new().await;
             let assertion = scene.assertion();
-            let script = Arc::new(At { at, fate, calls: AtomicUsize::new(0) });
-            let response = scene.refresh(&over(&scene.world, Arc::clone(&script)), &assertion).await;
+            let script = Calls::failing(at, fate);
+            let response = scene.refresh(&over(&scene.world, script.clone()), &assertion).await;
             let case = format!("{fate:?} {at}: {response:?}");
             // A record that is sent twice counts as a second use.
             assert!(matches!(response.status(), 200 | 503) || fate == Fate::Repeated, "{case}");
@@ -135,7 +110,7 @@ async fn a_single_failure_makes_no_assertion_work_twice() {
             }
             assert!(scene.world.opens(&scene.pair.access).await, "{case}");
             ok(&scene.refresh(&scene.world, &scene.assertion()).await);
-            if script.calls.load(std::sync::atomic::Ordering::SeqCst) <= at {
+            if script.met().is_none() {
                 assert!(at > 3, "{case}");
                 break;
             }

@@ -2,7 +2,6 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 
 use crate::waiting::Waiting;
@@ -19,7 +18,8 @@ use grantor::server::Builder;
 use grantor::store::Page;
 use grantor::wire::Request;
 use grantor::{Client, ClientId, Config, Consent, Decision, Subject};
-use support::intercepted::{Failure, Fate, Script, over_with};
+use support::intercepted::scripts::{Calls, Yielding};
+use support::intercepted::{Failure, Fate, over_with};
 use support::world::{PKCE, SCOPES, SESSION, World, code, config_of, ok};
 
 const URL: &str = "https://client.example/c";
@@ -82,32 +82,14 @@ async fn rows(world: &World) -> usize {
     all.iter().filter(|application| application.id().as_str() == URL).count()
 }
 
-/// Makes one store call fail in the given way.
-#[derive(Debug)]
-pub(crate) struct At {
-    pub(crate) at: usize,
-    pub(crate) fate: Fate,
-    pub(crate) calls: AtomicUsize,
-}
-
-#[async_trait]
-impl Script for At {
-    async fn before(&self, _: &'static str) -> Fate {
-        let call = self.calls.fetch_add(1, Ordering::SeqCst);
-        if call == self.at { self.fate } else { Fate::Done }
-    }
-
-    async fn after(&self, _: &'static str) {}
-}
-
 #[tokio::test]
 async fn a_single_failure_leaves_the_row_of_before_or_after() {
     for has_row in [false, true] {
         for fate in [Fate::FailsBefore(Failure::Transient), Fate::FailsAfter(Failure::Transient), Fate::Repeated] {
             for at in 0.. {
                 let world = scene(has_row).await;
-                let script = Arc::new(At { at, fate, calls: AtomicUsize::new(0) });
-                let faulty = over_with(&world, Arc::clone(&script), |builder| approving(builder, "After"));
+                let script = Calls::failing(at, fate);
+                let faulty = over_with(&world, script.clone(), |builder| approving(builder, "After"));
                 let held = hold(&faulty, &world.alice).await;
                 let case = format!("{has_row} {fate:?} {at}");
                 if held.is_ok() {
@@ -119,14 +101,12 @@ async fn a_single_failure_leaves_the_row_of_before_or_after() {
                 }
                 assert!(rows(&world).await <= 1, "{case}");
                 // The next attempt works, and writes the row if it is not there.
-                let again = over_with(&world, Arc::new(At { at: 999, fate, calls: AtomicUsize::new(0) }), |builder| {
-                    approving(builder, "After")
-                });
+                let again = over_with(&world, Calls::recorded(), |builder| approving(builder, "After"));
                 let handle = hold(&again, &world.alice).await.unwrap();
                 let client = row(&world).await.unwrap();
                 assert_eq!(client.name(), "After", "{case}");
                 decided(&again, &handle).await;
-                if script.calls.load(Ordering::SeqCst) <= at {
+                if script.met().is_none() {
                     assert!(at > 3, "{case}: the step made calls");
                     break;
                 }
@@ -158,10 +138,7 @@ async fn a_dropped_request_leaves_the_row_of_before_or_after() {
             let after = row(&world).await;
             let is_after = after.as_ref().is_some_and(|after| after.name() == "After");
             assert!(is_after || after == before, "{has_row} {polls}: {after:?}");
-            let fast =
-                over_with(&world, Arc::new(At { at: 999, fate: Fate::Done, calls: AtomicUsize::new(0) }), |builder| {
-                    approving(builder, "After")
-                });
+            let fast = over_with(&world, Calls::recorded(), |builder| approving(builder, "After"));
             let handle = hold(&fast, &world.alice).await.unwrap();
             assert_eq!((rows(&world).await, row(&world).await.unwrap().name()), (1, "After"));
             decided(&fast, &handle).await;
@@ -205,20 +182,4 @@ async fn requests_at_once_queue_one_client() {
 /// How often the document was stored since the events were last taken.
 fn writes(world: &World) -> usize {
     world.events.take().iter().filter(|event| event.contains("DocumentStored")).count()
-}
-
-/// Lets other requests go first at every call.
-#[derive(Debug)]
-pub(crate) struct Yielding;
-
-#[async_trait]
-impl Script for Yielding {
-    async fn before(&self, _: &'static str) -> Fate {
-        tokio::task::yield_now().await;
-        Fate::Done
-    }
-
-    async fn after(&self, _: &'static str) {
-        tokio::task::yield_now().await;
-    }
 }

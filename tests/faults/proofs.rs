@@ -11,25 +11,12 @@ use async_trait::async_trait;
 use grantor::Clock;
 use grantor::config::{DpopBoundTokens, Profile};
 use grantor::wire::Response;
-use support::intercepted::{Failure, Fate, Script, over};
+use support::intercepted::{Failure, Fate, Script, every, over};
 use support::keys::{Signer, unchanged};
 use support::world::{VERIFIER, World, e400, ok, pair};
 
-/// What becomes of the record of a use.
-#[derive(Debug)]
-struct OfReplays(Fate);
-
-#[async_trait]
-impl Script for OfReplays {
-    async fn before(&self, call: &'static str) -> Fate {
-        if call == "replays.insert" { self.0 } else { Fate::Done }
-    }
-
-    async fn after(&self, _: &'static str) {}
-}
-
 /// Waits before and after each call, and counts the waits.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Waiting(AtomicUsize);
 
 impl Waiting {
@@ -90,7 +77,7 @@ async fn a_record_that_fails_is_reported_as_a_failure_and_consumes_nothing() {
             let world = world().await;
             for presented in Presented::both(&world).await {
                 let proof_once = proof(&world);
-                let response = presented.send(&over(&world, OfReplays(fate)), &proof_once).await;
+                let response = presented.send(&over(&world, every("replays.insert", fate)), &proof_once).await;
                 assert_eq!(response.status(), status, "{fate:?}: {presented:?}");
                 if is_used {
                     e400(&presented.send(&world, &proof_once).await, "invalid_dpop_proof");
@@ -106,7 +93,7 @@ async fn a_record_that_fails_is_reported_as_a_failure_and_consumes_nothing() {
 async fn a_record_that_is_sent_twice_counts_as_used() {
     let world = world().await;
     for presented in Presented::both(&world).await {
-        let response = presented.send(&over(&world, OfReplays(Fate::Repeated)), &proof(&world)).await;
+        let response = presented.send(&over(&world, every("replays.insert", Fate::Repeated)), &proof(&world)).await;
         e400(&response, "invalid_dpop_proof");
         ok(&presented.send(&world, &proof(&world)).await);
     }

@@ -2,18 +2,16 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
-use async_trait::async_trait;
 use grantor::config::Profile;
 use grantor::config::PushedRequests;
 use grantor::{AuthorizationError, Consent, Decision};
 
 use crate::waiting::Waiting;
+use support::intercepted::scripts::Calls;
 use support::intercepted::step::Answer;
-use support::intercepted::{Failure, Fate, Script, over};
+use support::intercepted::{Failure, Fate, over};
 use support::world::{PKCE, SESSION, World};
 
 const FATES: [Fate; 5] = [
@@ -103,23 +101,6 @@ async fn decide(world: &World, handle: &str, decision: Decision) -> Answer {
     }
 }
 
-/// Gives one call a fate.
-#[derive(Debug)]
-struct One {
-    calls: AtomicUsize,
-    call: usize,
-    fate: Fate,
-}
-
-#[async_trait]
-impl Script for One {
-    async fn before(&self, _: &'static str) -> Fate {
-        if self.calls.fetch_add(1, Ordering::SeqCst) == self.call { self.fate } else { Fate::Done }
-    }
-
-    async fn after(&self, _: &'static str) {}
-}
-
 /// 9126-2.3-01, 9126-4-03
 #[tokio::test]
 async fn a_single_failure_is_reported_and_the_next_try_works() {
@@ -127,9 +108,9 @@ async fn a_single_failure_is_reported_and_the_next_try_works() {
         for fate in FATES {
             for call in 0.. {
                 let scene = Scene::new().await;
-                let script = Arc::new(One { calls: AtomicUsize::new(0), call, fate });
+                let script = Calls::failing(call, fate);
                 let first = scene.take(taken, &over(&scene.world, script.clone())).await;
-                if script.calls.load(Ordering::SeqCst) <= call {
+                if script.met().is_none() {
                     assert!(call > 0, "{taken:?} calls the store");
                     break;
                 }

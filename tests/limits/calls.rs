@@ -1,41 +1,15 @@
 //! Which calls to the stores an operation makes. Each is one statement of an SQL database, as the tests of those stores
 //! show.
 
-use std::sync::{Arc, Mutex};
-
-use async_trait::async_trait;
 use futures::executor::block_on;
 use grantor::{Consent, Decision};
 
-use support::intercepted::{Fate, Script, over};
+use support::intercepted::over;
+use support::intercepted::scripts::Calls;
 use support::world::{PKCE, SESSION, World, empty, ok, pair};
 
-/// Records every call.
-#[derive(Clone, Debug, Default)]
-struct Log(Arc<Mutex<Vec<&'static str>>>);
-
-impl Log {
-    fn take(&self) -> Vec<&'static str> {
-        std::mem::take(&mut self.0.lock().unwrap())
-    }
-}
-
-#[async_trait]
-impl Script for Log {
-    async fn before(&self, call: &'static str) -> Fate {
-        self.0.lock().unwrap().push(call);
-        Fate::Done
-    }
-
-    async fn after(&self, _: &'static str) {}
-
-    fn reads_settled(&self) -> bool {
-        true
-    }
-}
-
-fn observed() -> (World, Log) {
-    let log = Log::default();
+fn observed() -> (World, Calls) {
+    let log = Calls::recorded().with_settled_reads(true);
     let world = over(&block_on(World::platform()), log.clone());
     (world, log)
 }

@@ -1,7 +1,6 @@
 //! What malformed assertions make a server do, in numbers that need no clock.
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use base64::Engine;
@@ -12,8 +11,8 @@ use grantor::store::Stores;
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{AuthorizationServer, Client, ClientId, Config, MemoryStore, Timestamp};
+use support::directory::Directory;
 use support::keys::Signer;
-use support::one_client::OneClient;
 
 use crate::operations::allocator;
 
@@ -31,7 +30,7 @@ fn server() -> AuthorizationServer {
         .keys(ClientKeys::Set(keys))
         .build();
     let store = MemoryStore::new();
-    let clients = OneClient(Arc::new(client));
+    let clients = Directory::of([client]);
     let stores = Stores::new(store).with_clients(clients);
     let clock = ManualClock::new(Timestamp::from_seconds(1_000_000_000));
     AuthorizationServer::builder(config, stores).clock(clock).build().unwrap()

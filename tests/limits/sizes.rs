@@ -38,8 +38,7 @@ fn a_grant_in_a_file_of_sqlite() {
     let path: PathBuf = format!("{store:?}").split('"').nth(1).unwrap().into();
     let mut world = block_on(World::platform());
     let config = grantor::Config::platform(support::world::ISSUER);
-    let builder = grantor::AuthorizationServer::builder(config, store);
-    world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(3)).build().unwrap();
+    world.server = world.builder(config, store).entropy(SeededEntropy::new(3)).build().unwrap();
     world.client = block_on(world.register(form()));
     for number in 0..GRANTS / 10 {
         // No user has more pages open at once.

@@ -310,8 +310,7 @@ async fn an_exchange_that_stands_still_past_its_codes_end_is_refused() {
 
     let mut world = World::platform().await;
     let wait = Arc::new(std::sync::atomic::AtomicU32::new(0));
-    let builder = grantor::AuthorizationServer::builder(world.server.config().clone(), world.store.clone());
-    let builder = builder.clock(world.clock.clone()).events(world.events.clone());
+    let builder = world.builder(world.server.config().clone(), world.store.clone());
     world.server = builder.subjects(Slow(world.clock.clone(), wait.clone())).build().unwrap();
     for (seconds, is_refused) in [(599, false), (600, true), (3 * 3600, true)] {
         let code = world.code().await;

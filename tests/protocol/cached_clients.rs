@@ -6,88 +6,57 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use grantor::client::Privileges;
-use grantor::store::{ClientStore, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError, Stores};
+use grantor::store::{ClientStore, RecordStore, Replacement, Stores};
 use grantor::testing::ManualClock;
 use grantor::{
     Application, AuthorizationServer, CachedClients, Client, ClientId, Config, MemoryStore, Registrar, Subject,
     Timestamp,
 };
 
-use support::world::{Reviewer as _, form, logo};
+use support::intercepted::{Fate, Intercepted, Script};
+use support::world::{AnyStore, Reviewer as _, form, logo};
 
-/// Counts what reaches the store.
+/// Counts the look-ups of clients, and delays their answers.
 #[derive(Clone, Debug, Default)]
-struct Counted {
-    store: MemoryStore,
-    asked: Arc<AtomicUsize>,
-}
+struct Asked(Arc<AtomicUsize>);
 
 #[async_trait]
-impl ClientStore for Counted {
-    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.current_client(id).await
+impl Script for Asked {
+    async fn before(&self, call: &'static str) -> Fate {
+        self.0.fetch_add(usize::from(call.starts_with("clients.")), Ordering::Relaxed);
+        Fate::Done
     }
 
-    async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        let answer = self.store.client(id).await;
-        // Delays the answer.
+    async fn after(&self, _: &'static str) {
         tokio::task::yield_now().await;
-        answer
-    }
-}
-
-impl Store for Counted {}
-
-#[async_trait]
-impl RecordStore<Application> for Counted {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        RecordStore::<Application>::find(&self.store, id).await
-    }
-
-    async fn insert(&self, application: Arc<Application>) -> Result<Insertion, StoreError> {
-        RecordStore::<Application>::insert(&self.store, application).await
-    }
-
-    async fn replace(&self, version: u32, application: Arc<Application>) -> Result<Replacement, StoreError> {
-        RecordStore::<Application>::replace(&self.store, version, application).await
-    }
-
-    async fn confirm(&self, application: Arc<Application>) -> Result<Replacement, StoreError> {
-        RecordStore::<Application>::confirm(&self.store, application).await
-    }
-
-    async fn list(&self, list: &str, page: Page<ClientId>) -> Result<Vec<Arc<Application>>, StoreError> {
-        RecordStore::<Application>::list(&self.store, list, page).await
-    }
-
-    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        RecordStore::<Application>::purge(&self.store, now, limit).await
     }
 }
 
 /// A server with a cache of ten seconds, another server on the same store, and a client.
 struct Scene {
-    store: Counted,
+    memory: MemoryStore,
+    store: Intercepted<Asked>,
+    asked: Asked,
     clock: ManualClock,
-    cached: CachedClients<Counted>,
+    cached: CachedClients<Intercepted<Asked>>,
     elsewhere: Registrar,
     id: ClientId,
 }
 
 impl Scene {
     async fn new() -> Self {
-        let store = Counted::default();
+        let (memory, asked) = (MemoryStore::new(), Asked::default());
+        let store = Intercepted::new(AnyStore::over(memory.clone()), asked.clone());
         let clock = ManualClock::new(Timestamp::from_seconds(1_000_000));
         let cached = CachedClients::new(store.clone(), Duration::from_secs(10)).with_clock(clock.clone());
-        let elsewhere = server(store.store.clone().into()).registrar().unwrap();
+        let elsewhere = server(memory.clone().into()).registrar().unwrap();
         let id = elsewhere.submit(Subject::new("applicant").unwrap(), form(), Some(logo())).await.unwrap();
         elsewhere.approve_now(&id, grantor::Approval::default()).await.unwrap();
-        Self { store, clock, cached, elsewhere, id }
+        Self { memory, store, asked, clock, cached, elsewhere, id }
     }
 
     fn asked(&self) -> usize {
-        self.store.asked.swap(0, Ordering::Relaxed)
+        self.asked.0.swap(0, Ordering::Relaxed)
     }
 
     async fn version(&self) -> u32 {
@@ -100,8 +69,7 @@ impl Scene {
 
     /// The registrar of the server that has the cache.
     fn here(&self) -> Registrar {
-        let memory = self.store.store.clone();
-        let stores = Stores::new(memory).with_registry(self.cached.clone());
+        let stores = Stores::new(self.memory.clone()).with_registry(self.cached.clone());
         server(stores).registrar().unwrap()
     }
 }

@@ -84,7 +84,7 @@ fn without_issues(world: &World) -> AuthorizationServer {
         .unwrap();
     let mut config = Config::platform(ISSUER);
     config.scopes = catalog;
-    AuthorizationServer::builder(config, world.store.clone()).clock(world.clock.clone()).build().unwrap()
+    world.builder(config, world.store.clone()).build().unwrap()
 }
 
 /// 6749-4.1.1-01
@@ -182,8 +182,7 @@ async fn a_record_of_any_version_is_refreshed_and_revoked() {
         let inserted = RecordStore::<Grant>::insert(&other, Grant::decode(&bytes).unwrap().into()).await.unwrap();
         assert_eq!(inserted, Insertion::Inserted);
         let stores = Stores::new(world.store.clone()).with_tokens(other);
-        let server = AuthorizationServer::builder(Config::platform(ISSUER), stores);
-        let server = server.clock(world.clock.clone()).build().unwrap();
+        let server = world.builder(Config::platform(ISSUER), stores).build().unwrap();
         let world = World { server, ..world };
         assert_eq!(world.refresh(&live.refresh).await.status(), 200);
         empty(&world.revoke(&live.refresh).await);

@@ -9,20 +9,21 @@ use grantor::application::Problem;
 use grantor::client::{ApplicationType, ClientType, GrantType, GrantTypes};
 use grantor::config::{AccessTokenRevocation, Profile};
 use grantor::hooks::{SubjectStatus, Subjects};
-use grantor::id::GrantId;
 use grantor::scope::{Permission, Resource, ResourceScope};
-use grantor::store::{Grant, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError, Stores};
+use grantor::store::{Grant, RecordStore, Stores};
 use grantor::wire::Response;
 use grantor::{
     ApplicationForm, Approval, AuthorizationServer, Client, ClientSecret, Clock, Config, MemoryStore, RegistrarError,
-    Subject, Timestamp,
+    Subject,
 };
 
 use crate::interleaved::{serve_from, side_by_side};
-use crate::profiles::OneClient;
 use crate::rfc8414::metadata;
+use support::directory::Directory;
+use support::intercepted::Intercepted;
+use support::intercepted::scripts::Calls;
 use support::world::{
-    AnyStore, Credentials, ISSUER, Reviewer, World, config_of, e400, e401, empty, form, logo, ok, public_form, wa,
+    Credentials, ISSUER, Reviewer, World, config_of, e400, e401, empty, form, logo, ok, public_form, wa,
 };
 
 const SCOPES: &str = "repo-code:rw repo-issue:r";
@@ -103,10 +104,8 @@ async fn a_client_kept_elsewhere_that_is_public_or_native_is_refused() {
             ClientType::Public => builder.client_type(ClientType::Public).build(),
             _ => builder.secret(&secret).unwrap().build(),
         };
-        let config = world.server.config().clone();
-        let store = MemoryStore::new();
-        let stores = Stores::new(store).with_clients(OneClient(Arc::new(client)));
-        world.server = AuthorizationServer::new(config, stores).unwrap();
+        let stores = Stores::new(MemoryStore::new()).with_clients(Directory::of([client]));
+        world.server = AuthorizationServer::new(world.server.config().clone(), stores).unwrap();
         let caller = match client_type {
             ClientType::Public => Credentials { secret: String::new(), ..machine.clone() },
             _ => machine.clone(),
@@ -407,65 +406,21 @@ async fn of_fifty_parallel_requests_one_gets_the_last_place() {
     }
 }
 
-/// Counts the calls that reach the grants.
-#[derive(Debug)]
-struct Counting(AnyStore, Arc<Mutex<Vec<&'static str>>>);
-
-impl Counting {
-    fn count(&self, call: &'static str) {
-        self.1.lock().unwrap().push(call);
-    }
-}
-
-impl Store for Counting {}
-
-#[async_trait]
-impl RecordStore<Grant> for Counting {
-    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
-        self.count("find");
-        RecordStore::<Grant>::find(&self.0, id).await
-    }
-
-    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
-        self.count("insert");
-        RecordStore::<Grant>::insert(&self.0, record).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        self.count("replace");
-        RecordStore::<Grant>::replace(&self.0, version, record).await
-    }
-
-    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        self.count("confirm");
-        RecordStore::<Grant>::confirm(&self.0, record).await
-    }
-
-    async fn list(&self, list: &str, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        self.count("grants_of");
-        RecordStore::<Grant>::list(&self.0, list, page).await
-    }
-
-    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        RecordStore::<Grant>::purge(&self.0, now, limit).await
-    }
-}
-
 /// CC-02
 #[tokio::test]
 async fn a_client_that_asks_at_every_call_costs_bounded_work_and_space() {
     let (mut world, machine) = world_with(|config| config.limits.client_credentials_tokens = 64).await;
-    let calls = Arc::new(Mutex::new(Vec::new()));
-    let counting = Counting(world.store.clone(), calls.clone());
-    serve_from(&mut world, counting);
+    let calls = Calls::recorded();
+    let tokens = Intercepted::new(world.store.clone(), calls.clone());
+    serve_from(&mut world, tokens);
     let mut texts = BTreeSet::new();
     let mut grants = BTreeSet::new();
     for second in 0..1800 {
-        calls.lock().unwrap().clear();
+        calls.take();
         let answer = ask(&world, &machine).await;
-        let made = std::mem::take(&mut *calls.lock().unwrap());
-        let reads = made.iter().filter(|call| **call == "find").count();
-        let writes = made.iter().filter(|call| matches!(**call, "insert" | "replace")).count();
+        let made = calls.take();
+        let reads = made.iter().filter(|call| **call == "tokens.find").count();
+        let writes = made.iter().filter(|call| matches!(**call, "tokens.insert" | "tokens.replace")).count();
         assert!(reads <= 8 && reads + writes == made.len(), "{made:?}");
         if answer.status() == 200 {
             assert_eq!(writes, 1);

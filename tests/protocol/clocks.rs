@@ -28,9 +28,8 @@ async fn world() -> World {
 fn restart(world: &mut World) {
     static SEED: AtomicU64 = AtomicU64::new(100);
     let entropy = SeededEntropy::new(SEED.fetch_add(1, Ordering::Relaxed));
-    let builder = AuthorizationServer::builder(world.server.config().clone(), world.store.clone());
-    let builder = builder.clock(world.clock.clone()).entropy(entropy).events(world.events.clone());
-    world.server = builder.build().unwrap();
+    let builder = world.builder(world.server.config().clone(), world.store.clone());
+    world.server = builder.entropy(entropy).build().unwrap();
 }
 
 fn set_clock(world: &World, seconds: u64) {

@@ -1,18 +1,19 @@
 //! Pages of other origins that call the endpoints from a browser [RFC 9700 section 2.6, Fetch standard].
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use grantor::config::Profile;
 use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
 use grantor::scope::{Permission, Resource};
-use grantor::store::{ClientStore, StoreError, Stores};
+use grantor::store::Stores;
 use grantor::wire::Cors;
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{AuthorizationServer, Client, ClientId, Config, Decision, MemoryStore};
+use grantor::{AuthorizationServer, Config, Decision, MemoryStore};
 
-use support::world::{ISSUER, PKCE, SESSION, World, config_of, e400, e401, ok, public_form};
+use support::attempts::Attempts;
+use support::intercepted::{Failure, Fate, Intercepted, every};
+use support::world::{AnyStore, ISSUER, PKCE, SESSION, World, config_of, e400, e401, ok, public_form};
 
 const PAGE: &str = "https://page.example";
 const OTHER: &str = "https://other.example";
@@ -157,7 +158,7 @@ async fn what_is_covered_is_shared_whatever_the_answer() {
 
         // Too many requests, and a store that fails.
         let full = stopped(cors.clone(), Full);
-        let down = stopped(cors, Free);
+        let down = stopped(cors, Attempts::default());
         for (server, status) in [(full, 429), (down, 503)] {
             for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
                 let form = b"grant_type=refresh_token&refresh_token=x&token=x&client_id=x";
@@ -172,22 +173,9 @@ async fn what_is_covered_is_shared_whatever_the_answer() {
     }
 }
 
-/// A store of clients that is down.
-#[derive(Debug)]
-struct Down;
-
-#[async_trait]
-impl ClientStore for Down {
-    async fn client(&self, _id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Err(StoreError::transient("the connection was lost"))
-    }
-}
-
-/// A throttle that refuses all, and one that refuses nothing.
+/// A throttle that refuses all.
 #[derive(Debug)]
 struct Full;
-#[derive(Debug)]
-struct Free;
 
 #[async_trait]
 impl Throttle for Full {
@@ -198,21 +186,13 @@ impl Throttle for Full {
     async fn failed(&self, _attempt: &Attempt<'_>) {}
 }
 
-#[async_trait]
-impl Throttle for Free {
-    async fn check(&self, _attempt: &Attempt<'_>) -> ThrottleDecision {
-        ThrottleDecision::Allow
-    }
-
-    async fn failed(&self, _attempt: &Attempt<'_>) {}
-}
-
 /// A server whose clients cannot be read, with this throttle in front.
 fn stopped(cors: Cors, throttle: impl Throttle) -> AuthorizationServer {
     let mut config = Config::mcp(ISSUER);
     config.cors = cors;
-    let store = MemoryStore::new();
-    let stores = Stores::new(store).with_clients(Down);
+    let store = AnyStore::over(MemoryStore::new());
+    let down = Intercepted::new(store.clone(), every("clients.find", Fate::FailsBefore(Failure::Transient)));
+    let stores = Stores::new(store).with_clients(down);
     AuthorizationServer::builder(config, stores).throttle(throttle).build().unwrap()
 }
 

@@ -130,8 +130,7 @@ async fn a_public_client_that_is_not_offered_is_not_served_either() {
     let world = World::platform().await;
     let public = world.register(public_form()).await;
     let tokens = world.pair_of(&public).await;
-    let closed = AuthorizationServer::builder(Config::platform(ISSUER), world.store.clone());
-    let closed = closed.clock(world.clock.clone()).build().unwrap();
+    let closed = world.builder(Config::platform(ISSUER), world.store.clone()).build().unwrap();
     let world = World { server: closed, ..world };
     page(&world.refused(&world.query_of(&public, &PKCE)).await);
     let Credentials { id, .. } = &public;
@@ -302,9 +301,7 @@ fn a_refused_client_secret_is_explained() {
 async fn a_public_client_where_none_are_served_names_the_setting() {
     let mut world = World::platform().await;
     let public = world.register(public_form()).await;
-    let config = Config::platform(ISSUER);
-    world.server =
-        AuthorizationServer::builder(config, world.store.clone()).events(world.events.clone()).build().unwrap();
+    world.server = world.builder(Config::platform(ISSUER), world.store.clone()).build().unwrap();
     world.events.take();
     let error = world.authorize(&world.query_of(&public, &PKCE)).await.unwrap_err();
     assert_eq!(error.to_string(), "the client is public, and Config::public_clients is off");

@@ -211,9 +211,9 @@ fn unavailable(response: &Response) {
     error_body(response, "temporarily_unavailable");
 }
 
-/// 6749-6-07
+/// 6749-6-07, CVE-2023-22492, CVE-2025-64521, CVE-2026-43983, gitea #19111
 ///
-/// CVE-2023-22492 and similar: a locked user's code is kept, but cannot be exchanged meanwhile.
+/// A locked user's code is kept, but cannot be exchanged meanwhile.
 #[tokio::test]
 async fn a_user_who_may_have_no_tokens_gets_none() {
     for profile in [Profile::Platform, Profile::Strict] {

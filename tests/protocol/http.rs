@@ -155,13 +155,17 @@ async fn the_core_reads_raw_bytes_and_answers_in_its_own_form() {
     ok(&world.exchange(&code).await);
 }
 
-/// HTTP-06
+/// HTTP-06, 6749-4.1.2-04, SVC-4.1-04
 #[tokio::test]
 async fn the_location_is_the_stored_string_with_parameters_added() {
     let world = World::platform().await;
     let strict = World::strict().await;
+    let state = ("state", "a b&c=d");
     for uri in [
+        "https://app.example.com/cb",
         "https://app.example.com/cb?x=%7e'&y=a+b",
+        "https://app.example.com/cb?x=1&",
+        "https://app.example.com/cb?x=%20+",
         "https://app.example.com/cb?",
         "https://app.example.com",
         "https://app.example.com?",
@@ -176,24 +180,27 @@ async fn the_location_is_the_stored_string_with_parameters_added() {
         form.redirect_uris = vec![uri.into()];
         let separator = match uri.split_once('?') {
             None => "?",
-            Some((_, "")) => "",
+            Some((_, own)) if own.is_empty() || own.ends_with('&') => "",
             Some(_) => "&",
         };
         let exact = strict.register(form).await;
         for (world, query) in [
-            (&world, world.query(&[("redirect_uri", uri), PKCE[0], PKCE[1]])),
-            (&strict, strict.query_of(&exact, &[("redirect_uri", uri), PKCE[0], PKCE[1]])),
-            (&strict, strict.query_of(&exact, &PKCE)),
+            (&world, world.query(&[("redirect_uri", uri), state, PKCE[0], PKCE[1]])),
+            (&strict, strict.query_of(&exact, &[("redirect_uri", uri), state, PKCE[0], PKCE[1]])),
+            (&strict, strict.query_of(&exact, &[state, PKCE[0], PKCE[1]])),
         ] {
             let location = world.approve(&query).await.header("Location").unwrap().to_owned();
             assert!(location.starts_with(&format!("{uri}{separator}code=")), "{location}");
+            assert!(location.contains("&state=a%20b%26c%3Dd&"), "{location}");
             let location = world.decide(&query, Decision::Deny).await.header("Location").unwrap().to_owned();
             assert!(location.starts_with(&format!("{uri}{separator}error=access_denied&")), "{location}");
+            assert!(location.contains("&state=a%20b%26c%3Dd&"), "{location}");
+            assert!(location.contains("&error_description=the%20"), "{location}");
         }
     }
 }
 
-/// 6749-10.14-01, 6749-A-07
+/// 6749-10.14-01, 6749-A-07, django-oauth-toolkit #1006
 #[tokio::test]
 async fn hostile_requests_are_never_a_failure_of_the_server() {
     let values: Vec<Vec<u8>> = vec![

@@ -27,7 +27,6 @@ mod negative_refresh;
 mod negative_secrets;
 mod negative_stored;
 mod negative_tokens;
-mod oauth21;
 mod private_key_jwt;
 mod profiles;
 mod redirect_uri;

@@ -1,10 +1,8 @@
 //! The throttle that counts in memory.
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures::future::join_all;
@@ -13,30 +11,13 @@ use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{AuthorizationError, MemoryThrottle, Subject, Timestamp};
 
-use support::intercepted::{Fate, Script, over_with};
+use support::intercepted::over_with;
+use support::intercepted::scripts::Calls;
 use support::world::{Credentials, FORM, START, World, e400, e401, error_body, public_form};
 
 const HERE: &str = "192.0.2.1";
 const ELSEWHERE: &str = "198.51.100.1";
 const YEAR: u32 = 365 * 24 * 60 * 60;
-
-/// Records the names of the calls to the store.
-#[derive(Clone, Debug, Default)]
-struct Calls(Arc<Mutex<Vec<&'static str>>>);
-
-#[async_trait]
-impl Script for Calls {
-    async fn before(&self, call: &'static str) -> Fate {
-        self.0.lock().unwrap().push(call);
-        Fate::Done
-    }
-
-    async fn after(&self, _: &'static str) {}
-
-    fn reads_settled(&self) -> bool {
-        true
-    }
-}
 
 /// A server with the throttle, on a store that counts.
 struct Scene {
@@ -47,7 +28,8 @@ struct Scene {
 
 async fn scene() -> Scene {
     let world = World::platform().await;
-    let (calls, throttle) = (Calls::default(), MemoryThrottle::new().with_clock(world.clock.clone()));
+    let calls = Calls::recorded().with_settled_reads(true);
+    let throttle = MemoryThrottle::new().with_clock(world.clock.clone());
     let world = over_with(&world, calls.clone(), |builder| builder.throttle(throttle.clone()));
     world.events.take();
     Scene { world, throttle, calls }
@@ -97,7 +79,7 @@ impl Scene {
 
     /// Returns the calls to the store since the last time.
     fn calls(&self) -> Vec<&'static str> {
-        std::mem::take(&mut self.calls.0.lock().unwrap())
+        self.calls.take()
     }
 }
 

@@ -1,25 +1,16 @@
 //! The profiles: the effect of each of their settings, the settings that are refused, and the report.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use grantor::application::{Field, Problem};
 use grantor::config::{
     AuthorizationErrors, BasicDecoding, ExchangeRedirectUri, PkceRequirement, Profile, ReuseResponse, StateCharacters,
 };
-use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
-use grantor::redirect_uri::{
-    LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri,
-};
-use grantor::scope::{ResourceScope, ScopeCatalog};
-use grantor::store::{ClientStore, StoreError, Stores};
-use grantor::testing::SeededEntropy;
-use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, Decision, MemoryStore, RegistrarError};
+use grantor::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison};
+use grantor::{AuthorizationServer, Config, MemoryStore, RegistrarError};
 
-use support::world::{
-    Credentials, ISSUER, PKCE, REDIRECT_URI, SCOPES, VERIFIER, World, code, config_of, count, e400, e401, encode, form,
-    logo, ok, page, pair, public_form, red, text,
-};
+use support::attempts::Attempts;
+use support::world::{ISSUER, PKCE, VERIFIER, World, code, config_of, e401, form, logo, ok, page, pair, public_form};
 
 const ALL: [Profile; 3] = [Profile::Platform, Profile::Strict, Profile::Mcp];
 
@@ -29,26 +20,6 @@ async fn world(profile: Profile) -> World {
 
 fn server_of(profile: Profile) -> AuthorizationServer {
     AuthorizationServer::new(config_of(profile), MemoryStore::new()).unwrap()
-}
-
-/// D-01
-#[tokio::test]
-async fn redirect_uris_are_compared_by_domain_in_the_platform_profile_and_else_exactly() {
-    for profile in ALL {
-        let world = world(profile).await;
-        for uri in ["https://app.example.com/other", "https://APP.example.com:443/cb", "https://app.example.com/cb?"] {
-            let query = world.query(&[("redirect_uri", uri), PKCE[0], PKCE[1]]);
-            if profile == Profile::Platform {
-                code(&world.approve(&query).await);
-            } else {
-                page(&world.refused(&query).await);
-            }
-        }
-        for uri in ["https://sub.app.example.com/cb", "https://app.example.com:8443/cb", "http://app.example.com/cb"] {
-            page(&world.refused(&world.query(&[("redirect_uri", uri), PKCE[0], PKCE[1]])).await);
-        }
-        code(&world.approve(&world.query(&[("redirect_uri", REDIRECT_URI), PKCE[0], PKCE[1]])).await);
-    }
 }
 
 /// D-01
@@ -63,232 +34,6 @@ async fn the_looser_domain_rule_frees_the_port_by_its_name() {
         config.redirect_uris.comparison = RedirectUriComparison::Exact;
     });
     page(&exact.await.refused(&world.query(&[("redirect_uri", "https://app.example.com/other")])).await);
-}
-
-/// D-01, MCP-0618-06
-#[tokio::test]
-async fn private_use_schemes_are_for_all_but_the_mcp_profile() {
-    for profile in ALL {
-        let world = world(profile).await;
-        let registrar = world.server.registrar().unwrap();
-        let submit = async |uri: &str| {
-            let mut form = public_form();
-            form.redirect_uris = vec![uri.into()];
-            registrar.submit(world.alice.clone(), form, Some(logo())).await.is_ok()
-        };
-        assert!(submit("https://a.example/cb").await && submit("http://127.0.0.1/cb").await, "{profile:?}");
-        assert_eq!(submit("com.example.app:/cb").await, profile != Profile::Mcp, "{profile:?}");
-        assert!(!submit("http://a.example/cb").await && !submit("app:/cb").await, "{profile:?}");
-    }
-}
-
-/// D-02, D-22
-#[tokio::test]
-async fn faults_in_the_services_own_parameters_show_the_page_in_the_platform_profile_alone() {
-    for profile in ALL {
-        let world = world(profile).await;
-        let id = world.client.id.as_str();
-        let own = [
-            (vec![("client_id", id)], "invalid_request"),
-            (vec![("client_id", id), ("response_type", "token")], "unsupported_response_type"),
-            (vec![("client_id", id), ("response_type", "code"), ("response_type", "code")], "invalid_request"),
-            (vec![("client_id", id), ("response_type", "code"), ("state", "a"), ("state", "a")], "invalid_request"),
-        ];
-        for (parameters, error) in own {
-            let response = world.refused(&encode(&[parameters.as_slice(), &PKCE].concat())).await;
-            if profile == Profile::Platform {
-                page(&response);
-            } else {
-                assert_eq!(count(&red(&response, error), "state"), 0, "{parameters:?}");
-            }
-        }
-        for (extension, error) in [
-            ([("scope", "nothing"), PKCE[0], PKCE[1]], "invalid_scope"),
-            ([("scope", ""), PKCE[0], ("code_challenge_method", "plain")], "invalid_request"),
-        ] {
-            let response = world.refused(&world.query(&[&extension[..], &[("state", "s")]].concat())).await;
-            assert_eq!(text(&red(&response, error), "state"), "s", "{profile:?}");
-        }
-        for fatal in [encode(&[("response_type", "code")]), world.query(&[("redirect_uri", "https://evil.test")])] {
-            page(&world.refused(&fatal).await);
-        }
-    }
-}
-
-/// D-18, 21-4.1.1-01
-#[tokio::test]
-async fn pkce_is_for_public_clients_in_the_platform_profile_and_else_for_all() {
-    for profile in ALL {
-        let world = world(profile).await;
-        let public = world.register(public_form()).await;
-        red(&world.refused(&world.query_of(&public, &[])).await, "invalid_request");
-        if profile == Profile::Platform {
-            code(&world.approve(&world.query(&[])).await);
-        } else {
-            red(&world.refused(&world.query(&[])).await, "invalid_request");
-        }
-        for client in [&public, &world.client] {
-            code(&world.approve(&world.query_of(client, &PKCE)).await);
-        }
-    }
-    let all = World::with(Profile::Platform, |config| config.authorization.pkce = PkceRequirement::AllClients).await;
-    red(&all.refused(&all.query(&[])).await, "invalid_request");
-}
-
-/// D-20, 9700-4.12-01
-#[tokio::test]
-async fn redirects_are_303_in_the_strict_profile_and_else_302() {
-    for (profile, status) in [(Profile::Platform, 302), (Profile::Strict, 303), (Profile::Mcp, 302)] {
-        let world = world(profile).await;
-        assert_eq!(world.approve(&world.query(&PKCE)).await.status(), status, "{profile:?}");
-        assert_eq!(world.decide(&world.query(&PKCE), Decision::Deny).await.status(), status, "{profile:?}");
-    }
-}
-
-/// D-11, D-12
-/// The grace of the access token and of both kinds of refresh token, to the second.
-#[tokio::test]
-async fn each_profile_has_its_grace() {
-    for (profile, access, grace) in
-        [(Profile::Platform, 300, 300), (Profile::Strict, 300, 120), (Profile::Mcp, 300, 120)]
-    {
-        for form in [form(), public_form()] {
-            let world = world(profile).await;
-            let client = world.register(form).await;
-            let first = world.pair_of(&client).await;
-            let second = pair(&world.refresh_as(&client, &first.refresh).await);
-            let case = format!("{profile:?}, {grace} s");
-            world.advance(grace - 1);
-            ok(&world.refresh_as(&client, &first.refresh).await);
-            world.advance(1);
-            e400(&world.refresh_as(&client, &first.refresh).await, "invalid_grant");
-            assert!(!world.opens(&second.access).await, "{case}: the family is revoked");
-        }
-        let world = World::with(profile, |_| {}).await;
-        let first = world.pair().await;
-        ok(&world.refresh(&first.refresh).await);
-        world.advance(access - 1);
-        assert!(world.opens(&first.access).await, "{profile:?}");
-        world.advance(1);
-        assert!(!world.opens(&first.access).await, "{profile:?}");
-    }
-}
-
-/// D-11
-#[tokio::test]
-async fn the_next_refresh_ends_grace_in_the_strict_profile_alone() {
-    for profile in ALL {
-        let world = world(profile).await;
-        let first = world.pair().await;
-        let second = pair(&world.refresh(&first.refresh).await);
-        ok(&world.refresh(&first.refresh).await);
-        let third = pair(&world.refresh(&second.refresh).await);
-        let response = world.refresh(&first.refresh).await;
-        if profile == Profile::Strict {
-            e400(&response, "invalid_grant");
-        } else {
-            ok(&response);
-        }
-        assert_eq!(world.opens(&third.access).await, profile != Profile::Strict, "{profile:?}");
-    }
-}
-
-/// D-08, 6749-A-04
-#[tokio::test]
-async fn state_is_any_bytes_in_the_platform_profile_and_else_visible_ones() {
-    for profile in ALL {
-        let world = world(profile).await;
-        for (raw, bytes) in [("%ff%00", &b"\xff\0"[..]), ("%c3%a9", b"\xc3\xa9"), ("a%0ab", b"a\nb"), ("%7f", b"\x7f")]
-        {
-            let query = format!("{}&state={raw}", world.query(&PKCE));
-            if profile == Profile::Platform {
-                let redirect = code(&world.approve(&query).await);
-                assert!(redirect.contains(&("state".to_owned(), bytes.to_vec())), "{raw}");
-            } else {
-                let redirect = red(&world.refused(&query).await, "invalid_request");
-                assert_eq!(count(&redirect, "state"), 0, "{raw}");
-            }
-        }
-        let visible: String = (0x20..=0x7e).map(char::from).collect();
-        let query = world.query(&[("state", &visible), PKCE[0], PKCE[1]]);
-        assert_eq!(text(&code(&world.approve(&query).await), "state"), visible, "{profile:?}");
-    }
-}
-
-/// D-06, SVC-4.2-03
-#[tokio::test]
-async fn the_exchange_repeats_the_redirect_uri_only_where_nothing_else_binds_the_code() {
-    let required =
-        |config: &mut Config| config.authorization.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
-    let exchange = async |world: &World, code: &str, more: &[(&str, &str)]| {
-        let form = [&[("grant_type", "authorization_code"), ("code", code)], more].concat();
-        world.token(&form).client(&world.client).send().await
-    };
-    let named = [("redirect_uri", REDIRECT_URI)];
-    for (world, demands) in [(World::platform().await, false), (World::with(Profile::Platform, required).await, true)] {
-        let code = world.code_for(&world.query(&named)).await;
-        let other = [("redirect_uri", "https://app.example.com/cb/")];
-        e400(&exchange(&world, &code, &other).await, "invalid_grant");
-        if demands {
-            e400(&exchange(&world, &code, &[]).await, "invalid_grant");
-            ok(&exchange(&world, &code, &named).await);
-        } else {
-            ok(&exchange(&world, &code, &[]).await);
-        }
-        let unnamed = world.code_for(&world.query(&[])).await;
-        ok(&exchange(&world, &unnamed, &[]).await);
-    }
-    for profile in ALL {
-        let world = world(profile).await;
-        assert_eq!(
-            world.server.config().authorization.exchange_redirect_uri == ExchangeRedirectUri::Optional,
-            profile == Profile::Platform
-        );
-        let code = world.code_for(&world.query(&[named[0], PKCE[0], PKCE[1]])).await;
-        ok(&exchange(&world, &code, &[("code_verifier", VERIFIER)]).await);
-    }
-}
-
-/// A directory of one client.
-#[derive(Debug)]
-pub(crate) struct OneClient(pub(crate) Arc<Client>);
-
-#[async_trait::async_trait]
-impl ClientStore for OneClient {
-    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Ok((self.0.id() == id).then(|| self.0.clone()))
-    }
-}
-
-/// D-05, 6749-2.3.1-02
-#[tokio::test]
-async fn basic_credentials_that_were_not_form_encoded_are_refused_in_the_strict_profile_alone() {
-    let secret = "a+secret%with:characters-that-differ";
-    let uri = RegisteredRedirectUri::parse(REDIRECT_URI, &RedirectUriPolicy::default()).unwrap();
-    let scopes = ScopeCatalog::platform().parse(SCOPES.as_bytes()).unwrap();
-    let client = Client::builder(ClientId::new("a+b").unwrap())
-        .redirect_uri(uri)
-        .scopes(scopes)
-        .resource_scope(ResourceScope::All);
-    let client = Arc::new(client.secret(&ClientSecret::new(secret)).unwrap().build());
-    for profile in ALL {
-        let mut world = world(profile).await;
-        let stores = Stores::new(world.store.clone()).with_clients(OneClient(client.clone()));
-        let builder = AuthorizationServer::builder(config_of(profile), stores);
-        world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(8)).build().unwrap();
-        world.client = Credentials { id: "a+b".into(), secret: secret.into() };
-        let code = world.code().await;
-        let form = [("grant_type", "authorization_code"), ("code", &code), ("code_verifier", VERIFIER)];
-        let raw = world.token(&form).basic("a+b", secret).send().await;
-        if profile == Profile::Strict {
-            e401(&raw, "invalid_client");
-            ok(&world.token(&form).basic("a%2Bb", &encode(&[("", secret)])[1..]).send().await);
-        } else {
-            let first = pair(&raw);
-            let form = [("grant_type", "refresh_token"), ("refresh_token", first.refresh.as_str())];
-            ok(&world.token(&form).basic("a%2Bb", &encode(&[("", secret)])[1..]).send().await);
-        }
-    }
 }
 
 /// D-17, D-18, 8414-2-03
@@ -429,21 +174,8 @@ fn settings(server: &AuthorizationServer) -> Vec<&'static str> {
     server.security_report().findings.iter().map(|finding| finding.setting).collect()
 }
 
-/// Allows every request; the report only needs a throttle to be set.
-#[derive(Debug)]
-struct NoLimit;
-
-#[async_trait::async_trait]
-impl Throttle for NoLimit {
-    async fn check(&self, _attempt: &Attempt<'_>) -> ThrottleDecision {
-        ThrottleDecision::Allow
-    }
-
-    async fn failed(&self, _attempt: &Attempt<'_>) {}
-}
-
 fn throttled(config: Config) -> AuthorizationServer {
-    AuthorizationServer::builder(config, MemoryStore::new()).throttle(NoLimit).build().unwrap()
+    AuthorizationServer::builder(config, MemoryStore::new()).throttle(Attempts::default()).build().unwrap()
 }
 
 /// D-01, D-06

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use grantor::RegistrarError;
-use grantor::application::Field;
+use grantor::application::{Field, Problem};
 use grantor::config::Profile;
+use grantor::redirect_uri::RedirectUriError;
 use serde_json::Value;
 
-use support::world::{Credentials, PKCE, World, code, count, form, logo, page, text};
+use support::world::{Credentials, PKCE, World, code, count, form, logo, page, public_form, text};
 
 const VECTORS: &str = include_str!("../data/redirect-vectors.json");
 
@@ -135,5 +136,76 @@ async fn each_of_several_registered_uris_is_good_and_one_has_to_be_named() {
         for more in [&[] as &[(&str, &str)], &[("redirect_uri", "")], &[("redirect_uri", "https://three.example/cb")]] {
             page(&world.refused(&world.query_of(&client, &[more, &PKCE].concat())).await);
         }
+    }
+}
+
+/// 9700-2.6-01, 21-2.3.1-01, D-01, MCP-0618-06, PYSEC-2026-4354, CVE-2020-26938, CVE-2026-67333, CVE-2026-59354, workers-oauth-provider #97
+#[tokio::test]
+async fn each_redirect_uri_is_registered_or_refused_with_its_error() {
+    let accepted = ["https://a.example/cb", "http://127.0.0.1/cb", "http://[::1]:3000/cb", "http://localhost/cb"];
+    let plain_http = ["http://app.example.com/cb", "http://10.0.0.1/cb", "http://127.0.0.2/cb", "HTTP://a.example"];
+    let schemes = ["myapp:/cb", "myapp://cb", "x-app:/cb", "app+1:/cb"];
+    let no_loopback = [
+        "http://localhost:80@evil.test/cb",
+        "http://127.0.0.1@evil.test/cb",
+        "http://127.0.0.1:80#@evil.test/cb",
+        "http://127.0.0.1\\@evil.test/cb",
+        "http://evil.test\\@127.0.0.1/cb",
+        "http://127.0.0.1%2f@evil.test/cb",
+        "http://127.0.0.1%00.evil.test/cb",
+        "http://127.0.0.1.evil.test/cb",
+        "http://%6cocalhost/cb",
+    ];
+    let scripts = [
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        " javascript:alert(1)",
+        "java\tscript:alert(1)",
+        "\njavascript:alert(1)",
+        "javascript:/alert(1)",
+        "javascript://app.example.com/%0aalert(1)",
+        "data:text/html,<script>alert(1)</script>",
+        "DATA:text/html;base64,PHNjcmlwdD4=",
+        "vbscript:msgbox(1)",
+        "file:///etc/passwd",
+        "blob:https://app.example.com/1",
+    ];
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let world = World::with(profile, |_| {}).await;
+        let mut on_loopback = public_form();
+        on_loopback.redirect_uris = vec!["http://localhost/cb".into(), "http://127.0.0.1/cb".into()];
+        let on_loopback = world.register(on_loopback).await;
+        for uri in accepted {
+            assert_eq!(refusal(&world, uri).await, None, "{uri}");
+        }
+        let private_use = refusal(&world, "com.example.app:/cb").await;
+        assert_eq!(private_use.is_some(), profile == Profile::Mcp, "{profile:?}");
+        for uri in plain_http {
+            assert_eq!(refusal(&world, uri).await, Some(RedirectUriError::PlainHttp), "{uri}");
+        }
+        for uri in schemes {
+            let error = refusal(&world, uri).await;
+            assert!(error == Some(RedirectUriError::Scheme) || profile == Profile::Mcp && error.is_some(), "{uri}");
+        }
+        for uri in no_loopback.into_iter().chain(scripts) {
+            assert!(refusal(&world, uri).await.is_some(), "{uri:?}");
+            for client in [&world.client, &on_loopback] {
+                page(&world.refused(&world.query_of(client, &[("redirect_uri", uri), PKCE[0], PKCE[1]])).await);
+            }
+        }
+    }
+}
+
+/// Returns the error that the registration of a public client with this redirect URI is refused with.
+async fn refusal(world: &World, uri: &str) -> Option<RedirectUriError> {
+    let mut form = public_form();
+    form.redirect_uris = vec![uri.into()];
+    match world.server.registrar().unwrap().submit(world.alice.clone(), form, Some(logo())).await {
+        Err(RegistrarError::Invalid(errors)) => match (errors.len(), errors[0].field(), errors[0].problem()) {
+            (1, Field::RedirectUris, Problem::RedirectUri { number: 1, error }) => Some(*error),
+            other => panic!("{uri:?}: {other:?}"),
+        },
+        Err(error) => panic!("{error}"),
+        Ok(_) => None,
     }
 }

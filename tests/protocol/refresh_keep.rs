@@ -1,21 +1,19 @@
 //! `RefreshRotation::Keep`: a refresh gives a new access token, and the refresh token stays.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use grantor::client::{ApplicationType, ClientBuilder, ClientType, RefreshRotation};
 use grantor::config::Profile;
-use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
-use grantor::scope::{ResourceScope, ScopeCatalog};
-use grantor::store::{ClientStore, StoreError, Stores};
-use grantor::{Approval, AuthorizationServer, Client, ClientId, ClientSecret, Config, RegistrarError, Subject};
+use grantor::store::Stores;
+use grantor::{Approval, ClientSecret, Config, RegistrarError, Subject};
 
 use crate::interleaved::{CALLERS, from_threads, reconfigured};
 use crate::rfc6749_refresh::{native_form, records};
+use support::directory::{Directory, client};
 use support::world::{
-    Credentials, Pair, REDIRECT_URI, Reviewer, SCOPES, World, config_of, e400, e401, empty, form, logo, ok, pair,
-    public_form,
+    Credentials, Pair, Reviewer, World, config_of, e400, e401, empty, form, logo, ok, pair, public_form,
 };
 
 const ACCESS_TOKENS: usize = 64;
@@ -271,39 +269,19 @@ async fn moving_from_keep_to_rotate_breaks_no_token() {
 
 // A client's own setting.
 
-#[derive(Debug)]
-struct Directory(HashMap<ClientId, Arc<Client>>);
-
-#[async_trait::async_trait]
-impl ClientStore for Directory {
-    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Ok(self.0.get(id).cloned())
-    }
-}
-
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 /// Returns the first pair and the next one, of a client with this description.
 async fn two_pairs(of_server: RefreshRotation, describe: impl FnOnce(ClientBuilder) -> ClientBuilder) -> [Pair; 2] {
     let mut world = World::platform().await;
-    let uri = RegisteredRedirectUri::parse(REDIRECT_URI, &RedirectUriPolicy::default()).unwrap();
-    let id = ClientId::new("own").unwrap();
-    let builder = Client::builder(id.clone())
-        .scopes(ScopeCatalog::platform().parse(SCOPES.as_bytes()).unwrap())
-        .resource_scope(ResourceScope::All)
-        .redirect_uri(uri)
-        .secret(&ClientSecret::new(SECRET))
-        .unwrap();
-    let client = describe(builder).build();
+    let client = describe(client("own").secret(&ClientSecret::new(SECRET)).unwrap()).build();
     let is_public = client.client_type() == ClientType::Public;
     let known = Credentials { id: "own".into(), secret: if is_public { String::new() } else { SECRET.into() } };
-    let directory = Directory(HashMap::from([(id, Arc::new(client))]));
-    let stores = Stores::new(world.store.clone()).with_clients(directory);
+    let stores = Stores::new(world.store.clone()).with_clients(Directory::of([client]));
     let mut config = config_of(Profile::Platform);
     config.public_clients = true;
     config.refresh.rotation = of_server;
-    let builder = AuthorizationServer::builder(config, stores);
-    world.server = builder.clock(world.clock.clone()).build().unwrap();
+    world.server = world.builder(config, stores).build().unwrap();
     let first = world.pair_of(&known).await;
     let second = pair(&world.refresh_as(&known, &first.refresh).await);
     [first, second]

@@ -1,20 +1,19 @@
 //! Lists of resources: each consent names its own, within what is registered.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use grantor::config::Profile;
-use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use grantor::scope::{Permission, Resource, ResourceList, ResourceScope, ScopeCatalog};
-use grantor::store::{Authorization, ClientStore, Grant, Page, RecordStore, StoreError, Stores};
+use grantor::store::{Authorization, Grant, Page, RecordStore, Stores};
 use grantor::{
-    ApplicationForm, Approval, AuthorizationServer, CachedClients, Client, ClientId, ClientSecret, Consent, Decision,
-    Registrar, RegistrarError, Subject,
+    ApplicationForm, Approval, CachedClients, Client, ClientSecret, Consent, Decision, Registrar, RegistrarError,
+    Subject,
 };
 
+use support::directory::{Directory, client};
 use support::world::{
-    Credentials, PKCE, REDIRECT_URI, Reviewer as _, SCOPES, SESSION, World, code, config_of, form, ok, page, pair, text,
+    Credentials, PKCE, REDIRECT_URI, Reviewer as _, SESSION, World, code, config_of, form, ok, page, pair, text,
 };
 
 /// Resources by number.
@@ -223,29 +222,11 @@ async fn a_user_chooses_at_most_as_many_resources_as_a_list_may_name() {
     page(&world.decide(&world.query(&PKCE), more).await);
 }
 
-/// A directory with your service's own clients.
-#[derive(Clone, Debug, Default)]
-struct Directory(Arc<Mutex<HashMap<ClientId, Arc<Client>>>>);
-
-#[async_trait::async_trait]
-impl ClientStore for Directory {
-    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Ok(self.0.lock().unwrap().get(id).cloned())
-    }
-}
-
 const SECRET: &str = "eighteen random words would do as well";
 
-fn described(resources: &ResourceScope) -> Arc<Client> {
-    let config = config_of(Profile::Platform);
-    let client = Client::builder(ClientId::new("described").unwrap())
-        .redirect_uri(RegisteredRedirectUri::parse(REDIRECT_URI, &RedirectUriPolicy::default()).unwrap())
-        .scopes(config.scopes.parse(SCOPES.as_bytes()).unwrap())
-        .resource_scope(resources.clone())
-        .secret(&ClientSecret::new(SECRET))
-        .unwrap()
-        .build();
-    Arc::new(client)
+fn described(resources: &ResourceScope) -> Client {
+    let client = client("described").resource_scope(resources.clone());
+    client.secret(&ClientSecret::new(SECRET)).unwrap().build()
 }
 
 /// LIM-07
@@ -254,16 +235,14 @@ fn described(resources: &ResourceScope) -> Arc<Client> {
 async fn a_directory_replaces_a_list_at_any_time() {
     let mut world = World::platform().await;
     let directory = Directory::default();
-    let put = |client: Arc<Client>| directory.0.lock().unwrap().insert(client.id().clone(), client);
     let stores = Stores::new(world.store.clone()).with_clients(directory.clone());
-    let builder = AuthorizationServer::builder(config_of(Profile::Platform), stores);
-    world.server = builder.clock(world.clock.clone()).build().unwrap();
+    world.server = world.builder(config_of(Profile::Platform), stores).build().unwrap();
     let client = Credentials { id: "described".into(), secret: SECRET.into() };
-    put(described(&scope(0..80)));
+    directory.put(described(&scope(0..80)));
     let live = world.pair_of(&client).await;
     let code = world.code_for(&world.query_of(&client, &PKCE)).await;
 
-    put(described(&scope(20..100)));
+    directory.put(described(&scope(20..100)));
     assert_eq!(reached(&world, &client, &live.access).await, (20..80).collect::<Vec<_>>());
     ok(&world.exchange_as(&client, &code).await);
     ok(&world.refresh_as(&client, &live.refresh).await);
@@ -279,8 +258,7 @@ async fn a_cached_client_refuses_no_newer_consent() {
     let here = world.server.clone();
     let clients = CachedClients::new(world.store.clone(), Duration::from_secs(3600));
     let stores = Stores::new(world.store.clone()).with_registry(clients);
-    let builder = AuthorizationServer::builder(config_of(Profile::Platform), stores);
-    let there = builder.clock(world.clock.clone()).build().unwrap();
+    let there = world.builder(config_of(Profile::Platform), stores).build().unwrap();
     let old = world.pair_of(&client).await;
     world.server = there.clone();
     assert!(world.opens(&old.access).await, "the client is cached now");

@@ -243,7 +243,7 @@ async fn grace_never_lengthens_a_life() {
     assert!(!world.opens(&first.access).await);
 }
 
-/// D-11, D-12, SVC-8-01
+/// D-11, D-12, SVC-8-01, MCP-0618-04, negative case #5
 #[tokio::test]
 async fn each_profile_has_its_grace() {
     let cases = [(Profile::Platform, 300, 300), (Profile::Strict, 300, 120), (Profile::Mcp, 300, 120)];
@@ -269,7 +269,7 @@ async fn each_profile_has_its_grace() {
     }
 }
 
-/// D-11
+/// D-11, negative case #2, django-oauth-toolkit #1617
 #[tokio::test]
 async fn a_later_refresh_ends_the_grace_of_refresh_tokens_in_the_strict_profile_alone() {
     for (profile, later_ends_it) in [(Profile::Platform, false), (Profile::Strict, true), (Profile::Mcp, false)] {
@@ -328,15 +328,17 @@ async fn grace_and_the_answer_to_reuse_are_settings() {
     assert_eq!(refresh.grace_end, GraceEnd::Clock);
 }
 
-/// D-12, 9700-4.14.2-02
+/// D-12, 9700-4.14.2-02, negative case #11
 #[tokio::test]
 async fn only_the_reuse_of_a_good_token_by_its_own_client_accuses() {
     let world = World::platform().await;
-    let first = world.pair().await;
+    let [first, other_device] = [world.pair().await, world.pair().await];
     let second = pair(&world.refresh(&first.refresh).await);
     world.advance(360);
     e400(&world.refresh(&first.refresh).await, "invalid_grant");
     assert!(world.events.saw("RefreshTokenReused"));
+    assert!(!world.opens(&second.access).await && world.opens(&other_device.access).await);
+    ok(&world.refresh(&other_device.refresh).await);
     let before = records(&world).await;
     for token in [&first, &second] {
         e400(&world.refresh(&token.refresh).await, "invalid_grant");
@@ -357,7 +359,7 @@ async fn only_the_reuse_of_a_good_token_by_its_own_client_accuses() {
 
 // Fifty requests at once.
 
-/// D-11, SVC-3-03
+/// D-11, SVC-3-03, negative case #4, django-oauth-toolkit #558, hydra #3004, openiddict #262
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
 async fn of_fifty_parallel_refreshes_one_rotates_and_the_others_are_in_grace() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
@@ -404,7 +406,7 @@ async fn all_refreshed(world: &World, first: &Pair, responses: &[Response]) {
     }
 }
 
-/// D-11, D-12, 9700-4.14.2-02
+/// D-11, D-12, 9700-4.14.2-02, CVE-2026-53517, CVE-2026-1035, CVE-2026-50631
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
 async fn of_fifty_parallel_refreshes_without_a_grace_one_succeeds() {
     for form in [public_form(), native_form()] {

@@ -7,7 +7,9 @@ use grantor::store::{Grant, Page, RecordStore};
 use grantor::wire::Response;
 use grantor::{ApplicationForm, Consent, Decision};
 
-use support::world::{Credentials, PKCE, World, code, e400, e401, form, ok, pair, public_form, text};
+use serde_json::json;
+
+use support::world::{PKCE, World, code, e400, e401, form, ok, pair, public_form, text};
 
 pub(crate) fn native_form() -> ApplicationForm {
     let mut form = form();
@@ -47,18 +49,24 @@ async fn a_refresh_token_is_required() {
 /// SVC-3-02, SVC-4.3-01, 9700-2.2.2-01
 #[tokio::test]
 async fn a_refresh_gives_two_new_tokens_to_every_kind_of_client() {
-    let world = World::platform().await;
-    for form in [form(), public_form(), native_form()] {
-        let client = world.register(form).await;
-        let old = world.pair_of(&client).await;
-        let new = pair(&world.refresh_as(&client, &old.refresh).await);
-        assert!(new.access != old.access && new.refresh != old.refresh);
-        assert_eq!(new.scope, old.scope);
-        assert!(world.opens(&old.access).await && world.opens(&new.access).await);
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let world = World::with(profile, |_| {}).await;
+        for form in [form(), public_form(), native_form()] {
+            let client = world.register(form).await;
+            let mut seen = vec![world.pair_of(&client).await];
+            for _ in 0..3 {
+                let old = seen.last().unwrap();
+                let new = pair(&world.refresh_as(&client, &old.refresh).await);
+                assert!(seen.iter().all(|own| own.access != new.access && own.refresh != new.refresh), "{profile:?}");
+                assert_eq!(new.scope, old.scope);
+                assert!(world.opens(&old.access).await && world.opens(&new.access).await);
+                seen.push(new);
+            }
+        }
     }
 }
 
-/// 6749-6-02, 9700-4.14.2-01, D-09
+/// 6749-6-02, 9700-4.14.2-01, D-09, 6749-5.2-07
 #[tokio::test]
 async fn a_refresh_may_ask_for_a_part_of_what_was_granted() {
     let subsets = [
@@ -87,7 +95,11 @@ async fn a_refresh_may_ask_for_a_part_of_what_was_granted() {
         "repo-code:r repo-issue:r",
         "account-profile:rw",
         "repo-pr:r",
+        "repo-delete:rw",
         "nothing",
+        "nothing:r",
+        "repo-code:r,repo-issue:r",
+        "repo-code:r  repo-issue:r",
         "repo-code:x",
         "\"",
         " repo-code:r",
@@ -122,77 +134,94 @@ async fn reducing_holds_for_one_access_token() {
     }
 }
 
-/// 6749-6-04, D-12
+/// 6749-6-04, D-12, negative case #8
 #[tokio::test]
 async fn a_refresh_token_is_bound_to_its_client() {
-    let world = World::platform().await;
-    let public = world.register(public_form()).await;
-    let others = [world.register(form()).await, world.register(public_form()).await];
-    for client in [&world.client, &public] {
-        let first = world.pair_of(client).await;
-        let mut live = first.clone();
-        // Live, then in grace, at its end, and past it.
-        for seconds in [0, 100, 200, 60] {
-            world.advance(seconds);
-            let before = records(&world).await;
-            world.events.take();
-            for other in &others {
-                e400(&world.refresh_as(other, &first.refresh).await, "invalid_grant");
-                e400(&world.refresh_as(other, &live.refresh).await, "invalid_grant");
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let world = World::with(profile, |_| {}).await;
+        let public = world.register(public_form()).await;
+        let others = [world.register(form()).await, world.register(public_form()).await];
+        for client in [&world.client, &public] {
+            let first = world.pair_of(client).await;
+            let mut live = first.clone();
+            // Live, then in grace, at its end, and past it.
+            for seconds in [0, 100, 200, 60] {
+                world.advance(seconds);
+                let before = records(&world).await;
+                world.events.take();
+                for other in &others {
+                    e400(&world.refresh_as(other, &first.refresh).await, "invalid_grant");
+                    e400(&world.refresh_as(other, &live.refresh).await, "invalid_grant");
+                }
+                assert_eq!(records(&world).await, before);
+                assert!(!world.events.saw("RefreshTokenReused"));
+                if seconds == 0 {
+                    live = pair(&world.refresh_as(client, &first.refresh).await);
+                }
             }
-            assert_eq!(records(&world).await, before);
-            assert!(!world.events.saw("RefreshTokenReused"));
-            if seconds == 0 {
-                live = pair(&world.refresh_as(client, &first.refresh).await);
-            }
+            assert!(world.opens(&live.access).await);
+            ok(&world.refresh_as(client, &live.refresh).await);
         }
-        assert!(world.opens(&live.access).await);
-        ok(&world.refresh_as(client, &live.refresh).await);
     }
 }
 
-/// 6749-6-05
+/// 6749-6-05, CVE-2026-53512
 #[tokio::test]
 async fn the_client_is_authenticated_before_the_token_is_looked_at() {
-    let world = World::platform().await;
-    let wrong = Credentials { secret: "wrong".into(), ..world.client.clone() };
-    let first = world.pair().await;
-    for seconds in [0, 299, 1, 60] {
-        world.advance(seconds);
-        let before = records(&world).await;
-        for token in [&*first.refresh, "rt_x"] {
-            e401(&world.refresh_as(&wrong, token).await, "invalid_client");
-            let form = [("grant_type", "refresh_token"), ("refresh_token", token), ("client_id", &world.client.id)];
-            e401(&world.token(&form).send().await, "invalid_client");
-        }
-        assert_eq!(records(&world).await, before);
-        if seconds == 0 {
-            ok(&world.refresh(&first.refresh).await);
+    for world in [World::platform().await, World::strict().await, World::mcp().await] {
+        let id = world.client.id.as_str();
+        let first = world.pair().await;
+        for seconds in [0, 299, 1, 60] {
+            world.advance(seconds);
+            let before = records(&world).await;
+            for token in [&*first.refresh, "rt_x"] {
+                let call = || world.token(&[("grant_type", "refresh_token"), ("refresh_token", token)]);
+                for unproven in [
+                    call(),
+                    call().field("client_id", id),
+                    call().field("client_id", id).field("client_secret", ""),
+                    call().basic(id, ""),
+                    call().basic(id, "wrong"),
+                ] {
+                    e401(&unproven.send().await, "invalid_client");
+                }
+            }
+            assert_eq!(records(&world).await, before);
+            if seconds == 0 {
+                ok(&world.refresh(&first.refresh).await);
+            }
         }
     }
 }
 
-/// 6749-6-06, 6750-3.1-03
+/// 6749-6-06, 6750-3.1-03, CVE-2026-101023
 #[tokio::test]
 async fn kinds_of_tokens_are_not_interchangeable() {
     let prefixed = World::with(Profile::Platform, |config| config.tokens.prefix = "acme_".into()).await;
     for world in [World::platform().await, prefixed] {
-        let tokens = world.pair().await;
-        let code = world.code().await;
+        let first = world.pair().await;
+        let unused = world.code().await;
         let before = records(&world).await;
-        for token in [&tokens.access, &code] {
-            e400(&world.refresh(token).await, "invalid_grant");
-        }
-        for token in [&tokens.access, &tokens.refresh] {
-            e400(&world.exchange(token).await, "invalid_grant");
-        }
-        for token in [&tokens.refresh, &code] {
-            assert!(!world.opens(token).await);
+        let disguised = |token: &str, prefix: &str| format!("{prefix}{}", &token[3..]);
+        for secret in [&first.access, &first.refresh, &unused, &world.client.secret] {
+            for token in [secret.clone(), disguised(secret, "rt_"), disguised(secret, "at_"), disguised(secret, "ac_")]
+            {
+                if token != first.refresh {
+                    e400(&world.refresh(&token).await, "invalid_grant");
+                }
+                if token != first.access {
+                    assert!(!world.opens(&token).await);
+                    assert_eq!(world.introspect_as(&world.client, &token).await, json!({"active": false}));
+                }
+                if token != unused {
+                    e400(&world.exchange(&token).await, "invalid_grant");
+                }
+            }
         }
         assert_eq!(records(&world).await, before);
-        assert!(world.opens(&tokens.access).await);
-        ok(&world.exchange(&code).await);
-        ok(&world.refresh(&tokens.refresh).await);
+        assert!(world.opens(&first.access).await);
+        ok(&world.refresh(&first.refresh).await);
+        ok(&world.exchange(&unused).await);
     }
 }
 

@@ -6,7 +6,9 @@ use grantor::config::{ExchangeRedirectUri, Profile};
 use grantor::wire::Response;
 
 use crate::interleaved::{self, CALLERS};
-use support::world::{Credentials, PKCE, REDIRECT_URI, VERIFIER, World, e400, e401, form, ok, pair, public_form};
+use support::world::{
+    CHALLENGE, Credentials, PKCE, REDIRECT_URI, VERIFIER, World, e400, e401, form, ok, pair, public_form,
+};
 
 /// A redirect URI with a query.
 const NAMED: &str = "https://app.example.com/cb/in?one=1&two=%7e";
@@ -63,7 +65,11 @@ async fn a_redirect_uri_that_is_sent_is_equal_byte_for_byte() {
     ];
     let registered = ["https://app.example.com/cb/", "https://app.example.com/", "https://app.example.com/CB", NAMED];
     let world = World::platform().await;
-    for (request, bound, others) in [(Some(NAMED), NAMED, &named[..]), (None, REDIRECT_URI, &registered[..])] {
+    for (request, bound, others) in [
+        (Some(NAMED), NAMED, &named[..]),
+        (Some(REDIRECT_URI), REDIRECT_URI, &registered[..]),
+        (None, REDIRECT_URI, &registered[..]),
+    ] {
         let sent = request.map(|uri| ("redirect_uri", uri));
         let code = world.code_for(&world.query(&sent.into_iter().chain(PKCE).collect::<Vec<_>>())).await;
         for other in others {
@@ -80,12 +86,17 @@ async fn a_redirect_uri_that_is_sent_is_equal_byte_for_byte() {
 async fn a_redirect_uri_may_be_left_out_where_the_profile_or_pkce_allows_it() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
         let world = World::with(profile, |_| {}).await;
+        let is_optional = world.server.config().authorization.exchange_redirect_uri == ExchangeRedirectUri::Optional;
+        assert_eq!(is_optional, profile == Profile::Platform);
         for named in [None, Some(("redirect_uri", REDIRECT_URI))] {
             let query = world.query(&named.into_iter().chain(PKCE).collect::<Vec<_>>());
-            ok(&exchange_with(&world, &exchange_form(&world.code_for(&query).await)).await);
-            let code = world.code_for(&query).await;
-            let empty = [&exchange_form(&code)[..], &[("redirect_uri", "")]].concat();
-            ok(&exchange_with(&world, &empty).await);
+            let wrong = ("redirect_uri", "https://app.example.com/cb/");
+            for more in [&[][..], &[("redirect_uri", "")], &[("redirect_uri", REDIRECT_URI)]] {
+                let code = world.code_for(&query).await;
+                let form = exchange_form(&code);
+                e400(&exchange_with(&world, &[&form[..], &[wrong]].concat()).await, "invalid_grant");
+                ok(&exchange_with(&world, &[&form[..], more].concat()).await);
+            }
         }
     }
     // Section 4.1.3 applied literally: without PKCE, a named redirect URI must be named again.
@@ -99,6 +110,8 @@ async fn a_redirect_uri_may_be_left_out_where_the_profile_or_pkce_allows_it() {
         let query = if named { world.query(&[("redirect_uri", REDIRECT_URI)]) } else { world.query(&[]) };
         let code = world.code_for(&query).await;
         let without = [("grant_type", "authorization_code"), ("code", &code)];
+        let other = [&without[..], &[("redirect_uri", "https://app.example.com/cb/")]].concat();
+        e400(&exchange_with(&world, &other).await, "invalid_grant");
         if required && named {
             e400(&exchange_with(&world, &without).await, "invalid_grant");
             e400(&exchange_with(&world, &[&without[..], &[("redirect_uri", "")]].concat()).await, "invalid_grant");
@@ -133,23 +146,30 @@ async fn a_confidential_client_that_fails_to_authenticate_leaves_the_code_untouc
     ok(&world.exchange(&code).await);
 }
 
-/// 6749-4.1.3-04, SVC-2.2-03
+/// 6749-4.1.3-04, SVC-2.2-03, CVE-2026-55672, CVE-2026-16089
 #[tokio::test]
 async fn a_code_belongs_to_the_client_it_was_issued_to() {
-    let world = World::platform().await;
-    let others = [world.register(form()).await, world.register(public_form()).await];
-    let code = world.code().await;
-    for other in &others {
-        e400(&world.exchange_as(other, &code).await, "invalid_grant");
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let world = World::with(profile, |_| {}).await;
+        let others = [world.register(form()).await, world.register(public_form()).await];
+        for owner in [world.client.clone(), world.register(public_form()).await] {
+            let code = world.code_for(&world.query_of(&owner, &PKCE)).await;
+            for other in &others {
+                e400(&world.exchange_as(other, &code).await, "invalid_grant");
+            }
+            let first = pair(&world.exchange_as(&owner, &code).await);
+            for other in &others {
+                e400(&world.exchange_as(other, &code).await, "invalid_grant");
+                e400(&world.refresh_as(other, &first.refresh).await, "invalid_grant");
+            }
+            assert!(world.opens(&first.access).await, "another client's replay revokes nothing");
+            let second = pair(&world.refresh_as(&owner, &first.refresh).await);
+            assert!(world.opens(&second.access).await);
+        }
     }
-    let own = pair(&world.exchange(&code).await);
-    for other in &others {
-        e400(&world.exchange_as(other, &code).await, "invalid_grant");
-    }
-    assert!(world.opens(&own.access).await);
 }
 
-/// 6749-4.1.3-05, 6749-4.1.2-02, SVC-2.2-02, D-07
+/// 6749-4.1.3-05, 6749-4.1.2-02, SVC-2.2-02, D-07, CVE-2026-53518, CVE-2026-47386, CVE-2026-73311, CVE-2026-68079
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
 async fn one_of_fifty_parallel_exchanges_wins_and_the_replays_take_back_what_it_got() {
     let world = Arc::new(World::platform().await);
@@ -187,36 +207,43 @@ async fn one_winner(world: &World, responses: &[Response]) {
     e400(&world.refresh(&tokens.refresh).await, "invalid_grant");
 }
 
-/// 6749-4.1.2-02, 21-4.1.3-02, D-07
+/// 6749-4.1.2-02, 21-4.1.3-02, D-07, CVE-2026-53518
 #[tokio::test]
 async fn only_an_otherwise_valid_replay_revokes_the_tokens() {
-    let world = World::platform().await;
-    let other = world.register(form()).await;
-    let code = world.code().await;
-    let tokens = pair(&world.exchange(&code).await);
-    world.events.take();
-    let grant = [("grant_type", "authorization_code"), ("code", &*code)];
-    let wrong_verifier = [&grant[..], &[("code_verifier", WRONG_VERIFIER)]].concat();
-    let wrong_uri = [&exchange_form(&code)[..], &[("redirect_uri", "https://app.example.com/other")]].concat();
-    e400(&exchange_with(&world, &wrong_verifier).await, "invalid_grant");
-    e400(&exchange_with(&world, &grant).await, "invalid_grant");
-    e400(&exchange_with(&world, &wrong_uri).await, "invalid_grant");
-    e400(&world.exchange_as(&other, &code).await, "invalid_grant");
-    e401(&world.token(&exchange_form(&code)).basic(&world.client.id, "wrong").send().await, "invalid_client");
-    assert!(!world.events.saw("GrantRevoked"));
-    assert!(world.opens(&tokens.access).await);
-    let tokens = [tokens.clone(), pair(&world.refresh(&tokens.refresh).await)];
-    world.events.take();
+    for profile in [Profile::Platform, Profile::Strict] {
+        let world = World::with(profile, |_| {}).await;
+        let other = world.register(form()).await;
+        let code = world.code().await;
+        let tokens = pair(&world.exchange(&code).await);
+        world.events.take();
+        let grant = [("grant_type", "authorization_code"), ("code", &*code)];
+        let wrong_verifier = [&grant[..], &[("code_verifier", WRONG_VERIFIER)]].concat();
+        let wrong_uri = [&exchange_form(&code)[..], &[("redirect_uri", "https://app.example.com/other")]].concat();
+        e400(&exchange_with(&world, &wrong_verifier).await, "invalid_grant");
+        e400(&exchange_with(&world, &grant).await, "invalid_grant");
+        let challenge = [&grant[..], &[("code_verifier", CHALLENGE)]].concat();
+        e400(&exchange_with(&world, &challenge).await, "invalid_grant");
+        e400(&exchange_with(&world, &wrong_uri).await, "invalid_grant");
+        e400(&world.exchange_as(&other, &code).await, "invalid_grant");
+        e401(&world.token(&exchange_form(&code)).basic(&world.client.id, "wrong").send().await, "invalid_client");
+        let unproven = world.token(&exchange_form(&code)).field("client_id", &world.client.id);
+        e401(&unproven.send().await, "invalid_client");
+        assert!(!world.events.saw("GrantRevoked"));
+        assert!(world.opens(&tokens.access).await);
+        let tokens = [tokens.clone(), pair(&world.refresh(&tokens.refresh).await)];
+        world.events.take();
 
-    e400(&world.exchange(&code).await, "invalid_grant");
-    assert!(world.events.saw("CodeReplayed"));
-    for pair in &tokens {
-        assert!(!world.opens(&pair.access).await);
-        e400(&world.refresh(&pair.refresh).await, "invalid_grant");
+        e400(&world.exchange(&code).await, "invalid_grant");
+        assert!(world.events.saw("CodeReplayed"));
+        for pair in &tokens {
+            assert!(!world.opens(&pair.access).await);
+            e400(&world.refresh(&pair.refresh).await, "invalid_grant");
+        }
+        world.events.take();
+        e400(&world.exchange(&code).await, "invalid_grant");
+        assert!(!world.events.saw("CodeReplayed"), "what is revoked is not revoked again");
+        ok(&world.exchange(&world.code().await).await);
     }
-    world.events.take();
-    e400(&world.exchange(&code).await, "invalid_grant");
-    assert!(!world.events.saw("CodeReplayed"), "what is revoked is not revoked again");
 }
 
 /// 6749-4.1.2-02, SVC-2.2-01, D-07

@@ -158,7 +158,7 @@ async fn a_request_without_credentials_gets_a_challenge_without_an_error() {
     }
 }
 
-/// 6750-3.1-01
+/// 6750-3.1-01, SVC-2.3-01
 #[tokio::test]
 async fn a_token_that_is_not_good_is_refused() {
     let world = World::platform().await;
@@ -204,24 +204,6 @@ async fn a_good_token_without_the_scope_is_told_which_scope_is_needed() {
         let challenge = wa(require(scope, permission).expect_err(needed), 403, "insufficient_scope");
         assert!(attributes(&challenge).contains(&("scope".to_owned(), needed.to_owned())), "{challenge}");
     }
-}
-
-/// 6750-3.1-03
-#[tokio::test]
-async fn refresh_tokens_and_codes_are_no_access_tokens() {
-    let world = World::platform().await;
-    let code = world.code().await;
-    wa(world.access(&code).await.expect_err("a code"), 401, "invalid_token");
-    let first = pair(&world.exchange(&code).await);
-    wa(world.access(&code).await.expect_err("a spent code"), 401, "invalid_token");
-    wa(world.access(&first.refresh).await.expect_err("a refresh token"), 401, "invalid_token");
-    wa(world.access(&world.client.secret).await.expect_err("a client secret"), 401, "invalid_token");
-    let renamed = first.refresh.replacen("rt_", "at_", 1);
-    wa(world.access(&renamed).await.expect_err("a refresh token in disguise"), 401, "invalid_token");
-    let renamed = code.replacen("ac_", "at_", 1);
-    wa(world.access(&renamed).await.expect_err("a code in disguise"), 401, "invalid_token");
-    assert!(world.opens(&first.access).await);
-    ok(&world.refresh(&first.refresh).await);
 }
 
 /// 6750-3-02

@@ -10,6 +10,7 @@ use grantor::store::{Grant, Page, RecordStore, Stores};
 use grantor::wire::{Endpoint, Response};
 use grantor::{AuthorizationServer, CachedClients, Config};
 
+use crate::rfc6749_refresh::records;
 use crate::unreliable::{Fault, Unreliable};
 use support::world::{
     Credentials, FORM, ISSUER, Pair, World, config_of, e400, empty, error_body, form, ok, pair, public_form, r401,
@@ -102,7 +103,9 @@ async fn the_client_is_authenticated_before_the_token_is_looked_at() {
         r401(&call().field("client_id", id).field("client_secret", "wrong").send().await);
         r401(&call().field("client_id", id).send().await);
         r401(&call().basic("nobody", "x").send().await);
+        r401(&call().field("client_id", "nobody").field("client_secret", "x").send().await);
         r401(&call().send().await);
+        r401(&call().header("Authorization", b"Digest username=\"app\"").send().await);
         r401(&call().header("Authorization", format!("Bearer {}", first.access).as_bytes()).send().await);
         let twice = call().basic(id, &world.client.secret).field("client_secret", &world.client.secret);
         e400(&twice.send().await, "invalid_request");
@@ -249,10 +252,12 @@ async fn an_invalid_token_is_no_error_and_changes_nothing() {
     let world = World::platform().await;
     let code = world.code().await;
     let kept = world.pair().await;
-    for garbage in ["garbage", "at_", "rt_x", "\0", "a b", "\u{e9}", &"x".repeat(4096)] {
+    let before = records(&world).await;
+    let altered = &kept.access[..kept.access.len() - 1];
+    for garbage in ["garbage", "at_", "rt_x", "\0", "a b", "\u{e9}", &"x".repeat(4096), altered, &code] {
         empty(&world.revoke(garbage).await);
     }
-    empty(&world.revoke(&code).await);
+    assert_eq!(records(&world).await, before);
     let first = pair(&world.exchange(&code).await);
     empty(&world.revoke(&code).await);
     assert!(world.opens(&first.access).await, "a code names no token to revoke");
@@ -265,7 +270,9 @@ async fn an_invalid_token_is_no_error_and_changes_nothing() {
     assert!(!world.events.saw("GrantRevoked"), "it was revoked before");
 
     world.advance(28_800);
+    let before = records(&world).await;
     empty(&world.revoke(&kept.access).await);
+    assert_eq!(records(&world).await, before);
     world.advance(15_552_000 - 28_800 - 1);
     let late = pair(&world.refresh(&kept.refresh).await);
     world.advance(1);
@@ -351,7 +358,7 @@ async fn success_says_nothing() {
     }
 }
 
-/// 7009-2.2.1-01
+/// 7009-2.2.1-01, CVE-2020-15223
 #[tokio::test]
 async fn trouble_of_the_store_is_reported_and_the_token_lives_on() {
     let (world, store) = Unreliable::world(Profile::Platform).await;
@@ -469,10 +476,8 @@ async fn a_cached_client_hides_no_newer_token() {
     let mut world = World::platform().await;
     let here = world.server.clone();
     let clients = CachedClients::new(world.store.clone(), Duration::from_secs(3600));
-    let store = world.store.clone();
-    let stores = Stores::new(store).with_registry(clients);
-    let builder = AuthorizationServer::builder(config_of(Profile::Platform), stores).clock(world.clock.clone());
-    let there = builder.build().unwrap();
+    let stores = Stores::new(world.store.clone()).with_registry(clients);
+    let there = world.builder(config_of(Profile::Platform), stores).build().unwrap();
     let with = |world: &mut World, server: &AuthorizationServer| world.server = server.clone();
 
     let old = world.pair().await;

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
 use grantor::Approval;
 use grantor::client::ApplicationType;
-use grantor::config::Profile;
+use grantor::config::{PkceRequirement, Profile};
 use grantor::wire::Response;
 use sha2::{Digest, Sha256};
 
@@ -86,11 +86,11 @@ async fn a_challenge_without_a_method_would_be_plain_and_is_refused() {
     }
 }
 
-/// 7636-4.3-02
+/// 7636-4.3-02, workers-oauth-provider #275
 #[tokio::test]
 async fn a_method_is_named_exactly_and_never_without_a_challenge() {
     for world in [World::platform().await, World::strict().await] {
-        for method in ["s256", "S512", "S256 ", "SHA256", "Plain", "S256,plain", "S256\0"] {
+        for method in ["s256", "S257", "S512", "none", "S256 ", "SHA256", "Plain", "S256,plain", "S256\0"] {
             refused(&world, &[("code_challenge", CHALLENGE), ("code_challenge_method", method)]).await;
         }
         for method in ["S256", "plain"] {
@@ -100,6 +100,8 @@ async fn a_method_is_named_exactly_and_never_without_a_challenge() {
         for repeated in ["code_challenge", "code_challenge_method"] {
             refused(&world, &[PKCE[0], PKCE[1], (repeated, "")]).await;
         }
+        let of_itself = code_bound_to(&world, VERIFIER).await;
+        e400(&exchange(&world, &of_itself, VERIFIER).await, "invalid_grant");
     }
 }
 
@@ -120,7 +122,7 @@ async fn a_code_does_not_show_what_it_is_bound_to() {
     ok(&exchange(&world, &bound, VERIFIER).await);
 }
 
-/// 7636-4.4.1-01, 9700-2.1.1-01, 8252-8.1-01, D-18
+/// 7636-4.4.1-01, 9700-2.1.1-01, 8252-8.1-01, D-18, 21-4.1.1-01
 #[tokio::test]
 async fn who_has_to_use_pkce_gets_nowhere_without() {
     let world = World::platform().await;
@@ -138,6 +140,15 @@ async fn who_has_to_use_pkce_gets_nowhere_without() {
         ok(&world.exchange_as(client, &code).await);
     }
     code(&world.approve(&world.query(&[])).await);
+    let all = World::with(Profile::Platform, |config| config.authorization.pkce = PkceRequirement::AllClients).await;
+    for world in [World::strict().await, World::mcp().await, all] {
+        let public = world.register(public_form()).await;
+        for client in [&world.client, &public] {
+            let query = world.query_of(client, &[("state", "s")]);
+            assert_eq!(text(&red(&world.refused(&query).await, "invalid_request"), "state"), "s");
+            code(&world.approve(&world.query_of(client, &PKCE)).await);
+        }
+    }
 }
 
 /// 7636-4.6-01
@@ -163,6 +174,40 @@ async fn a_wrong_or_missing_verifier_is_refused_and_consumes_nothing() {
         let twice = world.token(&absent).field("code_verifier", VERIFIER).field("code_verifier", VERIFIER);
         e400(&twice.client(&world.client).send().await, "invalid_request");
         ok(&exchange(&world, &code, VERIFIER).await);
+    }
+}
+
+/// 9700-2.1.1-03, 21-4.1.3-01, CVE-2025-4144, CVE-2024-22258, CVE-2024-23647, CVE-2023-48228
+/// Also league/oauth2-server 8.4.0.
+#[tokio::test]
+async fn pkce_cannot_be_taken_away_on_either_side() {
+    let world = World::platform().await;
+    let public = world.register(public_form()).await;
+    for (client, needs) in [(&world.client, false), (&public, true)] {
+        for (challenge, verifier, refused) in [
+            (false, None, None),
+            (false, Some(""), None),
+            (false, Some(VERIFIER), Some("invalid_request")),
+            (false, Some("short"), Some("invalid_request")),
+            (true, None, Some("invalid_grant")),
+            (true, Some(""), Some("invalid_grant")),
+            (true, Some("short"), Some("invalid_grant")),
+            (true, Some(VERIFIER), None),
+        ] {
+            let query = world.query_of(client, if challenge { &PKCE } else { &[] });
+            if needs && !challenge {
+                red(&world.refused(&query).await, "invalid_request");
+                continue;
+            }
+            let code = world.code_for(&query).await;
+            let call = world.token(&[("grant_type", "authorization_code"), ("code", &code)]).client(client);
+            let call = verifier.into_iter().fold(call, |call, verifier| call.field("code_verifier", verifier));
+            let response = call.send().await;
+            match refused {
+                None => drop(ok(&response)),
+                Some(error) => e400(&response, error),
+            }
+        }
     }
 }
 

@@ -204,12 +204,17 @@ async fn in_grace_a_token_has_its_shortened_end() {
     inactive(&world, &world.client, &first.access, "the end has come").await;
 }
 
-/// 7662-2.2-04
+/// 7662-2.2-04, CVE-2026-50623, GO-2026-6079
 #[tokio::test]
 async fn an_ordinary_client_sees_only_its_own_tokens() {
     let world = World::platform().await;
     let other = world.register(form()).await;
     let first = world.pair().await;
+    for unproven in [ask(&world, &first.access), ask(&world, &first.access).basic(&world.client.id, "guess")] {
+        let response = unproven.send().await;
+        e401(&response, "invalid_client");
+        assert!(!String::from_utf8_lossy(response.body()).contains("active"));
+    }
     inactive(&world, &other, &first.access, "of another client").await;
     assert_eq!(world.introspect_as(&world.client, &first.access).await["active"], true);
     let second = world.pair_of(&other).await;

@@ -60,8 +60,7 @@ async fn world(resources: Vec<ProtectedResource>) -> World {
 
 /// The same records under other settings.
 fn reconfigure(world: &mut World, config: Config) {
-    let builder = AuthorizationServer::builder(config, world.store.clone());
-    world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(8)).build().unwrap();
+    world.server = world.builder(config, world.store.clone()).entropy(SeededEntropy::new(8)).build().unwrap();
 }
 
 /// A query that names these resources.

@@ -1,8 +1,8 @@
 //! RFC 9207: the issuer in the authorization response.
 
+use grantor::Decision;
 use grantor::config::Profile;
 use grantor::wire::Response;
-use grantor::{AuthorizationServer, Decision};
 
 use crate::rfc8414::metadata;
 use support::world::{ISSUER, PKCE, REDIRECT_URI, World, config_at, count, form, logo, page, parameters, text};
@@ -22,8 +22,7 @@ async fn the_issuer_is_sent_as_it_is_on_success_and_on_errors() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
         for issuer in [ISSUER, "https://auth.example/", "https://AUTH.example:443/t/1"] {
             let mut world = World::with(profile, |_| {}).await;
-            let builder = AuthorizationServer::builder(config_at(profile, issuer), world.store.clone());
-            world.server = builder.clock(world.clock.clone()).build().unwrap();
+            world.server = world.builder(config_at(profile, issuer), world.store.clone()).build().unwrap();
             for location in locations(&world).await {
                 assert_eq!(text(&parameters(&location), "iss"), issuer, "{location}");
             }

@@ -1,43 +1,29 @@
 //! Clients whose stored digest differs in one byte from that of the secret that is sent. It is infeasible to find
 //! secrets with such digests.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use async_trait::async_trait;
-use grantor::store::{ClientStore, StoreError, Stores};
+use grantor::store::Stores;
 use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, MemoryStore};
 use sha2::{Digest as _, Sha256};
+use support::directory::Directory;
 
 /// The number of clients for each byte.
 const CLIENTS: usize = 244;
 const SECRET: &str = "yrAyiBTvGQ2rxwhYCONygGsyNH6ye5UOiza5GUOudCq";
 
-#[derive(Debug, Default)]
-struct Directory(HashMap<ClientId, Arc<Client>>);
-
-#[async_trait]
-impl ClientStore for Directory {
-    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Ok(self.0.get(id).cloned())
-    }
-}
-
 /// A server, and the forms of clients whose digest is wrong at either place.
 pub(crate) fn wrong_at(places: [usize; 2]) -> (AuthorizationServer, [Vec<Vec<u8>>; 2]) {
-    let mut directory = Directory::default();
+    let directory = Directory::default();
     let forms = places.map(|place| {
         let number = |number| {
             let id = ClientId::new(format!("client-{place:02}-{number:03}")).unwrap();
             let form = format!("grant_type=refresh_token&refresh_token=x&client_id={id}&client_secret={SECRET}");
             let client = Client::builder(id.clone()).secret(&ClientSecret::new(SECRET)).unwrap().build();
-            directory.0.insert(id, Arc::new(with_digest_wrong_at(&client, place)));
+            directory.put(with_digest_wrong_at(&client, place));
             form.into_bytes()
         };
         (0..CLIENTS).map(number).collect()
     });
-    let memory = MemoryStore::new();
-    let stores = Stores::new(memory).with_clients(directory);
+    let stores = Stores::new(MemoryStore::new()).with_clients(directory);
     let server = AuthorizationServer::new(Config::platform("https://auth.example"), stores).unwrap();
     (server, forms)
 }

@@ -11,57 +11,16 @@ use async_trait::async_trait;
 use grantor::client::ClientState;
 use grantor::testing::SeededEntropy;
 use grantor::wire::Endpoint;
-use grantor::{Approval, AuthorizationServer, ClientId, Config, Subject};
+use grantor::{Approval, ClientId, Config, Subject};
 
 use crate::failing::replicated::Replicated;
 use support::intercepted::Fate::{Done, FailsAfter, FailsBefore, Repeated};
+use support::intercepted::scripts::Calls;
 use support::intercepted::step::{Answer, NARROWER, Step};
 use support::intercepted::{Failure, Fate, Script, copy, over};
 use support::world::{
     AnyStore, Credentials, ISSUER, Pair, Reviewer as _, SESSION, World, e400, empty, form, logo, pair, public_form,
 };
-
-/// One call has this fate; later calls fail as well if the store stays unavailable.
-#[derive(Debug)]
-struct Faults {
-    at: usize,
-    fate: Fate,
-    stays_away: bool,
-    /// The calls made so far.
-    calls: Mutex<Vec<&'static str>>,
-}
-
-impl Faults {
-    fn new(at: usize, fate: Fate) -> Arc<Self> {
-        Arc::new(Self { at, fate, stays_away: false, calls: Mutex::default() })
-    }
-
-    /// The store is unavailable from that call on, which may have taken effect.
-    fn outage(at: usize, fate: Fate) -> Arc<Self> {
-        Arc::new(Self { at, fate, stays_away: true, calls: Mutex::default() })
-    }
-
-    /// The call that had its fate.
-    fn met(&self) -> Option<&'static str> {
-        self.calls.lock().unwrap().get(self.at).copied()
-    }
-}
-
-#[async_trait]
-impl Script for Faults {
-    async fn before(&self, call: &'static str) -> Fate {
-        let mut calls = self.calls.lock().unwrap();
-        calls.push(call);
-        match (calls.len() - 1).cmp(&self.at) {
-            std::cmp::Ordering::Less => Done,
-            std::cmp::Ordering::Equal => self.fate,
-            std::cmp::Ordering::Greater if self.stays_away => FailsBefore(Failure::Transient),
-            std::cmp::Ordering::Greater => Done,
-        }
-    }
-
-    async fn after(&self, _: &'static str) {}
-}
 
 /// A world in which a step can be taken.
 struct Scene {
@@ -329,7 +288,7 @@ async fn submitted(world: &World) -> ClientId {
 }
 
 /// Takes a step of each kind with a fault at each of its calls, each time in a new world: with grace, and without.
-async fn at_every_call(faults: impl Fn(usize) -> Arc<Faults>, look: impl AsyncFn(Kind, &Scene, Answer, &str)) {
+async fn at_every_call(faults: impl Fn(usize) -> Calls, look: impl AsyncFn(Kind, &Scene, Answer, &str)) {
     for kind in Kind::ALL {
         at_every_call_of(kind, async || World::platform().await, &faults, &look).await;
     }
@@ -341,7 +300,7 @@ async fn at_every_call(faults: impl Fn(usize) -> Arc<Faults>, look: impl AsyncFn
 async fn at_every_call_of(
     kind: Kind,
     world: impl AsyncFn() -> World,
-    faults: impl Fn(usize) -> Arc<Faults>,
+    faults: impl Fn(usize) -> Calls,
     look: impl AsyncFn(Kind, &Scene, Answer, &str),
 ) {
     for at in 0..200 {
@@ -353,7 +312,7 @@ async fn at_every_call_of(
             assert!(at > 0, "{kind:?} made no call");
             return;
         };
-        let case = format!("{kind:?}, {:?} at call {at}, {call}", script.fate);
+        let case = format!("{kind:?}, {:?} at call {at}, {call}", script.fate());
         look(kind, &scene, answer, &case).await;
     }
 }
@@ -370,7 +329,7 @@ async fn a_single_failure_is_reported_as_a_failure_and_the_next_try_works() {
     for failure in [Failure::Transient, Failure::Permanent] {
         for fate in [FailsBefore(failure), FailsAfter(failure)] {
             at_every_call(
-                |at| Faults::new(at, fate),
+                |at| Calls::failing(at, fate),
                 async |kind, scene, answer, case| {
                     let answer = if answer.is_good() {
                         answer
@@ -398,7 +357,7 @@ async fn a_single_failure_is_reported_as_a_failure_and_the_next_try_works() {
 #[tokio::test]
 async fn a_write_that_is_sent_twice_counts_once() {
     at_every_call(
-        |at| Faults::new(at, Repeated),
+        |at| Calls::failing(at, Repeated),
         async |kind, scene, answer, case| {
             assert!(answer.is_good(), "{case}: {answer:?}");
             let events = scene.world.events.take();
@@ -415,7 +374,7 @@ async fn a_write_that_is_sent_twice_counts_once() {
 #[tokio::test]
 async fn a_store_that_is_away_takes_nothing_from_anybody() {
     at_every_call(
-        |at| Faults::outage(at, FailsBefore(Failure::Transient)),
+        |at| Calls::outage(at, FailsBefore(Failure::Transient)),
         async |kind, scene, answer, case| {
             // The list that enforces the limit of live grants is read once the client has its tokens.
             if kind == Kind::Exchange && case.ends_with("tokens.list") {
@@ -438,7 +397,7 @@ async fn a_store_that_is_away_takes_nothing_from_anybody() {
 /// reports so.
 #[tokio::test]
 async fn a_store_that_goes_away_after_a_write_leaves_what_was_written() {
-    let faults = |at| Faults::outage(at, FailsAfter(Failure::Transient));
+    let faults = |at| Calls::outage(at, FailsAfter(Failure::Transient));
     for kind in Kind::ALL {
         at_every_call_of(
             kind,
@@ -552,12 +511,6 @@ struct Overtaken {
     fate: Fate,
 }
 
-impl std::fmt::Debug for Overtaken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Overtaken")
-    }
-}
-
 #[async_trait]
 impl Script for Overtaken {
     async fn before(&self, call: &'static str) -> Fate {
@@ -568,19 +521,17 @@ impl Script for Overtaken {
         *self.winner.lock().unwrap() = Some(answer);
         self.fate
     }
-
-    async fn after(&self, _: &'static str) {}
 }
 
 /// A store that becomes unavailable with the scene's first call of that name, which is applied.
-async fn outage_after(scene: &Scene, name: &str) -> Arc<Faults> {
+async fn outage_after(scene: &Scene, name: &str) -> Calls {
     // The same step in a separate world shows which call it is.
     let kind = if matches!(scene.step, Step::Exchange(_)) { Kind::Exchange } else { Kind::Refresh };
     let rehearsal = Scene::new(kind).await;
-    let calls = Faults::new(usize::MAX, Done);
+    let calls = Calls::recorded();
     rehearsal.step.run(&over(&rehearsal.world, calls.clone())).await.good();
-    let at = calls.calls.lock().unwrap().iter().position(|call| *call == name).unwrap();
-    Faults::outage(at, FailsAfter(Failure::Transient))
+    let at = calls.take().iter().position(|call| *call == name).unwrap();
+    Calls::outage(at, FailsAfter(Failure::Transient))
 }
 
 /// CVE-2020-15223: an error of the store at revocation is 503 or 500, never 200 for a token that still works.
@@ -594,7 +545,7 @@ async fn a_failed_revocation_is_not_acknowledged() {
             let first = world.pair().await;
             let mut failed = 0;
             for at in 0.. {
-                let script = Faults::new(at, FailsBefore(failure));
+                let script = Calls::failing(at, FailsBefore(failure));
                 let response = over(&world, script.clone()).revoke(&token(&first)).await;
                 if script.met().is_none() {
                     empty(&response);
@@ -620,7 +571,7 @@ async fn a_replay_during_a_transient_failure_is_refused_or_reported_as_trouble_a
             let world = World::platform().await;
             let code = world.code().await;
             let first = pair(&world.exchange(&code).await);
-            let script = Faults::new(at, fate);
+            let script = Calls::failing(at, fate);
             let answer = Answer::from(over(&world, script.clone()).exchange(&code).await);
             let Some(call) = script.met() else { break };
             let refused = (answer.status, answer.error.as_str()) == (400, "invalid_grant");
@@ -641,7 +592,7 @@ async fn a_reuse_during_a_transient_failure_is_refused_or_reported_as_trouble_an
             let first = world.pair().await;
             let second = pair(&world.refresh(&first.refresh).await);
             world.advance(361);
-            let script = Faults::new(at, fate);
+            let script = Calls::failing(at, fate);
             let answer = Answer::from(over(&world, script.clone()).refresh(&first.refresh).await);
             let Some(call) = script.met() else { break };
             let refused = (answer.status, answer.error.as_str()) == (400, "invalid_grant");
@@ -660,13 +611,13 @@ async fn a_failure_at_the_resource_is_no_challenge() {
         let world = World::platform().await;
         let first = world.pair().await;
         for at in 0..2 {
-            let refused = over(&world, Faults::new(at, FailsBefore(failure))).access(&first.access).await;
+            let refused = over(&world, Calls::failing(at, FailsBefore(failure))).access(&first.access).await;
             let response = refused.expect_err("the store failed").into_response();
             assert_eq!(response.status(), status);
             assert_eq!(response.header("WWW-Authenticate"), None);
         }
         assert!(world.opens(&first.access).await);
-        let script = Faults::new(1, FailsBefore(failure));
+        let script = Calls::failing(1, FailsBefore(failure));
         let post = over(&world, script);
         let response =
             post.post(Endpoint::Introspection, &[("token", &first.access)]).client(&world.client).send().await;
@@ -786,39 +737,18 @@ async fn a_write_that_arrives_late_undoes_nothing_that_was_acknowledged() {
     }
 }
 
-/// Counts the confirms of a step.
-#[derive(Debug)]
-struct Confirms {
-    reads_settled: bool,
-    count: AtomicUsize,
-}
-
-#[async_trait]
-impl Script for Confirms {
-    async fn before(&self, call: &'static str) -> Fate {
-        self.count.fetch_add(usize::from(call.ends_with(".confirm")), Ordering::Relaxed);
-        Done
-    }
-
-    async fn after(&self, _: &'static str) {}
-
-    fn reads_settled(&self) -> bool {
-        self.reads_settled
-    }
-}
-
 /// How many confirms a step sends, and then the same step again, where reads are not settled.
 #[tokio::test]
 async fn what_was_only_read_is_confirmed_once_and_nothing_where_reads_are_settled() {
     for reads_settled in [true, false] {
         for kind in Kind::ALL {
             let scene = Scene::new(kind).await;
-            let script = Arc::new(Confirms { reads_settled, count: AtomicUsize::new(0) });
-            let world = over(&scene.world, script.clone());
+            let calls = Calls::recorded().with_settled_reads(reads_settled);
+            let world = over(&scene.world, calls.clone());
             let mut found = Vec::new();
             for _ in 0..2 {
                 let _ = scene.step.run(&world).await;
-                found.push(script.count.swap(0, Ordering::Relaxed));
+                found.push(calls.take().iter().filter(|call| call.ends_with(".confirm")).count());
             }
             let expected = match kind {
                 _ if reads_settled => [0, 0],
@@ -850,8 +780,7 @@ impl Scene {
     async fn after_fail_over(self, store: &Replicated) -> Self {
         let config: Config = self.world.server.config().clone();
         let store = AnyStore::over(store.promoted());
-        let server = AuthorizationServer::builder(config, store.clone());
-        let server = server.clock(self.world.clock.clone()).entropy(SeededEntropy::new(9)).build().unwrap();
+        let server = self.world.builder(config, store.clone()).entropy(SeededEntropy::new(9)).build().unwrap();
         Self { world: World { server, store, ..copy(&self.world) }, ..self }
     }
 }
@@ -864,22 +793,12 @@ async fn on(store: AnyStore) -> World {
 }
 
 /// Fails one call of that name, by its number.
-#[derive(Debug)]
-struct FailsOnce {
-    call: &'static str,
-    number: usize,
-    seen: Mutex<usize>,
-}
-
-#[async_trait]
-impl Script for FailsOnce {
-    async fn before(&self, call: &'static str) -> Fate {
-        let mut seen = self.seen.lock().unwrap();
-        *seen += usize::from(call == self.call);
-        if call == self.call && *seen == self.number { FailsBefore(Failure::Permanent) } else { Done }
+fn failing_once(name: &'static str, number: usize) -> impl Script {
+    let seen = AtomicUsize::new(0);
+    move |call: &'static str| {
+        let is_it = call == name && seen.fetch_add(1, Ordering::SeqCst) + 1 == number;
+        if is_it { FailsBefore(Failure::Permanent) } else { Done }
     }
-
-    async fn after(&self, _: &'static str) {}
 }
 
 /// What cannot be withdrawn keeps nothing else alive, and is reported.
@@ -890,8 +809,7 @@ async fn a_failure_while_everything_of_a_user_is_withdrawn_spares_nothing_else()
         let pairs = [world.pair().await, world.pair().await, world.pair().await];
         let pending = world.authorize(&world.query(&[])).await.unwrap();
         world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
-        let script = FailsOnce { call, number, seen: Mutex::default() };
-        let failed = over(&world, script).server.revoke_subject(&world.alice).await;
+        let failed = over(&world, failing_once(call, number)).server.revoke_subject(&world.alice).await;
         assert!(failed.is_err_and(|error| !error.is_transient()), "{call}");
         let mut alive = 0;
         for pair in &pairs {
@@ -915,7 +833,7 @@ async fn what_was_withdrawn_is_counted_though_the_answer_of_the_store_was_lost()
         world.code().await;
         let pending = world.authorize(&world.query(&[])).await.unwrap();
         world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
-        let faults = Faults::new(at, FailsAfter(Failure::Transient));
+        let faults = Calls::failing(at, FailsAfter(Failure::Transient));
         let counted = over(&world, faults.clone()).server.revoke_subject(&world.alice).await;
         let Some(call) = faults.met() else { break };
         // A call that only confirms may be reported as a failure.
@@ -934,8 +852,7 @@ async fn a_purge_of_one_kind_that_fails_does_not_stop_the_other() {
         world.pair().await;
         world.advance(15_552_000 + 3600 + 600);
         world.server.confirm_clock().await.unwrap();
-        let script = FailsOnce { call, number: 1, seen: Mutex::default() };
-        let failed = over(&world, script).server.purge_expired(100).await;
+        let failed = over(&world, failing_once(call, 1)).server.purge_expired(100).await;
         assert!(failed.is_err(), "{call}");
         assert_eq!((world.store.authorization_count().await, world.store.grant_count().await), left, "{call}");
     }

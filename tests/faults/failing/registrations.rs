@@ -16,8 +16,8 @@ use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{Approval, AuthorizationServer, ClientId, Config, Subject};
 use serde_json::{Value, json};
 
-use super::Faults;
 use support::intercepted::Fate::{self, FailsAfter, FailsBefore, Repeated};
+use support::intercepted::scripts::Calls;
 use support::intercepted::{Failure, Script, over_with};
 use support::world::{SCOPES, World, config_of, logo};
 
@@ -91,7 +91,7 @@ async fn a_fault_makes_no_client_more_than_uses() {
         for at in 0.. {
             let world = protected().await;
             let token = token_of(&world, 2).await;
-            let faults = Faults::new(at, fate);
+            let faults = Calls::failing(at, fate);
             let faulty = over_with(&world, faults.clone(), |builder| builder.registration_policy(policy()));
             let first = register(&faulty.server, &token).await.status();
             let Some(call) = faults.met() else { break };
@@ -128,8 +128,6 @@ impl Script for Overtaken {
         }
         Fate::Done
     }
-
-    async fn after(&self, _: &'static str) {}
 }
 
 /// 7591-3-02
@@ -161,7 +159,7 @@ async fn a_read_that_fails_evicts_nobody() {
     for at in 0.. {
         let world = world(config.clone()).await;
         let first = json_of(&register(&world.server, "x").await);
-        let faults = Faults::new(at, FailsBefore(Failure::Transient));
+        let faults = Calls::failing(at, FailsBefore(Failure::Transient));
         let faulty = over_with(&world, faults.clone(), |builder| builder.registration_policy(policy()));
         let status = register(&faulty.server, "x").await.status();
         let Some(call) = faults.met() else {
@@ -186,7 +184,7 @@ async fn an_acknowledged_update_or_deletion_is_there() {
                 let mut update = metadata();
                 update["client_id"] = client["client_id"].clone();
                 update["client_name"] = "New".into();
-                let faults = Faults::new(at, fate);
+                let faults = Calls::failing(at, fate);
                 let faulty = over_with(&world, faults.clone(), |builder| builder.registration_policy(policy()));
                 let answer = manage(&faulty.server, method, &client, &update).await;
                 let Some(call) = faults.met() else { break };
@@ -251,8 +249,6 @@ impl Script for Meanwhile {
         }
         Fate::Done
     }
-
-    async fn after(&self, _: &'static str) {}
 }
 
 /// 7592-2.2-02, 7592-2-02

@@ -5,7 +5,6 @@
 //! the public key.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,8 +16,8 @@ use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{AuthorizationServer, Client, ClientId, MemoryStore, Timestamp};
 use serde_json::{Map, Value, json};
+use support::directory::Directory;
 use support::keys::Signer;
-use support::one_client::OneClient;
 use support::world::{FORM, ISSUER, START, config_of, encode};
 
 use super::answer;
@@ -43,7 +42,7 @@ fn server() -> AuthorizationServer {
         .keys(ClientKeys::Set(keys))
         .build();
     let store = MemoryStore::new();
-    let stores = Stores::new(store).with_clients(OneClient(Arc::new(client)));
+    let stores = Stores::new(store).with_clients(Directory::of([client]));
     let mut config = config_of(Profile::Strict);
     config.client_authentication.methods = AuthenticationMethods::KEY;
     let clock = ManualClock::new(Timestamp::from_seconds(START));

@@ -3,19 +3,17 @@
 //! An input is `strict` or `lenient`, a line end, and a pair, which is sent in Base64. With `raw ` in front of the
 //! pair, the pair is the header's value as it is.
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use grantor::config::BasicDecoding;
-use grantor::store::{ClientStore, StoreError, Stores};
+use grantor::store::Stores;
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, MemoryStore};
 
 use super::answer;
 use super::request::{decoded, has_whole_escapes};
 use super::stage::at_once;
+use support::directory::Directory;
 use support::world::FORM;
 
 /// Ids and secrets with every character that is easily misread.
@@ -28,26 +26,11 @@ const CLIENTS: [(&str, &str); 6] = [
     ("%70lain", "%30123456789abcdefghijklmnopqrstuv"),
 ];
 
-#[derive(Debug)]
-struct Clients(Vec<Arc<Client>>);
-
-#[async_trait]
-impl ClientStore for Clients {
-    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Ok(self.0.iter().find(|client| client.id() == id).cloned())
-    }
-
-    async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        ClientStore::client(self, id).await
-    }
-}
-
 fn server(reading: BasicDecoding) -> AuthorizationServer {
     let client = |(id, secret): &(&str, &str)| {
-        let builder = Client::builder(ClientId::new(id).unwrap()).secret(&ClientSecret::new(*secret)).unwrap();
-        Arc::new(builder.build())
+        Client::builder(ClientId::new(id).unwrap()).secret(&ClientSecret::new(*secret)).unwrap().build()
     };
-    let stores = Stores::new(MemoryStore::new()).with_clients(Clients(CLIENTS.iter().map(client).collect()));
+    let stores = Stores::new(MemoryStore::new()).with_clients(Directory::of(CLIENTS.iter().map(client)));
     let mut config = Config::platform("https://auth.example");
     config.client_authentication.basic = reading;
     AuthorizationServer::new(config, stores).unwrap()

@@ -6,27 +6,27 @@ use grantor::{AuthorizationServer, Config, MemoryStore};
 use super::answer;
 use super::request::{has_whole_escapes, parameters};
 use super::stage::at_once;
-use support::claimed::Claimed;
+use support::attempts::Attempts;
 use support::world::FORM;
 
 const KNOWN: [&[u8]; 4] = [b"token", b"token_type_hint", b"client_id", b"client_secret"];
 
 thread_local! {
-    static SERVER: (AuthorizationServer, Claimed) = {
-        let claimed = Claimed::default();
+    static SERVER: (AuthorizationServer, Attempts) = {
+        let attempts = Attempts::default();
         let builder = AuthorizationServer::builder(Config::platform("https://auth.example"), MemoryStore::new());
-        (builder.throttle(claimed.clone()).build().unwrap(), claimed)
+        (builder.throttle(attempts.clone()).build().unwrap(), attempts)
     };
 }
 
 pub(super) fn check(input: &[u8]) -> String {
-    SERVER.with(|(server, claimed)| {
-        claimed.take();
+    SERVER.with(|(server, attempts)| {
+        attempts.take();
         let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Bytes(input));
         let response = at_once(server.serve(Endpoint::Revocation, &request));
         answer::check(&response, &[400, 401, 413]);
         answer::error(&response);
-        let found = claimed.take();
+        let found = attempts.claimed();
         let config = server.config();
         let is_good = input.len() <= config.limits.body_bytes && count(input) <= 100 && is_sound(input);
         assert_eq!(found.is_some(), is_good, "{}: {found:?}", input.escape_ascii());

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use url::form_urlencoded;
 
 use crate::properties::cases::{block_on, check, count, holds};
-use support::claimed::Claimed;
+use support::attempts::Attempts;
 use support::world::{ISSUER, REDIRECT_URI, World, parameters};
 
 const CASES: u32 = 500;
@@ -113,14 +113,14 @@ fn is_sound(body: &str) -> bool {
 
 #[test]
 fn a_form_is_read_as_others_read_it_or_refused() {
-    let claimed = Claimed::default();
-    let asked = claimed.clone();
+    let attempts = Attempts::default();
+    let asked = attempts.clone();
     let world = block_on(World::built(Config::platform(ISSUER), |builder| builder.throttle(asked)));
     let (read, refused) = (Cell::new(0), Cell::new(0));
     check(CASES * 4, &body(), |body| {
-        claimed.take();
+        attempts.take();
         let response = block_on(world.token(&[]).raw_body(body.as_bytes()).send());
-        let found = claimed.take();
+        let found = attempts.claimed();
         let others: Vec<_> = form_urlencoded::parse(body.as_bytes()).collect();
         let known = |wanted: &'static str| others.iter().filter(move |(name, _)| name == wanted);
         // A value that is not UTF-8 is shown to others as a replacement character, which no piece is.

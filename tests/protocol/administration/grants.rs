@@ -107,7 +107,7 @@ async fn a_list_of_any_length_comes_whole_and_the_oldest_first() {
     assert_eq!(listed(&world).await, expected);
 }
 
-/// 9700-4.14.2-04, 6749-6-07
+/// 9700-4.14.2-04, 6749-6-07, django-oauth-toolkit #1510
 #[tokio::test]
 async fn withdrawing_a_grant_ends_all_its_tokens_and_no_others() {
     let world = World::platform().await;

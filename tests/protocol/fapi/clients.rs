@@ -7,7 +7,7 @@ use grantor::hooks::ApproveWithin;
 use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use grantor::scope::ResourceScope;
 use grantor::testing::SeededEntropy;
-use grantor::{ApplicationForm, AuthorizationServer, Client, ClientId};
+use grantor::{ApplicationForm, Client, ClientId};
 use serde_json::{Value, json};
 
 use crate::key_registration::{key_form, refusal};
@@ -24,8 +24,7 @@ async fn world() -> World {
 fn switched(mut world: World) -> World {
     let mut config = config_of(Profile::Fapi);
     config.registration.dynamic = DynamicRegistration::Open;
-    let builder = AuthorizationServer::builder(config, world.store.clone()).entropy(SeededEntropy::new(9));
-    let builder = builder.clock(world.clock.clone()).events(world.events.clone());
+    let builder = world.builder(config, world.store.clone()).entropy(SeededEntropy::new(9));
     world.server = builder.registration_policy(ApproveWithin::new(bounds())).build().unwrap();
     world
 }

@@ -356,11 +356,9 @@ async fn keys_that_are_left_out_are_reported() {
 #[tokio::test]
 async fn a_client_by_url_needs_a_fetcher() {
     let mut scene = Scene::new().await;
-    let config = scene.world.server.config().clone();
-    let store = || scene.world.store.clone();
+    let world = &scene.world;
     scene.directory.put(by_url(ID, KEYS_URL));
-    let stores = grantor::store::Stores::new(store()).with_clients(scene.directory.clone());
-    let builder = grantor::AuthorizationServer::builder(config, stores).clock(scene.world.clock.clone());
-    scene.world.server = builder.events(scene.world.events.clone()).build().unwrap();
+    let stores = grantor::store::Stores::new(world.store.clone()).with_clients(scene.directory.clone());
+    scene.world.server = world.builder(world.server.config().clone(), stores).build().unwrap();
     is_unavailable(&scene).await;
 }

@@ -11,24 +11,20 @@ mod settings;
 mod times;
 mod tokens;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-
 use grantor::client::{AuthenticationMethod, AuthenticationMethods, ClientBuilder, ClientKeys};
 use grantor::config::Profile;
 use grantor::jose::JwkSet;
-use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
-use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::server::Builder;
-use grantor::store::{ClientStore, StoreError, Stores};
+use grantor::store::Stores;
 use grantor::testing::SeededEntropy;
 use grantor::wire::{Endpoint, Response};
-use grantor::{AuthorizationServer, Client, ClientId, Config};
+use grantor::{Client, Config};
 use serde_json::{Value, json};
 
 use crate::cimd::web::Web;
+use support::directory::{Directory, client};
 use support::keys::Signer;
-use support::world::{Call, Credentials, ISSUER, REDIRECT_URI, SCOPES, START, World, config_of, e400, r401};
+use support::world::{Call, Credentials, ISSUER, START, World, config_of, e400, r401};
 
 /// The client of these tests.
 const ID: &str = "app";
@@ -74,11 +70,8 @@ impl Scene {
         let signer = Signer::es256().named("one");
         directory.put(by_value(ID, &[&signer]));
         directory.put(by_value(OTHER, &[&signer.another().named("two")]));
-        let store = || world.store.clone();
-        let stores = Stores::new(store()).with_clients(directory.clone());
-        let stores = stores.with_pushed_requests(store());
-        let builder = AuthorizationServer::builder(config, stores).clock(world.clock.clone());
-        let builder = builder.entropy(SeededEntropy::new(8)).events(world.events.clone()).fetcher(web.clone());
+        let stores = Stores::new(world.store.clone()).with_clients(directory.clone());
+        let builder = world.builder(config, stores).entropy(SeededEntropy::new(8)).fetcher(web.clone());
         world.server = hooks(builder).build().unwrap();
         world.client = Credentials { id: ID.into(), secret: String::new() };
         Self { world, directory, web, signer }
@@ -196,12 +189,7 @@ fn key_set(signers: &[&Signer]) -> Value {
 }
 
 fn builder(id: &str) -> ClientBuilder {
-    let scopes = ScopeCatalog::platform().parse(SCOPES.as_bytes()).unwrap();
-    Client::builder(ClientId::new(id).unwrap())
-        .scopes(scopes)
-        .resource_scope(ResourceScope::All)
-        .redirect_uri(RegisteredRedirectUri::parse(REDIRECT_URI, &RedirectUriPolicy::default()).unwrap())
-        .authentication_methods(AuthenticationMethods::KEY)
+    client(id).authentication_methods(AuthenticationMethods::KEY)
 }
 
 fn with_set(builder: ClientBuilder, set: &Value) -> Client {
@@ -214,23 +202,6 @@ fn by_value(id: &str, signers: &[&Signer]) -> Client {
 
 fn by_url(id: &str, url: &str) -> Client {
     builder(id).keys(ClientKeys::Url(url.into())).build()
-}
-
-/// A directory with your service's own clients. Clones share them.
-#[derive(Clone, Debug, Default)]
-struct Directory(Arc<Mutex<BTreeMap<String, Arc<Client>>>>);
-
-impl Directory {
-    fn put(&self, client: Client) {
-        self.0.lock().unwrap().insert(client.id().to_string(), Arc::new(client));
-    }
-}
-
-#[async_trait::async_trait]
-impl ClientStore for Directory {
-    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Ok(self.0.lock().unwrap().get(id.as_str()).cloned())
-    }
 }
 
 /// The time at which the world starts, in seconds.

@@ -5,16 +5,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use futures::future::join_all;
+use grantor::Timestamp;
 use grantor::config::DpopBoundTokens;
-use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
 use grantor::secret::NonceKey;
-use grantor::store::{Insertion, Page, Purge, RecordStore, Replacement, Replay, Store, StoreError, Stores};
+use grantor::store::Stores;
 use grantor::testing::SeededEntropy;
 use grantor::wire::Endpoint;
-use grantor::{AuthorizationServer, MemoryStore, Timestamp};
 use serde_json::json;
 
 use super::{OTHER, Scene, asserted};
+use support::attempts::{Attempts, Noted};
+use support::intercepted::{Failure, Fate, Intercepted, Script};
 use support::keys::Signer;
 use support::world::{ISSUER, PKCE, VERIFIER, World, e400, ok};
 
@@ -137,56 +138,31 @@ async fn of_fifty_at_once_one_is_accepted() {
 }
 
 /// A replay store that can be made to fail, and counts its calls.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 struct Failing {
-    store: Arc<MemoryStore>,
     fails: Arc<AtomicBool>,
     inserts: Arc<AtomicUsize>,
 }
 
-impl Store for Failing {}
-
 #[async_trait]
-impl RecordStore<Replay> for Failing {
-    async fn find(&self, _: &[u8; 32]) -> Result<Option<Arc<Replay>>, StoreError> {
-        unreachable!("replays are only inserted")
-    }
-
-    async fn replace(&self, _: u32, _: Arc<Replay>) -> Result<Replacement, StoreError> {
-        unreachable!("replays are only inserted")
-    }
-
-    async fn confirm(&self, _: Arc<Replay>) -> Result<Replacement, StoreError> {
-        unreachable!("replays are only inserted")
-    }
-
-    async fn list(&self, _: &str, _: Page<[u8; 32]>) -> Result<Vec<Arc<Replay>>, StoreError> {
-        unreachable!("replays are only inserted")
-    }
-
-    async fn insert(&self, record: Arc<Replay>) -> Result<Insertion, StoreError> {
+impl Script for Failing {
+    async fn before(&self, call: &'static str) -> Fate {
+        assert_eq!(call, "replays.insert");
         self.inserts.fetch_add(1, Ordering::SeqCst);
-        if self.fails.load(Ordering::SeqCst) {
-            return Err(StoreError::transient("the connection was lost"));
-        }
-        RecordStore::<Replay>::insert(&*self.store, record).await
-    }
-
-    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        RecordStore::<Replay>::purge(&*self.store, now, limit).await
+        if self.fails.load(Ordering::SeqCst) { Fate::FailsBefore(Failure::Transient) } else { Fate::Done }
     }
 }
 
 /// The scene on a replay store that can fail.
 async fn failing() -> (Scene, Failing) {
     let mut scene = Scene::new().await;
-    let replays = Failing::default();
-    let store = || scene.world.store.clone();
-    let stores = Stores::new(store()).with_clients(scene.directory.clone()).with_replays(replays.clone());
-    let builder = AuthorizationServer::builder(scene.world.server.config().clone(), stores);
-    let builder = builder.clock(scene.world.clock.clone()).entropy(SeededEntropy::new(9));
-    scene.world.server = builder.events(scene.world.events.clone()).build().unwrap();
-    (scene, replays)
+    let failing = Failing::default();
+    let world = &scene.world;
+    let replays = Intercepted::new(world.store.clone(), failing.clone());
+    let stores = Stores::new(world.store.clone()).with_clients(scene.directory.clone()).with_replays(replays);
+    let builder = world.builder(world.server.config().clone(), stores);
+    scene.world.server = builder.entropy(SeededEntropy::new(9)).build().unwrap();
+    (scene, failing)
 }
 
 /// 7523-3-07, NEG-7523-01
@@ -225,49 +201,27 @@ async fn a_refused_assertion_uses_up_nothing() {
     assert_eq!(replays.inserts.load(Ordering::SeqCst), 1);
 }
 
-/// Counts its calls.
-#[derive(Clone, Debug, Default)]
-struct Counting(Arc<[AtomicUsize; 3]>);
-
-impl Counting {
-    fn take(&self) -> [usize; 3] {
-        [0, 1, 2].map(|place: usize| self.0[place].swap(0, Ordering::SeqCst))
-    }
-}
-
-#[async_trait]
-impl Throttle for Counting {
-    async fn check(&self, _: &Attempt<'_>) -> ThrottleDecision {
-        self.0[0].fetch_add(1, Ordering::SeqCst);
-        ThrottleDecision::Allow
-    }
-
-    async fn failed(&self, attempt: &Attempt<'_>) {
-        assert_eq!(attempt.client, Some(super::ID));
-        self.0[1].fetch_add(1, Ordering::SeqCst);
-    }
-
-    async fn authenticated(&self, attempt: &Attempt<'_>) {
-        assert_eq!(attempt.client, Some(super::ID));
-        self.0[2].fetch_add(1, Ordering::SeqCst);
-    }
-}
-
 /// 7523-3-03
 ///
 /// The throttle is informed of a success only after the assertion was recorded, so a captured one gains nothing.
 #[tokio::test]
 async fn the_throttle_counts_a_second_use_as_a_failure() {
-    let counting = Counting::default();
+    let attempts = Attempts::default();
+    let taken = || {
+        let calls = attempts.take();
+        assert!(calls.iter().all(|call| call.noted == Noted::Checked || call.client.as_deref() == Some(super::ID)));
+        [Noted::Checked, Noted::Failed, Noted::Authenticated]
+            .map(|noted| calls.iter().filter(|call| call.noted == noted).count())
+    };
     let config = Scene::new().await.world.server.config().clone();
-    let scene = Scene::built(config, |builder| builder.throttle(counting.clone())).await;
+    let scene = Scene::built(config, |builder| builder.throttle(attempts.clone())).await;
     let assertion = scene.good();
     assert!(scene.accepts(&assertion).await);
-    assert_eq!(counting.take(), [1, 0, 1]);
+    assert_eq!(taken(), [1, 0, 1]);
     assert!(!scene.accepts(&assertion).await);
-    assert_eq!(counting.take(), [1, 1, 0]);
+    assert_eq!(taken(), [1, 1, 0]);
     assert!(!scene.accepts(&scene.claiming(json!({"aud": "x"}))).await);
-    assert_eq!(counting.take(), [1, 1, 0]);
+    assert_eq!(taken(), [1, 1, 0]);
 }
 
 /// 7523-3-03

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use grantor::client::Privileges;
 use grantor::store::Stores;
-use grantor::{AuthorizationServer, CachedClients, ClientId, Consent, Decision, Registrar, Subject};
+use grantor::{CachedClients, ClientId, Consent, Decision, Registrar, Subject};
 
 use crate::registration::registrar;
 use support::world::{PKCE, Reviewer as _, SESSION, World, page};
@@ -18,8 +18,7 @@ async fn cached() -> (World, Registrar, ClientId) {
     let store = world.store.clone();
     let clients = CachedClients::new(store.clone(), Duration::from_secs(TIME_TO_LIVE)).with_clock(world.clock.clone());
     let stores = Stores::new(store).with_registry(clients);
-    let builder = AuthorizationServer::builder(world.server.config().clone(), stores);
-    world.server = builder.clock(world.clock.clone()).build().unwrap();
+    world.server = world.builder(world.server.config().clone(), stores).build().unwrap();
     let id = world.client.client_id();
     (world, elsewhere, id)
 }

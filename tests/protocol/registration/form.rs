@@ -264,9 +264,18 @@ async fn the_kind_of_a_client_is_recorded_and_its_redirect_uris_are_complete() {
             assert_eq!((client.client_type(), client.application_type()), (client_type, application_type));
         }
     }
-    for incomplete in
-        ["/cb", "app.example.com/cb", "https:", "https://", "com.example.app", "*", "https://*.example/cb"]
-    {
+    for incomplete in [
+        "",
+        "/cb",
+        "127.0.0.1/cb",
+        "app.example.com/cb",
+        "http://",
+        "https:",
+        "https://",
+        "com.example.app",
+        "*",
+        "https://*.example/cb",
+    ] {
         let form = form_with(|form| {
             form.client_type = ClientType::Public;
             form.redirect_uris = vec![incomplete.into()];

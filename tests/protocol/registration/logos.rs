@@ -1,11 +1,10 @@
 //! Logos: how long they are kept, and what is left of those that nothing names.
 
-use async_trait::async_trait;
 use grantor::application::{Field, LogoSlot, Problem};
 use grantor::{Approval, RegistrarError};
 
 use crate::registration::{developer, fields, registrar, submitted};
-use support::intercepted::{Failure, Fate, Script, over};
+use support::intercepted::{Failure, Fate, every, over};
 use support::world::{Reviewer as _, World, form, logo};
 
 const DAY: u64 = 86_400;
@@ -54,25 +53,12 @@ async fn a_refused_change_leaves_no_logo() {
     assert!(registrar.logo(&id, LogoSlot::InForce).await.unwrap().is_some());
 }
 
-/// Every write that would keep a logo fails.
-#[derive(Debug)]
-struct NothingIsKept;
-
-#[async_trait]
-impl Script for NothingIsKept {
-    async fn before(&self, call: &'static str) -> Fate {
-        if call == "logos.replace" { Fate::FailsBefore(Failure::Transient) } else { Fate::Done }
-    }
-
-    async fn after(&self, _: &'static str) {}
-}
-
 /// A server that stopped between two writes left an application whose logo expires. It cannot be approved without one.
 #[tokio::test]
 async fn an_application_without_its_logo_is_not_approved() {
     let world = World::platform().await;
     let registrar = registrar(&world);
-    let failing = over(&world, NothingIsKept);
+    let failing = over(&world, every("logos.replace", Fate::FailsBefore(Failure::Transient)));
     let submitted = failing.server.registrar().unwrap().submit(developer(), form(), Some(logo())).await;
     assert!(matches!(submitted, Err(RegistrarError::Store(_))), "it was not acknowledged: {submitted:?}");
     let awaiting = grantor::application::ApplicationFilter::AwaitingReview;

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use grantor::application::{Field, Logo, LogoSlot, Problem, RegistrationLimits};
+use grantor::client::ClientState;
 use grantor::scope::{Permission, Resource, ResourceScope, ScopeError};
-use grantor::{ApplicationForm, Approval, AuthorizationServer, Config, Consent, Decision, RegistrarError};
+use grantor::{ApplicationForm, Approval, Config, Consent, Decision, RegistrarError};
 
 use crate::registration::{fields, form_with, registrar, submitted};
 use support::world::{
@@ -157,12 +158,13 @@ async fn a_change_of_a_suspended_application_is_decided_while_it_stays_suspended
     assert_eq!(asked(&world).await.0, "New Name");
 }
 
-/// D-25, SVC-5-01
+/// D-25, SVC-5-01, CVE-2026-70665, CVE-2026-22752
 #[tokio::test]
 async fn a_reviewer_may_approve_fewer_scopes_and_never_more() {
     let world = World::platform().await;
     let registrar = registrar(&world);
     let id = submitted(&world).await;
+    assert_eq!(registrar.application(&id).await.unwrap().state(), ClientState::Pending);
     for (scopes, problem) in [
         ("", Some(ScopeError::Malformed)),
         ("nothing", Some(ScopeError::Unknown { token: Some("nothing".into()), nearest: None })),
@@ -192,6 +194,8 @@ async fn a_reviewer_may_approve_fewer_scopes_and_never_more() {
     red(&world.refused(&world.query_of(&client, &[("scope", "repo-issue:r")])).await, "invalid_scope");
     let application = registrar.application(&id).await.unwrap();
     assert_eq!(application.form().scopes().as_str(), "repo-code:r account-profile:r");
+    let client = registrar.client(&id).await.unwrap();
+    assert!(!client.is_trusted() && !client.may_introspect());
 }
 
 /// D-25
@@ -230,8 +234,7 @@ async fn approval_checks_the_form_under_the_rules_of_now() {
     let id = submitted(&world).await;
     let mut config = Config::platform(ISSUER);
     config.registration.form.name = 5;
-    let stricter = AuthorizationServer::builder(config, world.store.clone()).clock(world.clock.clone());
-    let stricter = stricter.build().unwrap();
+    let stricter = world.builder(config, world.store.clone()).build().unwrap();
     let outcome = stricter.registrar().unwrap().approve_now(&id, Approval::default()).await;
     assert_eq!(fields(outcome), [(Field::Name, Problem::TooManyCharacters { limit: 5 })]);
     assert!(registrar(&world).approve_now(&id, Approval::default()).await.is_ok());

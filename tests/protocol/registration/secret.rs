@@ -111,19 +111,22 @@ async fn tokens_outlive_the_secret_they_were_fetched_with() {
     ok(&world.refresh_as(&Credentials { secret, ..world.client.clone() }, &live.refresh).await);
 }
 
-/// D-26
+/// D-26, CVE-2026-44476
 #[tokio::test]
 async fn a_public_client_has_no_secret() {
     let world = World::platform().await;
     let client = world.register(public_form()).await;
     assert!(client.secret.is_empty());
     for outcome in [
+        registrar(&world).claim_now(&client.client_id()).await.map(drop),
         registrar(&world).rotate_now(&client.client_id()).await.map(drop),
         registrar(&world).retire_now(&client.client_id()).await,
     ] {
         assert!(matches!(outcome, Err(RegistrarError::PublicClient)));
     }
-    assert!(!proves(&world, &client, "a-secret-that-was-never-made").await);
+    for secret in ["a-secret-that-was-never-made", "[redacted]"] {
+        assert!(!proves(&world, &client, secret).await);
+    }
     assert!(proves(&world, &client, "").await);
 }
 

@@ -1,6 +1,5 @@
 //! Two reviewers at the same moment, and a registry whose answers get lost.
 
-use std::fmt;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
@@ -10,126 +9,64 @@ use futures::future::BoxFuture;
 use grantor::application::ApplicationFilter;
 use grantor::client::{ClientState, Privileges};
 use grantor::registration::Reduction;
-use grantor::store::{ClientStore, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError, Stores};
-use grantor::{
-    Application, Approval, AuthorizationServer, Client, ClientId, Config, MemoryStore, Registrar, RegistrarError,
-    Timestamp,
-};
+use grantor::store::{Page, Stores};
+use grantor::{Approval, AuthorizationServer, Config, MemoryStore, Registrar, RegistrarError};
 
 use crate::registration::{developer, form_with, registrar, submitted};
-use support::world::{AnyStore, Credentials, ISSUER, Reviewer as _, World, form, logo, page};
+use support::intercepted::{Failure, Fate, Intercepted, Script};
+use support::world::{Credentials, ISSUER, Reviewer as _, World, form, logo, page};
 
-/// What happens to the next write, or to all of them.
-#[derive(Clone, Copy, Debug)]
-enum Fault {
-    None,
-    /// The next is applied, and the answer is lost.
-    AnswerLost,
-    /// The next is applied, and sent again below: the second answer is that another write came first.
-    SentTwice,
-    /// None is applied, and the store reports an error.
-    Down,
-    /// Another write always comes first.
-    AlwaysLate,
-}
+/// A registry with faults. Clones share them.
+#[derive(Clone, Default)]
+struct Faulty(Arc<Mutex<State>>);
 
-/// A registry with faults.
-struct Faulty {
-    store: AnyStore,
-    fault: Mutex<Fault>,
+#[derive(Default)]
+struct State {
+    /// What becomes of the writes: of the next one, if it takes effect, and otherwise of all of them.
+    fate: Fate,
     /// What another caller does before the next write.
-    rival: Mutex<Option<BoxFuture<'static, ()>>>,
+    rival: Option<BoxFuture<'static, ()>>,
 }
 
 impl Faulty {
-    fn set(&self, fault: Fault) {
-        *self.fault.lock().unwrap() = fault;
+    fn set(&self, fate: Fate) {
+        self.0.lock().unwrap().fate = fate;
     }
 
-    async fn write<A>(&self, late: A, apply: impl Future<Output = Result<A, StoreError>>) -> Result<A, StoreError> {
-        let rival = self.rival.lock().unwrap().take();
+    fn meanwhile(&self, rival: impl Future<Output = ()> + Send + 'static) {
+        self.0.lock().unwrap().rival = Some(Box::pin(rival));
+    }
+}
+
+#[async_trait]
+impl Script for Faulty {
+    async fn before(&self, call: &'static str) -> Fate {
+        if !["applications.insert", "applications.replace", "applications.confirm"].contains(&call) {
+            return Fate::Done;
+        }
+        let rival = self.0.lock().unwrap().rival.take();
         if let Some(rival) = rival {
             rival.await;
         }
-        let fault = *self.fault.lock().unwrap();
-        if matches!(fault, Fault::AnswerLost | Fault::SentTwice) {
-            self.set(Fault::None);
+        let mut state = self.0.lock().unwrap();
+        let fate = state.fate;
+        if matches!(fate, Fate::FailsAfter(_) | Fate::Repeated) {
+            state.fate = Fate::Done;
         }
-        match fault {
-            Fault::None => apply.await,
-            Fault::AnswerLost => {
-                apply.await?;
-                Err(StoreError::transient("the answer was lost"))
-            }
-            Fault::SentTwice => {
-                apply.await?;
-                Ok(late)
-            }
-            Fault::Down => Err(StoreError::transient("down")),
-            Fault::AlwaysLate => Ok(late),
-        }
+        fate
     }
 }
 
-impl fmt::Debug for Faulty {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Faulty").finish_non_exhaustive()
-    }
-}
+/// Faults of a store that answered, or did not, though it made the write.
+const APPLIED: [Fate; 2] = [Fate::FailsAfter(Failure::Transient), Fate::Repeated];
 
-/// The store that the registry and a test share.
-#[derive(Clone, Debug)]
-struct Shared(Arc<Faulty>);
-
-#[async_trait]
-impl ClientStore for Shared {
-    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        ClientStore::client(&self.0.store, id).await
-    }
-
-    async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.0.store.current_client(id).await
-    }
-}
-
-impl Store for Shared {}
-
-#[async_trait]
-impl RecordStore<Application> for Shared {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        RecordStore::<Application>::find(&self.0.store, id).await
-    }
-
-    async fn insert(&self, application: Arc<Application>) -> Result<Insertion, StoreError> {
-        self.0.write(Insertion::Exists, RecordStore::<Application>::insert(&self.0.store, application)).await
-    }
-
-    async fn replace(&self, version: u32, application: Arc<Application>) -> Result<Replacement, StoreError> {
-        self.0.write(Replacement::Lost, RecordStore::<Application>::replace(&self.0.store, version, application)).await
-    }
-
-    async fn confirm(&self, application: Arc<Application>) -> Result<Replacement, StoreError> {
-        self.0.write(Replacement::Lost, RecordStore::<Application>::confirm(&self.0.store, application)).await
-    }
-
-    async fn list(&self, list: &str, page: Page<ClientId>) -> Result<Vec<Arc<Application>>, StoreError> {
-        RecordStore::<Application>::list(&self.0.store, list, page).await
-    }
-
-    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        RecordStore::<Application>::purge(&self.0.store, now, limit).await
-    }
-}
-
-/// A registrar on the world's store, and the registry whose faults can be set.
-fn faulty(world: &World) -> (Registrar, Arc<Faulty>) {
-    let store = world.store.clone();
-    let faulty = Arc::new(Faulty { store: store.clone(), fault: Mutex::new(Fault::None), rival: Mutex::default() });
-    let stores = Stores::new(store).with_registry(Shared(faulty.clone()));
-    let server = AuthorizationServer::builder(Config::platform(ISSUER), stores)
-        .clock(world.clock.clone())
-        .events(world.events.clone());
-    (server.build().unwrap().registrar().unwrap(), faulty)
+/// A registrar on the world's store, and the faults of its registry.
+fn faulty(world: &World) -> (Registrar, Faulty) {
+    let (store, faulty) = (world.store.clone(), Faulty::default());
+    let registry = Intercepted::new(store.clone(), faulty.clone());
+    let stores = Stores::new(store).with_registry(registry);
+    let server = world.builder(Config::platform(ISSUER), stores).build().unwrap();
+    (server.registrar().unwrap(), faulty)
 }
 
 async fn count(world: &World) -> usize {
@@ -145,7 +82,7 @@ async fn of_two_reviewers_at_once_one_decides() {
 
     let id = submitted(&world).await;
     let rejects = (first.clone(), id.clone());
-    *store.rival.lock().unwrap() = Some(Box::pin(async move { rejects.0.reject_now(&rejects.1, "no").await.unwrap() }));
+    store.meanwhile(async move { rejects.0.reject_now(&rejects.1, "no").await.unwrap() });
     let outcome = late.approve_now(&id, Approval::default()).await;
     assert!(matches!(outcome, Err(RegistrarError::WrongState(ClientState::Rejected))), "{outcome:?}");
     page(&world.refused(&format!("response_type=code&client_id={id}")).await);
@@ -153,10 +90,10 @@ async fn of_two_reviewers_at_once_one_decides() {
     let id = submitted(&world).await;
     let shown = Arc::new(Mutex::new(String::new()));
     let (approves, shown_there) = ((first.clone(), id.clone()), shown.clone());
-    *store.rival.lock().unwrap() = Some(Box::pin(async move {
+    store.meanwhile(async move {
         approves.0.approve_now(&approves.1, Approval::default()).await.unwrap();
         *shown_there.lock().unwrap() = approves.0.claim_now(&approves.1).await.unwrap().expose().to_owned();
-    }));
+    });
     let outcome = late.reject_now(&id, "no").await;
     assert!(matches!(outcome, Err(RegistrarError::NothingProposed)), "{outcome:?}");
     let secret = shown.lock().unwrap().clone();
@@ -164,9 +101,9 @@ async fn of_two_reviewers_at_once_one_decides() {
 
     let id = submitted(&world).await;
     let approves = (first.clone(), id.clone());
-    *store.rival.lock().unwrap() = Some(Box::pin(async move {
+    store.meanwhile(async move {
         let _ = approves.0.approve_now(&approves.1, Approval::default()).await.unwrap();
-    }));
+    });
     let outcome = late.approve_now(&id, Approval::default()).await;
     assert!(matches!(outcome, Err(RegistrarError::NothingProposed)), "{outcome:?}");
 }
@@ -178,7 +115,7 @@ async fn steps_that_do_not_exclude_each_other_both_take_effect() {
     let (late, store) = faulty(&world);
     let id = world.client.client_id();
     let rival = (registrar(&world), id.clone());
-    *store.rival.lock().unwrap() = Some(Box::pin(async move { rival.0.suspend(&rival.1).await.unwrap() }));
+    store.meanwhile(async move { rival.0.suspend(&rival.1).await.unwrap() });
     late.revoke_grants(&id).await.unwrap();
     let client = late.client(&id).await.unwrap();
     assert_eq!((client.state(), client.epoch()), (ClientState::Suspended, 1));
@@ -188,9 +125,9 @@ async fn steps_that_do_not_exclude_each_other_both_take_effect() {
     // A change after the approval awaits a separate review.
     let id = submitted(&world).await;
     let rival = (registrar(&world), id.clone());
-    *store.rival.lock().unwrap() = Some(Box::pin(async move {
+    store.meanwhile(async move {
         let _ = rival.0.approve_now(&rival.1, Approval::default()).await.unwrap();
-    }));
+    });
     late.change_now(&id, form_with(|form| form.name = "Late".into()), None).await.unwrap();
     let application = late.application(&id).await.unwrap();
     assert_eq!((application.form().name(), application.state()), ("Example App", ClientState::Approved));
@@ -205,9 +142,9 @@ async fn a_secret_is_made_and_retired_only_as_the_application_was_read() {
     let id = world.client.client_id();
     for retires in [false, true] {
         let rival = (registrar(&world), id.clone());
-        *store.rival.lock().unwrap() = Some(Box::pin(async move {
+        store.meanwhile(async move {
             let _ = rival.0.rotate_now(&rival.1).await.unwrap();
-        }));
+        });
         let version = registrar(&world).application(&id).await.unwrap().version();
         let outcome = if retires {
             late.revoke_previous_secret(&id, &developer(), version).await
@@ -259,7 +196,7 @@ fn of_many_approvals_and_claims_at_once_one_makes_a_secret() {
 /// D-26
 #[tokio::test]
 async fn a_secret_that_was_stored_is_shown_though_the_answer_was_lost() {
-    for fault in [Fault::AnswerLost, Fault::SentTwice] {
+    for fault in APPLIED {
         let world = World::platform().await;
         let (registrar, store) = faulty(&world);
         world.events.take();
@@ -286,7 +223,7 @@ async fn a_secret_that_was_stored_is_shown_though_the_answer_was_lost() {
 /// ADM-14
 #[tokio::test]
 async fn each_step_whose_answer_was_lost_took_effect_once() {
-    for fault in [Fault::AnswerLost, Fault::SentTwice] {
+    for fault in APPLIED {
         let world = World::platform().await;
         let (registrar, store) = faulty(&world);
         let id = world.client.client_id();
@@ -325,7 +262,7 @@ async fn a_registry_that_fails_changes_nothing_and_says_so() {
     let id = submitted(&world).await;
     let before = registrar.client(&id).await.unwrap();
     world.events.take();
-    for fault in [Fault::Down, Fault::AlwaysLate] {
+    for fault in [Fate::FailsBefore(Failure::Transient), Fate::Late] {
         store.set(fault);
         for outcome in [
             registrar.submit(developer(), form(), Some(logo())).await.map(drop),
@@ -341,7 +278,7 @@ async fn a_registry_that_fails_changes_nothing_and_says_so() {
         assert_eq!(count(&world).await, 2, "{fault:?}");
     }
     assert_eq!(world.events.take(), [""; 0]);
-    store.set(Fault::None);
+    store.set(Fate::Done);
     registrar.approve_now(&id, Approval::default()).await.unwrap();
     assert!(registrar.claim_now(&id).await.is_ok());
 }
@@ -353,7 +290,7 @@ async fn a_step_whose_answer_was_lost_took_effect_once() {
     let (registrar, store) = faulty(&world);
     let id = world.client.client_id();
     let live = world.pair().await;
-    store.set(Fault::AnswerLost);
+    store.set(Fate::FailsAfter(Failure::Transient));
     registrar.suspend(&id).await.unwrap();
     assert!(!world.opens(&live.access).await);
     assert!(matches!(registrar.suspend(&id).await, Err(RegistrarError::WrongState(ClientState::Suspended))));
@@ -376,10 +313,10 @@ async fn how_an_application_stands_is_confirmed_before_it_is_reported() {
     let (registrar, faulty) = faulty(&world);
     let id = world.client.client_id();
     registrar.suspend(&id).await.unwrap();
-    *faulty.fault.lock().unwrap() = Fault::Down;
+    faulty.set(Fate::FailsBefore(Failure::Transient));
     let again = registrar.suspend(&id).await;
     assert!(matches!(again, Err(RegistrarError::Store(_))), "{again:?}");
-    *faulty.fault.lock().unwrap() = Fault::None;
+    faulty.set(Fate::Done);
     let again = registrar.suspend(&id).await;
     assert!(matches!(again, Err(RegistrarError::WrongState(ClientState::Suspended))), "{again:?}");
 }

@@ -180,7 +180,7 @@ async fn credentials_in_the_url_are_ignored() {
     ok(&call.send().await);
 }
 
-/// 6749-2.3.1-07
+/// 6749-2.3.1-07, 21-2.4.1-01, D-17
 ///
 /// D-17: unless the application is registered for a single method.
 #[tokio::test]

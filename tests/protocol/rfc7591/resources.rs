@@ -117,9 +117,8 @@ async fn the_bound_reduces_grants_that_exist() {
     let code = world.code_for(&asking(&world, &client, &[])).await;
     let old = pair(&exchange(&world, &client, &code, &[]).await);
     let under = |resources: Vec<ProtectedResource>| {
-        let builder = grantor::AuthorizationServer::builder(config(resources), world.store.clone());
-        let builder = builder.clock(world.clock.clone()).registration_policy(ApproveWithin::new(bounds()));
-        builder.build().unwrap()
+        let builder = world.builder(config(resources), world.store.clone());
+        builder.registration_policy(ApproveWithin::new(bounds())).build().unwrap()
     };
     // The grant names no resource, so it counts as one for the default, which the client may not reach.
     let server = under(three());

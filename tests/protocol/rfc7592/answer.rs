@@ -287,9 +287,8 @@ async fn settings_that_make_no_sense_are_refused() {
 async fn a_client_from_before_management_has_no_token() {
     let world = crate::rfc7591::world().await;
     let client = register(&world, public()).await;
-    let builder = grantor::AuthorizationServer::builder(managed(Profile::Mcp), world.store.clone());
-    let policy = grantor::hooks::ApproveWithin::new(bounds());
-    let server = builder.clock(world.clock.clone()).registration_policy(policy).build().unwrap();
+    let builder = world.builder(managed(Profile::Mcp), world.store.clone());
+    let server = builder.registration_policy(grantor::hooks::ApproveWithin::new(bounds())).build().unwrap();
     let path = format!("/oauth2/register/{}", client["client_id"].as_str().unwrap());
     let request = Request::new("GET").path(&path).header("Authorization", b"Bearer ra_x");
     unauthorized(&server.serve(Endpoint::ClientConfiguration, &request).await, Some("invalid_token"));

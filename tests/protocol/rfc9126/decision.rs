@@ -6,7 +6,7 @@ use futures::future::join_all;
 use grantor::{Consent, Decision, Subject};
 
 use super::{already_answered, approved, codes, decided, held, opened, rows, stored, world};
-use support::intercepted::{self, Failure, Fate, Script};
+use support::intercepted::{Failure, Fate, every, over};
 use support::world::{PKCE, SESSION, World, code, page, red};
 
 /// 9126-4-03, 9126-4-01
@@ -111,7 +111,7 @@ async fn a_crash_between_claim_and_decision_makes_no_second_code() {
         let world = world().await;
         let uri = world.push().await;
         let (first, second) = (held(&world, &uri).await, held(&world, &uri).await);
-        let failing = intercepted::over(&world, Fails { call: "codes.replace", fate });
+        let failing = over(&world, every("codes.replace", fate));
         let answer = approved(&failing, &first).await;
         assert!(answer.header("Location").is_some_and(|location| location.contains("error=")), "{answer:?}");
         already_answered(&approved(&world, &second).await);
@@ -131,29 +131,13 @@ async fn a_claim_that_fails_decides_nothing() {
     let uri = world.push().await;
     let handle = held(&world, &uri).await;
     for call in ["pushed_requests.find", "pushed_requests.replace"] {
-        let failing = intercepted::over(&world, Fails { call, fate: Fate::FailsBefore(Failure::Transient) });
+        let failing = over(&world, every(call, Fate::FailsBefore(Failure::Transient)));
         red(&approved(&failing, &handle).await, "temporarily_unavailable");
         red(&decided(&failing, &handle, Decision::Deny).await, "temporarily_unavailable");
         assert!(!stored(&world, &uri).await.unwrap().is_used(), "{call}");
     }
-    let lost = Fails { call: "pushed_requests.replace", fate: Fate::FailsAfter(Failure::Transient) };
-    code(&approved(&intercepted::over(&world, lost), &handle).await);
-}
-
-/// Gives every call of that name the same fate.
-#[derive(Debug)]
-struct Fails {
-    call: &'static str,
-    fate: Fate,
-}
-
-#[async_trait::async_trait]
-impl Script for Fails {
-    async fn before(&self, call: &'static str) -> Fate {
-        if call == self.call { self.fate } else { Fate::Done }
-    }
-
-    async fn after(&self, _: &'static str) {}
+    let lost = every("pushed_requests.replace", Fate::FailsAfter(Failure::Transient));
+    code(&approved(&over(&world, lost), &handle).await);
 }
 
 /// 9126-4-03

@@ -1,8 +1,6 @@
 //! Section 2: the endpoint.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use grantor::config::PushedRequests;
 use grantor::wire::Endpoint;
@@ -11,7 +9,8 @@ use grantor::{ApplicationForm, MemoryThrottle, Reason};
 use super::{PREFIX, rows, stored, world, world_with};
 use crate::interleaved::reconfigured;
 use crate::rfc8707::{at, own_scopes, resource};
-use support::intercepted::{Failure, Fate};
+use support::intercepted::scripts::Calls;
+use support::intercepted::{Failure, Fate, every, over};
 use support::world::{
     PKCE, SCOPES, SESSION, START, VERIFIER, World, created, e400, e401, encode, page, pair, public_form, red,
 };
@@ -248,26 +247,13 @@ async fn a_refused_push_reads_no_more_than_32_places() {
         }
     }
     assert!((68..=100).contains(&pushed), "{pushed}");
-    let reads = Arc::new(AtomicUsize::new(0));
-    let counting = support::intercepted::over(&world, CountsReads(Arc::clone(&reads)));
+    let calls = Calls::recorded();
+    let counting = over(&world, calls.clone());
     while counting.par(&counting.client, &PKCE).send().await.status() != 429 {
-        reads.store(0, Ordering::Relaxed);
+        calls.take();
     }
-    assert!((1..=32).contains(&reads.load(Ordering::Relaxed)), "{reads:?}");
-}
-
-/// Counts the places that are read.
-#[derive(Debug)]
-struct CountsReads(Arc<AtomicUsize>);
-
-#[async_trait::async_trait]
-impl support::intercepted::Script for CountsReads {
-    async fn before(&self, call: &'static str) -> Fate {
-        self.0.fetch_add(usize::from(call == "pushed_requests.find"), Ordering::Relaxed);
-        Fate::Done
-    }
-
-    async fn after(&self, _: &'static str) {}
+    let reads = calls.take().iter().filter(|call| **call == "pushed_requests.find").count();
+    assert!((1..=32).contains(&reads), "{reads}");
 }
 
 /// 9126-2.3-01
@@ -360,32 +346,15 @@ async fn a_store_that_fails_is_distinguished_from_a_refusal() {
     let world = world().await;
     for (failure, status) in [(Failure::Transient, 503), (Failure::Permanent, 500)] {
         for call in ["pushed_requests.find", "pushed_requests.insert"] {
-            let failing = support::intercepted::over(&world, Fails { call, fate: Fate::FailsBefore(failure) });
+            let failing = over(&world, every(call, Fate::FailsBefore(failure)));
             let response = failing.par(&world.client, &PKCE).send().await;
             assert_eq!(response.status(), status, "{call}");
         }
     }
     // The write was applied, and only its answer was lost.
-    let script = Fails { call: "pushed_requests.insert", fate: Fate::FailsAfter(Failure::Transient) };
-    let lost = support::intercepted::over(&world, script);
+    let lost = over(&world, every("pushed_requests.insert", Fate::FailsAfter(Failure::Transient)));
     let uri = created(&lost.par(&world.client, &PKCE).send().await);
     assert!(world.authorize(&world.reference(&uri)).await.is_ok());
-}
-
-/// Gives every call of that name the same fate.
-#[derive(Debug)]
-struct Fails {
-    call: &'static str,
-    fate: Fate,
-}
-
-#[async_trait::async_trait]
-impl support::intercepted::Script for Fails {
-    async fn before(&self, call: &'static str) -> Fate {
-        if call == self.call { self.fate } else { Fate::Done }
-    }
-
-    async fn after(&self, _: &'static str) {}
 }
 
 /// FAPI-5.3.2.2-14

@@ -1,20 +1,15 @@
 //! The order of checks if a client authenticates with one key and proves another one.
 
-use std::sync::Arc;
-
 use grantor::client::{AuthenticationMethod, AuthenticationMethods, ClientKeys};
 use grantor::jose::JwkSet;
-use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
-use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::secret::NonceKey;
 use grantor::store::Stores;
 use grantor::wire::Response;
-use grantor::{AuthorizationServer, Client, ClientId};
+use support::directory::{Directory, client};
 use support::keys::{Signer, unchanged};
-use support::world::{Credentials, ISSUER, REDIRECT_URI, SCOPES, World, e400};
+use support::world::{Credentials, ISSUER, World, e400};
 
 use super::{TOKEN_URL, bound, edp, exchange_form, now, proof, world_with};
-use crate::profiles::OneClient;
 
 const CLIENT: &str = "keyed";
 
@@ -25,18 +20,12 @@ async fn world() -> World {
         config.dpop.nonce_keys = vec![NonceKey::new([1; 32])];
     })
     .await;
-    let uri = RegisteredRedirectUri::parse(REDIRECT_URI, &RedirectUriPolicy::default()).unwrap();
-    let client = Client::builder(ClientId::new(CLIENT).unwrap())
-        .redirect_uri(uri)
-        .scopes(ScopeCatalog::platform().parse(SCOPES.as_bytes()).unwrap())
-        .resource_scope(ResourceScope::All)
+    let client = client(CLIENT)
         .authentication_methods(AuthenticationMethods::KEY)
         .keys(ClientKeys::Set(JwkSet::parse(Signer::ps256().key_set()).unwrap()))
         .build();
-    let store = || world.store.clone();
-    let stores = Stores::new(store()).with_clients(OneClient(Arc::new(client)));
-    let builder = AuthorizationServer::builder(world.server.config().clone(), stores);
-    world.server = builder.clock(world.clock.clone()).events(world.events.clone()).build().unwrap();
+    let stores = Stores::new(world.store.clone()).with_clients(Directory::of([client]));
+    world.server = world.builder(world.server.config().clone(), stores).build().unwrap();
     world.client = Credentials { id: CLIENT.into(), secret: String::new() };
     world
 }

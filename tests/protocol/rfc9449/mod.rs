@@ -12,15 +12,13 @@ mod refresh;
 mod resource;
 mod token;
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
+use grantor::Config;
 use grantor::config::{DpopBoundTokens, Profile};
-use grantor::store::{Insertion, Page, Purge, RecordStore, Replacement, Replay, Store, StoreError};
+use grantor::store::{RecordStore, Replay};
 use grantor::wire::message::TokenType;
 use grantor::wire::{Endpoint, Response};
-use grantor::{Config, Timestamp};
 
+use support::intercepted::{Failure, Fate, Intercepted, every};
 use support::keys::{Signer, unchanged};
 use support::world::{Call, Credentials, Pair, VERIFIER, World, e400, ok, pair};
 
@@ -40,36 +38,8 @@ pub(crate) async fn world_with(change: impl FnOnce(&mut Config)) -> World {
 }
 
 /// A store of used identifiers that is down.
-#[derive(Debug)]
-pub(crate) struct Broken;
-
-impl Store for Broken {}
-
-#[async_trait]
-impl RecordStore<Replay> for Broken {
-    async fn find(&self, _: &[u8; 32]) -> Result<Option<Arc<Replay>>, StoreError> {
-        unreachable!("replays are only inserted")
-    }
-
-    async fn replace(&self, _: u32, _: Arc<Replay>) -> Result<Replacement, StoreError> {
-        unreachable!("replays are only inserted")
-    }
-
-    async fn confirm(&self, _: Arc<Replay>) -> Result<Replacement, StoreError> {
-        unreachable!("replays are only inserted")
-    }
-
-    async fn list(&self, _: &str, _: Page<[u8; 32]>) -> Result<Vec<Arc<Replay>>, StoreError> {
-        unreachable!("replays are only inserted")
-    }
-
-    async fn insert(&self, _: Arc<Replay>) -> Result<Insertion, StoreError> {
-        Err(StoreError::transient("down"))
-    }
-
-    async fn purge(&self, _: Timestamp, _: usize) -> Result<Purge, StoreError> {
-        Err(StoreError::transient("down"))
-    }
+pub(crate) fn broken(world: &World) -> impl RecordStore<Replay> {
+    Intercepted::new(world.store.clone(), every("replays.insert", Fate::FailsBefore(Failure::Transient)))
 }
 
 /// The seconds of the world's clock.

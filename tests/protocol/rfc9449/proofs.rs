@@ -12,7 +12,7 @@ use support::world::{World, e400, ok};
 use tokio::sync::Barrier;
 
 use super::{
-    Broken, TOKEN_URL, bound, call, edp, exchange_form, exchange_with, now, proof, unbound, world, world_with,
+    TOKEN_URL, bound, broken, call, edp, exchange_form, exchange_with, now, proof, unbound, world, world_with,
 };
 use crate::interleaved::CALLERS;
 
@@ -283,8 +283,8 @@ async fn a_failing_replay_store_refuses_and_consumes_nothing() {
     let code = world.code().await;
     let whole = world.server.clone();
     let config = world.server.config().clone();
-    let builder = AuthorizationServer::builder(config, Stores::new(world.store.clone()).with_replays(Broken));
-    world.server = builder.clock(world.clock.clone()).events(world.events.clone()).build().unwrap();
+    let stores = Stores::new(world.store.clone()).with_replays(broken(&world));
+    world.server = world.builder(config, stores).build().unwrap();
     let once = proof(&world, &Signer::es256());
     let response = exchange_with(&world, &code, &once).await;
     assert_eq!((response.status(), response.header("Retry-After")), (503, Some("1")));

@@ -15,7 +15,7 @@ use grantor::{AuthorizationServer, Config, Reason, ResourceError};
 use serde_json::Value;
 
 use crate::rfc9449::at_resource::{PATH, challenges, get, proof, proof_for, show, url, wd};
-use crate::rfc9449::{Broken, bound, bound_pair_of, now, proven, refresh_form, world, world_with};
+use crate::rfc9449::{bound, bound_pair_of, broken, now, proven, refresh_form, world, world_with};
 use support::keys::{Signer, token_hash, unchanged};
 use support::world::{FORM, ISSUER, World, config_of, e400, encode, wa};
 
@@ -304,8 +304,8 @@ async fn a_store_that_fails_lets_no_proof_in() {
     let key = Signer::es256();
     let token = bound_pair_of(&world, &world.client, &key).await.access;
     let config = settings(|_| {});
-    let stores = Stores::from(Arc::new(world.store.clone())).with_replays(Broken);
-    let server = AuthorizationServer::builder(config, stores).clock(world.clock.clone()).build().unwrap();
+    let stores = Stores::from(Arc::new(world.store.clone())).with_replays(broken(&world));
+    let server = world.builder(config, stores).build().unwrap();
     let (header, own) = (format!("DPoP {token}"), proof(&world, &key, &token));
     let request = Request::new("GET").path(PATH).header("Authorization", header.as_bytes());
     let refused = server.authenticate(&request.header("DPoP", own.as_bytes())).await.expect_err("a failing store");
@@ -476,5 +476,5 @@ fn settings(change: impl FnOnce(&mut Config)) -> Config {
 
 /// Another server on the store of that world, with changed settings.
 fn server_on(world: &World, change: impl FnOnce(&mut Config)) -> AuthorizationServer {
-    AuthorizationServer::builder(settings(change), world.store.clone()).clock(world.clock.clone()).build().unwrap()
+    world.builder(settings(change), world.store.clone()).build().unwrap()
 }

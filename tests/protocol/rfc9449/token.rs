@@ -1,23 +1,20 @@
 //! Which tokens are bound, and which requests need a proof [RFC 9449 section 5].
 
-use std::sync::Arc;
-
 use grantor::client::{GrantType, GrantTypes};
 use grantor::config::{DpopBoundTokens, Profile};
-use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
-use grantor::scope::{ResourceScope, ScopeCatalog};
+use grantor::scope::ResourceScope;
 use grantor::store::Stores;
 use grantor::wire::Endpoint;
-use grantor::{ApplicationForm, AuthorizationServer, Client, ClientId, ClientSecret, Config};
+use grantor::{ApplicationForm, ClientSecret, Config};
+use support::directory::{Directory, client};
 use support::keys::Signer;
-use support::world::{Credentials, REDIRECT_URI, SCOPES, World, e400, e401, empty, form};
+use support::world::{Credentials, World, e400, e401, empty, form};
 
 use super::{
     bound, bound_pair_of, call, edp, exchange_form, exchange_with, proof, proven, refresh_form, unbound, world,
     world_with,
 };
 use crate::interleaved::reconfigured;
-use crate::profiles::OneClient;
 use crate::rfc8414::metadata;
 
 const MACHINE: [(&str, &str); 1] = [("grant_type", "client_credentials")];
@@ -88,17 +85,9 @@ async fn a_proof_is_demanded_after_the_client_and_before_the_grant() {
 /// Replaces the world's clients with one that demands DPoP-bound tokens.
 fn with_demanding_client(world: &mut World) {
     let secret = "a secret of forty-three characters, or more!";
-    let uri = RegisteredRedirectUri::parse(REDIRECT_URI, &RedirectUriPolicy::default()).unwrap();
-    let client = Client::builder(ClientId::new("demanding").unwrap())
-        .redirect_uri(uri)
-        .scopes(ScopeCatalog::platform().parse(SCOPES.as_bytes()).unwrap())
-        .resource_scope(ResourceScope::All)
-        .require_dpop_bound_tokens();
-    let client = Arc::new(client.secret(&ClientSecret::new(secret)).unwrap().build());
-    let store = || world.store.clone();
-    let stores = Stores::new(store()).with_clients(OneClient(client));
-    let builder = AuthorizationServer::builder(world.server.config().clone(), stores);
-    world.server = builder.clock(world.clock.clone()).events(world.events.clone()).build().unwrap();
+    let client = client("demanding").require_dpop_bound_tokens().secret(&ClientSecret::new(secret)).unwrap();
+    let stores = Stores::new(world.store.clone()).with_clients(Directory::of([client.build()]));
+    world.server = world.builder(world.server.config().clone(), stores).build().unwrap();
     world.client = Credentials { id: "demanding".into(), secret: secret.into() };
 }
 

@@ -26,31 +26,6 @@ pub(super) async fn refusals(world: &World, form: ApplicationForm, logo: Option<
     }
 }
 
-/// Submits the valid form with one change.
-async fn refusals_with(world: &World, change: impl FnOnce(&mut ApplicationForm)) -> Vec<(Field, Problem)> {
-    let mut form = form();
-    change(&mut form);
-    refusals(world, form, Some(logo())).await
-}
-
-/// SVC-2.1-01
-#[tokio::test]
-async fn a_name_of_1_to_50_characters_is_required() {
-    let world = World::platform().await;
-    let too_long = || Problem::TooManyCharacters { limit: 50 };
-    for (name, problem) in [
-        (String::new(), Some(Problem::Missing)),
-        ("x".into(), None),
-        ("x".repeat(50), None),
-        ("x".repeat(51), Some(too_long())),
-        ("\u{1f600}".repeat(50), None),
-        ("\u{1f600}".repeat(51), Some(too_long())),
-    ] {
-        let expected: Vec<_> = problem.into_iter().map(|problem| (Field::Name, problem)).collect();
-        assert_eq!(refusals_with(&world, |form| form.name.clone_from(&name)).await, expected, "{name:?}");
-    }
-}
-
 /// SVC-2.1-02
 #[tokio::test]
 async fn a_logo_is_required_an_image_of_at_most_a_megabyte() {
@@ -79,62 +54,6 @@ async fn a_logo_is_required_an_image_of_at_most_a_megabyte() {
     assert_eq!(refusals(&world, form(), Some(too_large)).await, [(Field::Logo, problem)]);
 }
 
-/// SVC-2.1-03
-#[tokio::test]
-async fn a_description_is_optional_and_has_at_most_350_characters() {
-    let world = World::platform().await;
-    let too_long = Problem::TooManyCharacters { limit: 350 };
-    for (description, problem) in [
-        (None, None),
-        (Some(String::new()), None),
-        (Some("x".repeat(350)), None),
-        (Some("\u{1f600}".repeat(350)), None),
-        (Some("x".repeat(351)), Some(too_long)),
-    ] {
-        let expected: Vec<_> = problem.into_iter().map(|problem| (Field::Description, problem)).collect();
-        let refused = refusals_with(&world, |form| form.description.clone_from(&description)).await;
-        assert_eq!(refused, expected, "{description:?}");
-    }
-}
-
-/// SVC-2.1-04
-#[tokio::test]
-async fn a_website_of_at_most_128_characters_is_required() {
-    let world = World::platform().await;
-    let of_length = |characters: usize| format!("https://a.example/{}", "x".repeat(characters - 18));
-    for (website, problem) in [
-        (String::new(), Some(Problem::Missing)),
-        (of_length(128), None),
-        (of_length(129), Some(Problem::TooManyCharacters { limit: 128 })),
-    ] {
-        let expected: Vec<_> = problem.into_iter().map(|problem| (Field::Website, problem)).collect();
-        assert_eq!(refusals_with(&world, |form| form.website.clone_from(&website)).await, expected, "{website}");
-    }
-}
-
-/// SVC-2.1-05
-#[tokio::test]
-async fn a_sound_redirect_url_is_required() {
-    let world = World::platform().await;
-    assert_eq!(
-        refusals_with(&world, |form| form.redirect_uris.clear()).await,
-        [(Field::RedirectUris, Problem::Missing)]
-    );
-    for (uri, error) in [
-        ("", Some(RedirectUriError::Empty)),
-        ("https://app.example.com/cb#here", Some(RedirectUriError::Fragment)),
-        ("https://app.example.com/cb#", Some(RedirectUriError::Fragment)),
-        ("http://app.example.com/cb", Some(RedirectUriError::PlainHttp)),
-        ("https://user@app.example.com/cb", Some(RedirectUriError::UserInfo)),
-        ("https://app.example.com/cb", None),
-        ("http://127.0.0.1/cb", None),
-    ] {
-        let problem = error.map(|error| (Field::RedirectUris, Problem::RedirectUri { number: 1, error }));
-        let expected: Vec<_> = problem.into_iter().collect();
-        assert_eq!(refusals_with(&world, |form| form.redirect_uris = vec![uri.into()]).await, expected, "{uri}");
-    }
-}
-
 fn unknown(token: &str) -> Option<Problem> {
     Some(Problem::Scope(ScopeError::Unknown { token: Some(token.into()), nearest: None }))
 }
@@ -143,24 +62,72 @@ fn not_allowed(token: &str, accepted: &str) -> Option<Problem> {
     Some(Problem::Scope(ScopeError::PermissionNotAllowed { token: token.into(), accepted: accepted.into() }))
 }
 
-/// SVC-2.1-06
-#[tokio::test]
-async fn at_least_one_scope_is_required_each_as_the_table_allows() {
-    let world = World::platform().await;
-    for (scopes, problem) in [
-        ("", Some(Problem::Missing)),
-        ("repo-everything:r", unknown("repo-everything:r")),
-        ("repo-code:r repo-everything:r", unknown("repo-everything:r")),
-        ("repo-security:rw", not_allowed("repo-security:rw", "repo-security:r")),
-        ("repo-delete:r", not_allowed("repo-delete:r", "repo-delete:rw")),
-        ("repo-code:rw repo-delete:r", not_allowed("repo-delete:r", "repo-delete:rw")),
-        ("repo-security:r", None),
-        ("repo-delete:rw", None),
-        ("repo-code:r repo-issue:rw", None),
-    ] {
-        let expected: Vec<_> = problem.into_iter().map(|problem| (Field::Scopes, problem)).collect();
-        assert_eq!(refusals_with(&world, |form| form.scopes = scopes.into()).await, expected, "{scopes}");
+fn too_many(limit: usize) -> Option<Problem> {
+    Some(Problem::TooManyCharacters { limit })
+}
+
+fn no_redirect(error: RedirectUriError) -> Option<Problem> {
+    Some(Problem::RedirectUri { number: 1, error })
+}
+
+/// The valid form with one text changed.
+fn form_with(field: Field, text: &str) -> ApplicationForm {
+    let mut form = form();
+    match field {
+        Field::Name => form.name = text.into(),
+        Field::Description => form.description = Some(text.into()),
+        Field::Website => form.website = text.into(),
+        Field::RedirectUris => form.redirect_uris = vec![text.into()],
+        Field::Scopes => form.scopes = text.into(),
+        other => panic!("{other:?} is no text"),
     }
+    form
+}
+
+/// SVC-2.1-01, SVC-2.1-03, SVC-2.1-04, SVC-2.1-05, SVC-2.1-06
+#[tokio::test]
+async fn each_text_of_an_application_is_bounded_and_sound() {
+    let world = World::platform().await;
+    let website = |characters: usize| format!("https://a.example/{}", "x".repeat(characters - 18));
+    for (field, text, problem) in [
+        (Field::Name, "", Some(Problem::Missing)),
+        (Field::Name, "x", None),
+        (Field::Name, &"x".repeat(50), None),
+        (Field::Name, &"x".repeat(51), too_many(50)),
+        (Field::Name, &"\u{1f600}".repeat(50), None),
+        (Field::Name, &"\u{1f600}".repeat(51), too_many(50)),
+        (Field::Description, "", None),
+        (Field::Description, &"x".repeat(350), None),
+        (Field::Description, &"\u{1f600}".repeat(350), None),
+        (Field::Description, &"x".repeat(351), too_many(350)),
+        (Field::Website, "", Some(Problem::Missing)),
+        (Field::Website, &website(128), None),
+        (Field::Website, &website(129), too_many(128)),
+        (Field::RedirectUris, "", no_redirect(RedirectUriError::Empty)),
+        (Field::RedirectUris, "https://app.example.com/cb#here", no_redirect(RedirectUriError::Fragment)),
+        (Field::RedirectUris, "https://app.example.com/cb#", no_redirect(RedirectUriError::Fragment)),
+        (Field::RedirectUris, "http://app.example.com/cb", no_redirect(RedirectUriError::PlainHttp)),
+        (Field::RedirectUris, "https://user@app.example.com/cb", no_redirect(RedirectUriError::UserInfo)),
+        (Field::RedirectUris, "https://app.example.com/cb", None),
+        (Field::RedirectUris, "http://127.0.0.1/cb", None),
+        (Field::Scopes, "", Some(Problem::Missing)),
+        (Field::Scopes, "repo-everything:r", unknown("repo-everything:r")),
+        (Field::Scopes, "repo-code:r repo-everything:r", unknown("repo-everything:r")),
+        (Field::Scopes, "repo-security:rw", not_allowed("repo-security:rw", "repo-security:r")),
+        (Field::Scopes, "repo-delete:r", not_allowed("repo-delete:r", "repo-delete:rw")),
+        (Field::Scopes, "repo-code:rw repo-delete:r", not_allowed("repo-delete:r", "repo-delete:rw")),
+        (Field::Scopes, "repo-security:r", None),
+        (Field::Scopes, "repo-delete:rw", None),
+        (Field::Scopes, "repo-code:r repo-issue:rw", None),
+    ] {
+        let expected: Vec<_> = problem.into_iter().map(|problem| (field, problem)).collect();
+        assert_eq!(refusals(&world, form_with(field, text), Some(logo())).await, expected, "{field:?} {text:?}");
+    }
+    let (mut plain, mut nowhere) = (form(), form());
+    plain.description = None;
+    assert_eq!(refusals(&world, plain, Some(logo())).await, []);
+    nowhere.redirect_uris.clear();
+    assert_eq!(refusals(&world, nowhere, Some(logo())).await, [(Field::RedirectUris, Problem::Missing)]);
 }
 
 /// SVC-2.1-07
@@ -179,9 +146,10 @@ async fn exactly_one_resource_scope_is_required_and_a_list_is_not_empty() {
         (Some(ResourceScope::Public), false),
         (Some(specified(&["team/a"]).unwrap()), false),
     ] {
+        let mut form = form();
+        form.resource_scope.clone_from(&resource_scope);
         let expected = if refused { vec![(Field::ResourceScope, Problem::Missing)] } else { Vec::new() };
-        let found = refusals_with(&world, |form| form.resource_scope.clone_from(&resource_scope)).await;
-        assert_eq!(found, expected, "{resource_scope:?}");
+        assert_eq!(refusals(&world, form, Some(logo())).await, expected, "{resource_scope:?}");
     }
 }
 

@@ -2,4 +2,3 @@
 
 mod application;
 mod endpoints;
-mod tokens;

@@ -6,7 +6,8 @@
 #![expect(missing_debug_implementations, reason = "they hold secrets")]
 
 pub mod any_store;
-pub mod claimed;
+pub mod attempts;
+pub mod directory;
 pub mod folder;
 pub mod http;
 pub mod intercepted;
@@ -15,7 +16,6 @@ pub mod jump;
 pub mod keys;
 mod on_postgres;
 mod on_redis;
-pub mod one_client;
 mod runtime;
 pub mod servers;
 pub mod started;

@@ -16,7 +16,7 @@ use grantor::registration::Approved;
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::secret::CodeVerifier;
 use grantor::server::Builder;
-use grantor::store::Purge;
+use grantor::store::{Purge, Stores};
 use grantor::testing::{ManualClock, SeededEntropy};
 use grantor::wire::message::TokenResponse;
 use grantor::wire::{Body, Endpoint, Request, Response};
@@ -137,15 +137,17 @@ impl World {
     pub async fn on(store: AnyStore, config: Config, hooks: impl FnOnce(Builder) -> Builder) -> Self {
         let clock = ManualClock::new(Timestamp::from_seconds(START));
         let events = Recorder::default();
-        let builder = AuthorizationServer::builder(config, store.clone())
-            .clock(clock.clone())
-            .entropy(SeededEntropy::new(7))
-            .events(events.clone());
-        let server = hooks(builder).build().unwrap();
+        let builder = AuthorizationServer::builder(config, store.clone()).clock(clock.clone()).events(events.clone());
+        let server = hooks(builder.entropy(SeededEntropy::new(7))).build().unwrap();
         let client = Credentials { id: String::new(), secret: String::new() };
         let mut world = Self { server, store, clock, events, client, alice: Subject::new("alice").unwrap() };
         world.client = world.register(form()).await;
         world
+    }
+
+    /// Another server, with these settings and stores, which shares the clock and the events.
+    pub fn builder(&self, config: Config, stores: impl Into<Stores>) -> Builder {
+        AuthorizationServer::builder(config, stores).clock(self.clock.clone()).events(self.events.clone())
     }
 
     /// Submits and approves a form.

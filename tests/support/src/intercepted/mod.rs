@@ -1,22 +1,25 @@
 //! A store whose every call can be made to fail, to repeat, to wait, or to let something else happen
 //! first.
 
+pub mod scripts;
 pub mod step;
 
+use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use grantor::server::Builder;
 use grantor::store::{ClientStore, Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError, Table};
 use grantor::testing::SeededEntropy;
-use grantor::{AuthorizationServer, Client, ClientId, Timestamp};
+use grantor::{Client, ClientId, Timestamp};
 
 use crate::world::{AnyStore, World};
 
 /// What becomes of one call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
     /// It is made and answered.
+    #[default]
     Done,
     /// It fails before it took effect.
     FailsBefore(Failure),
@@ -24,6 +27,8 @@ pub enum Fate {
     FailsAfter(Failure),
     /// It is sent twice; the second answer counts.
     Repeated,
+    /// A write is not made, because another one came first.
+    Late,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,19 +40,20 @@ pub enum Failure {
 impl Failure {
     fn error(self) -> StoreError {
         match self {
-            Self::Transient => StoreError::transient("the connection was lost"),
-            Self::Permanent => StoreError::permanent("the table is missing"),
+            Self::Transient => StoreError::transient("the connection to db.internal was lost"),
+            Self::Permanent => StoreError::permanent("the table of db.internal is missing"),
         }
     }
 }
 
-/// Decides what becomes of each call; calls are named by store and method, such as `tokens.replace`.
+/// Decides what becomes of each call; calls are named by store and method, such as `tokens.replace`. A function that
+/// returns the fate of a call is a script too.
 #[async_trait]
-pub trait Script: std::fmt::Debug + Send + Sync + 'static {
+pub trait Script: Send + Sync + 'static {
     async fn before(&self, call: &'static str) -> Fate;
 
     /// Called after the effect and before the answer.
-    async fn after(&self, call: &'static str);
+    async fn after(&self, _call: &'static str) {}
 
     /// Whether the store reports that its reads are settled.
     fn reads_settled(&self) -> bool {
@@ -70,6 +76,18 @@ impl<S: Script> Script for Arc<S> {
     }
 }
 
+#[async_trait]
+impl<F: Fn(&'static str) -> Fate + Send + Sync + 'static> Script for F {
+    async fn before(&self, call: &'static str) -> Fate {
+        self(call)
+    }
+}
+
+/// Gives every call of that name the same fate.
+pub fn every(name: &'static str, fate: Fate) -> impl Script + Clone {
+    move |call| if call == name { fate } else { Fate::Done }
+}
+
 /// The same world with a server whose calls to the store follow a script.
 pub fn over(world: &World, script: impl Script) -> World {
     over_with(world, script, |builder| builder)
@@ -78,9 +96,8 @@ pub fn over(world: &World, script: impl Script) -> World {
 /// The same with further hooks.
 pub fn over_with(world: &World, script: impl Script, hooks: impl FnOnce(Builder) -> Builder) -> World {
     let config = world.server.config().clone();
-    let store = Intercepted { store: world.store.clone(), script };
-    let builder = AuthorizationServer::builder(config, store);
-    let builder = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(8)).events(world.events.clone());
+    let store = Intercepted::new(world.store.clone(), script);
+    let builder = world.builder(config, store).entropy(SeededEntropy::new(8));
     World { server: hooks(builder).build().unwrap(), ..copy(world) }
 }
 
@@ -96,21 +113,48 @@ pub fn copy(world: &World) -> World {
     }
 }
 
-#[derive(Debug)]
-struct Intercepted<S> {
+/// A store whose calls follow a script.
+#[derive(Clone)]
+pub struct Intercepted<S> {
     store: AnyStore,
     script: S,
 }
 
+impl<S> fmt::Debug for Intercepted<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.store.fmt(f)
+    }
+}
+
 impl<S: Script> Intercepted<S> {
+    pub fn new(store: AnyStore, script: S) -> Self {
+        Self { store, script }
+    }
+
     async fn call<T, F>(&self, name: &'static str, make: impl Fn() -> F + Send + Sync) -> Result<T, StoreError>
     where
         T: Send,
         F: Future<Output = Result<T, StoreError>> + Send,
     {
+        self.write(name, || unreachable!("{name} is no write"), make).await
+    }
+
+    /// The same for a write, with its answer if another one came first.
+    async fn write<T, F>(
+        &self,
+        name: &'static str,
+        late: impl FnOnce() -> T + Send,
+        make: impl Fn() -> F + Send + Sync,
+    ) -> Result<T, StoreError>
+    where
+        T: Send,
+        F: Future<Output = Result<T, StoreError>> + Send,
+    {
         let fate = self.script.before(name).await;
-        if let Fate::FailsBefore(failure) = fate {
-            return Err(failure.error());
+        match fate {
+            Fate::FailsBefore(failure) => return Err(failure.error()),
+            Fate::Late => return Ok(late()),
+            Fate::Done | Fate::FailsAfter(_) | Fate::Repeated => {}
         }
         let mut answer = make().await;
         if fate == Fate::Repeated {
@@ -177,17 +221,17 @@ where
 
     async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
         let [_, name, ..] = names(R::TABLE);
-        self.call(name, || RecordStore::<R>::insert(&self.store, record.clone())).await
+        self.write(name, || Insertion::Exists, || RecordStore::<R>::insert(&self.store, record.clone())).await
     }
 
     async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
         let [_, _, name, ..] = names(R::TABLE);
-        self.call(name, || RecordStore::<R>::replace(&self.store, version, record.clone())).await
+        self.write(name, || Replacement::Lost, || RecordStore::<R>::replace(&self.store, version, record.clone())).await
     }
 
     async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError> {
         let [.., name, _, _] = names(R::TABLE);
-        self.call(name, || RecordStore::<R>::confirm(&self.store, record.clone())).await
+        self.write(name, || Replacement::Lost, || RecordStore::<R>::confirm(&self.store, record.clone())).await
     }
 
     async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {

@@ -9,7 +9,7 @@ use grantor::{Client, Config, Subject};
 
 use crate::trio::{COOKIE, Trio};
 use support::http::Request;
-use support::intercepted::{Failure, Fate, Script, over};
+use support::intercepted::{Failure, Fate, over};
 use support::world::{ISSUER, World};
 
 /// Refuses an address after two failures.
@@ -83,24 +83,11 @@ async fn a_user_who_may_not_or_whom_nobody_knows_right_now_gets_nothing() {
     }
 }
 
-/// A store whose every call fails.
-#[derive(Debug)]
-struct Down(Failure);
-
-#[async_trait]
-impl Script for Down {
-    async fn before(&self, _: &'static str) -> Fate {
-        Fate::FailsBefore(self.0)
-    }
-
-    async fn after(&self, _: &'static str) {}
-}
-
 /// HTTP-02
 #[tokio::test]
 async fn a_store_that_is_down_is_trouble_and_not_the_callers_fault() {
     for (failure, status) in [(Failure::Transient, 503), (Failure::Permanent, 500)] {
-        let trio = Trio::of(async || over(&World::platform().await, Down(failure))).await;
+        let trio = Trio::of(async || over(&World::platform().await, move |_: &str| Fate::FailsBefore(failure))).await;
         let client = trio.client().clone();
         let working = World::platform().await;
         let (pair, query) = (working.pair().await, working.query(&[("state", "x")]));
