@@ -42,8 +42,8 @@ use crate::model::client::{AuthenticationMethod, AuthenticationMethods, Client, 
 use crate::model::protected_resource::ProtectedResource;
 use crate::model::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy};
 use crate::scope::ScopeCatalog;
+use crate::wire::RedirectStatus;
 use crate::wire::cors::Cors;
-use crate::wire::{Endpoint, RedirectStatus};
 
 /// A set of settings that belong together. It names the constructor that a [`Config`] came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -260,11 +260,6 @@ impl Config {
     /// Returns whether some clients get a new refresh token at each refresh.
     pub(crate) fn rotates_by_itself(&self) -> bool {
         self.refresh.rotation == RefreshRotation::Rotate || self.profile != Profile::Fapi
-    }
-
-    /// Returns the published URL of an endpoint: the issuer, followed by the path of the endpoint.
-    pub(crate) fn url_of(&self, endpoint: Endpoint) -> String {
-        format!("{}{}", self.issuer.trim_end_matches('/'), endpoint.path())
     }
 
     /// Returns whether a pushed request must name its redirect URI, even if only one is registered.

@@ -20,7 +20,9 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
     let Some(id) = client_id(request) else { return Response::new(404) };
     match answer(context, request, &id).await {
         Ok(response) => response,
-        Err(reason) => client_request::refused(context, request, Endpoint::ClientConfiguration, Some(&id), &reason),
+        Err(reason) => {
+            client_request::refused(context, request, Endpoint::ClientConfiguration, Some(&id), None, &reason)
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::authorization::request::{self, Fault, NoDestination, names};
 use crate::bounds;
 use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
 use crate::client_auth::proof;
-use crate::client_auth::sender::{self, Caller};
+use crate::client_auth::sender::Caller;
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::endpoint::client_request;
@@ -40,17 +40,10 @@ const LABEL: &[u8] = b"pushed request";
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     const ENDPOINT: Endpoint = Endpoint::PushedAuthorization;
     let names = Names::new(names(&context.config).iter().copied().chain(REFUSED));
-    let refuse =
-        |client: Option<&ClientId>, reason| client_request::refused(context, request, ENDPOINT, client, &reason);
-    let form = match client_request::read(context, request, ENDPOINT, &names) {
-        Ok(form) => form,
-        Err(reason) => return refuse(None, reason),
+    let (form, caller) = match client_request::read(context, request, ENDPOINT, &names).await {
+        Ok(read) => read,
+        Err(response) => return response,
     };
-    let caller = match sender::identify(context, request, ENDPOINT, &form).await {
-        Ok(caller) => caller,
-        Err(reason) => return refuse(None, reason),
-    };
-    let client = &caller.client.id;
     let judged = match judge(context, &caller, &form) {
         Ok(()) => push(context, &caller, &form).await,
         Err(reason) => Err(reason),
@@ -60,10 +53,10 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
             let response = created(context, request_uri);
             if caller.key.is_some() { proof::with_nonce(context, response) } else { response }
         }
-        Err(reason @ Reason::RedirectUri(_)) => {
-            client_request::refused_for_uri(context, request, ENDPOINT, client, form.bytes("redirect_uri"), &reason)
+        Err(reason) => {
+            let client = Some(&caller.client.id);
+            client_request::refused(context, request, ENDPOINT, client, Some(&form), &reason)
         }
-        Err(reason) => refuse(Some(client), reason),
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
             if is_failed_authentication(&reason) {
                 context.note_failed_authentication(&attempt, &reason).await;
             }
-            client_request::refused(context, request, Endpoint::Registration, None, &reason)
+            client_request::refused(context, request, Endpoint::Registration, None, None, &reason)
         }
     }
 }

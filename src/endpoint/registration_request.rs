@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::client_auth;
 use crate::config::Config;
 use crate::context::Context;
+use crate::endpoint::client_request;
 use crate::error::Reason;
 use crate::grant;
 use crate::hooks::registration_policy::{RegistrationDecision, RegistrationRequest};
@@ -15,7 +16,7 @@ use crate::registration::Registrar;
 use crate::secret::RegistrationAccessToken;
 use crate::store::StoreError;
 use crate::wire::message::ClientInformationResponse;
-use crate::wire::{Body, Endpoint, Request};
+use crate::wire::{Endpoint, Request};
 
 /// The registrar. `build()` ensures that there is one if clients may register themselves.
 pub(crate) fn registrar(context: &Arc<Context>) -> Result<Registrar, StoreError> {
@@ -25,11 +26,7 @@ pub(crate) fn registrar(context: &Arc<Context>) -> Result<Registrar, StoreError>
 
 /// The body, if its media type is JSON and it is not too large [RFC 7591 section 3.1].
 pub(crate) fn body<'a>(context: &Context, request: &Request<'a>) -> Result<&'a [u8], Reason> {
-    let body = match request.body_bytes() {
-        Body::Bytes(bytes) if bytes.len() <= context.config.limits.body_bytes => bytes,
-        Body::Bytes(_) | Body::TooLarge => return Err(Reason::TooLarge),
-        Body::Empty => &[],
-    };
+    let body = client_request::body(context, request)?;
     if request.is_json() { Ok(body) } else { Err(Reason::RegistrationMediaType) }
 }
 

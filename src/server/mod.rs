@@ -120,7 +120,7 @@ impl AuthorizationServer {
     /// 8414 section 3.1]. For [`Endpoint::ResourceMetadata`] it is the start of its [`paths`](Self::paths).
     #[must_use]
     pub fn path(&self, endpoint: Endpoint) -> String {
-        endpoint.path_at(&metadata::issuer_path(self.issuer()))
+        endpoint.path(self.issuer())
     }
 
     /// Returns every path under which an adapter routes an endpoint, [`path`](Self::path) first.
@@ -140,25 +140,12 @@ impl AuthorizationServer {
         if endpoint == Endpoint::ResourceMetadata {
             return self.context.resources.metadata_paths(self.issuer());
         }
-        if !self.is_on(endpoint) {
+        if !endpoint.is_on(self.config()) {
             return Vec::new();
         }
-        endpoint.paths_at(&metadata::issuer_path(self.issuer()))
-    }
-
-    /// Returns whether the settings enable the endpoint.
-    fn is_on(&self, endpoint: Endpoint) -> bool {
-        match endpoint {
-            Endpoint::Registration => self.config().registration.is_dynamic(),
-            Endpoint::ClientConfiguration => self.config().registration.management,
-            Endpoint::PushedAuthorization => self.config().pushed_requests.are_taken(),
-            Endpoint::Authorization
-            | Endpoint::Token
-            | Endpoint::Revocation
-            | Endpoint::Introspection
-            | Endpoint::Metadata
-            | Endpoint::ResourceMetadata => true,
-        }
+        let published = self.path(endpoint);
+        let with_slash = Some(format!("{published}/")).filter(|_| endpoint == Endpoint::Metadata);
+        [published].into_iter().chain(with_slash).collect()
     }
 
     /// Returns how many bytes of a body an adapter must read. A longer body is
@@ -180,13 +167,13 @@ impl AuthorizationServer {
     /// It has the headers that [`Config::cors`] asks for, preflights included.
     pub async fn serve(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
         let context = &self.context;
-        if !self.is_on(endpoint) {
+        if !endpoint.is_on(&context.config) {
             return Response::new(404);
         }
-        let cors = context.config.cors.of(endpoint);
+        let cors = endpoint.cors(&context.config);
         let reads_proofs = context.config.dpop.reads_proofs() && endpoint.reads_proofs();
         let proofs = if reads_proofs { Proofs::Read } else { Proofs::Off };
-        if let Some(answer) = cors.and_then(|cors| cors.preflight(endpoint, request, proofs)) {
+        if let Some(answer) = cors.and_then(|cors| cors.preflight(request, endpoint.allow(), proofs)) {
             return answer;
         }
         let response = match endpoint {
