@@ -10,10 +10,9 @@ use crate::authorization::decide::Decision;
 use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::config::check::RegistrationNeeds;
-use crate::config::document_needs::DocumentNeeds;
 use crate::config::error::ConfigError;
 use crate::config::report::{LOOPBACK, NO_THROTTLE, SecurityReport};
+use crate::config::rule::Parts;
 use crate::context::Context;
 use crate::context::newest_time::NewestTime;
 use crate::endpoint::authorize;
@@ -583,19 +582,14 @@ impl Builder {
     /// [`ConfigError`] if a setting contradicts another one, the profile or the standards.
     pub fn build(self) -> Result<AuthorizationServer, ConfigError> {
         let Self { config, stores, clock, entropy, events, throttle, subjects, registration_policy, fetcher } = self;
-        config.check()?;
-        let (has_policy, has_registry) = (registration_policy.is_some(), stores.has_registry);
-        config.check_registration(RegistrationNeeds { has_policy, has_registry })?;
-        let offers_keys = config.key_rules(fetcher.is_some()).offers_keys();
-        config.check_documents(DocumentNeeds {
-            has_policy,
-            has_registry,
-            offers_keys,
+        config.check(&Parts {
+            has_policy: registration_policy.is_some(),
+            has_registry: stores.has_registry,
             has_fetcher: fetcher.is_some(),
             reaches_loopback: fetcher.as_ref().is_some_and(|fetcher| fetcher.reaches_loopback()),
+            offers_keys: config.key_rules(fetcher.is_some()).offers_keys(),
+            has_jose: jose::IS_AVAILABLE,
         })?;
-        config.client_authentication.check_needs(jose::IS_AVAILABLE)?;
-        config.dpop.check_needs(jose::IS_AVAILABLE)?;
         let of_documents = fetcher.clone().filter(|_| config.registration.metadata_documents);
         let documents = of_documents.map(|fetcher| Documents::new(&config, fetcher, Arc::clone(&clock)));
         let of_keys = fetcher.filter(|_| config.client_authentication.accepts_assertions());
