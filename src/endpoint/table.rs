@@ -143,11 +143,10 @@ impl Endpoint {
     /// Returns the whole published path. The issuer's path comes first, or last for the metadata [RFC 8414 section 3.1].
     pub(crate) fn path(self, issuer: &str) -> String {
         let (issuer, own) = (path_of(issuer), self.row().path);
-        match self {
-            Self::Metadata => format!("{own}{issuer}"),
-            Self::ResourceMetadata => own.to_owned(),
-            _ => format!("{issuer}{own}"),
+        if self == Self::ResourceMetadata {
+            return own.to_owned();
         }
+        if self == Self::Metadata { format!("{own}{issuer}") } else { format!("{issuer}{own}") }
     }
 
     /// Returns whether the settings switch the endpoint on.
