@@ -11,7 +11,7 @@ use crate::grant;
 use crate::hooks::registration_policy::{RegistrationDecision, RegistrationRequest};
 use crate::model::application::Application;
 use crate::model::client::{AuthenticationMethod, Client, ClientKeys, GrantType};
-use crate::model::client_metadata::MetadataRules;
+use crate::model::client_metadata::{MetadataRules, RegistrationBounds};
 use crate::registration::Registrar;
 use crate::secret::RegistrationAccessToken;
 use crate::store::StoreError;
@@ -42,10 +42,16 @@ pub(crate) fn rules(context: &Context) -> MetadataRules {
     }
 }
 
-pub(crate) async fn decide(context: &Context, asked: &RegistrationRequest<'_>) -> RegistrationDecision {
-    match &context.registration_policy {
-        Some(policy) => policy.decide(asked).await,
-        None => RegistrationDecision::Refuse,
+/// Asks the policy. Returns what the client may have at most, and whether it awaits review.
+pub(crate) async fn decide(
+    context: &Context,
+    asked: &RegistrationRequest<'_>,
+) -> Result<(RegistrationBounds, bool), Reason> {
+    let policy = context.registration_policy.as_ref().ok_or(Reason::RegistrationRefused)?;
+    match policy.decide(asked).await {
+        RegistrationDecision::Approve(bounds) => Ok((bounds, false)),
+        RegistrationDecision::Queue(bounds) => Ok((bounds, true)),
+        RegistrationDecision::Refuse => Err(Reason::RegistrationRefused),
     }
 }
 

@@ -175,27 +175,28 @@ impl AuthorizationServer {
         if let Some(answer) = cors.and_then(|cors| cors.preflight(request, endpoint.allow(), proofs)) {
             return answer;
         }
-        let response = match endpoint {
+        let response = in_span(endpoint.as_str(), self.answer(endpoint, request)).await;
+        match cors {
+            Some(cors) => cors.share(request, response, proofs),
+            None => response,
+        }
+    }
+
+    async fn answer(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
+        let context = &self.context;
+        match endpoint {
             Endpoint::Authorization => Response::new(404),
-            Endpoint::Token => in_span(endpoint.as_str(), token::serve(context, request)).await,
-            Endpoint::PushedAuthorization => {
-                in_span(endpoint.as_str(), pushed_authorization::serve(context, request)).await
-            }
-            Endpoint::Revocation => in_span(endpoint.as_str(), revoke::serve(context, request)).await,
-            Endpoint::Introspection => in_span(endpoint.as_str(), introspect::serve(context, request)).await,
+            Endpoint::Token => token::serve(context, request).await,
+            Endpoint::PushedAuthorization => pushed_authorization::serve(context, request).await,
+            Endpoint::Revocation => revoke::serve(context, request).await,
+            Endpoint::Introspection => introspect::serve(context, request).await,
             Endpoint::Metadata => metadata::serve(context, request),
             Endpoint::ResourceMetadata => {
                 let answer = context.resources.metadata(request, self.issuer());
                 answer.unwrap_or_else(|| Response::new(404))
             }
-            Endpoint::Registration => in_span(endpoint.as_str(), registration::serve(context, request)).await,
-            Endpoint::ClientConfiguration => {
-                in_span(endpoint.as_str(), client_configuration::serve(context, request)).await
-            }
-        };
-        match cors {
-            Some(cors) => cors.share(request, response, proofs),
-            None => response,
+            Endpoint::Registration => registration::serve(context, request).await,
+            Endpoint::ClientConfiguration => client_configuration::serve(context, request).await,
         }
     }
 
