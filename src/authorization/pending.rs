@@ -225,23 +225,22 @@ struct Redirect {
 impl AuthorizationError {
     /// An error that shows a page: client or redirect URI are not established.
     pub(crate) fn page(context: &Context, reason: Reason) -> Self {
-        Self::raise(context, None, Refusal::page(context, reason))
+        Self::raise(context, None, None, Refusal::page(context, reason))
     }
 
     /// An error that shows a page although the client is known.
     pub(crate) fn page_for(context: &Context, client: &Client, reason: Reason) -> Self {
-        Self::raise(context, Some(&client.id), Refusal::page(context, reason))
+        Self::page_for_id(context, &client.id, reason)
     }
 
     /// An error that shows a page. The event contains the client id.
     pub(crate) fn page_for_id(context: &Context, client: &ClientId, reason: Reason) -> Self {
-        Self::raise(context, Some(client), Refusal::page(context, reason))
+        Self::raise(context, Some(client), None, Refusal::page(context, reason))
     }
 
     /// An error that shows a page because this redirect URI may not be used.
     pub(crate) fn page_for_uri(context: &Context, client: &ClientId, uri: &[u8], reason: Reason) -> Self {
-        context.note_refusal_of_uri(Endpoint::Authorization, Some(client), Some(uri), &reason);
-        Self(Box::new(Refusal::page(context, reason)))
+        Self::raise(context, Some(client), Some(uri), Refusal::page(context, reason))
     }
 
     /// An error that goes to the client.
@@ -249,11 +248,11 @@ impl AuthorizationError {
         let response = destination.error(context, &reason);
         let redirect = Some(Redirect { response, form_action_sources: destination.redirect_uri.form_action_sources() });
         let refusal = Refusal { redirect, trusted: client.is_trusted(), ..Refusal::page(context, reason) };
-        Self::raise(context, Some(&client.id), refusal)
+        Self::raise(context, Some(&client.id), None, refusal)
     }
 
-    fn raise(context: &Context, client: Option<&ClientId>, refusal: Refusal) -> Self {
-        context.note_refusal(Endpoint::Authorization, client, &refusal.reason);
+    fn raise(context: &Context, client: Option<&ClientId>, uri: Option<&[u8]>, refusal: Refusal) -> Self {
+        context.note_refusal(Endpoint::Authorization, client, uri, &refusal.reason);
         Self(Box::new(refusal))
     }
 

@@ -1,221 +1,262 @@
-//! Checks that the settings do not contradict each other, the profile or the standards.
+//! Which settings are refused: one table with the range, unit and rule of each. `build()` walks it, and the guide prints it.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::config::error::{ConfigError, quoted, seconds};
-use crate::config::{Config, PkceRequirement, Profile};
+use crate::config::Profile::{Fapi, Mcp, Platform, Strict};
+use crate::config::client_authentication::ASSERTION_BYTES;
+use crate::config::dpop::PROOF_BYTES;
+use crate::config::error::{self, ConfigError, quoted};
+use crate::config::rule::{Parts, Rule, number, related, seconds, unless, value};
+use crate::config::{
+    AssertionAudience, AuthorizationErrors, Config, DpopBoundTokens, DynamicRegistration, PkceRequirement,
+    PushedRequests,
+};
+use crate::model::client::{AuthenticationMethod, AuthenticationMethods, ClientType};
 use crate::model::redirect_uri::{
-    PrivateUseSchemes, RedirectUriComparison, WebScheme, WebUri, check_host, check_path_and_query, is_app_scheme,
+    LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, WebScheme, WebUri, check_host, check_path_and_query,
+    is_app_scheme,
 };
 use crate::wire::cors::Cors;
 
 impl Config {
-    /// Checks the settings against each other, the profile and the standards.
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        self.check_issuer()?;
-        self.check_profile()?;
-        self.check_lifetimes()?;
-        self.check_derivation_keys()?;
-        self.check_grace()?;
-        self.check_prefix()?;
-        self.check_named_schemes()?;
-        self.check_cors()?;
-        self.check_resources()?;
-        self.check_limits()?;
-        self.client_authentication.check(self.public_clients, self.limits.body_bytes)?;
-        self.dpop.check(self.limits.body_bytes)?;
-        self.pushed_requests.check(self.limits.pushed_requests)?;
-        self.check_fapi()
+    /// Checks the settings against each other, the profile, the standards and the parts of the server.
+    pub(crate) fn check(&self, parts: &Parts) -> Result<(), ConfigError> {
+        RULES.iter().try_for_each(|rule| rule.check(self, parts))
     }
+}
 
-    /// Checks the parts that dynamic registration needs in addition to the settings.
-    pub(crate) fn check_registration(&self, needs: RegistrationNeeds) -> Result<(), ConfigError> {
-        let refused = |remedy: &'static str| {
-            Err(ConfigError::new("registration.dynamic", format!("{:?}", self.registration.dynamic), remedy))
-        };
-        if self.registration.management && !self.registration.is_dynamic() {
-            let remedy = "set it to false, or registration.dynamic to Open or WithToken";
-            return Err(ConfigError::new("registration.management", true, remedy));
-        }
-        match needs {
-            _ if !self.registration.is_dynamic() => Ok(()),
-            RegistrationNeeds { has_policy: false, .. } => refused(REGISTRATION_POLICY),
-            RegistrationNeeds { has_registry: false, .. } => refused(REGISTRATION_STORE),
-            RegistrationNeeds { has_policy: true, has_registry: true } => Ok(()),
-        }
-    }
+/// All rules, in the order in which they are checked.
+const RULES: &[Rule] = &[
+    // > The authorization server's issuer identifier, which is a URL that uses the "https" scheme and has no
+    // > query or fragment components.
+    //
+    // [RFC 8414 section 2]
+    value("issuer", HTTPS_ISSUER, |own, _| unless(issuer_uri(&own.issuer).is_some(), quoted(&own.issuer))),
+    value("issuer", PLAIN_HTTP_ISSUER, |own, _| unless(has_safe_scheme(own), quoted(&own.issuer))),
+    value("redirect_uris.comparison", "only Exact is accepted", |own, _| {
+        only(own.redirect_uris.comparison, RedirectUriComparison::Exact)
+    })
+    .only_in(&[Strict, Mcp, Fapi], "RFC 9700 section 2.1"),
+    value("authorization.pkce", "only AllClients is accepted", |own, _| {
+        only(own.authorization.pkce, PkceRequirement::AllClients)
+    })
+    .only_in(&[Strict, Mcp, Fapi], "RFC 9700 section 2.1.1"),
+    value("redirect_uris.private_use_schemes", "only Named is accepted", |own, _| {
+        let schemes = &own.redirect_uris.private_use_schemes;
+        unless(matches!(schemes, PrivateUseSchemes::Named(_)), format!("{schemes:?}"))
+    })
+    .only_in(&[Mcp], "MCP authorization, communication security"),
+    seconds("authorization.hold_lifetime", 1..=NO_LIMIT, |own| own.authorization.hold_lifetime),
+    seconds("authorization.code_lifetime", 1..=NO_LIMIT, |own| own.authorization.code_lifetime),
+    seconds("tokens.access_lifetime", 1..=NO_LIMIT, |own| own.tokens.access_lifetime),
+    seconds("tokens.refresh_lifetime", 1..=NO_LIMIT, |own| own.tokens.refresh_lifetime),
+    seconds("tokens.grant_lifetime", 1..=NO_LIMIT, |own| own.tokens.grant_lifetime.unwrap_or(Duration::MAX)),
+    // > A maximum authorization code lifetime of 10 minutes is RECOMMENDED.
+    seconds("authorization.code_lifetime", 0..=600, |own| own.authorization.code_lifetime).by("RFC 6749 section 4.1.2"),
+    // Long enough for a request that is sent at once, and no longer than needed, because the client can get another
+    // token.
+    seconds("client_credentials.lifetime", 60..=3600, |own| own.client_credentials.lifetime),
+    // Purges run minutes apart. After a clock jump of more than a month, a purge would delete nearly everything with a
+    // shorter lifetime.
+    seconds("clock_jump", 3600..=2_592_000, |own| own.clock_jump),
+    // A key is a secret, so the error names its place instead.
+    value("refresh.derivation_keys", "each key may occur once", |own, _| {
+        let mut names = BTreeSet::new();
+        let repeated = own.refresh.derivation_keys.iter().position(|key| !names.insert(key.name()));
+        repeated.map(|place| format!("a list with a repeated key at place {}", place + 1))
+    }),
+    related("refresh.grace", GRACE, Config::check_grace),
+    value("tokens.prefix", PREFIX, |own, _| unless(is_prefix(&own.tokens.prefix), quoted(&own.tokens.prefix))),
+    value("redirect_uris.private_use_schemes", NAMED_SCHEME, |own, _| {
+        own.redirect_uris
+            .private_use_schemes
+            .named()
+            .iter()
+            .find(|scheme| !is_lower_app_scheme(scheme))
+            .map(|scheme| quoted(scheme))
+    }),
+    value("cors", "at least one origin is accepted; for none, use Cors::Off", |own, _| {
+        unless(own.cors != Cors::Origins(Vec::new()), "an empty list")
+    }),
+    value("cors", ORIGIN, |own, _| match &own.cors {
+        Cors::Origins(origins) => origins.iter().find(|origin| !is_origin(origin)).map(|origin| quoted(origin)),
+        Cors::Off | Cors::AnyOrigin => None,
+    }),
+    value("require_resource", "only false is accepted without resources", |own, _| {
+        only_with(!own.resources.is_empty(), own.require_resource, false)
+    }),
+    related("resources", RESOURCES, Config::check_resources),
+    // Requests of the platform profile name no resource.
+    value("require_resource", "only false is accepted", |own, _| only(own.require_resource, false))
+        .only_in(&[Platform], ""),
+    value("resources", "the platform profile needs one of them with is_default", |own, _| {
+        let is_clear = own.profile != Platform || own.resources.len() < 2;
+        let has_default = own.resources.iter().any(|resource| resource.is_default);
+        unless(is_clear || has_default, format!("{} resources without a default", own.resources.len()))
+    }),
+    number("limits.body_bytes", 4096..=NO_LIMIT, |own| count(own.limits.body_bytes)),
+    number("limits.grants", 1..=NO_LIMIT, |own| count(own.limits.grants)),
+    number("registration.name", 1..=NO_LIMIT, |own| count(own.registration.form.name)),
+    number("registration.website", 1..=NO_LIMIT, |own| count(own.registration.form.website)),
+    number("registration.logo_pixels", 1..=NO_LIMIT, |own| own.registration.form.logo_pixels.into()),
+    // With the maximum, each of the eight records takes about 22 kB. It takes 265 kB if its tokens have different
+    // scopes, as many as the platform defines.
+    number("limits.client_credentials_tokens", 1..=4096, |own| count(own.limits.client_credentials_tokens)),
+    // Their places are drawn by number, and all of them may be in use. A larger number would not be a limit. Each of the
+    // four rooms has at least one place.
+    number("limits.unreviewed_clients", 10..=1 << 24, |own| own.limits.unreviewed_clients.into()),
+    // A person must get from the registration to the consent page, and may need to sign up in between.
+    seconds("registration.unused_lifetime", 3600..=NO_LIMIT, |own| own.registration.unused_lifetime),
+    value("client_authentication.methods", NONE, |own, _| {
+        let methods = own.client_authentication.methods;
+        unless(!methods.contains(AuthenticationMethod::None), names(methods))
+    }),
+    value("client_authentication.methods", NO_METHOD, |own, _| {
+        let methods = own.client_authentication.methods;
+        unless(!methods.is_empty() || own.public_clients, names(methods))
+    }),
+    // A client whose clock is wrong by more than a minute should set it.
+    value("client_authentication.clock_skew", "0 s to 60 s are accepted", |own, _| {
+        let skew = own.client_authentication.clock_skew;
+        unless(skew <= Duration::from_secs(60), error::seconds(skew))
+    }),
+    value("limits.body_bytes", "more than the 8192 bytes of an assertion is accepted", |own, _| {
+        let fits = own.limits.body_bytes > ASSERTION_BYTES;
+        unless(fits || !own.client_authentication.accepts_assertions(), own.limits.body_bytes)
+    }),
+    value("limits.body_bytes", "more than the 4096 bytes of a DPoP proof is accepted", |own, _| {
+        unless(own.limits.body_bytes > PROOF_BYTES || !own.dpop.reads_proofs(), own.limits.body_bytes)
+    }),
+    // The current key, the previous one and the next one. Keys are secrets, so the error states only their number.
+    value("dpop.nonce_keys", "at most three keys are accepted", |own, _| {
+        let keys = own.dpop.nonce_keys.len();
+        unless(keys <= 3, format!("a list of {keys}"))
+    }),
+    // FAPI 2.0 Security Profile section 5.3.2.2 requires less than 600 s.
+    seconds("pushed_requests.lifetime", 30..=599, |own| own.pushed_requests.lifetime),
+    number("limits.pushed_requests", 1..=1000, |own| own.limits.pushed_requests.into()),
+    // Every endpoint is reached over TLS.
+    value("development", ONLY_FALSE, |own, _| only(own.development, false))
+        .only_in(&[Fapi], "FAPI 2.0 Security Profile section 5.2.1"),
+    // Confidential clients only.
+    value("public_clients", ONLY_FALSE, |own, _| only(own.public_clients, false)).only_in(&[Fapi], SERVERS),
+    // Clients authenticate with a key: `private_key_jwt`, since mutual TLS is not supported.
+    value("client_authentication.methods", "only {PrivateKeyJwt} is accepted", |own, _| {
+        only(own.client_authentication.methods, AuthenticationMethods::KEY)
+    })
+    .only_in(&[Fapi], SERVERS),
+    // The `aud` of an assertion is the issuer, as a string.
+    value("client_authentication.assertion_audience", "only IssuerString is accepted", |own, _| {
+        only(own.client_authentication.assertion_audience, AssertionAudience::IssuerString)
+    })
+    .only_in(&[Fapi], SERVERS),
+    // Signatures are PS256, ES256 or EdDSA.
+    value("client_authentication.rs256", ONLY_FALSE, |own, _| only(own.client_authentication.rs256, false))
+        .only_in(&[Fapi], "FAPI 2.0 Security Profile section 5.4.1"),
+    // Section 5.3.2.1, entry 13: clocks that are 10 s ahead must be accepted.
+    seconds("client_authentication.clock_skew", 10..=60, |own| own.client_authentication.clock_skew)
+        .only_in(&[Fapi], SERVERS),
+    // Requests are pushed, and others are refused.
+    value("pushed_requests.mode", ONLY_REQUIRED, |own, _| only(own.pushed_requests.mode, PushedRequests::Required))
+        .only_in(&[Fapi], CODE_FLOW),
+    // No plain http. The profile's exception is for native clients, which have no secret here and are not served.
+    value("redirect_uris.loopback_http", "only Off is accepted", |own, _| {
+        only(own.redirect_uris.loopback_http, LoopbackHttp::Off)
+    })
+    .only_in(&[Fapi], CODE_FLOW),
+    value("redirect_uris.private_use_schemes", "no scheme is accepted", |own, _| {
+        only(&own.redirect_uris.private_use_schemes, &PrivateUseSchemes::Named(Vec::new()))
+    })
+    .only_in(&[Fapi], CODE_FLOW),
+    value("authorization.errors", "only Rfc6749 is accepted", |own, _| {
+        only(own.authorization.errors, AuthorizationErrors::Rfc6749)
+    })
+    .only_in(&[Fapi], CODE_FLOW),
+    seconds("authorization.code_lifetime", 0..=60, |own| own.authorization.code_lifetime).only_in(&[Fapi], SERVERS),
+    // Every access token is bound to a key, by DPoP.
+    value("dpop.tokens", ONLY_REQUIRED, |own, _| only(own.dpop.tokens, DpopBoundTokens::Required))
+        .only_in(&[Fapi], SERVERS),
+    // Resources accept access tokens only in the header.
+    value("bearer_in_body", ONLY_FALSE, |own, _| only(own.bearer_in_body, false))
+        .only_in(&[Fapi], "FAPI 2.0 Security Profile section 5.3.4"),
+    // A client whose refresh tokens are rotated can use the old one again for a time: one that lost the response to a
+    // refresh tries again within a minute. The server's own setting does not matter here, because rotation can be set
+    // for a single client.
+    seconds("refresh.grace", 60..=NO_LIMIT, |own| own.refresh.grace).only_in(&[Fapi], SERVERS),
+    value("registration.management", MANAGEMENT, |own, _| {
+        only_with(own.registration.is_dynamic(), own.registration.management, false)
+    }),
+    value("registration.dynamic", REGISTRATION_POLICY, |own, parts| {
+        only_with(parts.has_policy, own.registration.dynamic, DynamicRegistration::Off)
+    }),
+    value("registration.dynamic", REGISTRATION_STORE, |own, parts| {
+        only_with(parts.has_registry, own.registration.dynamic, DynamicRegistration::Off)
+    }),
+    value("issuer", LOOPBACK_FETCHER, |own, parts| {
+        unless(!parts.reaches_loopback || is_on_loopback(&own.issuer), quoted(&own.issuer))
+    }),
+    value(DOCUMENTS, DOCUMENT_POLICY, |own, parts| {
+        only_with(parts.has_policy, own.registration.metadata_documents, false)
+    }),
+    value(DOCUMENTS, DOCUMENT_FETCHER, |own, parts| {
+        only_with(parts.has_fetcher, own.registration.metadata_documents, false)
+    }),
+    value(DOCUMENTS, DOCUMENT_STORE, |own, parts| {
+        only_with(parts.has_registry, own.registration.metadata_documents, false)
+    }),
+    value(DOCUMENTS, DOCUMENT_CLIENTS, |own, parts| {
+        only_with(own.serves(ClientType::Public) || parts.offers_keys, own.registration.metadata_documents, false)
+    }),
+    value(DOCUMENTS, DOCUMENT_PUSHED, |own, _| {
+        only_with(!own.pushed_requests.are_required(), own.registration.metadata_documents, false)
+    }),
+    value("client_authentication.methods", JOSE_FOR_KEYS, |own, parts| {
+        let needs_jose = own.client_authentication.accepts_assertions();
+        unless(parts.has_jose || !needs_jose, names(own.client_authentication.methods))
+    }),
+    value("dpop.tokens", JOSE_FOR_PROOFS, |own, parts| {
+        only_with(parts.has_jose, own.dpop.tokens, DpopBoundTokens::Off)
+    }),
+];
 
-    /// > The authorization server's issuer identifier, which is a URL that uses the "https" scheme and has no
-    /// > query or fragment components.
-    ///
-    /// [RFC 8414 section 2]
-    fn check_issuer(&self) -> Result<(), ConfigError> {
-        let refused = |remedy: &'static str| Err(ConfigError::new("issuer", quoted(&self.issuer), remedy));
-        match issuer_uri(&self.issuer) {
-            Some(uri) if uri.scheme == WebScheme::Https => Ok(()),
-            Some(uri) if self.development && is_loopback(uri.host) => Ok(()),
-            Some(_) => refused(PLAIN_HTTP_ISSUER),
-            None => refused(HTTPS_ISSUER),
-        }
-    }
+/// Returns the value, unless it is the one that is accepted.
+fn only<T: PartialEq + fmt::Debug>(value: T, accepted: T) -> Option<String> {
+    (value != accepted).then(|| format!("{value:?}"))
+}
 
-    /// Checks that the strict, MCP and FAPI profiles compare redirect URIs exactly and require PKCE for all clients.
-    fn check_profile(&self) -> Result<(), ConfigError> {
-        let profile = match self.profile {
-            Profile::Platform => return Ok(()),
-            Profile::Strict => "strict",
-            Profile::Mcp => "MCP",
-            Profile::Fapi => "FAPI",
-        };
-        let only =
-            |accepted: &str, rule: &str| format!("only {accepted} is accepted in the {profile} profile ({rule})");
-        let uris = &self.redirect_uris;
-        if uris.comparison != RedirectUriComparison::Exact {
-            let remedy = only("Exact", "RFC 9700 section 2.1");
-            return Err(ConfigError::new("redirect_uris.comparison", format!("{:?}", uris.comparison), remedy));
-        }
-        if self.authorization.pkce != PkceRequirement::AllClients {
-            let remedy = only("AllClients", "RFC 9700 section 2.1.1");
-            return Err(ConfigError::new("authorization.pkce", format!("{:?}", self.authorization.pkce), remedy));
-        }
-        match &uris.private_use_schemes {
-            schemes @ PrivateUseSchemes::ReverseDomain(_) if self.profile == Profile::Mcp => {
-                let remedy = only("Named", "MCP authorization, communication security");
-                Err(ConfigError::new("redirect_uris.private_use_schemes", format!("{schemes:?}"), remedy))
-            }
-            PrivateUseSchemes::ReverseDomain(_) | PrivateUseSchemes::Named(_) => Ok(()),
-        }
-    }
+/// Returns the value, unless the setting is off or what it needs is there.
+fn only_with<T: PartialEq + fmt::Debug>(is_there: bool, value: T, off: T) -> Option<String> {
+    if is_there { None } else { only(value, off) }
+}
 
-    fn check_lifetimes(&self) -> Result<(), ConfigError> {
-        let lives = [
-            ("authorization.hold_lifetime", Some(self.authorization.hold_lifetime)),
-            ("authorization.code_lifetime", Some(self.authorization.code_lifetime)),
-            ("tokens.access_lifetime", Some(self.tokens.access_lifetime)),
-            ("tokens.refresh_lifetime", Some(self.tokens.refresh_lifetime)),
-            ("tokens.grant_lifetime", self.tokens.grant_lifetime),
-        ];
-        for (name, life) in lives {
-            if let Some(life) = life.filter(|life| life.as_secs() == 0) {
-                return Err(ConfigError::new(name, seconds(life), "at least 1 s is accepted"));
-            }
-        }
-        // > A maximum authorization code lifetime of 10 minutes is RECOMMENDED.
-        if self.authorization.code_lifetime > LONGEST_CODE_LIFETIME {
-            let remedy = "at most 600 s is accepted (RFC 6749 section 4.1.2)";
-            return Err(ConfigError::new(
-                "authorization.code_lifetime",
-                seconds(self.authorization.code_lifetime),
-                remedy,
-            ));
-        }
-        let machine = self.client_credentials.lifetime;
-        if !MACHINE_TOKEN_LIFETIMES.contains(&machine) {
-            return Err(ConfigError::new("client_credentials.lifetime", seconds(machine), "60 to 3600 s are accepted"));
-        }
-        if !CLOCK_LEAPS.contains(&self.clock_jump) {
-            return Err(ConfigError::new("clock_jump", seconds(self.clock_jump), "3600 to 2592000 s are accepted"));
-        }
-        Ok(())
-    }
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
 
+/// The names of the methods, for error messages.
+fn names(methods: AuthenticationMethods) -> String {
+    let names: Vec<_> = methods.iter().map(AuthenticationMethod::as_str).collect();
+    if names.is_empty() { "an empty set".into() } else { names.join(", ") }
+}
+
+impl Config {
     /// Checks that the grace of refresh tokens ends before they expire, and not after that of access tokens: the owner's
     /// refresh after a refused access token would still be in the grace, and a theft would be missed.
     fn check_grace(&self) -> Result<(), ConfigError> {
         let grace = self.refresh.grace;
         let (lifetime, of_access) = (self.tokens.refresh_lifetime, self.refresh.access_token_grace);
         let remedy = if grace >= lifetime {
-            format!("less than tokens.refresh_lifetime ({}) is accepted", seconds(lifetime))
+            format!("less than tokens.refresh_lifetime ({}) is accepted", error::seconds(lifetime))
         } else if grace > of_access {
-            format!("at most refresh.access_token_grace ({}) is accepted", seconds(of_access))
+            format!("at most refresh.access_token_grace ({}) is accepted", error::seconds(of_access))
         } else {
             return Ok(());
         };
-        Err(ConfigError::new("refresh.grace", seconds(grace), remedy))
+        Err(ConfigError::new("refresh.grace", error::seconds(grace), remedy))
     }
-
-    fn check_derivation_keys(&self) -> Result<(), ConfigError> {
-        let mut names = BTreeSet::new();
-        match self.refresh.derivation_keys.iter().position(|key| !names.insert(key.name())) {
-            None => Ok(()),
-            // A key is a secret, so the error names its place instead.
-            Some(place) => {
-                let value = format!("a list with a repeated key at place {}", place + 1);
-                Err(ConfigError::new("refresh.derivation_keys", value, "each key may occur once"))
-            }
-        }
-    }
-
-    fn check_prefix(&self) -> Result<(), ConfigError> {
-        let prefix = &self.tokens.prefix;
-        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-        if prefix.len() > 16 || !prefix.bytes().all(allowed) {
-            return Err(ConfigError::new("tokens.prefix", quoted(prefix), PREFIX));
-        }
-        Ok(())
-    }
-
-    fn check_named_schemes(&self) -> Result<(), ConfigError> {
-        let named = self.redirect_uris.private_use_schemes.named();
-        match named.iter().find(|scheme| !is_lower_app_scheme(scheme)) {
-            Some(scheme) => Err(ConfigError::new("redirect_uris.private_use_schemes", quoted(scheme), NAMED_SCHEME)),
-            None => Ok(()),
-        }
-    }
-
-    fn check_cors(&self) -> Result<(), ConfigError> {
-        let Cors::Origins(origins) = &self.cors else { return Ok(()) };
-        if origins.is_empty() {
-            let remedy = "at least one origin is accepted; for none, use Cors::Off";
-            return Err(ConfigError::new("cors", "an empty list", remedy));
-        }
-        match origins.iter().find(|origin| !is_origin(origin)) {
-            Some(origin) => Err(ConfigError::new("cors", quoted(origin), ORIGIN)),
-            None => Ok(()),
-        }
-    }
-
-    fn check_limits(&self) -> Result<(), ConfigError> {
-        for (name, limit, least) in [
-            ("limits.body_bytes", self.limits.body_bytes, 4096),
-            ("limits.grants", self.limits.grants, 1),
-            ("registration.name", self.registration.form.name, 1),
-            ("registration.website", self.registration.form.website, 1),
-        ] {
-            if limit < least {
-                return Err(ConfigError::new(name, limit, format!("at least {least} is accepted")));
-            }
-        }
-        if self.registration.form.logo_pixels == 0 {
-            return Err(ConfigError::new("registration.logo_pixels", 0, "at least 1 is accepted"));
-        }
-        if !MACHINE_TOKENS.contains(&self.limits.client_credentials_tokens) {
-            return Err(ConfigError::new(
-                "limits.client_credentials_tokens",
-                self.limits.client_credentials_tokens,
-                "1 to 4096 are accepted",
-            ));
-        }
-        let (max, unused) = (self.limits.unreviewed_clients, self.registration.unused_lifetime);
-        if !OPEN_CLIENTS.contains(&max) {
-            return Err(ConfigError::new("limits.unreviewed_clients", max, "10 to 16777216 are accepted"));
-        }
-        if unused < LEAST_UNUSED {
-            let value = seconds(unused);
-            return Err(ConfigError::new("registration.unused_lifetime", value, "at least 3600 s is accepted"));
-        }
-        Ok(())
-    }
-}
-
-/// The parts that dynamic registration needs, and whether they are present.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RegistrationNeeds {
-    pub(crate) has_policy: bool,
-    pub(crate) has_registry: bool,
 }
 
 /// Parses an issuer. It must be a URL of visible ASCII characters with a host but without user, query, fragment and dot
@@ -225,6 +266,21 @@ fn issuer_uri(issuer: &str) -> Option<WebUri<'_>> {
     let uri = WebUri::split(issuer).ok().filter(|_| plain)?;
     let sound = check_host(uri.host).and_then(|()| check_path_and_query(uri.path_and_query));
     sound.is_ok().then_some(uri)
+}
+
+/// Returns whether the issuer is reached over TLS, or is for development on this machine.
+fn has_safe_scheme(config: &Config) -> bool {
+    let is_https = WebUri::split(config.issuer.as_str()).is_ok_and(|uri| uri.scheme == WebScheme::Https);
+    is_https || config.development && is_on_loopback(&config.issuer)
+}
+
+fn is_on_loopback(issuer: &str) -> bool {
+    WebUri::split(issuer).is_ok_and(|uri| is_loopback(uri.host))
+}
+
+fn is_prefix(text: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    text.len() <= 16 && text.bytes().all(is_allowed)
 }
 
 /// Returns whether a text is an origin as browsers write it in the `Origin` header [RFC 6454 section 6.2]. Apps and
@@ -255,22 +311,22 @@ pub(super) fn is_loopback(host: &str) -> bool {
         || literal.and_then(|text| text.parse::<Ipv6Addr>().ok()).is_some_and(|address| address.is_loopback())
 }
 
-const LONGEST_CODE_LIFETIME: Duration = Duration::from_secs(600);
-/// Long enough for a request that is sent at once, and no longer than needed, because the client can get another token.
-const MACHINE_TOKEN_LIFETIMES: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(3600);
-/// Purges run minutes apart. After a clock jump of more than a month, a purge would delete nearly everything with a shorter
-/// lifetime.
-const CLOCK_LEAPS: RangeInclusive<Duration> = Duration::from_secs(3600)..=Duration::from_secs(30 * 86_400);
-/// With the maximum, each of the eight records takes about 22 kB. It takes 265 kB if its tokens have different scopes,
-/// as many as the platform defines.
-const MACHINE_TOKENS: RangeInclusive<usize> = 1..=4096;
-/// A person must get from the registration to the consent page, and may need to sign up in between.
-const LEAST_UNUSED: Duration = Duration::from_secs(3600);
-/// Their places are drawn by number, and all of them may be in use. A larger number would not be a limit.
-const OPEN_CLIENTS: RangeInclusive<u32> = 10..=1 << 24;
+/// No upper bound.
+const NO_LIMIT: u64 = u64::MAX;
+const SERVERS: &str = "FAPI 2.0 Security Profile section 5.3.2.1";
+const CODE_FLOW: &str = "FAPI 2.0 Security Profile section 5.3.2.2";
+
+const ONLY_FALSE: &str = "only false is accepted";
+const ONLY_REQUIRED: &str = "only Required is accepted";
+const GRACE: &str = "at most refresh.access_token_grace, and less than tokens.refresh_lifetime, is accepted";
+const RESOURCES: &str = "identifiers that are absolute https URLs without user, query, fragment and dot segments are \
+                         accepted, no two the same; plain http on a loopback host with development on; scopes of the \
+                         catalog, each served by at least one resource; at most one default; no name of an attribute \
+                         of challenges in identifiers, issuer and scopes";
 const REGISTRATION_POLICY: &str = "set it to Off, or add a policy that decides about each client: \
                                    Builder::registration_policy(ApproveWithin::new(…))";
 const REGISTRATION_STORE: &str = "set it to Off, or look up clients in a registry: Stores::with_registry(…)";
+const MANAGEMENT: &str = "set it to false, or registration.dynamic to Open or WithToken";
 const HTTPS_ISSUER: &str = "an https URL of visible ASCII characters, with a valid host and port and without user, query, fragment and dot \
      segments, is accepted (RFC 8414 section 2)";
 const PLAIN_HTTP_ISSUER: &str =
@@ -280,11 +336,29 @@ const NAMED_SCHEME: &str =
 const ORIGIN: &str = "origins as browsers write them are accepted: `https://app.example`, or http on a loopback host, \
                       with only host and port, in lower case, without the default port; Cors::AnyOrigin allows all";
 const PREFIX: &str = "at most 16 letters, digits, `-`, `_`, `.` or `~` are accepted";
+const NONE: &str =
+    "client_secret_basic, client_secret_post and private_key_jwt are accepted; for the method none, set public_clients";
+const NO_METHOD: &str = "at least one method is required unless public_clients is on";
+const JOSE_FOR_KEYS: &str = "remove private_key_jwt, or enable the feature jose, which verifies signatures";
+const JOSE_FOR_PROOFS: &str = "set it to Off, or enable the feature `jose` of this crate";
+const DOCUMENTS: &str = "registration.metadata_documents";
+const DOCUMENT_POLICY: &str = "set it to false, or add a policy that decides about each client: \
+                               Builder::registration_policy(ApproveWithin::new(…))";
+const DOCUMENT_FETCHER: &str =
+    "set it to false, or add a fetcher for the documents: Builder::fetcher(…), such as the one in grantor-fetch";
+const DOCUMENT_STORE: &str = "set it to false, or look up clients in a registry: Stores::with_registry(…)";
+const DOCUMENT_CLIENTS: &str = "set it to false, or public_clients to true, or add private_key_jwt to \
+                                authentication_methods: a client with a document has no secret";
+const DOCUMENT_PUSHED: &str = "set it or require_pushed_requests to false: a document is fetched only for a signed-in \
+                               user, and a pushed request has none, so no client with a document could connect";
+const LOOPBACK_FETCHER: &str = "use an issuer on a loopback host, or a fetcher that does not connect to loopback \
+                                addresses: otherwise anyone could send requests to this machine";
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scope::ScopeCatalog;
+    use crate::secret::nonce::NonceKey;
 
     type Make = fn(&str) -> Config;
 
@@ -305,13 +379,13 @@ mod tests {
     fn refused(make: Make, change: fn(&mut Config)) -> Option<String> {
         let mut config = make("https://auth.example");
         change(&mut config);
-        config.check().err().map(|error| error.to_string())
+        config.check(&Parts::ALL).err().map(|error| error.to_string())
     }
 
     #[test]
     fn profiles_hold_together() {
         for make in ALL {
-            assert_eq!(make("https://auth.example/tenant").check(), Ok(()));
+            assert_eq!(make("https://auth.example/tenant").check(&Parts::ALL), Ok(()));
         }
     }
 
@@ -335,7 +409,7 @@ mod tests {
             ("https://b\u{fc}cher.example", "\"https://b\u{fc}cher.example\""),
             ("https://auth.example/\u{e9}", "\"https://auth.example/\u{e9}\""),
         ] {
-            let error = Config::platform(issuer).check().unwrap_err();
+            let error = Config::platform(issuer).check(&Parts::ALL).unwrap_err();
             assert_eq!((error.field(), error.value(), error.remedy()), ("issuer", value, HTTPS_ISSUER));
         }
     }
@@ -352,7 +426,7 @@ mod tests {
         ] {
             let mut config = Config::platform(issuer);
             config.development = development;
-            let remedy = config.check().err().map(|error| error.remedy().to_owned());
+            let remedy = config.check(&Parts::ALL).err().map(|error| error.remedy().to_owned());
             assert_eq!(remedy, (!accepted).then(|| PLAIN_HTTP_ISSUER.to_owned()), "{issuer}");
         }
     }
@@ -446,7 +520,7 @@ mod tests {
                 config.tokens.access_lifetime = Duration::from_secs(28_800);
                 config.refresh.grace = Duration::from_secs(60);
                 change(&mut config);
-                assert_eq!(config.check().unwrap_err().to_string(), format!("{setting}; {remedy}"));
+                assert_eq!(config.check(&Parts::ALL).unwrap_err().to_string(), format!("{setting}; {remedy}"));
             }
         }
     }
@@ -456,18 +530,17 @@ mod tests {
         for make in ALL {
             let mut config = make("https://auth.example");
             config.authorization.hold_lifetime = Duration::from_secs(1);
-            config.authorization.code_lifetime =
-                Duration::from_secs(if config.profile == Profile::Fapi { 60 } else { 600 });
+            config.authorization.code_lifetime = Duration::from_secs(if config.profile == Fapi { 60 } else { 600 });
             config.refresh.access_token_grace = config.tokens.access_lifetime;
             config.refresh.grace = config.refresh.access_token_grace;
             config.tokens.grant_lifetime = Some(Duration::MAX);
             config.clock_jump = Duration::from_secs(3600);
             config.tokens.prefix = "exactly-16-chars".into();
             config.scopes = ScopeCatalog::empty();
-            config.limits.body_bytes = if config.profile == Profile::Fapi { 8193 } else { 4096 };
+            config.limits.body_bytes = if config.profile == Fapi { 8193 } else { 4096 };
             config.registration.form.description = 0;
             config.registration.form.logo = 0;
-            assert_eq!(config.check(), Ok(()));
+            assert_eq!(config.check(&Parts::ALL), Ok(()));
         }
     }
 
@@ -505,7 +578,10 @@ mod tests {
         let refused = |origins: &[&str]| {
             let mut config = Config::strict("https://auth.example");
             config.cors = Cors::Origins(origins.iter().map(|&origin| origin.to_owned()).collect());
-            config.check().err().map(|error| (error.field(), error.value().to_owned(), error.remedy().to_owned()))
+            config
+                .check(&Parts::ALL)
+                .err()
+                .map(|error| (error.field(), error.value().to_owned(), error.remedy().to_owned()))
         };
         let good = [
             "https://app.example",
@@ -563,7 +639,7 @@ mod tests {
                 let mut config = make("https://auth.example");
                 let named = vec!["cursor".into(), scheme.into()];
                 config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(named);
-                config.check().err().map(|error| error.to_string())
+                config.check(&Parts::ALL).err().map(|error| error.to_string())
             };
             for good in ["vscode", "com.example.app", "web+app", "x-1"] {
                 assert_eq!(refused(good), None, "{good}");
@@ -599,5 +675,252 @@ mod tests {
                 "redirect_uris.private_use_schemes is ReverseDomain([]); only Named is accepted in the MCP"
             )
         );
+    }
+
+    /// FAPI-5.3.2.1-13
+    #[test]
+    fn ten_seconds_of_skew_are_accepted() {
+        let refused = |seconds| {
+            let mut config = Config::fapi("https://auth.example");
+            config.client_authentication.clock_skew = Duration::from_secs(seconds);
+            config.check(&Parts::ALL).err().map(|error| error.to_string())
+        };
+        assert_eq!([10, 30, 60].map(refused), [None, None, None]);
+        let below = refused(9).unwrap();
+        assert!(
+            below.starts_with("client_authentication.clock_skew is 9 s; 10 to 60 s are accepted in the FAPI profile"),
+            "{below}"
+        );
+    }
+
+    fn with_documents() -> Config {
+        let mut config = Config::mcp("https://auth.example");
+        config.registration.metadata_documents = true;
+        config
+    }
+
+    /// 7591-5-02, 8414-2-07, CIMD-5-05
+    #[test]
+    fn documents_need_a_policy_a_fetcher_a_store_and_public_clients() {
+        assert_eq!(with_documents().check(&Parts::ALL), Ok(()));
+        let mut confidential = with_documents();
+        confidential.public_clients = false;
+        let mut pushed = with_documents();
+        pushed.pushed_requests.mode = PushedRequests::Required;
+        for (config, needs, remedy) in [
+            (with_documents(), Parts { has_policy: false, ..Parts::ALL }, DOCUMENT_POLICY),
+            (with_documents(), Parts { has_fetcher: false, ..Parts::ALL }, DOCUMENT_FETCHER),
+            (with_documents(), Parts { has_registry: false, ..Parts::ALL }, DOCUMENT_STORE),
+            (confidential, Parts::ALL, DOCUMENT_CLIENTS),
+            (pushed, Parts::ALL, DOCUMENT_PUSHED),
+        ] {
+            let error = config.check(&needs).unwrap_err();
+            assert_eq!((error.field(), error.value()), ("registration.metadata_documents", "true"));
+            assert_eq!(error.remedy(), remedy);
+            let mut off = config;
+            off.registration.metadata_documents = false;
+            assert_eq!(off.check(&needs), Ok(()));
+        }
+    }
+
+    /// CIMD-8.2-01
+    #[test]
+    fn documents_with_keys_need_no_public_clients() {
+        let confidential = Config { public_clients: false, ..with_documents() };
+        assert_eq!(confidential.check(&Parts { offers_keys: true, ..Parts::ALL }), Ok(()));
+    }
+
+    /// CIMD-8.6-03
+    #[test]
+    fn a_fetcher_reaches_the_loopback_where_the_issuer_does() {
+        let needs = Parts { reaches_loopback: true, ..Parts::ALL };
+        for (issuer, is_accepted) in [
+            ("https://auth.example", false),
+            ("https://localhost.example", false),
+            ("http://localhost:8080", true),
+            ("https://127.0.0.1", true),
+            ("http://[::1]:8080/tenant", true),
+        ] {
+            for is_on in [false, true] {
+                let mut config = Config { issuer: issuer.into(), development: true, ..with_documents() };
+                config.registration.metadata_documents = is_on;
+                assert_eq!(config.check(&needs).is_ok(), is_accepted, "{issuer}");
+            }
+        }
+    }
+
+    #[test]
+    fn private_key_jwt_needs_the_feature() {
+        let without = Parts { has_jose: false, ..Parts::ALL };
+        let mut config = Config::strict("https://auth.example");
+        config.client_authentication.methods = AuthenticationMethods::KEY;
+        assert_eq!(config.check(&Parts::ALL), Ok(()));
+        let error = config.check(&without).unwrap_err();
+        let expected = ("client_authentication.methods", "private_key_jwt", JOSE_FOR_KEYS);
+        assert_eq!((error.field(), error.value(), error.remedy()), expected);
+        config.client_authentication.methods = AuthenticationMethods::SECRET;
+        assert_eq!(config.check(&without), Ok(()));
+    }
+
+    #[test]
+    fn proofs_need_the_feature() {
+        let without = Parts { has_jose: false, ..Parts::ALL };
+        let mut config = Config::strict("https://auth.example");
+        assert_eq!(config.check(&without), Ok(()), "they are not read");
+        config.dpop.tokens = DpopBoundTokens::Optional;
+        let error = config.check(&without).unwrap_err();
+        assert_eq!((error.field(), error.value(), error.remedy()), ("dpop.tokens", "Optional", JOSE_FOR_PROOFS));
+        assert_eq!(config.check(&Parts::ALL), Ok(()));
+    }
+
+    /// With `WRITE_GUIDES` set, the tables are written instead of compared.
+    #[test]
+    fn the_guide_has_every_rule() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/profiles_and_defaults.md");
+        let guide = std::fs::read_to_string(path).unwrap();
+        let is_for = |rule: &&Rule, profile| rule.profiles.is_none_or(|profiles| profiles.contains(&profile));
+        let of_fapi = RULES.iter().filter(|rule| rule.profiles.is_some() && is_for(rule, Fapi));
+        let of_fapi = of_fapi.map(|rule| format!("| `{}` | {} | {} |\n", rule.field, rule.accepted, rule.source));
+        let others: Vec<_> = RULES.iter().filter(|rule| is_for(rule, Platform) || is_for(rule, Mcp)).collect();
+        let mut fields: Vec<_> = others.iter().map(|rule| rule.field).collect();
+        let mut seen = BTreeSet::new();
+        fields.retain(|field| seen.insert(*field));
+        let row = |field: &&str| {
+            let of_field = others.iter().filter(|rule| rule.field == *field);
+            format!("| `{field}` | {} |\n", of_field.map(|rule| in_words(rule)).collect::<Vec<_>>().join("; "))
+        };
+        let written =
+            with_rows(&guide, "| setting | what is accepted | rule |\n|---|---|---|\n", &of_fapi.collect::<String>());
+        let rows = fields.iter().map(row).collect::<String>();
+        let written = with_rows(&written, "| setting | what is accepted |\n|---|---|\n", &rows);
+        if std::env::var_os("WRITE_GUIDES").is_some() {
+            std::fs::write(path, &written).unwrap();
+        } else {
+            assert!(guide == written, "a table of src/guide/profiles_and_defaults.md differs from the rules");
+        }
+    }
+
+    fn in_words(rule: &Rule) -> String {
+        let mut words = rule.accepted.to_string();
+        if let Some(profiles) = rule.profiles {
+            let names: Vec<_> = profiles.iter().map(|profile| profile.name()).collect();
+            words += &match names.as_slice() {
+                [others @ .., last] if !others.is_empty() => {
+                    format!(" in the {} and {last} profiles", others.join(", "))
+                }
+                only => format!(" in the {} profile", only.concat()),
+            };
+        }
+        if rule.source.is_empty() { words } else { format!("{words} ({})", rule.source) }
+    }
+
+    /// Replaces the rows below that heading.
+    fn with_rows(guide: &str, heading: &str, rows: &str) -> String {
+        let (before, table) = guide.split_once(heading).unwrap();
+        let (_, after) = table.split_once("\n\n").unwrap();
+        format!("{before}{heading}{rows}\n{after}")
+    }
+
+    fn refused_with_keys(change: impl FnOnce(&mut Config)) -> Option<String> {
+        let mut config = Config::strict("https://auth.example");
+        config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
+        change(&mut config);
+        config.check(&Parts::ALL).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn bounds_of_assertions_are_checked() {
+        type Change = fn(&mut Config);
+        let cases: [(Change, &str); 3] = [
+            (
+                |config| config.client_authentication.clock_skew = Duration::from_secs(61),
+                "client_authentication.clock_skew is 61 s; 0 s to 60 s are accepted",
+            ),
+            (
+                |config| config.limits.body_bytes = 8192,
+                "limits.body_bytes is 8192; more than the 8192 bytes of an assertion is accepted",
+            ),
+            (
+                |config| config.client_authentication.methods = AuthenticationMethods::PUBLIC,
+                "client_authentication.methods is none; client_secret_basic, client_secret_post and private_key_jwt are accepted; \
+                 for the method none, set public_clients",
+            ),
+        ];
+        for (change, expected) in cases {
+            assert_eq!(refused_with_keys(change).as_deref(), Some(expected));
+        }
+        assert_eq!(refused_with_keys(|config| config.client_authentication.clock_skew = Duration::ZERO), None);
+        assert_eq!(refused_with_keys(|config| config.client_authentication.clock_skew = Duration::from_secs(60)), None);
+    }
+
+    #[test]
+    fn no_method_at_all_needs_public_clients() {
+        let none = AuthenticationMethods::SECRET
+            .without(AuthenticationMethod::ClientSecretBasic)
+            .without(AuthenticationMethod::ClientSecretPost);
+        let error = refused_with_keys(|config| config.client_authentication.methods = none).unwrap();
+        assert_eq!(error, format!("client_authentication.methods is an empty set; {NO_METHOD}"));
+        assert_eq!(
+            refused_with_keys(|config| (config.client_authentication.methods, config.public_clients) = (none, true)),
+            None
+        );
+    }
+
+    fn keys(count: u8) -> Vec<NonceKey> {
+        (0..count).map(|number| NonceKey::new([number; 32])).collect()
+    }
+
+    /// 9449-8-02
+    #[test]
+    fn settings_of_proofs_are_bounded() {
+        type Change = fn(&mut Config);
+        let cases: [(Change, Option<&str>); 6] = [
+            (|_| {}, None),
+            (|config| config.limits.body_bytes = 4096, None),
+            (
+                |config| (config.limits.body_bytes, config.dpop.tokens) = (4096, DpopBoundTokens::Optional),
+                Some("limits.body_bytes is 4096; more than the 4096 bytes of a DPoP proof is accepted"),
+            ),
+            (|config| config.client_authentication.clock_skew = Duration::ZERO, None),
+            (|config| config.dpop.nonce_keys = keys(3), None),
+            (
+                |config| config.dpop.nonce_keys = keys(4),
+                Some("dpop.nonce_keys is a list of 4; at most three keys are accepted"),
+            ),
+        ];
+        for (number, (change, expected)) in cases.into_iter().enumerate() {
+            let refused = refused(|issuer| Config::strict(issuer), change);
+            assert_eq!(refused.as_deref(), expected, "{number}");
+        }
+    }
+
+    /// FAPI-5.3.2.2-12
+    #[test]
+    fn a_request_uri_lives_for_less_than_ten_minutes() {
+        for (accepted, life) in [
+            (false, Duration::from_millis(29_999)),
+            (true, Duration::from_secs(30)),
+            (true, Duration::from_secs(599)),
+            (false, Duration::from_millis(599_001)),
+            (false, Duration::from_secs(600)),
+        ] {
+            let mut config = Config::strict("https://auth.example");
+            config.pushed_requests.lifetime = life;
+            assert_eq!(config.check(&Parts::ALL).is_ok(), accepted, "{life:?}");
+        }
+        let mut config = Config::strict("https://auth.example");
+        config.pushed_requests.lifetime = Duration::from_secs(600);
+        let error = config.check(&Parts::ALL).unwrap_err();
+        assert_eq!(error.to_string(), "pushed_requests.lifetime is 600 s; 30 to 599 s are accepted");
+    }
+
+    /// 9126-2.3-01
+    #[test]
+    fn a_client_has_at_most_a_thousand_open_requests() {
+        for (count, accepted) in [(0, false), (1, true), (1000, true), (1001, false)] {
+            let mut config = Config::strict("https://auth.example");
+            config.limits.pushed_requests = count;
+            assert_eq!(config.check(&Parts::ALL).is_ok(), accepted, "{count}");
+        }
     }
 }

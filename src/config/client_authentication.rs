@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::config::error::{ConfigError, seconds};
 use crate::jose::JwkSetBounds;
 use crate::model::client::{AuthenticationMethod, AuthenticationMethods};
 
@@ -98,44 +97,6 @@ impl ClientAuthenticationSettings {
     pub(crate) fn accepts_assertions(&self) -> bool {
         self.methods.contains(AuthenticationMethod::PrivateKeyJwt)
     }
-
-    /// Checks the methods and the rules for assertions.
-    pub(super) fn check(&self, public_clients: bool, body_bytes: usize) -> Result<(), ConfigError> {
-        let methods = self.methods;
-        if methods.contains(AuthenticationMethod::None) {
-            return Err(ConfigError::new("client_authentication.methods", shown(methods), NONE));
-        }
-        if methods.is_empty() && !public_clients {
-            return Err(ConfigError::new("client_authentication.methods", shown(methods), NO_METHOD));
-        }
-        let skew = self.clock_skew;
-        if skew > MAX_SKEW {
-            return Err(ConfigError::new(
-                "client_authentication.clock_skew",
-                seconds(skew),
-                "0 s to 60 s are accepted",
-            ));
-        }
-        if self.accepts_assertions() && body_bytes <= ASSERTION_BYTES {
-            let remedy = format!("more than the {ASSERTION_BYTES} bytes of an assertion is accepted");
-            return Err(ConfigError::new("limits.body_bytes", body_bytes, remedy));
-        }
-        Ok(())
-    }
-
-    /// Checks that signatures can be verified if a method needs it.
-    pub(crate) fn check_needs(&self, has_jose: bool) -> Result<(), ConfigError> {
-        if self.accepts_assertions() && !has_jose {
-            return Err(ConfigError::new("client_authentication.methods", shown(self.methods), JOSE));
-        }
-        Ok(())
-    }
-}
-
-/// The names of the methods, for error messages.
-fn shown(methods: AuthenticationMethods) -> String {
-    let names: Vec<_> = methods.iter().map(AuthenticationMethod::as_str).collect();
-    if names.is_empty() { "an empty set".into() } else { names.join(", ") }
 }
 
 /// How large a key set may be: 65 536 bytes and 32 keys. A client needs two keys while it replaces one; large providers
@@ -143,72 +104,3 @@ fn shown(methods: AuthenticationMethods) -> String {
 pub(crate) const KEY_SET: JwkSetBounds = JwkSetBounds { bytes: 65_536, keys: 32 };
 /// The maximum size of an assertion in bytes.
 pub(crate) const ASSERTION_BYTES: usize = 8192;
-/// A client whose clock is wrong by more than a minute should set it.
-const MAX_SKEW: Duration = Duration::from_secs(60);
-
-const NONE: &str =
-    "client_secret_basic, client_secret_post and private_key_jwt are accepted; for the method none, set public_clients";
-const NO_METHOD: &str = "at least one method is required unless public_clients is on";
-const JOSE: &str = "remove private_key_jwt, or enable the feature jose, which verifies signatures";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Config;
-
-    fn refused(change: impl FnOnce(&mut Config)) -> Option<String> {
-        let mut config = Config::strict("https://auth.example");
-        config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
-        change(&mut config);
-        config.check().err().map(|error| error.to_string())
-    }
-
-    #[test]
-    fn bounds_of_assertions_are_checked() {
-        type Change = fn(&mut Config);
-        let cases: [(Change, &str); 3] = [
-            (
-                |config| config.client_authentication.clock_skew = Duration::from_secs(61),
-                "client_authentication.clock_skew is 61 s; 0 s to 60 s are accepted",
-            ),
-            (
-                |config| config.limits.body_bytes = 8192,
-                "limits.body_bytes is 8192; more than the 8192 bytes of an assertion is accepted",
-            ),
-            (
-                |config| config.client_authentication.methods = AuthenticationMethods::PUBLIC,
-                "client_authentication.methods is none; client_secret_basic, client_secret_post and private_key_jwt are accepted; \
-                 for the method none, set public_clients",
-            ),
-        ];
-        for (change, expected) in cases {
-            assert_eq!(refused(change).as_deref(), Some(expected));
-        }
-        assert_eq!(refused(|config| config.client_authentication.clock_skew = Duration::ZERO), None);
-        assert_eq!(refused(|config| config.client_authentication.clock_skew = Duration::from_secs(60)), None);
-    }
-
-    #[test]
-    fn no_method_at_all_needs_public_clients() {
-        let none = AuthenticationMethods::SECRET
-            .without(AuthenticationMethod::ClientSecretBasic)
-            .without(AuthenticationMethod::ClientSecretPost);
-        let error = refused(|config| config.client_authentication.methods = none).unwrap();
-        assert_eq!(error, format!("client_authentication.methods is an empty set; {NO_METHOD}"));
-        assert_eq!(
-            refused(|config| (config.client_authentication.methods, config.public_clients) = (none, true)),
-            None
-        );
-    }
-
-    #[test]
-    fn private_key_jwt_needs_the_feature() {
-        let mut config = Config::fapi("https://auth.example");
-        assert_eq!(config.client_authentication.check_needs(true), Ok(()));
-        let error = config.client_authentication.check_needs(false).unwrap_err();
-        let expected = ("client_authentication.methods", "private_key_jwt", JOSE);
-        assert_eq!((error.field(), error.value(), error.remedy()), expected);
-        config.client_authentication.methods = AuthenticationMethods::SECRET;
-        assert_eq!(config.client_authentication.check_needs(false), Ok(()));
-    }
-}

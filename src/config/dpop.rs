@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::config::error::ConfigError;
 use crate::jose::SigningAlgorithm;
 use crate::secret::nonce::NonceKey;
 
@@ -50,9 +49,6 @@ pub(crate) const PROOF_LIFETIME: Duration = Duration::from_secs(60);
 /// How long a nonce is handed out, in seconds. It is accepted for one more period. The clocks of servers that share a
 /// store may differ by a minute. That is at most one period, so each server accepts the new nonces of the others.
 pub(crate) const NONCE_PERIOD: u32 = 120;
-/// The current key, the previous one and the next one.
-const MAX_NONCE_KEYS: usize = 3;
-const FEATURE: &str = "set it to Off, or enable the feature `jose` of this crate";
 
 /// The algorithms that proofs may be signed with.
 pub(crate) const PROOF_ALGORITHMS: [SigningAlgorithm; 3] =
@@ -70,77 +66,5 @@ impl DpopSettings {
             DpopBoundTokens::Off => false,
             DpopBoundTokens::Optional | DpopBoundTokens::Required => true,
         }
-    }
-
-    /// Checks that signatures can be verified if proofs are read.
-    pub(crate) fn check_needs(&self, has_jose: bool) -> Result<(), ConfigError> {
-        if self.reads_proofs() && !has_jose {
-            return Err(ConfigError::new("dpop.tokens", format!("{:?}", self.tokens), FEATURE));
-        }
-        Ok(())
-    }
-
-    /// Checks the settings of proofs.
-    pub(super) fn check(&self, body_bytes: usize) -> Result<(), ConfigError> {
-        if self.reads_proofs() && body_bytes <= PROOF_BYTES {
-            let remedy = format!("more than the {PROOF_BYTES} bytes of a DPoP proof is accepted");
-            return Err(ConfigError::new("limits.body_bytes", body_bytes, remedy));
-        }
-        // Keys are secrets, so the error states only their number.
-        if self.nonce_keys.len() > MAX_NONCE_KEYS {
-            let value = format!("a list of {}", self.nonce_keys.len());
-            return Err(ConfigError::new("dpop.nonce_keys", value, "at most three keys are accepted"));
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Config;
-
-    type Change = fn(&mut Config);
-
-    fn keys(count: u8) -> Vec<NonceKey> {
-        (0..count).map(|number| NonceKey::new([number; 32])).collect()
-    }
-
-    fn refused(mut config: Config, change: Change) -> Option<String> {
-        change(&mut config);
-        config.dpop.check(config.limits.body_bytes).err().map(|error| error.to_string())
-    }
-
-    /// 9449-8-02
-    #[test]
-    fn settings_of_proofs_are_bounded() {
-        let cases: [(Change, Option<&str>); 6] = [
-            (|_| {}, None),
-            (|config| config.limits.body_bytes = 4096, None),
-            (
-                |config| (config.limits.body_bytes, config.dpop.tokens) = (4096, DpopBoundTokens::Optional),
-                Some("limits.body_bytes is 4096; more than the 4096 bytes of a DPoP proof is accepted"),
-            ),
-            (|config| config.client_authentication.clock_skew = Duration::ZERO, None),
-            (|config| config.dpop.nonce_keys = keys(3), None),
-            (
-                |config| config.dpop.nonce_keys = keys(4),
-                Some("dpop.nonce_keys is a list of 4; at most three keys are accepted"),
-            ),
-        ];
-        for (number, (change, expected)) in cases.into_iter().enumerate() {
-            let refused = refused(Config::strict("https://auth.example"), change);
-            assert_eq!(refused.as_deref(), expected, "{number}");
-        }
-    }
-
-    #[test]
-    fn proofs_need_the_feature() {
-        let mut config = Config::strict("https://auth.example");
-        assert_eq!(config.dpop.check_needs(false), Ok(()), "they are not read");
-        config.dpop.tokens = DpopBoundTokens::Optional;
-        let error = config.dpop.check_needs(false).unwrap_err();
-        assert_eq!((error.field(), error.value(), error.remedy()), ("dpop.tokens", "Optional", FEATURE));
-        assert_eq!(config.dpop.check_needs(true), Ok(()));
     }
 }

@@ -1,14 +1,10 @@
 //! All settings: what each means, its value in each profile, and what the other choices cost.
 
 mod authorization;
-pub(crate) mod check;
+mod check;
 pub(crate) mod client_authentication;
-mod client_credentials;
-pub(crate) mod document_needs;
 pub(crate) mod dpop;
 pub(crate) mod error;
-mod fapi;
-mod key_rules;
 mod limits;
 mod pushed_requests;
 mod refresh;
@@ -16,6 +12,7 @@ mod registration;
 pub(crate) mod report;
 mod resources;
 mod revocation;
+pub(crate) mod rule;
 mod tokens;
 
 use std::borrow::Cow;
@@ -24,8 +21,8 @@ use std::time::Duration;
 pub use crate::config::authorization::{
     AuthorizationErrors, AuthorizationSettings, ExchangeRedirectUri, PkceRequirement, StateCharacters,
 };
+use crate::config::client_authentication::KEY_SET;
 pub use crate::config::client_authentication::{AssertionAudience, BasicDecoding, ClientAuthenticationSettings};
-pub use crate::config::client_credentials::ClientCredentialsSettings;
 pub use crate::config::dpop::{DpopBoundTokens, DpopSettings};
 pub use crate::config::error::ConfigError;
 pub use crate::config::limits::Limits;
@@ -37,13 +34,16 @@ pub use crate::config::report::{Finding, SecurityReport};
 pub use crate::config::revocation::{
     AccessTokenRevocation, ForeignTokenAnswer, RevocationSettings, SupersededTokenRevocation,
 };
-pub use crate::config::tokens::TokenSettings;
-use crate::model::client::{AuthenticationMethod, AuthenticationMethods, Client, ClientType, RefreshRotation};
+pub use crate::config::tokens::{ClientCredentialsSettings, TokenSettings};
+use crate::jose::{IS_AVAILABLE, SigningAlgorithm};
+use crate::model::client::{
+    AuthenticationMethod, AuthenticationMethods, Client, ClientType, KeyRules, RefreshRotation,
+};
 use crate::model::protected_resource::ProtectedResource;
 use crate::model::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy};
 use crate::scope::ScopeCatalog;
+use crate::wire::RedirectStatus;
 use crate::wire::cors::Cors;
-use crate::wire::{Endpoint, RedirectStatus};
 
 /// A set of settings that belong together. It names the constructor that a [`Config`] came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -262,11 +262,6 @@ impl Config {
         self.refresh.rotation == RefreshRotation::Rotate || self.profile != Profile::Fapi
     }
 
-    /// Returns the published URL of an endpoint: the issuer, followed by the path of the endpoint.
-    pub(crate) fn url_of(&self, endpoint: Endpoint) -> String {
-        format!("{}{}", self.issuer.trim_end_matches('/'), endpoint.path())
-    }
-
     /// Returns whether a pushed request must name its redirect URI, even if only one is registered.
     ///
     /// > shall require the redirect_uri parameter in pushed authorization requests
@@ -298,5 +293,34 @@ impl Config {
 
     pub(crate) fn needs_pkce(&self, client: &Client) -> bool {
         self.authorization.pkce == PkceRequirement::AllClients || client.requires_pkce()
+    }
+
+    /// The algorithms that clients may sign assertions with.
+    pub(crate) fn assertion_algorithms(&self) -> impl Iterator<Item = SigningAlgorithm> {
+        let has_rs256 = self.client_authentication.rs256;
+        let all = SigningAlgorithm::ALL.iter().copied();
+        all.filter(move |algorithm| *algorithm != SigningAlgorithm::Rs256 || has_rs256)
+    }
+
+    /// The methods that the client of a metadata document may have: those without a shared secret.
+    pub(crate) fn document_methods(&self) -> Vec<AuthenticationMethod> {
+        let offered = [
+            (AuthenticationMethod::PrivateKeyJwt, self.key_rules(true).offers_keys()),
+            (AuthenticationMethod::None, self.serves(ClientType::Public)),
+        ];
+        offered.into_iter().filter(|(_, is_offered)| *is_offered).map(|(method, _)| method).collect()
+    }
+
+    /// The rules for keys. Without a fetcher, no client may have a `jwks_uri`.
+    pub(crate) fn key_rules(&self, has_fetcher: bool) -> KeyRules {
+        let methods = self.client_authentication.methods;
+        KeyRules {
+            methods: if IS_AVAILABLE { methods } else { methods.without(AuthenticationMethod::PrivateKeyJwt) },
+            algorithms: self.assertion_algorithms().collect(),
+            key_set: KEY_SET,
+            has_fetcher,
+            pushed_requests: self.pushed_requests.are_taken(),
+            dpop_bound_tokens: self.dpop.reads_proofs(),
+        }
     }
 }

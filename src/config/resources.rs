@@ -1,8 +1,8 @@
 //! Checks that the protected resources do not contradict each other, the catalog or the profile.
 
+use crate::config::Config;
 use crate::config::check::is_loopback;
 use crate::config::error::{ConfigError, quoted};
-use crate::config::{Config, Profile};
 use crate::model::protected_resource::{Identifier, OFFLINE_ACCESS, ProtectedResource};
 use crate::model::redirect_uri::{WebUri, check_host, uri_text};
 use crate::scope::{ScopeError, ScopeSet};
@@ -15,8 +15,7 @@ impl Config {
     pub(super) fn check_resources(&self) -> Result<(), ConfigError> {
         let resources = self.resources.as_slice();
         if resources.is_empty() {
-            let error = ConfigError::new("require_resource", true, "only false is accepted without resources");
-            return if self.require_resource { Err(error) } else { Ok(()) };
+            return Ok(());
         }
         let mut before: Vec<Identifier> = Vec::new();
         for resource in resources {
@@ -30,8 +29,7 @@ impl Config {
         }
         check_marks(resources, &before)?;
         self.check_challenges()?;
-        self.check_every_scope_is_served()?;
-        self.check_resources_of_profile()
+        self.check_every_scope_is_served()
     }
 
     fn check_identifier(&self, resource: &ProtectedResource) -> Result<Identifier, ConfigError> {
@@ -100,22 +98,6 @@ impl Config {
             }
             None => Ok(()),
         }
-    }
-
-    /// Requests of the platform profile name no resource.
-    fn check_resources_of_profile(&self) -> Result<(), ConfigError> {
-        if self.profile != Profile::Platform {
-            return Ok(());
-        }
-        if self.require_resource {
-            return Err(ConfigError::new("require_resource", true, "only false is accepted in the platform profile"));
-        }
-        if self.resources.len() > 1 && !self.resources.iter().any(|resource| resource.is_default) {
-            let count = format!("{} resources without a default", self.resources.len());
-            let remedy = "the platform profile needs one of them with is_default";
-            return Err(ConfigError::new("resources", count, remedy));
-        }
-        Ok(())
     }
 }
 

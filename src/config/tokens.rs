@@ -1,4 +1,4 @@
-//! The lifetimes and the prefix of tokens.
+//! The lifetimes and the prefix of tokens, and the settings of the client credentials grant.
 
 use std::time::Duration;
 
@@ -28,5 +28,25 @@ impl Default for TokenSettings {
             grant_lifetime: None,
             prefix: String::new(),
         }
+    }
+}
+
+/// The settings of the client credentials grant [RFC 6749 section 4.4].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClientCredentialsSettings {
+    /// Whether clients may get access tokens for themselves, without a user [RFC 6749 section 4.4]; off.
+    ///
+    /// Each client must also be registered for [`GrantType::ClientCredentials`](crate::client::GrantType::ClientCredentials),
+    /// with [`client_scopes`](crate::ApplicationForm::client_scopes) and
+    /// [`client_resources`](crate::ApplicationForm::client_resources).
+    pub on: bool,
+    /// How long an access token without a user is valid; 900 s. 60 to 3600 s are accepted.
+    pub lifetime: Duration,
+}
+
+impl Default for ClientCredentialsSettings {
+    fn default() -> Self {
+        Self { on: false, lifetime: Duration::from_secs(900) }
     }
 }

@@ -81,13 +81,9 @@ impl Context {
         client.gone_at().is_some_and(|gone_at| self.now() >= gone_at)
     }
 
-    /// Reports to the sink why a request was refused, unless a more specific event was raised.
-    pub(crate) fn note_refusal(&self, endpoint: Endpoint, client: Option<&ClientId>, reason: &Reason) {
-        self.note_refusal_of_uri(endpoint, client, None, reason);
-    }
-
-    /// Does the same for a wrong redirect URI. The event has as much of the URI as a log may show.
-    pub(crate) fn note_refusal_of_uri(
+    /// Reports to the sink why a request was refused, unless a more specific event was raised. The event has as much of
+    /// a wrong redirect URI as a log may show.
+    pub(crate) fn note_refusal(
         &self,
         endpoint: Endpoint,
         client: Option<&ClientId>,

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::endpoint::registration_request;
 use crate::error::Reason;
-use crate::hooks::registration_policy::{RegistrationDecision, RegistrationRequest};
+use crate::hooks::registration_policy::RegistrationRequest;
 use crate::hooks::{Attempt, AttemptKind};
 use crate::model::application::Application;
 use crate::model::client::ClientOrigin;
@@ -20,7 +20,9 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
     let Some(id) = client_id(request) else { return Response::new(404) };
     match answer(context, request, &id).await {
         Ok(response) => response,
-        Err(reason) => client_request::refused(context, request, Endpoint::ClientConfiguration, Some(&id), &reason),
+        Err(reason) => {
+            client_request::refused(context, request, Endpoint::ClientConfiguration, Some(&id), None, &reason)
+        }
     }
 }
 
@@ -103,11 +105,7 @@ impl Caller<'_> {
             updated: Some(self.id),
             ..RegistrationRequest::new(ClientOrigin::DynamicRegistration, &replacement.metadata)
         };
-        let (bounds, awaits_review) = match registration_request::decide(context, &asked).await {
-            RegistrationDecision::Approve(bounds) => (bounds, false),
-            RegistrationDecision::Queue(bounds) => (bounds, true),
-            RegistrationDecision::Refuse => return Err(Reason::RegistrationRefused),
-        };
+        let (bounds, awaits_review) = registration_request::decide(context, &asked).await?;
         let decided = Decided { replacement, bounds, awaits_review };
         let own = self.registrar.update_own(self.id, &self.digest(), decided).await.map_err(refusal)?;
         Ok(self.describe(&own))

@@ -35,29 +35,16 @@ pub(crate) fn of_resource(config: &Config, resource: &ProtectedResource) -> Reso
     metadata
 }
 
-/// Returns the path of the issuer, without a slash at its end.
-pub(crate) fn issuer_path(issuer: &str) -> String {
-    let path = issuer.split_once("://").and_then(|(_, rest)| rest.find('/').and_then(|start| rest.get(start..)));
-    path.unwrap_or_default().trim_end_matches('/').to_owned()
-}
-
 fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|&text| text.to_owned()).collect()
 }
 
 fn metadata(config: &Config) -> Metadata {
-    let url = |endpoint| Some(config.url_of(endpoint));
     let methods = |endpoint| client_auth::offered(config, endpoint).map(|method| method.to_string()).collect();
     let algorithms = |endpoint| client_auth::algorithms(config, endpoint).map(str::to_owned).collect();
     let mut metadata = Metadata::new(config.issuer.as_str());
-    metadata.authorization_endpoint = url(Endpoint::Authorization);
-    metadata.token_endpoint = url(Endpoint::Token);
-    metadata.pushed_authorization_request_endpoint =
-        url(Endpoint::PushedAuthorization).filter(|_| config.pushed_requests.are_taken());
+    config.publish_endpoints(&mut metadata);
     metadata.require_pushed_authorization_requests = config.pushed_requests.are_required();
-    metadata.revocation_endpoint = url(Endpoint::Revocation);
-    metadata.introspection_endpoint = url(Endpoint::Introspection);
-    metadata.registration_endpoint = url(Endpoint::Registration).filter(|_| config.registration.is_dynamic());
     metadata.client_id_metadata_document_supported = config.registration.metadata_documents;
     metadata.response_types_supported = texts(&["code"]);
     metadata.response_modes_supported = texts(&["query"]);
@@ -77,21 +64,4 @@ fn metadata(config: &Config) -> Metadata {
     }
     metadata.authorization_response_iss_parameter_supported = true;
     metadata
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_issuers_path_has_no_slash_at_its_end() {
-        for (issuer, expected) in [
-            ("https://auth.example", ""),
-            ("https://auth.example/", ""),
-            ("https://auth.example/tenant", "/tenant"),
-            ("https://auth.example/a/b/", "/a/b"),
-        ] {
-            assert_eq!(issuer_path(issuer), expected);
-        }
-    }
 }

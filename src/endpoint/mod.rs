@@ -1,14 +1,14 @@
 //! The endpoints. Each takes a [`Request`](crate::wire::Request) and returns a [`Response`](crate::wire::Response).
-//! Their paths and methods are in [`Endpoint`](crate::wire::Endpoint).
+//! The table in [`table`] says what is fixed about each.
 
 pub(crate) mod authorize;
 pub(crate) mod client_configuration;
 pub(crate) mod client_request;
-pub(crate) mod form;
 pub(crate) mod introspect;
 pub(crate) mod metadata;
 pub(crate) mod pushed_authorization;
 pub(crate) mod registration;
 pub(crate) mod registration_request;
 pub(crate) mod revoke;
+pub(crate) mod table;
 pub(crate) mod token;

@@ -10,7 +10,7 @@ use crate::authorization::pushed_request::REQUEST_URI_PREFIX;
 use crate::authorization::request::{self, Fault, NoDestination, names};
 use crate::bounds::{Met, draw_places, key_of_place};
 use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
-use crate::client_auth::{self, Caller, proof};
+use crate::client_auth::{Caller, proof};
 use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
@@ -32,17 +32,10 @@ const LABEL: &[u8] = b"pushed request";
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     const ENDPOINT: Endpoint = Endpoint::PushedAuthorization;
     let names = Names::new(names(&context.config).iter().copied().chain(REFUSED));
-    let refuse =
-        |client: Option<&ClientId>, reason| client_request::refused(context, request, ENDPOINT, client, &reason);
-    let form = match client_request::read(context, request, ENDPOINT, &names) {
-        Ok(form) => form,
-        Err(reason) => return refuse(None, reason),
+    let (form, caller) = match client_request::read(context, request, ENDPOINT, &names).await {
+        Ok(read) => read,
+        Err(response) => return response,
     };
-    let caller = match client_auth::identify(context, request, ENDPOINT, &form).await {
-        Ok(caller) => caller,
-        Err(reason) => return refuse(None, reason),
-    };
-    let client = &caller.client.id;
     let judged = match judge(context, &caller, &form) {
         Ok(()) => push(context, &caller, &form).await,
         Err(reason) => Err(reason),
@@ -52,10 +45,10 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
             let response = created(context, request_uri);
             if caller.key.is_some() { proof::with_nonce(context, response) } else { response }
         }
-        Err(reason @ Reason::RedirectUri(_)) => {
-            client_request::refused_for_uri(context, request, ENDPOINT, client, form.bytes("redirect_uri"), &reason)
+        Err(reason) => {
+            let client = Some(&caller.client.id);
+            client_request::refused(context, request, ENDPOINT, client, Some(&form), &reason)
         }
-        Err(reason) => refuse(Some(client), reason),
     }
 }
 

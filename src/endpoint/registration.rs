@@ -1,13 +1,13 @@
 //! The registration endpoint [RFC 7591 section 3]: the order of checks, the policy, the response.
 
-use crate::config::DynamicRegistration;
 use std::sync::Arc;
 
+use crate::config::DynamicRegistration;
 use crate::context::{Context, is_failed_authentication};
 use crate::endpoint::client_request;
 use crate::endpoint::registration_request;
 use crate::error::Reason;
-use crate::hooks::registration_policy::{RegistrationDecision, RegistrationRequest};
+use crate::hooks::registration_policy::RegistrationRequest;
 use crate::hooks::{Attempt, AttemptKind};
 use crate::model::client::ClientOrigin;
 use crate::registration::{Admission, InitialAccess, Registered, Registrar};
@@ -24,7 +24,7 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
             if is_failed_authentication(&reason) {
                 context.note_failed_authentication(&attempt, &reason).await;
             }
-            client_request::refused(context, request, Endpoint::Registration, None, &reason)
+            client_request::refused(context, request, Endpoint::Registration, None, None, &reason)
         }
     }
 }
@@ -48,11 +48,7 @@ async fn answer(
         initial_access_token: initial.as_ref().map(|initial| &initial.id),
         ..RegistrationRequest::new(origin, &metadata)
     };
-    let (bounds, awaits_review) = match registration_request::decide(context, &asked).await {
-        RegistrationDecision::Approve(bounds) => (bounds, false),
-        RegistrationDecision::Queue(bounds) => (bounds, true),
-        RegistrationDecision::Refuse => return Err(Reason::RegistrationRefused),
-    };
+    let (bounds, awaits_review) = registration_request::decide(context, &asked).await?;
     let bounds = match initial.as_ref().and_then(|initial| initial.bounds.as_ref()) {
         Some(own) => bounds.within(own),
         None => bounds,

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use crate::client_auth;
 use crate::config::Config;
 use crate::context::Context;
+use crate::endpoint::client_request;
 use crate::error::Reason;
 use crate::hooks::registration_policy::{RegistrationDecision, RegistrationRequest};
 use crate::model::application::Application;
 use crate::model::client::{AuthenticationMethod, Client, ClientKeys, GrantType};
-use crate::model::client_metadata::MetadataRules;
+use crate::model::client_metadata::{MetadataRules, RegistrationBounds};
 use crate::registration::Registrar;
 use crate::secret::RegistrationAccessToken;
 use crate::store::StoreError;
 use crate::wire::message::ClientInformationResponse;
-use crate::wire::{Body, Endpoint, Request};
+use crate::wire::{Endpoint, Request};
 
 /// The registrar. `build()` ensures that there is one if clients may register themselves.
 pub(crate) fn registrar(context: &Arc<Context>) -> Result<Registrar, StoreError> {
@@ -24,11 +25,7 @@ pub(crate) fn registrar(context: &Arc<Context>) -> Result<Registrar, StoreError>
 
 /// The body, if its media type is JSON and it is not too large [RFC 7591 section 3.1].
 pub(crate) fn body<'a>(context: &Context, request: &Request<'a>) -> Result<&'a [u8], Reason> {
-    let body = match request.body_bytes() {
-        Body::Bytes(bytes) if bytes.len() <= context.config.limits.body_bytes => bytes,
-        Body::Bytes(_) | Body::TooLarge => return Err(Reason::TooLarge),
-        Body::Empty => &[],
-    };
+    let body = client_request::body(context, request)?;
     if request.is_json() { Ok(body) } else { Err(Reason::RegistrationMediaType) }
 }
 
@@ -44,10 +41,16 @@ pub(crate) fn rules(context: &Context) -> MetadataRules {
     }
 }
 
-pub(crate) async fn decide(context: &Context, asked: &RegistrationRequest<'_>) -> RegistrationDecision {
-    match &context.registration_policy {
-        Some(policy) => policy.decide(asked).await,
-        None => RegistrationDecision::Refuse,
+/// Asks the policy. Returns what the client may have at most, and whether it awaits review.
+pub(crate) async fn decide(
+    context: &Context,
+    asked: &RegistrationRequest<'_>,
+) -> Result<(RegistrationBounds, bool), Reason> {
+    let policy = context.registration_policy.as_ref().ok_or(Reason::RegistrationRefused)?;
+    match policy.decide(asked).await {
+        RegistrationDecision::Approve(bounds) => Ok((bounds, false)),
+        RegistrationDecision::Queue(bounds) => Ok((bounds, true)),
+        RegistrationDecision::Refuse => Err(Reason::RegistrationRefused),
     }
 }
 

@@ -2,14 +2,13 @@
 
 use std::sync::LazyLock;
 
-use crate::client_auth;
+use crate::client_auth::Caller;
 use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
 use crate::error::Reason;
 use crate::grant::token_revocation;
 use crate::model::client::Client;
-use crate::model::id::ClientId;
 use crate::secret::opaque::Presented;
 use crate::secret::refresh::PresentedRefresh;
 use crate::wire::params::{Params, RESOURCE};
@@ -20,20 +19,14 @@ use crate::wire::{Endpoint, Request, Response};
 static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(["token", "token_type_hint", RESOURCE]));
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
-    let refuse = |client: Option<&ClientId>, reason| {
-        client_request::refused(context, request, Endpoint::Revocation, client, &reason)
-    };
-    let form = match client_request::read(context, request, Endpoint::Revocation, &NAMES) {
-        Ok(form) => form,
-        Err(reason) => return refuse(None, reason),
-    };
-    let client = match client_auth::identify(context, request, Endpoint::Revocation, &form).await {
-        Ok(caller) => caller.client,
-        Err(reason) => return refuse(None, reason),
+    const ENDPOINT: Endpoint = Endpoint::Revocation;
+    let (form, Caller { client, .. }) = match client_request::read(context, request, ENDPOINT, &NAMES).await {
+        Ok(read) => read,
+        Err(response) => return response,
     };
     match answer(context, &client, &form).await {
         Ok(()) => Response::empty(),
-        Err(reason) => refuse(Some(&client.id), reason),
+        Err(reason) => client_request::refused(context, request, ENDPOINT, Some(&client.id), Some(&form), &reason),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Serialize;
 
-use crate::client_auth::{self, Caller, proof};
+use crate::client_auth::{Caller, proof};
 use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
@@ -14,7 +14,7 @@ use crate::grant::issue::Issued;
 use crate::grant::request::{PARAMETERS, TokenRequest};
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
-use crate::model::id::{ClientId, IdText};
+use crate::model::id::IdText;
 use crate::registration::last_use;
 use crate::secret::minted::MintedText;
 use crate::wire::message::TokenType;
@@ -24,15 +24,10 @@ use crate::wire::{Endpoint, Request, Response};
 static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(PARAMETERS));
 
 pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Response {
-    let refuse =
-        |client: Option<&ClientId>, reason| client_request::refused(context, request, Endpoint::Token, client, &reason);
-    let form = match client_request::read(context, request, Endpoint::Token, &NAMES) {
-        Ok(form) => form,
-        Err(reason) => return refuse(None, reason),
-    };
-    let Caller { client, key } = match client_auth::identify(context, request, Endpoint::Token, &form).await {
-        Ok(caller) => caller,
-        Err(reason) => return refuse(None, reason),
+    const ENDPOINT: Endpoint = Endpoint::Token;
+    let (form, Caller { client, key }) = match client_request::read(context, request, ENDPOINT, &NAMES).await {
+        Ok(read) => read,
+        Err(response) => return response,
     };
     match answer(context, &client, key.as_ref(), &form).await {
         Ok(issued) => {
@@ -44,15 +39,7 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
                 Some(_) => proof::with_nonce(context, token_response(context, &issued, TokenType::Dpop)),
             }
         }
-        Err(reason @ Reason::RedirectUriMismatch) => client_request::refused_for_uri(
-            context,
-            request,
-            Endpoint::Token,
-            &client.id,
-            form.bytes("redirect_uri"),
-            &reason,
-        ),
-        Err(reason) => refuse(Some(&client.id), reason),
+        Err(reason) => client_request::refused(context, request, ENDPOINT, Some(&client.id), Some(&form), &reason),
     }
 }
 

@@ -108,16 +108,22 @@ impl Reason {
 
     /// Returns what the client sees of the error. Reasons that would help an attacker share one text.
     pub(crate) fn wire_error(&self) -> WireError {
+        use ErrorCode::{
+            AccessDenied, InsufficientScope, InvalidClient, InvalidClientMetadata, InvalidDpopProof, InvalidGrant,
+            InvalidRequest, InvalidScope, InvalidTarget, InvalidToken, RequestNotSupported, ServerError,
+            TemporarilyUnavailable, UnauthorizedClient, UnsupportedGrantType, UnsupportedResponseType, UseDpopNonce,
+        };
+
         let (code, description) = match self {
-            Self::MethodNotAllowed => (ErrorCode::InvalidRequest, "the method is not allowed"),
-            Self::TooLarge => (ErrorCode::InvalidRequest, "the request is too large"),
-            Self::MediaType => (ErrorCode::InvalidRequest, "the body must be application/x-www-form-urlencoded"),
-            Self::MalformedParameters => (ErrorCode::InvalidRequest, "the parameters are malformed"),
-            Self::RepeatedParameter(_) => (ErrorCode::InvalidRequest, "a parameter was sent twice"),
-            Self::SeveralCredentials => (ErrorCode::InvalidRequest, "more than one client credential was sent"),
-            Self::ClientIdMismatch => (ErrorCode::InvalidRequest, "client_id differs from the credentials"),
-            Self::MissingParameter(name) => (ErrorCode::InvalidRequest, missing(name)),
-            Self::Throttled { .. } => (ErrorCode::TemporarilyUnavailable, "too many attempts"),
+            Self::MethodNotAllowed => (InvalidRequest, "the method is not allowed"),
+            Self::TooLarge => (InvalidRequest, "the request is too large"),
+            Self::MediaType => (InvalidRequest, "the body must be application/x-www-form-urlencoded"),
+            Self::MalformedParameters => (InvalidRequest, "the parameters are malformed"),
+            Self::RepeatedParameter(_) => (InvalidRequest, "a parameter was sent twice"),
+            Self::SeveralCredentials => (InvalidRequest, "more than one client credential was sent"),
+            Self::ClientIdMismatch => (InvalidRequest, "client_id differs from the credentials"),
+            Self::MissingParameter(name) => (InvalidRequest, missing(name)),
+            Self::Throttled { .. } => (TemporarilyUnavailable, "too many attempts"),
 
             Self::NoCredentials
             | Self::UnsupportedAuthentication
@@ -132,59 +138,47 @@ impl Reason {
             | Self::WrongSecret
             | Self::MalformedAssertion(_)
             | Self::ClientAssertion(_)
-            | Self::UnregisteredAuthentication => (ErrorCode::InvalidClient, "client authentication failed"),
+            | Self::UnregisteredAuthentication => (InvalidClient, "client authentication failed"),
 
-            Self::RedirectUri(_) => (ErrorCode::InvalidRequest, "the redirect URI is not registered"),
-            Self::MissingRedirectUri => (ErrorCode::InvalidRequest, "the redirect URI is missing"),
-            Self::UnknownResponseType => (ErrorCode::UnsupportedResponseType, "response_type must be code"),
-            Self::State => (ErrorCode::InvalidRequest, "state is too long or has characters that are not allowed"),
-            Self::GrantTypeNotRegistered => {
-                (ErrorCode::UnauthorizedClient, "the client is not registered for this grant type")
-            }
-            Self::MissingChallenge => (ErrorCode::InvalidRequest, "code_challenge is required"),
-            Self::MalformedChallenge => {
-                (ErrorCode::InvalidRequest, "code_challenge must be 43 characters of base64url")
-            }
-            Self::ChallengeMethod => (ErrorCode::InvalidRequest, "code_challenge_method must be S256"),
-            Self::Scope(_) => (ErrorCode::InvalidScope, "the scope is malformed or unknown"),
-            Self::ExcessScope => (ErrorCode::InvalidScope, "the scope is more than was registered or granted"),
+            Self::RedirectUri(_) => (InvalidRequest, "the redirect URI is not registered"),
+            Self::MissingRedirectUri => (InvalidRequest, "the redirect URI is missing"),
+            Self::UnknownResponseType => (UnsupportedResponseType, "response_type must be code"),
+            Self::State => (InvalidRequest, "state is too long or has characters that are not allowed"),
+            Self::GrantTypeNotRegistered => (UnauthorizedClient, "the client is not registered for this grant type"),
+            Self::MissingChallenge => (InvalidRequest, "code_challenge is required"),
+            Self::MalformedChallenge => (InvalidRequest, "code_challenge must be 43 characters of base64url"),
+            Self::ChallengeMethod => (InvalidRequest, "code_challenge_method must be S256"),
+            Self::Scope(_) => (InvalidScope, "the scope is malformed or unknown"),
+            Self::ExcessScope => (InvalidScope, "the scope is more than was registered or granted"),
 
             Self::UnknownProtectedResource => {
-                (ErrorCode::InvalidTarget, "the resource is unknown, or not available to the client or the grant")
+                (InvalidTarget, "the resource is unknown, or not available to the client or the grant")
             }
-            Self::MissingProtectedResource => (ErrorCode::InvalidTarget, "resource is missing"),
-            Self::NoProtectedResourceLeft => {
-                (ErrorCode::InvalidGrant, "this server no longer has any resource of the grant")
-            }
+            Self::MissingProtectedResource => (InvalidTarget, "resource is missing"),
+            Self::NoProtectedResourceLeft => (InvalidGrant, "this server no longer has any resource of the grant"),
 
-            Self::MissingSession => (ErrorCode::ServerError, "the service failed"),
+            Self::MissingSession => (ServerError, "the service failed"),
             Self::UnknownConsentTicket
             | Self::HeldInTheFuture
             | Self::HoldExpired
             | Self::AlreadyDecided
-            | Self::ExcessDecision => (ErrorCode::InvalidRequest, "the decision was refused"),
-            Self::AccessDenied => (ErrorCode::AccessDenied, "the user refused"),
-            Self::SubjectRefused => (ErrorCode::InvalidGrant, "the user may not be given tokens"),
+            | Self::ExcessDecision => (InvalidRequest, "the decision was refused"),
+            Self::AccessDenied => (AccessDenied, "the user refused"),
+            Self::SubjectRefused => (InvalidGrant, "the user may not be given tokens"),
             Self::SubjectUnknown | Self::MissingDerivationKey | Self::KeysUnavailable(_) => {
-                (ErrorCode::TemporarilyUnavailable, "the service is temporarily unavailable")
+                (TemporarilyUnavailable, "the service is temporarily unavailable")
             }
 
-            Self::UnknownGrantType => (ErrorCode::UnsupportedGrantType, "the grant type is not supported"),
+            Self::UnknownGrantType => (UnsupportedGrantType, "the grant type is not supported"),
             Self::UnknownCode
             | Self::CodeOfAnotherClient
             | Self::CodeNotYetValid
             | Self::CodeExpired
             | Self::CodeSpent
-            | Self::CodeReplayed => (ErrorCode::InvalidGrant, "the code is not valid"),
-            Self::RedirectUriMismatch => {
-                (ErrorCode::InvalidGrant, "redirect_uri is not that of the authorization request")
-            }
-            Self::MissingVerifier | Self::WrongVerifier => {
-                (ErrorCode::InvalidGrant, "code_verifier does not match the challenge")
-            }
-            Self::UnexpectedVerifier => {
-                (ErrorCode::InvalidRequest, "code_verifier was sent for a request without code_challenge")
-            }
+            | Self::CodeReplayed => (InvalidGrant, "the code is not valid"),
+            Self::RedirectUriMismatch => (InvalidGrant, "redirect_uri is not that of the authorization request"),
+            Self::MissingVerifier | Self::WrongVerifier => (InvalidGrant, "code_verifier does not match the challenge"),
+            Self::UnexpectedVerifier => (InvalidRequest, "code_verifier was sent for a request without code_challenge"),
 
             Self::UnknownRefreshToken
             | Self::RefreshTokenOfAnotherClient
@@ -193,15 +187,13 @@ impl Reason {
             | Self::RefreshTokenSuperseded
             | Self::RefreshTokenReused
             | Self::StoreWentBack
-            | Self::GrantRevoked => (ErrorCode::InvalidGrant, "the refresh token is not valid"),
-            Self::TooManyInGrace { .. } => (ErrorCode::TemporarilyUnavailable, "too many refreshes"),
-            Self::TooManyClientCredentialsTokens { .. } => (ErrorCode::TemporarilyUnavailable, "too many live tokens"),
-            Self::TokenOfAnotherClient => (ErrorCode::InvalidGrant, "the token was issued to another client"),
+            | Self::GrantRevoked => (InvalidGrant, "the refresh token is not valid"),
+            Self::TooManyInGrace { .. } => (TemporarilyUnavailable, "too many refreshes"),
+            Self::TooManyClientCredentialsTokens { .. } => (TemporarilyUnavailable, "too many live tokens"),
+            Self::TokenOfAnotherClient => (InvalidGrant, "the token was issued to another client"),
 
-            Self::Preflight | Self::NoAccessToken => (ErrorCode::InvalidToken, "no access token was sent"),
-            Self::MalformedBearer => {
-                (ErrorCode::InvalidRequest, "the access token is malformed or was sent more than once")
-            }
+            Self::Preflight | Self::NoAccessToken => (InvalidToken, "no access token was sent"),
+            Self::MalformedBearer => (InvalidRequest, "the access token is malformed or was sent more than once"),
             Self::InvalidAccessToken
             | Self::AccessTokenOfAnotherKey
             | Self::AnotherAudience
@@ -209,34 +201,32 @@ impl Reason {
             | Self::WrongInitialAccessToken
             | Self::InitialAccessTokenExpired
             | Self::InitialAccessTokenUsedUp
-            | Self::WrongRegistrationAccessToken => (ErrorCode::InvalidToken, "the access token is not valid"),
-            Self::DpopProof(_) | Self::MissingDpopProof => {
-                (ErrorCode::InvalidDpopProof, "a valid DPoP proof is required")
-            }
-            Self::DpopNonceNeeded => (ErrorCode::UseDpopNonce, "the DPoP proof needs the nonce of this server"),
-            Self::AnotherDpopKey => (ErrorCode::InvalidGrant, "the DPoP proof was signed with another key"),
-            Self::DpopKey => (ErrorCode::InvalidRequest, "dpop_jkt is malformed or differs from the DPoP proof"),
+            | Self::WrongRegistrationAccessToken => (InvalidToken, "the access token is not valid"),
+            Self::DpopProof(_) | Self::MissingDpopProof => (InvalidDpopProof, "a valid DPoP proof is required"),
+            Self::DpopNonceNeeded => (UseDpopNonce, "the DPoP proof needs the nonce of this server"),
+            Self::AnotherDpopKey => (InvalidGrant, "the DPoP proof was signed with another key"),
+            Self::DpopKey => (InvalidRequest, "dpop_jkt is malformed or differs from the DPoP proof"),
 
-            Self::NotPushed => (ErrorCode::InvalidRequest, "the authorization request must be pushed"),
-            Self::PushedRequestUri => (ErrorCode::InvalidRequest, "request_uri is not accepted here"),
-            Self::RequestObject => (ErrorCode::RequestNotSupported, "request is not supported"),
-            Self::UnknownRequestUri => (ErrorCode::InvalidRequest, "the request_uri is not valid"),
-            Self::TooManyPushedRequests { .. } => (ErrorCode::TemporarilyUnavailable, "too many open requests"),
+            Self::NotPushed => (InvalidRequest, "the authorization request must be pushed"),
+            Self::PushedRequestUri => (InvalidRequest, "request_uri is not accepted here"),
+            Self::RequestObject => (RequestNotSupported, "request is not supported"),
+            Self::UnknownRequestUri => (InvalidRequest, "the request_uri is not valid"),
+            Self::TooManyPushedRequests { .. } => (TemporarilyUnavailable, "too many open requests"),
 
             Self::InsufficientScope | Self::ResourceNotReached => {
-                (ErrorCode::InsufficientScope, "the access token does not cover this")
+                (InsufficientScope, "the access token does not cover this")
             }
 
             Self::ClientMetadata(error) => return metadata_error(*error),
-            Self::RegistrationRefused => (ErrorCode::InvalidClientMetadata, "the client is not accepted here"),
-            Self::RegistrationMediaType => (ErrorCode::InvalidClientMetadata, "the body must be application/json"),
-            Self::ManagementNotAllowed => (ErrorCode::AccessDenied, "the client may not manage its registration"),
-            Self::TooManyClients => (ErrorCode::TemporarilyUnavailable, "no more clients can register themselves now"),
+            Self::RegistrationRefused => (InvalidClientMetadata, "the client is not accepted here"),
+            Self::RegistrationMediaType => (InvalidClientMetadata, "the body must be application/json"),
+            Self::ManagementNotAllowed => (AccessDenied, "the client may not manage its registration"),
+            Self::TooManyClients => (TemporarilyUnavailable, "no more clients can register themselves now"),
 
             Self::Store(error) if error.is_transient() => {
-                (ErrorCode::TemporarilyUnavailable, "the service is temporarily unavailable")
+                (TemporarilyUnavailable, "the service is temporarily unavailable")
             }
-            Self::Store(_) | Self::MissingRequestUrl => (ErrorCode::ServerError, "the service failed"),
+            Self::Store(_) | Self::MissingRequestUrl => (ServerError, "the service failed"),
         };
         WireError { code, description }
     }
@@ -245,52 +235,46 @@ impl Reason {
 /// Returns what a client sees of an error in its metadata [RFC 7591 section 3.2.2]. The text repeats none of the
 /// metadata.
 const fn metadata_error(error: MetadataError) -> WireError {
+    use ErrorCode::{InvalidClientMetadata, InvalidRedirectUri, InvalidRequest};
+
     let (code, description) = match error {
-        MetadataError::OtherClient => (ErrorCode::InvalidRequest, "client_id must be that of the client in the URL"),
-        MetadataError::ServerMade(_) => (ErrorCode::InvalidRequest, "a member was sent that only the server makes"),
-        MetadataError::WrongSecret => (ErrorCode::InvalidRequest, "client_secret is not that of the client"),
-        MetadataError::Fixed(_) => (
-            ErrorCode::InvalidClientMetadata,
-            "token_endpoint_auth_method or application_type differs, and cannot change",
-        ),
-        MetadataError::NotAnObject => (ErrorCode::InvalidClientMetadata, "the body must be one JSON object"),
-        MetadataError::WrongType(_) => (ErrorCode::InvalidClientMetadata, "a member has another JSON type"),
+        MetadataError::OtherClient => (InvalidRequest, "client_id must be that of the client in the URL"),
+        MetadataError::ServerMade(_) => (InvalidRequest, "a member was sent that only the server makes"),
+        MetadataError::WrongSecret => (InvalidRequest, "client_secret is not that of the client"),
+        MetadataError::Fixed(_) => {
+            (InvalidClientMetadata, "token_endpoint_auth_method or application_type differs, and cannot change")
+        }
+        MetadataError::NotAnObject => (InvalidClientMetadata, "the body must be one JSON object"),
+        MetadataError::WrongType(_) => (InvalidClientMetadata, "a member has another JSON type"),
         MetadataError::Text(_) => {
-            (ErrorCode::InvalidClientMetadata, "a text is blank, too long, or has characters that are not accepted")
+            (InvalidClientMetadata, "a text is blank, too long, or has characters that are not accepted")
         }
-        MetadataError::Link(_) => (ErrorCode::InvalidClientMetadata, "a link is not a plain https address"),
+        MetadataError::Link(_) => (InvalidClientMetadata, "a link is not a plain https address"),
         MetadataError::PrivateKey => {
-            (ErrorCode::InvalidClientMetadata, "jwks has a private or symmetric key; only public keys are accepted")
+            (InvalidClientMetadata, "jwks has a private or symmetric key; only public keys are accepted")
         }
-        MetadataError::NoKeys => (ErrorCode::InvalidClientMetadata, "private_key_jwt needs jwks or jwks_uri"),
-        MetadataError::KeySet(_) => (
-            ErrorCode::InvalidClientMetadata,
-            "jwks is malformed, too large, has a kid twice, or has no key that can be used",
-        ),
+        MetadataError::NoKeys => (InvalidClientMetadata, "private_key_jwt needs jwks or jwks_uri"),
+        MetadataError::KeySet(_) => {
+            (InvalidClientMetadata, "jwks is malformed, too large, has a kid twice, or has no key that can be used")
+        }
         MetadataError::NoAcceptedKey => (
-            ErrorCode::InvalidClientMetadata,
+            InvalidClientMetadata,
             "jwks has no key for an algorithm that is supported, or none for token_endpoint_auth_signing_alg",
         ),
-        MetadataError::NoFetcher => {
-            (ErrorCode::InvalidClientMetadata, "jwks_uri is not supported; jwks is accepted in its place")
-        }
+        MetadataError::NoFetcher => (InvalidClientMetadata, "jwks_uri is not supported; jwks is accepted in its place"),
         MetadataError::SigningAlgorithm => {
-            (ErrorCode::InvalidClientMetadata, "token_endpoint_auth_signing_alg has a value that is not supported")
+            (InvalidClientMetadata, "token_endpoint_auth_signing_alg has a value that is not supported")
         }
-        MetadataError::TwoKeySets => (ErrorCode::InvalidClientMetadata, "jwks and jwks_uri cannot be combined"),
+        MetadataError::TwoKeySets => (InvalidClientMetadata, "jwks and jwks_uri cannot be combined"),
         MetadataError::Method => {
-            (ErrorCode::InvalidClientMetadata, "token_endpoint_auth_method has a value that is not supported")
+            (InvalidClientMetadata, "token_endpoint_auth_method has a value that is not supported")
         }
-        MetadataError::NoGrantType => (ErrorCode::InvalidClientMetadata, "grant_types needs authorization_code"),
-        MetadataError::NoResponseType => (ErrorCode::InvalidClientMetadata, "response_types needs code"),
-        MetadataError::NoScope => (ErrorCode::InvalidClientMetadata, "scope has no value that is supported"),
-        MetadataError::TooManyRedirectUris => (ErrorCode::InvalidRedirectUri, "redirect_uris has too many values"),
-        MetadataError::RedirectUri(_) => {
-            (ErrorCode::InvalidRedirectUri, "redirect_uris has a value that is not accepted")
-        }
-        MetadataError::NoRedirectUri => {
-            (ErrorCode::InvalidRedirectUri, "redirect_uris needs a value of a kind that is supported")
-        }
+        MetadataError::NoGrantType => (InvalidClientMetadata, "grant_types needs authorization_code"),
+        MetadataError::NoResponseType => (InvalidClientMetadata, "response_types needs code"),
+        MetadataError::NoScope => (InvalidClientMetadata, "scope has no value that is supported"),
+        MetadataError::TooManyRedirectUris => (InvalidRedirectUri, "redirect_uris has too many values"),
+        MetadataError::RedirectUri(_) => (InvalidRedirectUri, "redirect_uris has a value that is not accepted"),
+        MetadataError::NoRedirectUri => (InvalidRedirectUri, "redirect_uris needs a value of a kind that is supported"),
     };
     WireError { code, description }
 }

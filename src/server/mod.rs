@@ -10,10 +10,9 @@ use crate::authorization::decide::Decision;
 use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::config::check::RegistrationNeeds;
-use crate::config::document_needs::DocumentNeeds;
 use crate::config::error::ConfigError;
 use crate::config::report::{LOOPBACK, NO_THROTTLE, SecurityReport};
+use crate::config::rule::Parts;
 use crate::context::Context;
 use crate::context::newest_time::NewestTime;
 use crate::endpoint::authorize;
@@ -119,7 +118,7 @@ impl AuthorizationServer {
     /// 8414 section 3.1]. For [`Endpoint::ResourceMetadata`] it is the start of its [`paths`](Self::paths).
     #[must_use]
     pub fn path(&self, endpoint: Endpoint) -> String {
-        endpoint.path_at(&metadata::issuer_path(self.issuer()))
+        endpoint.path(self.issuer())
     }
 
     /// Returns every path under which an adapter routes an endpoint, [`path`](Self::path) first.
@@ -139,25 +138,12 @@ impl AuthorizationServer {
         if endpoint == Endpoint::ResourceMetadata {
             return self.context.resources.metadata_paths(self.issuer());
         }
-        if !self.is_on(endpoint) {
+        if !endpoint.is_on(self.config()) {
             return Vec::new();
         }
-        endpoint.paths_at(&metadata::issuer_path(self.issuer()))
-    }
-
-    /// Returns whether the settings enable the endpoint.
-    fn is_on(&self, endpoint: Endpoint) -> bool {
-        match endpoint {
-            Endpoint::Registration => self.config().registration.is_dynamic(),
-            Endpoint::ClientConfiguration => self.config().registration.management,
-            Endpoint::PushedAuthorization => self.config().pushed_requests.are_taken(),
-            Endpoint::Authorization
-            | Endpoint::Token
-            | Endpoint::Revocation
-            | Endpoint::Introspection
-            | Endpoint::Metadata
-            | Endpoint::ResourceMetadata => true,
-        }
+        let published = self.path(endpoint);
+        let with_slash = Some(format!("{published}/")).filter(|_| endpoint == Endpoint::Metadata);
+        [published].into_iter().chain(with_slash).collect()
     }
 
     /// Returns how many bytes of a body an adapter must read. A longer body is
@@ -179,36 +165,37 @@ impl AuthorizationServer {
     /// It has the headers that [`Config::cors`] asks for, preflights included.
     pub async fn serve(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
         let context = &self.context;
-        if !self.is_on(endpoint) {
+        if !endpoint.is_on(&context.config) {
             return Response::new(404);
         }
-        let cors = context.config.cors.of(endpoint);
+        let cors = endpoint.cors(&context.config);
         let reads_proofs = context.config.dpop.reads_proofs() && endpoint.reads_proofs();
         let proofs = if reads_proofs { Proofs::Read } else { Proofs::Off };
-        if let Some(answer) = cors.and_then(|cors| cors.preflight(endpoint, request, proofs)) {
+        if let Some(answer) = cors.and_then(|cors| cors.preflight(request, endpoint.allow(), proofs)) {
             return answer;
         }
-        let response = match endpoint {
+        let response = in_span(endpoint.as_str(), self.answer(endpoint, request)).await;
+        match cors {
+            Some(cors) => cors.share(request, response, proofs),
+            None => response,
+        }
+    }
+
+    async fn answer(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
+        let context = &self.context;
+        match endpoint {
             Endpoint::Authorization => Response::new(404),
-            Endpoint::Token => in_span(endpoint.as_str(), token::serve(context, request)).await,
-            Endpoint::PushedAuthorization => {
-                in_span(endpoint.as_str(), pushed_authorization::serve(context, request)).await
-            }
-            Endpoint::Revocation => in_span(endpoint.as_str(), revoke::serve(context, request)).await,
-            Endpoint::Introspection => in_span(endpoint.as_str(), introspect::serve(context, request)).await,
+            Endpoint::Token => token::serve(context, request).await,
+            Endpoint::PushedAuthorization => pushed_authorization::serve(context, request).await,
+            Endpoint::Revocation => revoke::serve(context, request).await,
+            Endpoint::Introspection => introspect::serve(context, request).await,
             Endpoint::Metadata => metadata::serve(context, request),
             Endpoint::ResourceMetadata => {
                 let answer = context.resources.metadata(request, self.issuer());
                 answer.unwrap_or_else(|| Response::new(404))
             }
-            Endpoint::Registration => in_span(endpoint.as_str(), registration::serve(context, request)).await,
-            Endpoint::ClientConfiguration => {
-                in_span(endpoint.as_str(), client_configuration::serve(context, request)).await
-            }
-        };
-        match cors {
-            Some(cors) => cors.share(request, response, proofs),
-            None => response,
+            Endpoint::Registration => registration::serve(context, request).await,
+            Endpoint::ClientConfiguration => client_configuration::serve(context, request).await,
         }
     }
 
@@ -594,19 +581,14 @@ impl Builder {
     /// [`ConfigError`] if a setting contradicts another one, the profile or the standards.
     pub fn build(self) -> Result<AuthorizationServer, ConfigError> {
         let Self { config, stores, clock, entropy, events, throttle, subjects, registration_policy, fetcher } = self;
-        config.check()?;
-        let (has_policy, has_registry) = (registration_policy.is_some(), stores.has_registry);
-        config.check_registration(RegistrationNeeds { has_policy, has_registry })?;
-        let offers_keys = config.key_rules(fetcher.is_some()).offers_keys();
-        config.check_documents(DocumentNeeds {
-            has_policy,
-            has_registry,
-            offers_keys,
+        config.check(&Parts {
+            has_policy: registration_policy.is_some(),
+            has_registry: stores.has_registry,
             has_fetcher: fetcher.is_some(),
             reaches_loopback: fetcher.as_ref().is_some_and(|fetcher| fetcher.reaches_loopback()),
+            offers_keys: config.key_rules(fetcher.is_some()).offers_keys(),
+            has_jose: jose::IS_AVAILABLE,
         })?;
-        config.client_authentication.check_needs(jose::IS_AVAILABLE)?;
-        config.dpop.check_needs(jose::IS_AVAILABLE)?;
         let of_documents = fetcher.clone().filter(|_| config.registration.metadata_documents);
         let documents = of_documents.map(|fetcher| Documents::new(&config, fetcher, Arc::clone(&clock)));
         let of_keys = fetcher.filter(|_| config.client_authentication.accepts_assertions());

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::wire::request::HeaderLine;
-use crate::wire::{Endpoint, Request, Response};
+use crate::wire::{Request, Response};
 
 /// The pages of other origins that may call the token, pushed request, revocation, registration and metadata endpoints
 /// from a browser and read the responses.
@@ -24,14 +24,8 @@ pub enum Cors {
 }
 
 impl Cors {
-    /// Returns the settings, if they cover that endpoint.
-    pub(crate) fn of(&self, endpoint: Endpoint) -> Option<&Self> {
-        let is_on = !matches!(self, Self::Off);
-        (is_on && endpoint.is_covered_by_cors()).then_some(self)
-    }
-
     /// Responds to a preflight from the settings alone, before the rest of the request is read [CORS-04].
-    pub(crate) fn preflight(&self, endpoint: Endpoint, request: &Request<'_>, proofs: Proofs) -> Option<Response> {
+    pub(crate) fn preflight(&self, request: &Request<'_>, allow: &'static str, proofs: Proofs) -> Option<Response> {
         if !request.is_preflight() {
             return None;
         }
@@ -39,7 +33,7 @@ impl Cors {
         let Some(allowed) = self.allowed(request) else { return Some(answer) };
         let answer = answer
             .with_header(ALLOW_ORIGIN, allowed)
-            .with_header("Access-Control-Allow-Methods", endpoint.allow())
+            .with_header("Access-Control-Allow-Methods", allow)
             .with_header("Access-Control-Allow-Headers", proofs.request_headers())
             .with_header("Access-Control-Max-Age", MAX_AGE);
         Some(answer)

@@ -36,24 +36,15 @@ impl Json {
     }
 
     pub(crate) const fn as_text(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(text.as_str()),
-            Self::Null | Self::Boolean(_) | Self::Number(_) | Self::List(_) | Self::Object(_) => None,
-        }
+        if let Self::Text(text) = self { Some(text.as_str()) } else { None }
     }
 
     pub(crate) const fn as_flag(&self) -> Option<bool> {
-        match self {
-            Self::Boolean(flag) => Some(*flag),
-            Self::Null | Self::Number(_) | Self::Text(_) | Self::List(_) | Self::Object(_) => None,
-        }
+        if let Self::Boolean(flag) = self { Some(*flag) } else { None }
     }
 
     pub(crate) const fn as_list(&self) -> Option<&[Self]> {
-        match self {
-            Self::List(values) => Some(values.as_slice()),
-            Self::Null | Self::Boolean(_) | Self::Number(_) | Self::Text(_) | Self::Object(_) => None,
-        }
+        if let Self::List(values) = self { Some(values.as_slice()) } else { None }
     }
 
     /// The texts of a list that holds nothing else.
@@ -62,18 +53,12 @@ impl Json {
     }
 
     pub(crate) const fn as_object(&self) -> Option<&BTreeMap<String, Self>> {
-        match self {
-            Self::Object(members) => Some(members),
-            Self::Null | Self::Boolean(_) | Self::Number(_) | Self::Text(_) | Self::List(_) => None,
-        }
+        if let Self::Object(members) = self { Some(members) } else { None }
     }
 
     /// The whole part of a number from 0 to 2^53.
     pub(crate) const fn as_number(&self) -> Option<u64> {
-        match self {
-            Self::Number(number) => *number,
-            Self::Null | Self::Boolean(_) | Self::Text(_) | Self::List(_) | Self::Object(_) => None,
-        }
+        if let Self::Number(number) = self { *number } else { None }
     }
 }
 

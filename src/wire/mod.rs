@@ -11,10 +11,9 @@ pub(crate) mod page;
 pub(crate) mod params;
 pub(crate) mod request;
 pub(crate) mod response;
-pub(crate) mod route;
 
 pub use self::cors::Cors;
 pub use self::page::protective_headers;
 pub use self::request::{Body, Request};
 pub use self::response::{RedirectStatus, Response};
-pub use self::route::Endpoint;
+pub use crate::endpoint::table::Endpoint;

@@ -25,34 +25,34 @@ pub(crate) enum PageKind {
 }
 
 impl PageKind {
-    fn title(self) -> &'static str {
+    /// The title and the explanation.
+    const fn texts(self) -> (&'static str, &'static str) {
         match self {
-            Self::LinkCannotBeAccessed | Self::AwaitsReview | Self::UnknownClient => "This link cannot be accessed",
-            Self::AlreadyAnswered => "This request has already been answered",
-            Self::Unavailable => "The service is temporarily unavailable",
-        }
-    }
-
-    fn explanation(self) -> &'static str {
-        match self {
-            Self::LinkCannotBeAccessed => {
+            Self::LinkCannotBeAccessed => (
+                NO_ACCESS,
                 "The link that brought you here is incomplete or not valid. \
-                 Go back to the application you came from and try again."
-            }
-            Self::AlreadyAnswered => {
+                 Go back to the application you came from and try again.",
+            ),
+            Self::AlreadyAnswered => (
+                "This request has already been answered",
                 "Your answer was recorded and cannot be sent a second time. \
-                 To start over, go back to the application you came from."
-            }
-            Self::AwaitsReview => {
+                 To start over, go back to the application you came from.",
+            ),
+            Self::Unavailable => (
+                "The service is temporarily unavailable",
+                "Nothing is wrong with your request. Please try again in a few minutes.",
+            ),
+            Self::AwaitsReview => (
+                NO_ACCESS,
                 "The application that brought you here awaits review: a person must approve it before it can be used. \
-                 Please try again later."
-            }
-            Self::UnknownClient => {
+                 Please try again later.",
+            ),
+            Self::UnknownClient => (
+                NO_ACCESS,
                 "The application that brought you here is unknown. \
                  Its registration may have expired because you did not use it for a long time. \
-                 In the application, remove the connection to this service and add it again."
-            }
-            Self::Unavailable => "Nothing is wrong with your request. Please try again in a few minutes.",
+                 In the application, remove the connection to this service and add it again.",
+            ),
         }
     }
 }
@@ -69,8 +69,7 @@ pub(crate) fn error_page(status: u16, kind: PageKind) -> Response {
 }
 
 fn document(kind: PageKind) -> String {
-    let title = kind.title();
-    let explanation = kind.explanation();
+    let (title, explanation) = kind.texts();
     format!(
         r#"<!DOCTYPE html>
 <html lang="en">
@@ -91,6 +90,7 @@ fn document(kind: PageKind) -> String {
     )
 }
 
+const NO_ACCESS: &str = "This link cannot be accessed";
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 const COMMON_HEADERS: [(&str, &str); 4] = [
@@ -130,7 +130,7 @@ mod tests {
             assert_eq!(page.headers().count(), headers.len());
 
             let html = String::from_utf8(page.into_body()).unwrap();
-            let shown = kind.title();
+            let (shown, _) = kind.texts();
             assert!(html.contains(title), "{html}");
             assert!(html.contains(&format!("<title>{shown}</title>")), "{html}");
             assert!(html.contains(&format!("<h1>{shown}</h1>")), "{html}");

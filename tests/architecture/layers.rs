@@ -14,6 +14,7 @@ context     context
 proofs      client_auth/dpop
 fetch       fetch/key_sets   fetch/documents
 hooks       hooks -> error -> store
+endpoints   endpoint/table
 settings    config
 model       model
 messages    wire/message -> secret/pkce
@@ -25,7 +26,7 @@ const LEAVES: &str = "leaves";
 
 /// What files of one folder may share; all other files there must not import each other.
 const SHARED: [(&str, &[&str]); 2] = [
-    ("endpoint", &["client_request", "form", "registration_request"]),
+    ("endpoint", &["client_request", "registration_request", "table"]),
     ("grant", &["request", "fixtures", "issue", "list", "live_grants", "refresh_token", "revocation"]),
 ];
 

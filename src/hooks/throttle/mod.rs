@@ -97,10 +97,12 @@ impl MemoryThrottle {
             // Many users share a network: one of them must not lock out the others for long.
             networks: Buckets::owing_little(limits.network, NETWORKS),
             clients: Buckets::new(limits.client_failures, CLIENTS),
-            subjects: Buckets::new(limits.consent_requests, SUBJECTS),
-            registrations: Buckets::new(limits.registrations, REGISTRATIONS),
-            document_fetches: Buckets::new(limits.document_fetches, DOCUMENT_FETCHES),
-            document_hosts: Buckets::new(limits.document_hosts, DOCUMENT_HOSTS),
+            attempts: [
+                Buckets::new(limits.consent_requests, SUBJECTS),
+                Buckets::new(limits.registrations, REGISTRATIONS),
+                Buckets::new(limits.document_fetches, DOCUMENT_FETCHES),
+                Buckets::new(limits.document_hosts, DOCUMENT_HOSTS),
+            ],
         };
         Self {
             clock: Arc::new(SystemClock),
@@ -135,26 +137,26 @@ impl MemoryThrottle {
             return None;
         }
         let network = attempt.peer_network();
-        let (client, subject) = match attempt.kind {
-            AttemptKind::Authentication => (attempt.client.zip(network), None),
-            AttemptKind::ConsentRequest => (None, attempt.subject),
-            AttemptKind::Registration | AttemptKind::MetadataDocument | AttemptKind::KeySet => (None, None),
-        };
-        let is_fetched = matches!(attempt.kind, AttemptKind::MetadataDocument | AttemptKind::KeySet);
-        let fetched = Some(attempt).filter(|_| is_fetched);
-        let registers = attempt.kind == AttemptKind::Registration;
-        Some(Keys {
-            registration: network.filter(|_| registers).map(|network| self.hasher.hash_one(network)),
+        let mut keys = Keys {
             network: network.map(|network: IpAddr| self.hasher.hash_one(network)),
-            client: client.map(|client| self.hasher.hash_one(client)),
-            subject: subject.map(|subject| self.hasher.hash_one(subject)),
-            fetcher: fetched.and_then(|fetched| fetched.subject).map(|subject| self.hasher.hash_one(subject)),
-            host: fetched.and_then(|fetched| fetched.host).map(|host| self.hasher.hash_one(host)),
-        })
+            client: None,
+            attempts: [None; 4],
+        };
+        let [subject, registration, fetcher, host] = &mut keys.attempts;
+        match attempt.kind {
+            AttemptKind::Authentication => {
+                keys.client = attempt.client.zip(network).map(|client| self.hasher.hash_one(client));
+            }
+            AttemptKind::ConsentRequest => *subject = attempt.subject.map(|subject| self.hasher.hash_one(subject)),
+            AttemptKind::Registration => *registration = keys.network,
+            AttemptKind::MetadataDocument | AttemptKind::KeySet => {
+                *fetcher = attempt.subject.map(|subject| self.hasher.hash_one(subject));
+                *host = attempt.host.map(|host| self.hasher.hash_one(host));
+            }
+        }
+        Some(keys)
     }
 
-    /// Returns the counts at the current time. The clock is read under the lock. Otherwise threads could read it in one
-    /// order and count in another, and time would jump back and forth.
     fn counts(&self) -> MutexGuard<'_, Counts> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         counts.advance(self.clock.now());
@@ -202,13 +204,9 @@ struct Keys {
     network: Option<u64>,
     /// The claimed client together with the network.
     client: Option<u64>,
-    subject: Option<u64>,
-    /// The network, if a client registers itself.
-    registration: Option<u64>,
-    /// The user for whom a document is fetched.
-    fetcher: Option<u64>,
-    /// The host of the document.
-    host: Option<u64>,
+    /// The user who is asked for a decision; the network, if a client registers itself; the user for whom a document is
+    /// fetched; the host of the document.
+    attempts: [Option<u64>; 4],
 }
 
 #[derive(Debug)]
@@ -218,11 +216,10 @@ struct Counts {
     /// Elapsed microseconds. They never decrease, even if the clock is set back.
     now: u64,
     networks: Buckets,
+    /// Only failures.
     clients: Buckets,
-    subjects: Buckets,
-    registrations: Buckets,
-    document_fetches: Buckets,
-    document_hosts: Buckets,
+    /// In the order of [`Keys::attempts`].
+    attempts: [Buckets; 4],
 }
 
 impl Counts {
@@ -235,19 +232,14 @@ impl Counts {
     /// Counts an attempt if all its buckets have a token, and returns 0. Otherwise returns the microseconds to wait.
     fn check(&mut self, keys: &Keys) -> u64 {
         let now = self.now;
-        let wait = |buckets: &Buckets, key: Option<u64>| key.map_or(0, |key| buckets.wait(key, now));
-        let wait = wait(&self.networks, keys.network)
-            .max(wait(&self.clients, keys.client))
-            .max(wait(&self.subjects, keys.subject))
-            .max(wait(&self.registrations, keys.registration))
-            .max(wait(&self.document_fetches, keys.fetcher))
-            .max(wait(&self.document_hosts, keys.host));
+        let wait = |(buckets, key): (&Buckets, Option<u64>)| key.map_or(0, |key| buckets.wait(key, now));
+        let both = [(&self.networks, keys.network), (&self.clients, keys.client)];
+        let wait = both.into_iter().chain(self.attempts.iter().zip(keys.attempts)).map(wait).max().unwrap_or_default();
         if wait == 0 {
             take(&mut self.networks, keys.network, 1, now);
-            take(&mut self.subjects, keys.subject, 1, now);
-            take(&mut self.registrations, keys.registration, 1, now);
-            take(&mut self.document_fetches, keys.fetcher, 1, now);
-            take(&mut self.document_hosts, keys.host, 1, now);
+            for (buckets, key) in self.attempts.iter_mut().zip(keys.attempts) {
+                take(buckets, key, 1, now);
+            }
         }
         wait
     }

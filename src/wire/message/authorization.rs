@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::secret::AuthorizationCode;
 use crate::secret::pkce::CodeChallenge;
-use crate::wire::message::form::{self, FormError, redacted};
-use crate::wire::message::secret_text;
+use crate::wire::message::form::{self, FormError, optional, redacted, required};
 
 /// The request that the user's browser sends to the authorization endpoint [RFC 6749 section 4.1.1].
 ///
@@ -25,25 +24,25 @@ use crate::wire::message::secret_text;
 #[non_exhaustive]
 pub struct AuthorizationRequest {
     /// The requested response type; the server supports only `code`.
-    #[serde(deserialize_with = "form::required_text")]
+    #[serde(with = "required")]
     pub response_type: String,
     /// The id of the client.
-    #[serde(deserialize_with = "form::required_text")]
+    #[serde(with = "required")]
     pub client_id: String,
     /// Where the response is sent; the registered URI if absent.
-    #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub redirect_uri: Option<String>,
     /// The scopes that the client requests; everything registered for it if absent.
-    #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// A value bound to the user's session, which the response repeats [RFC 6749 section 10.12].
-    #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// The text of a [`CodeChallenge`] [RFC 7636 section 4.3].
-    #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub code_challenge: Option<String>,
     /// How the challenge was computed, [`CodeChallenge::METHOD`] [RFC 7636 section 4.3].
-    #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub code_challenge_method: Option<String>,
 }
 
@@ -125,7 +124,7 @@ impl fmt::Debug for AuthorizationRequest {
 #[non_exhaustive]
 pub struct AuthorizationResponse {
     /// The code that the client exchanges for tokens.
-    #[serde(with = "secret_text::required")]
+    #[serde(with = "required")]
     pub code: AuthorizationCode,
     /// The state of the request, if it had one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,7 +160,7 @@ impl fmt::Debug for AuthorizationResponse {
 #[non_exhaustive]
 pub struct AuthorizationErrorResponse {
     /// The error code, for example `access_denied`.
-    #[serde(deserialize_with = "form::required_text")]
+    #[serde(with = "required")]
     pub error: String,
     /// A sentence for the developer of the client.
     #[serde(skip_serializing_if = "Option::is_none")]

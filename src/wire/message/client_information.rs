@@ -3,21 +3,20 @@
 use serde::{Deserialize, Serialize};
 
 use crate::secret::{ClientSecret, RegistrationAccessToken};
-use crate::wire::message::form;
-use crate::wire::message::secret_text;
+use crate::wire::message::form::{optional, required};
 
 /// A registered client with all its metadata [RFC 7591 section 3.2.1].
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClientInformationResponse {
     /// The id of the client.
-    #[serde(deserialize_with = "form::required_text")]
+    #[serde(with = "required")]
     pub client_id: String,
     /// When the id was issued, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_id_issued_at: Option<u64>,
     /// The secret of a confidential client.
-    #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<ClientSecret>,
     /// When the secret expires, in seconds since 1970; 0 for never.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +25,7 @@ pub struct ClientInformationResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registration_client_uri: Option<String>,
     /// The token for requests to that URL.
-    #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub registration_access_token: Option<RegistrationAccessToken>,
     /// The redirect URIs that were accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -91,33 +90,7 @@ impl ClientInformationResponse {
     /// Creates a response with only an id. Set the other members individually.
     #[must_use]
     pub fn new(client_id: impl Into<String>) -> Self {
-        Self {
-            client_id: client_id.into(),
-            client_id_issued_at: None,
-            client_secret: None,
-            client_secret_expires_at: None,
-            registration_client_uri: None,
-            registration_access_token: None,
-            redirect_uris: Vec::new(),
-            token_endpoint_auth_method: None,
-            token_endpoint_auth_signing_alg: None,
-            jwks: None,
-            jwks_uri: None,
-            require_pushed_authorization_requests: false,
-            dpop_bound_access_tokens: false,
-            grant_types: Vec::new(),
-            response_types: Vec::new(),
-            application_type: None,
-            scope: None,
-            client_name: None,
-            client_uri: None,
-            logo_uri: None,
-            tos_uri: None,
-            policy_uri: None,
-            contacts: Vec::new(),
-            software_id: None,
-            software_version: None,
-        }
+        Self { client_id: client_id.into(), ..Self::default() }
     }
 }
 

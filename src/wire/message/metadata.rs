@@ -1,10 +1,10 @@
-//! The metadata that the server publishes [RFC 8414 section 2].
+//! The metadata of the server [RFC 8414 section 2] and of protected resources [RFC 9728 section 2].
 
 use std::ops::Not;
 
 use serde::{Deserialize, Serialize};
 
-use crate::wire::message::form;
+use crate::wire::message::form::required;
 
 /// The metadata document of an authorization server [RFC 8414 section 2].
 ///
@@ -14,11 +14,11 @@ use crate::wire::message::form;
 ///
 /// A client must check that `issuer` is identical to the issuer from which it built the document's address [RFC 8414
 /// section 3.3].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Metadata {
     /// The identifier of the server, an https URL without query and fragment.
-    #[serde(deserialize_with = "form::required_text")]
+    #[serde(with = "required")]
     pub issuer: String,
     /// Where the user's browser is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,32 +97,57 @@ impl Metadata {
     /// Creates metadata with only an issuer. Set the other members individually.
     #[must_use]
     pub fn new(issuer: impl Into<String>) -> Self {
-        Self {
-            issuer: issuer.into(),
-            authorization_endpoint: None,
-            token_endpoint: None,
-            pushed_authorization_request_endpoint: None,
-            require_pushed_authorization_requests: false,
-            revocation_endpoint: None,
-            introspection_endpoint: None,
-            registration_endpoint: None,
-            client_id_metadata_document_supported: false,
-            response_types_supported: Vec::new(),
-            response_modes_supported: Vec::new(),
-            grant_types_supported: Vec::new(),
-            token_endpoint_auth_methods_supported: Vec::new(),
-            token_endpoint_auth_signing_alg_values_supported: Vec::new(),
-            revocation_endpoint_auth_methods_supported: Vec::new(),
-            revocation_endpoint_auth_signing_alg_values_supported: Vec::new(),
-            introspection_endpoint_auth_methods_supported: Vec::new(),
-            introspection_endpoint_auth_signing_alg_values_supported: Vec::new(),
-            scopes_supported: Vec::new(),
-            code_challenge_methods_supported: Vec::new(),
-            resource_indicators_supported: false,
-            protected_resources: Vec::new(),
-            dpop_signing_alg_values_supported: Vec::new(),
-            authorization_response_iss_parameter_supported: false,
-        }
+        Self { issuer: issuer.into(), ..Self::default() }
+    }
+}
+
+/// The metadata document of a protected resource [RFC 9728 section 2].
+///
+/// Lists without entries and members without a value are left out [RFC 9728 section 3.2].
+///
+/// # Security
+///
+/// A client must check that `resource` is identical to the URL that it connects to [RFC 9728 section 3.3].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ResourceMetadata {
+    /// The identifier of the resource.
+    #[serde(with = "required")]
+    pub resource: String,
+    /// The issuers of the authorization servers whose tokens it accepts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub authorization_servers: Vec<String>,
+    /// The scopes that a client should request first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes_supported: Vec<String>,
+    /// How the access token is sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bearer_methods_supported: Vec<String>,
+    /// The algorithms of DPoP proofs that it accepts; none if it accepts only bearer tokens [RFC 9449 section 5.1].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dpop_signing_alg_values_supported: Vec<String>,
+    /// Whether it accepts only access tokens that are bound to a key.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub dpop_bound_access_tokens_required: bool,
+    /// The name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_name: Option<String>,
+    /// The page for developers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_documentation: Option<String>,
+    /// How clients may use the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_policy_uri: Option<String>,
+    /// The terms of service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_tos_uri: Option<String>,
+}
+
+impl ResourceMetadata {
+    /// Creates metadata with only a resource. Set the other members individually.
+    #[must_use]
+    pub fn new(resource: impl Into<String>) -> Self {
+        Self { resource: resource.into(), ..Self::default() }
     }
 }
 
@@ -175,5 +200,26 @@ mod tests {
         assert_eq!(read(json).unwrap(), Metadata::new("https://as.example"));
         assert!(read("{}").is_err());
         assert!(read(r#"{"issuer":""}"#).is_err());
+    }
+
+    /// 9728-2-11
+    #[test]
+    fn the_members_about_dpop_come_back() {
+        let mut metadata = ResourceMetadata::new("https://api.example");
+        metadata.dpop_signing_alg_values_supported = vec!["ES256".to_owned()];
+        metadata.dpop_bound_access_tokens_required = true;
+        let json = serde_json::to_string(&metadata).unwrap();
+        let expected = r#"{"resource":"https://api.example","dpop_signing_alg_values_supported":["ES256"],"dpop_bound_access_tokens_required":true}"#;
+        assert_eq!(json, expected);
+        assert_eq!(serde_json::from_str::<ResourceMetadata>(&json).unwrap(), metadata);
+    }
+
+    #[test]
+    fn members_of_a_resource_without_a_value_are_left_out() {
+        let json = r#"{"resource":"https://api.example"}"#;
+        assert_eq!(serde_json::to_string(&ResourceMetadata::new("https://api.example")).unwrap(), json);
+        let read = serde_json::from_str::<ResourceMetadata>;
+        assert_eq!(read(json).unwrap(), ResourceMetadata::new("https://api.example"));
+        assert!(read("{}").is_err() && read(r#"{"resource":""}"#).is_err());
     }
 }

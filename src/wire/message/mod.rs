@@ -9,25 +9,20 @@
 
 mod authorization;
 mod client_information;
-mod error_response;
 mod form;
 mod introspection;
 mod metadata;
+mod presented_token;
 mod pushed_authorization;
-mod resource_metadata;
-mod revocation;
-mod secret_text;
 mod token_request;
 mod token_response;
 
 pub use authorization::{AuthorizationErrorResponse, AuthorizationRequest, AuthorizationResponse};
 pub use client_information::ClientInformationResponse;
-pub use error_response::ErrorResponse;
 pub use form::FormError;
-pub use introspection::{Confirmation, IntrospectionRequest, IntrospectionResponse};
-pub use metadata::Metadata;
+pub use introspection::{Confirmation, IntrospectionResponse};
+pub use metadata::{Metadata, ResourceMetadata};
+pub use presented_token::PresentedToken;
 pub use pushed_authorization::{PushedAuthorizationRequest, PushedAuthorizationResponse};
-pub use resource_metadata::ResourceMetadata;
-pub use revocation::RevocationRequest;
 pub use token_request::{AuthorizationCodeExchange, TokenRefresh, TokenRequest};
-pub use token_response::{TokenResponse, TokenType, UnknownTokenType};
+pub use token_response::{ErrorResponse, TokenResponse, TokenType, UnknownTokenType};

@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::secret::ClientSecret;
 use crate::wire::message::authorization::AuthorizationRequest;
-use crate::wire::message::form::{self, FormError, Redacted};
-use crate::wire::message::secret_text;
+use crate::wire::message::form::{self, FormError, Redacted, optional, required};
 
 /// The request that a client sends to the endpoint for pushed requests [RFC 9126 section 2.1].
 ///
@@ -27,7 +26,7 @@ pub struct PushedAuthorizationRequest {
     #[serde(flatten)]
     pub request: AuthorizationRequest,
     /// The secret of the client, unless HTTP Basic contains it.
-    #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<ClientSecret>,
 }
 
@@ -60,7 +59,7 @@ impl PushedAuthorizationRequest {
 #[non_exhaustive]
 pub struct PushedAuthorizationResponse {
     /// The `request_uri`, which represents the request at the authorization endpoint.
-    #[serde(deserialize_with = "form::required_text")]
+    #[serde(with = "required")]
     pub request_uri: String,
     /// Seconds until it expires.
     pub expires_in: u32,

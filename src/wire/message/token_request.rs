@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::secret::pkce::CodeVerifier;
 use crate::secret::{AuthorizationCode, ClientSecret, RefreshToken};
-use crate::wire::message::form::{self, FormError};
-use crate::wire::message::secret_text;
+use crate::wire::message::form::{self, FormError, optional, required};
 
 /// A request for tokens; `grant_type` selects the variant [RFC 6749 section 3.2].
 ///
@@ -58,19 +57,19 @@ impl From<TokenRefresh> for TokenRequest {
 #[non_exhaustive]
 pub struct AuthorizationCodeExchange {
     /// The code that the redirect URI received.
-    #[serde(with = "secret_text::required")]
+    #[serde(with = "required")]
     pub code: AuthorizationCode,
     /// The redirect URI of the authorization request, byte for byte.
-    #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub redirect_uri: Option<String>,
     /// The verifier of the challenge that the code is bound to [RFC 7636 section 4.5].
-    #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub code_verifier: Option<CodeVerifier>,
     /// The id of the client, unless HTTP Basic contains it.
-    #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
     /// The secret of the client, unless HTTP Basic contains it.
-    #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<ClientSecret>,
 }
 
@@ -115,16 +114,16 @@ impl AuthorizationCodeExchange {
 #[non_exhaustive]
 pub struct TokenRefresh {
     /// The refresh token received last.
-    #[serde(with = "secret_text::required")]
+    #[serde(with = "required")]
     pub refresh_token: RefreshToken,
     /// The scopes of the new access token, at most those that were granted; all of them if absent.
-    #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// The id of the client, unless HTTP Basic contains it.
-    #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
     /// The secret of the client, unless HTTP Basic contains it.
-    #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<ClientSecret>,
 }
 

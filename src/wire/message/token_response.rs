@@ -1,4 +1,4 @@
-//! The response of the token endpoint [RFC 6749 section 5.1].
+//! The responses of the token endpoint: tokens or an error [RFC 6749 section 5]. Other endpoints answer with the same error.
 
 use std::str::FromStr;
 
@@ -6,14 +6,14 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::secret::{AccessToken, RefreshToken};
-use crate::wire::message::secret_text;
+use crate::wire::message::form::{optional, required};
 
 /// A pair of tokens, with their lifetime and scopes [RFC 6749 section 5.1].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TokenResponse {
     /// The token that grants access to resources.
-    #[serde(with = "secret_text::required")]
+    #[serde(with = "required")]
     pub access_token: AccessToken,
     /// How the token is used.
     pub token_type: TokenType,
@@ -21,7 +21,7 @@ pub struct TokenResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_in: Option<u64>,
     /// The token that the client exchanges for the next pair.
-    #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<RefreshToken>,
     /// The scopes that were granted, separated by one space.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,6 +114,43 @@ impl<'de> Deserialize<'de> for TokenType {
 #[error("the token type is unknown; bearer, DPoP and mac are accepted")]
 #[non_exhaustive]
 pub struct UnknownTokenType;
+
+/// An error response: why a request was refused [RFC 6749 section 5.2].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ErrorResponse {
+    /// The error code, for example `invalid_grant`.
+    #[serde(with = "required")]
+    pub error: String,
+    /// A sentence for the developer of the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_description: Option<String>,
+    /// A page about the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_uri: Option<String>,
+}
+
+impl ErrorResponse {
+    /// Creates a response with only this error code.
+    #[must_use]
+    pub fn new(error: impl Into<String>) -> Self {
+        Self { error: error.into(), error_description: None, error_uri: None }
+    }
+
+    /// Adds a sentence for the developer of the client.
+    #[must_use]
+    pub fn error_description(mut self, description: impl Into<String>) -> Self {
+        self.error_description = Some(description.into());
+        self
+    }
+
+    /// Adds a page about the error.
+    #[must_use]
+    pub fn error_uri(mut self, uri: impl Into<String>) -> Self {
+        self.error_uri = Some(uri.into());
+        self
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -211,5 +248,30 @@ mod tests {
         let answer = TokenResponse::new(AccessToken::new("hidden"), TokenType::Bearer)
             .refresh_token(RefreshToken::new("hidden"));
         assert!(!format!("{answer:?}").contains("hidden"));
+    }
+
+    #[test]
+    fn absent_members_are_left_out_and_the_rest_comes_back() {
+        let cases = [
+            (ErrorResponse::new("invalid_request"), r#"{"error":"invalid_request"}"#),
+            (
+                ErrorResponse::new("invalid_client")
+                    .error_description("No such client.")
+                    .error_uri("https://e.example"),
+                r#"{"error":"invalid_client","error_description":"No such client.","error_uri":"https://e.example"}"#,
+            ),
+        ];
+        for (answer, json) in cases {
+            assert_eq!(serde_json::to_string(&answer).unwrap(), json);
+            assert_eq!(serde_json::from_str::<ErrorResponse>(json).unwrap(), answer);
+        }
+    }
+
+    #[test]
+    fn unknown_members_are_ignored_and_an_error_code_is_needed() {
+        let read = serde_json::from_str::<ErrorResponse>;
+        assert_eq!(read(r#"{"error":"e","x":{"y":[1]}}"#).unwrap(), ErrorResponse::new("e"));
+        assert!(read("{}").is_err());
+        assert!(read(r#"{"error":""}"#).is_err());
     }
 }

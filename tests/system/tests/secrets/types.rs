@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use grantor::secret::{AccessToken, AuthorizationCode, CodeVerifier, RefreshToken};
 use grantor::wire::message::{
-    AuthorizationCodeExchange, AuthorizationErrorResponse, AuthorizationRequest, AuthorizationResponse,
-    IntrospectionRequest, RevocationRequest, TokenRefresh, TokenRequest, TokenResponse,
+    AuthorizationCodeExchange, AuthorizationErrorResponse, AuthorizationRequest, AuthorizationResponse, PresentedToken,
+    TokenRefresh, TokenRequest, TokenResponse,
 };
 use grantor::wire::{Body, Request};
 use grantor::{CachedClients, Client, ClientId, ClientSecret, MemoryStore};
@@ -32,9 +32,8 @@ pub(crate) fn shown(flow: &mut Flow, code: &str, pair: &Pair) {
     exposure.debug("TokenRefresh", &refresh);
     exposure.debug("TokenRequest", &TokenRequest::from(refresh));
     for token in [&pair.access, &pair.refresh] {
-        let secret = || ClientSecret::new(secret);
-        exposure.debug("RevocationRequest", &RevocationRequest::new(&**token).client_secret(secret()));
-        exposure.debug("IntrospectionRequest", &IntrospectionRequest::new(&**token).client_secret(secret()));
+        let presented = PresentedToken::new(&**token).client_secret(ClientSecret::new(secret));
+        exposure.debug("PresentedToken", &presented);
     }
     let Pair { access, refresh, scope } = pair;
     let json =

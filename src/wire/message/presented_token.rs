@@ -1,4 +1,4 @@
-//! The request to the revocation endpoint [RFC 7009 section 2.1].
+//! The request to the revocation endpoint [RFC 7009 section 2.1] and to the introspection endpoint [RFC 7662 section 2.1].
 
 use std::fmt;
 
@@ -6,31 +6,32 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
 use crate::secret::ClientSecret;
-use crate::wire::message::form::{self, FormError, Redacted};
-use crate::wire::message::secret_text;
+use crate::wire::message::form::{self, FormError, Redacted, optional, required};
 
-/// A request to revoke an access token or a refresh token [RFC 7009 section 2.1].
+/// A request to revoke a token [RFC 7009 section 2.1] or to introspect it [RFC 7662 section 2.1]. Both have the same form.
 ///
 /// The token is wiped when the request is dropped.
+#[doc(alias = "IntrospectionRequest")]
+#[doc(alias = "RevocationRequest")]
 #[derive(Clone, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct RevocationRequest {
+pub struct PresentedToken {
     /// The access token or refresh token.
-    #[serde(deserialize_with = "form::required_text")]
+    #[serde(with = "required")]
     pub token: String,
     /// The likely type of the token: `access_token` or `refresh_token`. The server searches for this type first.
-    #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub token_type_hint: Option<String>,
     /// The id of the client, unless HTTP Basic contains it.
-    #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
     /// The secret of the client, unless HTTP Basic contains it.
-    #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<ClientSecret>,
 }
 
-impl RevocationRequest {
-    /// Creates a request to revoke this token.
+impl PresentedToken {
+    /// Creates a request that presents this token.
     #[must_use]
     pub fn new(token: impl Into<String>) -> Self {
         Self { token: token.into(), token_type_hint: None, client_id: None, client_secret: None }
@@ -67,15 +68,15 @@ impl RevocationRequest {
     }
 }
 
-impl Drop for RevocationRequest {
+impl Drop for PresentedToken {
     fn drop(&mut self) {
         self.token.zeroize();
     }
 }
 
-impl fmt::Debug for RevocationRequest {
+impl fmt::Debug for PresentedToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RevocationRequest")
+        f.debug_struct("PresentedToken")
             .field("token", &Redacted)
             .field("token_type_hint", &self.token_type_hint)
             .field("client_id", &self.client_id)
@@ -88,8 +89,8 @@ impl fmt::Debug for RevocationRequest {
 mod tests {
     use super::*;
 
-    fn full() -> RevocationRequest {
-        RevocationRequest::new("hidden+/=")
+    fn full() -> PresentedToken {
+        PresentedToken::new("hidden+/=")
             .token_type_hint("refresh_token")
             .client_id("c1")
             .client_secret(ClientSecret::new("hidden-secret"))
@@ -98,12 +99,12 @@ mod tests {
     #[test]
     fn forms_come_back() {
         let cases = [
-            (RevocationRequest::new("a"), "token=a"),
+            (PresentedToken::new("a"), "token=a"),
             (full(), "token=hidden%2B%2F%3D&token_type_hint=refresh_token&client_id=c1&client_secret=hidden-secret"),
         ];
         for (request, form) in cases {
             assert_eq!(request.to_form().unwrap(), form);
-            let again: RevocationRequest = serde_urlencoded::from_str(form).unwrap();
+            let again: PresentedToken = serde_urlencoded::from_str(form).unwrap();
             assert_eq!(again.to_form().unwrap(), form);
         }
     }
@@ -111,7 +112,7 @@ mod tests {
     #[test]
     fn a_token_is_needed() {
         for form in ["", "client_id=c1", "token=", "token=a&token=b"] {
-            assert!(serde_urlencoded::from_str::<RevocationRequest>(form).is_err(), "{form}");
+            assert!(serde_urlencoded::from_str::<PresentedToken>(form).is_err(), "{form}");
         }
     }
 

@@ -1,0 +1,158 @@
+//! A rule for one setting: what is accepted, where, and why.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use crate::config::error::{self, ConfigError};
+use crate::config::{Config, Profile};
+
+/// What the server has besides its settings. Some settings need one of these.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts {
+    pub(crate) has_policy: bool,
+    pub(crate) has_registry: bool,
+    pub(crate) has_fetcher: bool,
+    /// Whether the fetcher connects to loopback addresses.
+    pub(crate) reaches_loopback: bool,
+    /// Whether clients may authenticate with a key, which a metadata document can have.
+    pub(crate) offers_keys: bool,
+    /// Whether signatures can be verified.
+    pub(crate) has_jose: bool,
+}
+
+/// A rule for one setting.
+pub(super) struct Rule {
+    /// The field of [`Config`] that the error names.
+    pub(super) field: &'static str,
+    pub(super) accepted: Accepted,
+    /// Where it holds; `None` for every profile.
+    pub(super) profiles: Option<&'static [Profile]>,
+    /// The standard that demands it, if the text does not name one.
+    pub(super) source: &'static str,
+}
+
+/// What is accepted.
+pub(super) enum Accepted {
+    /// A duration of so many seconds.
+    Seconds(RangeInclusive<u64>, fn(&Config) -> Duration),
+    /// A number in this range.
+    Number(RangeInclusive<u64>, fn(&Config) -> u64),
+    /// What the text says. The function returns the value if it is refused.
+    Value(&'static str, fn(&Config, &Parts) -> Option<String>),
+    /// The same, but the function makes the error, which names other settings too.
+    Related(&'static str, fn(&Config) -> Result<(), ConfigError>),
+}
+
+const fn rule(field: &'static str, accepted: Accepted) -> Rule {
+    Rule { field, accepted, profiles: None, source: "" }
+}
+
+pub(super) const fn seconds(field: &'static str, range: RangeInclusive<u64>, of: fn(&Config) -> Duration) -> Rule {
+    rule(field, Accepted::Seconds(range, of))
+}
+
+pub(super) const fn number(field: &'static str, range: RangeInclusive<u64>, of: fn(&Config) -> u64) -> Rule {
+    rule(field, Accepted::Number(range, of))
+}
+
+pub(super) const fn related(
+    field: &'static str,
+    accepted: &'static str,
+    check: fn(&Config) -> Result<(), ConfigError>,
+) -> Rule {
+    rule(field, Accepted::Related(accepted, check))
+}
+
+pub(super) const fn value(
+    field: &'static str,
+    accepted: &'static str,
+    refused: fn(&Config, &Parts) -> Option<String>,
+) -> Rule {
+    rule(field, Accepted::Value(accepted, refused))
+}
+
+impl Rule {
+    pub(super) const fn by(mut self, source: &'static str) -> Self {
+        self.source = source;
+        self
+    }
+
+    pub(super) const fn only_in(mut self, profiles: &'static [Profile], source: &'static str) -> Self {
+        self.profiles = Some(profiles);
+        self.source = source;
+        self
+    }
+
+    pub(super) fn check(&self, config: &Config, parts: &Parts) -> Result<(), ConfigError> {
+        if self.profiles.is_some_and(|profiles| !profiles.contains(&config.profile)) {
+            return Ok(());
+        }
+        let refused = match &self.accepted {
+            Accepted::Seconds(range, of) => unless(is_within(range, of(config)), error::seconds(of(config))),
+            Accepted::Number(range, of) => unless(range.contains(&of(config)), of(config)),
+            Accepted::Value(_, refused) => refused(config, parts),
+            Accepted::Related(_, check) => return check(config),
+        };
+        let Some(value) = refused else { return Ok(()) };
+        let mut remedy = self.accepted.to_string();
+        if self.profiles.is_some() {
+            remedy.push_str(&format!(" in the {} profile", config.profile.name()));
+        }
+        if !self.source.is_empty() {
+            remedy.push_str(&format!(" ({})", self.source));
+        }
+        Err(ConfigError::new(self.field, value, remedy))
+    }
+}
+
+impl fmt::Display for Accepted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (range, unit) = match self {
+            Self::Seconds(range, _) => (range, " s"),
+            Self::Number(range, _) => (range, ""),
+            Self::Value(accepted, _) | Self::Related(accepted, _) => return f.write_str(accepted),
+        };
+        match (range.start(), range.end()) {
+            (0, most) => write!(f, "at most {most}{unit} is accepted"),
+            (least, &u64::MAX) => write!(f, "at least {least}{unit} is accepted"),
+            (least, most) => write!(f, "{least} to {most}{unit} are accepted"),
+        }
+    }
+}
+
+impl Profile {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Platform => "platform",
+            Self::Strict => "strict",
+            Self::Mcp => "MCP",
+            Self::Fapi => "FAPI",
+        }
+    }
+}
+
+/// Returns the value, unless the setting is accepted.
+pub(super) fn unless(is_accepted: bool, value: impl fmt::Display) -> Option<String> {
+    (!is_accepted).then(|| value.to_string())
+}
+
+/// Returns whether a duration, rounded neither up nor down, is within so many seconds.
+fn is_within(range: &RangeInclusive<u64>, life: Duration) -> bool {
+    let whole = life.as_secs();
+    let begun = whole.saturating_add(u64::from(life.subsec_nanos() > 0));
+    range.contains(&whole) && range.contains(&begun)
+}
+
+#[cfg(test)]
+impl Parts {
+    /// Nothing is missing, and nothing more is allowed.
+    pub(super) const ALL: Self = Self {
+        has_policy: true,
+        has_registry: true,
+        has_fetcher: true,
+        reaches_loopback: false,
+        offers_keys: false,
+        has_jose: true,
+    };
+}
