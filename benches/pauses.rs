@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use grantor::store::{Grant, Insertion, RecordStore};
+use grantor::store::{Grant, Insertion, Record, RecordStore};
 use grantor::testing::records;
 use grantor::{MemoryStore, Timestamp};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use grantor::store::Grant;
+use grantor::store::{Grant, Record};
 use grantor::testing::records;
 use grantor::{Subject, Timestamp};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use grantor::id::GrantId;
-use grantor::store::{Grant, Insertion, RecordStore, Replacement, Replay};
+use grantor::store::{Grant, Insertion, Record, RecordStore, Replacement, Replay};
 use tokio::runtime::Runtime;
 
 use super::callers::{Callers, Latencies};

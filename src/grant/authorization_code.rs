@@ -220,12 +220,8 @@ fn first_pair(
         scopes,
         audience,
         key: request.key,
-        bound_from: None,
     };
-    let NewPair { mut record, issued } = issue::pair(&context.config, PairSecrets::draw(entropy), place);
-    if !authorization.audience.is_unset() {
-        record = record.of_grant_for(authorization.audience.clone());
-    }
+    let NewPair { record, issued } = issue::pair(&context.config, PairSecrets::draw(entropy), place);
     let grant = Arc::new(Grant {
         id,
         version: draw_version(entropy),
@@ -234,10 +230,12 @@ fn first_pair(
         subject: authorization.subject.clone(),
         scopes: granted.scopes,
         resources: granted.resources,
+        audience: authorization.audience.clone(),
         created: now,
         keep_until: revocation::keep_until(authorization.end),
         family: Family { id: family_id.digest(), tag_key },
         pairs_made: 1,
+        bound_from: issue::bound_from(None, request.key, 1),
         pairs: Pairs::one(record),
         revoked: None,
     });
@@ -288,7 +286,7 @@ impl Flow for Inserting<'_> {
     }
 
     fn is_done(&self, found: &Grant, meant: &Grant, _: After) -> bool {
-        let own = meant.pairs.newest.as_ref().map(|pair| pair.access_digest());
+        let own = meant.pairs.newest.as_ref().map(|pair| &pair.access.digest);
         own.is_some_and(|own| found.pairs.with_access(own).is_some())
     }
 }

@@ -17,7 +17,7 @@ use crate::hooks::Event;
 use crate::model::client::{Client, GrantType};
 use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::{Audience, ResourceTable};
-use crate::model::{AccessPart, FurtherAccess, Grant, Pairs, TokenPair};
+use crate::model::{AccessRecord, Grant, Pairs, Restrictions, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::Family;
@@ -52,15 +52,9 @@ pub(crate) async fn issue(context: &Context, request: &TokenRequest<'_>) -> Resu
     let (scopes, audience) = judge(request, &context.config, &context.resources)?;
     let token = opaque::mint(&*context.entropy);
     let version = draw_version(&*context.entropy);
-    let access = FurtherAccess {
-        digest: token.digest,
-        issued: now,
-        end: now.plus(context.config.client_credentials.lifetime),
-        revoked: false,
-        reduced: Some(scopes),
-        audience,
-        key: request.key.copied(),
-    };
+    let restrictions = Restrictions { scopes: Some(scopes), audience, key: request.key.copied() };
+    let end = now.plus(context.config.client_credentials.lifetime);
+    let access = AccessRecord::new(token.digest, now, end, restrictions);
     let mut met = Met::<()>::nobody();
     for number in draw_places(&*context.entropy, PLACES.into()) {
         let id = id_of_place(&client.id, number);
@@ -95,8 +89,8 @@ fn judge(
     if is_left { Ok((scopes, target.audience().clone())) } else { Err(Reason::ExcessScope) }
 }
 
-fn issued(context: &Context, client: &Client, grant: GrantId, access: &FurtherAccess, token: MintedOpaque) -> Issued {
-    let scopes = access.reduced.clone().unwrap_or_default();
+fn issued(context: &Context, client: &Client, grant: GrantId, access: &AccessRecord, token: MintedOpaque) -> Issued {
+    let scopes = access.scopes().cloned().unwrap_or_default();
     context.raise(&Event::ClientCredentialsTokenIssued { grant, client: &client.id, scopes: &scopes });
     let expires_in = access.end.seconds_since(access.issued);
     Issued { grant, access_token: token, refresh_token: None, expires_in, scopes }
@@ -112,7 +106,7 @@ struct Filling<'a> {
 struct Place<'a> {
     client: &'a Client,
     id: GrantId,
-    access: &'a FurtherAccess,
+    access: &'a AccessRecord,
     /// Live tokens that the place may hold.
     room: usize,
     /// The version of the record if it is inserted.
@@ -176,7 +170,7 @@ impl Place<'_> {
     /// Returns the record with its first token.
     fn first(&self) -> Grant {
         let now = self.access.issued;
-        let scopes = self.access.reduced.clone().unwrap_or_default();
+        let scopes = self.access.scopes().cloned().unwrap_or_default();
         Grant {
             id: self.id,
             version: self.version,
@@ -187,59 +181,49 @@ impl Place<'_> {
             scopes,
             // The client's `client_resources` limit the token when it is used.
             resources: ResourceScope::All,
+            audience: Audience::UNSET,
             created: now,
             keep_until: now,
             family: Family::NONE,
             pairs_made: 1,
+            bound_from: None,
             revoked: None,
         }
     }
 
     /// Returns the record with one more token. `tokens` are its live ones; the others are dropped.
-    fn next(&self, grant: &Grant, mut tokens: Vec<FurtherAccess>) -> Grant {
+    fn next(&self, grant: &Grant, mut tokens: Vec<AccessRecord>) -> Grant {
         tokens.push(self.access.clone());
-        let scopes = self.access.reduced.clone().unwrap_or_default();
+        let scopes = self.access.scopes().cloned().unwrap_or_default();
         let pairs = pairs_of(tokens, &scopes);
         Grant { epoch: self.client.epoch, scopes, pairs, revoked: None, ..grant.clone() }
     }
 }
 
 /// The tokens of a place that may still be used under that epoch, the oldest first.
-fn live_tokens(found: Option<&Grant>, epoch: u32, now: Timestamp) -> Vec<FurtherAccess> {
+fn live_tokens(found: Option<&Grant>, epoch: u32, now: Timestamp) -> Vec<AccessRecord> {
     let Some(grant) = found.filter(|grant| grant.epoch == epoch && grant.revoked.is_none()) else { return Vec::new() };
     let accesses = grant.pairs.newest.iter().flat_map(TokenPair::accesses);
-    accesses.filter(|access| access.is_live(now)).map(|access| owned(&access, &grant.scopes)).collect()
+    accesses.filter(|access| access.is_live(now)).map(|access| owned(access, &grant.scopes)).collect()
 }
 
-fn owned(access: &AccessPart<'_>, of_record: &ScopeSet) -> FurtherAccess {
-    FurtherAccess {
-        digest: *access.digest,
-        issued: access.issued,
-        end: access.end,
-        revoked: access.revoked,
-        reduced: Some(access.reduced.unwrap_or(of_record).clone()),
-        // The record has no audience. A token without one is older than the first protected resource.
-        audience: access.audience.cloned().unwrap_or_default(),
-        key: access.key.copied(),
-    }
+/// Returns a stored token with its own scopes, even if they are those of the record. It is not revoked.
+fn owned(access: &AccessRecord, of_record: &ScopeSet) -> AccessRecord {
+    let own = access.restrictions.as_deref().cloned().unwrap_or_default();
+    let scopes = own.scopes.or_else(|| Some(of_record.clone()));
+    AccessRecord::new(access.digest, access.issued, access.end, Restrictions { scopes, ..own })
 }
 
 /// Stores access tokens without a refresh token. The first one takes the place of the pair. Scopes are kept only if
 /// they differ from those of the record.
-fn pairs_of(tokens: Vec<FurtherAccess>, of_record: &ScopeSet) -> Pairs {
-    let mut tokens = tokens
-        .into_iter()
-        .map(|token| FurtherAccess { reduced: token.reduced.filter(|scopes| scopes != of_record), ..token });
-    let Some(first) = tokens.next() else { return Pairs::default() };
-    let mut pair = TokenPair::new(first.digest, first.issued, first.end).for_audience(first.audience);
-    if let Some(scopes) = first.reduced {
-        pair = pair.reduced_to(scopes);
-    }
-    if let Some(key) = first.key {
-        pair = pair.bound_to(key);
-    }
-    tokens.for_each(|token| pair.push_further(token));
-    Pairs::one(pair)
+fn pairs_of(tokens: Vec<AccessRecord>, of_record: &ScopeSet) -> Pairs {
+    let mut tokens = tokens.into_iter().map(|token| {
+        let own = token.restrictions.as_deref().cloned().unwrap_or_default();
+        let scopes = own.scopes.filter(|scopes| scopes != of_record);
+        AccessRecord::new(token.digest, token.issued, token.end, Restrictions { scopes, ..own })
+    });
+    let Some(access) = tokens.next() else { return Pairs::default() };
+    Pairs::one(TokenPair { access, refresh: None, further: tokens.collect() })
 }
 
 /// The id of a place. It is the same again after a purge.
@@ -266,10 +250,10 @@ pub(crate) async fn tokens_of(context: &Context, id: &ClientId) -> Result<Vec<Cl
         tokens.extend(live_tokens(grant.as_deref(), client.epoch, now));
     }
     tokens.sort_by_key(|token| token.issued);
-    let listed = |token: FurtherAccess| ClientCredentialsToken {
+    let listed = |token: AccessRecord| ClientCredentialsToken {
         issued: token.issued,
         expires: token.end,
-        scopes: token.reduced.unwrap_or_default(),
+        scopes: token.scopes().cloned().unwrap_or_default(),
     };
     Ok(tokens.into_iter().map(listed).collect())
 }
@@ -336,25 +320,17 @@ mod tests {
         }
     }
 
-    fn access(number: u8, issued: u32) -> FurtherAccess {
-        let reduced = Some(scopes("repo-code:r"));
-        FurtherAccess {
-            digest: Digest::of(&[number]),
-            issued: at(issued),
-            end: at(issued + 100),
-            revoked: false,
-            reduced,
-            audience: Audience::UNSET,
-            key: None,
-        }
+    fn access(number: u8, issued: u32) -> AccessRecord {
+        let restrictions = Restrictions { scopes: Some(scopes("repo-code:r")), ..Restrictions::default() };
+        AccessRecord::new(Digest::of(&[number]), at(issued), at(issued + 100), restrictions)
     }
 
-    fn place<'a>(client: &'a Client, access: &'a FurtherAccess) -> Place<'a> {
+    fn place<'a>(client: &'a Client, access: &'a AccessRecord) -> Place<'a> {
         Place { client, id: id_of_place(&client.id, 0), access, room: 3, version: 70 }
     }
 
     /// A record after these writes.
-    fn filled(client: &Client, tokens: &[FurtherAccess]) -> Grant {
+    fn filled(client: &Client, tokens: &[AccessRecord]) -> Grant {
         let mut grant: Option<Grant> = None;
         for token in tokens {
             grant = match place(client, token).step(grant.as_ref()).unwrap() {
@@ -396,7 +372,7 @@ mod tests {
         assert_eq!(issued(&grant), [10, 20, 100]);
 
         let mut revoked = full;
-        revoked.pairs.iter_mut().for_each(|pair| pair.revoke_access(&tokens[1].digest));
+        revoked.pairs.revoke_access(&tokens[1].digest);
         let next = access(4, 30);
         let Ok(Step::Replace(grant, Filled::Issued)) = place(&client, &next).step(Some(&revoked)) else {
             panic!("it has no room")

@@ -69,6 +69,8 @@ impl Line {
             keep_until: at(0),
             family: Family { id: family_id.digest(), tag_key: TagKey::draw(&SystemEntropy) },
             pairs_made: 0,
+            bound_from: None,
+            audience: Audience::UNSET,
             pairs: Pairs::default(),
             revoked: None,
         };
@@ -134,12 +136,12 @@ impl Line {
             scopes: self.grant.scopes.clone(),
             audience: Audience::UNSET,
             key: self.key.as_ref(),
-            bound_from: self.grant.pairs.bound_from(),
         };
+        self.grant.bound_from = issue::bound_from(self.grant.bound_from, place.key, place.number);
         let NewPair { record, issued } = issue::pair(&self.config, secrets, place);
         let id = IdText::of(self.grant.id.as_bytes());
         self.refresh.push(issued.refresh_token.unwrap().text("rt_", &id));
-        self.access.push(*record.access_digest());
+        self.access.push(record.access.digest);
         record
     }
 }

@@ -5,10 +5,10 @@ use std::num::NonZeroU32;
 use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::jose::JwkThumbprint;
-use crate::model::TokenPair;
 use crate::model::client::{Client, GrantType};
 use crate::model::id::GrantId;
 use crate::model::protected_resource::Audience;
+use crate::model::{AccessRecord, RefreshRecord, Restrictions, TokenPair};
 use crate::scope::ScopeSet;
 use crate::secret::derive::PairSecrets;
 use crate::secret::opaque::MintedOpaque;
@@ -33,8 +33,6 @@ pub(crate) struct Place<'a> {
     pub(crate) audience: Audience,
     /// The key that the access token is bound to [RFC 9449 section 5].
     pub(crate) key: Option<&'a JwkThumbprint>,
-    /// The number of the first bound pair of the grant so far.
-    pub(crate) bound_from: Option<NonZeroU32>,
 }
 
 /// The members of a token response [RFC 6749 section 5.1].
@@ -67,22 +65,20 @@ pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> N
         expires_in: access_end.seconds_since(place.now),
         scopes: place.scopes,
     };
-    let mut record = TokenPair::new(issued.access_token.digest, place.now, access_end);
-    if let Some(refresh) = &issued.refresh_token {
-        record = record.with_refresh(refresh.digest, refresh_end);
-    }
-    if issued.scopes != *place.granted {
-        record = record.reduced_to(issued.scopes.clone());
-    }
-    if !place.audience.is_unset() {
-        record = record.for_audience(place.audience);
-    }
-    if let Some(key) = place.key {
-        record = record.bound_to(*key);
-    }
-    let bound_from = place.bound_from.or_else(|| place.key.and_then(|_| NonZeroU32::new(place.number)));
-    record = record.of_grant_bound_from(bound_from);
-    NewPair { record, issued }
+    let restrictions = Restrictions {
+        scopes: (issued.scopes != *place.granted).then(|| issued.scopes.clone()),
+        audience: place.audience,
+        key: place.key.copied(),
+    };
+    let access = AccessRecord::new(issued.access_token.digest, place.now, access_end, restrictions);
+    let refresh = issued.refresh_token.as_ref();
+    let refresh = refresh.map(|refresh| RefreshRecord { digest: refresh.digest, end: refresh_end });
+    NewPair { record: TokenPair::new(access, refresh), issued }
+}
+
+/// Returns the number of the first bound pair of a grant, once a request has proved a key for the pair with that number.
+pub(crate) fn bound_from(before: Option<NonZeroU32>, key: Option<&JwkThumbprint>, number: u32) -> Option<NonZeroU32> {
+    before.or_else(|| key.and_then(|_| NonZeroU32::new(number)))
 }
 
 /// Returns when an access token that is issued now expires.

@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::grant::list::Reader;
 use crate::hooks::Event;
 use crate::model::id::{AuthorizationId, ClientId, GrantId};
+use crate::model::protected_resource::Audience;
 use crate::model::subject::Subject;
 use crate::model::{Authorization, Grant, PLACE_KEPT, Pairs, Revocation, RevocationReason, Stage};
 use crate::scope::{ResourceScope, ScopeSet};
@@ -356,10 +357,12 @@ fn tombstone(context: &Context, authorization: &Authorization, revocation: Revoc
         subject: authorization.subject.clone(),
         scopes: ScopeSet::empty(),
         resources: ResourceScope::none(),
+        audience: Audience::UNSET,
         created: revocation.at,
         keep_until: keep_until(authorization.end).max(revocation.at.plus(kept_after_revocation(context))),
         family: Family::NONE,
         pairs_made: 0,
+        bound_from: None,
         pairs: Pairs::default(),
         revoked: Some(revocation),
     }

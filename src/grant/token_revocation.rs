@@ -135,7 +135,7 @@ fn is_revoked(grant: &Grant, digest: &Digest) -> bool {
 /// Returns the same grant with that access token revoked. Its refresh token stays valid.
 fn without_access(grant: &Grant, digest: &Digest) -> Grant {
     let mut next = grant.clone();
-    next.pairs.iter_mut().for_each(|pair| pair.revoke_access(digest));
+    next.pairs.revoke_access(digest);
     next
 }
 
@@ -279,7 +279,7 @@ mod tests {
         type Change = fn(Line) -> Line;
         let own_revoked: Change = |mut line| {
             let access = line.access[0];
-            line.grant.pairs.iter_mut().for_each(|pair| pair.revoke_access(&access));
+            line.grant.pairs.revoke_access(&access);
             line
         };
         let unknown: Change = |mut line| {
@@ -398,8 +398,7 @@ mod tests {
             (2, &public, "RevokeGrant"),
         ] {
             let mut line = Line::new().refreshed(100);
-            let newest = line.grant.pairs.newest.take();
-            line.grant.pairs.newest = newest.map(|pair| pair.of_grant_bound_from(NonZeroU32::new(bound_from)));
+            line.grant.bound_from = NonZeroU32::new(bound_from);
             line.config.revocation.superseded_token = SupersededTokenRevocation::WholeGrant;
             let holder = Holder { caller, epoch: 0 };
             let outcome = |seconds| judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));

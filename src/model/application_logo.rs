@@ -4,6 +4,8 @@ use crate::clock::Timestamp;
 use crate::model::application::Logo;
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::LogoId;
+use crate::model::kinds::Table;
+use crate::model::record::{Columns, Record};
 
 /// The logo of an application.
 ///
@@ -24,12 +26,6 @@ impl ApplicationLogo {
         &self.id
     }
 
-    /// Returns the version of the record: a random number, which every write draws anew.
-    #[must_use]
-    pub const fn version(&self) -> u32 {
-        self.version
-    }
-
     /// Returns the time from which a purge may remove the logo; `None` while an application names it.
     #[must_use]
     pub const fn end(&self) -> Option<Timestamp> {
@@ -41,10 +37,38 @@ impl ApplicationLogo {
     pub const fn logo(&self) -> &Logo {
         &self.logo
     }
+}
 
-    /// Encodes the record as bytes.
-    #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
+impl Record for ApplicationLogo {
+    type Key = LogoId;
+
+    const TABLE: Table = Table::ApplicationLogos;
+
+    fn key(&self) -> &LogoId {
+        &self.id
+    }
+
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn set_version(&mut self, version: u32) {
+        self.version = version;
+    }
+
+    fn purge_after(&self) -> Option<Timestamp> {
+        self.end
+    }
+
+    fn is_due_sooner(&self) -> bool {
+        self.end.is_some()
+    }
+
+    fn columns(&self) -> Columns {
+        Columns { state: if self.end.is_none() { "named" } else { "unnamed" }, ..Columns::default() }
+    }
+
+    fn encode(&self) -> Vec<u8> {
         let Self { id, version, end, logo } = self;
         let mut writer = Writer::new(kind::APPLICATION_LOGO);
         writer.array(id.as_bytes());
@@ -54,12 +78,7 @@ impl ApplicationLogo {
         writer.finish()
     }
 
-    /// Decodes a record that [`encode`](Self::encode) wrote.
-    ///
-    /// # Errors
-    ///
-    /// [`DecodeError`] if the bytes are not such a record, or were written by an unknown release.
-    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::APPLICATION_LOGO)?;
         let logo = Self {
             id: reader.array().map(LogoId::from_bytes)?,

@@ -1,5 +1,6 @@
 //! One authorization request, from the consent page to the end of its code.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -8,7 +9,9 @@ use crate::jose::JwkThumbprint;
 use crate::model::client::encoding::{read_resource_scope, read_scopes, read_subject, write_scopes};
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::{AuthorizationId, ClientId, PushedRequestId};
+use crate::model::kinds::Table;
 use crate::model::protected_resource::{Audience, read_audience, write_audience};
+use crate::model::record::{Columns, Record};
 use crate::model::redirect_uri::RedirectUri;
 use crate::model::subject::Subject;
 use crate::scope::{ResourceScope, ScopeSet};
@@ -107,12 +110,6 @@ impl Authorization {
         self.id
     }
 
-    /// Returns the version of the record: a random number, which every write draws anew.
-    #[must_use]
-    pub const fn version(&self) -> u32 {
-        self.version
-    }
-
     /// Returns the client that sent the request.
     #[must_use]
     pub const fn client(&self) -> &ClientId {
@@ -168,12 +165,6 @@ impl Authorization {
         matches!(self.stage, Stage::CodeIssued(_)) && now < self.end
     }
 
-    /// Returns the time from which the record may be removed, one hour after it expired.
-    #[must_use]
-    pub fn purge_after(&self) -> Timestamp {
-        self.end.plus(RETENTION)
-    }
-
     /// Returns the request as denied. Data that only the decision needs is dropped. Ticket and session are kept, so
     /// that a second answer is recognized.
     pub(crate) fn denied(&self) -> Self {
@@ -205,10 +196,45 @@ impl Authorization {
     pub(crate) fn with_code(&self, code: Digest, since: Timestamp, end: Timestamp) -> Self {
         Self { stage: Stage::CodeIssued(code), since, end, state: None, pushed: None, ..self.clone() }
     }
+}
 
-    /// Encodes the record as bytes. It contains digests, no secrets.
-    #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
+impl Record for Authorization {
+    type Key = AuthorizationId;
+
+    const TABLE: Table = Table::Authorizations;
+
+    fn key(&self) -> &AuthorizationId {
+        &self.id
+    }
+
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn set_version(&mut self, version: u32) {
+        self.version = version;
+    }
+
+    fn lists(&self) -> Vec<Cow<'_, str>> {
+        self.subject.iter().map(|subject| subject.as_str().into()).collect()
+    }
+
+    /// One hour after it expired.
+    fn purge_after(&self) -> Option<Timestamp> {
+        Some(self.end.plus(RETENTION))
+    }
+
+    fn columns(&self) -> Columns {
+        Columns {
+            client: Some(self.client.clone()),
+            subject: self.subject.clone(),
+            created: Some(self.created),
+            state: self.stage.as_str(),
+            ..Columns::default()
+        }
+    }
+
+    fn encode(&self) -> Vec<u8> {
         let Self {
             id,
             version,
@@ -273,12 +299,7 @@ impl Authorization {
         writer.finish()
     }
 
-    /// Decodes a record that [`encode`](Self::encode) wrote.
-    ///
-    /// # Errors
-    ///
-    /// [`DecodeError`] if the bytes are not an authorization, or were written by an unknown release.
-    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::AUTHORIZATION)?;
         let ended = Self {
             id: AuthorizationId::from_bytes(reader.array()?),
@@ -452,6 +473,6 @@ mod tests {
 
     #[test]
     fn is_kept_one_hour_past_its_end() {
-        assert_eq!(authorization().purge_after(), Timestamp::from_seconds(700 + 3600));
+        assert_eq!(authorization().purge_after(), Some(Timestamp::from_seconds(700 + 3600)));
     }
 }

@@ -1,12 +1,13 @@
 //! The grant: all tokens of one consent, or some of the tokens that a client got for itself.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::Audience;
 use crate::model::subject::Subject;
-use crate::model::{AccessPart, Pairs, RETENTION, TokenPair};
+use crate::model::{AccessRecord, Pairs, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::refresh::Family;
@@ -29,11 +30,16 @@ pub struct Grant {
     pub(crate) revoked: Option<Revocation>,
     /// How many pairs were ever created. This is the number of the newest pair; the others count down from it.
     pub(crate) pairs_made: u32,
+    /// The number of the first pair whose refresh token was bound to a key. All later ones are bound too. Numbers begin
+    /// with 1; another type would take 4 more bytes of every grant, and more than the limit for heap.
+    pub(crate) bound_from: Option<NonZeroU32>,
     pub(crate) created: Timestamp,
     /// The user who consented; absent where the client acts for itself.
     pub(crate) subject: Option<Subject>,
     pub(crate) scopes: ScopeSet,
     pub(crate) resources: ResourceScope,
+    /// The protected resources that the user granted.
+    pub(crate) audience: Audience,
     /// Until when the record is kept in any case: two hours after the end of its code, when no exchange can insert a
     /// grant in its place any more. A revoked grant is kept for its retention time.
     pub(crate) keep_until: Timestamp,
@@ -46,12 +52,6 @@ impl Grant {
     #[must_use]
     pub const fn id(&self) -> GrantId {
         self.id
-    }
-
-    /// Returns the version of the record: a random number, which every write draws anew.
-    #[must_use]
-    pub const fn version(&self) -> u32 {
-        self.version
     }
 
     /// Returns the client that holds the tokens.
@@ -86,7 +86,7 @@ impl Grant {
     /// and none if no protected resource was configured. A grant without any counts as a grant for the default
     /// resource.
     pub fn protected_resources(&self) -> impl Iterator<Item = &str> {
-        self.audience().iter()
+        self.audience.iter()
     }
 
     /// Returns when the code was exchanged, or when the grant was revoked before that. Without a user, it is the time
@@ -119,14 +119,18 @@ impl Grant {
         self.revoked.is_none() && self.pairs.iter().any(|pair| pair.is_live(now))
     }
 
-    /// Returns the protected resources that the user granted.
-    #[inline]
-    pub(crate) fn audience(&self) -> &Audience {
-        self.pairs.granted()
+    /// Returns the scopes of an access token of the grant.
+    pub(crate) fn scopes_of<'a>(&'a self, access: &'a AccessRecord) -> &'a ScopeSet {
+        access.scopes().unwrap_or(&self.scopes)
+    }
+
+    /// Returns the protected resources that an access token of the grant is for.
+    pub(crate) fn audience_of<'a>(&'a self, access: &'a AccessRecord) -> &'a Audience {
+        access.audience().unwrap_or(&self.audience)
     }
 
     /// Returns the access token of that digest, if it has not ended at `now`, ignoring the client's state.
-    pub(crate) fn live_access(&self, digest: &Digest, now: Timestamp) -> Option<AccessPart<'_>> {
+    pub(crate) fn live_access(&self, digest: &Digest, now: Timestamp) -> Option<&AccessRecord> {
         let access = self.pairs.with_access(digest)?;
         (self.revoked.is_none() && access.is_live(now)).then_some(access)
     }
@@ -144,34 +148,24 @@ impl Grant {
         self.revoked
     }
 
-    /// Returns the time from which the record may be removed: an hour after the end of its last token, and not before
-    /// two hours after the end of its code. A revoked grant has no token to wait for. It stays until two hours after
-    /// the end of its code, or for [`revoked_retention`](crate::Config::revocation) after its revocation if that
-    /// is later.
-    #[must_use]
-    pub fn purge_after(&self) -> Timestamp {
-        match self.revoked {
-            Some(_) => self.keep_until,
-            None => self.last_end().plus(RETENTION).max(self.keep_until),
-        }
-    }
-
     /// Returns the grant with other pairs. It is built field by field, so that the old pairs are not cloned.
-    pub(crate) fn refreshed_with(&self, pairs: Pairs, pairs_made: u32) -> Self {
+    pub(crate) fn with_pairs(&self, pairs: Pairs) -> Self {
         Self {
             id: self.id,
             version: self.version,
-            client: self.client.clone(),
             epoch: self.epoch,
+            client: self.client.clone(),
+            pairs,
+            revoked: self.revoked,
+            pairs_made: self.pairs_made,
+            bound_from: self.bound_from,
+            created: self.created,
             subject: self.subject.clone(),
             scopes: self.scopes.clone(),
             resources: self.resources.clone(),
-            created: self.created,
+            audience: self.audience.clone(),
             keep_until: self.keep_until,
             family: self.family,
-            pairs_made,
-            pairs,
-            revoked: self.revoked,
         }
     }
 
@@ -179,23 +173,18 @@ impl Grant {
     /// recognized. Tokens and lists are dropped: nothing reads them any more.
     pub(crate) fn revoked_at(&self, at: Timestamp, reason: RevocationReason, retention: Duration) -> Self {
         Self {
-            id: self.id,
-            version: self.version,
-            epoch: self.epoch,
-            client: self.client.clone(),
-            pairs: Pairs::default(),
             revoked: Some(Revocation { at, reason }),
-            pairs_made: self.pairs_made,
-            created: self.created,
-            subject: self.subject.clone(),
+            bound_from: None,
             scopes: ScopeSet::empty(),
             resources: ResourceScope::none(),
+            audience: Audience::UNSET,
             keep_until: self.keep_until.max(at.plus(retention)),
-            family: self.family,
+            ..self.with_pairs(Pairs::default())
         }
     }
 
-    fn last_end(&self) -> Timestamp {
+    /// Returns when the last of its tokens ends.
+    pub(super) fn last_end(&self) -> Timestamp {
         self.pairs.iter().map(TokenPair::last_end).max().unwrap_or(self.created)
     }
 }

@@ -5,6 +5,8 @@ use crate::model::client_metadata::RegistrationBounds;
 use crate::model::client_metadata::encoding::{read_bounds, write_bounds};
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::ClientId;
+use crate::model::kinds::Table;
+use crate::model::record::{Columns, Record};
 use crate::secret::Digest;
 
 /// An initial access token [RFC 7591 section 3].
@@ -28,12 +30,6 @@ impl InitialToken {
         &self.id
     }
 
-    /// Returns the version of the record: a random number, which every write draws anew.
-    #[must_use]
-    pub const fn version(&self) -> u32 {
-        self.version
-    }
-
     /// Returns how many more clients can be registered with it.
     #[must_use]
     pub const fn uses_left(&self) -> u32 {
@@ -45,10 +41,35 @@ impl InitialToken {
     pub const fn end(&self) -> Timestamp {
         self.end
     }
+}
 
-    /// Encodes the record as bytes, which contain only the digest of the token.
-    #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
+impl Record for InitialToken {
+    type Key = ClientId;
+
+    const TABLE: Table = Table::InitialTokens;
+
+    fn key(&self) -> &ClientId {
+        &self.id
+    }
+
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn set_version(&mut self, version: u32) {
+        self.version = version;
+    }
+
+    fn purge_after(&self) -> Option<Timestamp> {
+        Some(self.end)
+    }
+
+    fn columns(&self) -> Columns {
+        let state = if self.uses_left == 0 { "used_up" } else { "usable" };
+        Columns { created: Some(self.made), state, ..Columns::default() }
+    }
+
+    fn encode(&self) -> Vec<u8> {
         let Self { id, version, token, uses_left, made, end, bounds } = self;
         let mut writer = Writer::new(kind::INITIAL_TOKEN);
         writer.text(id.as_str());
@@ -61,12 +82,7 @@ impl InitialToken {
         writer.finish()
     }
 
-    /// Decodes a record that [`encode`](Self::encode) wrote.
-    ///
-    /// # Errors
-    ///
-    /// [`DecodeError`] if the bytes are not such a record, or were written by an unknown release.
-    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::INITIAL_TOKEN)?;
         let token = Self {
             id: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,

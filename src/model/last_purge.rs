@@ -2,6 +2,8 @@
 
 use crate::clock::Timestamp;
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
+use crate::model::kinds::Table;
+use crate::model::record::{Columns, Record};
 
 /// The time of the last accepted purge. A store has at most one such record.
 ///
@@ -22,33 +24,47 @@ impl LastPurge {
         Self { version, time }
     }
 
-    /// Returns the version of the record: a random number, which every write draws anew.
-    #[must_use]
-    pub const fn version(&self) -> u32 {
-        self.version
-    }
-
     /// Returns the time of the purge.
     #[must_use]
     pub const fn time(&self) -> Timestamp {
         self.time
     }
+}
 
-    /// Encodes the record as bytes.
-    #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
+/// It is never purged.
+impl Record for LastPurge {
+    type Key = [u8; 4];
+
+    const TABLE: Table = Table::LastPurge;
+
+    fn key(&self) -> &[u8; 4] {
+        &Self::KEY
+    }
+
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn set_version(&mut self, version: u32) {
+        self.version = version;
+    }
+
+    fn purge_after(&self) -> Option<Timestamp> {
+        None
+    }
+
+    fn columns(&self) -> Columns {
+        Columns { state: "purged", ..Columns::default() }
+    }
+
+    fn encode(&self) -> Vec<u8> {
         let mut writer = Writer::new(kind::LAST_PURGE);
         writer.number(self.version);
         writer.time(self.time);
         writer.finish()
     }
 
-    /// Decodes a record that [`encode`](Self::encode) wrote.
-    ///
-    /// # Errors
-    ///
-    /// [`DecodeError`] if the bytes are not such a record, or were written by an unknown release.
-    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::LAST_PURGE)?;
         let last = Self { version: reader.number()?, time: reader.time()? };
         reader.finish()?;

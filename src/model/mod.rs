@@ -11,10 +11,12 @@ mod grant;
 mod grant_encoding;
 pub mod id;
 mod initial_token;
+pub(crate) mod kinds;
 mod last_purge;
 mod pairs;
 pub mod protected_resource;
 mod pushed_request;
+pub(crate) mod record;
 pub mod redirect_uri;
 mod replay;
 pub mod subject;
@@ -28,7 +30,7 @@ pub use self::grant::{Grant, Revocation, RevocationReason};
 pub use self::initial_token::InitialToken;
 pub use self::last_purge::LastPurge;
 pub(crate) use self::pairs::{
-    AccessPart, FurtherAccess, GraceEnds, OwnAccess, Pairs, Placed, RETAINED, SupersededPair, TokenPair,
+    AccessRecord, GraceEnds, OwnAccess, Pairs, Placed, RETAINED, RefreshRecord, Restrictions, SupersededPair, TokenPair,
 };
 pub use self::pushed_request::PushedRequest;
 pub(crate) use self::pushed_request::{VISITS, Visit};

@@ -7,6 +7,8 @@ use crate::clock::Timestamp;
 use crate::jose::JwkThumbprint;
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::{ClientId, PushedRequestId};
+use crate::model::kinds::Table;
+use crate::model::record::{Columns, Record};
 use crate::model::{PushedFrom, RETENTION};
 use crate::secret::Digest;
 
@@ -71,12 +73,6 @@ impl PushedRequest {
         self.id
     }
 
-    /// Returns the version of the record: a random number, which every write draws anew.
-    #[must_use]
-    pub const fn version(&self) -> u32 {
-        self.version
-    }
-
     /// Returns the client that pushed it.
     #[must_use]
     pub const fn client(&self) -> &ClientId {
@@ -99,12 +95,6 @@ impl PushedRequest {
     #[must_use]
     pub const fn is_used(&self) -> bool {
         self.used_by.is_some()
-    }
-
-    /// Returns the time from which the record may be removed, one hour after it can last be decided.
-    #[must_use]
-    pub fn purge_after(&self) -> Timestamp {
-        self.last_use().plus(RETENTION)
     }
 
     /// Returns the time from which it cannot be decided: the end of the request, of the last visit or of the last hold,
@@ -154,10 +144,40 @@ impl PushedRequest {
         let (visits, parameters) = (Vec::new(), Box::default());
         Self { open_until: self.last_use(), used_by: Some(ticket), visits, parameters, ..self.clone() }
     }
+}
 
-    /// Encodes the record as bytes. It contains digests, no secrets.
-    #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
+impl Record for PushedRequest {
+    type Key = PushedRequestId;
+
+    const TABLE: Table = Table::PushedRequests;
+
+    fn key(&self) -> &PushedRequestId {
+        &self.id
+    }
+
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn set_version(&mut self, version: u32) {
+        self.version = version;
+    }
+
+    /// One hour after it can last be decided.
+    fn purge_after(&self) -> Option<Timestamp> {
+        Some(self.last_use().plus(RETENTION))
+    }
+
+    fn columns(&self) -> Columns {
+        Columns {
+            client: Some(self.client.clone()),
+            created: Some(self.created),
+            state: if self.is_used() { "used" } else { "pushed" },
+            ..Columns::default()
+        }
+    }
+
+    fn encode(&self) -> Vec<u8> {
         let Self { id, version, client, epoch, secret, created, end, open_until, parameters, key, visits, used_by } =
             self;
         let mut writer = Writer::new(kind::PUSHED_REQUEST);
@@ -180,12 +200,7 @@ impl PushedRequest {
         writer.finish()
     }
 
-    /// Decodes a record that [`encode`](Self::encode) wrote.
-    ///
-    /// # Errors
-    ///
-    /// [`DecodeError`] if the bytes are not a pushed request, or were written by an unknown release.
-    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::PUSHED_REQUEST)?;
         let pushed = Self {
             id: PushedRequestId::from_bytes(reader.array()?),
@@ -263,7 +278,7 @@ mod tests {
         assert!(!record.is_open(at(0)), "pushed in the future");
         assert!(!record.used(Digest::of(b"handle")).is_open(at(100)));
         assert_eq!(record.held(at(2000)).open_until, at(2100), "no hold makes it shorter");
-        assert_eq!(record.held(at(2200)).purge_after(), at(2200 + 3600));
+        assert_eq!(record.held(at(2200)).purge_after(), Some(at(2200 + 3600)));
     }
 
     /// 9126-2.3-01
@@ -272,7 +287,7 @@ mod tests {
         let new = PushedRequest { open_until: at(400), visits: Vec::new(), ..pushed() };
         let visited = new.visited(Visit { session: Digest::of(b"session"), until: at(2100) }, at(300));
         assert!(visited.is_open(at(2099)) && !visited.is_open(at(2100)) && !visited.is_held());
-        assert_eq!(visited.purge_after(), at(2100 + 3600));
+        assert_eq!(visited.purge_after(), Some(at(2100 + 3600)));
         assert!(visited.held(at(300)).is_held(), "a hold may be shorter than the request");
         assert_eq!(visited.used(Digest::of(b"handle")).purge_after(), visited.purge_after());
     }

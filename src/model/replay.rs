@@ -2,6 +2,8 @@
 
 use crate::clock::Timestamp;
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
+use crate::model::kinds::Table;
+use crate::model::record::{Columns, Record};
 use crate::secret::Digest;
 
 /// The maximum length in bytes of the `jti` of an assertion or a proof.
@@ -40,22 +42,40 @@ impl Replay {
     pub const fn end(&self) -> Timestamp {
         self.end
     }
+}
 
-    /// Encodes the record as bytes.
-    #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
+/// It is inserted and never replaced.
+impl Record for Replay {
+    type Key = [u8; 32];
+
+    const TABLE: Table = Table::Replays;
+
+    fn key(&self) -> &[u8; 32] {
+        self.digest()
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn set_version(&mut self, _: u32) {}
+
+    fn purge_after(&self) -> Option<Timestamp> {
+        Some(self.end)
+    }
+
+    fn columns(&self) -> Columns {
+        Columns { state: "used", ..Columns::default() }
+    }
+
+    fn encode(&self) -> Vec<u8> {
         let mut writer = Writer::new(kind::REPLAY);
         writer.array(self.digest.bytes());
         writer.time(self.end);
         writer.finish()
     }
 
-    /// Decodes a record that [`encode`](Self::encode) wrote.
-    ///
-    /// # Errors
-    ///
-    /// [`DecodeError`] if the bytes are not such a record, or were written by an unknown release.
-    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::REPLAY)?;
         let replay = Self { digest: Digest::from_bytes(reader.array()?), end: reader.time()? };
         reader.finish()?;

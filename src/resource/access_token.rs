@@ -6,11 +6,11 @@ use crate::clock::Timestamp;
 use crate::config::DpopBoundTokens;
 use crate::context::Context;
 use crate::jose::JwkThumbprint;
-use crate::model::Grant;
 use crate::model::client::{Client, GrantType};
 use crate::model::id::GrantId;
 use crate::model::protected_resource::Audience;
 use crate::model::subject::Subject;
+use crate::model::{AccessRecord, Grant};
 use crate::scope::{Permission, Resource, ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::opaque::Presented;
@@ -21,18 +21,7 @@ use crate::store::StoreError;
 pub(crate) struct UsableToken {
     grant: Arc<Grant>,
     client: Arc<Client>,
-    part: Part,
-}
-
-#[derive(Clone, Debug)]
-struct Part {
-    issued: Timestamp,
-    end: Timestamp,
-    reduced: Option<ScopeSet>,
-    /// Unset where the token is for all of the grant.
-    audience: Audience,
-    /// The key that the token is bound to. It is boxed, since most tokens have none.
-    key: Option<Box<JwkThumbprint>>,
+    access: AccessRecord,
 }
 
 /// Looks up a token. Returns `None` for anything but a live access token.
@@ -46,9 +35,9 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     };
     let id = GrantId::from_bytes(presented.id);
     let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(None) };
-    let Some(part) = live_part(&grant, &presented.digest, context.now()) else { return Ok(None) };
+    let Some(access) = usable(&grant, &presented.digest, context.now()).cloned() else { return Ok(None) };
     // An unbound token may be older than the setting.
-    if part.key.is_none() && context.config.dpop.tokens == DpopBoundTokens::Required {
+    if access.key().is_none() && context.config.dpop.tokens == DpopBoundTokens::Required {
         return Ok(None);
     }
     let clients = &context.stores.clients;
@@ -61,20 +50,13 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     if !is_served(&client, &grant) || context.is_gone(&client) {
         return Ok(None);
     }
-    let token = UsableToken { grant, client, part };
+    let token = UsableToken { grant, client, access };
     if context.resources.covers_any(token.audience(), token.client()) { Ok(Some(token)) } else { Ok(None) }
 }
 
-/// What the grant records about a token, if it is live.
-fn live_part(grant: &Grant, digest: &Digest, now: Timestamp) -> Option<Part> {
-    let access = grant.live_access(digest, now).filter(|access| access.is_usable(now))?;
-    Some(Part {
-        issued: access.issued,
-        end: access.end,
-        reduced: access.reduced.cloned(),
-        audience: access.audience.cloned().unwrap_or_default(),
-        key: access.key.copied().map(Box::new),
-    })
+/// Returns the access token of that digest, if the grant lets it be used, ignoring the client's state.
+fn usable<'g>(grant: &'g Grant, digest: &Digest, now: Timestamp) -> Option<&'g AccessRecord> {
+    grant.live_access(digest, now).filter(|access| access.is_usable(now))
 }
 
 /// Returns whether the grant's client may use its tokens now.
@@ -99,7 +81,7 @@ impl UsableToken {
 
     /// The protected resources that the token is for, even those that the server does not have.
     pub(crate) fn audience(&self) -> &Audience {
-        if self.part.audience.is_unset() { self.grant.audience() } else { &self.part.audience }
+        self.grant.audience_of(&self.access)
     }
 
     /// The scopes of the token, as far as the client may still have them.
@@ -115,15 +97,15 @@ impl UsableToken {
     /// The key that the token is bound to. A request with the token must prove possession of the key [RFC 9449 section
     /// 6].
     pub(crate) fn key(&self) -> Option<&JwkThumbprint> {
-        self.part.key.as_deref()
+        self.access.key()
     }
 
     pub(crate) const fn issued(&self) -> Timestamp {
-        self.part.issued
+        self.access.issued
     }
 
     pub(crate) const fn end(&self) -> Timestamp {
-        self.part.end
+        self.access.end
     }
 
     /// Returns whether the token covers this scope, with this permission, on this resource.
@@ -154,7 +136,7 @@ impl UsableToken {
     }
 
     fn granted(&self) -> &ScopeSet {
-        self.part.reduced.as_ref().unwrap_or(&self.grant.scopes)
+        self.grant.scopes_of(&self.access)
     }
 }
 
@@ -162,7 +144,7 @@ impl UsableToken {
 mod tests {
     use super::*;
     use crate::grant::fixtures::{Line, at, client, scopes};
-    use crate::model::FurtherAccess;
+    use crate::model::Restrictions;
     use crate::model::client::ClientState;
 
     #[test]
@@ -170,7 +152,7 @@ mod tests {
         type Change = fn(Line) -> Line;
         let alone: Change = |mut line| {
             let access = line.access[0];
-            line.grant.pairs.iter_mut().for_each(|pair| pair.revoke_access(&access));
+            line.grant.pairs.revoke_access(&access);
             line
         };
         let rows: [(&str, Change, u32, Option<u32>); 9] = [
@@ -186,29 +168,29 @@ mod tests {
         ];
         for (state, change, seconds, end) in rows {
             let line = change(Line::new());
-            let part = live_part(&line.grant, &line.access[0], at(seconds));
-            assert_eq!(part.map(|part| part.end), end.map(at), "{state}");
+            let access = usable(&line.grant, &line.access[0], at(seconds));
+            assert_eq!(access.map(|access| access.end), end.map(at), "{state}");
         }
         let line = Line::new();
-        assert!(live_part(&line.grant, &Digest::of(b"another"), at(0)).is_none());
+        assert!(usable(&line.grant, &Digest::of(b"another"), at(0)).is_none());
     }
 
     #[test]
     fn a_further_access_token_has_its_own_scope_and_end() {
         let mut line = Line::new();
         let digest = Digest::of(b"further");
-        let reduced = Some(scopes("repo-code:r"));
         let audience = Audience::new(["https://api.example"]);
         let key = Some(JwkThumbprint::from_bytes([7; 32]));
-        let further = FurtherAccess { digest, issued: at(50), end: at(60), revoked: false, reduced, audience, key };
-        line.grant.pairs.newest.as_mut().unwrap().push_further(further);
-        let part = live_part(&line.grant, &digest, at(59)).unwrap();
-        assert_eq!((part.issued, part.end, part.reduced), (at(50), at(60), Some(scopes("repo-code:r"))));
-        assert_eq!((part.audience, part.key.as_deref()), (Audience::new(["https://api.example"]), key.as_ref()));
-        assert!(live_part(&line.grant, &digest, at(60)).is_none());
-        line.grant.pairs.newest.as_mut().unwrap().revoke_access(&digest);
-        assert!(live_part(&line.grant, &digest, at(59)).is_none());
-        assert!(live_part(&line.grant, &line.access[0], at(59)).is_some());
+        let restrictions = Restrictions { scopes: Some(scopes("repo-code:r")), audience: audience.clone(), key };
+        let further = AccessRecord::new(digest, at(50), at(60), restrictions);
+        line.grant.pairs.newest.as_mut().unwrap().further = Box::new([further]);
+        let access = usable(&line.grant, &digest, at(59)).unwrap();
+        assert_eq!((access.issued, access.end, access.scopes()), (at(50), at(60), Some(&scopes("repo-code:r"))));
+        assert_eq!((access.audience(), access.key()), (Some(&audience), key.as_ref()));
+        assert!(usable(&line.grant, &digest, at(60)).is_none());
+        line.grant.pairs.revoke_access(&digest);
+        assert!(usable(&line.grant, &digest, at(59)).is_none());
+        assert!(usable(&line.grant, &line.access[0], at(59)).is_some());
     }
 
     /// 9449-5-04
@@ -216,13 +198,17 @@ mod tests {
     fn in_grace_every_token_keeps_its_key() {
         let keys = [1, 2].map(|byte| JwkThumbprint::from_bytes([byte; 32]));
         let mut line = Line::new();
-        let bind = |line: &mut Line, key| line.grant.pairs.newest.as_mut().unwrap().set_key(0, key);
+        let bind = |line: &mut Line, key| {
+            let AccessRecord { digest, issued, end, .. } = line.grant.pairs.newest.clone().unwrap().access;
+            let restrictions = Restrictions { key: Some(key), ..Restrictions::default() };
+            let access = AccessRecord::new(digest, issued, end, restrictions);
+            line.grant.pairs.newest.as_mut().unwrap().access = access;
+        };
         bind(&mut line, keys[0]);
         let mut line = line.refreshed(100);
         bind(&mut line, keys[1]);
-        let key_of = |line: &Line, number: usize| {
-            live_part(&line.grant, &line.access[number], at(101)).unwrap().key.as_deref().copied()
-        };
+        let key_of =
+            |line: &Line, number: usize| usable(&line.grant, &line.access[number], at(101)).unwrap().key().copied();
         assert_eq!((key_of(&line, 0), key_of(&line, 1)), (Some(keys[0]), Some(keys[1])));
         let unbound = line.refreshed(101);
         assert_eq!((key_of(&unbound, 1), key_of(&unbound, 2)), (Some(keys[1]), None));
@@ -232,7 +218,7 @@ mod tests {
     #[test]
     fn an_access_token_of_the_future_is_dead_until_then() {
         let line = Line::new();
-        let is_live = |now| live_part(&line.grant, &line.access[0], now).is_some();
+        let is_live = |now| usable(&line.grant, &line.access[0], now).is_some();
         let before = |seconds| Timestamp::from_seconds(at(0).seconds() - seconds);
         assert!(!is_live(before(864_000)) && !is_live(before(61)));
         assert!(is_live(before(60)) && is_live(at(0)));
@@ -260,9 +246,9 @@ mod tests {
         let usable = |reduced: Option<&str>, registered: &str| {
             let mut client = client("own");
             client.scopes = scopes(registered);
-            let part =
-                Part { issued: at(0), end: at(9), reduced: reduced.map(scopes), audience: Audience::UNSET, key: None };
-            UsableToken { grant: Arc::new(line.grant.clone()), client: Arc::new(client), part }
+            let restrictions = Restrictions { scopes: reduced.map(scopes), ..Restrictions::default() };
+            let access = AccessRecord::new(line.access[0], at(0), at(9), restrictions);
+            UsableToken { grant: Arc::new(line.grant.clone()), client: Arc::new(client), access }
         };
         let rows = [
             (None, "repo-code:rw repo-issue:rw", [true, true, true]),

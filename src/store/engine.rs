@@ -3,11 +3,12 @@
 use std::fmt;
 
 use crate::clock::Timestamp;
+use crate::model::kinds::Table;
+use crate::model::record::Columns;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::error::StoreError;
 use crate::store::purge::Purge;
 use crate::store::record_store::Store;
-use crate::store::table::{Columns, Table};
 
 /// A database: bytes under a key with a version, listed in order, with a time from which they may be removed.
 ///

@@ -11,23 +11,23 @@ pub(crate) mod cached;
 mod client_store;
 mod engine;
 mod error;
-mod kinds;
 pub(crate) mod memory;
 mod over_engine;
 mod page;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod purge;
-mod record;
 mod record_store;
 #[cfg(feature = "redis")]
 pub mod redis;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod stores;
-mod table;
 
 pub use crate::model::codec::DecodeError;
+pub(crate) use crate::model::kinds::kinds;
+pub use crate::model::kinds::{Lists, Table};
+pub use crate::model::record::{Columns, Ended, Record};
 pub use crate::model::{
     ApplicationLogo, Authorization, Grant, InitialToken, LastPurge, PushedRequest, Replay, Revocation, RevocationReason,
 };
@@ -36,12 +36,9 @@ pub use crate::store::cached::CachedClients;
 pub use crate::store::client_store::ClientStore;
 pub use crate::store::engine::{Engine, List, Row, Write};
 pub use crate::store::error::StoreError;
-pub(crate) use crate::store::kinds::kinds;
 pub use crate::store::memory::MemoryStore;
 pub use crate::store::page::Page;
 pub use crate::store::purge::Purge;
-pub use crate::store::record::Record;
 pub use crate::store::record_store::{CodeStore, RecordStore, Store, TokenStore};
 pub(crate) use crate::store::stores::Stored;
 pub use crate::store::stores::Stores;
-pub use crate::store::table::{Columns, Ended, Lists, Table};

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::clock::Timestamp;
+use crate::model::record::Record;
 use crate::model::{Authorization, Grant};
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::error::StoreError;
 use crate::store::page::Page;
 use crate::store::purge::Purge;
-use crate::store::record::Record;
 
 /// What all stores have in common.
 pub trait Store: fmt::Debug + Send + Sync + 'static {

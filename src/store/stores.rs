@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::model::application::Application;
+use crate::model::kinds::kinds;
+use crate::model::record::{Record, Sealed};
 use crate::model::{ApplicationLogo, Authorization, Grant, InitialToken, LastPurge, PushedRequest, Replay};
 use crate::store::client_store::ClientStore;
-use crate::store::kinds::kinds;
-use crate::store::record::Record;
 use crate::store::record_store::{CodeStore, RecordStore, TokenStore};
 
 /// Defines [`Stores`] with a store for every kind of record.
@@ -36,7 +36,9 @@ macro_rules! define_stores {
             }
         }
 
-        $(impl Stored for $record {
+        $(impl Sealed for $record {}
+
+        impl Stored for $record {
             fn store(stores: &Stores) -> &dyn RecordStore<Self> {
                 &*stores.$field
             }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use futures::executor::block_on;
 use futures::future::join_all;
-use grantor::store::{Authorization, Grant};
+use grantor::store::{Authorization, Grant, Record};
 use grantor::testing::SeededEntropy;
 use grantor::{SqliteStore, Subject};
 use rusqlite::Connection;
@@ -14,7 +14,7 @@ use support::world::{World, form};
 /// Every byte counts as often as there are grants.
 #[test]
 fn records_in_memory() {
-    assert_eq!(size_of::<Grant>(), 264);
+    assert_eq!(size_of::<Grant>(), 296);
     assert_eq!(size_of::<Authorization>(), 320);
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use grantor::config::Profile;
-use grantor::store::{Authorization, Grant, Page, RecordStore, RevocationReason};
+use grantor::store::{Authorization, Grant, Page, Record, RecordStore, RevocationReason};
 use grantor::{Consent, Decision, Subject};
 
 use crate::interleaved::{reconfigured, side_by_side};

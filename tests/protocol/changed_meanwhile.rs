@@ -2,7 +2,7 @@
 //! more than the page and the response stated, and every record that is written can be read.
 
 use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
-use grantor::store::{Grant, Insertion, Page, RecordStore, Stores};
+use grantor::store::{Grant, Insertion, Page, Record, RecordStore, Stores};
 use grantor::{
     ApplicationForm, Approval, AuthorizationServer, Config, Consent, Decision, MemoryStore, RegistrarError, Subject,
 };

@@ -10,7 +10,7 @@ use grantor::client::{ApplicationType, ClientType, GrantType, GrantTypes};
 use grantor::config::{AccessTokenRevocation, Profile};
 use grantor::hooks::{SubjectStatus, Subjects};
 use grantor::scope::{Permission, Resource, ResourceScope};
-use grantor::store::{Grant, RecordStore, Stores};
+use grantor::store::{Grant, Record, RecordStore, Stores};
 use grantor::wire::Response;
 use grantor::{
     ApplicationForm, Approval, AuthorizationServer, Client, ClientSecret, Clock, Config, MemoryStore, RegistrarError,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use grantor::config::Profile;
+use grantor::store::Record;
 use grantor::wire::Response;
 
 use crate::grant_states::record;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use grantor::config::Profile;
-use grantor::store::{Authorization, Grant, Insertion, Page, RecordStore};
+use grantor::store::{Authorization, Grant, Insertion, Page, Record, RecordStore};
 use grantor::{Consent, Decision, MemoryStore};
 use sha2::{Digest, Sha256};
 

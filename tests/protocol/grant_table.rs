@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use grantor::ApplicationForm;
 use grantor::config::Profile;
-use grantor::store::{Grant, Page, RecordStore};
+use grantor::store::{Grant, Page, Record, RecordStore};
 
 use crate::grant_states::{record, restore};
 use support::world::{Credentials, PKCE, Pair, VERIFIER, World, form, pair};

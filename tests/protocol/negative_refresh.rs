@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use grantor::config::Profile;
 use grantor::hooks::{SubjectStatus, Subjects};
-use grantor::store::{Grant, Page, RecordStore};
+use grantor::store::{Grant, Page, Record, RecordStore};
 use grantor::wire::Response;
 use grantor::{Client, Config, Subject};
 use tokio::sync::Barrier;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use grantor::config::Profile;
 use grantor::scope::{Permission, Resource, ResourceList, ResourceScope, ScopeCatalog};
-use grantor::store::{Authorization, Grant, Page, RecordStore, Stores};
+use grantor::store::{Authorization, Grant, Page, Record, RecordStore, Stores};
 use grantor::{
     ApplicationForm, Approval, CachedClients, Client, ClientSecret, Consent, Decision, Registrar, RegistrarError,
     Subject,

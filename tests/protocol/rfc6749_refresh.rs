@@ -3,7 +3,7 @@
 use grantor::client::ApplicationType;
 use grantor::config::Profile;
 use grantor::scope::{Permission, Resource};
-use grantor::store::{Grant, Page, RecordStore};
+use grantor::store::{Grant, Page, Record, RecordStore};
 use grantor::wire::Response;
 use grantor::{ApplicationForm, Consent, Decision};
 

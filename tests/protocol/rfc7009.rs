@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use grantor::config::{AccessTokenRevocation, ForeignTokenAnswer, Profile};
 use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
-use grantor::store::{Grant, Page, RecordStore, Stores};
+use grantor::store::{Grant, Page, Record, RecordStore, Stores};
 use grantor::wire::{Endpoint, Response};
 use grantor::{AuthorizationServer, CachedClients, Config};
 

@@ -1,6 +1,5 @@
 //! Decides what a refresh writes and returns, by rules over plain data.
 
-use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
@@ -11,7 +10,9 @@ use crate::grant::refresh_token::state::{TokenState, state_of, was_bound};
 use crate::grant::request::TokenRequest;
 use crate::model::client::{Client, RefreshRotation};
 use crate::model::protected_resource::{ResourceTable, Target};
-use crate::model::{FurtherAccess, GraceEnds, Grant, OwnAccess, Pairs, Placed, RETAINED, SupersededPair, TokenPair};
+use crate::model::{
+    AccessRecord, GraceEnds, Grant, OwnAccess, Pairs, Placed, RETAINED, Restrictions, SupersededPair, TokenPair,
+};
 use crate::scope::ScopeSet;
 use crate::secret::derive::{Link, MissingKey, PairSecrets};
 use crate::secret::entropy::Entropy;
@@ -150,7 +151,7 @@ impl Judge<'_> {
     ///
     /// [RFC 9449 section 5]
     fn check_key(&self, grant: &Grant) -> Result<(), Reason> {
-        if grant.pairs.bound_from().is_none() {
+        if grant.bound_from.is_none() {
             return Ok(());
         }
         let Some(sent) = self.request.key else { return Err(Reason::MissingDpopProof) };
@@ -166,7 +167,7 @@ impl Judge<'_> {
         let placed = self.usable(grant)?;
         let client = self.request.client;
         let available = client.scopes_left(&grant.scopes, &grant.resources).ok_or(Reason::GrantRevoked)?;
-        let target = self.resources.granted(grant.audience(), client, self.request.resources)?;
+        let target = self.resources.granted(&grant.audience, client, self.request.resources)?;
         let asked = Asked { scopes: self.asked(available, &target)?, target };
         let newest = self.newest(grant, placed)?;
         let superseded_for = newest.in_grace.as_ref().map(|own| self.now.seconds_since(own.since));
@@ -176,7 +177,7 @@ impl Judge<'_> {
         };
         // A token in grace never rotates, unless a clock that had jumped issued the newest pair: that one is dead until
         // then.
-        let rotates = newest.in_grace.is_none() || !newest.pair.issued().has_come(self.now);
+        let rotates = newest.in_grace.is_none() || !newest.pair.access.issued.has_come(self.now);
         let (next, issued) = match self.secrets(&newest)? {
             Secrets::Pair(secrets, link) if rotates => self.rotate(grant, &newest, asked, secrets, link)?,
             Secrets::Pair(PairSecrets { access, .. }, _) | Secrets::Access(access) => {
@@ -239,7 +240,7 @@ impl Judge<'_> {
         let refresh_token = self.refresh_token(grant, pair, &fresh);
         // The digests in the record prove the derivation.
         let is_proven =
-            *pair.access_digest() == secrets.access.digest && pair.refresh_digest() == Some(&refresh_token.digest);
+            pair.access.digest == secrets.access.digest && pair.refresh_digest() == Some(&refresh_token.digest);
         if !is_proven {
             return Err(Reason::RefreshTokenSuperseded);
         }
@@ -254,11 +255,11 @@ impl Judge<'_> {
 
     /// Answers a use in grace with the newest pair, if that is exactly what this request would get now.
     fn newest_again<'g>(&self, grant: &Grant, newest: Newest<'g>, asked: &Asked<'_>) -> Again<'g> {
-        let access = newest.pair.access();
+        let access = &newest.pair.access;
         let Asked { scopes, target } = asked;
-        let is_same = access.reduced.unwrap_or(&grant.scopes) == scopes
-            && access.audience.unwrap_or_else(|| grant.audience()) == target.audience()
-            && access.key == self.request.key;
+        let is_same = grant.scopes_of(access) == scopes
+            && grant.audience_of(access) == target.audience()
+            && access.key() == self.request.key;
         match newest.in_grace {
             Some(InGrace { secrets, refresh_token, .. }) if is_same && access.is_usable(self.now) => {
                 Again::Issued(Issued {
@@ -325,9 +326,8 @@ impl Judge<'_> {
             created: grant.created,
             granted: &grant.scopes,
             scopes: asked.scopes,
-            audience: asked.target.reduced_from(grant.audience()),
+            audience: asked.target.reduced_from(&grant.audience),
             key: self.request.key,
-            bound_from: grant.pairs.bound_from(),
         };
         let NewPair { record, issued } = issue::pair(self.config, secrets, place);
         let ends = GraceEnds {
@@ -337,10 +337,9 @@ impl Judge<'_> {
         let replaced = SupersededPair::new(newest.pair.clone(), self.now, ends, link);
         let cuts = newest.in_grace.is_none() && self.config.refresh.grace_end == GraceEnd::NextRefresh;
         let superseded = self.aged(&grant.pairs.superseded, replaced, ends, cuts);
-        let granted = grant.audience();
-        let record = if granted.is_unset() { record } else { record.of_grant_for(granted.clone()) };
         let pairs = Pairs { newest: Some(record), superseded };
-        Ok((Arc::new(grant.refreshed_with(pairs, number)), issued))
+        let bound_from = issue::bound_from(grant.bound_from, self.request.key, number);
+        Ok((Arc::new(Grant { pairs_made: number, bound_from, ..grant.with_pairs(pairs) }), issued))
     }
 
     /// Returns the superseded pairs with one more in front. Pairs are removed only from the old end, so that no link is
@@ -359,11 +358,11 @@ impl Judge<'_> {
             let mut old = old.clone();
             // In the strict profile, a refresh with the newest token ends the grace of the pairs before it.
             if cuts {
-                old.end_grace(self.now);
+                old.pair.end_refresh(self.now);
             }
             // A clock that was ahead set this grace. No grace may be longer than one that begins now.
             if !old.since.has_come(self.now) {
-                old.shorten(ends);
+                old.pair.shorten(ends);
             }
             old
         }));
@@ -386,23 +385,19 @@ impl Judge<'_> {
             None => self.refresh_token(grant, newest.pair, &newest.fresh),
         };
         let end = issue::access_end(self.config, grant.created, self.now);
-        let access = FurtherAccess {
-            digest: access_token.digest,
-            issued: self.now,
-            end,
-            revoked: false,
-            reduced: (scopes != grant.scopes).then(|| scopes.clone()),
-            audience: target.reduced_from(grant.audience()),
+        let restrictions = Restrictions {
+            scopes: (scopes != grant.scopes).then(|| scopes.clone()),
+            audience: target.reduced_from(&grant.audience),
             key: self.request.key.copied(),
         };
-        // A token in grace binds nothing.
-        let first_bound = match own {
-            OwnAccess::Counted => access.key.and_then(|_| NonZeroU32::new(grant.pairs_made)),
-            OwnAccess::Spared => None,
-        };
+        let access = AccessRecord::new(access_token.digest, self.now, end, restrictions);
         let pair = newest.pair.clone().with_further(access, MAX_LIVE_ACCESS_TOKENS, own);
-        let pair = pair.of_grant_bound_from(grant.pairs.bound_from().or(first_bound));
         let pairs = Pairs { newest: Some(pair), superseded: grant.pairs.superseded.clone() };
+        let bound_from = match own {
+            OwnAccess::Counted => issue::bound_from(grant.bound_from, self.request.key, grant.pairs_made),
+            // A token in grace binds nothing.
+            OwnAccess::Spared => grant.bound_from,
+        };
         let issued = Issued {
             grant: grant.id,
             access_token,
@@ -410,6 +405,6 @@ impl Judge<'_> {
             expires_in: end.seconds_since(self.now),
             scopes,
         };
-        (Arc::new(grant.refreshed_with(pairs, grant.pairs_made)), issued)
+        (Arc::new(Grant { bound_from, ..grant.with_pairs(pairs) }), issued)
     }
 }

@@ -24,7 +24,7 @@ use crate::grant::request::TokenRequest;
 use crate::grant::revocation;
 use crate::hooks::Event;
 use crate::model::client::Client;
-use crate::model::{Grant, RevocationReason, TokenPair};
+use crate::model::{Grant, RevocationReason};
 use crate::secret::Digest;
 use crate::secret::refresh::PresentedRefresh;
 
@@ -102,8 +102,7 @@ impl Flow for Refreshing<'_> {
 
 /// The access token that was issued last.
 fn youngest_access(grant: &Grant) -> Option<&Digest> {
-    let newest: &TokenPair = grant.pairs.newest.as_ref()?;
-    Some(newest.further().last().map_or_else(|| newest.access_digest(), |access| &access.digest))
+    grant.pairs.newest.as_ref()?.accesses().last().map(|access| &access.digest)
 }
 
 /// Raises the event of a refusal, and revokes the grant if the token was reused.

@@ -35,7 +35,11 @@ pub(crate) fn state_of<'g>(grant: &'g Grant, presented: &PresentedRefresh, now: 
     if let Some(placed) = placed
         && placed.pair().refresh_is_live(now)
     {
-        return if placed.pair().issued().has_come(now) { TokenState::Usable(placed) } else { TokenState::NotYetValid };
+        return if placed.pair().access.issued.has_come(now) {
+            TokenState::Usable(placed)
+        } else {
+            TokenState::NotYetValid
+        };
     }
     if now >= presented.position.end {
         return TokenState::Expired;
@@ -53,5 +57,5 @@ pub(crate) fn state_of<'g>(grant: &'g Grant, presented: &PresentedRefresh, now: 
 
 /// Returns whether the presented refresh token itself was bound to a key. The record shows this for every number.
 pub(crate) fn was_bound(grant: &Grant, presented: &PresentedRefresh) -> bool {
-    grant.pairs.bound_from().is_some_and(|first| first.get() <= presented.position.number)
+    grant.bound_from.is_some_and(|first| first.get() <= presented.position.number)
 }

@@ -202,12 +202,10 @@ fn another_request_in_grace_gets_one_more_access_token() {
     type Change = fn(&mut Line);
     let revoke: Change = |line| {
         let access = line.access[1];
-        line.grant.pairs.newest.as_mut().unwrap().revoke_access(&access);
+        line.grant.pairs.revoke_access(&access);
     };
     let shorten: Change = |line| {
-        let newest = line.grant.pairs.newest.take().unwrap();
-        let short = crate::model::TokenPair::new(*newest.access_digest(), at(1000), at(1100));
-        line.grant.pairs.newest = Some(short.with_refresh(*newest.refresh_digest().unwrap(), newest.refresh_end()));
+        line.grant.pairs.newest.as_mut().unwrap().access.end = at(1100);
     };
     let reduce: Change = |line| line.client.scopes = scopes("repo-code:rw");
     let rows: [(&str, Change, Option<&str>, bool); 6] = [
@@ -228,7 +226,7 @@ fn another_request_in_grace_gets_one_more_access_token() {
         if let Some(next) = next {
             assert_eq!((next.pairs_made, next.pairs.superseded.len()), (2, 1), "{name}: nothing rotates");
             assert_eq!(next.pairs.superseded, line.grant.pairs.superseded, "{name}");
-            let further = next.pairs.newest.as_ref().unwrap().further();
+            let further = &next.pairs.newest.as_ref().unwrap().further;
             let digests: Vec<_> = further.iter().map(|access| access.digest).collect();
             assert_eq!(digests, [issued.access_token.digest], "{name}");
         }
@@ -286,7 +284,7 @@ fn uses_in_grace_never_end_the_own_access_token_of_the_newest_pair() {
     for number in 1..=max + 5 {
         line.grant = written(&line, 0, Some("repo-code:r"), 1010);
         let newest = line.grant.pairs.newest.as_ref().unwrap();
-        assert!(newest.access().is_live(at(1010)), "{number}");
+        assert!(newest.access.is_live(at(1010)), "{number}");
         assert_eq!(newest.accesses().filter(|access| access.is_live(at(1010))).count(), 1 + max.min(number));
     }
     assert!(verdict(&line, 0, None, 1010).unwrap().next.is_none(), "the newest pair again");
@@ -430,7 +428,7 @@ fn in_grace_the_newest_pair_is_given_again_for_its_key_alone() {
     assert!(verdict(&line(), 0, None, 1100).unwrap().next.is_none(), "the newest pair again");
     let next = written(&line().with_key(2), 0, None, 1100);
     let newest = next.pairs.newest.as_ref().unwrap();
-    let keys: Vec<_> = newest.accesses().map(|access| access.key.copied()).collect();
+    let keys: Vec<_> = newest.accesses().map(|access| access.key().copied()).collect();
     assert_eq!(keys, [line().key, line().with_key(2).key], "the pair keeps its key");
 }
 
@@ -438,13 +436,13 @@ fn in_grace_the_newest_pair_is_given_again_for_its_key_alone() {
 #[test]
 fn a_superseded_token_binds_nothing() {
     let unbound = Line::new().refreshed(1000);
-    let bound_from = |grant: &Grant| grant.pairs.bound_from().map(std::num::NonZeroU32::get);
+    let bound_from = |grant: &Grant| grant.bound_from.map(std::num::NonZeroU32::get);
     for change in [|line: Line| line, public] {
         let mut line = change(Line { client: unbound.client.clone(), ..Line::new().refreshed(1000) }).with_key(1);
         line.grant = written(&line, 0, None, 1100);
         assert_eq!(bound_from(&line.grant), None);
         let newest = line.grant.pairs.newest.as_ref().unwrap();
-        let keys: Vec<_> = newest.accesses().map(|access| access.key.copied()).collect();
+        let keys: Vec<_> = newest.accesses().map(|access| access.key().copied()).collect();
         assert_eq!(keys, [None, line.key]);
         // The newest refresh token is not bound: it works without a proof, or with another key, which binds the line.
         let key = line.key.take();
@@ -464,7 +462,8 @@ fn a_kept_refresh_token_has_access_tokens_with_their_own_keys() {
     line.grant = written(&line, 0, None, 10);
     line = line.with_key(2);
     line.grant = written(&line, 0, None, 20);
-    let keys: Vec<_> = line.grant.pairs.newest.as_ref().unwrap().accesses().map(|access| access.key.copied()).collect();
+    let keys: Vec<_> =
+        line.grant.pairs.newest.as_ref().unwrap().accesses().map(|access| access.key().copied()).collect();
     assert_eq!(keys, [None, Line::new().with_key(1).key, line.key]);
     assert_eq!(refusal(&Line { key: None, ..line }, 0, None, 30), "MissingDpopProof");
 }

@@ -1,7 +1,9 @@
 //! The stored form of an [`Application`].
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::clock::Timestamp;
 use crate::model::application::open::{read_open, write_open};
 use crate::model::application::{Application, CheckedForm};
 use crate::model::client::encoding::{
@@ -9,16 +11,74 @@ use crate::model::client::encoding::{
     read_subject, write_authentication_methods, write_grant_types, write_key_terms, write_one_of, write_scopes,
     write_texts,
 };
-use crate::model::client::{ApplicationType, Client, ClientType};
+use crate::model::client::{ApplicationType, Client, ClientState, ClientType};
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
-use crate::model::id::LogoId;
+use crate::model::id::{ClientId, LogoId};
+use crate::model::kinds::Table;
+use crate::model::record::{Columns, Record};
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::model::subject::Subject;
 
 impl Application {
-    /// Writes the record as bytes, the client first. They contain no secret and no logo.
-    #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
+    /// Reads only the client of what [`encode`](Self::encode) wrote. Requests need no more.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if the bytes do not begin with a client, or were written by an unknown release.
+    pub(crate) fn decode_client(bytes: &[u8]) -> Result<Client, DecodeError> {
+        Client::decode(Reader::new(bytes, kind::APPLICATION)?.bytes()?)
+    }
+}
+
+impl Record for Application {
+    type Key = ClientId;
+
+    const TABLE: Table = Table::Applications;
+
+    fn key(&self) -> &ClientId {
+        self.id()
+    }
+
+    fn version(&self) -> u32 {
+        self.client.version
+    }
+
+    fn set_version(&mut self, version: u32) {
+        self.client_mut().version = version;
+    }
+
+    fn lists(&self) -> Vec<Cow<'_, str>> {
+        self.filters().map(|filter| filter.key().into()).collect()
+    }
+
+    /// A deleted one may be removed from [`reserved_until`](Self::reserved_until) on, and one whose client registered
+    /// itself once it has not been used for long. `None` for any other, and for a suspended one with a metadata document.
+    fn purge_after(&self) -> Option<Timestamp> {
+        self.reserved_until.or_else(|| self.client.gone_at().filter(|_| !self.is_kept_out()))
+    }
+
+    fn is_due_sooner(&self) -> bool {
+        self.purge_after().is_some()
+    }
+
+    fn columns(&self) -> Columns {
+        Columns {
+            client: Some(self.id().clone()),
+            subject: self.owner.clone(),
+            created: Some(self.submitted),
+            state: match self.state() {
+                ClientState::Pending => "pending",
+                ClientState::Approved => "approved",
+                ClientState::Rejected => "rejected",
+                ClientState::Suspended => "suspended",
+                ClientState::Deleted => "deleted",
+            },
+            ..Columns::default()
+        }
+    }
+
+    /// Writes the client first.
+    fn encode(&self) -> Vec<u8> {
         let Self {
             client,
             owner,
@@ -56,12 +116,7 @@ impl Application {
         writer.finish()
     }
 
-    /// Reads what [`encode`](Self::encode) wrote.
-    ///
-    /// # Errors
-    ///
-    /// [`DecodeError`] if the bytes are not an application, or were written by an unknown release.
-    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::APPLICATION)?;
         let mut application = Self {
             client: Arc::new(Client::decode(reader.bytes()?)?),
@@ -82,15 +137,6 @@ impl Application {
         }
         reader.finish()?;
         Ok(application)
-    }
-
-    /// Reads only the client of what [`encode`](Self::encode) wrote. Requests need no more.
-    ///
-    /// # Errors
-    ///
-    /// [`DecodeError`] if the bytes do not begin with a client, or were written by an unknown release.
-    pub(crate) fn decode_client(bytes: &[u8]) -> Result<Client, DecodeError> {
-        Client::decode(Reader::new(bytes, kind::APPLICATION)?.bytes()?)
     }
 }
 

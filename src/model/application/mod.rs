@@ -144,14 +144,6 @@ impl Application {
         self.reserved_until
     }
 
-    /// Returns the time from which a purge may remove the record. A deleted one may be removed from
-    /// [`reserved_until`](Self::reserved_until) on, and one whose client registered itself once it has not been used
-    /// for long. `None` for any other, and for a suspended one with a metadata document.
-    #[must_use]
-    pub fn purge_after(&self) -> Option<Timestamp> {
-        self.reserved_until.or_else(|| self.client.gone_at().filter(|_| !self.is_kept_out()))
-    }
-
     /// Returns whether the client is suspended and its id is the URL of its metadata document. If its record were
     /// removed, it could return as a new client.
     pub(crate) fn is_kept_out(&self) -> bool {
@@ -293,6 +285,7 @@ impl ApplicationFilter {
 mod tests {
     use super::*;
     use crate::model::client::{ClientOrigin, SelfRegistration};
+    use crate::model::record::Record as _;
     use crate::model::redirect_uri::RedirectUriPolicy;
     use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 

@@ -171,8 +171,8 @@ mod tests {
 
     use super::*;
     use crate::model::codec::DecodeError;
+    use crate::model::record::Sealed;
     use crate::store::Columns;
-    use crate::store::record::Kind;
 
     const DUE: Timestamp = Timestamp::from_seconds(1000);
     const NOT_DUE: Timestamp = Timestamp::from_seconds(1001);
@@ -190,6 +190,8 @@ mod tests {
         }
     }
 
+    impl Sealed for Row {}
+
     impl Record for Row {
         type Key = [u8; 16];
 
@@ -203,6 +205,10 @@ mod tests {
             1
         }
 
+        fn set_version(&mut self, _: u32) {
+            unreachable!("a table writes what it gets")
+        }
+
         fn lists(&self) -> Vec<Cow<'_, str>> {
             vec![self.list.as_str().into()]
         }
@@ -211,22 +217,16 @@ mod tests {
             Some(self.purge_after)
         }
 
+        fn columns(&self) -> Columns {
+            unreachable!("a table has no columns")
+        }
+
         fn encode(&self) -> Vec<u8> {
             unreachable!("a table keeps no bytes")
         }
 
         fn decode(_: &[u8]) -> Result<Self, DecodeError> {
             unreachable!("a table keeps no bytes")
-        }
-    }
-
-    impl Kind for Row {
-        fn set_version(&mut self, _: u32) {
-            unreachable!("a table writes what it gets")
-        }
-
-        fn columns(&self) -> Columns {
-            unreachable!("a table has no columns")
         }
     }
 

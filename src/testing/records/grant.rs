@@ -1,15 +1,19 @@
 //! Grants in every state.
 
 use std::iter;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::grant::refresh_token::PAIRS_IN_GRACE;
+use crate::jose::JwkThumbprint;
 use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::Audience;
+use crate::model::record::Record;
 use crate::model::subject::Subject;
 use crate::model::{
-    FurtherAccess, GraceEnds, Grant, OwnAccess, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair,
+    AccessRecord, GraceEnds, Grant, OwnAccess, Pairs, RefreshRecord, Restrictions, Revocation, RevocationReason,
+    SupersededPair, TokenPair,
 };
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::derive::Link;
@@ -36,6 +40,8 @@ pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
         keep_until: Timestamp::default(),
         family: Family { id: FamilyIdDigest::from_bytes(draw::bytes()), tag_key: TagKey::from_bytes(draw::bytes()) },
         pairs_made: 1,
+        bound_from: None,
+        audience: Audience::UNSET,
         pairs: Pairs::one(pair(purge_after)),
         revoked: None,
     }
@@ -47,10 +53,9 @@ pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
 #[must_use]
 pub fn refreshed(grant: &Grant, purge_after: Timestamp) -> Grant {
     let older = grant.pairs.newest.iter().cloned().map(superseded).chain(grant.pairs.superseded.iter().cloned());
-    let newest = pair(purge_after).of_grant_for(grant.audience().clone());
-    let pairs = Pairs { newest: Some(newest), superseded: older.collect() };
-    let next = grant.refreshed_with(pairs, grant.pairs_made.saturating_add(1));
-    Grant { version: grant.version.saturating_add(1), ..next }
+    let pairs = Pairs { newest: Some(pair(purge_after)), superseded: older.collect() };
+    let (version, pairs_made) = (grant.version.saturating_add(1), grant.pairs_made.saturating_add(1));
+    Grant { version, pairs_made, ..grant.with_pairs(pairs) }
 }
 
 /// Returns the pair as replaced now, with the full lifetime of its tokens.
@@ -66,7 +71,7 @@ fn link() -> Link {
 /// Creates the next version of a grant, revoked now and kept as long as the grant would be.
 #[must_use]
 pub fn revoked(grant: &Grant, reason: RevocationReason) -> Grant {
-    revoked_until(grant, reason, grant.purge_after())
+    revoked_until(grant, reason, grant.purge_after().unwrap_or_default())
 }
 
 /// Creates the next version of a grant, revoked now, to be purged from `purge_after`.
@@ -79,11 +84,12 @@ pub(in crate::testing) fn revoked_until(grant: &Grant, reason: RevocationReason,
 pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: Timestamp) -> Vec<Grant> {
     let plain = || grant(subject, purge_after);
     let with = |pair: TokenPair| Grant { pairs: Pairs::one(pair), ..plain() };
-    let reduced = |text: &str| pair(purge_after).reduced_to(draw::scopes(text));
-    let access_alone = TokenPair::new(draw::digest(), draw::now(), draw::end(purge_after));
-    let made_long_ago = TokenPair::new(draw::digest(), Timestamp::default(), draw::end(purge_after));
+    let reduced = |text: &str| pair_of(purge_after, with_scopes(&draw::scopes(text)));
+    let issued = |at| AccessRecord::new(draw::digest(), at, draw::end(purge_after), Restrictions::default());
+    let access_alone = TokenPair::new(issued(draw::now()), None);
+    let made_long_ago = TokenPair::new(issued(Timestamp::default()), None);
     let mut access_revoked = pair(purge_after);
-    access_revoked.revoke_access(&access_revoked.access_digest().clone());
+    access_revoked.access.revoked = true;
     let behind = |since, link| Pairs {
         newest: Some(pair(purge_after)),
         superseded: Box::new([SupersededPair { since, link, ..superseded(pair(purge_after)) }]),
@@ -96,15 +102,20 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
         with(access_revoked),
         Grant { pairs: behind(Timestamp::from_seconds(u32::MAX), None), ..plain() },
         Grant { pairs: behind(Timestamp::default(), Some(Link::from_bytes([0; Link::BYTES]))), ..plain() },
-        with(pair(purge_after).with_further(further(purge_after), LIVE_ACCESS_TOKENS, OwnAccess::Counted)),
+        with(pair(purge_after).with_further(
+            access(purge_after, Restrictions::default()),
+            LIVE_ACCESS_TOKENS,
+            OwnAccess::Counted,
+        )),
         with(reduced("account-email:r")),
         with(reduced(hostile::SCOPES)),
         with(made_long_ago),
         Grant { scopes: ScopeSet::empty(), resources: ResourceScope::none(), ..plain() },
         Grant { resources: hostile::longest_list(1), ..plain() },
-        with(pair(purge_after).of_grant_for(hostile::audience())),
-        with(for_one_resource(purge_after).of_grant_for(hostile::audience())),
+        Grant { audience: hostile::audience(), ..plain() },
+        Grant { audience: hostile::audience(), ..with(for_one_resource(purge_after)) },
         with(for_one_resource(purge_after)),
+        Grant { bound_from: Some(NonZeroU32::MAX), ..with(pair_of(purge_after, with_key())) },
         Grant { version: u32::MAX, epoch: u32::MAX, pairs_made: u32::MAX, created: Timestamp::default(), ..plain() },
         Grant { version: 1 << 31, keep_until: Timestamp::from_seconds(u32::MAX), ..plain() },
         Grant {
@@ -128,9 +139,8 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
 
 /// Returns an access token for a part of the grant, and a further one.
 fn for_one_resource(purge_after: Timestamp) -> TokenPair {
-    let one = Audience::new(["https://api.example/mcp"]);
-    let further = FurtherAccess { audience: one.clone(), ..further(purge_after) };
-    pair(purge_after).for_audience(one).with_further(further, LIVE_ACCESS_TOKENS, OwnAccess::Counted)
+    let one = || Restrictions { audience: Audience::new(["https://api.example/mcp"]), ..Restrictions::default() };
+    pair_of(purge_after, one()).with_further(access(purge_after, one()), LIVE_ACCESS_TOKENS, OwnAccess::Counted)
 }
 
 fn reasons() -> impl Iterator<Item = RevocationReason> {
@@ -149,41 +159,43 @@ fn reasons() -> impl Iterator<Item = RevocationReason> {
 pub(in crate::testing) fn huge_grant(subject: &Subject, purge_after: Timestamp) -> Grant {
     let scopes = draw::scopes(&hostile::many_scopes());
     let reduced = draw::scopes("repo-code:r");
-    let large = |accesses: usize| {
-        let pair = pair(purge_after).reduced_to(reduced.clone());
-        (1..accesses).fold(pair, |mut pair, _| {
-            pair.push_further(FurtherAccess { reduced: Some(reduced.clone()), ..further(purge_after) });
-            pair
-        })
+    let large = |accesses: usize| TokenPair {
+        further: (1..accesses).map(|_| access(purge_after, with_scopes(&reduced))).collect(),
+        ..pair_of(purge_after, with_scopes(&reduced))
     };
     let pairs = Pairs {
-        newest: Some(large(LIVE_ACCESS_TOKENS).of_grant_for(hostile::largest_audience())),
+        newest: Some(large(LIVE_ACCESS_TOKENS)),
         superseded: (0..PAIRS_IN_GRACE).map(|_| superseded(large(64))).collect(),
     };
     Grant {
         client: hostile::client_id(512),
         scopes,
         resources: hostile::longest_list(0),
+        audience: hostile::largest_audience(),
         pairs,
         ..grant(subject, purge_after)
     }
 }
 
 fn pair(purge_after: Timestamp) -> TokenPair {
-    let refresh_end = draw::end(purge_after);
-    let access_end = draw::before(refresh_end, Duration::from_secs(60 * 60));
-    TokenPair::new(draw::digest(), draw::now(), access_end).with_refresh(draw::digest(), refresh_end)
+    pair_of(purge_after, Restrictions::default())
 }
 
-fn further(purge_after: Timestamp) -> FurtherAccess {
-    let end = draw::before(draw::end(purge_after), Duration::from_secs(3600));
-    FurtherAccess {
-        digest: draw::digest(),
-        issued: draw::now(),
-        end,
-        revoked: false,
-        reduced: None,
-        audience: Audience::UNSET,
-        key: None,
-    }
+/// Returns a pair whose access token has these restrictions.
+fn pair_of(purge_after: Timestamp, restrictions: Restrictions) -> TokenPair {
+    let refresh = RefreshRecord { digest: draw::digest(), end: draw::end(purge_after) };
+    TokenPair::new(access(purge_after, restrictions), Some(refresh))
+}
+
+fn with_scopes(scopes: &ScopeSet) -> Restrictions {
+    Restrictions { scopes: Some(scopes.clone()), ..Restrictions::default() }
+}
+
+fn with_key() -> Restrictions {
+    Restrictions { key: Some(JwkThumbprint::from_bytes(draw::bytes())), ..Restrictions::default() }
+}
+
+fn access(purge_after: Timestamp, restrictions: Restrictions) -> AccessRecord {
+    let end = draw::before(draw::end(purge_after), Duration::from_secs(60 * 60));
+    AccessRecord::new(draw::digest(), draw::now(), end, restrictions)
 }

@@ -26,6 +26,7 @@ pub use pushed_request::{pushed_request, used, visited};
 mod tests {
     use crate::clock::Timestamp;
     use crate::model::application::ApplicationFilter;
+    use crate::store::Record;
 
     #[test]
     fn the_guide_tells_how_large_records_get() {

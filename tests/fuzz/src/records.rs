@@ -2,7 +2,7 @@
 
 use grantor::application::Logo;
 use grantor::config::Profile;
-use grantor::store::{Authorization, Grant, Insertion, RecordStore, Stores};
+use grantor::store::{Authorization, Grant, Insertion, Record, RecordStore, Stores};
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{Application, AuthorizationServer, Client, Config, MemoryStore, Timestamp};
 

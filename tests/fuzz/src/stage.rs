@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use grantor::MemoryStore;
 use grantor::config::Profile;
-use grantor::store::{Authorization, Grant, Page, RecordStore};
+use grantor::store::{Authorization, Grant, Page, Record, RecordStore};
 
 use support::world::{AnyStore, World, config_of, form, pair, public_form};
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use grantor::store::{Grant, Page, RecordStore};
+use grantor::store::{Grant, Page, Record, RecordStore};
 use proptest::prelude::*;
 
 use crate::properties::cases::{block_on, check, holds};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use grantor::client::GrantTypes;
 use grantor::config::Profile;
-use grantor::store::{Grant, Purge, RecordStore, RevocationReason, Store};
+use grantor::store::{Grant, Purge, Record, RecordStore, RevocationReason, Store};
 use grantor::{Config, Decision};
 
 use support::world::{PKCE, SESSION, World, e400, empty, form, ok, pair};

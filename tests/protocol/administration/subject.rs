@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use grantor::config::Profile;
-use grantor::store::{Authorization, Grant, RecordStore, RevocationReason};
+use grantor::store::{Authorization, Grant, Record, RecordStore, RevocationReason};
 use grantor::{Consent, Decision, Subject};
 
 use support::world::{PKCE, SESSION, World, code, e400, form, ok, pair, text, wa};

@@ -1,7 +1,7 @@
 //! Who may manage a registration, and the responses.
 
 use grantor::config::Profile;
-use grantor::store::{InitialToken, RecordStore};
+use grantor::store::{InitialToken, Record, RecordStore};
 use grantor::wire::Cors;
 use grantor::wire::{Endpoint, Request};
 use grantor::{Application, MemoryThrottle, Subject};

@@ -4,7 +4,7 @@ use grantor::Decision;
 use grantor::client::{AuthenticationMethod, AuthenticationMethods};
 use grantor::config::PushedRequests;
 use grantor::config::{DpopBoundTokens, Profile};
-use grantor::store::{Authorization, ClientStore as _, Page, RecordStore};
+use grantor::store::{Authorization, ClientStore as _, Page, Record, RecordStore};
 use grantor::wire::Endpoint;
 
 use super::{approved, decided, held, stored, world};

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use grantor::config::PushedRequests;
+use grantor::store::Record;
 use grantor::wire::Endpoint;
 use grantor::{ApplicationForm, MemoryThrottle, Reason};
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use grantor::store::Record;
 use grantor::wire::Request;
 use grantor::{PendingAuthorization, Reason, Subject};
 

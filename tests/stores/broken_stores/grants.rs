@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use grantor::id::GrantId;
-use grantor::store::{DecodeError, RecordStore, Store};
+use grantor::store::{DecodeError, Record, RecordStore, Store};
 use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError};
 use grantor::testing::records;
 use grantor::{Clock, Subject, SystemClock, Timestamp};
@@ -214,17 +214,17 @@ impl Grants {
     fn has_expired(&self, row: &Row) -> bool {
         let now = SystemClock.now();
         match self.fault {
-            Fault::ExpiresEarly => row.record.purge_after() <= Timestamp::from_seconds(now.seconds() + 1),
-            Fault::ExpiresByTheInsertedEnd => row.inserted.purge_after() <= now,
+            Fault::ExpiresEarly => row.record.purge_after().unwrap() <= Timestamp::from_seconds(now.seconds() + 1),
+            Fault::ExpiresByTheInsertedEnd => row.inserted.purge_after().unwrap() <= now,
             _ => false,
         }
     }
 
     fn due(&self, row: &Row) -> Timestamp {
         let end = match self.fault {
-            Fault::PurgeByTheInsertedEnd => row.inserted.purge_after().min(row.record.purge_after()),
+            Fault::PurgeByTheInsertedEnd => row.inserted.purge_after().unwrap().min(row.record.purge_after().unwrap()),
             Fault::PurgeByTheInsertedEndForEver if row.record.version() > 1 => Timestamp::from_seconds(u32::MAX),
-            _ => row.record.purge_after(),
+            _ => row.record.purge_after().unwrap(),
         };
         match self.fault {
             Fault::PurgeASecondEarly => Timestamp::from_seconds(end.seconds() - 1),
@@ -318,7 +318,7 @@ impl RecordStore<Grant> for Grants {
         if !revoked {
             // A revoked grant is due earlier than before.
             if record.revoked().is_some() {
-                row.purge_check = row.purge_check.min(record.purge_after());
+                row.purge_check = row.purge_check.min(record.purge_after().unwrap());
             }
             row.record = record;
         }
@@ -348,7 +348,7 @@ impl RecordStore<Grant> for Grants {
             // Each write counts as a revision, even with the same bytes.
             Fault::ConfirmHasOneWinner if row.confirms != confirms => return Ok(Replacement::Lost),
             Fault::ConfirmRaisesTheVersion => {
-                row.record = Arc::new(records::refreshed(&record, record.purge_after()));
+                row.record = Arc::new(records::refreshed(&record, record.purge_after().unwrap()));
                 return Ok(Replacement::Replaced);
             }
             Fault::ConfirmLooksThenWrites => {}

@@ -7,7 +7,7 @@ use std::thread;
 use futures::executor::block_on;
 use grantor::SqliteStore;
 use grantor::store::sqlite::SqliteProblem;
-use grantor::store::{ApplicationLogo, RecordStore, Replacement};
+use grantor::store::{ApplicationLogo, Record, RecordStore, Replacement};
 
 use crate::sqlite::contract::versions_of_a_large_logo;
 use crate::sqlite::records::{Template, assert_sound, find, id, insert, replace};

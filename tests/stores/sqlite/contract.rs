@@ -5,7 +5,9 @@ use std::sync::Arc;
 use futures::executor::block_on;
 use grantor::application::ApplicationFilter;
 use grantor::store::sqlite::SqliteProblem;
-use grantor::store::{ApplicationLogo, Authorization, ClientStore as _, Insertion, Page, RecordStore, Replacement};
+use grantor::store::{
+    ApplicationLogo, Authorization, ClientStore as _, Insertion, Page, Record, RecordStore, Replacement,
+};
 use grantor::{Application, Approval, SqliteStore, Subject};
 
 use crate::sqlite::flow::move_to;

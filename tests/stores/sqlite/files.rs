@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::executor::block_on;
 use grantor::SqliteStore;
 use grantor::store::sqlite::{SqliteError, SqliteOptions, SqliteProblem};
-use grantor::store::{ApplicationLogo, RecordStore, Replacement};
+use grantor::store::{ApplicationLogo, Record, RecordStore, Replacement};
 
 use crate::sqlite::contract::versions_of_a_large_logo;
 use crate::sqlite::records::{Template, find, id, insert, other_connection, path_of};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread;
 
 use futures::executor::block_on;
-use grantor::store::{Authorization, Grant, Insertion, Page, Purge, RecordStore, Replacement};
+use grantor::store::{Authorization, Grant, Insertion, Page, Purge, Record, RecordStore, Replacement};
 use grantor::{Consent, Decision, SqliteStore, Timestamp};
 
 use crate::sqlite::flow::move_to;
@@ -32,7 +32,7 @@ fn earlier(time: Timestamp, seconds: u32) -> Timestamp {
 fn a_row_goes_at_its_time_and_not_a_second_before() {
     let store = SqliteStore::temporary().unwrap();
     let grant = Template::new().grant(id(1), 1);
-    let due = grant.purge_after();
+    let due = grant.purge_after().unwrap();
     let _ = insert(&store, grant.clone()).unwrap();
     let before = purge(&store, earlier(due, 1), 10);
     assert_eq!((before.removed(), before.is_finished()), (0, true));
@@ -57,7 +57,7 @@ fn a_purge_looks_at_no_more_than_its_limit_and_goes_on_where_it_stopped() {
     for number in 0..600 {
         let _ = insert(&store, template.grant(id(number), 1)).unwrap();
     }
-    let due = template.grant(id(0), 1).purge_after();
+    let due = template.grant(id(0), 1).purge_after().unwrap();
     let none = purge(&store, due, 0);
     assert_eq!((none.removed(), none.is_finished()), (0, false));
     let mut removed = Vec::new();
@@ -83,22 +83,22 @@ fn a_refresh_writes_no_index_and_the_purge_moves_it_on_only() {
         (*block_on(RecordStore::<Grant>::list(&store, world.alice.as_str(), Page::first(1))).unwrap()[0]).clone()
     };
     let first = only();
-    let indexed = [i64::from(first.purge_after().seconds())];
+    let indexed = [i64::from(first.purge_after().unwrap().seconds())];
     assert_eq!(index(&folder.file()), indexed);
     world.advance(1000);
     assert_eq!(block_on(world.refresh_as(&client, &pair.refresh)).status(), 200);
     let refreshed = only();
-    assert!(first.purge_after() < refreshed.purge_after());
+    assert!(first.purge_after().unwrap() < refreshed.purge_after().unwrap());
     assert_eq!(index(&folder.file()), indexed, "a refresh writes no index");
 
-    assert_eq!(purge(&store, first.purge_after(), 10).removed(), 0);
-    let moved = [i64::from(refreshed.purge_after().seconds())];
+    assert_eq!(purge(&store, first.purge_after().unwrap(), 10).removed(), 0);
+    let moved = [i64::from(refreshed.purge_after().unwrap().seconds())];
     assert_eq!(index(&folder.file()), moved);
     // A record whose own time is earlier than the index does not change the index.
     assert_eq!(replace(&store, refreshed.version(), Grant::clone(&first).into()).unwrap(), Replacement::Replaced);
-    assert_eq!(purge(&store, first.purge_after(), 10).removed(), 0);
+    assert_eq!(purge(&store, first.purge_after().unwrap(), 10).removed(), 0);
     assert_eq!(index(&folder.file()), moved, "it only rises");
-    assert_eq!(purge(&store, refreshed.purge_after(), 10).removed(), 1);
+    assert_eq!(purge(&store, refreshed.purge_after().unwrap(), 10).removed(), 1);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn an_unreadable_row_goes_at_its_time_and_not_before() {
     for number in 0..3 {
         let _ = insert(&store, template.grant(id(number), 1)).unwrap();
     }
-    let due = template.grant(id(0), 1).purge_after();
+    let due = template.grant(id(0), 1).purge_after().unwrap();
     // As a later release may write it.
     let unreadable = "UPDATE grantor_grants SET record = x'4763', due_check = due_check - 1 WHERE key = ?1";
     other_connection(&folder.file()).execute(unreadable, [id(1).as_bytes()]).unwrap();
@@ -131,7 +131,7 @@ fn a_row_without_a_due_time_stays() {
     let _ = insert(&store, grant.clone()).unwrap();
     let stays = "UPDATE grantor_grants SET due = NULL";
     other_connection(&folder.file()).execute(stays, []).unwrap();
-    let purged = purge(&store, grant.purge_after(), 10);
+    let purged = purge(&store, grant.purge_after().unwrap(), 10);
     assert_eq!((purged.removed(), purged.is_finished()), (0, true));
     assert_eq!(find(&store, id(1)), Some(grant));
 }
@@ -144,7 +144,7 @@ fn rows_that_are_not_due_count_as_examined() {
     for number in 0..8 {
         let _ = insert(&store, template.grant(id(number), 1)).unwrap();
     }
-    let due = template.grant(id(0), 1).purge_after();
+    let due = template.grant(id(0), 1).purge_after().unwrap();
     // Every second row was refreshed since.
     let later = "UPDATE grantor_grants SET due = due + 1 WHERE rowid % 2 = 0";
     other_connection(&folder.file()).execute(later, []).unwrap();
@@ -165,11 +165,11 @@ fn an_authorization_that_was_decided_late_outlives_its_index() {
     let only = || {
         block_on(RecordStore::<Authorization>::list(&store, world.alice.as_str(), Page::first(1))).unwrap().remove(0)
     };
-    let indexed = only().purge_after();
+    let indexed = only().purge_after().unwrap();
     world.advance(1500);
     let agree = Decision::Approve(Consent::to_everything());
     block_on(world.server.decide(handle.expose(), &world.alice, SESSION, &agree)).unwrap();
-    let due = only().purge_after();
+    let due = only().purge_after().unwrap();
     assert!(indexed < due);
     let purge = |now| block_on(RecordStore::<Authorization>::purge(&store, now, 10)).unwrap().removed();
     assert_eq!((purge(indexed), purge(earlier(due, 1))), (0, 0));
@@ -186,7 +186,7 @@ fn a_purge_and_the_writes_of_another_process_do_not_disturb_each_other() {
     // Two stores have two writers, as two processes have.
     let [one, other] = [(); 2].map(|()| SqliteStore::open(folder.file()).unwrap());
     let template = Template::new();
-    let due = template.grant(id(0), 1).purge_after();
+    let due = template.grant(id(0), 1).purge_after().unwrap();
     let removed: usize = thread::scope(|scope| {
         let writes = scope.spawn(|| {
             for number in 0..ROWS {

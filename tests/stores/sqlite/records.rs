@@ -7,7 +7,7 @@ use futures::executor::block_on;
 use grantor::SqliteStore;
 use grantor::id::GrantId;
 use grantor::store::sqlite::{SqliteError, SqliteProblem};
-use grantor::store::{Grant, Insertion, RecordStore, Replacement, StoreError};
+use grantor::store::{Grant, Insertion, Record, RecordStore, Replacement, StoreError};
 use rusqlite::Connection;
 
 use support::world::World;

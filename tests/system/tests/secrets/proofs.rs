@@ -2,7 +2,7 @@
 
 use grantor::client::AuthenticationMethods;
 use grantor::id::PushedRequestId;
-use grantor::store::{PushedRequest, RecordStore};
+use grantor::store::{PushedRequest, Record, RecordStore};
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{Clock, Consent, Decision};
 use support::keys::{Signer, new_id, unchanged};

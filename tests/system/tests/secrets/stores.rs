@@ -9,7 +9,7 @@ use grantor::application::LogoSlot;
 use grantor::config::Profile;
 use grantor::store::postgres::PostgresOptions;
 use grantor::store::redis::RedisOptions;
-use grantor::store::{Authorization, Grant, Page, RecordStore};
+use grantor::store::{Authorization, Grant, Page, Record, RecordStore};
 use grantor::{MemoryStore, PostgresStore, RedisStore};
 
 use crate::exposure::Exposure;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use grantor::application::LogoSlot;
 use grantor::store::postgres::PostgresOptions;
-use grantor::store::{Engine, Grant, Insertion, RecordStore, Replacement, Store, Table};
+use grantor::store::{Engine, Grant, Insertion, Record, RecordStore, Replacement, Store, Table};
 use grantor::testing::records;
 use grantor::{Application, ClientId, PostgresStore, Timestamp};
 use tokio::time::{sleep, timeout};

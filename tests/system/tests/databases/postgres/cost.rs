@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use grantor::store::{Authorization, Grant, Insertion, RecordStore, Replacement};
+use grantor::store::{Authorization, Grant, Insertion, Record, RecordStore, Replacement};
 use grantor::testing::{record_store, records};
 use grantor::{Application, PostgresStore, Timestamp};
 use tokio_postgres::Client;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use grantor::store::{Grant, Insertion, RecordStore, Replacement, StoreError};
+use grantor::store::{Grant, Insertion, Record, RecordStore, Replacement, StoreError};
 use grantor::testing::records;
 use grantor::wire::Endpoint;
 use grantor::{PostgresStore, Timestamp};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use grantor::id::GrantId;
-use grantor::store::{Grant, Insertion, RecordStore, Replacement, StoreError};
+use grantor::store::{Grant, Insertion, Record, RecordStore, Replacement, StoreError};
 use grantor::testing::records;
 use grantor::{PostgresStore, Timestamp};
 use tokio::task::JoinHandle;

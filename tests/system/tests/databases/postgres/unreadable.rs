@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use grantor::PostgresStore;
-use grantor::store::{Authorization, DecodeError, Grant, Page, RecordStore, StoreError};
+use grantor::store::{Authorization, DecodeError, Grant, Page, Record, RecordStore, StoreError};
 use grantor::testing::record_store;
 use tokio_postgres::Client;
 

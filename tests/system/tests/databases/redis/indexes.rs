@@ -6,7 +6,7 @@ use std::time::Duration;
 use grantor::application::ApplicationFilter;
 use grantor::id::{AuthorizationId, GrantId};
 use grantor::store::redis::RedisOptions;
-use grantor::store::{Authorization, Grant, Insertion, Page, RecordStore, Replacement, Replay};
+use grantor::store::{Authorization, Grant, Insertion, Page, Record, RecordStore, Replacement, Replay};
 use grantor::testing::{record_store, records, replay_store};
 use grantor::{Application, Clock, RedisStore, Subject, SystemClock, Timestamp};
 
@@ -225,8 +225,8 @@ async fn a_record_that_cannot_be_read_stays_until_it_is_due() {
     assert!(RecordStore::<Grant>::find(&scene.store, &moved.id()).await.is_err(), "it is still there");
     let page = RecordStore::<Grant>::list(&scene.store, scene.subject.as_str(), Page::first(10)).await;
     assert_eq!(page.unwrap_err().unreadable_key(), Some(&moved.id().as_bytes()[..]));
-    assert_eq!(scene.expires(&moved), i64::from(moved.purge_after().seconds()));
-    assert_eq!(scene.purge(moved.purge_after()).await, 1);
+    assert_eq!(scene.expires(&moved), i64::from(moved.purge_after().unwrap().seconds()));
+    assert_eq!(scene.purge(moved.purge_after().unwrap()).await, 1);
     assert!(scene.listed().await.is_empty());
 }
 
@@ -312,7 +312,7 @@ async fn the_end_of_a_row_moves_with_its_record() {
     let grant = scene.add(in_seconds(5000)).await;
     let next = Arc::new(records::refreshed(&grant, in_seconds(90_000)));
     assert_eq!(RecordStore::<Grant>::replace(&scene.store, 1, next.clone()).await.unwrap(), Replacement::Replaced);
-    assert_eq!(scene.expires(&grant), i64::from(next.purge_after().seconds()));
+    assert_eq!(scene.expires(&grant), i64::from(next.purge_after().unwrap().seconds()));
 
     // A test's clock, or a grant that should have gone: only the purge removes it.
     let past = Timestamp::from_seconds(1_000_000_000);
@@ -420,7 +420,7 @@ async fn a_confirm_leaves_row_and_end_as_they_are() {
         assert_eq!(RecordStore::<Grant>::confirm(&scene.store, grant.clone()).await.unwrap(), Replacement::Replaced);
     }
     assert_eq!(scene.raw.ask::<Vec<u8>>(&[b"GET", key.as_bytes()]), before, "with the number of the write");
-    assert_eq!(scene.expires(&grant), i64::from(grant.purge_after().seconds()));
+    assert_eq!(scene.expires(&grant), i64::from(grant.purge_after().unwrap().seconds()));
     let next = Arc::new(records::refreshed(&grant, in_seconds(5000)));
     assert_eq!(RecordStore::<Grant>::confirm(&scene.store, next.clone()).await.unwrap(), Replacement::Lost);
     assert_eq!(RecordStore::<Grant>::replace(&scene.store, 1, next.clone()).await.unwrap(), Replacement::Replaced);

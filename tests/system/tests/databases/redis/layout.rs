@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use grantor::application::ApplicationFilter;
 use grantor::store::redis::{RedisOptions, RedisProblem};
-use grantor::store::{Authorization, Grant, Insertion, Page, PushedRequest, RecordStore, Replay};
+use grantor::store::{Authorization, Grant, Insertion, Page, PushedRequest, Record, RecordStore, Replay};
 use grantor::testing::records;
 use grantor::{Application, RedisStore, Subject, Timestamp};
 
@@ -106,7 +106,7 @@ async fn what_a_store_of_layout_1_wrote_is_read_and_written_the_same() {
     let applications = RecordStore::<Application>::list(&store, &all, Page::first(10)).await.unwrap();
     assert_eq!((grants.len(), authorizations.len(), applications.len()), (1, 1, 1));
     let (grant, authorization, application) = (&grants[0], &authorizations[0], &applications[0]);
-    assert_eq!((grant.version(), grant.purge_after()), (1, END));
+    assert_eq!((grant.version(), grant.purge_after()), (1, Some(END)));
 
     let another = RedisStore::connect(&new.address(), &RedisOptions::new()).await.unwrap();
     assert_eq!(RecordStore::<Grant>::insert(&another, grant.clone()).await.unwrap(), Insertion::Inserted);

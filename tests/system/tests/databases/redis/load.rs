@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use grantor::id::GrantId;
-use grantor::store::{Grant, Insertion, Page, RecordStore, Replacement, StoreError};
+use grantor::store::{Grant, Insertion, Page, Record, RecordStore, Replacement, StoreError};
 use grantor::testing::records;
 use grantor::{RedisStore, Subject, Timestamp};
 use tokio::task::JoinHandle;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use grantor::store::redis::RedisOptions;
-use grantor::store::{Grant, Insertion, Page, RecordStore, Replacement};
+use grantor::store::{Grant, Insertion, Page, Record, RecordStore, Replacement};
 use grantor::testing::records;
 use grantor::{RedisStore, Subject, Timestamp};
 

@@ -1,9 +1,31 @@
-//! The tables, and the columns that operators query.
+//! The list of all kinds of records, and their tables.
 
-use crate::clock::Timestamp;
-use crate::model::id::ClientId;
-use crate::model::subject::Subject;
-use crate::store::kinds::kinds;
+/// Calls a macro with every kind of record: its table, the table's name, how many lists a row is on, and the field of
+/// [`Stores`](crate::store::Stores) that has its store.
+macro_rules! kinds {
+    ($then:ident) => {
+        $then! {
+            /// Applications with their clients; keys are client ids of up to 512 bytes.
+            Applications = "applications", Many, applications: Application;
+            /// Logos of applications; keys of 16 bytes.
+            ApplicationLogos = "application_logos", None, application_logos: ApplicationLogo;
+            /// Authorization requests and their codes; keys of 16 bytes.
+            Authorizations = "authorizations", One, codes: Authorization;
+            /// Grants with their tokens; keys of 16 bytes.
+            Grants = "grants", One, tokens: Grant;
+            /// Initial access tokens; keys of 22 bytes.
+            InitialTokens = "initial_tokens", None, initial_tokens: InitialToken;
+            /// The time of the last purge: one row, with a key of 4 bytes.
+            LastPurge = "last_purge", None, last_purge: LastPurge;
+            /// Pushed authorization requests; keys of 16 bytes.
+            PushedRequests = "pushed_requests", None, pushed_requests: PushedRequest;
+            /// Identifiers that must not be used twice; keys of 32 bytes.
+            Replays = "replays", None, replays: Replay;
+        }
+    };
+}
+
+pub(crate) use kinds;
 
 /// Defines [`Table`] with a variant for every kind of record.
 macro_rules! define_table {
@@ -50,32 +72,4 @@ pub enum Lists {
     One,
     /// Several, and each write of a row may change them.
     Many,
-}
-
-/// Values for additional columns of a row, which operators query. The core never reads them back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Columns {
-    /// The client of the row.
-    pub client: Option<ClientId>,
-    /// The user of the row, or the owner of an application.
-    pub subject: Option<Subject>,
-    /// When the row was created, or an application was last submitted.
-    pub created: Option<Timestamp>,
-    /// The state of the row as a word: `held`, `code_issued` or `denied`; `granted` or `revoked`; `pending`,
-    /// `approved`, `rejected`, `suspended` or `deleted`; `named` or `unnamed`; `pushed` or `used`; `usable` or
-    /// `used_up`; `purged`.
-    pub state: &'static str,
-    /// When and why the row ended.
-    pub ended: Option<Ended>,
-}
-
-/// When and why a row ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Ended {
-    /// The time.
-    pub at: Timestamp,
-    /// The reason as a word.
-    pub why: &'static str,
 }

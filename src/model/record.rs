@@ -1,0 +1,94 @@
+//! What a store needs to know about each kind of record.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::hash::Hash;
+
+use crate::clock::Timestamp;
+use crate::model::codec::DecodeError;
+use crate::model::id::ClientId;
+use crate::model::kinds::Table;
+use crate::model::subject::Subject;
+
+/// A kind of record, as a [`RecordStore`](crate::store::RecordStore) sees it: bytes under a key, with a version.
+///
+/// The server defines all kinds: [`Application`](crate::Application), [`ApplicationLogo`](crate::store::ApplicationLogo),
+/// [`Authorization`](crate::store::Authorization), [`Grant`](crate::store::Grant),
+/// [`InitialToken`](crate::store::InitialToken), [`LastPurge`](crate::store::LastPurge),
+/// [`PushedRequest`](crate::store::PushedRequest) and [`Replay`](crate::store::Replay). A store implements
+/// [`RecordStore`](crate::store::RecordStore) once for `R: Record`.
+pub trait Record: Sealed + Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
+    /// The primary key. Keys are compared, and lists are sorted, by their bytes.
+    type Key: AsRef<[u8]> + Clone + fmt::Debug + Hash + Ord + Send + Sync + 'static;
+
+    /// The table for this kind, whose keys are its own.
+    const TABLE: Table;
+
+    /// Returns the primary key.
+    fn key(&self) -> &Self::Key;
+
+    /// Returns the version, which the next write of the record must name: a random number, which every write draws anew.
+    fn version(&self) -> u32;
+
+    /// Sets the version for the next write. Only the server calls it.
+    fn set_version(&mut self, version: u32);
+
+    /// Returns the names of the lists that the record is on, each at most 261 bytes. [`Table::lists`] says how many there
+    /// may be.
+    fn lists(&self) -> Vec<Cow<'_, str>> {
+        Vec::new()
+    }
+
+    /// Returns the time from which a purge may remove the record; `None` if it stays.
+    fn purge_after(&self) -> Option<Timestamp>;
+
+    /// Returns whether the record may be removed much sooner than its previous version, or that one stayed.
+    fn is_due_sooner(&self) -> bool {
+        false
+    }
+
+    /// Returns the values of the columns that operators query.
+    fn columns(&self) -> Columns;
+
+    /// Encodes the record as bytes. They contain digests, no secrets.
+    fn encode(&self) -> Vec<u8>;
+
+    /// Decodes a record that [`encode`](Self::encode) wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if the bytes are not such a record, or were written by an unknown release.
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError>;
+}
+
+/// Marks the kinds of this crate.
+#[expect(unnameable_types, reason = "it keeps other crates from adding kinds")]
+pub trait Sealed {}
+
+/// Values for additional columns of a row, which operators query. The core never reads them back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Columns {
+    /// The client of the row.
+    pub client: Option<ClientId>,
+    /// The user of the row, or the owner of an application.
+    pub subject: Option<Subject>,
+    /// When the row was created, or an application was last submitted.
+    pub created: Option<Timestamp>,
+    /// The state of the row as a word: `held`, `code_issued` or `denied`; `granted` or `revoked`; `pending`,
+    /// `approved`, `rejected`, `suspended` or `deleted`; `named` or `unnamed`; `pushed` or `used`; `usable` or
+    /// `used_up`; `purged`.
+    pub state: &'static str,
+    /// When and why the row ended.
+    pub ended: Option<Ended>,
+}
+
+/// When and why a row ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ended {
+    /// The time.
+    pub at: Timestamp,
+    /// The reason as a word.
+    pub why: &'static str,
+}
