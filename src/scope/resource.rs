@@ -30,7 +30,8 @@ impl ResourceScope {
     /// [`ResourceScopeError`] if there is no resource, if there are more than 100 resources or more than 4096 bytes in
     /// all, or if a name is empty, is longer than 255 bytes or has a character that could mislead.
     pub fn specified(items: impl IntoIterator<Item: Into<String>>) -> Result<Self, ResourceScopeError> {
-        ResourceList::new(items).map(Self::Specified)
+        let list = ResourceList::listed(items, |name| check_line(name).map_err(ResourceScopeError::Text))?;
+        Ok(Self::Specified(list))
     }
 
     /// Creates a scope that reaches no resource.
@@ -99,10 +100,6 @@ impl ResourceScope {
 pub struct ResourceList(Arc<Vec<Box<str>>>);
 
 impl ResourceList {
-    fn new(items: impl IntoIterator<Item: Into<String>>) -> Result<Self, ResourceScopeError> {
-        Self::listed(items, |name| check_line(name).map_err(ResourceScopeError::Text))
-    }
-
     fn listed(
         items: impl IntoIterator<Item: Into<String>>,
         judge: impl Fn(&str) -> Result<(), ResourceScopeError>,

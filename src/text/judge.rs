@@ -1,7 +1,5 @@
 //! Checks which characters a text that people see may contain (UTS #39 section 5.4, UAX #31 section 2.3).
 
-use std::fmt;
-
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::decompose_canonical;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory as _};
@@ -10,7 +8,10 @@ use unicode_script::{Script, UnicodeScript as _};
 use crate::text::emoji;
 
 /// A refused character of a text that people would see, its position, and why it is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+///
+/// Its text has the code point as `U+200B`, never the character itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("has U+{:04X} as character {place}, which {fault}", u32::from(*.character))]
 pub struct TextError {
     character: char,
     place: usize,
@@ -37,55 +38,38 @@ impl TextError {
     }
 }
 
-impl fmt::Display for TextError {
-    /// Writes the code point as `U+200B`, never the character itself.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { character, place, fault } = self;
-        write!(f, "has U+{:04X} as character {place}, which {fault}", u32::from(*character))
-    }
-}
-
-impl std::error::Error for TextError {}
-
 /// Why a character is refused at its position in a text that people see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum TextFault {
     /// It is a control character or an unusual line break.
+    #[error("is a control character")]
     Control,
     /// It changes the direction of writing, which can make one text look like another.
+    #[error("changes the direction of writing")]
     Direction,
     /// It is invisible: its property `Default_Ignorable_Code_Point` is set, and it is neither part of an emoji sequence
     /// nor a joiner between letters that need one.
+    #[error("is invisible")]
     Invisible,
     /// It is for private use: each font shows it differently.
+    #[error("is for private use")]
     PrivateUse,
     /// It is a code point that is never a character, such as U+FFFE.
+    #[error("is not a character")]
     Noncharacter,
     /// It is the fifth nonspacing mark in a row (UTS #39 section 5.4).
+    #[error("is one accent too many on the same letter")]
     TooManyMarks,
     /// It repeats the nonspacing mark before it (UTS #39 section 5.4).
+    #[error("repeats an accent of the same letter")]
     RepeatedMark,
     /// It is a blank at the beginning or the end.
+    #[error("is a blank at the beginning or the end")]
     OuterBlank,
     /// It is a blank after another blank.
+    #[error("is a blank after another one")]
     DoubleBlank,
-}
-
-impl fmt::Display for TextFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Control => "is a control character",
-            Self::Direction => "changes the direction of writing",
-            Self::Invisible => "is invisible",
-            Self::PrivateUse => "is for private use",
-            Self::Noncharacter => "is not a character",
-            Self::TooManyMarks => "is one accent too many on the same letter",
-            Self::RepeatedMark => "repeats an accent of the same letter",
-            Self::OuterBlank => "is a blank at the beginning or the end",
-            Self::DoubleBlank => "is a blank after another one",
-        })
-    }
 }
 
 /// Checks a text of one line.

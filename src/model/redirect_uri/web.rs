@@ -133,23 +133,16 @@ impl<'a> Authority<'a> {
         if text.is_empty() || text.contains('%') {
             return Err(RedirectUriError::Host);
         }
-        if text.starts_with('[') {
-            return Self::parse_bracketed(text);
-        }
-        let Some((host, port)) = text.split_once(':') else {
-            return Ok(Self { host: text, port: None });
+        let end = match text.strip_prefix('[') {
+            Some(_) => text.find(']').ok_or(RedirectUriError::Host)? + 1,
+            None => text.find(':').unwrap_or(text.len()),
         };
-        Ok(Self { host, port: Some(port) })
-    }
-
-    fn parse_bracketed(text: &'a str) -> Result<Self, RedirectUriError> {
-        let end = text.find(']').ok_or(RedirectUriError::Host)?;
-        let (host, rest) = text.split_at_checked(end + 1).ok_or(RedirectUriError::Host)?;
-        if rest.is_empty() {
-            return Ok(Self { host, port: None });
-        }
-        let port = rest.strip_prefix(':').ok_or(RedirectUriError::Host)?;
-        Ok(Self { host, port: Some(port) })
+        let (host, rest) = text.split_at_checked(end).ok_or(RedirectUriError::Host)?;
+        let port = match rest {
+            "" => None,
+            rest => Some(rest.strip_prefix(':').ok_or(RedirectUriError::Host)?),
+        };
+        Ok(Self { host, port })
     }
 }
 
