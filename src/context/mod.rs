@@ -61,16 +61,26 @@ impl Context {
         }
     }
 
-    /// Looks up a client; `None` also if its registration has ended. If that of a cached client has ended, the client is
-    /// read again: a use since then may have prolonged it.
+    /// Looks up a client; `None` also if its registration has ended.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the store failed.
     pub(crate) async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.client_of(id, 0).await
+    }
+
+    /// Looks up the client of a grant with that epoch. A cached client that was read before its grants were last revoked
+    /// is read again; so is one whose registration has ended, since a use may have prolonged it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    pub(crate) async fn client_of(&self, id: &ClientId, epoch: u32) -> Result<Option<Arc<Client>>, StoreError> {
         let clients = &self.stores.clients;
         let Some(client) = clients.client(id).await? else { return Ok(None) };
-        let client = if self.is_gone(&client) { clients.current_client(id).await? } else { Some(client) };
+        let is_old = client.has_revoked(epoch).is_err() || self.is_gone(&client);
+        let client = if is_old { clients.current_client(id).await? } else { Some(client) };
         Ok(client.filter(|client| !self.is_gone(client)))
     }
 

@@ -223,21 +223,14 @@ fn first_pair(
     };
     let NewPair { record, issued } = issue::pair(&context.config, PairSecrets::draw(entropy), place);
     let grant = Arc::new(Grant {
-        id,
-        version: draw_version(entropy),
-        client: client.id.clone(),
-        epoch: authorization.epoch,
-        subject: authorization.subject.clone(),
         scopes: granted.scopes,
         resources: granted.resources,
         audience: authorization.audience.clone(),
-        created: now,
-        keep_until: revocation::keep_until(authorization.end),
         family: Family { id: family_id.digest(), tag_key },
         pairs_made: 1,
         bound_from: issue::bound_from(None, request.key, 1),
         pairs: Pairs::one(record),
-        revoked: None,
+        ..Grant::in_place_of(authorization, draw_version(entropy), now)
     });
     (grant, issued)
 }

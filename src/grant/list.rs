@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::store::{Page, Record, StoreError};
+use crate::store::{Page, Record, RecordStore, StoreError};
 
 /// Items that are read at once.
 const PAGE: usize = 100;
@@ -19,6 +19,13 @@ pub(crate) struct Reader<R: Record> {
 impl<R: Record> Reader<R> {
     pub(crate) fn new(id: fn([u8; 16]) -> R::Key) -> Self {
         Self { next: Some(Page::first(PAGE)), id, reduce: false, failure: None }
+    }
+
+    /// Reads the next page, and returns the rows that could be read; `None` at the end of the list.
+    pub(crate) async fn next(&mut self, store: &dyn RecordStore<R>, list: &str) -> Option<Vec<Arc<R>>> {
+        let page = self.next_page()?;
+        let answer = store.list(list, page.clone()).await;
+        Some(self.take(page, answer))
     }
 
     /// Returns the page to read next.

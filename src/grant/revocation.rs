@@ -9,12 +9,9 @@ use crate::context::Context;
 use crate::grant::list::Reader;
 use crate::hooks::Event;
 use crate::model::id::{AuthorizationId, ClientId, GrantId};
-use crate::model::protected_resource::Audience;
 use crate::model::subject::Subject;
-use crate::model::{Authorization, Grant, PLACE_KEPT, Pairs, Revocation, RevocationReason, Stage};
-use crate::scope::{ResourceScope, ScopeSet};
+use crate::model::{Authorization, Grant, PLACE_KEPT, Revocation, RevocationReason, Stage};
 use crate::secret::Digest;
-use crate::secret::refresh::Family;
 use crate::store::StoreError;
 
 /// The outcome of a revocation.
@@ -100,14 +97,14 @@ pub(crate) async fn grants_of(context: &Context, subject: &Subject) -> Result<Ve
     let now = context.now();
     let mut live = Vec::new();
     let mut list = Reader::new(GrantId::from_bytes);
-    while let Some(page) = list.next_page() {
-        let answer = context.stores.tokens.list(subject.as_str(), page.clone()).await?;
-        for grant in list.take(page, Ok(answer)) {
-            if grant.is_live(now) && is_of_client(context, &grant.client, grant.epoch).await? {
+    while let Some(grants) = list.next(&*context.stores.tokens, subject.as_str()).await {
+        for grant in grants {
+            if grant.is_live(now) && !has_revoked(context, &grant.client, grant.epoch).await? {
                 live.push(grant);
             }
         }
     }
+    list.finish()?;
     // The time in an id is exact to a minute only.
     live.sort_by_key(|grant| grant.created);
     Ok(live)
@@ -122,27 +119,28 @@ pub(crate) async fn authorizations_of(
     let now = context.now();
     let mut unredeemed = Vec::new();
     let mut list = Reader::new(AuthorizationId::from_bytes);
-    while let Some(page) = list.next_page() {
-        let answer = context.stores.codes.list(subject.as_str(), page.clone()).await?;
-        for authorization in list.take(page, Ok(answer)) {
+    while let Some(authorizations) = list.next(&*context.stores.codes, subject.as_str()).await {
+        for authorization in authorizations {
             if authorization.has_code(now) && is_unredeemed(context, &authorization).await? {
                 unredeemed.push(authorization);
             }
         }
     }
+    list.finish()?;
     unredeemed.sort_by_key(|authorization| authorization.created);
     Ok(unredeemed)
 }
 
-/// Returns whether the client exists and has not revoked what was granted under that epoch.
-async fn is_of_client(context: &Context, client: &ClientId, epoch: u32) -> Result<bool, StoreError> {
+/// Returns whether a client has revoked what was granted under that epoch, or does not exist any more. A client that was
+/// read from a cache, and is older than the epoch, has not.
+pub(crate) async fn has_revoked(context: &Context, client: &ClientId, epoch: u32) -> Result<bool, StoreError> {
     let client = context.stores.clients.client(client).await?;
-    Ok(client.is_some_and(|client| client.epoch <= epoch))
+    Ok(client.is_none_or(|client| client.has_revoked(epoch) == Ok(true)))
 }
 
 /// Returns whether the code's place is free: it has neither the code's grant nor a tombstone.
 async fn is_unredeemed(context: &Context, authorization: &Authorization) -> Result<bool, StoreError> {
-    if !is_of_client(context, &authorization.client, authorization.epoch).await? {
+    if has_revoked(context, &authorization.client, authorization.epoch).await? {
         return Ok(false);
     }
     Ok(context.stores.tokens.find(&authorization.id.into()).await?.is_none())
@@ -185,12 +183,8 @@ impl Extent<'_> {
 pub(crate) async fn revoke_all(context: &Context, subject: &Subject, extent: Extent<'_>) -> Result<usize, StoreError> {
     let mut revoked = 0;
     let mut codes = Reader::new(AuthorizationId::from_bytes);
-    while let Some(page) = codes.next_page() {
-        let answer = context.stores.codes.list(subject.as_str(), page.clone()).await;
-        for authorization in codes.take(page, answer) {
-            if !extent.includes(&authorization.client) {
-                continue;
-            }
+    while let Some(authorizations) = codes.next(&*context.stores.codes, subject.as_str()).await {
+        for authorization in authorizations.into_iter().filter(|own| extent.includes(&own.client)) {
             match revoke_authorization(context, authorization, extent.reason()).await {
                 Ok(was_live) => revoked += usize::from(was_live),
                 Err(error) => codes.fail(error),
@@ -198,12 +192,8 @@ pub(crate) async fn revoke_all(context: &Context, subject: &Subject, extent: Ext
         }
     }
     let mut grants = Reader::new(GrantId::from_bytes);
-    while let Some(page) = grants.next_page() {
-        let answer = context.stores.tokens.list(subject.as_str(), page.clone()).await;
-        for grant in grants.take(page, answer) {
-            if !extent.includes(&grant.client) {
-                continue;
-            }
+    while let Some(found) = grants.next(&*context.stores.tokens, subject.as_str()).await {
+        for grant in found.into_iter().filter(|own| extent.includes(&own.client)) {
             match end(context, &grant, extent.reason()).await {
                 Ok(was_live) => revoked += usize::from(was_live),
                 Err(error) => grants.fail(error),
@@ -223,8 +213,8 @@ async fn revoke_authorization(
 ) -> Result<bool, StoreError> {
     let mut flow = Denying::new(context, first);
     match claim(context, &mut flow, None).await? {
-        Withdrawn::Denied { was_live } => Ok(was_live),
-        Withdrawn::HasCode(authorization) => kill_code(context, &authorization, reason).await,
+        Ended::Now { was_live } => Ok(was_live),
+        Ended::Later(authorization) => kill_code(context, &authorization, reason).await,
     }
 }
 
@@ -249,14 +239,17 @@ impl<'a> Denying<'a> {
     }
 }
 
-enum Withdrawn {
-    Denied { was_live: bool },
-    HasCode(Arc<Authorization>),
+/// What became of a record that is to end.
+enum Ended<R> {
+    /// It ended, or had ended before. `was_live` says whether this call ended it in time.
+    Now { was_live: bool },
+    /// It went on before that: this record has a code, or is the grant of the code.
+    Later(Arc<R>),
 }
 
 impl Flow for Denying<'_> {
     type Row = Authorization;
-    type Won = Withdrawn;
+    type Won = Ended<Authorization>;
     type Error = StoreError;
 
     async fn read(&mut self) -> Result<Seen<Authorization>, StoreError> {
@@ -266,17 +259,17 @@ impl Flow for Denying<'_> {
         }
     }
 
-    fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Step<Authorization, Withdrawn>, StoreError> {
-        let gone = Withdrawn::Denied { was_live: false };
+    fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Step<Authorization, Ended<Authorization>>, StoreError> {
+        let gone = Ended::Now { was_live: false };
         let Seen::Found(found) = seen else { return Ok(Step::Leave(gone)) };
         Ok(match found.stage {
             // A request that was held later took the record over, which ended this one.
             _ if found.ticket != self.ticket => Step::Confirm(gone),
             Stage::Denied => Step::Confirm(gone),
-            Stage::CodeIssued(_) => Step::Leave(Withdrawn::HasCode(found.clone())),
+            Stage::CodeIssued(_) => Step::Leave(Ended::Later(found.clone())),
             Stage::Held => {
                 let was_live = self.now < found.end;
-                Step::Replace(Arc::new(found.denied()), Withdrawn::Denied { was_live })
+                Step::Replace(Arc::new(found.denied()), Ended::Now { was_live })
             }
         })
     }
@@ -294,29 +287,26 @@ async fn kill_code(
     reason: RevocationReason,
 ) -> Result<bool, StoreError> {
     let now = context.now();
-    let tombstone = Arc::new(tombstone(context, authorization, Revocation { at: now, reason }));
+    let never_exchanged = Grant::in_place_of(authorization, draw_version(&*context.entropy), now);
+    let tombstone = Arc::new(never_exchanged.revoked_at(now, reason, kept_after_revocation(context)));
     let mut flow = Killing { context, code_was_live: now < authorization.end, tombstone, has_read: false };
     match claim(context, &mut flow, None).await? {
-        Killed::Code { was_live } => Ok(was_live),
-        Killed::Exchanged(grant) => end(context, &grant, reason).await,
+        Ended::Now { was_live } => Ok(was_live),
+        Ended::Later(grant) => end(context, &grant, reason).await,
     }
 }
 
 struct Killing<'a> {
     context: &'a Context,
     code_was_live: bool,
+    /// A grant without tokens that was revoked before it began. No token has its family id or its tag.
     tombstone: Arc<Grant>,
     has_read: bool,
 }
 
-enum Killed {
-    Code { was_live: bool },
-    Exchanged(Arc<Grant>),
-}
-
 impl Flow for Killing<'_> {
     type Row = Grant;
-    type Won = Killed;
+    type Won = Ended<Grant>;
     type Error = StoreError;
 
     async fn read(&mut self) -> Result<Seen<Grant>, StoreError> {
@@ -326,12 +316,12 @@ impl Flow for Killing<'_> {
         Ok(self.context.stores.tokens.find(&self.tombstone.id).await?.into())
     }
 
-    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Killed>, StoreError> {
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Ended<Grant>>, StoreError> {
         Ok(match seen {
             Seen::Unread | Seen::Missing => {
-                Step::Insert(self.tombstone.clone(), Killed::Code { was_live: self.code_was_live })
+                Step::Insert(self.tombstone.clone(), Ended::Now { was_live: self.code_was_live })
             }
-            Seen::Found(grant) => Step::Leave(Killed::Exchanged(grant.clone())),
+            Seen::Found(grant) => Step::Leave(Ended::Later(grant.clone())),
         })
     }
 
@@ -345,31 +335,4 @@ impl Flow for Killing<'_> {
 fn kept_after_revocation(context: &Context) -> Duration {
     let retention = context.config.revocation.retention;
     if context.stores.tokens.reads_settled() { retention } else { retention.max(PLACE_KEPT) }
-}
-
-/// A grant without tokens that was revoked before it began. No token has its family id or its tag.
-fn tombstone(context: &Context, authorization: &Authorization, revocation: Revocation) -> Grant {
-    Grant {
-        id: authorization.id.into(),
-        version: draw_version(&*context.entropy),
-        client: authorization.client.clone(),
-        epoch: authorization.epoch,
-        subject: authorization.subject.clone(),
-        scopes: ScopeSet::empty(),
-        resources: ResourceScope::none(),
-        audience: Audience::UNSET,
-        created: revocation.at,
-        keep_until: keep_until(authorization.end).max(revocation.at.plus(kept_after_revocation(context))),
-        family: Family::NONE,
-        pairs_made: 0,
-        bound_from: None,
-        pairs: Pairs::default(),
-        revoked: Some(revocation),
-    }
-}
-
-/// Returns until when the place of a code's grant must stay taken. An exchange begins its insert before the code's end,
-/// and a store applies it within an hour or never.
-pub(crate) fn keep_until(code_end: Timestamp) -> Timestamp {
-    code_end.plus(PLACE_KEPT)
 }

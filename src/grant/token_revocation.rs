@@ -18,23 +18,34 @@ use crate::secret::opaque::Presented;
 use crate::secret::refresh::PresentedRefresh;
 use crate::store::StoreError;
 
-/// The client that sent a token to revoke, and the epoch of the client that the grant belongs to.
+/// The client that sent a token to revoke, and what became of the client that the grant belongs to.
 #[derive(Clone, Copy)]
 struct Holder<'a> {
     caller: &'a Client,
-    /// The epoch of the grant's own client; `u32::MAX` if that client no longer exists.
-    epoch: u32,
+    /// Whether the grant's own client has revoked all its grants since, or no longer exists.
+    has_revoked: bool,
+}
+
+impl<'a> Holder<'a> {
+    async fn of(context: &Context, caller: &'a Client, grant: &Grant) -> Result<Self, StoreError> {
+        let has_revoked = if grant.client == caller.id {
+            caller.has_revoked(grant.epoch) == Ok(true)
+        } else {
+            revocation::has_revoked(context, &grant.client, grant.epoch).await?
+        };
+        Ok(Self { caller, has_revoked })
+    }
 }
 
 /// Revokes an access token, and the whole grant if the settings say so.
 pub(crate) async fn revoke_access(context: &Context, client: &Client, presented: &Presented) -> Result<(), Reason> {
     let id = GrantId::from_bytes(presented.id);
-    let (config, now) = (&context.config, context.now());
-    let mut flow = RevokingAccess { context, config, client, id, digest: presented.digest, now, epoch: 0 };
+    let holder = Holder { caller: client, has_revoked: false };
+    let mut flow = RevokingAccess { context, holder, id, digest: presented.digest, now: context.now() };
     match claim(context, &mut flow, None).await? {
-        Revoked::Nothing => {}
-        Revoked::AccessToken => context.raise(&Event::AccessTokenRevoked { grant: id, client: &client.id }),
-        Revoked::Grant => {
+        OfAccess::IsRevoked | OfAccess::Nothing => {}
+        OfAccess::RevokeToken => context.raise(&Event::AccessTokenRevoked { grant: id, client: &client.id }),
+        OfAccess::RevokeGrant => {
             let _ = revocation::revoke(context, id, RevocationReason::RevokedByClient).await?;
         }
     }
@@ -43,46 +54,33 @@ pub(crate) async fn revoke_access(context: &Context, client: &Client, presented:
 
 struct RevokingAccess<'a> {
     context: &'a Context,
-    config: &'a Config,
-    client: &'a Client,
+    holder: Holder<'a>,
     id: GrantId,
     digest: Digest,
     now: Timestamp,
-    epoch: u32,
-}
-
-/// What there is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Revoked {
-    Nothing,
-    AccessToken,
-    Grant,
 }
 
 impl Flow for RevokingAccess<'_> {
     type Row = Grant;
-    type Won = Revoked;
+    type Won = OfAccess;
     type Error = Reason;
 
     async fn read(&mut self) -> Result<Seen<Grant>, Reason> {
         let found = self.context.stores.tokens.find(&self.id).await?;
         if let Some(grant) = &found {
-            self.epoch = epoch_of(self.context, self.client, grant).await?;
+            self.holder = Holder::of(self.context, self.holder.caller, grant).await?;
         }
         Ok(found.into())
     }
 
-    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Revoked>, Reason> {
-        let Seen::Found(grant) = seen else { return Ok(Step::Leave(Revoked::Nothing)) };
-        let holder = Holder { caller: self.client, epoch: self.epoch };
-        match judge_access(grant, holder, &self.digest, self.config, self.now)? {
-            OfAccess::IsRevoked => Ok(Step::Confirm(Revoked::Nothing)),
-            OfAccess::Nothing => Ok(Step::Leave(Revoked::Nothing)),
-            OfAccess::RevokeGrant => Ok(Step::Leave(Revoked::Grant)),
-            OfAccess::RevokeToken => {
-                Ok(Step::Replace(Arc::new(without_access(grant, &self.digest)), Revoked::AccessToken))
-            }
-        }
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, OfAccess>, Reason> {
+        let Seen::Found(grant) = seen else { return Ok(Step::Leave(OfAccess::Nothing)) };
+        let outcome = judge_access(grant, self.holder, &self.digest, &self.context.config, self.now)?;
+        Ok(match outcome {
+            OfAccess::IsRevoked => Step::Confirm(outcome),
+            OfAccess::Nothing | OfAccess::RevokeGrant => Step::Leave(outcome),
+            OfAccess::RevokeToken => Step::Replace(Arc::new(without_access(grant, &self.digest)), outcome),
+        })
     }
 
     fn is_done(&self, found: &Grant, _: &Grant, after: After) -> bool {
@@ -90,6 +88,7 @@ impl Flow for RevokingAccess<'_> {
     }
 }
 
+/// What there is to do about an access token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OfAccess {
     /// It was revoked before.
@@ -114,7 +113,7 @@ fn judge_access(
     if is_own && is_revoked(grant, digest) {
         return Ok(OfAccess::IsRevoked);
     }
-    if grant.live_access(digest, now).is_none() || grant.epoch < holder.epoch {
+    if grant.live_access(digest, now).is_none() || holder.has_revoked {
         return Ok(OfAccess::Nothing);
     }
     if !is_own {
@@ -146,7 +145,7 @@ pub(crate) async fn revoke_refresh(
     presented: &PresentedRefresh,
 ) -> Result<(), Reason> {
     let Some(grant) = context.stores.tokens.find(&presented.grant).await? else { return Ok(()) };
-    let holder = Holder { caller: client, epoch: epoch_of(context, client, &grant).await? };
+    let holder = Holder::of(context, client, &grant).await?;
     match judge_refresh(&grant, holder, presented, &context.config, context.now())? {
         OfRefresh::Nothing => {}
         OfRefresh::Superseded => {
@@ -184,7 +183,7 @@ fn judge_refresh(
         let is_genuine = !matches!(state, TokenState::Unknown);
         return Ok(if is_genuine && is_own { OfRefresh::RevokeGrant } else { OfRefresh::Nothing });
     }
-    if grant.epoch < holder.epoch {
+    if holder.has_revoked {
         return Ok(OfRefresh::Nothing);
     }
     match state {
@@ -207,15 +206,6 @@ fn judge_refresh(
         | TokenState::Forked
         | TokenState::AboveCount => Ok(OfRefresh::Nothing),
     }
-}
-
-/// The epoch of the grant's own client.
-async fn epoch_of(context: &Context, caller: &Client, grant: &Grant) -> Result<u32, StoreError> {
-    if grant.client == caller.id {
-        return Ok(caller.epoch);
-    }
-    let owner = context.stores.clients.client(&grant.client).await?;
-    Ok(owner.map_or(u32::MAX, |owner| owner.epoch))
 }
 
 /// § 2.1: "the request is refused and the client is informed of the error", unless configured otherwise.
@@ -270,6 +260,10 @@ mod tests {
         Case::ForeignAllRevoked,
     ];
 
+    fn holder_of<'a>(caller: &'a Client, line: &Line) -> Holder<'a> {
+        Holder { caller, has_revoked: line.client.has_revoked(line.grant.epoch) == Ok(true) }
+    }
+
     fn name<T: std::fmt::Debug>(outcome: Result<T, Reason>) -> String {
         outcome.map_or_else(|reason| format!("{reason:?}"), |step| format!("{step:?}"))
     }
@@ -314,14 +308,14 @@ mod tests {
         for (state, change, seconds, expected) in rows {
             for (case, expected) in CASES.into_iter().zip(expected) {
                 let (line, caller) = scene(change(Line::new()), case);
-                let holder = Holder { caller: &caller, epoch: line.client.epoch };
+                let holder = holder_of(&caller, &line);
                 let outcome = judge_access(&line.grant, holder, &line.access[0], &line.config, at(seconds));
                 assert_eq!(name(outcome), expected, "{state}, {case:?}");
             }
         }
         let mut line = Line::new();
         line.config.revocation.access_token = AccessTokenRevocation::WholeGrant;
-        let holder = Holder { caller: &line.client, epoch: 0 };
+        let holder = holder_of(&line.client, &line);
         let outcome = judge_access(&line.grant, holder, &line.access[0], &line.config, at(10));
         assert_eq!(name(outcome), "RevokeGrant");
         assert!(without_access(&line.grant, &line.access[0]).pairs.with_access(&line.access[0]).unwrap().revoked);
@@ -371,13 +365,13 @@ mod tests {
         for (state, change, seconds, expected) in rows {
             for (case, expected) in CASES.into_iter().zip(expected) {
                 let (line, caller) = scene(change(Line::new()), case);
-                let holder = Holder { caller: &caller, epoch: line.client.epoch };
+                let holder = holder_of(&caller, &line);
                 let outcome = judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
                 assert_eq!(name(outcome), expected, "{state}, {case:?}");
                 // By the other setting, the own client's superseded token revokes the grant.
                 let (mut line, caller) = scene(change(Line::new()), case);
                 line.config.revocation.superseded_token = SupersededTokenRevocation::WholeGrant;
-                let holder = Holder { caller: &caller, epoch: line.client.epoch };
+                let holder = holder_of(&caller, &line);
                 let outcome = judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
                 assert_eq!(name(outcome), if expected == old { grant } else { expected }, "{state}, {case:?}");
             }
@@ -400,7 +394,7 @@ mod tests {
             let mut line = Line::new().refreshed(100);
             line.grant.bound_from = NonZeroU32::new(bound_from);
             line.config.revocation.superseded_token = SupersededTokenRevocation::WholeGrant;
-            let holder = Holder { caller, epoch: 0 };
+            let holder = holder_of(caller, &line);
             let outcome = |seconds| judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
             assert_eq!(name(outcome(399)), "RevokeGrant", "in grace, no key is needed: {bound_from}");
             assert_eq!(name(outcome(400)), expected, "{bound_from}, {:?}", caller.client_type);

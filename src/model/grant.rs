@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::Audience;
 use crate::model::subject::Subject;
-use crate::model::{AccessRecord, Pairs, TokenPair};
+use crate::model::{AccessRecord, Authorization, PLACE_KEPT, Pairs, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::refresh::Family;
@@ -146,6 +146,29 @@ impl Grant {
     #[must_use]
     pub const fn revoked(&self) -> Option<Revocation> {
         self.revoked
+    }
+
+    /// Creates the grant that takes the place of a code: without tokens, and without anything granted. It is kept for two
+    /// hours after the code's end: an exchange begins its insert before that end, and a store applies it within an hour
+    /// or never.
+    pub(crate) fn in_place_of(authorization: &Authorization, version: u32, created: Timestamp) -> Self {
+        Self {
+            id: authorization.id.into(),
+            version,
+            epoch: authorization.epoch,
+            client: authorization.client.clone(),
+            pairs: Pairs::default(),
+            revoked: None,
+            pairs_made: 0,
+            bound_from: None,
+            created,
+            subject: authorization.subject.clone(),
+            scopes: ScopeSet::empty(),
+            resources: ResourceScope::none(),
+            audience: Audience::UNSET,
+            keep_until: authorization.end.plus(PLACE_KEPT),
+            family: Family::NONE,
+        }
     }
 
     /// Returns the grant with other pairs. It is built field by field, so that the old pairs are not cloned.

@@ -40,16 +40,8 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     if access.key().is_none() && context.config.dpop.tokens == DpopBoundTokens::Required {
         return Ok(None);
     }
-    let clients = &context.stores.clients;
-    let Some(mut client) = clients.client(&grant.client).await? else { return Ok(None) };
-    // The cached client may predate a revocation of its grants or a prolonged registration.
-    if client.epoch < grant.epoch || context.is_gone(&client) {
-        let Some(current) = clients.current_client(&grant.client).await? else { return Ok(None) };
-        client = current;
-    }
-    if !is_served(&client, &grant) || context.is_gone(&client) {
-        return Ok(None);
-    }
+    let client = context.client_of(&grant.client, grant.epoch).await?;
+    let Some(client) = client.filter(|client| is_served(client, &grant)) else { return Ok(None) };
     let token = UsableToken { grant, client, access };
     if context.resources.covers_any(token.audience(), token.client()) { Ok(Some(token)) } else { Ok(None) }
 }
@@ -62,7 +54,7 @@ fn usable<'g>(grant: &'g Grant, digest: &Digest, now: Timestamp) -> Option<&'g A
 /// Returns whether the grant's client may use its tokens now.
 fn is_served(client: &Client, grant: &Grant) -> bool {
     let may_act = grant.subject.is_some() || client.grant_types.contains(GrantType::ClientCredentials);
-    client.is_approved() && client.epoch == grant.epoch && may_act
+    client.is_approved() && client.has_revoked(grant.epoch) == Ok(false) && may_act
 }
 
 impl UsableToken {

@@ -285,7 +285,7 @@ impl ApplicationFilter {
 mod tests {
     use super::*;
     use crate::model::client::{ClientOrigin, SelfRegistration};
-    use crate::model::record::Record as _;
+    use crate::model::record::Record;
     use crate::model::redirect_uri::RedirectUriPolicy;
     use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use grantor::SqliteStore;
 use grantor::id::GrantId;
+use grantor::store::Record;
 
 use crate::sqlite::processes::{CALLERS, Child, Wins, assert_versions_are_whole, contested, lines, this_program};
 use crate::sqlite::records::{Template, assert_sound, find};
