@@ -11,7 +11,6 @@
 
 mod clients;
 mod form;
-pub(crate) mod proof;
 mod table;
 mod tokens;
 
@@ -20,17 +19,16 @@ use std::io::Write;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 
 use crate::world::Credentials;
-use clients::Clients;
+use clients::{Clients, same};
 use table::Table;
 use tokens::{FamilyId, Fresh, Link, Place, PresentedRefresh, TagKey};
 
-const CODE_LIFETIME: u32 = 600;
-const ACCESS_LIFETIME: u32 = 28_800;
+pub(crate) const CODE_LIFETIME: u32 = 600;
+pub(crate) const ACCESS_LIFETIME: u32 = 28_800;
 const REFRESH_LIFETIME: u32 = 15_552_000;
-const GRACE: u32 = 300;
+pub(crate) const GRACE: u32 = 300;
 
 pub(crate) struct Floor {
     clients: Clients,
@@ -249,10 +247,6 @@ const TOKEN_FORM: [&[u8]; 8] = [
     b"client_id",
     b"client_secret",
 ];
-
-fn same(one: &[u8], other: &[u8]) -> bool {
-    one.ct_eq(other).into()
-}
 
 /// The JSON of a token response, written from front to back with the tokens drawn into it.
 struct Answer(Vec<u8>);

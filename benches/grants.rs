@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,10 +10,11 @@ use grantor::secret::SystemEntropy;
 use grantor::wire::Endpoint;
 use rand_core::{Rng, SeedableRng};
 
-use crate::floor::{self, Floor};
+use crate::floor::Floor;
 use crate::heap::{self, Heap};
+use crate::proof;
 use crate::texts::Texts;
-use crate::world::{self, REFRESH_FORM, START, World};
+use crate::world::{self, Layout, START, World};
 
 /// The maximum number of grants whose tokens are kept: so many that no cache holds their rows.
 const REMEMBERED: usize = 200_000;
@@ -62,7 +62,7 @@ impl Grants {
         eprintln!("making {size} grants in each table");
         let world = World::new(SystemEntropy);
         world.set_now(FILLED);
-        floor::proof::prove(&world.client);
+        proof::prove(&world.client);
         let floor = Floor::new(&world.client);
         let query = world::query(&world.client);
         let mut ours: Vec<Box<[u8]>> = Vec::with_capacity(size.min(REMEMBERED));
@@ -126,46 +126,6 @@ impl Tokens {
         let first = if next + count > self.headers.len() { 0 } else { next };
         self.next.set(first + count);
         first
-    }
-}
-
-/// Where the tokens are in an answer of the token endpoint: the same place in every answer.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Layout {
-    access: Range<usize>,
-    refresh: Range<usize>,
-}
-
-impl Layout {
-    /// # Panics
-    ///
-    /// If it is not a token response.
-    pub(crate) fn of(answer: &[u8]) -> Self {
-        let answer = str::from_utf8(answer).expect("JSON");
-        let value = |name: &str| {
-            let start = answer.find(name).expect("a token") + name.len();
-            start..start + answer[start..].find('"').expect("its end")
-        };
-        Self { access: value("\"access_token\":\""), refresh: value("\"refresh_token\":\"") }
-    }
-
-    pub(crate) fn access<'a>(&self, answer: &'a [u8]) -> &'a [u8] {
-        let token = &answer[self.access.clone()];
-        assert!(token.starts_with(b"at_"), "all answers are of one layout");
-        token
-    }
-
-    pub(crate) fn refresh<'a>(&self, answer: &'a [u8]) -> &'a [u8] {
-        let token = &answer[self.refresh.clone()];
-        assert!(token.starts_with(b"rt_"), "all answers are of one layout");
-        token
-    }
-
-    /// Puts both tokens into what the client sends next.
-    pub(crate) fn take_over(&self, answer: &[u8], header: &mut [u8], form: &mut [u8]) {
-        let token = self.refresh(answer);
-        form[REFRESH_FORM.len()..][..token.len()].copy_from_slice(token);
-        header[b"Bearer ".len()..].copy_from_slice(self.access(answer));
     }
 }
 

@@ -27,6 +27,7 @@ mod memory;
 mod options;
 mod params;
 mod pauses;
+mod proof;
 mod redirect_uri;
 mod refresh;
 mod registration;

@@ -8,12 +8,12 @@ use std::time::Duration;
 use grantor::wire::Endpoint;
 
 use crate::floor::Floor;
-use crate::grants::{self, Grants, Layout, Tokens};
+use crate::grants::{self, Grants, Tokens};
 use crate::heap;
 use crate::measure::{Lap, at_once, in_turns, timed};
 use crate::options::{Options, label};
 use crate::report::{Figure, Goal, Report, Unit};
-use crate::world::World;
+use crate::world::{Layout, World};
 
 pub(crate) fn measure(options: &Options, report: &mut Report) {
     for &size in options.sizes() {

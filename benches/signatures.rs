@@ -14,8 +14,8 @@ use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{AuthorizationServer, Client, ClientId, Config, MemoryStore, Timestamp};
 use serde_json::Value;
+use support::directory::Directory;
 use support::keys::{Signer, token_hash};
-use support::one_client::OneClient;
 
 use crate::heap;
 use crate::measure::{Lap, in_turns, timed};
@@ -165,7 +165,7 @@ impl World {
             .client_resources(ResourceScope::All)
             .build();
         let store = MemoryStore::new();
-        let clients = OneClient(Arc::new(client));
+        let clients = Directory::of([client]);
         let stores = Stores::new(store).with_clients(clients);
         let builder = AuthorizationServer::builder(config, stores);
         let server = builder.clock(ManualClock::new(Timestamp::from_seconds(START))).build();

@@ -1,5 +1,6 @@
 //! A server over the memory store with one approved client, and what that client sends.
 
+use std::ops::Range;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -167,6 +168,46 @@ pub(crate) fn token_form(client: &Credentials, token: &str) -> String {
 pub(crate) fn code_of(location: &str) -> &str {
     let (_, code) = location.split_once("code=").expect("a code");
     code.split('&').next().unwrap_or(code)
+}
+
+/// Where the tokens are in an answer of the token endpoint: the same place in every answer.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Layout {
+    access: Range<usize>,
+    refresh: Range<usize>,
+}
+
+impl Layout {
+    /// # Panics
+    ///
+    /// If it is not a token response.
+    pub(crate) fn of(answer: &[u8]) -> Self {
+        let answer = str::from_utf8(answer).expect("JSON");
+        let value = |name: &str| {
+            let start = answer.find(name).expect("a token") + name.len();
+            start..start + answer[start..].find('"').expect("its end")
+        };
+        Self { access: value("\"access_token\":\""), refresh: value("\"refresh_token\":\"") }
+    }
+
+    pub(crate) fn access<'a>(&self, answer: &'a [u8]) -> &'a [u8] {
+        let token = &answer[self.access.clone()];
+        assert!(token.starts_with(b"at_"), "all answers are of one layout");
+        token
+    }
+
+    pub(crate) fn refresh<'a>(&self, answer: &'a [u8]) -> &'a [u8] {
+        let token = &answer[self.refresh.clone()];
+        assert!(token.starts_with(b"rt_"), "all answers are of one layout");
+        token
+    }
+
+    /// Puts both tokens into what the client sends next.
+    pub(crate) fn take_over(&self, answer: &[u8], header: &mut [u8], form: &mut [u8]) {
+        let token = self.refresh(answer);
+        form[REFRESH_FORM.len()..][..token.len()].copy_from_slice(token);
+        header[b"Bearer ".len()..].copy_from_slice(self.access(answer));
+    }
 }
 
 /// Returns the output of a future that never waits, such as those of the memory store.

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::RwLock;
 
 use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
 
-use super::same;
 use crate::world::Credentials;
 
 pub(super) struct Clients(RwLock<Rows>);
@@ -52,4 +52,8 @@ impl Clients {
     pub(super) fn leads_to(&self, place: usize, redirect_uri: &[u8]) -> bool {
         redirect_uri.starts_with(&self.0.read().expect("no thread panics").rows[place].origin)
     }
+}
+
+pub(super) fn same(one: &[u8], other: &[u8]) -> bool {
+    one.ct_eq(other).into()
 }

@@ -8,8 +8,8 @@ use grantor::{
 };
 
 use support::world::{
-    Credentials, ISSUER, PKCE, REDIRECT_URI, Reviewer as _, SESSION, World, code, e400, empty, form, logo, ok, page,
-    pair, public_form, red, text,
+    Credentials, ISSUER, PKCE, REDIRECT_URI, Reviewer as _, SESSION, With as _, World, code, e400, empty, form, logo,
+    ok, page, pair, public_form, red, text,
 };
 
 /// Replaces the registration in force with that form, and approves it.
@@ -33,8 +33,7 @@ async fn a_code_whose_resources_are_all_gone_gives_nothing() {
     let kept = world.code_for(&world.query_of(&client, &PKCE)).await;
     let gone = world.code_for(&world.query_of(&client, &PKCE)).await;
     let pair_before = pair(&world.exchange_as(&client, &kept).await);
-    let mut public = form();
-    public.resource_scope = Some(ResourceScope::Public);
+    let public = form().with(|form| form.resource_scope = Some(ResourceScope::Public));
     for other in [specified(&["three"]), public] {
         change(&world, &client, other, Approval::default()).await;
         e400(&world.exchange_as(&client, &gone).await, "invalid_grant");
@@ -58,8 +57,7 @@ async fn a_code_whose_resources_are_all_gone_gives_nothing() {
 async fn a_token_never_has_more_than_its_answer_told() {
     let world = World::platform().await;
     let first = world.pair().await;
-    let mut reduce = form();
-    reduce.scopes = "repo-code:r".into();
+    let reduce = form().with(|form| form.scopes = "repo-code:r".into());
     change(&world, &world.client, reduce, Approval::default()).await;
     let asked = [("grant_type", "refresh_token"), ("refresh_token", first.refresh.as_str()), ("scope", "repo-code:r")];
     let by_request = pair(&world.token(&asked).client(&world.client).send().await);
@@ -150,8 +148,7 @@ async fn a_list_of_resources_has_bounds() {
 /// 9700-2.1-02
 #[tokio::test]
 async fn a_refusal_does_not_go_to_a_client_that_was_suspended_or_moved() {
-    let mut moved = form();
-    moved.redirect_uris = vec!["https://elsewhere.example/cb".into()];
+    let moved = form().with(|form| form.redirect_uris = vec!["https://elsewhere.example/cb".into()]);
     for suspended in [true, false] {
         let world = World::platform().await;
         let pending = world.authorize(&world.query(&[])).await.unwrap();

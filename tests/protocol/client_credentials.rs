@@ -23,7 +23,7 @@ use support::directory::Directory;
 use support::intercepted::Intercepted;
 use support::intercepted::scripts::Calls;
 use support::world::{
-    Credentials, ISSUER, Reviewer, World, config_of, e400, e401, empty, form, logo, ok, public_form, wa,
+    Credentials, ISSUER, Reviewer, With as _, World, config_of, e400, e401, empty, form, logo, ok, public_form, wa,
 };
 
 const SCOPES: &str = "repo-code:rw repo-issue:r";
@@ -195,8 +195,7 @@ async fn scopes_come_from_a_set_of_their_own() {
 #[tokio::test]
 async fn a_reviewer_approves_client_scopes_and_resources_on_their_own() {
     let (world, _) = world().await;
-    let mut asked = client_credentials_form();
-    asked.client_resources = Some(ResourceScope::All);
+    let asked = client_credentials_form().with(|form| form.client_resources = Some(ResourceScope::All));
     let approval = Approval::default()
         .client_scopes("repo-issue:r")
         .client_resources(ResourceScope::specified(["acme/build"]).unwrap());
@@ -230,20 +229,16 @@ async fn a_reviewer_approves_client_scopes_and_resources_on_their_own() {
 async fn without_a_user_there_is_no_account() {
     let (world, machine) = world().await;
     let access = token(&world, &machine).await;
-    let mut every = client_credentials_form();
-    every.client_resources = Some(ResourceScope::All);
+    let every = client_credentials_form().with(|form| form.client_resources = Some(ResourceScope::All));
     let unseen = world.register(every.clone()).await;
     let approval = Approval::default().client_resources(ResourceScope::All);
     let every = world.register_as(every, approval).await;
     // A later approval keeps what the reviewer granted.
     let registrar = world.server.registrar().unwrap();
-    let mut again = client_credentials_form();
-    again.client_resources = Some(ResourceScope::All);
+    let again = client_credentials_form().with(|form| form.client_resources = Some(ResourceScope::All));
     registrar.change_now(&every.client_id(), again, None).await.unwrap();
     registrar.approve_now(&every.client_id(), Approval::default()).await.unwrap();
-    let mut none = client_credentials_form();
-    none.client_resources = None;
-    let none = world.register(none).await;
+    let none = world.register(client_credentials_form().with(|form| form.client_resources = None)).await;
     for (access, listed, unlisted) in [
         (access, true, false),
         (token(&world, &every).await, true, true),

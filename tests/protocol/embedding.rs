@@ -11,8 +11,8 @@ use grantor::{
 };
 
 use support::world::{
-    Credentials, FORM, ISSUER, PKCE, Reviewer as _, SESSION, World, code, config_of, e400, e401, encode, form, logo,
-    page, pair, public_form, red, text,
+    Credentials, FORM, ISSUER, PKCE, Reviewer as _, SESSION, With as _, World, code, config_of, e400, e401, encode,
+    form, logo, page, pair, public_form, red, text,
 };
 
 /// 8414-3-01
@@ -40,8 +40,7 @@ async fn endpoints_are_mounted_where_the_metadata_says() {
 #[tokio::test]
 async fn what_the_form_sent_can_be_passed_as_it_came() {
     let world = World::platform().await;
-    let mut listed = form();
-    listed.resource_scope = Some(ResourceScope::specified(["one", "two"]).unwrap());
+    let listed = form().with(|form| form.resource_scope = Some(ResourceScope::specified(["one", "two"]).unwrap()));
     let listed = world.register(listed).await;
     let scopes = ["repo-code:r", "repo-issue:rw"];
     let chosen = |resources: &[&str]| Decision::Approve(Consent::chosen(scopes, resources.iter().copied()));
@@ -333,8 +332,7 @@ async fn a_refused_redirect_uri_is_in_its_event() {
     // The redirect URI of the application changes while the page is open.
     let pending = world.authorize(&world.query(&[])).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
-    let mut moved = form();
-    moved.redirect_uris = vec!["https://elsewhere.example/cb".into()];
+    let moved = form().with(|form| form.redirect_uris = vec!["https://elsewhere.example/cb".into()]);
     let registrar = world.server.registrar().unwrap();
     registrar.change_now(&world.client.client_id(), moved, None).await.unwrap();
     registrar.approve_now(&world.client.client_id(), Approval::default()).await.unwrap();

@@ -8,7 +8,7 @@ use grantor::config::Profile;
 use grantor::store::{Grant, Page, Record, RecordStore};
 
 use crate::grant_states::{record, restore};
-use support::world::{Credentials, PKCE, Pair, VERIFIER, World, form, pair};
+use support::world::{Credentials, PKCE, Pair, VERIFIER, With as _, World, form, pair};
 
 const GUIDE: &str = include_str!("../../src/guide/design.md");
 
@@ -212,7 +212,6 @@ async fn code_cell(state: &str, column: &str) -> String {
 }
 
 fn other_form() -> ApplicationForm {
-    let mut form = form();
-    form.name = "Another App".into();
+    let form = form().with(|form| form.name = "Another App".into());
     form
 }

@@ -73,7 +73,7 @@ fn too_many(response: &Response, retry_after: &str) {
     assert_eq!(response.header("Location"), None);
 }
 
-/// 6749-2.3.1-06
+/// 6749-2.3.1-06, 7009-5-01, 7662-4-01
 #[tokio::test]
 async fn many_wrong_secrets_are_slowed_down() {
     let (world, limit) = throttled_world().await;

@@ -5,7 +5,8 @@ use grantor::config::Profile;
 use grantor::wire::{Body, Endpoint, Request, Response};
 
 use support::world::{
-    FORM, PKCE, REDIRECT_URI, SESSION, World, code, count, e400, encode, error_body, form, ok, page, red, text,
+    FORM, PKCE, REDIRECT_URI, SESSION, With as _, World, code, count, e400, encode, error_body, form, ok, page, red,
+    text,
 };
 
 /// A control character would end a header line or cut it short.
@@ -176,8 +177,7 @@ async fn the_location_is_the_stored_string_with_parameters_added() {
         "https://app.example.com/cb?u=https://x.example/!$'()*,",
     ] {
         println!("{uri}");
-        let mut form = form();
-        form.redirect_uris = vec![uri.into()];
+        let form = form().with(|form| form.redirect_uris = vec![uri.into()]);
         let separator = match uri.split_once('?') {
             None => "?",
             Some((_, own)) if own.is_empty() || own.ends_with('&') => "",

@@ -7,7 +7,8 @@ use grantor::{AuthorizationServer, Config, MemoryStore, RegistrarError};
 
 use crate::rfc8414::{metadata, plain_http};
 use support::world::{
-    CHALLENGE, ISSUER, PKCE, VERIFIER, World, code, count, e400, empty, logo, ok, page, pair, public_form, red, text,
+    CHALLENGE, ISSUER, PKCE, VERIFIER, With as _, World, code, count, e400, empty, logo, ok, page, pair, public_form,
+    red, text,
 };
 
 /// 8707-2-03
@@ -41,8 +42,7 @@ async fn the_metadata_is_served_and_lists_s256() {
 #[tokio::test]
 async fn a_public_client_goes_the_whole_way() {
     let world = World::mcp().await;
-    let mut form = public_form();
-    form.redirect_uris = vec!["http://127.0.0.1/callback".into()];
+    let form = public_form().with(|form| form.redirect_uris = vec!["http://127.0.0.1/callback".into()]);
     let client = world.register(form).await;
     assert_eq!(client.secret, "");
     let uri = "http://127.0.0.1:51004/callback";
@@ -88,9 +88,7 @@ async fn a_named_scheme_is_accepted_and_reported() {
     assert!(report.findings.iter().any(|finding| finding.setting == "redirect_uris.private_use_schemes"));
     assert!(!World::mcp().await.server.security_report().to_string().contains("private_use_schemes"));
 
-    let mut form = public_form();
-    form.redirect_uris = vec![URI.into()];
-    let client = world.register(form).await;
+    let client = world.register(public_form().with(|form| form.redirect_uris = vec![URI.into()])).await;
     let query = |uri: &str| world.query_of(&client, &[("redirect_uri", uri), ("state", "s"), PKCE[0], PKCE[1]]);
     let pending = world.authorize(&query(URI)).await.unwrap();
     assert!(pending.redirect_uri().is_private_use() && !pending.is_client_authenticated_by_key());
@@ -117,8 +115,7 @@ async fn a_named_scheme_is_accepted_and_reported() {
     for refused in
         ["com.example.app:/cb", "vscode://x/cb", "javascript://x/%0aalert(1)", "cursor://user@x/cb", "cursor:x"]
     {
-        let mut form = public_form();
-        form.redirect_uris = vec![URI.into(), refused.into()];
+        let form = public_form().with(|form| form.redirect_uris = vec![URI.into(), refused.into()]);
         let outcome = registrar.submit(world.alice.clone(), form, Some(logo())).await;
         assert!(matches!(outcome, Err(RegistrarError::Invalid(_))), "{refused}");
     }

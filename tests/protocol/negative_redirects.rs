@@ -2,14 +2,13 @@
 
 use grantor::config::Profile;
 
-use support::world::{PKCE, VERIFIER, World, code, e400, encode, form, ok, page, red};
+use support::world::{PKCE, VERIFIER, With as _, World, code, e400, encode, form, ok, page, red};
 
 /// CVE-2020-15234
 #[tokio::test]
 async fn redirect_uris_are_compared_with_their_case() {
     let world = World::strict().await;
-    let mut form = form();
-    form.redirect_uris = vec!["https://app.example.com/Cb?Tenant=a".into()];
+    let form = form().with(|form| form.redirect_uris = vec!["https://app.example.com/Cb?Tenant=a".into()]);
     let client = world.register(form).await;
     let query = |uri: &str| world.query_of(&client, &[("redirect_uri", uri), PKCE[0], PKCE[1]]);
     code(&world.approve(&query("https://app.example.com/Cb?Tenant=a")).await);

@@ -6,7 +6,9 @@ use grantor::wire::Endpoint;
 use grantor::{Approval, Consent, Decision};
 use serde_json::json;
 
-use support::world::{PKCE, Pair, Reviewer, World, code, e400, empty, form, ok, pair, public_form, r401, text};
+use support::world::{
+    PKCE, Pair, Reviewer, With as _, World, code, e400, empty, form, ok, pair, public_form, r401, text,
+};
 
 // Whose a code or token is.
 
@@ -103,8 +105,7 @@ async fn what_is_issued_is_within_what_was_asked_granted_and_registered() {
     let code = text(&code(&world.decide(&query, decision).await), "code");
 
     let registrar = world.server.registrar().unwrap();
-    let mut fewer = form();
-    fewer.scopes = "repo-code:rw account-profile:r".into();
+    let fewer = form().with(|form| form.scopes = "repo-code:rw account-profile:r".into());
     registrar.change_now(&world.client.client_id(), fewer, None).await.unwrap();
     registrar.approve_now(&world.client.client_id(), Approval::default()).await.unwrap();
     let form = [("grant_type", "authorization_code"), ("code", &code), ("scope", "repo-code:rw account-profile:r")];

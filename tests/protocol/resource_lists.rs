@@ -13,7 +13,8 @@ use grantor::{
 
 use support::directory::{Directory, client};
 use support::world::{
-    Credentials, PKCE, REDIRECT_URI, Reviewer as _, SESSION, World, code, config_of, form, ok, page, pair, text,
+    Credentials, PKCE, REDIRECT_URI, Reviewer as _, SESSION, With as _, World, code, config_of, form, ok, page, pair,
+    text,
 };
 
 /// Resources by number.
@@ -37,8 +38,7 @@ fn longest() -> ResourceScope {
 }
 
 fn form_of(resources: &ResourceScope) -> ApplicationForm {
-    let mut form = form();
-    form.resource_scope = Some(resources.clone());
+    let form = form().with(|form| form.resource_scope = Some(resources.clone()));
     form
 }
 

@@ -10,15 +10,13 @@ use grantor::wire::message::{TokenResponse, TokenType};
 use grantor::{AuthorizationServer, Config, MemoryStore};
 
 use crate::rfc6749_token::{exchange_form, exchange_with};
-use support::world::{FORM, ISSUER, PKCE, VERIFIER, World, e400, e401, encode, error_body, form, ok, pair};
+use support::world::{FORM, ISSUER, PKCE, VERIFIER, With as _, World, e400, e401, encode, error_body, form, ok, pair};
 
 /// 6749-4.1.4-01, 6749-5.1-01, 6749-5.1-02, SVC-2.3-02, SVC-2.3-03, SVC-4.2-02, D-09, D-10, D-19, SVC-2.3-05
 #[tokio::test]
 async fn the_bytes_of_an_answer_are_those_of_the_typed_message() {
     let world = World::platform().await;
-    let mut no_refresh = form();
-    no_refresh.grant_types = GrantTypes::CODE_ONLY;
-    let no_refresh = world.register(no_refresh).await;
+    let no_refresh = world.register(form().with(|form| form.grant_types = GrantTypes::CODE_ONLY)).await;
     let first = world.exchange(&world.code().await).await;
     let refreshed = world.refresh(&pair(&first).refresh).await;
     let reduced = world
@@ -269,8 +267,7 @@ async fn a_grant_that_is_not_good_is_an_invalid_grant() {
 async fn a_client_that_may_not_use_a_grant_type_is_unauthorized() {
     let world = World::platform().await;
     let register = async |grant_types| {
-        let mut form = form();
-        form.grant_types = grant_types;
+        let form = form().with(|form| form.grant_types = grant_types);
         world.register(form).await
     };
     let code_only = register(GrantTypes::CODE_ONLY).await;

@@ -9,11 +9,10 @@ use grantor::{ApplicationForm, Consent, Decision};
 
 use serde_json::json;
 
-use support::world::{PKCE, World, code, e400, e401, form, ok, pair, public_form, text};
+use support::world::{PKCE, With as _, World, code, e400, e401, form, ok, pair, public_form, text};
 
 pub(crate) fn native_form() -> ApplicationForm {
-    let mut form = form();
-    form.application_type = ApplicationType::Native;
+    let form = form().with(|form| form.application_type = ApplicationType::Native);
     form
 }
 

@@ -69,50 +69,65 @@ async fn state_is_any_bytes_in_the_platform_profile_alone() {
     }
 }
 
-/// 6749-A-05
+/// 6749-A-05, 6749-4.1.2.1-05
 #[tokio::test]
 async fn error_answers_hold_nothing_but_their_characters() {
-    let world = World::strict().await;
-    let client = &world.client;
-    let code = world.code().await;
-    let form = |pairs: &[(&str, &str)]| world.token(pairs).client(client);
-    let used = world.code().await;
-    ok(&world.exchange(&used).await);
-    for call in [
-        form(&[]),
-        form(&[("grant_type", "\"\\")]),
-        form(&[("grant_type", "authorization_code")]),
-        form(&[("grant_type", "authorization_code"), ("code", "\"\\\u{e9}")]),
-        form(&[("grant_type", "authorization_code"), ("code", &code)]),
-        form(&[("grant_type", "authorization_code"), ("code", &code), ("code_verifier", "\"\\")]),
-        form(&[("grant_type", "authorization_code"), ("code", &code), ("redirect_uri", "\"\\")]),
-        form(&[("grant_type", "authorization_code"), ("code", &used), ("code_verifier", VERIFIER)]),
-        form(&[("grant_type", "refresh_token")]),
-        form(&[("grant_type", "refresh_token"), ("refresh_token", "\"\\")]),
-        form(&[]).raw_body("%"),
-        form(&[]).method("GET"),
-        world.token(&[]),
-        world.token(&[]).basic("\"", "\\"),
-        world.post(Endpoint::Revocation, &[]),
-        world.post(Endpoint::Introspection, &[("token", "\"")]),
-    ] {
-        let response = call.send().await;
-        let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
-        let error = json["error"].as_str().unwrap();
-        assert!(error.bytes().all(is_error_character));
-        error_body(&response, error);
-    }
-    for more in [("scope", "\"\\"), ("response_type", "\"\\"), ("state", "\u{e9}"), ("code_challenge", "\"\\")] {
-        let base = [("client_id", &*client.id), ("response_type", "code"), PKCE[0], PKCE[1]];
-        let kept = base.into_iter().filter(|(own, _)| *own != more.0);
-        let response = world.refused(&encode(&kept.chain([more]).collect::<Vec<_>>())).await;
-        let parameters = support::world::redirect(&response);
-        for part in ["error", "error_description"] {
-            assert!(text(&parameters, part).bytes().all(is_error_character));
+    let hostile = "\u{e4}\"\\<script>\r\n\0%22";
+    for profile in [Profile::Platform, Profile::Strict] {
+        let world = World::with(profile, |_| {}).await;
+        let client = &world.client;
+        let (code, used) = (world.code().await, world.code().await);
+        ok(&world.exchange(&used).await);
+        let form = |pairs: &[(&str, &str)]| world.token(pairs).client(client);
+        let mut calls = vec![
+            form(&[("grant_type", "authorization_code")]),
+            form(&[("grant_type", "authorization_code"), ("code", hostile)]),
+            form(&[("grant_type", "authorization_code"), ("code", &code)]),
+            form(&[("grant_type", "authorization_code"), ("code", &code), ("code_verifier", hostile)]),
+            form(&[("grant_type", "authorization_code"), ("code", &code), ("redirect_uri", hostile)]),
+            form(&[("grant_type", "authorization_code"), ("code", &used), ("code_verifier", VERIFIER)]),
+            form(&[("grant_type", "refresh_token")]),
+            form(&[("grant_type", "refresh_token"), ("refresh_token", hostile)]),
+            form(&[]).method("GET"),
+            world.token(&[]).basic("\"", "\\"),
+        ];
+        for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
+            calls.push(world.post(endpoint, &[("token", "\"")]));
+            for body in ["", "%", "%zz", "token=a&token=b", &encode(&[("grant_type", hostile)])] {
+                calls.push(world.post(endpoint, &[]).client(client).raw_body(body));
+            }
         }
+        for call in calls {
+            let response = call.send().await;
+            assert!(matches!(response.status(), 400 | 401 | 405), "{}", response.status());
+            let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
+            let error = json["error"].as_str().unwrap();
+            assert!(error.bytes().all(is_error_character));
+            error_body(&response, error);
+            assert!(json.get("error_uri").is_none());
+            assert!(!json["error_description"].as_str().unwrap().contains("script"));
+        }
+        for name in ["scope", "code_challenge", "code_challenge_method", "response_type", "state"] {
+            let base = [("client_id", &*client.id), ("response_type", "code"), PKCE[0], PKCE[1]];
+            let kept = base.into_iter().filter(|(own, _)| *own != name);
+            let Err(error) = world.authorize(&encode(&kept.chain([(name, hostile)]).collect::<Vec<_>>())).await else {
+                assert!(name == "state" && profile == Profile::Platform);
+                continue;
+            };
+            let response = error.response(Some(&world.alice));
+            assert_eq!(response.header("Location").is_none(), name == "response_type" && profile == Profile::Platform);
+            let Some(location) = response.header("Location") else { continue };
+            let parameters = support::world::parameters(location);
+            for part in ["error", "error_description"] {
+                let text = text(&parameters, part);
+                assert!(!text.is_empty() && text.bytes().all(is_error_character), "{text}");
+            }
+            assert_eq!(count(&parameters, "error_uri"), 0);
+        }
+        let challenge = wa(world.access("\"\\").await.unwrap_err(), 401, "invalid_token");
+        assert!(challenge.bytes().all(|byte| byte == b'"' || is_error_character(byte)), "{challenge}");
+        ok(&world.exchange(&world.code().await).await);
     }
-    let challenge = wa(world.access("\"\\").await.unwrap_err(), 401, "invalid_token");
-    assert!(challenge.bytes().all(|byte| byte == b'"' || is_error_character(byte)), "{challenge}");
 }
 
 /// 6749-A-07

@@ -1,20 +1,15 @@
 //! RFC 7009: revocation by the client.
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use grantor::config::{AccessTokenRevocation, ForeignTokenAnswer, Profile};
-use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
 use grantor::store::{Grant, Page, Record, RecordStore, Stores};
 use grantor::wire::{Endpoint, Response};
 use grantor::{AuthorizationServer, CachedClients, Config};
 
 use crate::rfc6749_refresh::records;
 use crate::unreliable::{Fault, Unreliable};
-use support::world::{
-    Credentials, FORM, ISSUER, Pair, World, config_of, e400, empty, error_body, form, ok, pair, public_form, r401,
-};
+use support::world::{Credentials, Pair, World, config_of, e400, empty, error_body, form, ok, pair, public_form, r401};
 
 /// Asserts which tokens of a pair are valid; tests the refresh token by using it.
 async fn stands(world: &World, pair: &Pair, access: bool, refresh: bool, case: &str) {
@@ -427,46 +422,6 @@ async fn a_callback_is_ignored() {
     let failed = world.post(Endpoint::Revocation, &[("token", "x"), ("callback", "package.method")]).send().await;
     r401(&failed);
     assert!(!String::from_utf8_lossy(failed.body()).contains("package"));
-}
-
-/// Refuses after the third failure of a client.
-#[derive(Clone, Debug, Default)]
-struct ThreeTries(Arc<Mutex<Vec<String>>>);
-
-#[async_trait]
-impl Throttle for ThreeTries {
-    async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision {
-        let failed = |client: &&String| Some(client.as_str()) == attempt.client;
-        match self.0.lock().unwrap().iter().filter(failed).count() {
-            0..3 => ThrottleDecision::Allow,
-            _ => ThrottleDecision::Refuse { retry_after: Duration::from_secs(7) },
-        }
-    }
-
-    async fn failed(&self, attempt: &Attempt<'_>) {
-        assert_eq!(attempt.endpoint, Endpoint::Revocation);
-        self.0.lock().unwrap().push(attempt.client.unwrap_or_default().to_owned());
-    }
-}
-
-/// 7009-5-01
-#[tokio::test]
-async fn guessing_is_slowed_down() {
-    let throttle = ThreeTries::default();
-    let world = World::built(Config::platform(ISSUER), |builder| builder.throttle(throttle.clone())).await;
-    let first = world.pair().await;
-    for _ in 0..3 {
-        let call = world.post(Endpoint::Revocation, &[("token", &first.access)]).basic(&world.client.id, "guess");
-        r401(&call.send().await);
-    }
-    let response = world.revoke(&first.access).await;
-    assert_eq!(response.status(), 429);
-    assert_eq!(response.header("Retry-After"), Some("7"));
-    assert!(world.opens(&first.access).await);
-    assert_eq!(throttle.0.lock().unwrap().len(), 3);
-    let media_type = world.post(Endpoint::Revocation, &[]).header("Content-Type", FORM.as_bytes());
-    e400(&media_type.send().await, "invalid_request");
-    assert_eq!(throttle.0.lock().unwrap().len(), 3, "a malformed request is no guess");
 }
 
 /// CVE-2020-15223

@@ -9,7 +9,8 @@ use grantor::wire::Response;
 use sha2::{Digest, Sha256};
 
 use support::world::{
-    CHALLENGE, PKCE, REDIRECT_URI, VERIFIER, World, challenge_of, code, e400, form, ok, public_form, red, text,
+    CHALLENGE, PKCE, REDIRECT_URI, VERIFIER, With as _, World, challenge_of, code, e400, form, ok, public_form, red,
+    text,
 };
 
 /// The S256 challenge of any text, whether a valid verifier or not.
@@ -128,9 +129,7 @@ async fn who_has_to_use_pkce_gets_nowhere_without() {
     let world = World::platform().await;
     let public = world.register(public_form()).await;
     let flagged = world.register_as(form(), Approval::default().require_pkce()).await;
-    let mut native = form();
-    native.application_type = ApplicationType::Native;
-    let native = world.register(native).await;
+    let native = world.register(form().with(|form| form.application_type = ApplicationType::Native)).await;
     for client in [&public, &flagged, &native] {
         for empty in [&[] as &[(&str, &str)], &[("code_challenge", "")]] {
             let query = world.query_of(client, &[empty, &[("state", "s")]].concat());

@@ -7,7 +7,7 @@ use grantor::config::Profile;
 use grantor::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriError};
 use grantor::{ApplicationForm, PendingAuthorization};
 
-use support::world::{Credentials, PKCE, World, code, e400, form, logo, ok, page, pair, public_form, red};
+use support::world::{Credentials, PKCE, With as _, World, code, e400, form, logo, ok, page, pair, public_form, red};
 
 fn native_form(uri: &str) -> ApplicationForm {
     let mut form = public_form();
@@ -190,12 +190,9 @@ async fn native_applications_use_pkce_even_if_they_have_a_secret() {
 #[tokio::test]
 async fn no_consent_of_before_stands_in_for_a_client_without_a_key() {
     let world = World::platform().await;
-    let mut loopback = form();
-    loopback.redirect_uris = vec!["http://localhost/cb".into()];
-    let mut scheme = form();
-    scheme.redirect_uris = vec!["com.example.app:/cb".into()];
-    let mut native = form();
-    native.application_type = ApplicationType::Native;
+    let loopback = form().with(|form| form.redirect_uris = vec!["http://localhost/cb".into()]);
+    let scheme = form().with(|form| form.redirect_uris = vec!["com.example.app:/cb".into()]);
+    let native = form().with(|form| form.application_type = ApplicationType::Native);
     for (form, assured) in [(form(), true), (loopback, false), (scheme, false), (native, false), (public_form(), false)]
     {
         let uri = form.redirect_uris[0].clone();

@@ -7,7 +7,7 @@ use grantor::{AuthorizationServer, Config, ConfigError, MemoryStore};
 use serde_json::{Value, json};
 
 use crate::unreliable::{Fault, Unreliable};
-use support::world::{ISSUER, PKCE, World, config_at, form, pair, parameters, text};
+use support::world::{ISSUER, PKCE, With as _, World, config_at, form, pair, parameters, text};
 
 /// The document of a world.
 pub(crate) async fn metadata(world: &World) -> Value {
@@ -234,9 +234,7 @@ async fn every_scope_that_is_published_can_be_granted() {
     let published = metadata(&platform).await["scopes_supported"].take();
     let scopes: Vec<_> = published.as_array().unwrap().iter().map(|scope| scope.as_str().unwrap()).collect();
     assert!(!scopes.contains(&"offline_access"));
-    let mut whole = form();
-    whole.scopes = scopes.join(" ");
-    let client = platform.register(whole).await;
+    let client = platform.register(form().with(|form| form.scopes = scopes.join(" "))).await;
     for scope in scopes {
         let code = platform.code_for(&platform.query_of(&client, &[("scope", scope), PKCE[0], PKCE[1]])).await;
         assert_eq!(pair(&platform.exchange_as(&client, &code).await).scope, scope);

@@ -13,7 +13,8 @@ use grantor::{
 use serde_json::{Value, json};
 
 use support::world::{
-    Credentials, ISSUER, PKCE, SESSION, VERIFIER, World, code, config_of, e400, encode, form, ok, pair, red, text, wa,
+    Credentials, ISSUER, PKCE, SESSION, VERIFIER, With as _, World, code, config_of, e400, encode, form, ok, pair, red,
+    text, wa,
 };
 
 const A: &str = "https://a.example/mcp";
@@ -138,9 +139,7 @@ async fn one_unknown_resource_fails_the_whole_request() {
         e400(&refresh(&world, &first.refresh, named).await, "invalid_target");
     }
     // B serves no scope that this client may have.
-    let mut form = form();
-    form.scopes = "repo-code:rw account-profile:r".into();
-    let client = world.register(form).await;
+    let client = world.register(form().with(|form| form.scopes = "repo-code:rw account-profile:r".into())).await;
     let query_of = |named: &[&str]| with_resources(world.query_of(&client, &PKCE), named);
     red(&world.refused(&query_of(&[B])).await, "invalid_target");
     red(&world.refused(&query_of(&[A, B])).await, "invalid_target");
@@ -475,8 +474,7 @@ async fn a_resource_refuses_tokens_for_others() {
 
 /// A client of the platform's kind, which may list repositories.
 async fn of_two_repositories(world: &World) -> Credentials {
-    let mut form = form();
-    form.resource_scope = Some(ResourceScope::specified(["r", "s", "t"]).unwrap());
+    let form = form().with(|form| form.resource_scope = Some(ResourceScope::specified(["r", "s", "t"]).unwrap()));
     world.register(form).await
 }
 

@@ -5,7 +5,9 @@ use grantor::config::Profile;
 use grantor::wire::Response;
 
 use crate::rfc8414::metadata;
-use support::world::{ISSUER, PKCE, REDIRECT_URI, World, config_at, count, form, logo, page, parameters, text};
+use support::world::{
+    ISSUER, PKCE, REDIRECT_URI, With as _, World, config_at, count, form, logo, page, parameters, text,
+};
 
 /// The locations of a grant, a refusal of the user and a bad scope.
 async fn locations(world: &World) -> [String; 3] {
@@ -58,8 +60,7 @@ async fn it_is_form_encoded_and_stands_there_once() {
     for own in ["?iss=https://evil.example", "?x=1&iss=", "?%69ss=x", "?iss"] {
         let requested = format!("{REDIRECT_URI}{own}");
         page(&world.refused(&world.query(&[("redirect_uri", &requested)])).await);
-        let mut form = form();
-        form.redirect_uris = vec![requested];
+        let form = form().with(|form| form.redirect_uris = vec![requested]);
         let registrar = world.server.registrar().unwrap();
         assert!(registrar.submit(world.alice.clone(), form, Some(logo())).await.is_err(), "{own}");
     }

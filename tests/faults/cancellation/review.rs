@@ -5,7 +5,7 @@ use grantor::client::ClientState;
 
 use crate::cancellation::{Scene, at_every_await};
 use support::intercepted::step::{Answer, Step};
-use support::world::{Credentials, Reviewer as _, World, form, logo};
+use support::world::{Credentials, Reviewer as _, With as _, World, form, logo};
 
 #[tokio::test]
 async fn a_dropped_resumption_took_effect_or_can_be_asked_for_again() {
@@ -75,8 +75,7 @@ async fn a_dropped_retirement_of_a_secret_is_done_by_the_next_one() {
 async fn a_dropped_approval_of_a_change_took_effect_or_can_be_given_again() {
     let scene = async || {
         let prepare = async |world: &World, _: &_| {
-            let mut smaller = form();
-            smaller.scopes = "repo-code:r".into();
+            let smaller = form().with(|form| form.scopes = "repo-code:r".into());
             let registrar = world.server.registrar().unwrap();
             registrar.change_now(&world.client.client_id(), smaller, None).await.unwrap();
             Step::ApproveChange

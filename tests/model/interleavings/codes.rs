@@ -1,6 +1,5 @@
 //! Decisions and codes: each works once.
 
-use grantor::config::Profile;
 use grantor::id::GrantId;
 
 use crate::interleavings::explore::{Move, Scene, Waits, each, in_every_order, in_many_orders};

@@ -8,7 +8,7 @@ use grantor::store::{Grant, RecordStore, RevocationReason};
 use grantor::wire::Endpoint;
 use grantor::{Consent, Decision, Subject};
 
-use support::world::{PKCE, SCOPES, SESSION, START, World, code, e400, empty, form, ok, pair, text, wa};
+use support::world::{PKCE, SCOPES, SESSION, START, With as _, World, code, e400, empty, form, ok, pair, text, wa};
 
 async fn listed(world: &World) -> Vec<GrantId> {
     world.server.grants_of(&world.alice).await.unwrap().iter().map(|grant| grant.id()).collect()
@@ -54,8 +54,7 @@ async fn a_user_can_be_shown_what_was_granted_to_whom() {
 #[tokio::test]
 async fn only_live_grants_are_listed() {
     let world = World::platform().await;
-    let mut form = form();
-    form.grant_types = GrantTypes::CODE_ONLY;
+    let form = form().with(|form| form.grant_types = GrantTypes::CODE_ONLY);
     let code_only = world.register(form.clone()).await;
     let suspended = world.register(form.clone()).await;
     let withdrawn = world.register(form).await;

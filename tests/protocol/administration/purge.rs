@@ -7,7 +7,7 @@ use grantor::config::Profile;
 use grantor::store::{Grant, Purge, Record, RecordStore, RevocationReason, Store};
 use grantor::{Config, Decision};
 
-use support::world::{PKCE, SESSION, World, e400, empty, form, ok, pair};
+use support::world::{PKCE, SESSION, With as _, World, e400, empty, form, ok, pair};
 
 const HOUR: u64 = 3600;
 /// Shorter than the lifetime of a code, so that a decision makes the record last longer.
@@ -107,9 +107,7 @@ async fn a_grant_is_kept_until_an_hour_after_its_last_end() {
 #[tokio::test]
 async fn a_revoked_grant_goes_two_hours_after_its_code() {
     let world = world().await;
-    let mut form = form();
-    form.grant_types = GrantTypes::CODE_ONLY;
-    let code_only = world.register(form).await;
+    let code_only = world.register(form().with(|form| form.grant_types = GrantTypes::CODE_ONLY)).await;
     let revoked = world.pair().await;
     empty(&world.revoke(&revoked.refresh).await);
     world.pair_of(&code_only).await;

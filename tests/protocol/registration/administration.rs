@@ -8,8 +8,10 @@ use grantor::scope::ResourceScope;
 use grantor::store::Page;
 use grantor::{Approval, ClientId, RegistrarError, Subject};
 
-use crate::registration::{developer, form_with, registrar, submitted};
-use support::world::{Credentials, PKCE, Reviewer as _, World, code, e400, e401, form, logo, ok, page, pair, text, wa};
+use crate::registration::{developer, registrar, submitted};
+use support::world::{
+    Credentials, PKCE, Reviewer as _, With as _, World, code, e400, e401, form, logo, ok, page, pair, text, wa,
+};
 
 async fn version(world: &World, id: &ClientId) -> u32 {
     registrar(world).client(id).await.unwrap().version()
@@ -49,7 +51,7 @@ async fn privileges_are_given_and_taken_back() {
 async fn a_native_application_is_no_resource_server() {
     let world = World::platform().await;
     let registrar = registrar(&world);
-    let native = || form_with(|form| form.application_type = ApplicationType::Native);
+    let native = || form().with(|form| form.application_type = ApplicationType::Native);
     let id = registrar.submit(developer(), native(), Some(logo())).await.unwrap();
     let refused = registrar.approve_now(&id, Approval::default().may_introspect()).await;
     assert!(matches!(refused, Err(RegistrarError::PublicClient)), "{refused:?}");
@@ -111,7 +113,7 @@ async fn a_redirect_uri_that_is_taken_away_gets_no_code() {
     let world = World::platform().await;
     let registrar = registrar(&world);
     let (kept, lost) = ("https://kept.example.com/cb", "https://lost.example.com/cb");
-    let client = world.register(form_with(|form| form.redirect_uris = vec![kept.into(), lost.into()])).await;
+    let client = world.register(form().with(|form| form.redirect_uris = vec![kept.into(), lost.into()])).await;
     let id = client.client_id();
     let query = |uri| world.query_of(&client, &[PKCE[0], PKCE[1], ("redirect_uri", uri)]);
     let pending = world.authorize(&query(lost)).await.unwrap();
@@ -134,7 +136,7 @@ async fn a_client_of_client_credentials_is_reduced_too() {
     let world = World::with(Profile::Platform, |config| config.client_credentials.on = true).await;
     let registrar = registrar(&world);
     let machine = world
-        .register(form_with(|form| {
+        .register(form().with(|form| {
             form.grant_types = GrantTypes::default().with(GrantType::ClientCredentials);
             form.client_scopes = "repo-code:rw repo-issue:r".into();
             form.client_resources = Some(ResourceScope::specified(["one", "two"]).unwrap());
@@ -162,7 +164,7 @@ async fn a_transferred_application_is_the_new_owners() {
     let registrar = registrar(&world);
     let id = world.client.client_id();
     let live = world.pair().await;
-    registrar.change_now(&id, form_with(|form| form.name = "Mine".into()), Some(logo())).await.unwrap();
+    registrar.change_now(&id, form().with(|form| form.name = "Mine".into()), Some(logo())).await.unwrap();
     let stale = version(&world, &id).await.wrapping_add(1);
     let stale = registrar.transfer(&id, stale, world.alice.clone()).await;
     assert!(matches!(stale, Err(RegistrarError::ChangedMeanwhile)), "{stale:?}");

@@ -9,8 +9,8 @@ use grantor::scope::ScopeError;
 use grantor::text::TextFault;
 use grantor::{ApplicationForm, Approval, Config, RegistrarError, Subject};
 
-use crate::registration::{fields, form_with, refused_text, registrar, submitted, submitted_as};
-use support::world::{ISSUER, PKCE, Reviewer as _, World, code, form, logo, page, public_form, red};
+use crate::registration::{fields, refused_text, registrar, submitted, submitted_as};
+use support::world::{ISSUER, PKCE, Reviewer as _, With as _, World, code, form, logo, page, public_form, red};
 
 /// D-24
 #[tokio::test]
@@ -24,7 +24,7 @@ async fn characters_are_unicode_scalar_values_and_nothing_is_normalized() {
         ("\u{ff21}\u{fb01}".into(), None),
         ("A\u{a0}p".into(), None),
     ] {
-        let form = form_with(|form| form.name = name.clone());
+        let form = form().with(|form| form.name = name.clone());
         let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
         if let Ok(id) = &outcome {
             assert_eq!(registrar(&world).client(id).await.unwrap().name(), name);
@@ -51,18 +51,18 @@ async fn texts_that_could_mislead_the_user_are_refused() {
         ("App\u{200f}", (0x200f, 4, TextFault::Direction)),
         ("\u{200b}\u{feff}", (0x200b, 1, TextFault::Invisible)),
     ] {
-        let form = form_with(|form| form.name = text.into());
+        let form = form().with(|form| form.name = text.into());
         let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
         let (code, place, fault) = expected;
         assert_eq!(refused_text(outcome), (Field::Name, code, place, fault), "{text:?}");
     }
     for text in ["   ", "\u{3000}\u{a0}"] {
-        let form = form_with(|form| form.name = text.into());
+        let form = form().with(|form| form.name = text.into());
         let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
         assert_eq!(fields(outcome), [(Field::Name, Problem::Blank)], "{text:?}");
     }
     for (end, fault) in [("\u{202e}", TextFault::Direction), ("\u{7f}", TextFault::Control)] {
-        let form = form_with(|form| form.website = format!("https://app.example.com/{end}"));
+        let form = form().with(|form| form.website = format!("https://app.example.com/{end}"));
         let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
         assert_eq!(refused_text(outcome).3, fault, "{end:?}");
     }
@@ -74,13 +74,13 @@ async fn texts_that_could_mislead_the_user_are_refused() {
         ("//app.example.com/", Problem::NotAWebAddress),
         ("app.example.com", Problem::NotAWebAddress),
     ] {
-        let form = form_with(|form| form.website = website.into());
+        let form = form().with(|form| form.website = website.into());
         let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
         assert_eq!(fields(outcome), [(Field::Website, problem)], "{website:?}");
     }
-    let several_lines = form_with(|form| form.description = Some("One.\nTwo.".into()));
+    let several_lines = form().with(|form| form.description = Some("One.\nTwo.".into()));
     submitted_as(&world, several_lines).await;
-    let returned = form_with(|form| form.description = Some("One.\rTwo.".into()));
+    let returned = form().with(|form| form.description = Some("One.\rTwo.".into()));
     let outcome = registrar(&world).submit(world.alice.clone(), returned, Some(logo())).await;
     assert_eq!(refused_text(outcome), (Field::Description, 0xd, 5, TextFault::Control));
 }
@@ -146,31 +146,31 @@ async fn each_refusal_names_its_field_and_why() {
     let plain_http = Problem::RedirectUri { number: 2, error: RedirectUriError::PlainHttp };
     for (form, field, problem, text) in [
         (
-            form_with(|form| form.redirect_uris.push("http://app.example.com/".into())),
+            form().with(|form| form.redirect_uris.push("http://app.example.com/".into())),
             Field::RedirectUris,
             plain_http,
             "redirect_uris: value 2: the redirect URI uses plain http and does not lead to the loopback interface: write https://",
         ),
         (
-            form_with(|form| form.redirect_uris.push(form.redirect_uris[0].clone())),
+            form().with(|form| form.redirect_uris.push(form.redirect_uris[0].clone())),
             Field::RedirectUris,
             Problem::Repeated { number: 2 },
             "redirect_uris: value 2 is a duplicate",
         ),
         (
-            form_with(|form| form.redirect_uris = (0..11).map(|n| format!("https://app.example.com/{n}")).collect()),
+            form().with(|form| form.redirect_uris = (0..11).map(|n| format!("https://app.example.com/{n}")).collect()),
             Field::RedirectUris,
             Problem::TooManyValues { limit: 10 },
             "redirect_uris: has more than 10 values",
         ),
         (
-            form_with(|form| form.scopes = "repo-code,repo-issue".into()),
+            form().with(|form| form.scopes = "repo-code,repo-issue".into()),
             Field::Scopes,
             Problem::Scope(ScopeError::Unknown { token: Some("repo-code,repo-issue".into()), nearest: None }),
             "scopes: unknown scope \"repo-code,repo-issue\"",
         ),
         (
-            form_with(|form| form.scopes = "repo-cod:r".into()),
+            form().with(|form| form.scopes = "repo-cod:r".into()),
             Field::Scopes,
             Problem::Scope(ScopeError::Unknown {
                 token: Some("repo-cod:r".into()),
@@ -179,21 +179,21 @@ async fn each_refusal_names_its_field_and_why() {
             "scopes: unknown scope \"repo-cod:r\"; did you mean \"repo-code:r\"?",
         ),
         (
-            form_with(|form| form.redirect_uris = vec!["myapp:/cb".into()]),
+            form().with(|form| form.redirect_uris = vec!["myapp:/cb".into()]),
             Field::RedirectUris,
             Problem::RedirectUri { number: 1, error: RedirectUriError::Scheme },
             "redirect_uris: value 1: the redirect URI has no scheme that is accepted: write https://, or for an app its \
              domain name in reverse, with a dot and one slash, such as com.example.app:/cb",
         ),
         (
-            form_with(|form| form.redirect_uris = vec!["com.example.app://cb".into()]),
+            form().with(|form| form.redirect_uris = vec!["com.example.app://cb".into()]),
             Field::RedirectUris,
             Problem::RedirectUri { number: 1, error: RedirectUriError::PrivateUseSlash },
             "redirect_uris: value 1: the redirect URI has a private-use scheme without exactly one slash after it, as \
              in com.example.app:/cb",
         ),
         (
-            form_with(|form| {
+            form().with(|form| {
                 form.grant_types = GrantTypes::default().with(GrantType::ClientCredentials);
                 form.client_scopes = "repo-code:r".into();
             }),
@@ -202,13 +202,13 @@ async fn each_refusal_names_its_field_and_why() {
             "grant_types: has client_credentials, and the server setting of that name is off",
         ),
         (
-            form_with(|form| form.client_type = ClientType::Public),
+            form().with(|form| form.client_type = ClientType::Public),
             Field::ClientType,
             Problem::PublicClientsOff,
             "client_type: is public, and the server setting public_clients is off; a confidential one is accepted",
         ),
         (
-            form_with(|form| form.grant_types = GrantTypes::NONE.with(GrantType::RefreshToken)),
+            form().with(|form| form.grant_types = GrantTypes::NONE.with(GrantType::RefreshToken)),
             Field::GrantTypes,
             Problem::RefreshAlone,
             "grant_types: has refresh without the authorization code",
@@ -276,7 +276,7 @@ async fn the_kind_of_a_client_is_recorded_and_its_redirect_uris_are_complete() {
         "*",
         "https://*.example/cb",
     ] {
-        let form = form_with(|form| {
+        let form = form().with(|form| {
             form.client_type = ClientType::Public;
             form.redirect_uris = vec![incomplete.into()];
         });
@@ -290,8 +290,7 @@ async fn the_kind_of_a_client_is_recorded_and_its_redirect_uris_are_complete() {
 async fn the_kind_of_an_approved_client_cannot_change() {
     let world = World::platform().await;
     let id = submitted(&world).await;
-    let mut other = public_form();
-    other.application_type = ApplicationType::Native;
+    let other = public_form().with(|form| form.application_type = ApplicationType::Native);
     registrar(&world).change_now(&id, other.clone(), None).await.unwrap();
     registrar(&world).change_now(&id, form(), None).await.unwrap();
     let _ = registrar(&world).approve_now(&id, Approval::default()).await.unwrap();
@@ -306,7 +305,7 @@ async fn client_ids_are_made_by_the_server_and_look_like_nobody() {
     let world = World::platform().await;
     let mut seen = HashSet::new();
     for _ in 0..200 {
-        let form = form_with(|form| form.name = "alice".into());
+        let form = form().with(|form| form.name = "alice".into());
         let id = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await.unwrap();
         assert!(id.as_str().len() == 22 && id.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
         assert!(seen.insert(id));
@@ -335,7 +334,7 @@ async fn the_reason_of_a_rejection_is_required_and_bounded() {
 async fn a_change_is_checked_like_a_submission_and_may_leave_the_logo() {
     let world = World::platform().await;
     let id = world.client.client_id();
-    let nameless = form_with(|form| form.name = String::new());
+    let nameless = form().with(|form| form.name = String::new());
     assert_eq!(fields(registrar(&world).change_now(&id, nameless, None).await), [(Field::Name, Problem::Missing)]);
     let large = Logo::decode([support::world::PNG, &vec![0; 1_048_576]].concat()).unwrap();
     let problem = Problem::TooManyBytes { limit: 1_048_576 };

@@ -23,13 +23,6 @@ fn registrar(world: &World) -> Registrar {
     world.server.registrar().unwrap()
 }
 
-/// The valid form with a change.
-fn form_with(change: impl FnOnce(&mut ApplicationForm)) -> ApplicationForm {
-    let mut form = form();
-    change(&mut form);
-    form
-}
-
 fn developer() -> Subject {
     Subject::new("developer").unwrap()
 }

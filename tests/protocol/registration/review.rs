@@ -7,17 +7,17 @@ use grantor::client::ClientState;
 use grantor::scope::{Permission, Resource, ResourceScope, ScopeError};
 use grantor::{ApplicationForm, Approval, Config, Consent, Decision, RegistrarError};
 
-use crate::registration::{fields, form_with, registrar, submitted};
+use crate::registration::{fields, registrar, submitted};
 use support::world::{
-    Credentials, ISSUER, PKCE, PNG, REDIRECT_URI, Reviewer as _, START, World, code, form, logo, ok, page, pair, red,
-    text, wa,
+    Credentials, ISSUER, PKCE, PNG, REDIRECT_URI, Reviewer as _, START, With as _, World, code, form, logo, ok, page,
+    pair, red, text, wa,
 };
 
 const OTHER_URI: &str = "https://other.example.com/cb";
 
 /// The form of the world with another redirect URI and other scopes.
 fn changed() -> ApplicationForm {
-    form_with(|form| {
+    form().with(|form| {
         form.name = "New Name".into();
         form.redirect_uris = vec![OTHER_URI.into()];
         form.scopes = "repo-code:r repo-release:rw".into();
@@ -110,7 +110,7 @@ async fn a_later_change_takes_the_place_of_the_one_that_waits() {
     let registrar = registrar(&world);
     let id = world.client.client_id();
     registrar.change_now(&id, changed(), Some(other_logo())).await.unwrap();
-    let last = form_with(|form| form.name = "Last Name".into());
+    let last = form().with(|form| form.name = "Last Name".into());
     registrar.change_now(&id, last, None).await.unwrap();
     let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
     let (name, scopes, host) = asked(&world).await;
@@ -132,7 +132,7 @@ async fn a_request_that_the_user_looks_at_is_judged_by_the_version_then_in_force
         world.server.decide(handle.expose(), &world.alice, support::world::SESSION, &agreed).await
     };
     let handle = hold().await;
-    let fewer = form_with(|form| form.scopes = "repo-code:r".into());
+    let fewer = form().with(|form| form.scopes = "repo-code:r".into());
     registrar.change_now(&id, fewer, None).await.unwrap();
     let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
     let code = text(&code(&agree(&handle).await.unwrap()), "code");
@@ -244,8 +244,7 @@ async fn approval_checks_the_form_under_the_rules_of_now() {
 #[tokio::test]
 async fn the_resource_scope_is_stored_at_consent_and_reported_to_the_resource() {
     let world = World::platform().await;
-    let mut form = form();
-    form.resource_scope = Some(ResourceScope::specified(["team/a", "team/b"]).unwrap());
+    let form = form().with(|form| form.resource_scope = Some(ResourceScope::specified(["team/a", "team/b"]).unwrap()));
     let client = world.register(form).await;
     let query = world.query_of(&client, &PKCE);
     let pending = world.authorize(&query).await.unwrap();
@@ -281,7 +280,7 @@ async fn a_registration_that_is_reduced_later_reduces_live_tokens() {
         world.server.require(&token, "repo-code", Permission::Read, resource).is_ok()
     };
     let reduce = async |resource_scope: ResourceScope| {
-        let form = form_with(|form| form.resource_scope = Some(resource_scope));
+        let form = form().with(|form| form.resource_scope = Some(resource_scope));
         registrar.change_now(&id, form, None).await.unwrap();
         let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
         let body = world.introspect_as(&world.client, &live.access).await;

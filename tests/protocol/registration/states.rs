@@ -10,8 +10,8 @@ use grantor::{Approval, ClientId, Consent, Decision, RegistrarError, Subject};
 
 use crate::registration::{developer, registrar, submitted, submitted_as};
 use support::world::{
-    Credentials, PKCE, Reviewer as _, SESSION, World, code, e401, empty, form, ok, page, pair, public_form, r401, text,
-    wa,
+    Credentials, PKCE, Reviewer as _, SESSION, With as _, World, code, e401, empty, form, ok, page, pair, public_form,
+    r401, text, wa,
 };
 
 /// Brings a new application into a state.
@@ -136,8 +136,7 @@ struct Held {
 #[tokio::test]
 async fn a_suspended_application_is_refused_everywhere_until_it_is_resumed() {
     let world = World::platform().await;
-    let mut form = form();
-    form.grant_types = grantor::client::GrantTypes::NONE;
+    let form = form().with(|form| form.grant_types = grantor::client::GrantTypes::NONE);
     let resource_server = world.register_as(form, Approval::default().may_introspect()).await;
     let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap().expose().to_owned();

@@ -12,9 +12,9 @@ use grantor::registration::Reduction;
 use grantor::store::{Page, Stores};
 use grantor::{Approval, AuthorizationServer, Config, MemoryStore, Registrar, RegistrarError};
 
-use crate::registration::{developer, form_with, registrar, submitted};
+use crate::registration::{developer, registrar, submitted};
 use support::intercepted::{Failure, Fate, Intercepted, Script};
-use support::world::{Credentials, ISSUER, Reviewer as _, World, form, logo, page};
+use support::world::{Credentials, ISSUER, Reviewer as _, With as _, World, form, logo, page};
 
 /// A registry with faults. Clones share them.
 #[derive(Clone, Default)]
@@ -128,7 +128,7 @@ async fn steps_that_do_not_exclude_each_other_both_take_effect() {
     store.meanwhile(async move {
         let _ = rival.0.approve_now(&rival.1, Approval::default()).await.unwrap();
     });
-    late.change_now(&id, form_with(|form| form.name = "Late".into()), None).await.unwrap();
+    late.change_now(&id, form().with(|form| form.name = "Late".into()), None).await.unwrap();
     let application = late.application(&id).await.unwrap();
     assert_eq!((application.form().name(), application.state()), ("Example App", ClientState::Approved));
     assert_eq!(application.proposed().unwrap().name(), "Late");

@@ -10,12 +10,12 @@ use grantor::store::Page;
 use grantor::text::TextFault;
 use grantor::{Application, ClientId, Subject};
 
-use crate::registration::{fields, form_with, refused_text, registrar};
-use support::world::{Reviewer as _, World, form, logo};
+use crate::registration::{fields, refused_text, registrar};
+use support::world::{Reviewer as _, With as _, World, form, logo};
 
 /// Returns why a name is refused: the code point, its place and the fault.
 async fn refused_name(world: &World, name: &str) -> (u32, usize, TextFault) {
-    let form = form_with(|form| form.name = name.into());
+    let form = form().with(|form| form.name = name.into());
     let outcome = registrar(world).submit(world.alice.clone(), form, Some(logo())).await;
     let (field, code, place, fault) = refused_text(outcome);
     assert_eq!(field, Field::Name);
@@ -23,7 +23,7 @@ async fn refused_name(world: &World, name: &str) -> (u32, usize, TextFault) {
 }
 
 async fn accepted_name(world: &World, name: &str) {
-    let form = form_with(|form| form.name = name.into());
+    let form = form().with(|form| form.name = name.into());
     let id = registrar(world).submit(world.alice.clone(), form, Some(logo())).await.unwrap();
     assert_eq!(registrar(world).application(&id).await.unwrap().form().name(), name);
 }
@@ -51,7 +51,7 @@ async fn invisible_characters_are_refused_outside_emoji_and_spelling() {
     ] {
         accepted_name(&world, name).await;
     }
-    let form = form_with(|form| form.name = "Pay\u{200b}Pal".into());
+    let form = form().with(|form| form.name = "Pay\u{200b}Pal".into());
     let error = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await.unwrap_err();
     assert!(error.to_string().contains("U+200B"), "{error}");
 }
@@ -94,7 +94,7 @@ async fn every_text_shown_is_judged_alike() {
     assert!(scope("Read \u{1f1e8}\u{1f1ed}").is_ok());
     assert!(matches!(scope("Read\u{200b}"), Err(ScopeCatalogError::Words { .. })));
 
-    let described = |text: &str| form_with(|form| form.description = Some(text.into()));
+    let described = |text: &str| form().with(|form| form.description = Some(text.into()));
     let submit = async |form| registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
     let refused = refused_text(submit(described("One.\nTw\u{200b}o.")).await);
     assert_eq!(refused, (Field::Description, 0x200b, 8, TextFault::Invisible));
@@ -102,7 +102,7 @@ async fn every_text_shown_is_judged_alike() {
     let refused = refused_text(registrar(&world).reject_now(&id, "Your\u{202e}name").await);
     assert_eq!(refused, (Field::Reason, 0x202e, 5, TextFault::Direction));
 
-    let website = |text: &str| form_with(|form| form.website = text.into());
+    let website = |text: &str| form().with(|form| form.website = text.into());
     let a_label = Problem::HostNotAscii { a_label: "xn--bcher-kva.example".into() };
     assert!(a_label.to_string().contains("xn--bcher-kva.example"));
     assert_eq!(fields(submit(website("https://b\u{fc}cher.example/")).await), [(Field::Website, a_label)]);
@@ -112,7 +112,7 @@ async fn every_text_shown_is_judged_alike() {
 }
 
 async fn named(world: &World, owner: &str, name: &str) -> ClientId {
-    let form = form_with(|form| form.name = name.into());
+    let form = form().with(|form| form.name = name.into());
     registrar(world).submit(Subject::new(owner).unwrap(), form, Some(logo())).await.unwrap()
 }
 
@@ -140,7 +140,7 @@ async fn the_reviewer_learns_of_names_that_look_alike() {
     registrar(&world).suspend(&first).await.unwrap();
     registrar(&world).reject_now(&own, "no").await.unwrap();
     assert_eq!(look_alikes(&world, &other).await, from_ref(&first));
-    let renamed = form_with(|form| form.name = "Wallet".into());
+    let renamed = form().with(|form| form.name = "Wallet".into());
     registrar(&world).change_now(&first, renamed, None).await.unwrap();
     let wallet = named(&world, "mallory", "Wallets").await;
     assert_eq!(look_alikes(&world, &other).await, from_ref(&first));

@@ -11,10 +11,11 @@ use grantor::client::GrantTypes;
 use grantor::config::Profile;
 use grantor::redirect_uri::RedirectUriComparison;
 use grantor::secret::SystemEntropy;
-use grantor::{ApplicationForm, Config, Consent, Decision};
+use grantor::{Config, Consent, Decision};
 
 use support::world::{
-    ISSUER, PKCE, REDIRECT_URI, Reviewer as _, World, code, count, form, is_error_character, page, pair, red, text,
+    ISSUER, PKCE, REDIRECT_URI, Reviewer as _, With as _, World, code, count, form, is_error_character, page, pair,
+    red, text,
 };
 
 /// The query of a valid request with these bytes as its state, every byte percent-encoded.
@@ -31,12 +32,6 @@ fn bytes(parameters: &[(String, Vec<u8>)], name: &str) -> Vec<u8> {
 /// Decodes text of a URI, in which `+` is not a space.
 fn decode_uri(text: &str) -> Vec<u8> {
     percent_encoding::percent_decode_str(text).collect()
-}
-
-fn registered(change: impl FnOnce(&mut ApplicationForm)) -> ApplicationForm {
-    let mut form = form();
-    change(&mut form);
-    form
 }
 
 /// 6749-4.1.1-01, SVC-5-01
@@ -92,15 +87,15 @@ async fn a_client_that_was_changed_meanwhile_gets_no_more_than_it_has_now() {
     code(&world.server.decide(suspended.expose(), &world.alice, b"session", &approve).await.unwrap());
 
     let reduced = hold().await;
-    registrar.change_now(&id, registered(|form| form.scopes = "repo-code:r".into()), None).await.unwrap();
+    registrar.change_now(&id, form().with(|form| form.scopes = "repo-code:r".into()), None).await.unwrap();
     registrar.approve_now(&id, grantor::Approval::default()).await.unwrap();
     let redirect = code(&world.server.decide(reduced.expose(), &world.alice, b"session", &approve).await.unwrap());
-    let form = [("grant_type", "authorization_code"), ("code", &*text(&redirect, "code"))];
-    assert_eq!(pair(&world.token(&form).client(&world.client).send().await).scope, "repo-code:r");
+    let exchange = [("grant_type", "authorization_code"), ("code", &*text(&redirect, "code"))];
+    assert_eq!(pair(&world.token(&exchange).client(&world.client).send().await).scope, "repo-code:r");
 
     let moved = hold().await;
-    let elsewhere = |form: &mut ApplicationForm| form.redirect_uris = vec!["https://new.example.com/cb".into()];
-    registrar.change_now(&id, registered(elsewhere), None).await.unwrap();
+    let elsewhere = form().with(|form| form.redirect_uris = vec!["https://new.example.com/cb".into()]);
+    registrar.change_now(&id, elsewhere, None).await.unwrap();
     registrar.approve_now(&id, grantor::Approval::default()).await.unwrap();
     let refused = world.server.decide(moved.expose(), &world.alice, b"session", &approve).await;
     page(&refused.unwrap_err().response(Some(&world.alice)));
@@ -218,7 +213,7 @@ async fn a_refusal_of_the_user_goes_to_the_client() {
 /// 6749-4.1.2.1-02
 #[tokio::test]
 async fn a_client_without_the_grant_type_is_told_so() {
-    let introspecting = registered(|form| form.grant_types = GrantTypes::NONE);
+    let introspecting = form().with(|form| form.grant_types = GrantTypes::NONE);
     for profile in [Profile::Platform, Profile::Strict] {
         let world = World::with(profile, |_| {}).await;
         let client = world.register(introspecting.clone()).await;

@@ -6,8 +6,8 @@ use grantor::{Consent, Decision};
 
 use super::exchange;
 use support::world::{
-    CHALLENGE, PKCE, REDIRECT_URI, SCOPES, VERIFIER, World, code, count, e400, e401, empty, encode, form, ok, page,
-    pair, r401, red, text,
+    CHALLENGE, PKCE, REDIRECT_URI, SCOPES, VERIFIER, With as _, World, code, count, e400, e401, empty, encode, form,
+    ok, page, pair, r401, red, text,
 };
 
 /// 6749-3.1-01
@@ -198,26 +198,28 @@ async fn a_response_type_that_is_missing_or_unknown_is_an_error() {
     code(&strict.approve(&query(&strict, Some("code"))).await);
 }
 
-/// 6749-3.1.2.3-01
+/// 6749-3.1.2.3-01, D-30
 ///
-/// D-30: without the parameter, a single registered URI is used; with several, the request is refused.
+/// Without the parameter, a single registered URI is used; with several, the request is refused.
 #[tokio::test]
 async fn with_several_registered_redirect_uris_the_request_names_one() {
-    let world = World::platform().await;
-    let mut form = form();
-    let other = "https://other.example.com/cb?x=1";
-    form.redirect_uris = vec![REDIRECT_URI.into(), other.into()];
-    let client = world.register(form).await;
-    page(&world.refused(&world.query_of(&client, &[])).await);
-    page(&world.refused(&world.query_of(&client, &[("redirect_uri", "")])).await);
-    for uri in [REDIRECT_URI, other] {
-        let response = world.approve(&world.query_of(&client, &[("redirect_uri", uri)])).await;
+    let uris = [REDIRECT_URI, "https://other.example.com/cb?x=1", "http://127.0.0.1/cb"];
+    for profile in [Profile::Platform, Profile::Strict] {
+        let world = World::with(profile, |_| {}).await;
+        let client = world.register(form().with(|form| form.redirect_uris = uris.map(str::to_owned).to_vec())).await;
+        for more in [&[] as &[(&str, &str)], &[("redirect_uri", "")], &[("redirect_uri", "https://three.example/cb")]] {
+            page(&world.refused(&world.query_of(&client, &[more, &PKCE].concat())).await);
+        }
+        for uri in uris {
+            let query = world.query_of(&client, &[("redirect_uri", uri), PKCE[0], PKCE[1]]);
+            let response = world.approve(&query).await;
+            code(&response);
+            assert!(response.header("Location").unwrap().starts_with(uri), "{uri}");
+        }
+        let response = world.approve(&world.query(&PKCE)).await;
         code(&response);
-        assert!(response.header("Location").unwrap().starts_with(uri));
+        assert!(response.header("Location").unwrap().starts_with(&format!("{REDIRECT_URI}?code=")));
     }
-    let response = world.approve(&world.query(&[])).await;
-    code(&response);
-    assert!(response.header("Location").unwrap().starts_with(&format!("{REDIRECT_URI}?code=")));
 }
 
 /// 6749-3.2-01

@@ -10,7 +10,7 @@ use grantor::config::Profile;
 use grantor::wire::Endpoint;
 
 use support::world::{
-    Call, Credentials, Reviewer as _, VERIFIER, World, e400, e401, empty, form, ok, public_form, r401,
+    Call, Credentials, Reviewer as _, VERIFIER, With as _, World, e400, e401, empty, form, ok, public_form, r401,
 };
 
 /// The exchange of a code with the verifier of the world, without credentials.
@@ -194,8 +194,7 @@ async fn credentials_in_the_form_are_accepted_unless_another_method_is_registere
         for (registered, by_basic) in
             [(AuthenticationMethod::ClientSecretBasic, true), (AuthenticationMethod::ClientSecretPost, false)]
         {
-            let mut form = form();
-            form.authentication_methods = AuthenticationMethods::only(registered);
+            let form = form().with(|form| form.authentication_methods = AuthenticationMethods::only(registered));
             let client = world.register(form).await;
             let code = world.code_for(&world.query_of(&client, &support::world::PKCE)).await;
             let Credentials { id, secret } = &client;

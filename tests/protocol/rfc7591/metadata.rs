@@ -4,7 +4,7 @@ use grantor::config::Profile;
 use serde_json::{Value, json};
 
 use super::{bounds, credentials, open, post, public, query, refused, register, with, world, world_with};
-use support::world::{PKCE, VERIFIER, ok, page};
+use support::world::{PKCE, VERIFIER, With as _, ok, page};
 
 /// 7591-2-01
 #[tokio::test]
@@ -264,8 +264,7 @@ async fn a_flood_of_submissions_hides_no_name() {
     let submit = async |count: usize| {
         let mut ids = Vec::new();
         for _ in 0..count {
-            let mut form = support::world::form();
-            form.name = "Twin".into();
+            let form = support::world::form().with(|form| form.name = "Twin".into());
             let owner = grantor::Subject::new("developer").unwrap();
             ids.push(registrar.submit(owner, form, Some(support::world::logo())).await.unwrap());
         }

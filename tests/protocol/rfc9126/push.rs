@@ -13,7 +13,7 @@ use crate::rfc8707::{at, own_scopes, resource};
 use support::intercepted::scripts::Calls;
 use support::intercepted::{Failure, Fate, every, over};
 use support::world::{
-    PKCE, SCOPES, SESSION, START, VERIFIER, World, created, e400, e401, encode, page, pair, public_form, red,
+    PKCE, SCOPES, SESSION, START, VERIFIER, With as _, World, created, e400, e401, encode, page, pair, public_form, red,
 };
 
 /// 9126-2-01
@@ -318,8 +318,7 @@ async fn a_late_sign_in_holds_no_place_of_a_public_client() {
 }
 
 fn other_form() -> ApplicationForm {
-    let mut form = support::world::form();
-    form.name = "Another App".into();
+    let form = support::world::form().with(|form| form.name = "Another App".into());
     form
 }
 

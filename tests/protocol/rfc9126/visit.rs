@@ -7,7 +7,9 @@ use grantor::wire::Request;
 use grantor::{PendingAuthorization, Reason, Subject};
 
 use super::{PREFIX, approved, decided, held, opened, stored, world, world_with};
-use support::world::{PKCE, REDIRECT_URI, Reviewer as _, SESSION, World, code, created, encode, form, page, red, text};
+use support::world::{
+    PKCE, REDIRECT_URI, Reviewer as _, SESSION, With as _, World, code, created, encode, form, page, red, text,
+};
 
 /// Returns the error of a visit without a user, which must come before any sign-in.
 async fn refused(world: &World, query: &str) -> grantor::AuthorizationError {
@@ -75,8 +77,7 @@ async fn a_reference_is_for_its_client_alone() {
 }
 
 fn form_named(name: &str) -> grantor::ApplicationForm {
-    let mut form = form();
-    form.name = name.into();
+    let form = form().with(|form| form.name = name.into());
     form
 }
 

@@ -2,7 +2,7 @@
 
 use grantor::client::{ApplicationType, RefreshRotation};
 use support::keys::Signer;
-use support::world::{Credentials, World, e400, form, public_form};
+use support::world::{Credentials, With as _, World, e400, form, public_form};
 
 use super::{bound, bound_pair_of, edp, proven, refresh_form, unbound, world, world_with};
 
@@ -14,8 +14,7 @@ async fn public(world: &World) -> Credentials {
 #[tokio::test]
 async fn the_refresh_token_of_a_public_client_is_bound_to_its_first_key() {
     let world = world().await;
-    let mut native = form();
-    native.application_type = ApplicationType::Native;
+    let native = form().with(|form| form.application_type = ApplicationType::Native);
     for client in [public(&world).await, world.register(native).await] {
         let (own, other) = (Signer::es256(), Signer::ed25519());
         let mut refresh = bound_pair_of(&world, &client, &own).await.refresh;

@@ -7,7 +7,9 @@ use grantor::config::Profile;
 use grantor::{Consent, Decision};
 
 use crate::service::application::refusals;
-use support::world::{Credentials, PKCE, PNG, SCOPES, SESSION, World, code, e400, form, logo, ok, pair, red};
+use support::world::{
+    Credentials, PKCE, PNG, SCOPES, SESSION, With as _, World, code, e400, form, logo, ok, pair, red,
+};
 
 /// SVC-4.1-01
 #[tokio::test]
@@ -160,9 +162,7 @@ const TABLE: [(&str, &[&str]); 26] = [
 async fn the_scopes_of_the_table_can_be_granted_as_it_says() {
     let world = World::platform().await;
     let max: Vec<_> = TABLE.iter().map(|(name, types)| format!("{name}:{}", types.last().unwrap())).collect();
-    let mut form = form();
-    form.scopes = max.join(" ");
-    let client = world.register(form).await;
+    let client = world.register(form().with(|form| form.scopes = max.join(" "))).await;
     assert_eq!(world.pair_of(&client).await.scope, max.join(" "));
 
     for (name, types) in TABLE {

@@ -84,6 +84,16 @@ pub fn public_form() -> ApplicationForm {
     form
 }
 
+/// What is changed where it is made.
+pub trait With: Sized {
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
+impl With for ApplicationForm {}
+
 /// A client as its developer knows it.
 #[derive(Clone)]
 pub struct Credentials {

@@ -1,8 +1,7 @@
 //! Proves that the floor makes all checks, since a missing one would make it faster.
 
-use super::{ACCESS_LIFETIME, CODE_LIFETIME, Floor, GRACE};
-use crate::grants::Layout;
-use crate::world::{self, Credentials, START};
+use crate::floor::{ACCESS_LIFETIME, CODE_LIFETIME, Floor, GRACE};
+use crate::world::{self, Credentials, Layout, START};
 
 /// # Panics
 ///
