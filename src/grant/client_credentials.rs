@@ -52,7 +52,7 @@ pub(crate) async fn issue(context: &Context, request: &TokenRequest<'_>) -> Resu
     let (scopes, audience) = judge(request, &context.config, &context.resources)?;
     let token = opaque::mint(&*context.entropy);
     let version = draw_version(&*context.entropy);
-    let restrictions = Restrictions { scopes: Some(scopes), audience, key: request.key.copied() };
+    let restrictions = Restrictions { revoked: false, scopes: Some(scopes), audience, key: request.key.copied() };
     let end = now.plus(context.config.client_credentials.lifetime);
     let access = AccessRecord::new(token.digest, now, end, restrictions);
     let mut met = Met::<()>::nobody();

@@ -66,6 +66,7 @@ pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> N
         scopes: place.scopes,
     };
     let restrictions = Restrictions {
+        revoked: false,
         scopes: (issued.scopes != *place.granted).then(|| issued.scopes.clone()),
         audience: place.audience,
         key: place.key.copied(),

@@ -12,7 +12,7 @@ use crate::grant::revocation;
 use crate::hooks::Event;
 use crate::model::client::Client;
 use crate::model::id::GrantId;
-use crate::model::{Grant, RevocationReason};
+use crate::model::{AccessRecord, Grant, RevocationReason};
 use crate::secret::Digest;
 use crate::secret::opaque::Presented;
 use crate::secret::refresh::PresentedRefresh;
@@ -128,7 +128,7 @@ fn judge_access(
 }
 
 fn is_revoked(grant: &Grant, digest: &Digest) -> bool {
-    grant.revoked.is_some() || grant.pairs.with_access(digest).is_some_and(|access| access.revoked)
+    grant.revoked.is_some() || grant.pairs.with_access(digest).is_some_and(AccessRecord::is_revoked)
 }
 
 /// Returns the same grant with that access token revoked. Its refresh token stays valid.
@@ -318,7 +318,7 @@ mod tests {
         let holder = holder_of(&line.client, &line);
         let outcome = judge_access(&line.grant, holder, &line.access[0], &line.config, at(10));
         assert_eq!(name(outcome), "RevokeGrant");
-        assert!(without_access(&line.grant, &line.access[0]).pairs.with_access(&line.access[0]).unwrap().revoked);
+        assert!(without_access(&line.grant, &line.access[0]).pairs.with_access(&line.access[0]).unwrap().is_revoked());
     }
 
     #[test]

@@ -155,8 +155,8 @@ fn write_pair(writer: &mut Writer, pair: &TokenPair) {
         writer.array(refresh.digest.bytes());
         writer.time(refresh.end);
     });
-    writer.count(further.len());
-    further.iter().for_each(|access| write_access(writer, access));
+    writer.count(further.as_slice().len());
+    further.as_slice().iter().for_each(|access| write_access(writer, access));
 }
 
 fn read_pair(reader: &mut Reader<'_>) -> Result<TokenPair, DecodeError> {
@@ -165,7 +165,7 @@ fn read_pair(reader: &mut Reader<'_>) -> Result<TokenPair, DecodeError> {
         refresh: reader.optional(|reader| {
             Ok(RefreshRecord { digest: Digest::from_bytes(reader.array()?), end: reader.time()? })
         })?,
-        further: reader.list(read_access)?.into(),
+        further: reader.list(read_access)?.into_iter().collect(),
     })
 }
 
@@ -173,9 +173,10 @@ fn write_access(writer: &mut Writer, access: &AccessRecord) {
     writer.array(access.digest.bytes());
     writer.time(access.issued);
     writer.time(access.end);
-    writer.flag(access.revoked);
-    writer.optional(access.restrictions.as_deref(), |writer, restrictions| {
-        let Restrictions { scopes, audience, key } = restrictions;
+    writer.flag(access.is_revoked());
+    let is_reduced = |own: &&Restrictions| own.scopes.is_some() || !own.audience.is_unset() || own.key.is_some();
+    writer.optional(access.restrictions.as_deref().filter(is_reduced), |writer, restrictions| {
+        let Restrictions { revoked: _, scopes, audience, key } = restrictions;
         writer.optional(scopes.as_ref(), |writer, scopes| writer.text(scopes.as_str()));
         writer.optional(Some(audience).filter(|audience| !audience.is_unset()), write_audience);
         writer.optional(key.as_ref(), |writer, key| writer.array(key.bytes()));
@@ -186,11 +187,12 @@ fn read_access(reader: &mut Reader<'_>) -> Result<AccessRecord, DecodeError> {
     let (digest, issued, end) = (Digest::from_bytes(reader.array()?), reader.time()?, reader.time()?);
     let revoked = reader.flag()?;
     let restrictions = reader.optional(read_restrictions)?.unwrap_or_default();
-    Ok(AccessRecord { revoked, ..AccessRecord::new(digest, issued, end, restrictions) })
+    Ok(AccessRecord::new(digest, issued, end, Restrictions { revoked, ..restrictions }))
 }
 
 fn read_restrictions(reader: &mut Reader<'_>) -> Result<Restrictions, DecodeError> {
     let restrictions = Restrictions {
+        revoked: false,
         scopes: reader.optional(read_scopes)?,
         audience: reader.optional(read_audience)?.unwrap_or_default(),
         key: reader.optional(|reader| reader.array().map(JwkThumbprint::from_bytes))?,
@@ -266,10 +268,8 @@ mod tests {
     /// A pair with a further access token, both of which are revoked and have fewer scopes than the grant.
     fn pair_of(seed: &str, restrictions: [Restrictions; 2]) -> TokenPair {
         let refresh = Some(RefreshRecord { digest: Digest::of(b"refresh"), end: at(20) });
-        let [own, further] = restrictions.map(|own| Restrictions { scopes: scopes(), ..own });
-        let own = AccessRecord { revoked: true, ..access(seed, own) };
-        let further = AccessRecord { revoked: true, ..access("f", further) };
-        TokenPair { access: own, refresh, further: Box::new([further]) }
+        let [own, further] = restrictions.map(|own| Restrictions { revoked: true, scopes: scopes(), ..own });
+        TokenPair { access: access(seed, own), refresh, further: [access("f", further)].into_iter().collect() }
     }
 
     fn bare_pair(seed: &str) -> TokenPair {

@@ -15,7 +15,6 @@ pub(crate) struct AccessRecord {
     pub(crate) digest: Digest,
     pub(crate) issued: Timestamp,
     pub(crate) end: Timestamp,
-    pub(crate) revoked: bool,
     /// In a box, since most access tokens have none: [`new`](Self::new) makes no empty one.
     pub(crate) restrictions: Option<Box<Restrictions>>,
 }
@@ -23,6 +22,8 @@ pub(crate) struct AccessRecord {
 /// What makes an access token less than a bearer token for all that was granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Restrictions {
+    /// Whether it was revoked alone.
+    pub(crate) revoked: bool,
     /// Its scopes if a request reduced them; otherwise it has all that were granted.
     pub(crate) scopes: Option<ScopeSet>,
     /// Its audience if a request reduced it; otherwise unset, and it is for all that was granted.
@@ -34,7 +35,7 @@ pub(crate) struct Restrictions {
 impl AccessRecord {
     pub(crate) fn new(digest: Digest, issued: Timestamp, end: Timestamp, restrictions: Restrictions) -> Self {
         let has_any = restrictions != Restrictions::default();
-        Self { digest, issued, end, revoked: false, restrictions: has_any.then(|| Box::new(restrictions)) }
+        Self { digest, issued, end, restrictions: has_any.then(|| Box::new(restrictions)) }
     }
 
     /// Returns its scopes, if it has fewer than were granted.
@@ -52,9 +53,18 @@ impl AccessRecord {
         self.restrictions.as_ref()?.key.as_ref()
     }
 
+    /// Returns whether it was revoked alone.
+    pub(crate) fn is_revoked(&self) -> bool {
+        self.restrictions.as_ref().is_some_and(|restrictions| restrictions.revoked)
+    }
+
+    pub(crate) fn revoke(&mut self) {
+        self.restrictions.get_or_insert_default().revoked = true;
+    }
+
     /// Returns whether it is neither revoked nor expired. Its time of issue may be in the future.
     pub(crate) fn is_live(&self, now: Timestamp) -> bool {
-        !self.revoked && now < self.end
+        now < self.end && !self.is_revoked()
     }
 
     /// Returns whether it may be used: it is live, and its time of issue is not in the future.
@@ -76,7 +86,28 @@ pub(crate) struct TokenPair {
     pub(crate) access: AccessRecord,
     pub(crate) refresh: Option<RefreshRecord>,
     /// Access tokens that were issued later with the same refresh token, the oldest first.
-    pub(crate) further: Box<[AccessRecord]>,
+    pub(crate) further: Further,
+}
+
+/// A list of access tokens behind one pointer, since few pairs have any: a grant then stays within its limit for heap.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Further(Option<Box<Box<[AccessRecord]>>>);
+
+impl Further {
+    pub(crate) fn as_slice(&self) -> &[AccessRecord] {
+        self.0.as_ref().map_or(&[], |list| &***list)
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [AccessRecord] {
+        self.0.as_mut().map_or(&mut [], |list| &mut ***list)
+    }
+}
+
+impl FromIterator<AccessRecord> for Further {
+    fn from_iter<I: IntoIterator<Item = AccessRecord>>(accesses: I) -> Self {
+        let list: Box<[AccessRecord]> = accesses.into_iter().collect();
+        Self((!list.is_empty()).then(|| Box::new(list)))
+    }
 }
 
 /// Whether the pair's own access token may end when a further one is issued.
@@ -90,36 +121,36 @@ pub(crate) enum OwnAccess {
 
 impl TokenPair {
     pub(crate) fn new(access: AccessRecord, refresh: Option<RefreshRecord>) -> Self {
-        Self { access, refresh, further: Box::default() }
+        Self { access, refresh, further: Further::default() }
     }
 
     /// Returns the same pair with one more access token. The oldest ones end, so that at most `max` are live, beside the
     /// pair's own if that is spared.
     pub(crate) fn with_further(mut self, access: AccessRecord, max: usize, own: OwnAccess) -> Self {
         let now = access.issued;
-        let live = self.further.iter().filter(|further| further.is_live(now));
-        let mut further: Vec<_> = live.cloned().chain([access]).collect();
+        let live = self.further.as_slice().iter().filter(|further| further.is_live(now));
+        let further: Vec<_> = live.cloned().chain([access]).collect();
         if own == OwnAccess::Counted && further.len() >= max && self.access.is_live(now) {
             self.access.end = now;
         }
-        further.drain(..further.len().saturating_sub(max));
-        self.further = further.into();
+        let surplus = further.len().saturating_sub(max);
+        self.further = further.into_iter().skip(surplus).collect();
         self
     }
 
     /// Returns all its access tokens.
     pub(crate) fn accesses(&self) -> impl Iterator<Item = &AccessRecord> {
-        std::iter::once(&self.access).chain(&self.further)
+        std::iter::once(&self.access).chain(self.further.as_slice())
     }
 
     fn accesses_mut(&mut self) -> impl Iterator<Item = &mut AccessRecord> {
-        std::iter::once(&mut self.access).chain(&mut self.further)
+        std::iter::once(&mut self.access).chain(self.further.as_mut_slice())
     }
 
     /// Returns the key that the refresh token is bound to, if the line is bound: that of the pair's own access token. A
     /// kept refresh token may have been bound later, with a further one.
     pub(crate) fn line_key(&self) -> Option<&JwkThumbprint> {
-        self.access.key().or_else(|| self.further.last()?.key())
+        self.access.key().or_else(|| self.further.as_slice().last()?.key())
     }
 
     pub(crate) fn refresh_digest(&self) -> Option<&Digest> {
@@ -225,7 +256,7 @@ impl Pairs {
     pub(crate) fn revoke_access(&mut self, digest: &Digest) {
         let superseded = self.superseded.iter_mut().map(|superseded| &mut superseded.pair);
         let accesses = self.newest.iter_mut().chain(superseded).flat_map(TokenPair::accesses_mut);
-        accesses.filter(|access| access.digest == *digest).for_each(|access| access.revoked = true);
+        accesses.filter(|access| access.digest == *digest).for_each(AccessRecord::revoke);
     }
 
     pub(crate) fn with_refresh(&self, digest: &Digest) -> Option<Placed<'_>> {
@@ -273,7 +304,7 @@ mod tests {
             assert_eq!(live, usize::from(number).min(2) + 1, "{number}");
         }
         assert!(!pair.access.is_live(at(10)), "the pair's own is the oldest");
-        let left: Vec<_> = pair.further.iter().map(|access| access.digest).collect();
+        let left: Vec<_> = pair.further.as_slice().iter().map(|access| access.digest).collect();
         assert_eq!(left, [2, 3, 4].map(|number: u8| Digest::of(&[number])));
     }
 
@@ -284,7 +315,7 @@ mod tests {
             pair = pair.with_further(further(number, 10), 3, OwnAccess::Spared);
         }
         assert!(pair.access.is_live(at(10)));
-        let left: Vec<_> = pair.further.iter().map(|access| access.digest).collect();
+        let left: Vec<_> = pair.further.as_slice().iter().map(|access| access.digest).collect();
         assert_eq!(left, [3, 4, 5].map(|number: u8| Digest::of(&[number])));
     }
 
@@ -301,7 +332,7 @@ mod tests {
         pair = pairs.newest.unwrap();
         pair = pair.with_further(further(3, 90), 3, OwnAccess::Counted);
         assert!(pair.access.is_live(at(90)));
-        assert_eq!(pair.further.len(), 2);
+        assert_eq!(pair.further.as_slice().len(), 2);
         pair = pair.with_further(further(4, 120), 3, OwnAccess::Counted);
         assert_eq!(
             pair.accesses().filter(|access| access.is_live(at(120))).count(),

@@ -173,9 +173,10 @@ mod tests {
         let digest = Digest::of(b"further");
         let audience = Audience::new(["https://api.example"]);
         let key = Some(JwkThumbprint::from_bytes([7; 32]));
-        let restrictions = Restrictions { scopes: Some(scopes("repo-code:r")), audience: audience.clone(), key };
+        let restrictions =
+            Restrictions { revoked: false, scopes: Some(scopes("repo-code:r")), audience: audience.clone(), key };
         let further = AccessRecord::new(digest, at(50), at(60), restrictions);
-        line.grant.pairs.newest.as_mut().unwrap().further = Box::new([further]);
+        line.grant.pairs.newest.as_mut().unwrap().further = [further].into_iter().collect();
         let access = usable(&line.grant, &digest, at(59)).unwrap();
         assert_eq!((access.issued, access.end, access.scopes()), (at(50), at(60), Some(&scopes("repo-code:r"))));
         assert_eq!((access.audience(), access.key()), (Some(&audience), key.as_ref()));

@@ -14,7 +14,7 @@ use support::world::{World, form};
 /// Every byte counts as often as there are grants.
 #[test]
 fn records_in_memory() {
-    assert_eq!(size_of::<Grant>(), 296);
+    assert_eq!(size_of::<Grant>(), 280);
     assert_eq!(size_of::<Authorization>(), 320);
 }
 

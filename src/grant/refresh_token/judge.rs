@@ -386,6 +386,7 @@ impl Judge<'_> {
         };
         let end = issue::access_end(self.config, grant.created, self.now);
         let restrictions = Restrictions {
+            revoked: false,
             scopes: (scopes != grant.scopes).then(|| scopes.clone()),
             audience: target.reduced_from(&grant.audience),
             key: self.request.key.copied(),

@@ -226,7 +226,7 @@ fn another_request_in_grace_gets_one_more_access_token() {
         if let Some(next) = next {
             assert_eq!((next.pairs_made, next.pairs.superseded.len()), (2, 1), "{name}: nothing rotates");
             assert_eq!(next.pairs.superseded, line.grant.pairs.superseded, "{name}");
-            let further = &next.pairs.newest.as_ref().unwrap().further;
+            let further = next.pairs.newest.as_ref().unwrap().further.as_slice();
             let digests: Vec<_> = further.iter().map(|access| access.digest).collect();
             assert_eq!(digests, [issued.access_token.digest], "{name}");
         }

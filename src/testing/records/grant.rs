@@ -89,7 +89,7 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
     let access_alone = TokenPair::new(issued(draw::now()), None);
     let made_long_ago = TokenPair::new(issued(Timestamp::default()), None);
     let mut access_revoked = pair(purge_after);
-    access_revoked.access.revoked = true;
+    access_revoked.access.revoke();
     let behind = |since, link| Pairs {
         newest: Some(pair(purge_after)),
         superseded: Box::new([SupersededPair { since, link, ..superseded(pair(purge_after)) }]),
