@@ -37,7 +37,7 @@ pub(crate) fn split_surplus<T, K: Ord>(mut occupants: Vec<T>, max: usize, rank: 
 }
 
 /// Draws the places that a request reads, each once: evenly spaced ones, from a random one on. All, if there are few.
-pub(crate) fn draw_places(entropy: &dyn Entropy, count: u32) -> impl Iterator<Item = u32> + Send + use<> {
+pub(crate) fn draw_places(entropy: &dyn Entropy, count: u32) -> impl Iterator<Item = u32> + Send {
     let mut drawn = [0; 4];
     entropy.fill(&mut drawn);
     let count = count.max(1);

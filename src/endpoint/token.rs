@@ -15,7 +15,7 @@ use crate::grant::request::{PARAMETERS, TokenRequest};
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
 use crate::model::id::IdText;
-use crate::registration::last_use;
+use crate::registration::places;
 use crate::secret::minted::MintedText;
 use crate::wire::message::TokenType;
 use crate::wire::params::Params;
@@ -64,7 +64,7 @@ async fn note_use(context: &Arc<Context>, client: &Client, issued: &Issued) {
     if issued.refresh_token.is_some() {
         let until = context.now().plus(context.config.tokens.refresh_lifetime);
         // If this fails, one of the next refreshes records the use.
-        let _ = last_use::note(context, client, until).await;
+        let _ = places::note_use(context, client, until).await;
     }
 }
 

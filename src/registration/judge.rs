@@ -14,7 +14,6 @@ use crate::registration::error::RegistrarError;
 use crate::registration::in_force::put_in_force;
 use crate::registration::keys;
 use crate::registration::last_use;
-use crate::registration::places;
 use crate::registration::reduction::Reduction;
 use crate::registration::rules::{RegistrationRules, check_privileges};
 use crate::registration::update::{Update, check_token, management, put_update_in_force};
@@ -72,7 +71,7 @@ pub(super) enum Action {
         limits: ClientLifetimes,
     },
     /// Notes that a user approved a client that registered itself.
-    NoteApproval(places::Approval),
+    NoteApproval(last_use::UserApproval),
     /// Notes that a user is asked about a client that registered itself and has no live grant.
     NoteRequest(AuthorizationId),
     /// Evicts a client that registered itself: another client needs its place.

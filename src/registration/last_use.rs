@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::claim::Contended;
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
-use crate::context::Context;
+use crate::model::application::{Application, ClientPlace};
 use crate::model::client::{Client, SelfRegistration};
-use crate::model::id::AuthorizationId;
 use crate::model::subject::Subject;
-use crate::registration::judge::Action;
-use crate::registration::places::Approval;
-use crate::registration::{Registrar, RegistrarError};
+use crate::registration::error::RegistrarError;
+use crate::store::StoreError;
 
 /// Added to the time until which a client counts as used, so that this time is written at most once a day.
 pub(super) const DAY: Duration = Duration::from_secs(86_400);
@@ -42,54 +41,47 @@ pub(super) fn used_until(open: &SelfRegistration, until: Timestamp, limits: &Cli
     with_end(&SelfRegistration { used_until, ..open.clone() }, limits)
 }
 
-/// Records that tokens of a client that registered itself may live until `until`, unless that is recorded already. The
-/// client is kept for the idle time after that.
-///
-/// # Errors
-///
-/// [`RegistrarError::NotFound`] if the client has been removed, or [`RegistrarError::Store`].
-pub(crate) async fn note(context: &Arc<Context>, client: &Client, until: Timestamp) -> Result<(), RegistrarError> {
-    let registrar = Registrar::new(Arc::clone(context)).filter(|_| must_note_use(client, until));
-    let Some(registrar) = registrar else { return Ok(()) };
-    let limits = context.config.registration.client_lifetimes(&context.config.tokens);
-    registrar.take(client.id(), None, None, Action::NoteUse { until, limits }).await.map(drop)
+/// The approval of an unreviewed client by a user.
+#[derive(Debug)]
+pub(crate) struct UserApproval {
+    pub(super) subject: Subject,
+    /// A place among those that a user approved, if the client had none when it was read.
+    pub(super) place: Option<ClientPlace>,
+    /// Until when tokens may live.
+    pub(super) until: Timestamp,
+    pub(super) limits: ClientLifetimes,
 }
 
-/// Records that this user approves an unreviewed client, before the code exists. Its first approval moves the client to
-/// the places of those that a user approved.
-///
-/// # Errors
-///
-/// [`RegistrarError::NoRoom`] if there is no such place, [`RegistrarError::NotFound`] if the client has been removed, or
-/// [`RegistrarError::Store`].
-pub(crate) async fn note_approval(
-    context: &Arc<Context>,
-    client: &Client,
-    subject: &Subject,
-    until: Timestamp,
-) -> Result<(), RegistrarError> {
-    let registrar = Registrar::new(Arc::clone(context)).filter(|_| client.is_unreviewed());
-    let Some(registrar) = registrar else { return Ok(()) };
-    let limits = context.config.registration.client_lifetimes(&context.config.tokens);
-    let place = registrar.make_room_for(client.id(), subject).await?;
-    let approval = Approval { subject: subject.clone(), place, until, limits };
-    registrar.take(client.id(), None, None, Action::NoteApproval(approval)).await.map(drop)
-}
+impl UserApproval {
+    /// Returns whether everything is recorded already.
+    pub(super) fn is_noted(&self, application: &Application) -> bool {
+        let Some(open) = &application.open else { return true };
+        let is_known = open.is_shared || open.approver.as_ref().is_none_or(|approver| *approver == self.subject);
+        let is_placed = open.place.is_none_or(|place| place.room.is_approved);
+        is_placed && is_known && !must_note_use(&application.client, self.until)
+    }
 
-/// Records that a user is asked about an unreviewed client without a live grant, before the user sees the page: until the
-/// decision, the client keeps its place.
-///
-/// # Errors
-///
-/// [`RegistrarError::NotFound`] if the client has been removed, or [`RegistrarError::Store`].
-pub(crate) async fn note_request(
-    context: &Arc<Context>,
-    client: &Client,
-    request: AuthorizationId,
-) -> Result<(), RegistrarError> {
-    let is_needed = client.is_unreviewed() && !may_have_live_grant(client, context.now());
-    let Some(registrar) = Registrar::new(Arc::clone(context)).filter(|_| is_needed) else { return Ok(()) };
-    registrar.take(client.id(), None, None, Action::NoteRequest(request)).await.map(drop)
+    /// Moves the client to its new place, and records the user and the use.
+    pub(super) fn judge(&self, next: &mut Application) -> Result<(), RegistrarError> {
+        let Some(open) = &mut next.open else { return Ok(()) };
+        match (open.place, self.place) {
+            // A person reviewed it meanwhile.
+            (None, _) => return Ok(()),
+            (Some(old), _) if old.room.is_approved => {
+                open.is_shared |= open.approver.as_ref().is_some_and(|approver| *approver != self.subject);
+            }
+            (Some(_), Some(place)) => {
+                open.place = Some(place);
+                open.approver = Some(self.subject.clone());
+            }
+            // It lost its place since it was read.
+            (Some(_), None) => return Err(StoreError::transient(Contended).into()),
+        }
+        if let Some(registration) = &mut next.client_mut().open {
+            *registration = Arc::new(used_until(registration, self.until, &self.limits));
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -98,6 +98,7 @@ shared! {
     ClientKeys,
     ClientMetadata,
     ClientOrigin,
+    ClientPlace,
     ClientSecret,
     ClientSecretError,
     ClientState,
