@@ -111,7 +111,8 @@ mod tests {
         for count in [1, 2, 7, 8, 31, 32, 33, 1000, 1 << 24] {
             let read: Vec<_> = draw_places(&SystemEntropy, count).collect();
             let distinct: BTreeSet<_> = read.iter().copied().collect();
-            assert_eq!((read.len(), distinct.len()), (count.min(32) as usize, count.min(32) as usize), "{count}");
+            let expected = usize::try_from(count.min(32)).unwrap();
+            assert_eq!((read.len(), distinct.len()), (expected, expected), "{count}");
             assert!(read.iter().all(|place| *place < count));
         }
     }

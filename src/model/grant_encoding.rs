@@ -344,7 +344,7 @@ mod tests {
         };
         let mut grant = grant(3);
         grant.pairs.newest = Some(pair_of("0", [bound(9, &Restrictions::default()), bound(9, &one)]));
-        grant.pairs.superseded[0].pair = pair_of("1", [one.clone(), bound(8, &two)]);
+        grant.pairs.superseded[0].pair = pair_of("1", [one, bound(8, &two)]);
         grant.pairs.superseded[1].pair.access = access("2", two);
         Grant { audience: both(), bound_from: NonZeroU32::new(8), ..grant }
     }

@@ -130,7 +130,7 @@ impl Registrar {
 
 /// Returns when the last grant of the client may have ended, or when it was registered, if no user approved it.
 fn used_since(client: &Client) -> Timestamp {
-    client.open().map_or(Timestamp::default(), |open| open.used_until.unwrap_or(open.registered))
+    client.open().map_or_else(Timestamp::default, |open| open.used_until.unwrap_or(open.registered))
 }
 
 /// Records that tokens of a client that registered itself may live until `until`, unless that is recorded already. The

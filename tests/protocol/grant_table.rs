@@ -212,6 +212,5 @@ async fn code_cell(state: &str, column: &str) -> String {
 }
 
 fn other_form() -> ApplicationForm {
-    let form = form().with(|form| form.name = "Another App".into());
-    form
+    form().with(|form| form.name = "Another App".into())
 }

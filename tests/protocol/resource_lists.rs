@@ -38,8 +38,7 @@ fn longest() -> ResourceScope {
 }
 
 fn form_of(resources: &ResourceScope) -> ApplicationForm {
-    let form = form().with(|form| form.resource_scope = Some(resources.clone()));
-    form
+    form().with(|form| form.resource_scope = Some(resources.clone()))
 }
 
 fn registrar(world: &World) -> Registrar {

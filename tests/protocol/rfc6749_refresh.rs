@@ -12,8 +12,7 @@ use serde_json::json;
 use support::world::{PKCE, With as _, World, code, e400, e401, form, ok, pair, public_form, text};
 
 pub(crate) fn native_form() -> ApplicationForm {
-    let form = form().with(|form| form.application_type = ApplicationType::Native);
-    form
+    form().with(|form| form.application_type = ApplicationType::Native)
 }
 
 /// The bytes of all grants: equal before and after where nothing was written.

@@ -17,7 +17,7 @@ pub(crate) fn wrong_at(places: [usize; 2]) -> (AuthorizationServer, [Vec<Vec<u8>
         let number = |number| {
             let id = ClientId::new(format!("client-{place:02}-{number:03}")).unwrap();
             let form = format!("grant_type=refresh_token&refresh_token=x&client_id={id}&client_secret={SECRET}");
-            let client = Client::builder(id.clone()).secret(&ClientSecret::new(SECRET)).unwrap().build();
+            let client = Client::builder(id).secret(&ClientSecret::new(SECRET)).unwrap().build();
             directory.put(with_digest_wrong_at(&client, place));
             form.into_bytes()
         };

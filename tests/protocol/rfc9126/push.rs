@@ -318,8 +318,7 @@ async fn a_late_sign_in_holds_no_place_of_a_public_client() {
 }
 
 fn other_form() -> ApplicationForm {
-    let form = support::world::form().with(|form| form.name = "Another App".into());
-    form
+    support::world::form().with(|form| form.name = "Another App".into())
 }
 
 /// 9126-2.3-01

@@ -77,8 +77,7 @@ async fn a_reference_is_for_its_client_alone() {
 }
 
 fn form_named(name: &str) -> grantor::ApplicationForm {
-    let form = form().with(|form| form.name = name.into());
-    form
+    form().with(|form| form.name = name.into())
 }
 
 /// 9126-4-02
