@@ -12,7 +12,7 @@ use crate::model::{Authorization, Stage};
 use crate::store::{Page, StoreError};
 
 /// Other requests of the user that one page may show besides the held ones: those that were decided within twice
-/// [`hold_lifetime`](Config::authorization).
+/// [`hold_lifetime`](crate::Config::authorization).
 const DECIDED: usize = 200;
 
 /// What happens to a user's requests when another one is held.
