@@ -1,5 +1,4 @@
-//! The one rule for everything that callers can make the server keep: who occupies room until when, who may give way,
-//! at most how many, and what happens at the bound.
+//! How many records one user, one client or all clients may have: the table of these bounds, and what they share.
 //!
 //! | what | for each | at most | found by | at the bound |
 //! |---|---|---|---|---|
@@ -8,8 +7,8 @@
 //! | grants | client of a subject | `limits.grants` | its list, after the insert | the one refreshed longest ago gives way |
 //! | pushed requests | client | `limits.pushed_requests` | places | refused; of a public client, the oldest that no user holds gives way |
 //! | client-credentials tokens | client | `limits.client_credentials_tokens` | 8 places, each a record of many tokens | refused |
-//! | clients that registered themselves, approved by no user | server | a fifth of `limits.unreviewed_clients` | places | the oldest that awaits no user gives way |
-//! | the same, approved by a user | server | four fifths of `limits.unreviewed_clients` | places | the one longest without a live grant gives way, else refused |
+//! | unreviewed clients that no user approved | origin: registration or document | a tenth of `limits.unreviewed_clients` | places | the oldest that awaits no user gives way, else refused |
+//! | unreviewed clients that a user approved | origin | four tenths of `limits.unreviewed_clients` | places | the one longest without a live grant gives way, else refused |
 //! | the same | user who approved them first | [`CLIENTS_PER_SUBJECT`] | the list of that user | the one used longest ago gives way, unless others use it; else refused |
 //!
 //! A *place* is a number below the bound. The record in it is found by a key that derives from the owner and the number,

@@ -69,7 +69,7 @@
 //! secret         tokens, codes, digests, randomness, PKCE
 //! scope          scopes and resource scopes
 //! text           the rule for texts that people read
-//! bounds         places: how many records of one owner may exist
+//! bounds         limits on what callers can make the server keep
 //! clock          time
 //! testing        a manual clock, repeatable randomness, the rules of stores as tests
 //! guide          the guides

@@ -88,7 +88,7 @@ pub(crate) async fn hold(
     }
     let mut flow = Holding::new(context, record, room.place);
     claim(context, &mut flow, Some(ATTEMPTS)).await.map_err(redirect)?;
-    places::note_request(context, &current, flow.record.id).await.map_err(|error| redirect(error.into()))?;
+    places::note_request(context, &current, subject, &flow.record).await.map_err(|error| page(error.into()))?;
     for surplus in room.surplus {
         // The request is held. Requests that could not be ended now are ended when the next one is held.
         let _ = revocation::end_held(context, surplus).await;
@@ -257,7 +257,8 @@ async fn deny(context: &Context, held: &Arc<Authorization>, client: &Client) -> 
 
 /// Reports to the client why the decision was not taken, unless another decision was.
 fn undecided(context: &Context, held: &Authorization, client: &Client, reason: Reason) -> AuthorizationError {
-    if matches!(reason, Reason::AlreadyDecided) {
+    // The client of the second was removed meanwhile.
+    if matches!(reason, Reason::AlreadyDecided | Reason::UnknownClient) {
         return AuthorizationError::page_for(context, client, reason);
     }
     AuthorizationError::redirect(context, client, destination(held), reason)

@@ -6,7 +6,7 @@ use crate::authorization::decision::Decision;
 use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::error::Reason;
-use crate::model::client::{Client, GrantType, Granted};
+use crate::model::client::{Client, ClientState, GrantType, Granted};
 use crate::model::subject::Subject;
 use crate::model::{Authorization, Stage};
 use crate::scope::ResourceScope;
@@ -43,7 +43,7 @@ pub(crate) fn judge_client(
     held: &Authorization,
     config: &Config,
 ) -> Result<Arc<Client>, Reason> {
-    let client = client.ok_or(Reason::UnknownClient)?;
+    let client = client.filter(|client| client.state != ClientState::Deleted).ok_or(Reason::UnknownClient)?;
     if !client.is_approved() || !client.grant_types.contains(GrantType::AuthorizationCode) {
         return Err(Reason::ClientNotApproved);
     }
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::authorization::decision::Consent;
     use crate::grant::fixtures::{at, client, scopes};
-    use crate::model::client::{ClientState, GrantTypes};
+    use crate::model::client::GrantTypes;
     use crate::model::id::AuthorizationId;
     use crate::model::protected_resource::Audience;
     use crate::model::redirect_uri::{RedirectUri, RegisteredRedirectUri};

@@ -149,12 +149,10 @@ impl PendingAuthorization {
         self.client.redirect_uris.iter().all(|uri| uri.as_requested().is_loopback())
     }
 
-    /// Returns whether the client's identity is authenticated by a key, so that an earlier consent may replace the user's click.
-    ///
-    /// This is `false` for public and native clients, for clients that registered themselves and were not reviewed, and
-    /// if the browser goes to the user's own device [RFC 8252 section 8.6].
+    /// Returns whether the client's identity is assured, so that an earlier consent may replace the user's click [RFC 8252
+    /// section 8.6]: the client is confidential and not unreviewed, and the browser does not go to the user's own device.
     #[must_use]
-    pub fn is_client_authenticated_by_key(&self) -> bool {
+    pub fn is_client_identity_assured(&self) -> bool {
         let uri = &self.redirect_uri;
         let client = &self.client;
         !client.counts_as_public() && !client.is_unreviewed() && !uri.is_loopback() && !uri.is_private_use()

@@ -99,9 +99,9 @@ const RULES: &[Rule] = &[
     }),
     number("limits.body_bytes", 4096..=NO_LIMIT, |own| count(own.limits.body_bytes)),
     number("limits.grants", 1..=NO_LIMIT, |own| count(own.limits.grants)),
-    number("registration.name", 1..=NO_LIMIT, |own| count(own.registration.form.name)),
-    number("registration.website", 1..=NO_LIMIT, |own| count(own.registration.form.website)),
-    number("registration.logo_pixels", 1..=NO_LIMIT, |own| own.registration.form.logo_pixels.into()),
+    number("registration.form.name", 1..=NO_LIMIT, |own| count(own.registration.form.name)),
+    number("registration.form.website", 1..=NO_LIMIT, |own| count(own.registration.form.website)),
+    number("registration.form.logo_pixels", 1..=NO_LIMIT, |own| own.registration.form.logo_pixels.into()),
     // With the maximum, each of the eight records takes about 22 kB. It takes 265 kB if its tokens have different
     // scopes, as many as the platform defines.
     number("limits.client_credentials_tokens", 1..=4096, |own| count(own.limits.client_credentials_tokens)),
@@ -348,9 +348,9 @@ const DOCUMENT_FETCHER: &str =
     "set it to false, or add a fetcher for the documents: Builder::fetcher(…), such as the one in grantor-fetch";
 const DOCUMENT_STORE: &str = "set it to false, or look up clients in a registry: Stores::with_registry(…)";
 const DOCUMENT_CLIENTS: &str = "set it to false, or public_clients to true, or add private_key_jwt to \
-                                authentication_methods: a client with a document has no secret";
-const DOCUMENT_PUSHED: &str = "set it or require_pushed_requests to false: a document is fetched only for a signed-in \
-                               user, and a pushed request has none, so no client with a document could connect";
+                                client_authentication.methods: a client with a document has no secret";
+const DOCUMENT_PUSHED: &str = "set it to false, or pushed_requests.mode to Off or Optional: a document is fetched only for a \
+                               signed-in user, and a pushed request has none, so no client with a document could connect";
 const LOOPBACK_FETCHER: &str = "use an issuer on a loopback host, or a fetcher that does not connect to loopback \
                                 addresses: otherwise anyone could send requests to this machine";
 
@@ -506,11 +506,11 @@ mod tests {
                 "registration.unused_lifetime is 3599 s",
                 "at least 3600 s is accepted",
             ),
-            (|config| config.registration.form.name = 0, "registration.name is 0", "at least 1 is accepted"),
-            (|config| config.registration.form.website = 0, "registration.website is 0", "at least 1 is accepted"),
+            (|config| config.registration.form.name = 0, "registration.form.name is 0", "at least 1 is accepted"),
+            (|config| config.registration.form.website = 0, "registration.form.website is 0", "at least 1 is accepted"),
             (
                 |config| config.registration.form.logo_pixels = 0,
-                "registration.logo_pixels is 0",
+                "registration.form.logo_pixels is 0",
                 "at least 1 is accepted",
             ),
         ];

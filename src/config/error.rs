@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// A setting that contradicts another one, the profile or the standards. No server was built.
 ///
-/// Prints as `code_lifetime is 601 s; at most 600 s is accepted (RFC 6749 section 4.1.2)`.
+/// Prints as `authorization.code_lifetime is 601 s; at most 600 s is accepted (RFC 6749 section 4.1.2)`.
 ///
 /// # Security
 ///

@@ -11,23 +11,25 @@ pub struct Limits {
     /// Anyone can push for a public client. Such a push replaces the oldest request that it finds instead, unless all
     /// of them are held for signed-in users.
     pub pushed_requests: u32,
-    /// How many live grants one user may have given to one client; 50. A further exchange revokes the grants that were
+    /// How many grants of one user and client may be live; 50. At least 1 is accepted. A further exchange revokes the grants that were
     /// refreshed longest ago, with [`TooManyGrants`](crate::store::RevocationReason::TooManyGrants) as the reason.
-    /// `usize::MAX` sets no limit; then no list is read.
+    /// `usize::MAX` sets no limit: the server then does not read the user's grants after an exchange.
     pub grants: usize,
     /// How many live access tokens without a user a client may have; 1024. 1 to 4096 are accepted.
     ///
     /// A further request is answered with 429 and `Retry-After`, until the first of the tokens expires.
     pub client_credentials_tokens: usize,
-    /// The maximum size of a request body in bytes; 16 384.
+    /// The maximum size of a request body in bytes; 16 384. At least 4096 is accepted, and more than 8192 if clients sign
+    /// assertions.
     pub body_bytes: usize,
     /// How many unreviewed clients there may be; 100 000. 10 to 16 777 216 are accepted.
     ///
     /// Half of the room is for clients with a metadata document, and half for clients that register themselves. Of each
-    /// half, a fifth is for clients that no user has approved: a further one replaces the oldest that awaits no user's
-    /// decision. The rest is for clients that a user has approved: a further one replaces the one longest without a
+    /// half, a fifth is for clients that no user has approved: a further one replaces the oldest that it finds and that
+    /// awaits no user's decision. The rest is for clients that a user has approved: a further one replaces the one longest without a
     /// live grant. If a request finds none that may be replaced, it is answered with 503. One user is the first to
-    /// approve at most 50 of them; a further one replaces the one used longest ago that no other user has approved.
+    /// approve at most 50 of them: a further one replaces the one used longest ago that no other user has approved, and is
+    /// refused if all of them must stay. Below 1250, one user can fill the room for approved clients of one kind.
     pub unreviewed_clients: u32,
 }
 

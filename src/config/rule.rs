@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::config::error::{self, ConfigError};
 use crate::config::{Config, Profile};
 
-/// What the server has besides its settings. Some settings need one of these.
+/// What rules need to know besides the values of the settings. Some settings need one of these.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
     pub(crate) has_policy: bool,

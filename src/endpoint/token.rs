@@ -32,7 +32,7 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
     match answer(context, &client, key.as_ref(), &form).await {
         Ok(issued) => {
             if client.is_unreviewed() {
-                note_use(context, &client, &issued).await;
+                note_use(context, &client).await;
             }
             match key {
                 None => token_response(context, &issued, TokenType::Bearer),
@@ -60,12 +60,11 @@ async fn answer(
 }
 
 /// Records that the client is used. A separate future keeps the futures of other requests small.
-async fn note_use(context: &Arc<Context>, client: &Client, issued: &Issued) {
-    if issued.refresh_token.is_some() {
-        let until = context.now().plus(context.config.tokens.refresh_lifetime);
-        // If this fails, one of the next refreshes records the use.
-        let _ = places::note_use(context, client, until).await;
-    }
+async fn note_use(context: &Arc<Context>, client: &Client) {
+    let tokens = &context.config.tokens;
+    let until = context.now().plus(tokens.refresh_lifetime.max(tokens.access_lifetime));
+    // If this fails, one of the next refreshes records the use.
+    let _ = places::note_use(context, client, until).await;
 }
 
 /// The members of [`TokenResponse`](crate::wire::message::TokenResponse), borrowed, so that no copy of a token is made.

@@ -11,7 +11,7 @@ use crate::model::subject::Subject;
 use crate::model::{Grant, RevocationReason};
 use crate::store::StoreError;
 
-/// Revokes the grants beyond [`grants_per_client`](crate::Config::limits) that were refreshed longest ago,
+/// Revokes the grants beyond [`limits.grants`](crate::Config::limits) that were refreshed longest ago,
 /// but never the new one.
 ///
 /// This runs after the exchange, when the client has its tokens. If it fails, the next exchange tries again.

@@ -238,7 +238,7 @@ pub enum RevocationReason {
     SubjectRevoked,
     /// Everything that its subject granted to its client was revoked.
     ApplicationRevoked,
-    /// Its subject gave its client more grants than [`grants_per_client`](crate::Config::limits), and this
+    /// Its subject gave its client more grants than [`limits.grants`](crate::Config::limits), and this
     /// one was the least recently refreshed.
     TooManyGrants,
 }

@@ -47,7 +47,7 @@ impl Record for Grant {
 
     /// An hour after the end of its last token, and not before two hours after the end of its code. A revoked grant has
     /// no token to wait for. It stays until two hours after the end of its code, or for
-    /// [`revoked_retention`](crate::Config::revocation) after its revocation if that is later.
+    /// [`revocation.retention`](crate::Config::revocation) after its revocation if that is later.
     fn purge_after(&self) -> Option<Timestamp> {
         Some(match self.revoked {
             Some(_) => self.keep_until,

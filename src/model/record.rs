@@ -30,7 +30,7 @@ pub trait Record: Sealed + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
     /// Returns the version, which the next write of the record must name: a random number, which every write draws anew.
     fn version(&self) -> u32;
 
-    /// Sets the version for the next write. Only the server calls it.
+    /// Sets the version for the next write. Only the server and the kit call it.
     fn set_version(&mut self, version: u32);
 
     /// Returns the names of the lists that the record is on, each at most 261 bytes. [`Table::lists`] says how many there
@@ -42,7 +42,8 @@ pub trait Record: Sealed + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
     /// Returns the time from which a purge may remove the record; `None` if it stays.
     fn purge_after(&self) -> Option<Timestamp>;
 
-    /// Returns whether the record may be removed much sooner than its previous version, or that one stayed.
+    /// Returns whether the record may be removed much sooner than its previous version, or whether that one
+    /// had no end.
     fn is_due_sooner(&self) -> bool {
         false
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
-use crate::model::application::{Application, CheckedForm, Field, FieldError, Problem};
+use crate::model::application::{Application, Asked, CheckedForm, Field, FieldError, Problem};
 use crate::model::client::{Client, ClientKeys, ClientSecrets, ClientState, ClientType, Privileges, SelfRegistration};
-use crate::model::id::{AuthorizationId, LogoId};
+use crate::model::id::LogoId;
 use crate::model::subject::Subject;
 use crate::registration::approval::Approval;
 use crate::registration::deletion;
@@ -72,8 +72,11 @@ pub(super) enum Action {
     },
     /// Notes that a user approved a client that registered itself.
     NoteApproval(last_use::UserApproval),
-    /// Notes that a user is asked about a client that registered itself and has no live grant.
-    NoteRequest(AuthorizationId),
+    /// Notes that a user is asked about a client that registered itself, until that time.
+    NoteRequest {
+        asked: Asked,
+        until: Timestamp,
+    },
     /// Evicts a client that registered itself: another client needs its place.
     Evict,
     /// Replaces the registration of a client that registered itself, at its request.
@@ -165,9 +168,9 @@ impl Step<'_> {
                 }
             }
             Action::NoteApproval(approval) => approval.judge(next)?,
-            Action::NoteRequest(request) => {
-                if let Some(open) = next.open.as_mut().filter(|open| open.place.is_some()) {
-                    open.asked = Some(*request);
+            Action::NoteRequest { asked, .. } => {
+                if let Some(open) = &mut next.open {
+                    open.note_request(asked);
                 }
             }
             // Its id is random, or that of a document whose next client has a higher epoch: no token comes back.
@@ -193,6 +196,8 @@ impl Step<'_> {
     pub(super) fn is_needless(&self, current: &Application) -> bool {
         let is_noted = if let Action::NoteUse { until, .. } = &self.action {
             !last_use::must_note_use(&current.client, *until)
+        } else if let Action::NoteRequest { asked, until } = &self.action {
+            !last_use::must_note_request(current, asked, *until)
         } else {
             matches!(&self.action, Action::NoteApproval(approval) if approval.is_noted(current))
         };
@@ -218,7 +223,7 @@ impl Step<'_> {
             | Action::Delete
             | Action::NoteUse { .. }
             | Action::NoteApproval(_)
-            | Action::NoteRequest(_)
+            | Action::NoteRequest { .. }
             | Action::Evict
             | Action::Update(_)
             | Action::Deregister { .. } => false,
@@ -330,7 +335,7 @@ fn mark_reviewed(next: &mut Application) {
         *open = Arc::new(reviewed);
     }
     if let Some(open) = &mut next.open {
-        (open.place, open.approver, open.is_shared, open.asked) = (None, None, false, None);
+        (open.place, open.approver, open.is_shared, open.asked) = (None, None, false, Vec::new());
     }
     let_updates_await_review(next);
 }

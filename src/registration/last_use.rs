@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::claim::Contended;
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
-use crate::model::application::{Application, ClientPlace};
+use crate::model::application::{Application, Asked, ClientPlace};
 use crate::model::client::{Client, SelfRegistration};
 use crate::model::subject::Subject;
 use crate::registration::error::RegistrarError;
@@ -22,7 +22,16 @@ pub(super) fn must_note_use(client: &Client, until: Timestamp) -> bool {
 
 /// Returns whether a grant of the client may be live.
 pub(super) fn may_have_live_grant(client: &Client, now: Timestamp) -> bool {
-    client.open().and_then(|open| open.used_until).is_some_and(|until| now < until)
+    let used_until = client.open().and_then(|open| open.used_until);
+    used_until.is_some_and(|until| now < until) && !client.is_gone_at(now)
+}
+
+/// Returns whether the client must name the consent request, which ends at `until`: no grant keeps the client until then,
+/// or it gives way with the clients of another user.
+pub(super) fn must_note_request(application: &Application, asked: &Asked, until: Timestamp) -> bool {
+    let Some(open) = application.open.as_ref().filter(|open| open.place.is_some()) else { return false };
+    let is_anothers = open.approver.as_ref().is_some_and(|approver| *approver != asked.subject) && !open.is_shared;
+    is_anothers || !may_have_live_grant(&application.client, until)
 }
 
 /// Sets the time from which the client counts as unknown.
@@ -45,6 +54,8 @@ pub(super) fn used_until(open: &SelfRegistration, until: Timestamp, limits: &Cli
 #[derive(Debug)]
 pub(crate) struct UserApproval {
     pub(super) subject: Subject,
+    /// Whether this user is the first to approve it since it had a live grant.
+    pub(super) is_first: bool,
     /// A place among those that a user approved, if the client had none when it was read.
     pub(super) place: Option<ClientPlace>,
     /// Until when tokens may live.
@@ -57,26 +68,23 @@ impl UserApproval {
     pub(super) fn is_noted(&self, application: &Application) -> bool {
         let Some(open) = &application.open else { return true };
         let is_known = open.is_shared || open.approver.as_ref().is_none_or(|approver| *approver == self.subject);
-        let is_placed = open.place.is_none_or(|place| place.room.is_approved);
-        is_placed && is_known && !must_note_use(&application.client, self.until)
+        is_known && !self.is_first && !must_note_use(&application.client, self.until)
     }
 
     /// Moves the client to its new place, and records the user and the use.
     pub(super) fn judge(&self, next: &mut Application) -> Result<(), RegistrarError> {
         let Some(open) = &mut next.open else { return Ok(()) };
-        match (open.place, self.place) {
-            // A person reviewed it meanwhile.
-            (None, _) => return Ok(()),
-            (Some(old), _) if old.room.is_approved => {
-                open.is_shared |= open.approver.as_ref().is_some_and(|approver| *approver != self.subject);
-            }
-            (Some(_), Some(place)) => {
-                open.place = Some(place);
-                open.approver = Some(self.subject.clone());
-            }
-            // It lost its place since it was read.
-            (Some(_), None) => return Err(StoreError::transient(Contended).into()),
+        // A person reviewed it meanwhile.
+        let Some(old) = open.place else { return Ok(()) };
+        if !old.room.is_approved {
+            // Without a new place: it lost its place since it was read.
+            open.place = Some(self.place.ok_or_else(|| StoreError::transient(Contended))?);
         }
+        if self.is_first {
+            open.approver = Some(self.subject.clone());
+            open.is_shared = false;
+        }
+        open.is_shared |= open.approver.as_ref().is_some_and(|approver| *approver != self.subject);
         if let Some(registration) = &mut next.client_mut().open {
             *registration = Arc::new(used_until(registration, self.until, &self.limits));
         }

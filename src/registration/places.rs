@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use crate::bounds::{CLIENTS_PER_SUBJECT, Met, draw_places, split_surplus};
+use crate::bounds::{CLIENTS_PER_SUBJECT, Met, draw_places};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::hooks::ApplicationChange;
 use crate::model::Authorization;
-use crate::model::application::{Application, ApplicationFilter, ClientPlace, ClientRoom};
+use crate::model::application::{Application, ApplicationFilter, Asked, ClientPlace, ClientRoom};
 use crate::model::client::Client;
-use crate::model::id::{AuthorizationId, ClientId};
+use crate::model::id::ClientId;
 use crate::model::subject::Subject;
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
@@ -20,7 +20,8 @@ use crate::registration::judge::Action;
 use crate::registration::last_use::{UserApproval, may_have_live_grant, must_note_use};
 use crate::store::Page;
 
-/// After so many places without a free one, the client that gives way is chosen among those that were met.
+/// After so many places without a free one, a registration takes that of a client which no user approved. An approval reads
+/// on: nobody else's client gives way while a free place may be found.
 const ENOUGH_PLACES: usize = 8;
 /// How many clients of one place are read. There is more than one only after concurrent writes.
 const OF_ONE_PLACE: usize = 8;
@@ -29,6 +30,16 @@ const OF_ONE_PLACE: usize = 8;
 pub(super) struct FoundPlace {
     pub(super) place: ClientPlace,
     occupants: Vec<Arc<Application>>,
+}
+
+/// Room for a client that a user approves.
+#[derive(Default)]
+struct RoomForApproval {
+    is_first: bool,
+    /// Its place among the approved clients, if it has none.
+    place: Option<ClientPlace>,
+    /// The clients that give way.
+    gives_way: Vec<Arc<Application>>,
 }
 
 impl Registrar {
@@ -41,13 +52,16 @@ impl Registrar {
         let (now, count) = (self.context.now(), self.context.config.limits.client_places(room.is_approved));
         let mut met = Met::nobody();
         for (read, number) in draw_places(&*self.context.entropy, count).enumerate() {
-            if read % ENOUGH_PLACES == 0
+            if !room.is_approved
+                && read % ENOUGH_PLACES == 0
                 && let Some(found) = met.take_first_to_go()
             {
                 return Ok(found);
             }
             let place = ClientPlace { room, number };
-            let occupants = self.list(&ApplicationFilter::Place(place), Page::first(OF_ONE_PLACE)).await?;
+            let mut occupants = self.list(&ApplicationFilter::Place(place), Page::first(OF_ONE_PLACE)).await?;
+            // A suspended client stays, and takes no room from others.
+            occupants.retain(|occupant| !occupant.is_kept_out());
             if occupants.is_empty() {
                 return Ok(FoundPlace { place, occupants });
             }
@@ -67,51 +81,82 @@ impl Registrar {
         Ok(())
     }
 
-    /// Makes room for a client that this user approves: returns its place among the approved clients, or `None` if it has
-    /// one, or needs none.
-    pub(super) async fn make_room_for(
-        &self,
-        id: &ClientId,
-        subject: &Subject,
-    ) -> Result<Option<ClientPlace>, RegistrarError> {
-        let application = self.application(id).await?;
-        let Some(old) = application.place().filter(|place| !place.room.is_approved) else { return Ok(None) };
-        let surplus = self.surplus_of(subject).await?;
-        let found = self.find_place(ClientRoom { is_approved: true, ..old.room }).await?;
-        for own in &surplus {
-            self.evict(own).await?;
+    /// Finds room for a client that this user approves. It writes nothing.
+    async fn room_for(&self, id: &ClientId, subject: &Subject) -> Result<RoomForApproval, RegistrarError> {
+        let (now, application) = (self.context.now(), self.application(id).await?);
+        let Some(old) = application.place() else { return Ok(RoomForApproval::default()) };
+        let is_known = application.approver() == Some(subject) || may_have_live_grant(&application.client, now);
+        if old.room.is_approved && is_known {
+            return Ok(RoomForApproval::default());
         }
-        self.free(&found).await?;
-        Ok(Some(found.place))
+        let mut gives_way = self.surplus_of(subject, now).await?;
+        if old.room.is_approved {
+            return Ok(RoomForApproval { is_first: true, place: None, gives_way });
+        }
+        let room = ClientRoom { is_approved: true, ..old.room };
+        let left_by_own = gives_way.iter().filter_map(|own| own.place()).find(|place| place.room == room);
+        let place = match left_by_own {
+            Some(place) => place,
+            None => {
+                let found = self.find_place(room).await?;
+                gives_way.extend(found.occupants);
+                found.place
+            }
+        };
+        Ok(RoomForApproval { is_first: true, place: Some(place), gives_way })
     }
 
     /// Returns the clients that give way so that this user may be the first to approve one more: those used longest ago.
-    /// One that another user approved too stays, and so does a suspended one, which could come back otherwise.
-    async fn surplus_of(&self, subject: &Subject) -> Result<Vec<Arc<Application>>, RegistrarError> {
+    /// One that another user approved too, or is asked about, stays, and so does a suspended one, which could come back
+    /// otherwise.
+    async fn surplus_of(&self, subject: &Subject, now: Timestamp) -> Result<Vec<Arc<Application>>, RegistrarError> {
         let page = Page::first(2 * CLIENTS_PER_SUBJECT);
-        let approved = self.list(&ApplicationFilter::FirstApprovedBy(subject.clone()), page).await?;
-        let must_stay =
-            |own: &Arc<Application>| own.is_kept_out() || own.open.as_ref().is_some_and(|open| open.is_shared);
-        let (stay, may_go): (Vec<_>, Vec<_>) = approved.into_iter().partition(must_stay);
-        let left = (CLIENTS_PER_SUBJECT - 1).checked_sub(stay.len()).ok_or(RegistrarError::NoRoom)?;
-        Ok(split_surplus(may_go, left, |own| (used_since(&own.client), own.id().clone())).0)
+        let mut approved = self.list(&ApplicationFilter::FirstApprovedBy(subject.clone()), page).await?;
+        approved.retain(|own| !own.client.is_gone_at(now));
+        approved.sort_by_key(|own| (used_since(&own.client), own.id().clone()));
+        let too_many = (approved.len() + 1).saturating_sub(CLIENTS_PER_SUBJECT);
+        let mut surplus = Vec::new();
+        for own in approved {
+            let is_shared = own.open.as_ref().is_some_and(|open| open.is_shared);
+            if surplus.len() < too_many
+                && !own.is_kept_out()
+                && !is_shared
+                && !self.is_asked_about(&own, Some(subject), now).await?
+            {
+                surplus.push(own);
+            }
+        }
+        if surplus.len() < too_many { Err(RegistrarError::NoRoom) } else { Ok(surplus) }
     }
 
     /// Returns whether all of these clients may lose their place: no grant of them is live, and no user is being asked
     /// about them.
     async fn all_may_give_way(&self, occupants: &[Arc<Application>], now: Timestamp) -> Result<bool, RegistrarError> {
         for occupant in occupants {
-            if occupant.is_kept_out() || may_have_live_grant(&occupant.client, now) {
-                return Ok(false);
-            }
-            let Some(asked) = occupant.open.as_ref().and_then(|open| open.asked) else { continue };
-            let request = self.context.stores.codes.find(&asked).await?;
-            let waits = |request: &Authorization| request.is_held(now) || request.has_code(now);
-            if request.is_some_and(|request| request.client == *occupant.id() && waits(&request)) {
+            if may_have_live_grant(&occupant.client, now) || self.is_asked_about(occupant, None, now).await? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Returns whether a consent request that the client names still waits for its user, or became a code; `except` names a
+    /// user whose requests do not count.
+    async fn is_asked_about(
+        &self,
+        application: &Application,
+        except: Option<&Subject>,
+        now: Timestamp,
+    ) -> Result<bool, RegistrarError> {
+        let waits = |request: &Authorization| request.is_held(now) || request.has_code(now);
+        let asked = application.open.iter().flat_map(|open| &open.asked);
+        for asked in asked.filter(|asked| Some(&asked.subject) != except) {
+            let request = self.context.stores.codes.find(&asked.request).await?;
+            if request.is_some_and(|request| request.client == *application.id() && waits(&request)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Removes a client. If another request has removed it or begun to use it meanwhile, nothing is done; the place then
@@ -162,13 +207,17 @@ pub(crate) async fn note_approval(
     let registrar = Registrar::new(Arc::clone(context)).filter(|_| client.is_unreviewed());
     let Some(registrar) = registrar else { return Ok(()) };
     let limits = context.config.registration.client_lifetimes(&context.config.tokens);
-    let place = registrar.make_room_for(client.id(), subject).await?;
-    let approval = UserApproval { subject: subject.clone(), place, until, limits };
-    registrar.take(client.id(), None, None, Action::NoteApproval(approval)).await.map(drop)
+    let RoomForApproval { is_first, place, gives_way } = registrar.room_for(client.id(), subject).await?;
+    let approval = UserApproval { subject: subject.clone(), is_first, place, until, limits };
+    registrar.take(client.id(), None, None, Action::NoteApproval(approval)).await?;
+    for other in gives_way {
+        registrar.evict(&other).await?;
+    }
+    Ok(())
 }
 
-/// Records that a user is asked about an unreviewed client without a live grant, before the user sees the page: until the
-/// decision, the client keeps its place.
+/// Records that a user is asked about an unreviewed client, before the user sees the page: until the decision, the client
+/// keeps its place. Nothing is written if a grant keeps it until the request ends.
 ///
 /// # Errors
 ///
@@ -176,9 +225,11 @@ pub(crate) async fn note_approval(
 pub(crate) async fn note_request(
     context: &Arc<Context>,
     client: &Client,
-    request: AuthorizationId,
+    subject: &Subject,
+    request: &Authorization,
 ) -> Result<(), RegistrarError> {
-    let is_needed = client.is_unreviewed() && !may_have_live_grant(client, context.now());
-    let Some(registrar) = Registrar::new(Arc::clone(context)).filter(|_| is_needed) else { return Ok(()) };
-    registrar.take(client.id(), None, None, Action::NoteRequest(request)).await.map(drop)
+    let registrar = Registrar::new(Arc::clone(context)).filter(|_| client.is_unreviewed());
+    let Some(registrar) = registrar else { return Ok(()) };
+    let asked = Asked { request: request.id, subject: subject.clone() };
+    registrar.take(client.id(), None, None, Action::NoteRequest { asked, until: request.end }).await.map(drop)
 }

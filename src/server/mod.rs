@@ -129,9 +129,9 @@ impl AuthorizationServer {
     ///
     /// [`Endpoint::ResourceMetadata`] has those of all [`Config::resources`], and none without any. Pass the path of
     /// such a request with [`Request::path`]. [`Endpoint::Registration`] has none while
-    /// [`dynamic_registration`](Config::registration) is off, [`Endpoint::PushedAuthorization`] none while
+    /// [`registration.dynamic`](Config::registration) is `Off`, [`Endpoint::PushedAuthorization`] none while
     /// [`pushed_requests`](Config::pushed_requests) is off, and [`Endpoint::ClientConfiguration`] none while
-    /// [`registration_management`](Config::registration) is off. The path of the latter has `{client_id}` as
+    /// [`registration.management`](Config::registration) is off. The path of the latter has `{client_id}` as
     /// its last segment, and its requests also need [`Request::path`].
     #[must_use]
     pub fn paths(&self, endpoint: Endpoint) -> Vec<String> {
@@ -158,8 +158,8 @@ impl AuthorizationServer {
     ///
     /// The answer is complete, errors included: 400, 401, 403, 405, 413, 429, and 500 or 503 if the store failed. It is 404
     /// at the authorization endpoint, which needs a user. It is also 404 at the registration endpoint while
-    /// [`dynamic_registration`](Config::registration) is off, at the client configuration endpoint while
-    /// [`registration_management`](Config::registration) is off, and at the endpoint for pushed requests
+    /// [`registration.dynamic`](Config::registration) is `Off`, at the client configuration endpoint while
+    /// [`registration.management`](Config::registration) is off, and at the endpoint for pushed requests
     /// while [`pushed_requests`](Config::pushed_requests) is off.
     ///
     /// It has the headers that [`Config::cors`] asks for, preflights included.

@@ -18,8 +18,8 @@ use crate::store::record_store::Store;
 ///
 /// # Contract
 ///
-/// The rules are those of the traits above, which the kit of the feature `testing` checks
-/// (`grantor::store_tests!`). For an engine, they mean:
+/// The full rules, with their tests, are the contract of [`RecordStore`](crate::store::RecordStore#contract). The kit of the
+/// feature `testing` checks them (`grantor::store_tests!`). For an engine, they mean:
 ///
 /// 1. **One winner.** Of all callers that insert one key, exactly one gets [`Insertion::Inserted`]. Of all
 ///    callers that replace one version of a row, exactly one gets [`Replacement::Replaced`]. The others
@@ -28,7 +28,7 @@ use crate::store::record_store::Store;
 /// 3. **Acknowledged means found.** Every later `find`, on every node, returns an acknowledged write; if the
 ///    engine is durable, also after a crash. `find` never reads a replica that may lag.
 /// 4. **Lists never lag.** An acknowledged row is on its lists at once. A list may return a row that has just
-///    left it, since the caller checks the record; it must never omit one.
+///    left it, since the caller checks the record; it must never omit one: [`RecordStore`](crate::store::RecordStore) leaves out those that are not on the list.
 /// 5. **The purge is housekeeping.** It removes only rows whose [`due`](Write::due) is not later than `now`,
 ///    and loses no concurrent write. Its index may lag, and rows may be left to the engine's own expiry.
 /// 6. **Late writes are bounded.** A write is applied within an hour of its call, or never.

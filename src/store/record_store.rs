@@ -13,7 +13,7 @@ use crate::store::error::StoreError;
 use crate::store::page::Page;
 use crate::store::purge::Purge;
 
-/// What all stores have in common.
+/// What engines and stores of records have in common.
 pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Returns whether a read returns only writes that no fail-over can undo; `false` by default.
     ///

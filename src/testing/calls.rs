@@ -25,7 +25,7 @@ pub(super) const LISTS_DO_NOT_LAG: &str = "a purge index may lag, a list must no
 /// Steps after which a purge should have finished.
 const PATIENCE: usize = 10_000;
 
-/// A time that no purge of the kit reaches.
+/// A time that no purge of the kit reaches, except those of the last purge, which has no end.
 pub(super) const fn far() -> Timestamp {
     Timestamp::from_seconds(4_000_000_000)
 }

@@ -72,7 +72,7 @@ async fn a_scheme_without_a_dot_or_with_two_slashes_is_named_by_the_embedder() {
 
             let client = naming.register(native_form(uri)).await;
             let pending = ask(&naming, &client, uri).await.unwrap();
-            assert!(pending.redirect_uri().is_private_use() && !pending.is_client_authenticated_by_key());
+            assert!(pending.redirect_uri().is_private_use() && !pending.is_client_identity_assured());
             for other in [format!("{uri}/"), format!("{uri}?x=1"), uri.to_uppercase(), "cursor://y/cb".into()] {
                 assert!(ask(&naming, &client, &other).await.is_none(), "{other}");
             }
@@ -199,7 +199,7 @@ async fn no_consent_of_before_stands_in_for_a_client_without_a_key() {
         let client = world.register(form).await;
         for time in ["first", "second"] {
             let pending = ask(&world, &client, &uri).await.unwrap();
-            assert_eq!(pending.is_client_authenticated_by_key(), assured, "{uri}, {time} time");
+            assert_eq!(pending.is_client_identity_assured(), assured, "{uri}, {time} time");
             assert_eq!(pending.redirect_uri().as_str(), uri);
             code(&world.approve(&world.query_of(&client, &PKCE)).await);
         }

@@ -17,7 +17,7 @@ Options of the MCP example
   --fetch-root FILE   also trust these root certificates, and fetch metadata documents from this machine too
   --json              print one line for programs
   -h, --help          print this";
-const TIMES: &str = "Options to watch tokens expire (the grace is 60 seconds here, not 300)";
+const TIMES: &str = "Options to watch tokens expire (the grace is 120 seconds here, not 300)";
 
 /// The options of the command line.
 pub(crate) struct Options {

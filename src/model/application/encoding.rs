@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use crate::clock::Timestamp;
     use crate::model::application::tests::application;
-    use crate::model::application::{ClientPlace, ClientRoom, Management, OpenApplication, ProposedUpdate};
+    use crate::model::application::{Asked, ClientPlace, ClientRoom, Management, OpenApplication, ProposedUpdate};
     use crate::model::client::{
         ApplicationType, AuthenticationMethods, ClientKeys, ClientState, ClientType, GrantTypes, KeyTerms,
     };
@@ -277,7 +277,7 @@ mod tests {
             place: Some(ClientPlace { room: ClientRoom { has_document: true, is_approved: false }, number: 7 }),
             approver: Some(Subject::new("alice").unwrap()),
             is_shared: true,
-            asked: Some(AuthorizationId::from_bytes([3; 16])),
+            asked: vec![Asked { request: AuthorizationId::from_bytes([3; 16]), subject: Subject::new("bob").unwrap() }],
             more: MoreMetadata {
                 logo_uri: text("https://a.example/logo"),
                 tos_uri: text("https://a.example/tos"),

@@ -127,7 +127,7 @@ pub enum Problem {
     #[error("is animated")]
     Animated,
     /// Tokens are not bound to keys on this server: see [`Config::dpop.tokens`](crate::Config::dpop).
-    #[error("is on, and the server setting dpop_bound_tokens is off; leave it off")]
+    #[error("is on, and the server's setting dpop.tokens is Off; leave it off")]
     DpopBoundTokensOff,
     /// The text has no visible character.
     #[error("has no visible character")]

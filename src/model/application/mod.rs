@@ -11,7 +11,7 @@ pub use field::{Field, FieldError, Problem};
 pub use form::{ApplicationForm, CheckedForm, RegistrationLimits};
 pub use logo::{Logo, LogoSlot};
 pub use open::ClientPlace;
-pub(crate) use open::{ClientRoom, Management, OpenApplication, ProposedUpdate};
+pub(crate) use open::{Asked, ClientRoom, Management, OpenApplication, ProposedUpdate};
 pub(crate) use text::{https_address, is_shown_line, plain_text, web_link};
 
 use std::collections::BTreeSet;

@@ -22,9 +22,8 @@ pub(crate) struct OpenApplication {
     pub(crate) approver: Option<Subject>,
     /// Whether another user approved it as well.
     pub(crate) is_shared: bool,
-    /// The newest consent request for it that was stored while it had no live grant. While that request waits for its
-    /// user, the client keeps its place.
-    pub(crate) asked: Option<AuthorizationId>,
+    /// Consent requests for it, the oldest first. While one of them waits for its user, the client keeps its place.
+    pub(crate) asked: Vec<Asked>,
     pub(crate) more: MoreMetadata,
     /// Set while the client may manage its registration.
     pub(crate) management: Option<Box<Management>>,
@@ -44,6 +43,31 @@ pub struct ClientPlace {
 pub(crate) struct ClientRoom {
     pub(crate) has_document: bool,
     pub(crate) is_approved: bool,
+}
+
+/// A consent request for an unreviewed client, and the user who is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) request: AuthorizationId,
+    pub(crate) subject: Subject,
+}
+
+/// Consent requests that a client names at most, and those of one user.
+const ASKED: usize = 8;
+const ASKED_OF_ONE_USER: usize = 2;
+
+impl OpenApplication {
+    /// Adds a consent request. If there are too many, the oldest of its user goes, or the oldest of all.
+    pub(crate) fn note_request(&mut self, asked: &Asked) {
+        let of_user = |other: &Asked| other.subject == asked.subject;
+        if self.asked.iter().filter(|other| of_user(other)).count() >= ASKED_OF_ONE_USER {
+            let oldest = self.asked.iter().position(of_user);
+            oldest.map(|oldest| self.asked.remove(oldest));
+        } else if self.asked.len() >= ASKED {
+            self.asked.remove(0);
+        }
+        self.asked.push(asked.clone());
+    }
 }
 
 impl fmt::Display for ClientPlace {
@@ -87,7 +111,11 @@ pub(super) fn write_open(writer: &mut Writer, open: &OpenApplication) {
     writer.optional(*place, write_place);
     writer.optional(approver.as_ref(), |writer, approver| writer.text(approver.as_str()));
     writer.flag(*is_shared);
-    writer.optional(*asked, |writer, asked| writer.array(asked.as_bytes()));
+    writer.count(asked.len());
+    for asked in asked {
+        writer.array(asked.request.as_bytes());
+        writer.text(asked.subject.as_str());
+    }
     write_more(writer, more);
     if let Some(management) = management {
         writer.tagged(MANAGEMENT, |writer| write_management(writer, management));
@@ -99,10 +127,14 @@ pub(super) fn read_open(reader: &mut Reader<'_>) -> Result<OpenApplication, Deco
         place: reader.optional(read_place)?,
         approver: reader.optional(read_subject)?,
         is_shared: reader.flag()?,
-        asked: reader.optional(|reader| reader.array().map(AuthorizationId::from_bytes))?,
+        asked: reader.list(read_asked)?,
         more: read_more(reader)?,
         management: reader.tagged(MANAGEMENT, read_management)?.map(Box::new),
     })
+}
+
+fn read_asked(reader: &mut Reader<'_>) -> Result<Asked, DecodeError> {
+    Ok(Asked { request: reader.array().map(AuthorizationId::from_bytes)?, subject: read_subject(reader)? })
 }
 
 fn write_place(writer: &mut Writer, place: ClientPlace) {

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::clock::Timestamp;
 use crate::jose::{JwkSet, SigningAlgorithm};
 use crate::model::application::{
-    Application, ApplicationForm, CheckedForm, ClientPlace, ClientRoom, Logo, Management, OpenApplication,
+    Application, ApplicationForm, Asked, CheckedForm, ClientPlace, ClientRoom, Logo, Management, OpenApplication,
     ProposedUpdate, RegistrationLimits,
 };
 use crate::model::client::{
@@ -318,7 +318,7 @@ pub(in crate::testing) fn registered_itself(mut application: Application, gone_a
         place: Some(ClientPlace { room, number: u32::MAX }),
         approver: Some(draw::subject()),
         is_shared: true,
-        asked: Some(draw::new_id()),
+        asked: vec![Asked { request: draw::new_id(), subject: draw::subject() }],
         more,
         management,
     }));

@@ -23,10 +23,10 @@ async fn the_page_learns_hosts_and_that_the_name_is_a_claim() {
     let pending = ask(&world, &query(&world, url, "http://127.0.0.1:5000/cb")).await.unwrap();
     assert_eq!(pending.client_id_host(), Some("xn--bcher-kva.example"));
     assert_eq!(pending.redirect_host(), "127.0.0.1");
-    assert!(pending.is_client_unreviewed() && pending.is_loopback_only() && !pending.is_client_authenticated_by_key());
+    assert!(pending.is_client_unreviewed() && pending.is_loopback_only() && !pending.is_client_identity_assured());
     let pending = ask_for(&world, URL).await.unwrap();
     assert_eq!((pending.client_id_host(), pending.redirect_host()), (Some("client.example"), "client.example"));
-    assert!(pending.is_client_unreviewed() && !pending.is_loopback_only() && !pending.is_client_authenticated_by_key());
+    assert!(pending.is_client_unreviewed() && !pending.is_loopback_only() && !pending.is_client_identity_assured());
     // Other clients have no such host.
     let pending = ask(&world, &query(&world, &world.client.id, REDIRECT_URI)).await.unwrap();
     assert_eq!(pending.client_id_host(), None);
@@ -80,7 +80,7 @@ async fn a_document_of_another_ones_client_is_never_authenticated_by_a_key() {
     let asked = query(&world, URL, "http://localhost:6666/callback");
     for _ in 0..2 {
         let pending = ask(&world, &asked).await.unwrap();
-        assert!(!pending.is_client_authenticated_by_key(), "an earlier consent must not count");
+        assert!(!pending.is_client_identity_assured(), "an earlier consent must not count");
         assert!(pending.is_loopback_only());
         assert_eq!((pending.client_id_host(), pending.redirect_host()), (Some("client.example"), "localhost"));
         let handle = world.server.hold(&pending, &world.alice, super::SESSION).await.unwrap();

@@ -173,7 +173,7 @@ async fn demands_on_requests_and_tokens_are_kept_where_they_can_be_met() {
         form.dpop_bound_access_tokens = true;
     });
     let expected = "refused: require_pushed_authorization_requests: is on, and the server setting pushed_requests is \
-                    off; leave it off; dpop_bound_access_tokens: is on, and the server setting dpop_bound_tokens is off; \
+                    off; leave it off; dpop_bound_access_tokens: is on, and the server's setting dpop.tokens is Off; \
                     leave it off";
     assert_eq!(submit(&world().await, demanding.clone()).await, expected);
     let world = World::with(Profile::Strict, |config| {

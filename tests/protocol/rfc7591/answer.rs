@@ -150,7 +150,7 @@ async fn a_secret_is_for_a_method_that_uses_one() {
         let bytes = stored.encode();
         assert!(!bytes.windows(client.secret.len()).any(|window| window == client.secret.as_bytes()));
         let pending = world.authorize(&world.query_of(&client, &PKCE)).await.unwrap();
-        assert!(!pending.is_client_authenticated_by_key());
+        assert!(!pending.is_client_identity_assured());
         let code = world.code_for(&world.query_of(&client, &PKCE)).await;
         let form = [("grant_type", "authorization_code"), ("code", &code), ("code_verifier", support::world::VERIFIER)];
         let wrong = if method == "client_secret_post" {

@@ -129,7 +129,7 @@ async fn the_consent_page_learns_that_nobody_reviewed_the_client() {
     let query = query(&world, &answer, URI, &[]);
     for _ in 0..2 {
         let pending = world.authorize(&query).await.unwrap();
-        assert!(pending.is_client_unreviewed() && !pending.is_client_authenticated_by_key());
+        assert!(pending.is_client_unreviewed() && !pending.is_client_identity_assured());
         let client = pending.client().open().unwrap();
         assert_eq!(client.origin(), grantor::client::ClientOrigin::DynamicRegistration);
         assert_eq!(client.registered(), grantor::Timestamp::from_seconds(support::world::START));
@@ -149,6 +149,6 @@ async fn the_consent_page_learns_that_a_client_is_on_the_users_device_alone() {
         let answer = register(&world, with(public(), json!({ "redirect_uris": uris }))).await;
         let pending = world.authorize(&query(&world, &answer, local, &[])).await.unwrap();
         assert_eq!((pending.is_loopback_only(), pending.redirect_host()), (is_alone, "127.0.0.1"));
-        assert!(!pending.is_client_authenticated_by_key());
+        assert!(!pending.is_client_identity_assured());
     }
 }

@@ -267,6 +267,87 @@ async fn one_account_that_approves_its_own_clients_locks_nobody_out() {
 
 /// 7591-5-07
 #[tokio::test]
+async fn an_account_at_its_bound_takes_the_place_of_its_own_client() {
+    // 52 of them are for clients that a user approved.
+    let world = with_places(130).await;
+    let (mallory, bob) = (Subject::new("mallory").unwrap(), Subject::new("bob").unwrap());
+    let idle = [used_by(&world, &bob).await, used_by(&world, &bob).await];
+    let own = ApplicationFilter::FirstApprovedBy(mallory.clone());
+    let registrar = world.server.registrar().unwrap();
+    // While all are in use, nobody gives way, and the last free places are not found each time.
+    while registrar.list(&own, Page::first(100)).await.unwrap().len() < 50 {
+        world.advance(1);
+        let client = register(&world, public()).await;
+        let ticket = asked(&world, &client, &mallory).await;
+        approved(&world, &ticket, &mallory).await;
+    }
+    // All are idle, and those of bob are the oldest.
+    world.advance(200 * DAY);
+    for _ in 0..100 {
+        used_by(&world, &mallory).await;
+    }
+    assert!(is_known(&world, &idle[0]).await && is_known(&world, &idle[1]).await);
+}
+
+/// 7591-5-07
+#[tokio::test]
+async fn no_other_user_ends_the_wait_of_a_client() {
+    // One of them is for clients that no user approved.
+    let world = with_places(10).await;
+    let (mallory, bob) = (Subject::new("mallory").unwrap(), Subject::new("bob").unwrap());
+    let client = register(&world, public()).await;
+    let ticket = asked(&world, &client, &bob).await;
+    for _ in 0..9 {
+        let own = asked(&world, &client, &mallory).await;
+        world.server.decide(&own, &mallory, SESSION, &Decision::Deny).await.unwrap();
+    }
+    refused(&post(&world, public().to_string()).await, 503, "temporarily_unavailable");
+    code(&approved(&world, &ticket, &bob).await);
+}
+
+/// 7591-5-07
+#[tokio::test]
+async fn a_client_of_another_user_stays_while_a_user_is_asked() {
+    let world = with_places(1000).await;
+    let (mallory, bob) = (Subject::new("mallory").unwrap(), Subject::new("bob").unwrap());
+    let client = used_by(&world, &mallory).await;
+    world.advance(1);
+    let ticket = asked(&world, &client, &bob).await;
+    for _ in 0..60 {
+        used_by(&world, &mallory).await;
+    }
+    code(&approved(&world, &ticket, &bob).await);
+}
+
+/// 7591-5-07
+#[tokio::test]
+async fn whoever_revives_an_idle_client_counts_as_the_first_to_approve_it() {
+    let world = with_places(1000).await;
+    let (mallory, bob) = (Subject::new("mallory").unwrap(), Subject::new("bob").unwrap());
+    let mut idle = Vec::new();
+    for _ in 0..60 {
+        let user = Subject::new(format!("user-{}", idle.len())).unwrap();
+        idle.push(used_by(&world, &user).await);
+    }
+    let live = used_by(&world, &bob).await;
+    world.advance(182 * DAY);
+    let ticket = asked(&world, &live, &bob).await;
+    code(&approved(&world, &ticket, &bob).await);
+    for client in idle.iter().chain([&live]) {
+        let ticket = asked(&world, client, &mallory).await;
+        code(&approved(&world, &ticket, &mallory).await);
+        world.advance(1);
+    }
+    let of = async |user| {
+        let filter = ApplicationFilter::FirstApprovedBy(user);
+        world.server.registrar().unwrap().list(&filter, Page::first(1000)).await.unwrap().len()
+    };
+    assert_eq!((of(mallory).await, of(bob).await), (50, 1));
+    assert!(is_known(&world, &live).await);
+}
+
+/// 7591-5-07
+#[tokio::test]
 async fn one_account_that_opens_many_pages_keeps_fifty_places() {
     // A hundredth of the default, and so many pages too.
     let world = with_places(1000).await;

@@ -136,10 +136,7 @@ async fn public_clients_may_push() {
     e400(&world.par(&public, &other).send().await, "invalid_request");
     let query = encode(&[("client_id", &public.id), ("request_uri", &uri)]);
     let pending = world.authorize(&query).await.unwrap();
-    assert!(
-        pending.is_pushed() && !pending.is_client_authenticated_by_key(),
-        "it is trusted no more than a plain request"
-    );
+    assert!(pending.is_pushed() && !pending.is_client_identity_assured(), "it is trusted no more than a plain request");
 
     reconfigured(&mut world, |config| config.public_clients = false);
     e401(&world.par(&public, &PKCE).send().await, "invalid_client");

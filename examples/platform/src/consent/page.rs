@@ -48,7 +48,7 @@ enum Warning {
 impl Warning {
     fn about(pending: &PendingAuthorization) -> Option<Self> {
         let uri = pending.redirect_uri();
-        if pending.is_client_authenticated_by_key() {
+        if pending.is_client_identity_assured() {
             None
         } else if pending.is_client_unreviewed() && pending.is_loopback_only() {
             Some(Self::OwnDeviceAlone)
