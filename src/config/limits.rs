@@ -29,7 +29,7 @@ pub struct Limits {
     /// awaits no user's decision. The rest is for clients that a user has approved: a further one replaces the one longest without a
     /// live grant. If a request finds none that may be replaced, it is answered with 503. One user is the first to
     /// approve at most 50 of them: a further one replaces the one used longest ago that no other user has approved, and is
-    /// refused if all of them must stay. Below 1250, one user can fill the room for approved clients of one kind.
+    /// refused if all of them must stay. Below 500, one user can fill a room.
     pub unreviewed_clients: u32,
 }
 
