@@ -49,8 +49,10 @@ pub(crate) fn judge_client(
     }
     let uri = held.redirect_uri.as_str().as_bytes();
     let policy = &*config.redirect_uris_of(&client);
-    let mut registered = client.redirect_uris.iter();
-    if !registered.any(|registered| registered.matches(uri, policy).is_ok()) {
+    // Most clients send what they registered, which was parsed when the request was judged.
+    let is_registered = client.redirect_uris.iter().any(|own| own.as_str().as_bytes() == uri)
+        || client.redirect_uris.iter().any(|own| own.matches(uri, policy).is_ok());
+    if !is_registered {
         return Err(Reason::MissingRedirectUri);
     }
     Ok(client)

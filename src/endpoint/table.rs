@@ -41,8 +41,7 @@ struct Row {
     name: &'static str,
     /// The path below the issuer. That of metadata is inserted between host and base path.
     path: &'static str,
-    /// The methods, as the `Allow` header lists them.
-    allow: &'static str,
+    methods: Methods,
     /// Whether [`Cors`] covers it. It covers only endpoints that a page calls without credentials that the browser adds
     /// by itself [RFC 9700 section 2.6, CORS-02, CORS-03].
     cors: bool,
@@ -55,13 +54,17 @@ struct Row {
 }
 
 impl Row {
-    const fn new(name: &'static str, path: &'static str, allow: &'static str) -> Self {
-        Self { name, path, allow, cors: false, proofs: false, is_on: |_| true, member: None }
+    const fn new(name: &'static str, path: &'static str, methods: Methods) -> Self {
+        Self { name, path, methods, cors: false, proofs: false, is_on: |_| true, member: None }
     }
 }
 
-const READ: &str = "GET, HEAD";
-const POST: &str = "POST";
+/// The methods of an endpoint, and as the `Allow` header lists them.
+struct Methods(&'static [&'static str], &'static str);
+
+const READ: Methods = Methods(&["GET", "HEAD"], "GET, HEAD");
+const POST: Methods = Methods(&["POST"], "POST");
+const MANAGE: Methods = Methods(&["GET", "PUT", "DELETE"], "GET, PUT, DELETE");
 
 impl Endpoint {
     /// The table.
@@ -107,7 +110,7 @@ impl Endpoint {
             },
             Self::ClientConfiguration => Row {
                 is_on: |config| config.registration.management,
-                ..Row::new("client_configuration", "/oauth2/register/{client_id}", "GET, PUT, DELETE")
+                ..Row::new("client_configuration", "/oauth2/register/{client_id}", MANAGE)
             },
         }
     }
@@ -133,11 +136,11 @@ impl Endpoint {
     /// Returns the allowed methods, as the `Allow` header lists them [RFC 9110 section 10.2.1].
     #[must_use]
     pub const fn allow(self) -> &'static str {
-        self.row().allow
+        self.row().methods.1
     }
 
     pub(crate) fn allows(self, method: &str) -> bool {
-        self.row().allow.split(',').any(|own| own.trim_start() == method)
+        self.row().methods.0.contains(&method)
     }
 
     /// Returns the whole published path. The issuer's path comes first, or last for the metadata [RFC 8414 section 3.1].
