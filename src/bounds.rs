@@ -2,8 +2,8 @@
 //!
 //! | what | for each | at most | found by | at the bound |
 //! |---|---|---|---|---|
-//! | consent requests | subject | [`CONSENT_REQUESTS`] | a page of its list | the oldest gives way |
-//! | consent requests | client of a subject | [`CONSENT_REQUESTS_PER_CLIENT`] | the same page | the oldest gives way |
+//! | consent requests | subject | `limits.consent_requests` | a page of its list | the oldest gives way |
+//! | consent requests | client of a subject | a fifth of `limits.consent_requests` | the same page | the oldest gives way |
 //! | grants | client of a subject | `limits.grants` | its list, after the insert | the one refreshed longest ago gives way |
 //! | pushed requests | client | `limits.pushed_requests` | places | refused; of a public client, the oldest that no user holds gives way |
 //! | client-credentials tokens | client | `limits.client_credentials_tokens` | 8 places, each a record of many tokens | refused |
@@ -19,10 +19,6 @@ use crate::model::id::ClientId;
 use crate::secret::Digest;
 use crate::secret::entropy::Entropy;
 
-/// Consent requests of one subject: more open pages than a person has.
-pub(crate) const CONSENT_REQUESTS: usize = 50;
-/// Consent requests of one client and subject: more tabs of one application than a person has.
-pub(crate) const CONSENT_REQUESTS_PER_CLIENT: usize = 10;
 /// Unreviewed clients that one subject was the first to approve.
 pub(crate) const CLIENTS_PER_SUBJECT: usize = 50;
 /// Places that one request reads at most. While nine of ten places are taken, 29 of 30 requests find a free one.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bounds::{CONSENT_REQUESTS, CONSENT_REQUESTS_PER_CLIENT, split_surplus};
+use crate::bounds::split_surplus;
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::model::id::{AuthorizationId, ClientId};
@@ -32,23 +32,28 @@ pub(crate) struct Room {
 /// still gets the consent page.
 pub(crate) async fn find_room(context: &Context, subject: &Subject, client: &ClientId) -> Result<Room, StoreError> {
     let (lifetime, now) = (context.config.authorization.hold_lifetime, context.now());
+    let max = context.config.limits.consent_requests;
+    if max == usize::MAX {
+        return Ok(Room::default());
+    }
     let start = AuthorizationId::first_at(now.minus(lifetime).minus(lifetime));
-    let page = Page::after(start, CONSENT_REQUESTS + DECIDED);
+    let page = Page::after(start, max.saturating_add(DECIDED));
     match context.stores.codes.list(subject.as_str(), page).await {
-        Ok(rows) => Ok(judge(rows, client, lifetime, now)),
+        Ok(rows) => Ok(judge(rows, client, max, lifetime, now)),
         Err(error) if error.unreadable_key().is_some() => Ok(Room::default()),
         Err(error) => Err(error),
     }
 }
 
-/// The oldest of the client make room first, then the oldest of the user.
-fn judge(rows: Vec<Arc<Authorization>>, client: &ClientId, lifetime: Duration, now: Timestamp) -> Room {
+/// The oldest of the client make room first, then the oldest of the user. A client may have a fifth of the user's.
+fn judge(rows: Vec<Arc<Authorization>>, client: &ClientId, max: usize, lifetime: Duration, now: Timestamp) -> Room {
+    let of_client = (max / 5).max(1);
     let is_own = |row: &Arc<Authorization>| row.client == *client;
     let age = |row: &Arc<Authorization>| (row.created, row.id);
     let (held, ended): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.is_held(now));
     let (own, others): (Vec<_>, Vec<_>) = held.into_iter().partition(is_own);
-    let (mut surplus, own) = split_surplus(own, CONSENT_REQUESTS_PER_CLIENT - 1, age);
-    let (of_user, _) = split_surplus([own, others].concat(), CONSENT_REQUESTS - 1, age);
+    let (mut surplus, own) = split_surplus(own, of_client - 1, age);
+    let (of_user, _) = split_surplus([own, others].concat(), max - 1, age);
     surplus.extend(of_user);
 
     let is_place = |row: &Arc<Authorization>| is_own(row) && lasts(row, lifetime, now);

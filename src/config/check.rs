@@ -101,6 +101,11 @@ const RULES: &[Rule] = &[
     number("limits.grants", 1..=NO_LIMIT, |own| count(own.limits.grants)),
     number("registration.form.name", 1..=NO_LIMIT, |own| count(own.registration.form.name)),
     number("registration.form.website", 1..=NO_LIMIT, |own| count(own.registration.form.website)),
+    value("limits.consent_requests", "1 to 800 are accepted, and usize::MAX for no limit", |own, _| {
+        // A page of a list has 1000 items: these, and about 200 recently decided requests.
+        let requests = own.limits.consent_requests;
+        unless((1..=800).contains(&requests) || requests == usize::MAX, requests)
+    }),
     number("registration.form.logo_pixels", 1..=NO_LIMIT, |own| own.registration.form.logo_pixels.into()),
     // With the maximum, each of the eight records takes about 22 kB. It takes 265 kB if its tokens have different
     // scopes, as many as the platform defines.

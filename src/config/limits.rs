@@ -11,6 +11,10 @@ pub struct Limits {
     /// Anyone can push for a public client. Such a push replaces the oldest request that it finds instead, unless all
     /// of them are held for signed-in users.
     pub pushed_requests: u32,
+    /// How many requests may wait for one user's decision at once; 50. A fifth of them may be of one client. A further
+    /// request ends the oldest one, whose form then leads to an error page. 1 to 800, which fit on one page of a list, are
+    /// accepted, and `usize::MAX` for no limit.
+    pub consent_requests: usize,
     /// How many grants of one user and client may be live; 50. At least 1 is accepted. A further exchange revokes the grants that were
     /// refreshed longest ago, with [`TooManyGrants`](crate::store::RevocationReason::TooManyGrants) as the reason.
     /// `usize::MAX` sets no limit: the server then does not read the user's grants after an exchange.
@@ -37,6 +41,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             pushed_requests: 1000,
+            consent_requests: 50,
             grants: 50,
             client_credentials_tokens: 1024,
             body_bytes: 16_384,

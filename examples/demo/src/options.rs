@@ -112,6 +112,7 @@ impl Options {
         config.development = config.profile() != Profile::Fapi;
         config.scopes = ScopeCatalog::platform();
         // All users of a test or a benchmark share one account.
+        config.limits.consent_requests = usize::MAX;
         config.limits.grants = usize::MAX;
         if self.open_clients {
             config.registration.dynamic = DynamicRegistration::Open;

@@ -79,6 +79,7 @@ fn config(issuer: &str, resource: String) -> Result<Config, Box<dyn Error>> {
     // Documents may have keys, as that of ChatGPT has.
     config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
     // All users of this example share one account.
+    config.limits.consent_requests = usize::MAX;
     config.limits.grants = usize::MAX;
     Ok(config)
 }

@@ -138,6 +138,7 @@ async fn open_server() -> AuthorizationServer {
     config.registration.management = true;
     config.pushed_requests.mode = PushedRequests::Optional;
     config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
+    config.limits.consent_requests = usize::MAX;
     config.limits.grants = usize::MAX;
     let scopes = ScopeCatalog::platform().parse(b"repo-code:rw account-profile:r account-email:r").unwrap();
     let policy = ApproveWithin::new(RegistrationBounds::new(scopes.clone(), ResourceScope::Public));
