@@ -11,16 +11,13 @@ use crate::authorization::check_client;
 use crate::authorization::pending::AuthorizationError;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::hooks::registration_policy::{
-    DocumentRequest, RegistrationDecision, RegistrationPolicy, RegistrationRequest,
-};
+use crate::hooks::registration_policy::{DocumentRequest, RegistrationPolicy, RegistrationRequest};
 use crate::hooks::{Attempt, AttemptKind};
 use crate::model::client::{Client, ClientOrigin, ClientState};
 use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentUrl};
 use crate::model::id::ClientId;
 use crate::model::subject::Subject;
 use crate::registration::{DocumentAdmission, DocumentClient, Registrar, RegistrarError, is_of_document};
-use crate::store::StoreError;
 use crate::wire::{Endpoint, Request};
 
 /// The client of the request.
@@ -66,7 +63,7 @@ async fn found(
     }
     // > The authorization server SHOULD NOT fetch the metadata document before the user has been authenticated.
     let subject = request.signed_in().ok_or(Reason::SignInNeeded)?;
-    let registrar = registrar(context)?;
+    let registrar = Registrar::required(context)?;
     let row = match row {
         Some(client) if client.state == ClientState::Deleted => {
             if registrar.is_reserved(id).await? {
@@ -137,18 +134,15 @@ async fn admitted(
         peer: asked.request.peer_address(),
         ..RegistrationRequest::new(ClientOrigin::MetadataDocument, metadata)
     };
-    let (bounds, awaits_review) = match policy(context)?.decide(&about).await {
-        RegistrationDecision::Approve(bounds) => (bounds, false),
-        RegistrationDecision::Queue(bounds) => (bounds, true),
-        RegistrationDecision::Refuse => return Err(DocumentError::Policy.into()),
-    };
+    let decision = policy(context)?.decide(&about).await;
+    let (bounds, awaits_review) = decision.into_bounds().ok_or(DocumentError::Policy)?;
     let admitted = bounds.admit(metadata.clone(), &context.config.scopes).map_err(DocumentError::Metadata)?;
     Ok(DocumentAdmission::new(id.clone(), metadata, admitted, awaits_review))
 }
 
 /// Stores the client that a document describes.
 pub(crate) async fn store(context: &Arc<Context>, admission: &DocumentAdmission) -> Result<(), Reason> {
-    registrar(context)?.store_document(admission).await.map_err(refusal)
+    Registrar::required(context)?.store_document(admission).await.map_err(refusal)
 }
 
 fn refusal(error: RegistrarError) -> Reason {
@@ -160,10 +154,4 @@ fn refusal(error: RegistrarError) -> Reason {
 fn policy(context: &Context) -> Result<&dyn RegistrationPolicy, Reason> {
     // The server is not built without a policy.
     context.registration_policy.as_deref().ok_or(Reason::RegistrationRefused)
-}
-
-fn registrar(context: &Arc<Context>) -> Result<Registrar, Reason> {
-    let registrar = Registrar::new(Arc::clone(context));
-    // The server is not built without a registry.
-    Ok(registrar.ok_or_else(|| StoreError::permanent("there is no registry"))?)
 }

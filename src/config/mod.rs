@@ -29,6 +29,7 @@ pub use crate::config::limits::Limits;
 pub use crate::config::pushed_requests::{PushedRequestSettings, PushedRequests};
 pub use crate::config::refresh::{GraceEnd, RefreshSettings, ReuseResponse};
 pub(crate) use crate::config::registration::ClientLifetimes;
+use crate::config::registration::IDLE_LIFETIME;
 pub use crate::config::registration::{DynamicRegistration, RegistrationSettings};
 pub use crate::config::report::{Finding, SecurityReport};
 pub use crate::config::revocation::{
@@ -309,6 +310,15 @@ impl Config {
             (AuthenticationMethod::None, self.serves(ClientType::Public)),
         ];
         offered.into_iter().filter(|(_, is_offered)| *is_offered).map(|(method, _)| method).collect()
+    }
+
+    /// Returns how long clients that registered themselves are kept.
+    ///
+    /// An idle client is kept at least as long as a token lives. A client with a valid refresh token then survives one
+    /// lost record of its use.
+    pub(crate) fn client_lifetimes(&self) -> ClientLifetimes {
+        let longest = self.tokens.refresh_lifetime.max(self.tokens.access_lifetime);
+        ClientLifetimes { unused: self.registration.unused_lifetime, idle: IDLE_LIFETIME.max(longest) }
     }
 
     /// The rules for keys. Without a fetcher, no client may have a `jwks_uri`.

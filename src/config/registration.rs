@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::config::tokens::TokenSettings;
 use crate::model::application::RegistrationLimits;
 
 /// The settings of registration: by form, by clients themselves, and by metadata documents.
@@ -89,20 +88,11 @@ pub(crate) struct ClientLifetimes {
 }
 
 /// Hosts keep the ids of their clients for months: as long as a refresh token lives in every profile.
-const IDLE_LIFETIME: Duration = Duration::from_secs(15_552_000);
+pub(super) const IDLE_LIFETIME: Duration = Duration::from_secs(15_552_000);
 
 impl RegistrationSettings {
     /// Returns whether clients may register themselves.
     pub(crate) fn is_dynamic(&self) -> bool {
         self.dynamic != DynamicRegistration::Off
-    }
-
-    /// Returns how long clients that registered themselves are kept.
-    ///
-    /// An idle client is kept at least as long as a token lives. A client with a valid refresh token then survives one
-    /// lost record of its use.
-    pub(crate) fn client_lifetimes(&self, tokens: &TokenSettings) -> ClientLifetimes {
-        let longest = tokens.refresh_lifetime.max(tokens.access_lifetime);
-        ClientLifetimes { unused: self.unused_lifetime, idle: IDLE_LIFETIME.max(longest) }
     }
 }

@@ -41,7 +41,7 @@ async fn answer(context: &Arc<Context>, request: &Request<'_>, id: &ClientId) ->
     let attempt = Attempt { client: Some(id.as_str()), peer: request.peer_address(), ..begun };
     context.check_throttle(&attempt).await?;
     let token = bearer::in_header(request)?.ok_or(Reason::NoAccessToken)?;
-    let registrar = registration_request::registrar(context)?;
+    let registrar = Registrar::required(context)?;
     let caller = Caller { context, registrar: &registrar, id, token };
     let own = registrar.own_registration(id, &caller.digest()).await.map_err(refusal);
     match &own {

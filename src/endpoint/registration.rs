@@ -38,7 +38,7 @@ async fn answer(
         return Err(Reason::MethodNotAllowed);
     }
     context.check_throttle(attempt).await?;
-    let registrar = registration_request::registrar(context)?;
+    let registrar = Registrar::required(context)?;
     let initial = initial_access(context, request, &registrar).await?;
     let body = registration_request::body(context, request)?;
     let metadata = registration_request::rules(context).judge(body).map_err(Reason::ClientMetadata)?;

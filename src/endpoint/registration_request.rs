@@ -1,27 +1,17 @@
 //! What the registration endpoint and the client configuration endpoint share [RFC 7591, RFC 7592].
 
-use std::sync::Arc;
-
 use crate::client_auth;
 use crate::config::Config;
 use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::error::Reason;
-use crate::hooks::registration_policy::{RegistrationDecision, RegistrationRequest};
+use crate::hooks::registration_policy::RegistrationRequest;
 use crate::model::application::Application;
 use crate::model::client::{AuthenticationMethod, Client, ClientKeys, GrantType};
 use crate::model::client_metadata::{MetadataRules, RegistrationBounds};
-use crate::registration::Registrar;
 use crate::secret::RegistrationAccessToken;
-use crate::store::StoreError;
 use crate::wire::message::ClientInformationResponse;
 use crate::wire::{Endpoint, Request};
-
-/// The registrar. `build()` ensures that there is one if clients may register themselves.
-pub(crate) fn registrar(context: &Arc<Context>) -> Result<Registrar, StoreError> {
-    let registrar = Registrar::new(Arc::clone(context));
-    registrar.ok_or_else(|| StoreError::permanent("there is no registry"))
-}
 
 /// The body, if its media type is JSON and it is not too large [RFC 7591 section 3.1].
 pub(crate) fn body<'a>(context: &Context, request: &Request<'a>) -> Result<&'a [u8], Reason> {
@@ -47,11 +37,7 @@ pub(crate) async fn decide(
     asked: &RegistrationRequest<'_>,
 ) -> Result<(RegistrationBounds, bool), Reason> {
     let policy = context.registration_policy.as_ref().ok_or(Reason::RegistrationRefused)?;
-    match policy.decide(asked).await {
-        RegistrationDecision::Approve(bounds) => Ok((bounds, false)),
-        RegistrationDecision::Queue(bounds) => Ok((bounds, true)),
-        RegistrationDecision::Refuse => Err(Reason::RegistrationRefused),
-    }
+    policy.decide(asked).await.into_bounds().ok_or(Reason::RegistrationRefused)
 }
 
 /// > Additionally, the authorization server MUST return all registered metadata about this client.

@@ -128,6 +128,17 @@ pub enum RegistrationDecision {
     Refuse,
 }
 
+impl RegistrationDecision {
+    /// Returns what the client may have at most, and whether it awaits review; `None` if it is refused.
+    pub(crate) fn into_bounds(self) -> Option<(RegistrationBounds, bool)> {
+        match self {
+            Self::Approve(bounds) => Some((bounds, false)),
+            Self::Queue(bounds) => Some((bounds, true)),
+            Self::Refuse => None,
+        }
+    }
+}
+
 /// A [`RegistrationPolicy`] that approves every client within fixed bounds.
 #[derive(Clone, Debug)]
 pub struct ApproveWithin(RegistrationBounds);

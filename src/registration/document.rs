@@ -109,7 +109,7 @@ impl Registrar {
             looks_like_another,
             place: None,
             now: self.context.now(),
-            limits: config.registration.client_lifetimes(&config.tokens),
+            limits: config.client_lifetimes(),
             longest: longest(config),
             version: draw_version(&*self.context.entropy),
         })

@@ -68,7 +68,7 @@ impl Flow for Taking<'_> {
 
     fn judge(&mut self, seen: &Seen<Application>) -> Result<Step<Application, Self::Won>, RegistrarError> {
         let current = seen.found().ok_or(RegistrarError::NotFound)?;
-        if self.step.is_needless(current) {
+        if self.step.is_needless(current, self.now) {
             return Ok(Step::Leave(Ok(current.clone())));
         }
         match self.step.judge(current, self.rules, self.now) {

@@ -167,7 +167,7 @@ impl Step<'_> {
                     *open = Arc::new(last_use::used_until(open, *until, limits));
                 }
             }
-            Action::NoteApproval(approval) => approval.judge(next)?,
+            Action::NoteApproval(approval) => approval.judge(next, now)?,
             Action::NoteRequest { asked, .. } => {
                 if let Some(open) = &mut next.open {
                     open.note_request(asked);
@@ -193,13 +193,13 @@ impl Step<'_> {
     }
 
     /// Returns whether the step would change nothing, because what it notes is noted already.
-    pub(super) fn is_needless(&self, current: &Application) -> bool {
+    pub(super) fn is_needless(&self, current: &Application, now: Timestamp) -> bool {
         let is_noted = if let Action::NoteUse { until, .. } = &self.action {
             !last_use::must_note_use(&current.client, *until)
         } else if let Action::NoteRequest { asked, until } = &self.action {
             !last_use::must_note_request(current, asked, *until)
         } else {
-            matches!(&self.action, Action::NoteApproval(approval) if approval.is_noted(current))
+            matches!(&self.action, Action::NoteApproval(approval) if approval.is_noted(current, now))
         };
         is_noted && current.state() != ClientState::Deleted
     }

@@ -26,6 +26,14 @@ pub(super) fn may_have_live_grant(client: &Client, now: Timestamp) -> bool {
     used_until.is_some_and(|until| now < until) && !client.is_gone_at(now)
 }
 
+/// Returns whether an approval makes this user the first who approved the client: no user has approved it, or no grant of
+/// it is live any more.
+pub(super) fn becomes_first(application: &Application, subject: &Subject, now: Timestamp) -> bool {
+    let Some(place) = application.place() else { return false };
+    let is_idle = !may_have_live_grant(&application.client, now) && application.approver() != Some(subject);
+    !place.room.is_approved || is_idle
+}
+
 /// Returns whether the client must name the consent request, which ends at `until`: no grant keeps the client until then,
 /// or it gives way with the clients of another user.
 pub(super) fn must_note_request(application: &Application, asked: &Asked, until: Timestamp) -> bool {
@@ -54,8 +62,6 @@ pub(super) fn used_until(open: &SelfRegistration, until: Timestamp, limits: &Cli
 #[derive(Debug)]
 pub(crate) struct UserApproval {
     pub(super) subject: Subject,
-    /// Whether this user is the first to approve it since it had a live grant.
-    pub(super) is_first: bool,
     /// A place among those that a user approved, if the client had none when it was read.
     pub(super) place: Option<ClientPlace>,
     /// Until when tokens may live.
@@ -65,14 +71,15 @@ pub(crate) struct UserApproval {
 
 impl UserApproval {
     /// Returns whether everything is recorded already.
-    pub(super) fn is_noted(&self, application: &Application) -> bool {
+    pub(super) fn is_noted(&self, application: &Application, now: Timestamp) -> bool {
         let Some(open) = &application.open else { return true };
         let is_known = open.is_shared || open.approver.as_ref().is_none_or(|approver| *approver == self.subject);
-        is_known && !self.is_first && !must_note_use(&application.client, self.until)
+        is_known && !becomes_first(application, &self.subject, now) && !must_note_use(&application.client, self.until)
     }
 
     /// Moves the client to its new place, and records the user and the use.
-    pub(super) fn judge(&self, next: &mut Application) -> Result<(), RegistrarError> {
+    pub(super) fn judge(&self, next: &mut Application, now: Timestamp) -> Result<(), RegistrarError> {
+        let is_first = becomes_first(next, &self.subject, now);
         let Some(open) = &mut next.open else { return Ok(()) };
         // A person reviewed it meanwhile.
         let Some(old) = open.place else { return Ok(()) };
@@ -80,7 +87,7 @@ impl UserApproval {
             // Without a new place: it lost its place since it was read.
             open.place = Some(self.place.ok_or_else(|| StoreError::transient(Contended))?);
         }
-        if self.is_first {
+        if is_first {
             open.approver = Some(self.subject.clone());
             open.is_shared = false;
         }
@@ -97,8 +104,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::config::{RegistrationSettings, TokenSettings};
-    use crate::model::client::ClientOrigin;
+    use crate::config::Config;
+    use crate::model::application::{CheckedForm, ClientRoom, OpenApplication};
+    use crate::model::client::{ClientOrigin, ClientState};
     use crate::model::id::ClientId;
     use crate::scope::ScopeSet;
 
@@ -134,9 +142,55 @@ mod tests {
         ] {
             let found = with_end(
                 &open(used_until, end, is_reviewed),
-                &RegistrationSettings::default().client_lifetimes(&TokenSettings::default()),
+                &Config::platform("https://auth.example").client_lifetimes(),
             );
             assert_eq!(found.gone_at, expected.map(DAYS), "{used_until:?} {end:?} {is_reviewed}");
+        }
+    }
+
+    /// 7591-5-07
+    #[test]
+    fn of_two_first_approvals_at_once_the_second_shares_the_client() {
+        let room = ClientRoom { has_document: false, is_approved: false };
+        let client = Client { state: ClientState::Approved, ..Client::blank(ClientId::new("id").unwrap()) };
+        let form = CheckedForm::of(&client);
+        let mut application = Application::new(Arc::new(client), form, DAYS(100));
+        application.open = Some(Box::new(OpenApplication {
+            place: Some(ClientPlace { room, number: 1 }),
+            ..OpenApplication::default()
+        }));
+        application.client_mut().open = Some(Arc::new(open(None, None, false)));
+        let approval = |name: &str, number| UserApproval {
+            subject: Subject::new(name).unwrap(),
+            place: Some(ClientPlace { room: ClientRoom { is_approved: true, ..room }, number }),
+            until: DAYS(300),
+            limits: Config::platform("https://auth.example").client_lifetimes(),
+        };
+        for (name, number, is_shared) in [("alice", 2, false), ("bob", 3, true)] {
+            approval(name, number).judge(&mut application, DAYS(101)).unwrap();
+            let open = application.open.as_ref().unwrap();
+            assert_eq!(open.approver.as_ref().map(Subject::as_str), Some("alice"), "{name}");
+            assert_eq!((open.place.unwrap().number, open.is_shared), (2, is_shared), "{name}");
+        }
+        // The grants have ended.
+        approval("bob", 4).judge(&mut application, DAYS(302)).unwrap();
+        let open = application.open.as_ref().unwrap();
+        assert_eq!((open.approver.as_ref().map(Subject::as_str), open.is_shared), (Some("bob"), false));
+    }
+
+    #[test]
+    fn no_grant_outlives_the_registration() {
+        let client = |end| Client {
+            open: Some(Arc::new(with_end(
+                &open(Some(300), end, false),
+                &Config::platform("https://a.example").client_lifetimes(),
+            ))),
+            ..Client::blank(ClientId::new("id").unwrap())
+        };
+        for (end, now, expected) in
+            [(None, 299, true), (None, 300, false), (Some(200), 199, true), (Some(200), 200, false)]
+        {
+            assert_eq!(may_have_live_grant(&client(end), DAYS(now)), expected, "{end:?} {now}");
         }
     }
 

@@ -51,7 +51,7 @@ impl Registrar {
         let Decided { replacement, bounds, awaits_review } = decided;
         let name = replacement.metadata.name.as_deref().unwrap_or_default();
         let looks_like_another = self.looks_like_another(name, Some(id)).await?;
-        let limits = self.context.config.registration.client_lifetimes(&self.context.config.tokens);
+        let limits = self.context.config.client_lifetimes();
         let update = Update { token: *token, replacement, bounds, awaits_review, looks_like_another, limits };
         let Taken { after, .. } = self.take(id, None, None, Action::Update(Box::new(update))).await?;
         let is_proposed = after.proposed().is_some();

@@ -58,7 +58,7 @@ use crate::model::subject::Subject;
 use crate::registration::flows::{Submitting, Taken, Taking};
 use crate::registration::judge::Action;
 use crate::registration::submission::Submission;
-use crate::store::Page;
+use crate::store::{Page, StoreError};
 use crate::text::LookAlikeKey;
 
 /// Registers applications: submission, review and administration.
@@ -103,6 +103,15 @@ impl Registrar {
             reservation: reservation(config),
         };
         Some(Self { rules, context, actor: None })
+    }
+
+    /// Creates a registrar. `build()` ensures that there is a registry where clients may register themselves.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if there is none all the same.
+    pub(crate) fn required(context: &Arc<Context>) -> Result<Self, StoreError> {
+        Self::new(Arc::clone(context)).ok_or_else(|| StoreError::permanent("there is no registry"))
     }
 
     /// Sets the actor that the events of the steps name ([`Event::Application`]). Without it, events of an owner's

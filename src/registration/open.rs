@@ -110,13 +110,7 @@ impl Registrar {
         let secret = needs_secret.then(|| ClientSecret::generate(entropy));
         let open = OpenSubmission {
             secret: secret.as_ref().map(|secret| Digest::of(secret.expose().as_bytes())),
-            ..admission.submission(
-                found.place,
-                looks_like_another,
-                token.as_ref(),
-                now,
-                &config.registration.client_lifetimes(&config.tokens),
-            )
+            ..admission.submission(found.place, looks_like_another, token.as_ref(), now, &config.client_lifetimes())
         };
         if let Some(initial) = &admission.initial {
             self.spend(initial, now).await?;

@@ -17,7 +17,7 @@ use crate::model::subject::Subject;
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
 use crate::registration::judge::Action;
-use crate::registration::last_use::{UserApproval, may_have_live_grant, must_note_use};
+use crate::registration::last_use::{UserApproval, becomes_first, may_have_live_grant, must_note_use};
 use crate::store::Page;
 
 /// After so many places without a free one, a registration takes that of a client which no user approved. An approval reads
@@ -35,7 +35,6 @@ pub(super) struct FoundPlace {
 /// Room for a client that a user approves.
 #[derive(Default)]
 struct RoomForApproval {
-    is_first: bool,
     /// Its place among the approved clients, if it has none.
     place: Option<ClientPlace>,
     /// The clients that give way.
@@ -84,14 +83,11 @@ impl Registrar {
     /// Finds room for a client that this user approves. It writes nothing.
     async fn room_for(&self, id: &ClientId, subject: &Subject) -> Result<RoomForApproval, RegistrarError> {
         let (now, application) = (self.context.now(), self.application(id).await?);
-        let Some(old) = application.place() else { return Ok(RoomForApproval::default()) };
-        let is_known = application.approver() == Some(subject) || may_have_live_grant(&application.client, now);
-        if old.room.is_approved && is_known {
-            return Ok(RoomForApproval::default());
-        }
+        let is_first = becomes_first(&application, subject, now);
+        let Some(old) = application.place().filter(|_| is_first) else { return Ok(RoomForApproval::default()) };
         let mut gives_way = self.surplus_of(subject, now).await?;
         if old.room.is_approved {
-            return Ok(RoomForApproval { is_first: true, place: None, gives_way });
+            return Ok(RoomForApproval { place: None, gives_way });
         }
         let room = ClientRoom { is_approved: true, ..old.room };
         let left_by_own = gives_way.iter().filter_map(|own| own.place()).find(|place| place.room == room);
@@ -103,7 +99,7 @@ impl Registrar {
                 found.place
             }
         };
-        Ok(RoomForApproval { is_first: true, place: Some(place), gives_way })
+        Ok(RoomForApproval { place: Some(place), gives_way })
     }
 
     /// Returns the clients that give way so that this user may be the first to approve one more: those used longest ago.
@@ -173,7 +169,7 @@ impl Registrar {
     }
 }
 
-/// Returns when the last grant of the client may have ended, or when it was registered, if no user approved it.
+/// Returns when the last grant of the client may end, or when it was registered, if no user approved it.
 fn used_since(client: &Client) -> Timestamp {
     client.open().map_or_else(Timestamp::default, |open| open.used_until.unwrap_or(open.registered))
 }
@@ -185,9 +181,11 @@ fn used_since(client: &Client) -> Timestamp {
 ///
 /// [`RegistrarError::NotFound`] if the client has been removed, or [`RegistrarError::Store`].
 pub(crate) async fn note_use(context: &Arc<Context>, client: &Client, until: Timestamp) -> Result<(), RegistrarError> {
-    let registrar = Registrar::new(Arc::clone(context)).filter(|_| must_note_use(client, until));
-    let Some(registrar) = registrar else { return Ok(()) };
-    let limits = context.config.registration.client_lifetimes(&context.config.tokens);
+    if !must_note_use(client, until) {
+        return Ok(());
+    }
+    let Some(registrar) = Registrar::new(Arc::clone(context)) else { return Ok(()) };
+    let limits = context.config.client_lifetimes();
     registrar.take(client.id(), None, None, Action::NoteUse { until, limits }).await.map(drop)
 }
 
@@ -204,11 +202,10 @@ pub(crate) async fn note_approval(
     subject: &Subject,
     until: Timestamp,
 ) -> Result<(), RegistrarError> {
-    let registrar = Registrar::new(Arc::clone(context)).filter(|_| client.is_unreviewed());
-    let Some(registrar) = registrar else { return Ok(()) };
-    let limits = context.config.registration.client_lifetimes(&context.config.tokens);
-    let RoomForApproval { is_first, place, gives_way } = registrar.room_for(client.id(), subject).await?;
-    let approval = UserApproval { subject: subject.clone(), is_first, place, until, limits };
+    let Some(registrar) = registrar_of_unreviewed(context, client) else { return Ok(()) };
+    let limits = context.config.client_lifetimes();
+    let RoomForApproval { place, gives_way } = registrar.room_for(client.id(), subject).await?;
+    let approval = UserApproval { subject: subject.clone(), place, until, limits };
     registrar.take(client.id(), None, None, Action::NoteApproval(approval)).await?;
     for other in gives_way {
         registrar.evict(&other).await?;
@@ -228,8 +225,12 @@ pub(crate) async fn note_request(
     subject: &Subject,
     request: &Authorization,
 ) -> Result<(), RegistrarError> {
-    let registrar = Registrar::new(Arc::clone(context)).filter(|_| client.is_unreviewed());
-    let Some(registrar) = registrar else { return Ok(()) };
+    let Some(registrar) = registrar_of_unreviewed(context, client) else { return Ok(()) };
     let asked = Asked { request: request.id, subject: subject.clone() };
     registrar.take(client.id(), None, None, Action::NoteRequest { asked, until: request.end }).await.map(drop)
+}
+
+/// Returns a registrar if the client is unreviewed, so that it has a place.
+fn registrar_of_unreviewed(context: &Arc<Context>, client: &Client) -> Option<Registrar> {
+    if client.is_unreviewed() { Registrar::new(Arc::clone(context)) } else { None }
 }
