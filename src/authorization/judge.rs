@@ -7,6 +7,7 @@ use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::error::Reason;
 use crate::model::client::{Client, ClientState, GrantType, Granted};
+use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::model::subject::Subject;
 use crate::model::{Authorization, Stage};
 use crate::scope::ResourceScope;
@@ -50,9 +51,8 @@ pub(crate) fn judge_client(
     let uri = held.redirect_uri.as_str().as_bytes();
     let policy = &*config.redirect_uris_of(&client);
     // Most clients send what they registered, which was parsed when the request was judged.
-    let is_registered = client.redirect_uris.iter().any(|own| own.as_str().as_bytes() == uri)
-        || client.redirect_uris.iter().any(|own| own.matches(uri, policy).is_ok());
-    if !is_registered {
+    let matches = |own: &RegisteredRedirectUri| own.as_str().as_bytes() == uri || own.matches(uri, policy).is_ok();
+    if !client.redirect_uris.iter().any(matches) {
         return Err(Reason::MissingRedirectUri);
     }
     Ok(client)
@@ -99,7 +99,7 @@ mod tests {
     use crate::model::client::GrantTypes;
     use crate::model::id::AuthorizationId;
     use crate::model::protected_resource::Audience;
-    use crate::model::redirect_uri::{RedirectUri, RegisteredRedirectUri};
+    use crate::model::redirect_uri::RedirectUri;
     use crate::scope::ScopeSet;
     use crate::secret::pkce::CodeVerifier;
 

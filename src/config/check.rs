@@ -109,7 +109,7 @@ const RULES: &[Rule] = &[
     number("registration.form.logo_pixels", 1..=NO_LIMIT, |own| own.registration.form.logo_pixels.into()),
     // With the maximum, each of the eight records takes about 22 kB. It takes 265 kB if its tokens have different
     // scopes, as many as the platform defines.
-    number("limits.client_credentials_tokens", 1..=4096, |own| count(own.limits.client_credentials_tokens)),
+    number("limits.client_credentials_tokens", 1..=4096, |own| own.limits.client_credentials_tokens.into()),
     // Their places are drawn by number, and all of them may be in use. A larger number would not be a limit. Each of the
     // four rooms has at least one place.
     number("limits.unreviewed_clients", 10..=1 << 24, |own| own.limits.unreviewed_clients.into()),

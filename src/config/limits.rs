@@ -22,7 +22,7 @@ pub struct Limits {
     /// How many live access tokens without a user a client may have; 1024. 1 to 4096 are accepted.
     ///
     /// A further request is answered with 429 and `Retry-After`, until the first of the tokens expires.
-    pub client_credentials_tokens: usize,
+    pub client_credentials_tokens: u32,
     /// The maximum size of a request body in bytes; 16 384. At least 4096 is accepted, and more than 8192 if clients sign
     /// assertions.
     pub body_bytes: usize,

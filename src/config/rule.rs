@@ -137,7 +137,7 @@ pub(super) fn unless(is_accepted: bool, value: impl fmt::Display) -> Option<Stri
     (!is_accepted).then(|| value.to_string())
 }
 
-/// Returns whether a duration, rounded neither up nor down, is within so many seconds.
+/// Returns whether a duration is in the range of seconds: 599.001 s is more than 599 s.
 fn is_within(range: &RangeInclusive<u64>, life: Duration) -> bool {
     let whole = life.as_secs();
     let begun = whole.saturating_add(u64::from(life.subsec_nanos() > 0));
@@ -146,7 +146,7 @@ fn is_within(range: &RangeInclusive<u64>, life: Duration) -> bool {
 
 #[cfg(test)]
 impl Parts {
-    /// Nothing is missing, and nothing more is allowed.
+    /// Everything that a setting may need, and nothing that another rule refuses.
     pub(super) const ALL: Self = Self {
         has_policy: true,
         has_registry: true,

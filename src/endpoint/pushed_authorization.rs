@@ -183,7 +183,7 @@ impl Flow for Filling<'_> {
 
 /// The id of a place. Successive requests in the place share it.
 fn id_of_place(client: &ClientId, place: u32) -> PushedRequestId {
-    PushedRequestId::from_bytes(key_of_place(LABEL, u16::try_from(place).unwrap_or_default(), client))
+    PushedRequestId::from_bytes(key_of_place(LABEL, place, client))
 }
 
 /// § 2.2

@@ -169,7 +169,7 @@ impl Endpoint {
 }
 
 impl Config {
-    /// Returns the published URL of an endpoint: the issuer, followed by the path of the endpoint.
+    /// Returns the published URL of an endpoint below the issuer. Those of metadata are elsewhere: see [`Endpoint::path`].
     pub(crate) fn url_of(&self, endpoint: Endpoint) -> String {
         format!("{}{}", self.issuer.trim_end_matches('/'), endpoint.row().path)
     }

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use crate::clock::Timestamp;
 
+/// How many documents are cached, and how many key sets of reviewed and of unreviewed clients.
+pub(crate) const MAX_CACHED: usize = 1000;
+
 /// Drops the least recently used entry when it is full.
 #[derive(Debug)]
 pub(crate) struct Cache<V> {
@@ -38,7 +41,7 @@ impl<V: Clone> Cache<V> {
         Some(entry.value.clone())
     }
 
-    /// A new entry comes from a fetch, which takes far longer than the search for the one that it replaces.
+    /// Stores an entry. The least recently used one is found by a search of all, which is short beside a fetch.
     pub(crate) fn keep(&mut self, key: &str, value: V, since: Timestamp, until: Timestamp) {
         if self.entries.len() >= self.max && !self.entries.contains_key(key) {
             let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());

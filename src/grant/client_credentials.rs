@@ -25,7 +25,7 @@ use crate::store::StoreError;
 
 /// The number of grants that hold the tokens of one client. With eight, a read or write moves an eighth of the tokens,
 /// and eight requests can write at once.
-const PLACES: u16 = 8;
+const PLACES: u32 = 8;
 /// Separates these places from those of other records.
 const LABEL: &[u8] = b"client credentials";
 
@@ -56,7 +56,7 @@ pub(crate) async fn issue(context: &Context, request: &TokenRequest<'_>) -> Resu
     let end = now.plus(context.config.client_credentials.lifetime);
     let access = AccessRecord::new(token.digest, now, end, restrictions);
     let mut met = Met::<()>::nobody();
-    for number in draw_places(&*context.entropy, PLACES.into()) {
+    for number in draw_places(&*context.entropy, PLACES) {
         let id = id_of_place(&client.id, number);
         let room = room(&context.config, number);
         let place = Place { client, id, access: &access, room, version };
@@ -228,13 +228,13 @@ fn pairs_of(tokens: Vec<AccessRecord>, of_record: &ScopeSet) -> Pairs {
 
 /// The id of a place. It is the same again after a purge.
 fn id_of_place(client: &ClientId, number: u32) -> GrantId {
-    GrantId::from_bytes(key_of_place(LABEL, u16::try_from(number).unwrap_or_default(), client))
+    GrantId::from_bytes(key_of_place(LABEL, number, client))
 }
 
 /// Live tokens that a place may hold, so that all places hold `client_credentials_tokens`.
 fn room(config: &Config, number: u32) -> usize {
-    let (max, places) = (config.limits.client_credentials_tokens, usize::from(PLACES));
-    max / places + usize::from(usize::try_from(number).is_ok_and(|number| number < max % places))
+    let max = config.limits.client_credentials_tokens;
+    usize::try_from(max / PLACES + u32::from(number < max % PLACES)).unwrap_or(usize::MAX)
 }
 
 /// The live tokens of a client, the oldest first.
@@ -245,7 +245,7 @@ pub(crate) async fn tokens_of(context: &Context, id: &ClientId) -> Result<Vec<Cl
     let Some(client) = client.filter(has_them) else { return Ok(Vec::new()) };
     let now = context.now();
     let mut tokens = Vec::new();
-    for number in 0..PLACES.into() {
+    for number in 0..PLACES {
         let grant = context.stores.tokens.find(&id_of_place(id, number)).await?;
         tokens.extend(live_tokens(grant.as_deref(), client.epoch, now));
     }
@@ -316,7 +316,8 @@ mod tests {
         let mut config = Config::platform("https://auth.example");
         for tokens in [1, 7, 8, 9, 1024, 4096] {
             config.limits.client_credentials_tokens = tokens;
-            assert_eq!((0..PLACES.into()).map(|number| room(&config, number)).sum::<usize>(), tokens);
+            let room: usize = (0..PLACES).map(|number| room(&config, number)).sum();
+            assert_eq!(u32::try_from(room), Ok(tokens));
         }
     }
 

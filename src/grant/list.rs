@@ -29,12 +29,12 @@ impl<R: Record> Reader<R> {
     }
 
     /// Returns the page to read next.
-    pub(crate) fn next_page(&mut self) -> Option<Page<R::Key>> {
+    fn next_page(&mut self) -> Option<Page<R::Key>> {
         self.next.take()
     }
 
     /// Takes the store's answer for `page`, and returns the rows that could be read.
-    pub(crate) fn take(&mut self, page: Page<R::Key>, answer: Result<Vec<Arc<R>>, StoreError>) -> Vec<Arc<R>> {
+    fn take(&mut self, page: Page<R::Key>, answer: Result<Vec<Arc<R>>, StoreError>) -> Vec<Arc<R>> {
         let rows = match answer {
             Ok(rows) => rows,
             Err(error) => {

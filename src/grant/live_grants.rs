@@ -32,9 +32,7 @@ async fn surplus(context: &Context, subject: &Subject, new: &Grant) -> Result<Ve
     let is_counted = |grant: &Arc<Grant>| grant.client == new.client && grant.epoch == new.epoch && grant.is_live(now);
     let mut live = Vec::new();
     let mut list = Reader::new(GrantId::from_bytes);
-    while let Some(page) = list.next_page() {
-        let answer = context.stores.tokens.list(subject.as_str(), page.clone()).await;
-        let rows = list.take(page, answer);
+    while let Some(rows) = list.next(&*context.stores.tokens, subject.as_str()).await {
         // Most users have one page with fewer records than the limit: then nothing is collected.
         if rows.len() > max || !live.is_empty() || list.has_more() {
             live.extend(rows.into_iter().filter(is_counted));

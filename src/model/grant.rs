@@ -17,8 +17,8 @@ use crate::secret::refresh::Family;
 /// A grant without a [`subject`](Self::subject) holds some of the tokens that a client got for itself [RFC 6749 section
 /// 4.4].
 ///
-/// Its size is bounded: superseded pairs are removed a minute after their last end. A refresh token that was removed is still recognized
-/// by its family id and its tag.
+/// Its size is bounded, because superseded pairs leave it a minute after their last end. Their refresh tokens are still
+/// recognized, by family id and tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub(crate) id: GrantId,
@@ -31,7 +31,7 @@ pub struct Grant {
     /// How many pairs were ever created. This is the number of the newest pair; the others count down from it.
     pub(crate) pairs_made: u32,
     /// The number of the first pair whose refresh token was bound to a key. All later ones are bound too. Numbers begin
-    /// with 1; another type would take 4 more bytes of every grant, and more than the limit for heap.
+    /// with 1, so the option is as small as a number; otherwise a grant would exceed its limit for heap.
     pub(crate) bound_from: Option<NonZeroU32>,
     pub(crate) created: Timestamp,
     /// The user who consented; absent where the client acts for itself.

@@ -1,7 +1,7 @@
 //! The list of all kinds of records, and their tables.
 
-/// Calls a macro with every kind of record: its table, the table's name, how many lists a row is on, and the field of
-/// [`Stores`](crate::store::Stores) that has its store.
+/// Calls a macro with every kind of record: its table, the table's name, how many lists a row is on, the field of
+/// [`Stores`](crate::store::Stores) that has its store, and its type.
 macro_rules! kinds {
     ($then:ident) => {
         $then! {

@@ -110,8 +110,8 @@ macro_rules! replay_store_tests {
     };
 }
 
-/// Defines a test for every rule of [`RecordStore`](crate::store::RecordStore) that is about several kinds of records,
-/// in a module `whole_store`, for a store of all kinds.
+/// Defines tests that kinds are kept apart, and of the kinds that have no macro (logos, initial access tokens, the last
+/// purge), in a module `whole_store`, for a store of all kinds.
 ///
 /// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
 #[macro_export]

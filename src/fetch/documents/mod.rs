@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::fetch::cache::Cache;
+use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::documents::freshness::lifetime;
 use crate::fetch::flight::{Driven, Flights};
 use crate::fetch::{FetchRequest, Fetcher};
@@ -23,9 +23,6 @@ pub(crate) struct Documents {
     source: Arc<Source>,
     flights: Flights<Judged>,
 }
-
-/// How many documents are cached. If there are more, the least recently used one is dropped.
-const MAX_CACHED: usize = 1000;
 
 /// Where documents come from, and the cache of valid ones.
 #[derive(Debug)]

@@ -94,8 +94,8 @@ impl Entry {
 
     /// Returns whether the pause since the last fetch has ended, or does not apply yet.
     pub(super) fn may_be_fetched(&self, now: Timestamp) -> bool {
-        // A clock that was set back ends the pause. Otherwise it could last for years.
-        self.may_retry || now < self.tried || now >= self.tried.plus(PAUSE)
+        // If the clock was set back behind `tried`, the cache has dropped the entry: the pause does not last for years.
+        self.may_retry || now >= self.tried.plus(PAUSE)
     }
 
     /// Returns the result without another fetch.
@@ -116,6 +116,6 @@ impl Entry {
 
     fn set_within(&self, life: Duration, now: Timestamp) -> Option<Arc<FetchedSet>> {
         let (set, since) = self.set.as_ref()?;
-        (*since <= now && now < since.plus(life)).then(|| Arc::clone(set))
+        (now < since.plus(life)).then(|| Arc::clone(set))
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Clock;
 use crate::config::client_authentication::KEY_SET;
-use crate::fetch::cache::Cache;
+use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::flight::{Driven, Flights};
 pub(crate) use crate::fetch::key_sets::entry::FetchedSet;
 use crate::fetch::key_sets::entry::{Entry, Need, Outcome};
@@ -19,9 +19,6 @@ use crate::model::client_metadata::DocumentUrl;
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::{WebScheme, WebUri};
 use crate::wire::Endpoint;
-
-/// How many key sets are cached. If there are more, the least recently used one is dropped.
-const MAX_CACHED: usize = 1000;
 
 /// The key sets of clients, by client id and `jwks_uri`.
 #[derive(Debug)]
