@@ -19,7 +19,7 @@ use crate::model::client::{Client, Granted};
 use crate::model::id::{AuthorizationId, IdText};
 use crate::model::subject::Subject;
 use crate::model::{Authorization, Stage};
-use crate::registration::places;
+use crate::registration::usage;
 use crate::secret::opaque::{self, Presented};
 use crate::secret::{ConsentTicket, Digest};
 use crate::store::StoreError;
@@ -88,7 +88,7 @@ pub(crate) async fn hold(
     }
     let mut flow = Holding::new(context, record, room.place);
     claim(context, &mut flow, Some(ATTEMPTS)).await.map_err(redirect)?;
-    places::note_request(context, &current, subject, &flow.record).await.map_err(|error| page(error.into()))?;
+    usage::note_request(context, &current, subject, &flow.record).await.map_err(|error| page(error.into()))?;
     for surplus in room.surplus {
         // The request is held. Requests that could not be ended now are ended when the next one is held.
         let _ = revocation::end_held(context, surplus).await;
@@ -244,7 +244,7 @@ async fn note_approval(
     let Some(subject) = held.subject() else { return Ok(()) };
     let tokens = &context.config.tokens;
     let until = code_end.plus(tokens.refresh_lifetime.max(tokens.access_lifetime));
-    Ok(places::note_approval(context, client, subject, until).await?)
+    Ok(usage::note_approval(context, client, subject, until).await?)
 }
 
 /// § 4.1.2.1: the client learns that the user refused.

@@ -15,7 +15,7 @@ use crate::grant::request::{PARAMETERS, TokenRequest};
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
 use crate::model::id::IdText;
-use crate::registration::places;
+use crate::registration::usage;
 use crate::secret::minted::MintedText;
 use crate::wire::message::TokenType;
 use crate::wire::params::Params;
@@ -64,7 +64,7 @@ async fn note_use(context: &Arc<Context>, client: &Client) {
     let tokens = &context.config.tokens;
     let until = context.now().plus(tokens.refresh_lifetime.max(tokens.access_lifetime));
     // If this fails, one of the next refreshes records the use.
-    let _ = places::note_use(context, client, until).await;
+    let _ = usage::note_use(context, client, until).await;
 }
 
 /// The members of [`TokenResponse`](crate::wire::message::TokenResponse), borrowed, so that no copy of a token is made.

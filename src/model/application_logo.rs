@@ -94,7 +94,7 @@ impl Record for ApplicationLogo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::codec::layout;
+    use crate::model::fixtures::compared_layout;
 
     fn logo(end: Option<Timestamp>) -> ApplicationLogo {
         let logo = Logo::decode(*b"GIF89a\x01\0\x01\0\0\0\0").unwrap();
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn layout_1_stays_as_it_is() {
         let record = logo(Some(Timestamp::from_seconds(7)));
-        let file = layout::compared("application_logo.1", &record.encode());
+        let file = compared_layout("application_logo.1", &record.encode());
         assert_eq!(ApplicationLogo::decode(&file), Ok(record));
     }
 }

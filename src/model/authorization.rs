@@ -360,7 +360,7 @@ fn read_pushed(reader: &mut Reader<'_>) -> Result<PushedFrom, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::codec::layout;
+    use crate::model::fixtures::compared_layout;
 
     fn authorization() -> Authorization {
         Authorization {
@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn layout_1_stays_as_it_is() {
         let record = authorization();
-        let file = layout::compared("authorization.1", &record.encode());
+        let file = compared_layout("authorization.1", &record.encode());
         assert_eq!(Authorization::decode(&file), Ok(record));
     }
 
@@ -433,7 +433,7 @@ mod tests {
         let for_resources = Authorization { audience, ..authorization() };
         let with_key = Authorization { key: key.clone(), ..for_resources.clone() };
         let full = Authorization { pushed: Some(Box::new(pushed)), ..with_key.clone() };
-        let file = layout::compared("authorization.1.full", &full.encode());
+        let file = compared_layout("authorization.1.full", &full.encode());
         assert_eq!(Authorization::decode(&file), Ok(full.clone()));
         // A cut between two fields leaves a record with fewer of them.
         let fewer = [authorization(), for_resources, with_key];
@@ -450,7 +450,7 @@ mod tests {
     #[test]
     fn layout_1_of_a_denied_one_stays_as_it_is() {
         let record = Authorization { version: 8, ..authorization().denied() };
-        let file = layout::compared("authorization_denied.1", &record.encode());
+        let file = compared_layout("authorization_denied.1", &record.encode());
         assert_eq!(Authorization::decode(&file), Ok(record));
     }
 

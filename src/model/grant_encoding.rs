@@ -244,7 +244,7 @@ const fn reason(byte: u8) -> Result<RevocationReason, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::codec::layout;
+    use crate::model::fixtures::compared_layout;
     use crate::model::protected_resource::Audience;
     use crate::model::subject::Subject;
     use crate::scope::{ResourceScope, ScopeSet};
@@ -326,7 +326,7 @@ mod tests {
     fn layout_1_stays_as_it_is() {
         let revoked = Some(Revocation { at: Timestamp::from_seconds(8), reason: RevocationReason::RevokedByUser });
         let record = Grant { revoked, ..grant(2) };
-        let file = layout::compared("grant.1", &record.encode());
+        let file = compared_layout("grant.1", &record.encode());
         assert_eq!(Grant::decode(&file), Ok(record));
     }
 
@@ -381,7 +381,7 @@ mod tests {
     /// 9449-5-01, 9449-5-04
     #[test]
     fn layout_1_with_all_fields_stays_as_it_is() {
-        let file = layout::compared("grant.1.full", &full().encode());
+        let file = compared_layout("grant.1.full", &full().encode());
         assert_eq!(Grant::decode(&file), Ok(full()));
         // A cut between two fields leaves a record with fewer of them.
         let fewer =

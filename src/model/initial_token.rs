@@ -101,7 +101,7 @@ impl Record for InitialToken {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::codec::layout;
+    use crate::model::fixtures::compared_layout;
     use crate::scope::{ResourceScope, ScopeSet};
 
     fn token(bounds: Option<RegistrationBounds>) -> InitialToken {
@@ -135,7 +135,7 @@ mod tests {
     /// Every later release reads what a release has written.
     #[test]
     fn layout_1_stays_as_it_is() {
-        let file = layout::compared("initial_token.1", &bounded().encode());
+        let file = compared_layout("initial_token.1", &bounded().encode());
         assert_eq!(InitialToken::decode(&file), Ok(bounded()));
     }
 }

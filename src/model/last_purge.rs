@@ -75,7 +75,7 @@ impl Record for LastPurge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::codec::layout;
+    use crate::model::fixtures::compared_layout;
 
     #[test]
     fn comes_back_equal() {
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn layout_1_stays_as_it_is() {
         let record = LastPurge::new(3, Timestamp::from_seconds(7));
-        let file = layout::compared("last_purge.1", &record.encode());
+        let file = compared_layout("last_purge.1", &record.encode());
         assert_eq!(LastPurge::decode(&file), Ok(record));
     }
 }

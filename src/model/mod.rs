@@ -7,6 +7,8 @@ mod authorization;
 pub mod client;
 pub mod client_metadata;
 pub(crate) mod codec;
+#[cfg(test)]
+pub(crate) mod fixtures;
 mod grant;
 mod grant_encoding;
 pub mod id;

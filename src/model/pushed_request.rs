@@ -225,7 +225,7 @@ impl Record for PushedRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::codec::layout;
+    use crate::model::fixtures::compared_layout;
 
     const fn at(seconds: u32) -> Timestamp {
         Timestamp::from_seconds(seconds)
@@ -265,7 +265,7 @@ mod tests {
     fn layout_1_stays_as_it_is() {
         let used = PushedRequest { version: 4, ..pushed().used(Digest::of(b"h")) };
         for (name, record) in [("pushed_request.1", pushed()), ("pushed_request_used.1", used)] {
-            let file = layout::compared(name, &record.encode());
+            let file = compared_layout(name, &record.encode());
             assert_eq!(PushedRequest::decode(&file), Ok(record));
         }
     }

@@ -86,7 +86,7 @@ impl Record for Replay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::codec::layout;
+    use crate::model::fixtures::compared_layout;
 
     #[test]
     fn comes_back_equal() {
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn layout_1_stays_as_it_is() {
         let record = Replay::new(&[b"client", b"jti"], Timestamp::from_seconds(7));
-        let file = layout::compared("replay.1", &record.encode());
+        let file = compared_layout("replay.1", &record.encode());
         assert_eq!(Replay::decode(&file), Ok(record));
     }
 

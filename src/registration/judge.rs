@@ -17,6 +17,7 @@ use crate::registration::last_use;
 use crate::registration::reduction::Reduction;
 use crate::registration::rules::{RegistrationRules, check_privileges};
 use crate::registration::update::{Update, check_token, management, put_update_in_force};
+use crate::registration::user_approval;
 use crate::scope::ResourceScope;
 use crate::secret::Digest;
 
@@ -71,7 +72,7 @@ pub(super) enum Action {
         limits: ClientLifetimes,
     },
     /// Notes that a user approved a client that registered itself.
-    NoteApproval(last_use::UserApproval),
+    NoteApproval(user_approval::UserApproval),
     /// Notes that a user is asked about a client that registered itself, until that time.
     NoteRequest {
         asked: Asked,
@@ -197,7 +198,7 @@ impl Step<'_> {
         let is_noted = if let Action::NoteUse { until, .. } = &self.action {
             !last_use::must_note_use(&current.client, *until)
         } else if let Action::NoteRequest { asked, until } = &self.action {
-            !last_use::must_note_request(current, asked, *until)
+            !user_approval::must_note_request(current, asked, *until)
         } else {
             matches!(&self.action, Action::NoteApproval(approval) if approval.is_noted(current, now))
         };

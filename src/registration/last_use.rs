@@ -1,16 +1,10 @@
 //! Until when an unreviewed client is used, and how long it is kept.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::claim::Contended;
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
-use crate::model::application::{Application, Asked, ClientPlace};
 use crate::model::client::{Client, SelfRegistration};
-use crate::model::subject::Subject;
-use crate::registration::error::RegistrarError;
-use crate::store::StoreError;
 
 /// Added to the time until which a client counts as used, so that this time is written at most once a day.
 pub(super) const DAY: Duration = Duration::from_secs(86_400);
@@ -24,22 +18,6 @@ pub(super) fn must_note_use(client: &Client, until: Timestamp) -> bool {
 pub(super) fn may_have_live_grant(client: &Client, now: Timestamp) -> bool {
     let used_until = client.open().and_then(|open| open.used_until);
     used_until.is_some_and(|until| now < until) && !client.is_gone_at(now)
-}
-
-/// Returns whether an approval makes this user the first who approved the client: no user has approved it, or no grant of
-/// it is live any more.
-pub(super) fn becomes_first(application: &Application, subject: &Subject, now: Timestamp) -> bool {
-    let Some(place) = application.place() else { return false };
-    let is_idle = !may_have_live_grant(&application.client, now) && application.approver() != Some(subject);
-    !place.room.is_approved || is_idle
-}
-
-/// Returns whether the client must name the consent request, which ends at `until`: no grant keeps the client until then,
-/// or it gives way with the clients of another user.
-pub(super) fn must_note_request(application: &Application, asked: &Asked, until: Timestamp) -> bool {
-    let Some(open) = application.open.as_ref().filter(|open| open.place.is_some()) else { return false };
-    let is_anothers = open.approver.as_ref().is_some_and(|approver| *approver != asked.subject) && !open.is_shared;
-    is_anothers || !may_have_live_grant(&application.client, until)
 }
 
 /// Sets the time from which the client counts as unknown.
@@ -58,75 +36,14 @@ pub(super) fn used_until(open: &SelfRegistration, until: Timestamp, limits: &Cli
     with_end(&SelfRegistration { used_until, ..open.clone() }, limits)
 }
 
-/// The approval of an unreviewed client by a user.
-#[derive(Debug)]
-pub(crate) struct UserApproval {
-    pub(super) subject: Subject,
-    /// A place among those that a user approved, if the client had none when it was read.
-    pub(super) place: Option<ClientPlace>,
-    /// Until when tokens may live.
-    pub(super) until: Timestamp,
-    pub(super) limits: ClientLifetimes,
-}
-
-impl UserApproval {
-    /// Returns whether everything is recorded already.
-    pub(super) fn is_noted(&self, application: &Application, now: Timestamp) -> bool {
-        let Some(open) = &application.open else { return true };
-        let is_known = open.is_shared || open.approver.as_ref().is_none_or(|approver| *approver == self.subject);
-        is_known && !becomes_first(application, &self.subject, now) && !must_note_use(&application.client, self.until)
-    }
-
-    /// Moves the client to its new place, and records the user and the use.
-    pub(super) fn judge(&self, next: &mut Application, now: Timestamp) -> Result<(), RegistrarError> {
-        let is_first = becomes_first(next, &self.subject, now);
-        let Some(open) = &mut next.open else { return Ok(()) };
-        // A person reviewed it meanwhile.
-        let Some(old) = open.place else { return Ok(()) };
-        if !old.room.is_approved {
-            // Without a new place: it lost its place since it was read.
-            open.place = Some(self.place.ok_or_else(|| StoreError::transient(Contended))?);
-        }
-        if is_first {
-            open.approver = Some(self.subject.clone());
-            open.is_shared = false;
-        }
-        open.is_shared |= open.approver.as_ref().is_some_and(|approver| *approver != self.subject);
-        if let Some(registration) = &mut next.client_mut().open {
-            *registration = Arc::new(used_until(registration, self.until, &self.limits));
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
     use crate::config::Config;
-    use crate::model::application::{CheckedForm, ClientRoom, OpenApplication};
-    use crate::model::client::{ClientOrigin, ClientState};
     use crate::model::id::ClientId;
-    use crate::scope::ScopeSet;
-
-    const DAYS: fn(u32) -> Timestamp = |days| Timestamp::from_seconds(days * 86_400);
-
-    fn open(used_until: Option<u32>, end: Option<u32>, is_reviewed: bool) -> SelfRegistration {
-        SelfRegistration {
-            origin: ClientOrigin::DynamicRegistration,
-            registered: DAYS(100),
-            is_reviewed,
-            default_scopes: ScopeSet::empty(),
-            resources: None,
-            end: end.map(DAYS),
-            used_until: used_until.map(DAYS),
-            gone_at: None,
-            has_foreign_links: false,
-            looks_like_another: false,
-            document: None,
-        }
-    }
+    use crate::registration::fixtures::{days, open};
 
     /// 7591-5-06
     #[test]
@@ -144,38 +61,8 @@ mod tests {
                 &open(used_until, end, is_reviewed),
                 &Config::platform("https://auth.example").client_lifetimes(),
             );
-            assert_eq!(found.gone_at, expected.map(DAYS), "{used_until:?} {end:?} {is_reviewed}");
+            assert_eq!(found.gone_at, expected.map(days), "{used_until:?} {end:?} {is_reviewed}");
         }
-    }
-
-    /// 7591-5-07
-    #[test]
-    fn of_two_first_approvals_at_once_the_second_shares_the_client() {
-        let room = ClientRoom { has_document: false, is_approved: false };
-        let client = Client { state: ClientState::Approved, ..Client::blank(ClientId::new("id").unwrap()) };
-        let form = CheckedForm::of(&client);
-        let mut application = Application::new(Arc::new(client), form, DAYS(100));
-        application.open = Some(Box::new(OpenApplication {
-            place: Some(ClientPlace { room, number: 1 }),
-            ..OpenApplication::default()
-        }));
-        application.client_mut().open = Some(Arc::new(open(None, None, false)));
-        let approval = |name: &str, number| UserApproval {
-            subject: Subject::new(name).unwrap(),
-            place: Some(ClientPlace { room: ClientRoom { is_approved: true, ..room }, number }),
-            until: DAYS(300),
-            limits: Config::platform("https://auth.example").client_lifetimes(),
-        };
-        for (name, number, is_shared) in [("alice", 2, false), ("bob", 3, true)] {
-            approval(name, number).judge(&mut application, DAYS(101)).unwrap();
-            let open = application.open.as_ref().unwrap();
-            assert_eq!(open.approver.as_ref().map(Subject::as_str), Some("alice"), "{name}");
-            assert_eq!((open.place.unwrap().number, open.is_shared), (2, is_shared), "{name}");
-        }
-        // The grants have ended.
-        approval("bob", 4).judge(&mut application, DAYS(302)).unwrap();
-        let open = application.open.as_ref().unwrap();
-        assert_eq!((open.approver.as_ref().map(Subject::as_str), open.is_shared), (Some("bob"), false));
     }
 
     #[test]
@@ -190,7 +77,7 @@ mod tests {
         for (end, now, expected) in
             [(None, 299, true), (None, 300, false), (Some(200), 199, true), (Some(200), 200, false)]
         {
-            assert_eq!(may_have_live_grant(&client(end), DAYS(now)), expected, "{end:?} {now}");
+            assert_eq!(may_have_live_grant(&client(end), days(now)), expected, "{end:?} {now}");
         }
     }
 
@@ -201,9 +88,9 @@ mod tests {
             ..Client::blank(ClientId::new("id").unwrap())
         };
         for (known, until, expected) in [(None, 1, true), (Some(300), 300, false), (Some(300), 301, true)] {
-            assert_eq!(must_note_use(&client(Some(open(known, None, false))), DAYS(until)), expected);
-            assert!(!must_note_use(&client(Some(open(known, None, true))), DAYS(until)), "a reviewed client stays");
+            assert_eq!(must_note_use(&client(Some(open(known, None, false))), days(until)), expected);
+            assert!(!must_note_use(&client(Some(open(known, None, true))), days(until)), "a reviewed client stays");
         }
-        assert!(!must_note_use(&client(None), DAYS(1)));
+        assert!(!must_note_use(&client(None), days(1)));
     }
 }

@@ -11,6 +11,8 @@ mod draft;
 mod ensure;
 mod error;
 mod extension;
+#[cfg(test)]
+mod fixtures;
 mod flows;
 mod in_force;
 mod initial_token;
@@ -21,11 +23,13 @@ mod logos;
 mod management;
 mod open;
 mod owner;
-pub(crate) mod places;
+mod places;
 mod reduction;
 mod rules;
 mod submission;
 mod update;
+pub(crate) mod usage;
+mod user_approval;
 
 pub use approval::{Approval, Approved};
 pub(crate) use document::DocumentClient;

@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 use crate::bounds::{CLIENTS_PER_SUBJECT, Met, draw_places};
 use crate::clock::Timestamp;
-use crate::context::Context;
 use crate::hooks::ApplicationChange;
 use crate::model::Authorization;
-use crate::model::application::{Application, ApplicationFilter, Asked, ClientPlace, ClientRoom};
+use crate::model::application::{Application, ApplicationFilter, ClientPlace, ClientRoom};
 use crate::model::client::Client;
 use crate::model::id::ClientId;
 use crate::model::subject::Subject;
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
 use crate::registration::judge::Action;
-use crate::registration::last_use::{UserApproval, becomes_first, may_have_live_grant, must_note_use};
+use crate::registration::last_use::may_have_live_grant;
+use crate::registration::user_approval::becomes_first;
 use crate::store::Page;
 
 /// After so many places without a free one, a registration takes that of a client which no user approved. An approval reads
@@ -34,11 +34,11 @@ pub(super) struct FoundPlace {
 
 /// Room for a client that a user approves.
 #[derive(Default)]
-struct RoomForApproval {
+pub(super) struct RoomForApproval {
     /// Its place among the approved clients, if it has none.
-    place: Option<ClientPlace>,
+    pub(super) place: Option<ClientPlace>,
     /// The clients that give way.
-    gives_way: Vec<Arc<Application>>,
+    pub(super) gives_way: Vec<Arc<Application>>,
 }
 
 impl Registrar {
@@ -81,7 +81,7 @@ impl Registrar {
     }
 
     /// Finds room for a client that this user approves. It writes nothing.
-    async fn room_for(&self, id: &ClientId, subject: &Subject) -> Result<RoomForApproval, RegistrarError> {
+    pub(super) async fn room_for(&self, id: &ClientId, subject: &Subject) -> Result<RoomForApproval, RegistrarError> {
         let (now, application) = (self.context.now(), self.application(id).await?);
         let is_first = becomes_first(&application, subject, now);
         let Some(old) = application.place().filter(|_| is_first) else { return Ok(RoomForApproval::default()) };
@@ -157,7 +157,7 @@ impl Registrar {
 
     /// Removes a client. If another request has removed it or begun to use it meanwhile, nothing is done; the place then
     /// has one more client.
-    async fn evict(&self, occupant: &Application) -> Result<(), RegistrarError> {
+    pub(super) async fn evict(&self, occupant: &Application) -> Result<(), RegistrarError> {
         match self.take(occupant.id(), None, Some(occupant.version()), Action::Evict).await {
             Ok(_) => {
                 self.raise(occupant.id(), None, ApplicationChange::Evicted);
@@ -172,65 +172,4 @@ impl Registrar {
 /// Returns when the last grant of the client may end, or when it was registered, if no user approved it.
 fn used_since(client: &Client) -> Timestamp {
     client.open().map_or_else(Timestamp::default, |open| open.used_until.unwrap_or(open.registered))
-}
-
-/// Records that tokens of a client that registered itself may live until `until`, unless that is recorded already. The
-/// client is kept for the idle time after that.
-///
-/// # Errors
-///
-/// [`RegistrarError::NotFound`] if the client has been removed, or [`RegistrarError::Store`].
-pub(crate) async fn note_use(context: &Arc<Context>, client: &Client, until: Timestamp) -> Result<(), RegistrarError> {
-    if !must_note_use(client, until) {
-        return Ok(());
-    }
-    let Some(registrar) = Registrar::new(Arc::clone(context)) else { return Ok(()) };
-    let limits = context.config.client_lifetimes();
-    registrar.take(client.id(), None, None, Action::NoteUse { until, limits }).await.map(drop)
-}
-
-/// Records that this user approves an unreviewed client, before the code exists. Its first approval moves the client to
-/// the places of those that a user approved.
-///
-/// # Errors
-///
-/// [`RegistrarError::NoRoom`] if there is no such place, [`RegistrarError::NotFound`] if the client has been removed, or
-/// [`RegistrarError::Store`].
-pub(crate) async fn note_approval(
-    context: &Arc<Context>,
-    client: &Client,
-    subject: &Subject,
-    until: Timestamp,
-) -> Result<(), RegistrarError> {
-    let Some(registrar) = registrar_of_unreviewed(context, client) else { return Ok(()) };
-    let limits = context.config.client_lifetimes();
-    let RoomForApproval { place, gives_way } = registrar.room_for(client.id(), subject).await?;
-    let approval = UserApproval { subject: subject.clone(), place, until, limits };
-    registrar.take(client.id(), None, None, Action::NoteApproval(approval)).await?;
-    for other in gives_way {
-        registrar.evict(&other).await?;
-    }
-    Ok(())
-}
-
-/// Records that a user is asked about an unreviewed client, before the user sees the page: until the decision, the client
-/// keeps its place. Nothing is written if a grant keeps it until the request ends.
-///
-/// # Errors
-///
-/// [`RegistrarError::NotFound`] if the client has been removed, or [`RegistrarError::Store`].
-pub(crate) async fn note_request(
-    context: &Arc<Context>,
-    client: &Client,
-    subject: &Subject,
-    request: &Authorization,
-) -> Result<(), RegistrarError> {
-    let Some(registrar) = registrar_of_unreviewed(context, client) else { return Ok(()) };
-    let asked = Asked { request: request.id, subject: subject.clone() };
-    registrar.take(client.id(), None, None, Action::NoteRequest { asked, until: request.end }).await.map(drop)
-}
-
-/// Returns a registrar if the client is unreviewed, so that it has a place.
-fn registrar_of_unreviewed(context: &Arc<Context>, client: &Client) -> Option<Registrar> {
-    if client.is_unreviewed() { Registrar::new(Arc::clone(context)) } else { None }
 }

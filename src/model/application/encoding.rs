@@ -209,7 +209,7 @@ mod tests {
         ApplicationType, AuthenticationMethods, ClientKeys, ClientState, ClientType, GrantTypes, KeyTerms,
     };
     use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
-    use crate::model::codec::layout;
+    use crate::model::fixtures::compared_layout;
     use crate::model::id::AuthorizationId;
     use crate::scope::{ResourceScope, ScopeSet};
     use crate::secret::Digest;
@@ -261,7 +261,7 @@ mod tests {
     /// Every later release reads what a release has written.
     #[test]
     fn layout_1_of_an_application_with_keys_stays_as_it_is() {
-        let file = layout::compared("application.1.keys", &with_keys().encode());
+        let file = compared_layout("application.1.keys", &with_keys().encode());
         assert_eq!(Application::decode(&file), Ok(with_keys()));
         // Each of the two forms may have keys without the other.
         for proposed in [None, with_keys().proposed] {
@@ -321,14 +321,14 @@ mod tests {
     /// Every later release reads what a release has written.
     #[test]
     fn layout_1_of_a_client_that_manages_itself_stays_as_it_is() {
-        let file = layout::compared("application.1.managed", &managed().encode());
+        let file = compared_layout("application.1.managed", &managed().encode());
         assert_eq!(Application::decode(&file), Ok(managed()));
     }
 
     /// Every later release reads what a release has written.
     #[test]
     fn layout_1_of_a_client_that_registered_itself_stays_as_it_is() {
-        let file = layout::compared("application.1.open", &open().encode());
+        let file = compared_layout("application.1.open", &open().encode());
         assert_eq!(Application::decode(&file), Ok(open()));
     }
 
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn layout_1_stays_as_it_is() {
         let record = full();
-        let file = layout::compared("application.1", &record.encode());
+        let file = compared_layout("application.1", &record.encode());
         assert_eq!(Application::decode(&file), Ok(record));
     }
 

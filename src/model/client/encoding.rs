@@ -325,7 +325,7 @@ pub(crate) fn read_one_of<T: Copy>(reader: &mut Reader<'_>, all: &[T]) -> Result
 mod tests {
     use super::*;
     use crate::clock::Timestamp;
-    use crate::model::codec::layout;
+    use crate::model::fixtures::compared_layout;
     use crate::model::redirect_uri::RedirectUriPolicy;
     use crate::secret::ClientSecret;
 
@@ -437,7 +437,7 @@ mod tests {
     fn layout_1_of_a_client_with_keys_stays_as_it_is() {
         assert!(with_keys().keys().is_some());
         for (name, record) in [("client.1.keys", with_keys()), ("client.1.jwks_uri", at_an_address())] {
-            let file = layout::compared(name, &record.encode());
+            let file = compared_layout(name, &record.encode());
             assert_eq!(Client::decode(&file), Ok(record));
         }
     }
@@ -445,14 +445,14 @@ mod tests {
     /// Every later release reads what a release has written.
     #[test]
     fn layout_1_of_a_client_with_a_metadata_document_stays_as_it_is() {
-        let file = layout::compared("client.1.document", &with_document().encode());
+        let file = compared_layout("client.1.document", &with_document().encode());
         assert_eq!(Client::decode(&file), Ok(with_document()));
     }
 
     /// Every later release reads what a release has written.
     #[test]
     fn layout_1_of_a_client_that_registered_itself_stays_as_it_is() {
-        let file = layout::compared("client.1.open", &open().encode());
+        let file = compared_layout("client.1.open", &open().encode());
         assert_eq!(Client::decode(&file), Ok(open()));
     }
 
@@ -480,7 +480,7 @@ mod tests {
     #[test]
     fn layout_1_stays_as_it_is() {
         let record = client();
-        let file = layout::compared("client.1", &record.encode());
+        let file = compared_layout("client.1", &record.encode());
         assert_eq!(Client::decode(&file), Ok(record));
     }
 }

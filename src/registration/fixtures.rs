@@ -1,0 +1,26 @@
+//! Clients for the tests of their dates.
+
+use crate::clock::Timestamp;
+use crate::model::client::{ClientOrigin, SelfRegistration};
+use crate::scope::ScopeSet;
+
+pub(super) const fn days(number: u32) -> Timestamp {
+    Timestamp::from_seconds(number * 86_400)
+}
+
+/// A self-registered client of the hundredth day.
+pub(super) fn open(used_until: Option<u32>, end: Option<u32>, is_reviewed: bool) -> SelfRegistration {
+    SelfRegistration {
+        origin: ClientOrigin::DynamicRegistration,
+        registered: days(100),
+        is_reviewed,
+        default_scopes: ScopeSet::empty(),
+        resources: None,
+        end: end.map(days),
+        used_until: used_until.map(days),
+        gone_at: None,
+        has_foreign_links: false,
+        looks_like_another: false,
+        document: None,
+    }
+}
