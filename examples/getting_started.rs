@@ -47,7 +47,7 @@ async fn approve(server: &AuthorizationServer, app: &ClientId) -> Result<(), Box
     let registrar = server.registrar().ok_or("the store takes no registrations")?;
     let application = registrar.application(app).await?;
     registrar.approve(app, application.version(), Approval::default()).await?;
-    println!("2. {} is approved", application.form().name());
+    println!("2. {} is approved", application.form().name);
     Ok(())
 }
 
@@ -70,7 +70,7 @@ fn connect(app: &ClientId) -> Result<(String, CodeVerifier), Box<dyn Error>> {
 async fn ask(server: &AuthorizationServer, query: &str, user: &Subject) -> Result<String, Box<dyn Error>> {
     let pending = server.authorize(&Request::new("GET").query(query.as_bytes())).await?;
     let ticket = server.hold(&pending, user, SESSION).await?;
-    println!("3. {} asks for:", pending.client().name());
+    println!("3. {} asks for:", pending.client().form().name);
     for scope in pending.requested() {
         println!("   [x] {} ({})", scope.definition().title(), scope.token());
     }
@@ -140,7 +140,7 @@ fn refresh(tokens: TokenResponse, app: &ClientId, secret: &ClientSecret) -> Resu
 async fn revoke(server: &AuthorizationServer, user: &Subject, app: &ClientId) -> Result<(), Box<dyn Error>> {
     for grant in server.grants_of(user).await? {
         let client = server.client(grant.client()).await?.ok_or("the application was deleted")?;
-        println!("7. {} has {}", client.name(), grant.scopes());
+        println!("7. {} has {}", client.form().name, grant.scopes());
     }
     for approved in server.authorizations_of(user).await? {
         println!("   approved, and not used yet: {}", approved.scopes());
@@ -172,7 +172,7 @@ async fn call_of_export(server: &AuthorizationServer, tokens: &TokenResponse) ->
     let token = server.authenticate(&request).await?;
     server.require_scope(&token, "orders")?;
     assert_eq!(token.subject(), None);
-    println!("8. {} may read orders", token.client().name());
+    println!("8. {} may read orders", token.client().form().name);
     Ok(())
 }
 

@@ -35,7 +35,7 @@ pub(crate) async fn hold(
     let client = &pending.client;
     let destination = Destination { redirect_uri: &pending.redirect_uri, state: pending.state.as_deref() };
     if session.is_empty() {
-        return Err(AuthorizationError::page_for(context, client, Reason::MissingSession));
+        return Err(AuthorizationError::page_for(context, &client.id, Reason::MissingSession));
     }
     let attempt = Attempt {
         client: Some(client.id.as_str()),
@@ -43,11 +43,14 @@ pub(crate) async fn hold(
         peer: pending.peer,
         ..Attempt::new(AttemptKind::ConsentRequest, Endpoint::Authorization)
     };
-    context.check_throttle(&attempt).await.map_err(|reason| AuthorizationError::page_for(context, client, reason))?;
+    context
+        .check_throttle(&attempt)
+        .await
+        .map_err(|reason| AuthorizationError::page_for(context, &client.id, reason))?;
     let redirect = |reason| AuthorizationError::redirect(context, client, destination, reason);
     if let Some(admission) = &pending.document {
         let stored = document_client::store(context, admission).await;
-        stored.map_err(|reason| AuthorizationError::page_for(context, client, reason))?;
+        stored.map_err(|reason| AuthorizationError::page_for(context, &client.id, reason))?;
     }
     let room =
         consent_requests::find_room(context, subject, &client.id).await.map_err(|error| redirect(error.into()))?;
@@ -71,7 +74,7 @@ pub(crate) async fn hold(
         challenge: pending.challenge,
         state: pending.state.clone(),
         scopes: pending.scopes.clone(),
-        resources: client.resource_scope.clone(),
+        resources: client.form.resource_scope.clone(),
         audience: pending.audience.clone(),
         key: pending.key.map(Box::new),
         pushed: pending.pushed.map(Box::new),
@@ -188,7 +191,7 @@ pub(crate) async fn decide(
         },
         Err(Reason::AccessDenied) => deny(context, &held, &client).await,
         Err(reason @ Reason::MissingChallenge) => Err(fail(reason)),
-        Err(reason) => Err(AuthorizationError::page_for(context, &client, reason)),
+        Err(reason) => Err(AuthorizationError::page_for(context, &client.id, reason)),
     }
 }
 
@@ -259,7 +262,7 @@ async fn deny(context: &Context, held: &Arc<Authorization>, client: &Client) -> 
 fn undecided(context: &Context, held: &Authorization, client: &Client, reason: Reason) -> AuthorizationError {
     // The client of the second was removed meanwhile.
     if matches!(reason, Reason::AlreadyDecided | Reason::UnknownClient) {
-        return AuthorizationError::page_for(context, client, reason);
+        return AuthorizationError::page_for(context, &client.id, reason);
     }
     AuthorizationError::redirect(context, client, destination(held), reason)
 }

@@ -46,7 +46,7 @@ pub(crate) async fn find(context: &Arc<Context>, request: &Request<'_>, id: &str
         let reason = url.err().unwrap_or(Reason::UnknownClient);
         return Err(AuthorizationError::page(context, reason));
     };
-    found(context, request, &id, url).await.map_err(|reason| AuthorizationError::page_for_id(context, &id, reason))
+    found(context, request, &id, url).await.map_err(|reason| AuthorizationError::page_for(context, &id, reason))
 }
 
 async fn found(
@@ -62,7 +62,7 @@ async fn found(
         return Ok(Found::stored(Arc::clone(client)));
     }
     // > The authorization server SHOULD NOT fetch the metadata document before the user has been authenticated.
-    let subject = request.signed_in().ok_or(Reason::SignInNeeded)?;
+    let subject = request.subject.ok_or(Reason::SignInNeeded)?;
     let registrar = Registrar::required(context)?;
     let row = match row {
         Some(client) if client.state == ClientState::Deleted => {
@@ -103,7 +103,7 @@ struct Asked<'a> {
 /// Asks the policy, then reads the cache. If the document is not cached, asks the throttle and fetches it.
 async fn metadata(context: &Context, asked: &Asked<'_>) -> Result<Arc<ClientMetadata>, Reason> {
     let (documents, url) = (context.documents.as_ref().ok_or(Reason::UnknownClient)?, asked.url);
-    let (host, peer) = (url.host().to_ascii_lowercase(), asked.request.peer_address());
+    let (host, peer) = (url.host().to_ascii_lowercase(), asked.request.peer);
     let about = DocumentRequest { peer, ..DocumentRequest::new(url.as_str(), &host) };
     if !policy(context)?.admits_document(&about).await {
         return Err(DocumentError::Policy.into());
@@ -131,7 +131,7 @@ async fn admitted(
 ) -> Result<DocumentAdmission, Reason> {
     let about = RegistrationRequest {
         document_url: Some(asked.url.as_str()),
-        peer: asked.request.peer_address(),
+        peer: asked.request.peer,
         ..RegistrationRequest::new(ClientOrigin::MetadataDocument, metadata)
     };
     let decision = policy(context)?.decide(&about).await;

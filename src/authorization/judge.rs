@@ -45,14 +45,14 @@ pub(crate) fn judge_client(
     config: &Config,
 ) -> Result<Arc<Client>, Reason> {
     let client = client.filter(|client| client.state != ClientState::Deleted).ok_or(Reason::UnknownClient)?;
-    if !client.is_approved() || !client.grant_types.contains(GrantType::AuthorizationCode) {
+    if !client.is_approved() || !client.form.grant_types.contains(GrantType::AuthorizationCode) {
         return Err(Reason::ClientNotApproved);
     }
     let uri = held.redirect_uri.as_str().as_bytes();
     let policy = &*config.redirect_uris_of(&client);
     // Most clients send what they registered, which was parsed when the request was judged.
     let matches = |own: &RegisteredRedirectUri| own.as_str().as_bytes() == uri || own.matches(uri, policy).is_ok();
-    if !client.redirect_uris.iter().any(matches) {
+    if !client.form.redirect_uris.iter().any(matches) {
         return Err(Reason::MissingRedirectUri);
     }
     Ok(client)
@@ -120,7 +120,7 @@ mod tests {
     fn faultless() -> Scene {
         let config = Config::platform("https://auth.example");
         let mut client = client("own");
-        client.redirect_uris = vec![RegisteredRedirectUri::parse(URI, &config.redirect_uris).unwrap()];
+        client.form.redirect_uris = vec![RegisteredRedirectUri::parse(URI, &config.redirect_uris).unwrap()];
         let subject = Subject::new("alice").unwrap();
         let held = Authorization {
             id: AuthorizationId::from_bytes([7; 16]),
@@ -138,8 +138,8 @@ mod tests {
             redirect_uri_named: true,
             challenge: None,
             state: None,
-            scopes: client.scopes.clone(),
-            resources: client.resource_scope.clone(),
+            scopes: client.form.scopes.clone(),
+            resources: client.form.resource_scope.clone(),
             audience: Audience::UNSET,
             key: None,
             pushed: None,
@@ -180,13 +180,13 @@ mod tests {
         ("UnknownConsentTicket", |scene| scene.subject = Subject::new("bob").unwrap()),
         ("HoldExpired", |scene| scene.seconds = 1800),
         ("ClientNotApproved", |scene| own(scene).state = ClientState::Suspended),
-        ("ClientNotApproved", |scene| own(scene).grant_types = GrantTypes::NONE),
-        ("MissingRedirectUri", |scene| own(scene).redirect_uris = Vec::new()),
+        ("ClientNotApproved", |scene| own(scene).form.grant_types = GrantTypes::NONE),
+        ("MissingRedirectUri", |scene| own(scene).form.redirect_uris = Vec::new()),
         ("MissingChallenge", |scene| own(scene).privileges.require_pkce = true),
         ("ExcessDecision", |scene| {
             scene.decision = Decision::Approve(Consent::to_everything().scopes(["account-profile:r"]));
         }),
-        ("AccessDenied", |scene| own(scene).scopes = ScopeSet::empty()),
+        ("AccessDenied", |scene| own(scene).form.scopes = ScopeSet::empty()),
     ];
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
         for (number, (resources, decision, expected)) in rows.into_iter().enumerate() {
             let mut scene = faultless();
             scene.held.resources = resources();
-            own(&mut scene).resource_scope = resources();
+            own(&mut scene).form.resource_scope = resources();
             scene.decision = decision;
             assert_eq!(outcome(&scene), expected, "{number}");
         }

@@ -22,7 +22,7 @@ use crate::model::client::{Client, ClientState};
 ///
 /// The reason why they may not be asked.
 pub(crate) fn check_client(context: &Context, client: &Client) -> Result<(), Reason> {
-    if !context.config.serves(client.client_type) {
+    if !context.config.serves(client.form.client_type) {
         return Err(Reason::PublicClientsOff);
     }
     match client.state {

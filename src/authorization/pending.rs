@@ -71,7 +71,7 @@ impl PendingAuthorization {
     /// Returns the requested resources. If they are specified, the user picks some of them.
     #[must_use]
     pub fn resource_scope(&self) -> &ResourceScope {
-        &self.client.resource_scope
+        &self.client.form.resource_scope
     }
 
     /// Returns the protected resources that the tokens will be for [RFC 8707]; none if the settings have none. A page
@@ -108,7 +108,7 @@ impl PendingAuthorization {
     /// An international name is in its ASCII form (A-labels), and an IPv6 address in brackets.
     #[must_use]
     pub fn client_id_host(&self) -> Option<&str> {
-        let is_document = self.client.open().is_some_and(|open| open.origin() == ClientOrigin::MetadataDocument);
+        let is_document = self.client.open().is_some_and(|open| open.origin == ClientOrigin::MetadataDocument);
         let url = DocumentUrl::parse(self.client.id.as_str()).ok().filter(|_| is_document)?;
         Some(url.host())
     }
@@ -146,7 +146,7 @@ impl PendingAuthorization {
     /// [RFC 8252 section 7.3]. Any program there can claim to be this client: warn the user.
     #[must_use]
     pub fn is_loopback_only(&self) -> bool {
-        self.client.redirect_uris.iter().all(|uri| uri.as_requested().is_loopback())
+        self.client.form.redirect_uris.iter().all(|uri| uri.as_requested().is_loopback())
     }
 
     /// Returns whether the client's identity is assured, so that an earlier consent may replace the user's click [RFC 8252
@@ -226,13 +226,8 @@ impl AuthorizationError {
         Self::raise(context, None, None, Refusal::page(context, reason))
     }
 
-    /// An error that shows a page although the client is known.
-    pub(crate) fn page_for(context: &Context, client: &Client, reason: Reason) -> Self {
-        Self::page_for_id(context, &client.id, reason)
-    }
-
-    /// An error that shows a page. The event contains the client id.
-    pub(crate) fn page_for_id(context: &Context, client: &ClientId, reason: Reason) -> Self {
+    /// An error that shows a page although the client is known. The event contains its id.
+    pub(crate) fn page_for(context: &Context, client: &ClientId, reason: Reason) -> Self {
         Self::raise(context, Some(client), None, Refusal::page(context, reason))
     }
 
@@ -245,7 +240,7 @@ impl AuthorizationError {
     pub(crate) fn redirect(context: &Context, client: &Client, destination: Destination<'_>, reason: Reason) -> Self {
         let response = destination.error(context, &reason);
         let redirect = Some(Redirect { response, form_action_sources: destination.redirect_uri.form_action_sources() });
-        let refusal = Refusal { redirect, trusted: client.is_trusted(), ..Refusal::page(context, reason) };
+        let refusal = Refusal { redirect, trusted: client.privileges().trusted, ..Refusal::page(context, reason) };
         Self::raise(context, Some(&client.id), None, refusal)
     }
 

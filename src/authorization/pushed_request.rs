@@ -32,11 +32,11 @@ pub(crate) async fn visit(
     client: &[u8],
 ) -> Result<Arc<PushedRequest>, Reason> {
     let presented = Presented::parse(REQUEST_URI_PREFIX, uri).ok_or(Reason::UnknownRequestUri)?;
-    let session = request.session_bytes().filter(|session| !session.is_empty()).map(Digest::of);
+    let session = request.session.filter(|session| !session.is_empty()).map(Digest::of);
     let mut flow = Visiting {
         context,
         from: PushedFrom { id: PushedRequestId::from_bytes(presented.id), secret: presented.digest },
-        browser: Browser { client, session, is_signed_in: request.signed_in().is_some() },
+        browser: Browser { client, session, is_signed_in: request.subject.is_some() },
         now: context.now(),
     };
     claim(context, &mut flow, Some(ATTEMPTS)).await
@@ -49,8 +49,8 @@ pub(crate) async fn visit(
 /// [`Reason::AlreadyDecided`] if it was decided meanwhile; [`Reason::UnknownRequestUri`] if it can no longer be
 /// decided; the store's error.
 pub(crate) async fn keep_open(context: &Context, from: &PushedFrom, until: Timestamp) -> Result<(), Reason> {
-    let mut flow = KeepingOpen { context, from: *from, until, now: context.now() };
-    claim(context, &mut flow, Some(ATTEMPTS)).await
+    let change = Change::KeepOpen { until, now: context.now() };
+    claim(context, &mut Changing { context, from: *from, change }, Some(ATTEMPTS)).await
 }
 
 /// Uses the pushed request up for the decision of the consent request with that ticket.
@@ -59,7 +59,7 @@ pub(crate) async fn keep_open(context: &Context, from: &PushedFrom, until: Times
 ///
 /// [`Reason::AlreadyDecided`] if another decision used it; the store's error.
 pub(crate) async fn use_up(context: &Context, from: &PushedFrom, ticket: Digest) -> Result<(), Reason> {
-    claim(context, &mut UsingUp { context, from: *from, ticket }, Some(ATTEMPTS)).await
+    claim(context, &mut Changing { context, from: *from, change: Change::UseUp { ticket } }, Some(ATTEMPTS)).await
 }
 
 async fn find(context: &Context, id: &PushedRequestId) -> Result<Seen<PushedRequest>, StoreError> {
@@ -142,14 +142,22 @@ fn judge_visit(
     }
 }
 
-struct KeepingOpen<'a> {
+/// Keeps a pushed request open, or uses it up.
+struct Changing<'a> {
     context: &'a Context,
     from: PushedFrom,
-    until: Timestamp,
-    now: Timestamp,
+    change: Change,
 }
 
-impl Flow for KeepingOpen<'_> {
+/// What a consent request does with its pushed request.
+enum Change {
+    /// Keeps it open until that time.
+    KeepOpen { until: Timestamp, now: Timestamp },
+    /// Uses it up for the decision of the consent request with that ticket.
+    UseUp { ticket: Digest },
+}
+
+impl Flow for Changing<'_> {
     type Row = PushedRequest;
     type Won = ();
     type Error = Reason;
@@ -159,56 +167,40 @@ impl Flow for KeepingOpen<'_> {
     }
 
     fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Step<PushedRequest, ()>, Reason> {
-        match seen {
-            Seen::Found(found) if found.is_of(&self.from) => match found.used_by {
-                Some(_) => Err(Reason::AlreadyDecided),
-                None if !found.is_open(self.now) => Err(Reason::UnknownRequestUri),
-                None if is_held_until(found, self.until) => Ok(Step::Leave(())),
-                None => Ok(Step::Replace(Arc::new(found.held(self.until)), ())),
-            },
-            Seen::Found(_) | Seen::Missing | Seen::Unread => Err(Reason::UnknownRequestUri),
+        let found = seen.found().filter(|found| found.is_of(&self.from));
+        match self.change {
+            Change::KeepOpen { until, now } => {
+                let found = found.ok_or(Reason::UnknownRequestUri)?;
+                match found.used_by {
+                    Some(_) => Err(Reason::AlreadyDecided),
+                    None if !found.is_open(now) => Err(Reason::UnknownRequestUri),
+                    None if is_held_until(found, until) => Ok(Step::Leave(())),
+                    None => Ok(Step::Replace(Arc::new(found.held(until)), ())),
+                }
+            }
+            Change::UseUp { ticket } => {
+                let found = found.ok_or(Reason::AlreadyDecided)?;
+                match found.used_by {
+                    // Claimed by an earlier attempt, which did not write the decision.
+                    Some(used_by) if used_by == ticket => Ok(Step::Confirm(())),
+                    Some(_) => Err(Reason::AlreadyDecided),
+                    None => Ok(Step::Replace(Arc::new(found.used(ticket)), ())),
+                }
+            }
         }
     }
 
     fn is_done(&self, found: &PushedRequest, _: &PushedRequest, _: After) -> bool {
-        found.is_of(&self.from) && found.used_by.is_none() && is_held_until(found, self.until)
+        found.is_of(&self.from)
+            && match self.change {
+                Change::KeepOpen { until, .. } => found.used_by.is_none() && is_held_until(found, until),
+                Change::UseUp { ticket } => found.used_by == Some(ticket),
+            }
     }
 }
 
 fn is_held_until(pushed: &PushedRequest, until: Timestamp) -> bool {
     pushed.is_held() && pushed.open_until >= until
-}
-
-struct UsingUp<'a> {
-    context: &'a Context,
-    from: PushedFrom,
-    ticket: Digest,
-}
-
-impl Flow for UsingUp<'_> {
-    type Row = PushedRequest;
-    type Won = ();
-    type Error = Reason;
-
-    async fn read(&mut self) -> Result<Seen<PushedRequest>, Reason> {
-        Ok(find(self.context, &self.from.id).await?)
-    }
-
-    fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Step<PushedRequest, ()>, Reason> {
-        match seen {
-            Seen::Found(found) if found.is_of(&self.from) => match found.used_by {
-                // Claimed by an earlier attempt, which did not write the decision.
-                Some(ticket) if ticket == self.ticket => Ok(Step::Confirm(())),
-                Some(_) => Err(Reason::AlreadyDecided),
-                None => Ok(Step::Replace(Arc::new(found.used(self.ticket)), ())),
-            },
-            Seen::Found(_) | Seen::Missing | Seen::Unread => Err(Reason::AlreadyDecided),
-        }
-    }
-
-    fn is_done(&self, found: &PushedRequest, _: &PushedRequest, _: After) -> bool {
-        found.is_of(&self.from) && found.used_by == Some(self.ticket)
-    }
 }
 
 #[cfg(test)]

@@ -84,13 +84,13 @@ pub(crate) fn redirect_uri<'a>(
 ) -> Result<RedirectUri, NoDestination<'a>> {
     let policy = &*context.config.redirect_uris_of(client);
     let Some(requested) = query.bytes("redirect_uri") else {
-        return match client.redirect_uris.as_slice() {
+        return match client.form.redirect_uris.as_slice() {
             [only] => only.stand_in(policy).map_err(|error| NoDestination::Refused(only.as_str().as_bytes(), error)),
             _ => Err(NoDestination::Missing),
         };
     };
     let mut failure = RedirectUriError::Mismatch;
-    for registered in &client.redirect_uris {
+    for registered in &client.form.redirect_uris {
         match registered.matches(requested, policy) {
             Ok(accepted) => return Ok(accepted),
             Err(error) => failure = error,
@@ -106,12 +106,12 @@ pub(crate) fn judge(context: &Context, client: &Client, query: &Params<'_>) -> R
     if let Some(name) = query.first_repeated() {
         return Err(Reason::RepeatedParameter(name).into());
     }
-    if !client.grant_types.contains(GrantType::AuthorizationCode) {
+    if !client.form.grant_types.contains(GrantType::AuthorizationCode) {
         return Err(Reason::GrantTypeNotRegistered.into());
     }
     let challenge = challenge(context, client, query)?;
     let key = key(query)?;
-    let target = context.resources.asked(Named::of(query), client, &client.scopes).map_err(Reason::from)?;
+    let target = context.resources.asked(Named::of(query), client, &client.form.scopes).map_err(Reason::from)?;
     let scopes = scopes(context, client, query, &target)?;
     Ok(Asked {
         challenge,
@@ -172,7 +172,7 @@ fn key(query: &Params<'_>) -> Result<Option<JwkThumbprint>, Reason> {
 /// § 3.3: at most what was registered and what the protected resources serve. A request without `scope` asks for all of
 /// that.
 fn scopes(context: &Context, client: &Client, query: &Params<'_>, target: &Target<'_>) -> Result<ScopeSet, Reason> {
-    if client.resource_scope.is_empty() {
+    if client.form.resource_scope.is_empty() {
         return Err(Reason::ExcessScope);
     }
     let Some(scope) = query.bytes("scope") else {
@@ -181,5 +181,5 @@ fn scopes(context: &Context, client: &Client, query: &Params<'_>, target: &Targe
         return if registered.is_empty() { Err(Reason::Scope(ScopeError::Malformed)) } else { Ok(registered) };
     };
     let asked = context.config.scopes.read(scope).map_err(Reason::Scope)?;
-    if asked.is_subset_of(&client.scopes) && target.serves(&asked) { Ok(asked) } else { Err(Reason::ExcessScope) }
+    if asked.is_subset_of(&client.form.scopes) && target.serves(&asked) { Ok(asked) } else { Err(Reason::ExcessScope) }
 }

@@ -134,7 +134,7 @@ impl Authenticated<'_> {
             }
         }
         // A public client does not authenticate.
-        if self.client.client_type != ClientType::Public {
+        if self.client.form.client_type != ClientType::Public {
             context.note_authentication(&attempt).await;
         }
         Ok(self.client)
@@ -154,7 +154,7 @@ async fn authenticate<'a>(
     form: &'a Params<'a>,
 ) -> Result<Authenticated<'a>, Reason> {
     let named = form.text(CLIENT_ID);
-    let presented = Presented { header: request.authorization(), form, named, config: &context.config };
+    let presented = Presented { header: request.authorization, form, named, config: &context.config };
     let method = method_of(&presented)?;
     let (credentials, unreadable) = match read(method, &presented, endpoint) {
         Ok(credentials) => (credentials, None),
@@ -166,7 +166,7 @@ async fn authenticate<'a>(
         return Err(Reason::ClientIdMismatch);
     }
     let begun = Attempt::new(AttemptKind::Authentication, endpoint);
-    let peer = request.peer_address();
+    let peer = request.peer;
     let attempt = Attempt { client: credentials.first_id().or(named), peer, ..begun };
     context.check_throttle(&attempt).await?;
     let outcome = match unreadable {
@@ -272,7 +272,7 @@ async fn verify_reading(
 /// Returns a client that only sends its id, if it is public.
 fn named(context: &Context, client: Option<Arc<Client>>) -> Result<Arc<Client>, Reason> {
     let client = client.ok_or(Reason::UnknownClient)?;
-    match client.client_type {
+    match client.form.client_type {
         ClientType::Public if context.config.serves(ClientType::Public) => {}
         ClientType::Public => return Err(Reason::PublicClientsOff),
         ClientType::Confidential => return Err(Reason::MissingSecret),
@@ -285,7 +285,7 @@ fn proven(client: Option<Arc<Client>>, method: AuthenticationMethod, secret: &Di
     let secrets = client.as_ref().map_or_else(ClientSecrets::default, |client| client.secrets);
     let is_right = secrets.prove(secret);
     let client = client.ok_or(Reason::UnknownClient)?;
-    if client.client_type == ClientType::Public || !is_right {
+    if client.form.client_type == ClientType::Public || !is_right {
         return Err(Reason::WrongSecret);
     }
     registered(client, method)
@@ -293,7 +293,7 @@ fn proven(client: Option<Arc<Client>>, method: AuthenticationMethod, secret: &Di
 
 /// Returns the client if it is registered for this method, and approved.
 fn registered(client: Arc<Client>, method: AuthenticationMethod) -> Result<Arc<Client>, Reason> {
-    if !client.authentication_methods.contains(method) {
+    if !client.form.authentication_methods.contains(method) {
         return Err(Reason::UnregisteredAuthentication);
     }
     if !client.is_approved() {
@@ -310,7 +310,7 @@ fn admit(context: &Context, endpoint: Endpoint, verified: Verified) -> Result<Ve
     let proves_nothing = if endpoint == Endpoint::Introspection {
         client.counts_as_public() && verified.assertion.is_none()
     } else {
-        client.client_type == ClientType::Public
+        client.form.client_type == ClientType::Public
     };
     let none_is_offered = is_offered(AuthenticationMethod::None, &context.config, endpoint);
     if proves_nothing && !none_is_offered { Err(Reason::MissingSecret) } else { Ok(verified) }

@@ -45,12 +45,12 @@ pub(crate) async fn verify(
     let replay =
         assertion::judge(assertion, &client.id, endpoint, &context.config, now).map_err(Reason::ClientAssertion)?;
     let algorithm = assertion.algorithm();
-    let registered = client.signing_algorithm();
+    let registered = client.form.signing_algorithm;
     if registered.is_some_and(|registered| registered != algorithm) {
         return Err(refused("alg is not the registered one"));
     }
     let rule = KeyRule { key_id: assertion.key_id(), algorithm, has_registered_it: registered.is_some() };
-    match client.keys() {
+    match &client.form.keys {
         None => Err(refused("the client has no keys")),
         Some(ClientKeys::Set(set)) => rule.verify(assertion, set.keys()).map_err(NotSigned::reason),
         Some(ClientKeys::Url(url)) => verify_by_url(context, client, url, assertion, rule).await,

@@ -16,7 +16,7 @@ use crate::wire::{Endpoint, Request, Response};
 ///
 /// [RFC 9449 section 4.3]
 pub(crate) fn dpop_header<'a>(request: &Request<'a>) -> Result<Option<&'a [u8]>, Reason> {
-    match request.dpop() {
+    match request.dpop {
         HeaderLine::Absent => Ok(None),
         HeaderLine::One(value) => Ok(Some(value)),
         HeaderLine::Several => Err(Reason::DpopProof("there is more than one DPoP header")),
@@ -43,7 +43,7 @@ pub(crate) fn verify(
     let url = TargetUri::parse(&config.url_of(endpoint));
     let url = url.ok_or(Reason::DpopProof("the issuer is not a URL that a proof can name"))?;
     let role = Role::AuthorizationServer;
-    let expected = Expected { method: request.method(), url: &url, access_token: None, role };
+    let expected = Expected { method: request.method, url: &url, access_token: None, role };
     dpop::verify(header, &expected, config, context.now())
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn verify(
 ///
 /// [RFC 9449 section 5.2]
 pub(crate) fn check_absence(context: &Context, endpoint: Endpoint, client: &Client) -> Result<(), Reason> {
-    let is_needed = context.config.dpop.tokens == DpopBoundTokens::Required || client.requires_dpop_bound_tokens();
+    let is_needed = context.config.dpop.tokens == DpopBoundTokens::Required || client.form.requires_dpop_bound_tokens;
     if is_needed && endpoint == Endpoint::Token { Err(Reason::MissingDpopProof) } else { Ok(()) }
 }
 

@@ -34,8 +34,8 @@ pub enum DpopBoundTokens {
     /// None: new access tokens are bearer tokens, and the `DPoP` header of token requests is not read. Grants and
     /// tokens that are already bound stay bound, so they cannot be used while this is set.
     Off,
-    /// Those of requests with a proof. Clients with [`requires_dpop_bound_tokens`](crate::Client::requires_dpop_bound_tokens)
-    /// must send one.
+    /// Those of requests with a proof. Clients with
+    /// [`requires_dpop_bound_tokens`](crate::client::CheckedForm::requires_dpop_bound_tokens) must send one.
     Optional,
     /// All: a token request without a proof is refused.
     Required,

@@ -242,7 +242,7 @@ impl Config {
         if self.has_unproven_refresh_tokens(client) {
             return RefreshRotation::Rotate;
         }
-        client.refresh_rotation().unwrap_or(self.refresh.rotation)
+        client.privileges().refresh_rotation.unwrap_or(self.refresh.rotation)
     }
 
     /// Returns whether only the refresh token itself proves who refreshes. This is so if the client is public, or if
@@ -254,8 +254,8 @@ impl Config {
     /// Returns whether that client authenticates with a key, and no other way is accepted.
     fn authenticates_with_key(&self, client: &Client) -> bool {
         let has_secret =
-            client.authentication_methods().use_secret() && self.client_authentication.methods.use_secret();
-        client.authentication_methods().contains(AuthenticationMethod::PrivateKeyJwt) && !has_secret
+            client.form.authentication_methods.use_secret() && self.client_authentication.methods.use_secret();
+        client.form.authentication_methods.contains(AuthenticationMethod::PrivateKeyJwt) && !has_secret
     }
 
     /// Returns whether some clients get a new refresh token at each refresh.

@@ -28,13 +28,13 @@ pub(crate) async fn authorize(
     request: &Request<'_>,
 ) -> Result<PendingAuthorization, AuthorizationError> {
     let page = |reason| AuthorizationError::page(context, reason);
-    if !Endpoint::Authorization.allows(request.method()) {
+    if !Endpoint::Authorization.allows(request.method) {
         return Err(page(Reason::MethodNotAllowed));
     }
     if let Some(reference) = reference(context, request) {
         return authorize_pushed(context, request, &reference).await;
     }
-    let query = read(request.query_bytes(), names(&context.config), &LIMITS).map_err(page)?;
+    let query = read(request.query, names(&context.config), &LIMITS).map_err(page)?;
     check(context, request, &query, None).await
 }
 
@@ -49,10 +49,10 @@ const REFERENCE: [&str; 2] = [REQUEST_URI, "client_id"];
 ///
 /// [RFC 9101 section 6.3, to which RFC 9126 section 4 leads]
 fn reference(context: &Context, request: &Request<'_>) -> Option<Vec<u8>> {
-    if !context.config.pushed_requests.are_taken() || request.query_bytes().len() > QUERY_BYTES {
+    if !context.config.pushed_requests.are_taken() || request.query.len() > QUERY_BYTES {
         return None;
     }
-    let named = parameters_named(request.query_bytes(), &REFERENCE);
+    let named = parameters_named(request.query, &REFERENCE);
     let query = read(&named, &REFERENCE, &LIMITS);
     // A repeated or malformed reference counts as one too.
     let is_reference = match &query {
@@ -123,7 +123,7 @@ async fn check(
         audience,
         protected_resources,
         catalog: context.config.scopes.clone(),
-        peer: request.peer_address(),
+        peer: request.peer,
         document,
         key: pushed.and_then(|pushed| pushed.key).or(key),
         pushed: pushed.map(PushedRequest::reference),
@@ -142,7 +142,7 @@ async fn client(context: &Context, query: &Params<'_>) -> Result<Arc<Client>, Re
 
 /// Checks whether the request must be pushed [RFC 9126 section 5], then what it asks for.
 fn judge(context: &Context, client: &Client, query: &Params<'_>, is_pushed: bool) -> Result<Asked, Fault> {
-    let must_be_pushed = context.config.pushed_requests.are_required() || client.requires_pushed_requests();
+    let must_be_pushed = context.config.pushed_requests.are_required() || client.form.requires_pushed_requests;
     if must_be_pushed && !is_pushed {
         return Err(Reason::NotPushed.into());
     }
@@ -151,7 +151,7 @@ fn judge(context: &Context, client: &Client, query: &Params<'_>, is_pushed: bool
 
 fn no_destination(context: &Context, client: &Client, refused: NoDestination<'_>) -> AuthorizationError {
     match refused {
-        NoDestination::Missing => AuthorizationError::page_for(context, client, Reason::MissingRedirectUri),
+        NoDestination::Missing => AuthorizationError::page_for(context, &client.id, Reason::MissingRedirectUri),
         NoDestination::Refused(uri, error) => {
             AuthorizationError::page_for_uri(context, &client.id, uri, Reason::RedirectUri(error))
         }
@@ -168,7 +168,7 @@ fn refused(
     let state = request::state(context, query).ok().flatten();
     match (fault, context.config.authorization.errors) {
         (Fault::OfServiceParameter(reason), AuthorizationErrors::PageForServiceParameters) => {
-            AuthorizationError::page_for(context, client, reason)
+            AuthorizationError::page_for(context, &client.id, reason)
         }
         (Fault::OfServiceParameter(reason), AuthorizationErrors::Rfc6749) | (Fault::Other(reason), _) => {
             AuthorizationError::redirect(context, client, Destination { redirect_uri, state }, reason)

@@ -29,16 +29,16 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
 /// The last segment of the path. It is not decoded, because ids of clients that register themselves consist of letters
 /// and digits.
 fn client_id(request: &Request<'_>) -> Option<ClientId> {
-    let (_, id) = request.path_text()?.rsplit_once('/')?;
+    let (_, id) = request.path?.rsplit_once('/')?;
     ClientId::new(id).ok()
 }
 
 async fn answer(context: &Arc<Context>, request: &Request<'_>, id: &ClientId) -> Result<Response, Reason> {
-    if !Endpoint::ClientConfiguration.allows(request.method()) {
+    if !Endpoint::ClientConfiguration.allows(request.method) {
         return Err(Reason::MethodNotAllowed);
     }
     let begun = Attempt::new(AttemptKind::Authentication, Endpoint::ClientConfiguration);
-    let attempt = Attempt { client: Some(id.as_str()), peer: request.peer_address(), ..begun };
+    let attempt = Attempt { client: Some(id.as_str()), peer: request.peer, ..begun };
     context.check_throttle(&attempt).await?;
     let token = bearer::in_header(request)?.ok_or(Reason::NoAccessToken)?;
     let registrar = Registrar::required(context)?;
@@ -53,7 +53,7 @@ async fn answer(context: &Arc<Context>, request: &Request<'_>, id: &ClientId) ->
         Err(_) => {}
     }
     let own = own?;
-    match request.method() {
+    match request.method {
         "PUT" => caller.update(request).await,
         "DELETE" => caller.delete().await,
         _ => Ok(caller.describe(&own)),
@@ -96,12 +96,12 @@ impl Caller<'_> {
     async fn update(&self, request: &Request<'_>) -> Result<Response, Reason> {
         let context = self.context;
         let begun = Attempt::new(AttemptKind::Registration, Endpoint::ClientConfiguration);
-        context.check_throttle(&Attempt { peer: request.peer_address(), ..begun }).await?;
+        context.check_throttle(&Attempt { peer: request.peer, ..begun }).await?;
         let body = registration_request::body(context, request)?;
         let replacement = registration_request::rules(context).judge_replacement(self.id, body);
         let replacement = replacement.map_err(Reason::ClientMetadata)?;
         let asked = RegistrationRequest {
-            peer: request.peer_address(),
+            peer: request.peer,
             updated: Some(self.id),
             ..RegistrationRequest::new(ClientOrigin::DynamicRegistration, &replacement.metadata)
         };

@@ -37,7 +37,7 @@ pub(crate) async fn read<'a>(
 /// The first checks of every endpoint that takes a form, in their fixed order [RFC 6749 section 3.2]: method, size,
 /// media type, form encoding, UTF-8, repeats.
 fn form<'a>(context: &Context, request: &Request<'a>, endpoint: Endpoint, names: &Names) -> Result<Params<'a>, Reason> {
-    if !endpoint.allows(request.method()) {
+    if !endpoint.allows(request.method) {
         return Err(Reason::MethodNotAllowed);
     }
     let bytes = body(context, request)?;
@@ -57,7 +57,7 @@ fn form<'a>(context: &Context, request: &Request<'a>, endpoint: Endpoint, names:
 
 /// The body, if it is not too large.
 pub(crate) fn body<'a>(context: &Context, request: &Request<'a>) -> Result<&'a [u8], Reason> {
-    match request.body_bytes() {
+    match request.body {
         Body::Bytes(bytes) if bytes.len() <= context.config.limits.body_bytes => Ok(bytes),
         Body::Bytes(_) | Body::TooLarge => Err(Reason::TooLarge),
         Body::Empty => Ok(&[]),

@@ -43,18 +43,18 @@ async fn describe(context: &Context, caller: &Client, token: &[u8]) -> Result<Op
     let Some(token) = access_token::find(context, token).await? else { return Ok(None) };
     // § 4: a resource server sees only tokens for its own resources.
     if !caller.counts_as_public() && context.resources.is_resource_server(&caller.id) {
-        let seen = context.resources.seen(token.audience(), token.client(), |entry| entry.is_served_by(&caller.id));
+        let seen = context.resources.seen(token.audience(), &token.client, |entry| entry.is_served_by(&caller.id));
         if seen.entries().is_empty() {
-            context.raise(&Event::IntrospectionRefused { grant: token.grant(), client: &caller.id });
+            context.raise(&Event::IntrospectionRefused { grant: token.grant.id, client: &caller.id });
             return Ok(None);
         }
         return Ok(message(context, &token, &seen));
     }
-    if token.client().id != caller.id && !caller.may_introspect() {
-        context.raise(&Event::IntrospectionRefused { grant: token.grant(), client: &caller.id });
+    if token.client.id != caller.id && !caller.may_introspect() {
+        context.raise(&Event::IntrospectionRefused { grant: token.grant.id, client: &caller.id });
         return Ok(None);
     }
-    let seen = context.resources.seen(token.audience(), token.client(), |_| true);
+    let seen = context.resources.seen(token.audience(), &token.client, |_| true);
     Ok(message(context, &token, &seen))
 }
 
@@ -67,7 +67,7 @@ fn message(context: &Context, token: &UsableToken, seen: &Target<'_>) -> Option<
     let resources = token.resource_scope();
     let mut message = IntrospectionResponse::active();
     message.scope = Some(context.config.scopes.to_wire(&scopes).into_owned());
-    message.client_id = Some(token.client().id.to_string());
+    message.client_id = Some(token.client.id.to_string());
     message.token_type = Some(if token.key().is_some() { TokenType::Dpop } else { TokenType::Bearer });
     message.cnf = token.key().copied().map(Confirmation::by_key);
     message.exp = Some(token.end().seconds().into());

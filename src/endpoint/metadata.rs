@@ -14,7 +14,7 @@ use crate::wire::{Endpoint, Request, Response};
 
 /// Answers with the document that was made when the server was built.
 pub(crate) fn serve(context: &Context, request: &Request<'_>) -> Response {
-    if !Endpoint::Metadata.allows(request.method()) {
+    if !Endpoint::Metadata.allows(request.method) {
         return response::to_client(&Reason::MethodNotAllowed, request, Endpoint::Metadata, &context.config);
     }
     Response::new(200).with_header("Content-Type", "application/json").with_body(context.metadata.to_vec())

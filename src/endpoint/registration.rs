@@ -17,7 +17,7 @@ use crate::wire::{Endpoint, Request, Response};
 
 pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Response {
     let begun = Attempt::new(AttemptKind::Registration, Endpoint::Registration);
-    let attempt = Attempt { peer: request.peer_address(), ..begun };
+    let attempt = Attempt { peer: request.peer, ..begun };
     match answer(context, request, &attempt).await {
         Ok(message) => Response::json(201, &message),
         Err(reason) => {
@@ -34,7 +34,7 @@ async fn answer(
     request: &Request<'_>,
     attempt: &Attempt<'_>,
 ) -> Result<ClientInformationResponse, Reason> {
-    if !Endpoint::Registration.allows(request.method()) {
+    if !Endpoint::Registration.allows(request.method) {
         return Err(Reason::MethodNotAllowed);
     }
     context.check_throttle(attempt).await?;
@@ -44,7 +44,7 @@ async fn answer(
     let metadata = registration_request::rules(context).judge(body).map_err(Reason::ClientMetadata)?;
     let origin = ClientOrigin::DynamicRegistration;
     let asked = RegistrationRequest {
-        peer: request.peer_address(),
+        peer: request.peer,
         initial_access_token: initial.as_ref().map(|initial| &initial.id),
         ..RegistrationRequest::new(origin, &metadata)
     };

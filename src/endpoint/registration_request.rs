@@ -53,26 +53,26 @@ pub(crate) fn information(
     let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let client = application.client();
     let (form, mut message) = (application.form(), ClientInformationResponse::new(client.id().as_str()));
-    message.client_id_issued_at = client.open().map(|open| open.registered().seconds().into());
+    message.client_id_issued_at = client.open().map(|open| open.registered.seconds().into());
     message.registration_client_uri = token.is_some().then(|| configuration_uri(config, client));
     message.registration_access_token = token;
-    message.redirect_uris = form.redirect_uris().iter().map(|uri| uri.as_str().to_owned()).collect();
-    let method = form.authentication_methods().iter().next().unwrap_or(AuthenticationMethod::None);
+    message.redirect_uris = form.redirect_uris.iter().map(|uri| uri.as_str().to_owned()).collect();
+    let method = form.authentication_methods.iter().next().unwrap_or(AuthenticationMethod::None);
     message.token_endpoint_auth_method = Some(method.to_string());
-    match form.keys() {
+    match &form.keys {
         Some(ClientKeys::Set(set)) => message.jwks = serde_json::from_str(set.as_str()).ok(),
         Some(ClientKeys::Url(url)) => message.jwks_uri = Some(url.to_string()),
         None => {}
     }
-    message.token_endpoint_auth_signing_alg = form.signing_algorithm().map(|algorithm| algorithm.to_string());
-    message.require_pushed_authorization_requests = form.requires_pushed_requests();
-    message.dpop_bound_access_tokens = form.requires_dpop_bound_tokens();
-    message.grant_types = form.grant_types().iter().map(|grant_type: GrantType| grant_type.to_string()).collect();
+    message.token_endpoint_auth_signing_alg = form.signing_algorithm.map(|algorithm| algorithm.to_string());
+    message.require_pushed_authorization_requests = form.requires_pushed_requests;
+    message.dpop_bound_access_tokens = form.requires_dpop_bound_tokens;
+    message.grant_types = form.grant_types.iter().map(|grant_type: GrantType| grant_type.to_string()).collect();
     message.response_types = vec!["code".to_owned()];
-    message.application_type = Some(form.application_type().as_str().to_owned());
+    message.application_type = Some(form.application_type.as_str().to_owned());
     message.scope = text(&config.scopes.to_wire(&client.default_scopes()));
-    message.client_name = text(form.name());
-    message.client_uri = text(form.website());
+    message.client_name = text(&form.name);
+    message.client_uri = text(&form.website);
     if let Some(more) = application.more_metadata() {
         message.logo_uri = more.logo_uri.as_deref().and_then(text);
         message.tos_uri = more.tos_uri.as_deref().and_then(text);

@@ -53,7 +53,7 @@ async fn answer(
     let name = form.bytes("grant_type").ok_or(Reason::MissingParameter("grant_type"))?;
     let grant_type = GrantType::parse(name).filter(|grant_type| grant::is_offered(*grant_type, &context.config));
     let grant_type = grant_type.ok_or(Reason::UnknownGrantType)?;
-    if !client.grant_types.contains(grant_type) {
+    if !client.form.grant_types.contains(grant_type) {
         return Err(Reason::GrantTypeNotRegistered);
     }
     grant::answer(context, grant_type, &TokenRequest::read(client, key, form)).await

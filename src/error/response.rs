@@ -39,7 +39,7 @@ pub(crate) fn to_client(reason: &Reason, request: &Request<'_>, endpoint: Endpoi
 /// the server accepts Basic. The other methods have no challenge, and a 401 needs one [RFC 6749 section 5.2].
 fn is_challenged(request: &Request<'_>, config: &Config) -> bool {
     let is_offered = config.client_authentication.methods.contains(AuthenticationMethod::ClientSecretBasic);
-    is_offered || !matches!(request.authorization(), HeaderLine::Absent)
+    is_offered || !matches!(request.authorization, HeaderLine::Absent)
 }
 
 /// Shows the user a fixed page. Only the event sink gets the cause. If clients register themselves, an application may

@@ -328,8 +328,8 @@ mod tests {
             redirect_uri_named: true,
             challenge: Some(CodeVerifier::new(VERIFIER).unwrap().challenge()),
             state: None,
-            scopes: client.scopes.clone(),
-            resources: client.resource_scope.clone(),
+            scopes: client.form.scopes.clone(),
+            resources: client.form.resource_scope.clone(),
             audience: Audience::UNSET,
             key: Some(Box::new(KEY)),
             pushed: None,
@@ -371,7 +371,7 @@ mod tests {
         ("AnotherDpopKey", |scene| scene.key = Some(JwkThumbprint::from_bytes([8; 32]))),
         ("CodeSpent", |scene| scene.client.epoch = 1),
         ("CodeExpired", |scene| scene.seconds = 600),
-        ("CodeSpent", |scene| scene.client.scopes = ScopeSet::empty()),
+        ("CodeSpent", |scene| scene.client.form.scopes = ScopeSet::empty()),
     ];
 
     #[test]
@@ -419,7 +419,7 @@ mod tests {
         let unnamed: Change = |scene| scene.authorization.redirect_uri_named = false;
         let required: Change =
             |scene| scene.config.authorization.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
-        let native: Change = |scene| scene.client.application_type = ApplicationType::Native;
+        let native: Change = |scene| scene.client.form.application_type = ApplicationType::Native;
         let cases: [(&[Change], &str); 12] = [
             (&[lax, without_uri], "granted"),
             (&[required, without_uri], "granted"),
@@ -444,7 +444,7 @@ mod tests {
     #[test]
     fn a_reduced_client_gets_what_is_left() {
         let mut scene = faultless();
-        scene.client.scopes = scopes("repo-issue:r account-profile:r");
+        scene.client.form.scopes = scopes("repo-issue:r account-profile:r");
         let code_verifier = scene.verifier.map(str::as_bytes);
         let request = TokenRequest { key: Some(&KEY), code_verifier, ..TokenRequest::of(&scene.client) };
         let rules = Rules { config: &scene.config, resources: &no_resources() };

@@ -79,7 +79,7 @@ fn judge(
     if request.client.counts_as_public() {
         return Err(Reason::GrantTypeNotRegistered);
     }
-    let available = &request.client.client_scopes;
+    let available = &request.client.form.client_scopes;
     let target = resources.asked(request.resources, request.client, available)?;
     let scopes = match request.scope {
         Some(scope) => config.scopes.read(scope).map_err(Reason::Scope)?,
@@ -241,7 +241,7 @@ fn room(config: &Config, number: u32) -> usize {
 pub(crate) async fn tokens_of(context: &Context, id: &ClientId) -> Result<Vec<ClientCredentialsToken>, StoreError> {
     let client = context.stores.clients.client(id).await?;
     let has_them =
-        |client: &Arc<Client>| client.is_approved() && client.grant_types.contains(GrantType::ClientCredentials);
+        |client: &Arc<Client>| client.is_approved() && client.form.grant_types.contains(GrantType::ClientCredentials);
     let Some(client) = client.filter(has_them) else { return Ok(Vec::new()) };
     let now = context.now();
     let mut tokens = Vec::new();
@@ -262,7 +262,7 @@ pub(crate) async fn tokens_of(context: &Context, id: &ClientId) -> Result<Vec<Cl
 mod tests {
     use super::*;
     use crate::grant::fixtures::{at, no_resources, scopes};
-    use crate::model::client::{ApplicationType, ClientType, GrantTypes};
+    use crate::model::client::{ApplicationType, CheckedForm, ClientType, GrantTypes};
     use crate::model::{Revocation, RevocationReason};
     use crate::secret::Digest;
 
@@ -281,9 +281,10 @@ mod tests {
     #[test]
     fn a_request_is_refused_in_the_order_of_the_rfc() {
         let config = Config::platform("https://auth.example");
-        let public = || Client { client_type: ClientType::Public, ..client() };
-        let native = || Client { application_type: ApplicationType::Native, ..client() };
-        let without = || Client { client_scopes: ScopeSet::empty(), ..client() };
+        let public = || Client { form: CheckedForm { client_type: ClientType::Public, ..client().form }, ..client() };
+        let native =
+            || Client { form: CheckedForm { application_type: ApplicationType::Native, ..client().form }, ..client() };
+        let without = || Client { form: CheckedForm { client_scopes: ScopeSet::empty(), ..client().form }, ..client() };
         let not_registered: fn(&Reason) -> bool = |reason| matches!(reason, Reason::GrantTypeNotRegistered);
         let unreadable: fn(&Reason) -> bool = |reason| matches!(reason, Reason::Scope(_));
         let excess: fn(&Reason) -> bool = |reason| matches!(reason, Reason::ExcessScope);

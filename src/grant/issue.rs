@@ -54,7 +54,7 @@ pub(crate) struct NewPair {
 pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> NewPair {
     let access_end = access_end(config, place.created, place.now);
     let refresh_end = place.now.plus(config.tokens.refresh_lifetime).min(last_end(config, place.created));
-    let has_refresh_token = place.client.grant_types.contains(GrantType::RefreshToken);
+    let has_refresh_token = place.client.form.grant_types.contains(GrantType::RefreshToken);
     let position = Position { end: refresh_end, number: place.number };
     // Built first, together with the refresh token: a token in a variable was copied byte by byte (`tests/limits`).
     let issued = Issued {

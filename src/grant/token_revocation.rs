@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn a_superseded_token_that_was_bound_to_a_key_takes_nothing_along_for_a_public_client() {
         let mut public = client("own");
-        public.client_type = ClientType::Public;
+        public.form.client_type = ClientType::Public;
         // The first bound pair, if any; the presented token is that of pair 1.
         for (bound_from, caller, expected) in [
             (0, &client("own"), "RevokeGrant"),
@@ -397,7 +397,7 @@ mod tests {
             let holder = holder_of(caller, &line);
             let outcome = |seconds| judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
             assert_eq!(name(outcome(399)), "RevokeGrant", "in grace, no key is needed: {bound_from}");
-            assert_eq!(name(outcome(400)), expected, "{bound_from}, {:?}", caller.client_type);
+            assert_eq!(name(outcome(400)), expected, "{bound_from}, {:?}", caller.form.client_type);
         }
     }
 }

@@ -124,7 +124,7 @@ impl Authorization {
 
     /// Returns the resources that the user granted, or before the decision those that the client requested. The client
     /// may still access their [reduction](ResourceScope::reduced_to) to its
-    /// [`resource_scope`](crate::Client::resource_scope).
+    /// [`resource_scope`](crate::client::CheckedForm::resource_scope).
     #[must_use]
     pub const fn resource_scope(&self) -> &ResourceScope {
         &self.resources

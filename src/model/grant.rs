@@ -75,8 +75,9 @@ impl Grant {
     }
 
     /// Returns the resources that the user granted; none for a revoked grant. The client may still access their
-    /// [reduction](ResourceScope::reduced_to) to its [`resource_scope`](crate::Client::resource_scope). Without a user it is
-    /// [`ResourceScope::All`]: the client's [`client_resources`](crate::Client::client_resources) limit its tokens.
+    /// [reduction](ResourceScope::reduced_to) to its
+    /// [`resource_scope`](crate::client::CheckedForm::resource_scope). Without a user it is [`ResourceScope::All`]: the
+    /// client's [`client_resources`](crate::client::CheckedForm::client_resources) limit its tokens.
     #[must_use]
     pub const fn resource_scope(&self) -> &ResourceScope {
         &self.resources

@@ -108,7 +108,7 @@ impl Registrar {
         let action = Action::Transfer { to: to.clone() };
         let Taken { before, .. } = self.take(id, None, Some(version), action).await?;
         // A step on an application without an owner is refused.
-        let from = before.owner().unwrap_or(&to);
+        let from = before.owner.as_ref().unwrap_or(&to);
         self.raise(id, None, ApplicationChange::Transferred { from, to: &to });
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What a reviewer grants, and the result.
 
-use crate::model::application::{CheckedForm, Logo};
-use crate::model::client::{Privileges, RefreshRotation};
+use crate::model::application::Logo;
+use crate::model::client::{CheckedForm, Privileges, RefreshRotation};
 use crate::model::id::ClientId;
 use crate::scope::ResourceScope;
 
@@ -68,7 +68,7 @@ impl Approval {
         self
     }
 
-    /// Marks the client as trusted: see [`Client::is_trusted`](crate::Client::is_trusted).
+    /// Marks the client as trusted: see [`Privileges::trusted`].
     #[must_use]
     pub fn trusted(mut self) -> Self {
         self.privileges.trusted = true;
@@ -113,21 +113,10 @@ impl Approval {
 
 /// An approval that took effect.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Approved {
-    pub(super) client_id: ClientId,
-    pub(super) is_change: bool,
-}
-
-impl Approved {
-    /// Returns the id of the client.
-    #[must_use]
-    pub const fn client_id(&self) -> &ClientId {
-        &self.client_id
-    }
-
-    /// Returns whether this approved a change rather than a first submission.
-    #[must_use]
-    pub const fn is_change(&self) -> bool {
-        self.is_change
-    }
+    /// The id of the client.
+    pub client_id: ClientId,
+    /// Whether this approved a change rather than a first submission.
+    pub is_change: bool,
 }

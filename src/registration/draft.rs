@@ -11,7 +11,6 @@ use crate::model::client::{Client, ClientOrigin, ClientState, Privileges, SelfRe
 use crate::model::client_metadata::{Admitted, ClientMetadata, MetadataError};
 use crate::model::id::ClientId;
 use crate::registration::error::RegistrarError;
-use crate::registration::in_force::put_in_force;
 use crate::registration::last_use::{DAY, with_end};
 use crate::registration::submission::{OpenSubmission, Submission};
 use crate::secret::Digest;
@@ -41,7 +40,7 @@ impl DocumentAdmission {
     /// [`RegistrarError::Metadata`] if the document no longer has a key, and the client may have a live grant.
     pub(super) fn check_key(&self, client: &Client, now: Timestamp) -> Result<(), RegistrarError> {
         let may_have_grants = client.open().is_some_and(|open| open.is_reviewed || open.used_until.is_some());
-        let loses_key = client.keys().is_some() && self.admitted.form.keys().is_none();
+        let loses_key = client.form.keys.is_some() && self.admitted.form.keys.is_none();
         if loses_key && may_have_grants && !client.is_gone_at(now) {
             return Err(MetadataError::Fixed("token_endpoint_auth_method").into());
         }
@@ -59,9 +58,9 @@ impl DocumentAdmission {
         client.state == ClientState::Approved
             && open.document.as_ref() == Some(&self.digest)
             && is_bounded
-            && client.scopes.is_subset_of(&form.scopes)
-            && form.resource_scope.covers(&client.resource_scope)
-            && client.redirect_uris.iter().all(|uri| form.redirect_uris.contains(uri))
+            && client.form.scopes.is_subset_of(&form.scopes)
+            && form.resource_scope.covers(&client.form.resource_scope)
+            && client.form.redirect_uris.iter().all(|uri| form.redirect_uris.contains(uri))
     }
 }
 
@@ -162,7 +161,7 @@ impl Draft<'_> {
         let admitted = &self.admission.admitted;
         let mut next = client.clone();
         next.state = if self.admission.awaits_review { ClientState::Pending } else { ClientState::Approved };
-        put_in_force(&mut next, &admitted.form);
+        next.put_form(admitted.form.clone());
         next.open = client.open().map(|open| Arc::new(self.unreviewed(open)));
         if !client.is_unreviewed() {
             // The privileges were for the version that a person had reviewed.
@@ -201,7 +200,6 @@ impl Draft<'_> {
             return Ok(None);
         }
         let mut next = self.successor(current, client)?;
-        next.form = self.admission.admitted.form.clone();
         next.proposed = None;
         Ok(Some(next))
     }

@@ -6,7 +6,7 @@ use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim_record, draw_version
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::hooks::ApplicationChange;
-use crate::model::application::{Application, CheckedForm};
+use crate::model::application::Application;
 use crate::model::client::{Client, ClientState};
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
@@ -59,9 +59,9 @@ impl Registrar {
     /// # }
     /// ```
     pub async fn ensure_client(&self, description: &Client) -> Result<Arc<Client>, RegistrarError> {
-        let form = self.rules.check_description(description)?;
+        self.rules.check_description(description)?;
         let (context, now) = (&*self.context, self.context.now());
-        let mut flow = Ensuring { context, description, form, now, version: draw_version(&*context.entropy) };
+        let mut flow = Ensuring { context, description, now, version: draw_version(&*context.entropy) };
         let (is_written, record) = claim_record(context, &mut flow, Some(ATTEMPTS)).await?;
         let is_written = is_written?;
         let client = record.ok_or(RegistrarError::NotFound)?.client().clone();
@@ -76,7 +76,6 @@ impl Registrar {
 struct Ensuring<'a> {
     context: &'a Context,
     description: &'a Client,
-    form: CheckedForm,
     now: Timestamp,
     /// The version of a first record.
     version: u32,
@@ -120,7 +119,7 @@ impl Ensuring<'_> {
             // becomes valid again.
             let (version, epoch) = (self.version, self.now.seconds());
             let client = Client { version, state: ClientState::Approved, epoch, ..self.description.clone() };
-            return Ok(Some(self.application(client, self.now)));
+            return Ok(Some(Application::new(Arc::new(client), self.now)));
         };
         let state = match (current.state(), current.reserved_until) {
             (ClientState::Deleted, Some(until)) if self.now < until => return Err(RegistrarError::Reserved { until }),
@@ -133,10 +132,6 @@ impl Ensuring<'_> {
         if *current.client == as_described {
             return Ok(None);
         }
-        Ok(Some(self.application(as_described, current.submitted)))
-    }
-
-    fn application(&self, client: Client, submitted: Timestamp) -> Application {
-        Application::new(Arc::new(client), self.form.clone(), submitted)
+        Ok(Some(Application::new(Arc::new(as_described), current.submitted)))
     }
 }

@@ -32,7 +32,7 @@ use crate::secret::{Digest, InitialAccessToken};
 /// async fn for_a_partner(registrar: &Registrar) -> Result<String, RegistrarError> {
 ///     let terms = InitialAccessTokenTerms::new(Duration::from_secs(86_400)).uses(NonZeroU32::new(5).unwrap());
 ///     let made = registrar.make_initial_access_token(terms).await?;
-///     Ok(made.token().expose().to_owned())
+///     Ok(made.token.expose().to_owned())
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,33 +64,17 @@ impl InitialAccessTokenTerms {
 
 /// A newly created initial access token.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct MadeInitialAccessToken {
-    id: ClientId,
-    token: InitialAccessToken,
-    end: Timestamp,
-}
-
-impl MadeInitialAccessToken {
-    /// Returns the id of the token, which is not secret.
+    /// The id of the token, which is not secret.
     /// [`end_initial_access_token`](Registrar::end_initial_access_token) takes it, and
-    /// [`RegistrationRequest::initial_access_token`](crate::hooks::RegistrationRequest::initial_access_token) contains it. It
-    /// has the form of a client id, but no client ever gets it.
-    #[must_use]
-    pub const fn id(&self) -> &ClientId {
-        &self.id
-    }
-
-    /// Returns the token. Only its digest is stored.
-    #[must_use]
-    pub const fn token(&self) -> &InitialAccessToken {
-        &self.token
-    }
-
-    /// Returns the time at which the token expires.
-    #[must_use]
-    pub const fn end(&self) -> Timestamp {
-        self.end
-    }
+    /// [`RegistrationRequest::initial_access_token`](crate::hooks::RegistrationRequest::initial_access_token) contains
+    /// it. It has the form of a client id, but no client ever gets it.
+    pub id: ClientId,
+    /// The token. Only its digest is stored.
+    pub token: InitialAccessToken,
+    /// The time at which the token expires.
+    pub end: Timestamp,
 }
 
 /// An initial access token that a request presented. It was valid when it was read.

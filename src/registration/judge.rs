@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
-use crate::model::application::{Application, Asked, CheckedForm, Field, FieldError, Problem};
-use crate::model::client::{Client, ClientKeys, ClientSecrets, ClientState, ClientType, Privileges, SelfRegistration};
+use crate::model::application::{Application, Asked, Field, FieldError, Problem};
+use crate::model::client::{
+    CheckedForm, Client, ClientKeys, ClientSecrets, ClientState, ClientType, Privileges, SelfRegistration,
+};
 use crate::model::id::LogoId;
 use crate::model::subject::Subject;
 use crate::registration::approval::Approval;
 use crate::registration::deletion;
 use crate::registration::error::RegistrarError;
-use crate::registration::in_force::put_in_force;
 use crate::registration::keys;
 use crate::registration::last_use;
 use crate::registration::reduction::Reduction;
@@ -44,7 +45,7 @@ pub(super) enum Action {
         logo: Option<LogoId>,
     },
     Reject {
-        reason: Box<str>,
+        reason: String,
     },
     Suspend,
     Resume,
@@ -137,8 +138,8 @@ impl Step<'_> {
             Action::Reduce(reducing) => {
                 refuse_first_party(next)?;
                 require_approved(&next.client)?;
-                next.form = reducing.judge(&next.form, &rules.catalog)?;
-                put_in_force(Arc::make_mut(&mut next.client), &next.form);
+                let left = reducing.judge(next.form(), &rules.catalog)?;
+                next.client_mut().put_form(left);
                 // The client must not regain by itself what a person removed.
                 let_updates_await_review(next);
             }
@@ -242,14 +243,13 @@ fn change(
     match next.state() {
         ClientState::Pending | ClientState::Rejected => {
             next.client_mut().state = ClientState::Pending;
-            put_in_force(next.client_mut(), form);
-            next.form = form.clone();
+            next.client_mut().put_form(form.clone());
             next.logo = logo.or(next.logo);
         }
         ClientState::Approved | ClientState::Suspended => {
             let fixed = [
-                (Field::ClientType, form.client_type == next.client.client_type),
-                (Field::ApplicationType, form.application_type == next.client.application_type),
+                (Field::ClientType, form.client_type == next.form().client_type),
+                (Field::ApplicationType, form.application_type == next.form().application_type),
             ];
             let changed = fixed.iter().filter(|(_, is_same)| !is_same);
             let errors: Vec<_> = changed.map(|(field, _)| FieldError::new(*field, Problem::Fixed)).collect();
@@ -273,9 +273,9 @@ fn approve(
     let proposed = next.proposed.take();
     let first_review = next.is_unreviewed();
     let asked = match (next.state(), &proposed) {
-        (ClientState::Pending, _) => &next.form,
+        (ClientState::Pending, _) => next.form(),
         // A policy approved it before; now a person does.
-        (ClientState::Approved | ClientState::Suspended, None) if first_review => &next.form,
+        (ClientState::Approved | ClientState::Suspended, None) if first_review => next.form(),
         (ClientState::Approved | ClientState::Suspended, Some(proposed)) => proposed,
         (ClientState::Approved | ClientState::Suspended, None) => return Err(RegistrarError::NothingProposed),
         (state @ (ClientState::Rejected | ClientState::Deleted), _) => return Err(RegistrarError::WrongState(state)),
@@ -297,7 +297,7 @@ fn approve(
         }
         *asked = scopes;
     }
-    let had_all = next.state() != ClientState::Pending && next.client.client_resources == ResourceScope::All;
+    let had_all = next.state() != ClientState::Pending && next.form().client_resources == ResourceScope::All;
     match &approval.client_resources {
         Some(ResourceScope::Public) => {
             let refused = FieldError::new(Field::ClientResources, Problem::NotOffered);
@@ -311,11 +311,10 @@ fn approve(
         }
         None => {}
     }
-    put_in_force(next.client_mut(), &form);
+    next.client_mut().put_form(form);
     put_update_in_force(next);
     check_privileges(&next.client, &approval.privileges)?;
     next.client_mut().privileges = next.client.privileges.with(approval.privileges);
-    next.form = form;
     next.rejection = None;
     next.logo = next.proposed_logo.take().or(next.logo);
     if first_review {
@@ -359,7 +358,8 @@ fn transfer(next: &mut Application, to: &Subject) -> Result<(), RegistrarError> 
     }
     if next.owner.as_ref() != Some(to) {
         next.client_mut().secrets = next.client.secrets.under_another_owner();
-        next.client_mut().mark_keys_of_previous_owner();
+        let keys = next.form().keys.clone();
+        next.client_mut().keys_of_previous_owner = keys;
         next.owner = Some(to.clone());
     }
     Ok(())
@@ -389,10 +389,10 @@ fn turn(next: &mut Application, from: ClientState, to: ClientState) -> Result<()
 }
 
 fn require_secret(client: &Client) -> Result<(), RegistrarError> {
-    if client.client_type == ClientType::Public {
+    if client.form.client_type == ClientType::Public {
         return Err(RegistrarError::PublicClient);
     }
-    if !client.authentication_methods.use_secret() {
+    if !client.form.authentication_methods.use_secret() {
         return Err(RegistrarError::NoSecret);
     }
     require_approved(client)
@@ -635,7 +635,7 @@ mod tests {
         let bob = Subject::new("bob").unwrap();
         let next = step(Action::Transfer { to: bob.clone() }).judge(&before, &rules(), NOW).unwrap();
         assert_eq!((next.logo, next.proposed_logo), (Some(FIRST), None));
-        assert_eq!((next.owner(), next.proposed()), (Some(&bob), None));
+        assert_eq!((next.owner.as_ref(), next.proposed.as_ref()), (Some(&bob), None));
         assert!(next.client.has_secret_of_previous_owner());
         let rotated = step(Action::RotateSecret { digest: Digest::of(b"new") });
         let next = rotated.judge(&written(next), &rules(), NOW).unwrap();
@@ -667,17 +667,16 @@ mod tests {
             let changed = with_proposed(&form(), &renamed("New"), state);
             let before = current(&form(), state);
             assert_eq!(Client { version: 1, ..Client::clone(&changed.client) }, *before.client);
-            assert_eq!(changed.form.name(), "Demo");
-            assert_eq!(changed.proposed.as_ref().unwrap().name(), "New");
+            assert_eq!(&*changed.form().name, "Demo");
+            assert_eq!(&*changed.proposed.as_ref().unwrap().name, "New");
 
             let next = approve_with(&changed, Approval::default()).judge(&changed, &rules(), NOW).unwrap();
-            assert_eq!((&*next.client.name, next.client.state), ("New", state));
-            assert_eq!((next.form.name(), &next.proposed), ("New", &None));
+            assert_eq!((&*next.form().name, next.state(), &next.proposed), ("New", state, &None));
             assert_eq!((next.logo, next.proposed_logo), (Some(SECOND), None));
 
             let next = reject_as_read(&changed).judge(&changed, &rules(), NOW).unwrap();
-            assert_eq!((&*next.client.name, next.client.state), ("Demo", state));
-            assert_eq!((next.proposed(), next.rejection()), (None, Some("no")));
+            assert_eq!((&*next.client.form.name, next.client.state), ("Demo", state));
+            assert_eq!((next.proposed.as_ref(), next.rejection.as_deref()), (None, Some("no")));
             assert_eq!((next.logo, next.proposed_logo), (Some(FIRST), None));
         }
     }
@@ -688,12 +687,12 @@ mod tests {
         let rejected = written(reject_as_read(&pending).judge(&pending, &rules(), NOW).unwrap());
         let step = change_to(&renamed("New"), Some(SECOND));
         let next = step.judge(&rejected, &rules(), NOW).unwrap();
-        assert_eq!((next.client.name(), next.client.state), ("New", ClientState::Pending));
-        assert_eq!((next.form.name(), next.rejection()), ("New", Some("no")));
+        assert_eq!((&*next.form().name, next.state()), ("New", ClientState::Pending));
+        assert_eq!(next.rejection.as_deref(), Some("no"));
         assert_eq!((next.logo, next.proposed_logo), (Some(SECOND), None));
         let again = written(next);
         let next = approve_with(&again, Approval::default()).judge(&again, &rules(), NOW).unwrap();
-        assert_eq!(next.rejection(), None);
+        assert_eq!(next.rejection.as_deref(), None);
     }
 
     #[test]
@@ -710,7 +709,7 @@ mod tests {
         );
         let next = step.judge(&current(&form(), ClientState::Pending), &rules(), NOW).unwrap();
         assert_eq!(
-            (next.client.client_type, next.client.application_type),
+            (next.client.form.client_type, next.client.form.application_type),
             (ClientType::Public, ApplicationType::Native)
         );
     }
@@ -720,10 +719,7 @@ mod tests {
         let pending = current(&form(), ClientState::Pending);
         let approve = |wire: &str| {
             let next = approve_with(&pending, Approval::default().scopes(wire)).judge(&pending, &rules(), NOW);
-            next.map(|next| {
-                assert_eq!(next.client.scopes, next.form.scopes);
-                next.client.scopes.as_str().to_owned()
-            })
+            next.map(|next| next.form().scopes.as_str().to_owned())
         };
         assert_eq!(approve("repo-code:r").unwrap(), "repo-code:r");
         assert_eq!(approve("account-email repo-code:rw").unwrap(), "repo-code:rw account-email:r");

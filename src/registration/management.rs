@@ -54,7 +54,7 @@ impl Registrar {
         let limits = self.context.config.client_lifetimes();
         let update = Update { token: *token, replacement, bounds, awaits_review, looks_like_another, limits };
         let Taken { after, .. } = self.take(id, None, None, Action::Update(Box::new(update))).await?;
-        let is_proposed = after.proposed().is_some();
+        let is_proposed = after.proposed.is_some();
         let change = if is_proposed { ApplicationChange::ChangeProposed } else { ApplicationChange::Updated };
         self.raise(id, None, change);
         Ok(after)

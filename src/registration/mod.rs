@@ -14,7 +14,6 @@ mod extension;
 #[cfg(test)]
 mod fixtures;
 mod flows;
-mod in_force;
 mod initial_token;
 mod judge;
 mod keys;
@@ -288,7 +287,7 @@ impl Registrar {
     pub async fn look_alikes(&self, application: &Application) -> Result<Vec<Arc<Application>>, RegistrarError> {
         let mut found = BTreeMap::new();
         for key in LookAlikeKey::of(application.newest_name()) {
-            let similar = self.others_listed(&ApplicationFilter::LooksLike(key), application.owner()).await?;
+            let similar = self.others_listed(&ApplicationFilter::LooksLike(key), application.owner.as_ref()).await?;
             found.extend(similar.into_iter().map(|other| (other.id().clone(), other)));
         }
         Ok(found.into_values().take(MAX_LOOK_ALIKES).collect())
@@ -303,7 +302,7 @@ impl Registrar {
         let (mut found, mut page) = (Vec::new(), Page::first(LOOK_ALIKE_PAGE));
         loop {
             let listed = self.list(filter, page).await?;
-            found.extend(listed.iter().filter(|other| other.owner() != owner).cloned());
+            found.extend(listed.iter().filter(|other| other.owner.as_ref() != owner).cloned());
             match listed.last() {
                 Some(last) if listed.len() == LOOK_ALIKE_PAGE && found.len() < MAX_LOOK_ALIKES => {
                     page = Page::after(last.id().clone(), LOOK_ALIKE_PAGE);

@@ -1,7 +1,7 @@
 //! What an administrator leaves to an approved application.
 
-use crate::model::application::{CheckedForm, Field, FieldError, Problem};
-use crate::model::client::{GrantType, GrantTypes};
+use crate::model::application::{Field, FieldError, Problem};
+use crate::model::client::{CheckedForm, GrantType, GrantTypes};
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::registration::error::RegistrarError;
 use crate::registration::extension::Extension;

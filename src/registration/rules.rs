@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::application::{ApplicationForm, CheckedForm, Field, FieldError, Logo, Problem, RegistrationLimits};
-use crate::model::client::{Client, ClientType, GrantType, GrantTypes, KeyRules, Privileges, RefreshRotation};
+use crate::model::application::{ApplicationForm, Field, FieldError, Logo, Problem, RegistrationLimits};
+use crate::model::client::{
+    CheckedForm, Client, ClientType, GrantType, GrantTypes, KeyRules, Privileges, RefreshRotation,
+};
 use crate::model::redirect_uri::RedirectUriPolicy;
 use crate::registration::approval::Approval;
 use crate::registration::error::RegistrarError;
@@ -62,10 +64,10 @@ impl RegistrationRules {
         both(self.check(&approval.supply(form).to_form(&self.catalog)), checked_logo).map(|(form, ())| form)
     }
 
-    /// Checks a client that your service describes, and returns the form that would have led to it.
-    pub(super) fn check_description(&self, client: &Client) -> Result<CheckedForm, RegistrarError> {
-        let form = CheckedForm::of(client);
-        let asks_users = client.grant_types.contains(GrantType::AuthorizationCode);
+    /// Checks a client that your service describes.
+    pub(super) fn check_description(&self, client: &Client) -> Result<(), RegistrarError> {
+        let form = &client.form;
+        let asks_users = form.grant_types.contains(GrantType::AuthorizationCode);
         let has_own_id = [
             (client.id.is_made_by_server(), Problem::ServerMadeId),
             (client.id.as_str().starts_with("https://"), Problem::DocumentId),
@@ -75,27 +77,26 @@ impl RegistrationRules {
             .filter(|(is_refused, _)| *is_refused)
             .map(|(_, problem)| FieldError::new(Field::ClientId, problem))
             .collect();
-        let needs_secret = client.client_type == ClientType::Confidential && client.authentication_methods.use_secret();
+        let needs_secret = form.client_type == ClientType::Confidential && form.authentication_methods.use_secret();
         if needs_secret && !client.has_secret() {
             errors.push(FieldError::new(Field::ClientSecret, Problem::Missing));
         }
         let as_form = form.to_form(&self.catalog);
         let mut of_form = self.check(&as_form).err().unwrap_or_default();
         // The keys of a form with another fault are not checked, and that fault may be allowed here.
-        let mut of_keys = self.keys.refused(&as_form, Some(&form));
+        let mut of_keys = self.keys.refused(&as_form, Some(form));
         of_keys.retain(|error| !of_form.iter().any(|own| own.field() == error.field()));
         of_form.extend(of_keys);
         // A first-party client needs no website, and no user resources if no user is involved.
         errors.extend(of_form.into_iter().filter(|error| {
-            let has_no_website = error.field() == Field::Website && client.website.is_empty();
+            let has_no_website = error.field() == Field::Website && form.website.is_empty();
             let has_no_users = error.field() == Field::ResourceScope && !asks_users;
             !has_no_website && !has_no_users
         }));
         if !errors.is_empty() {
             return Err(RegistrarError::Invalid(errors));
         }
-        check_privileges(client, &client.privileges())?;
-        Ok(form)
+        check_privileges(client, &client.privileges())
     }
 
     fn check(&self, form: &ApplicationForm) -> Result<CheckedForm, Vec<FieldError>> {

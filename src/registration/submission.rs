@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::model::application::{Application, CheckedForm, OpenApplication};
-use crate::model::client::{Client, ClientState, SelfRegistration};
+use crate::model::application::{Application, OpenApplication};
+use crate::model::client::{CheckedForm, Client, ClientState, SelfRegistration};
 use crate::model::id::{ClientId, LogoId};
 use crate::model::subject::Subject;
-use crate::registration::in_force::put_in_force;
 use crate::secret::Digest;
 
 /// A new application, checked.
@@ -34,7 +33,7 @@ pub(super) struct OpenSubmission {
 impl Submission {
     pub(super) fn application(&self, id: ClientId) -> Application {
         let mut client = Client { version: self.version, state: ClientState::Pending, ..Client::blank(id) };
-        put_in_force(&mut client, &self.form);
+        client.put_form(self.form.clone());
         if let Some(open) = &self.open {
             client.state = open.state;
             client.secrets.current = open.secret;
@@ -44,7 +43,7 @@ impl Submission {
             owner: self.owner.clone(),
             logo: self.logo,
             open: self.open.as_ref().map(|open| open.application.clone()),
-            ..Application::new(Arc::new(client), self.form.clone(), self.now)
+            ..Application::new(Arc::new(client), self.now)
         }
     }
 }

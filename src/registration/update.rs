@@ -8,7 +8,6 @@ use crate::model::application::{Application, Management, ProposedUpdate};
 use crate::model::client::{Client, ClientState, SelfRegistration};
 use crate::model::client_metadata::{Admitted, MetadataError, RegistrationBounds, Replacement};
 use crate::registration::error::RegistrarError;
-use crate::registration::in_force::put_in_force;
 use crate::registration::last_use::with_end;
 use crate::registration::rules::RegistrationRules;
 use crate::secret::Digest;
@@ -88,8 +87,7 @@ impl Update {
             }
             return Ok(());
         }
-        put_in_force(next.client_mut(), &admitted.form);
-        next.form = admitted.form;
+        next.client_mut().put_form(admitted.form);
         next.proposed = None;
         if let Some(management) = management(next) {
             management.proposed = update;
@@ -121,11 +119,11 @@ impl Update {
 /// Checks the fixed members: a client stays public or confidential, and a reviewed client also keeps its application
 /// type. A client that authenticates with its key cannot change back to a secret.
 fn check_fixed(client: &Client, admitted: &Admitted) -> Result<(), MetadataError> {
-    let loses_key = client.keys().is_some() && admitted.form.keys().is_none();
-    if admitted.form.client_type != client.client_type || loses_key {
+    let loses_key = client.form.keys.is_some() && admitted.form.keys.is_none();
+    if admitted.form.client_type != client.form.client_type || loses_key {
         return Err(MetadataError::Fixed("token_endpoint_auth_method"));
     }
-    if admitted.form.application_type != client.application_type && !client.is_unreviewed() {
+    if admitted.form.application_type != client.form.application_type && !client.is_unreviewed() {
         return Err(MetadataError::Fixed("application_type"));
     }
     Ok(())

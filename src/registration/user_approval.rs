@@ -72,7 +72,7 @@ impl UserApproval {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::model::application::{CheckedForm, ClientRoom, OpenApplication};
+    use crate::model::application::{ClientRoom, OpenApplication};
     use crate::model::client::{Client, ClientState};
     use crate::model::id::ClientId;
     use crate::registration::fixtures::{days, open};
@@ -82,8 +82,7 @@ mod tests {
     fn of_two_first_approvals_at_once_the_second_shares_the_client() {
         let room = ClientRoom { has_document: false, is_approved: false };
         let client = Client { state: ClientState::Approved, ..Client::blank(ClientId::new("id").unwrap()) };
-        let form = CheckedForm::of(&client);
-        let mut application = Application::new(Arc::new(client), form, days(100));
+        let mut application = Application::new(Arc::new(client), days(100));
         application.open = Some(Box::new(OpenApplication {
             place: Some(ClientPlace { room, number: 1 }),
             ..OpenApplication::default()

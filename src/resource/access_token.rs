@@ -19,8 +19,8 @@ use crate::store::StoreError;
 /// An access token that may be used: by which client, for whom, for what, and until when.
 #[derive(Clone, Debug)]
 pub(crate) struct UsableToken {
-    grant: Arc<Grant>,
-    client: Arc<Client>,
+    pub(crate) grant: Arc<Grant>,
+    pub(crate) client: Arc<Client>,
     access: AccessRecord,
 }
 
@@ -43,7 +43,7 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     let client = context.client_of(&grant.client, grant.epoch).await?;
     let Some(client) = client.filter(|client| is_served(client, &grant)) else { return Ok(None) };
     let token = UsableToken { grant, client, access };
-    if context.resources.covers_any(token.audience(), token.client()) { Ok(Some(token)) } else { Ok(None) }
+    if context.resources.covers_any(token.audience(), &token.client) { Ok(Some(token)) } else { Ok(None) }
 }
 
 /// Returns the access token of that digest, if the grant lets it be used, ignoring the client's state.
@@ -53,7 +53,7 @@ fn usable<'g>(grant: &'g Grant, digest: &Digest, now: Timestamp) -> Option<&'g A
 
 /// Returns whether the grant's client may use its tokens now.
 fn is_served(client: &Client, grant: &Grant) -> bool {
-    let may_act = grant.subject.is_some() || client.grant_types.contains(GrantType::ClientCredentials);
+    let may_act = grant.subject.is_some() || client.form.grant_types.contains(GrantType::ClientCredentials);
     client.is_approved() && client.has_revoked(grant.epoch) == Ok(false) && may_act
 }
 
@@ -61,14 +61,6 @@ impl UsableToken {
     /// The user on whose behalf the client acts; `None` if it acts for itself.
     pub(crate) fn subject(&self) -> Option<&Subject> {
         self.grant.subject()
-    }
-
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
-    }
-
-    pub(crate) fn grant(&self) -> GrantId {
-        self.grant.id
     }
 
     /// The protected resources that the token is for, even those that the server does not have.
@@ -122,8 +114,8 @@ impl UsableToken {
     fn bound(&self) -> (&ScopeSet, &ResourceScope) {
         let client = &*self.client;
         match self.grant.subject {
-            Some(_) => (&client.scopes, &client.resource_scope),
-            None => (&client.client_scopes, &client.client_resources),
+            Some(_) => (&client.form.scopes, &client.form.resource_scope),
+            None => (&client.form.client_scopes, &client.form.client_resources),
         }
     }
 
@@ -238,7 +230,7 @@ mod tests {
         let line = Line::new();
         let usable = |reduced: Option<&str>, registered: &str| {
             let mut client = client("own");
-            client.scopes = scopes(registered);
+            client.form.scopes = scopes(registered);
             let restrictions = Restrictions { scopes: reduced.map(scopes), ..Restrictions::default() };
             let access = AccessRecord::new(line.access[0], at(0), at(9), restrictions);
             UsableToken { grant: Arc::new(line.grant.clone()), client: Arc::new(client), access }

@@ -18,7 +18,7 @@ pub(crate) fn token<'a>(
     request: &Request<'a>,
     is_accepted: impl Fn(TokenScheme) -> bool,
 ) -> Result<Option<(TokenScheme, &'a [u8])>, Reason> {
-    let header = match request.authorization() {
+    let header = match request.authorization {
         HeaderLine::Absent => return Ok(None),
         HeaderLine::One(header) => header,
         HeaderLine::Several => return Err(Reason::MalformedBearer),
@@ -34,6 +34,6 @@ pub(crate) fn token<'a>(
 /// Returns the scheme whose challenge gets the error: the scheme of the header, even if the header is malformed. A
 /// token in the body is a bearer token.
 pub(crate) fn scheme(request: &Request<'_>) -> TokenScheme {
-    let HeaderLine::One(header) = request.authorization() else { return TokenScheme::Bearer };
+    let HeaderLine::One(header) = request.authorization else { return TokenScheme::Bearer };
     TokenScheme::named(split_scheme(header).0).unwrap_or_default()
 }

@@ -54,19 +54,19 @@ impl Authenticated {
     /// Returns the client that holds the token.
     #[must_use]
     pub fn client(&self) -> &Client {
-        self.token.client()
+        &self.token.client
     }
 
     /// Returns the id of the client that holds the token.
     #[must_use]
     pub fn client_id(&self) -> &ClientId {
-        &self.token.client().id
+        &self.token.client.id
     }
 
     /// Returns the id of the grant that the token belongs to.
     #[must_use]
     pub fn grant(&self) -> GrantId {
-        self.token.grant()
+        self.token.grant.id
     }
 
     /// Returns the scopes of the token that the client may still have. At a protected resource, only those that it
@@ -424,7 +424,7 @@ async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) ->
     };
     let Some(token) = access_token::find(context, sent).await? else { return Err(Reason::InvalidAccessToken) };
     let is_for_it = match at {
-        Some(place) => context.resources.covers(token.audience(), token.client(), place),
+        Some(place) => context.resources.covers(token.audience(), &token.client, place),
         None => context.resources.is_empty(),
     };
     if !is_for_it {
@@ -441,8 +441,8 @@ async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) ->
 
 /// § 2.2: a single-part form, not with GET.
 fn form<'a>(context: &Context, request: &Request<'a>) -> Result<Option<Params<'a>>, Reason> {
-    let Body::Bytes(bytes) = request.body_bytes() else { return Ok(None) };
-    if request.method() == "GET" || !request.is_form() {
+    let Body::Bytes(bytes) = request.body else { return Ok(None) };
+    if request.method == "GET" || !request.is_form() {
         return Ok(None);
     }
     let limits = ParamLimits { bytes: context.config.limits.body_bytes, parameters: PARAMETERS };

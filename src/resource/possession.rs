@@ -45,7 +45,7 @@ fn judge(
 ) -> Result<Replay, Reason> {
     let header = proof::dpop_header(request)?.ok_or(Reason::MissingDpopProof)?;
     let url = target(&url(context, at, request)?)?;
-    let expected = Expected { method: request.method(), url: &url, access_token: Some(token), role: Role::Resource };
+    let expected = Expected { method: request.method, url: &url, access_token: Some(token), role: Role::Resource };
     let proof = dpop::verify(header, &expected, &context.config, context.now())?;
     // The comparison takes the same time for all keys.
     if proof.key == *key { Ok(proof.replay) } else { Err(Reason::AccessTokenOfAnotherKey) }
@@ -54,10 +54,10 @@ fn judge(
 /// The public URL of the request: the one that your service set, or else the path of the request at the origin of the
 /// resource. No header is used, because the client controls the headers.
 fn url<'r>(context: &Context, at: Option<usize>, request: &Request<'r>) -> Result<Cow<'r, str>, Reason> {
-    if let Some(url) = request.public_url() {
+    if let Some(url) = request.url {
         return Ok(url.into());
     }
-    let path = request.path_text().ok_or(Reason::MissingRequestUrl)?;
+    let path = request.path.ok_or(Reason::MissingRequestUrl)?;
     let origin = match context.resources.entry_at(at) {
         Some(entry) => entry.origin(),
         None => origin_of(&context.config.issuer),

@@ -56,8 +56,8 @@ async fn assert_listed(store: &dyn RecordStore<Application>, application: &Appli
     let states = records::states().map(ApplicationFilter::InState);
     let owners = [owner.clone(), records::subject()].map(ApplicationFilter::OwnedBy);
     let all = [ApplicationFilter::All, ApplicationFilter::AwaitingReview];
-    let proposed = application.proposed().map_or("another", |proposed| proposed.name());
-    let names = [application.form().name(), proposed, "another"];
+    let proposed = application.proposed.as_ref().map_or("another", |proposed| &*proposed.name);
+    let names = [&*application.form().name, proposed, "another"];
     let names = names.into_iter().flat_map(LookAlikeKey::of).map(ApplicationFilter::LooksLike);
     for filter in all.into_iter().chain(states).chain(owners).chain(names) {
         let listed = listed(store, &filter).await;

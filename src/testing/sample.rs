@@ -82,7 +82,7 @@ pub trait Sample: Record {
 
 impl Sample for Application {
     fn subject_of(row: &Self) -> Option<&Subject> {
-        row.owner().filter(|_| row.state() != ClientState::Deleted)
+        row.owner.as_ref().filter(|_| row.state() != ClientState::Deleted)
     }
 
     fn list_of(subject: &Subject) -> String {

@@ -12,30 +12,14 @@ use crate::text::emoji;
 /// Its text has the code point as `U+200B`, never the character itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("has U+{:04X} as character {place}, which {fault}", u32::from(*.character))]
+#[non_exhaustive]
 pub struct TextError {
-    character: char,
-    place: usize,
-    fault: TextFault,
-}
-
-impl TextError {
-    /// Returns the refused character.
-    #[must_use]
-    pub const fn character(&self) -> char {
-        self.character
-    }
-
-    /// Returns its position in the text, counted from 1 in Unicode scalar values.
-    #[must_use]
-    pub const fn place(&self) -> usize {
-        self.place
-    }
-
-    /// Returns why it is refused.
-    #[must_use]
-    pub const fn fault(&self) -> TextFault {
-        self.fault
-    }
+    /// The refused character.
+    pub character: char,
+    /// Its position in the text, counted from 1 in Unicode scalar values.
+    pub place: usize,
+    /// Why it is refused.
+    pub fault: TextFault,
 }
 
 /// Why a character is refused at its position in a text that people see.
@@ -224,7 +208,7 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> Option<(u32, usize, TextFault)> {
-        check_line(text).err().map(|error| (u32::from(error.character()), error.place(), error.fault()))
+        check_line(text).err().map(|error| (u32::from(error.character), error.place, error.fault))
     }
 
     #[test]
@@ -309,7 +293,7 @@ mod tests {
     fn every_line_is_judged_and_places_count_from_the_beginning() {
         assert_eq!(check_lines("one\n\ntwo"), Ok(()));
         for (text, place) in [("one\n two", 5), ("one \ntwo", 4), ("one\n\ntw\u{200b}o", 8), ("one\r\ntwo", 4)] {
-            assert_eq!(check_lines(text).unwrap_err().place(), place, "{text:?}");
+            assert_eq!(check_lines(text).unwrap_err().place, place, "{text:?}");
         }
     }
 

@@ -61,7 +61,7 @@ impl Cors {
 
     /// Returns the value of `Access-Control-Allow-Origin` for the requesting page.
     fn allowed(&self, request: &Request<'_>) -> Option<Cow<'static, str>> {
-        match (self, request.origin()) {
+        match (self, request.origin) {
             (Self::Off, _) => None,
             (Self::AnyOrigin, _) => Some("*".into()),
             (Self::Origins(_), HeaderLine::Absent | HeaderLine::Several) => None,

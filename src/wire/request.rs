@@ -31,19 +31,19 @@ use crate::model::subject::Subject;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    method: &'a str,
-    path: Option<&'a str>,
-    query: &'a [u8],
-    authorization: HeaderLine<'a>,
+    pub(crate) method: &'a str,
+    pub(crate) path: Option<&'a str>,
+    pub(crate) query: &'a [u8],
+    pub(crate) authorization: HeaderLine<'a>,
     content_type: HeaderLine<'a>,
-    origin: HeaderLine<'a>,
-    dpop: HeaderLine<'a>,
+    pub(crate) origin: HeaderLine<'a>,
+    pub(crate) dpop: HeaderLine<'a>,
     asks_for_method: bool,
-    body: Body<'a>,
-    peer: Option<IpAddr>,
-    subject: Option<&'a Subject>,
-    session: Option<&'a [u8]>,
-    url: Option<&'a str>,
+    pub(crate) body: Body<'a>,
+    pub(crate) peer: Option<IpAddr>,
+    pub(crate) subject: Option<&'a Subject>,
+    pub(crate) session: Option<&'a [u8]>,
+    pub(crate) url: Option<&'a str>,
 }
 
 impl<'a> Request<'a> {
@@ -171,50 +171,6 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn is_preflight(&self) -> bool {
         self.asks_for_method && self.method == "OPTIONS"
-    }
-
-    pub(crate) fn method(&self) -> &'a str {
-        self.method
-    }
-
-    pub(crate) fn path_text(&self) -> Option<&'a str> {
-        self.path
-    }
-
-    pub(crate) fn query_bytes(&self) -> &'a [u8] {
-        self.query
-    }
-
-    pub(crate) fn authorization(&self) -> HeaderLine<'a> {
-        self.authorization
-    }
-
-    pub(crate) fn origin(&self) -> HeaderLine<'a> {
-        self.origin
-    }
-
-    pub(crate) fn dpop(&self) -> HeaderLine<'a> {
-        self.dpop
-    }
-
-    pub(crate) fn session_bytes(&self) -> Option<&'a [u8]> {
-        self.session
-    }
-
-    pub(crate) fn public_url(&self) -> Option<&'a str> {
-        self.url
-    }
-
-    pub(crate) fn body_bytes(&self) -> Body<'a> {
-        self.body
-    }
-
-    pub(crate) fn peer_address(&self) -> Option<IpAddr> {
-        self.peer
-    }
-
-    pub(crate) fn signed_in(&self) -> Option<&'a Subject> {
-        self.subject
     }
 
     /// Returns whether the body is declared as a form, ignoring the media type's parameters and case [6749-3.2-02,
@@ -373,14 +329,14 @@ mod tests {
         assert!(matches!(request.content_type, HeaderLine::Several));
 
         let request = Request::new("POST").header("AUTHORIZATION", b"").header("authorization", b"Basic x");
-        assert!(matches!(request.authorization(), HeaderLine::Several));
-        assert!(matches!(request.header("Authorization", b"").authorization(), HeaderLine::Several));
+        assert!(matches!(request.authorization, HeaderLine::Several));
+        assert!(matches!(request.header("Authorization", b"").authorization, HeaderLine::Several));
     }
 
     #[test]
     fn headers_that_nobody_reads_are_dropped() {
         let request = Request::new("GET").header("Cookie", b"a").header("X-Authorization", b"b");
-        assert!(matches!(request.authorization(), HeaderLine::Absent));
+        assert!(matches!(request.authorization, HeaderLine::Absent));
         assert!(matches!(request.content_type, HeaderLine::Absent));
     }
 
@@ -392,11 +348,11 @@ mod tests {
             .header("Authorization", b"Bearer t")
             .body(bytes.into())
             .peer([192, 0, 2, 1].into());
-        assert_eq!(request.method(), "GeT");
-        assert_eq!(request.query_bytes(), b"state=%ff&state=\x00");
-        assert!(matches!(request.authorization(), HeaderLine::One(b"Bearer t")));
-        assert!(matches!(request.body_bytes(), Body::Bytes(b"a=\xff")));
-        assert_eq!(request.peer_address(), Some([192, 0, 2, 1].into()));
+        assert_eq!(request.method, "GeT");
+        assert_eq!(request.query, b"state=%ff&state=\x00");
+        assert!(matches!(request.authorization, HeaderLine::One(b"Bearer t")));
+        assert!(matches!(request.body, Body::Bytes(b"a=\xff")));
+        assert_eq!(request.peer, Some([192, 0, 2, 1].into()));
     }
 
     #[test]

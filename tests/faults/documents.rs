@@ -93,7 +93,7 @@ async fn a_single_failure_leaves_the_row_of_before_or_after() {
                 let held = hold(&faulty, &world.alice).await;
                 let case = format!("{has_row} {fate:?} {at}");
                 if held.is_ok() {
-                    assert_eq!(row(&world).await.unwrap().name(), "After", "{case}");
+                    assert_eq!(row(&world).await.unwrap().form().name, "After", "{case}");
                 }
                 if let Err(status) = held {
                     // The error is a page, or a redirect once the client is known.
@@ -104,7 +104,7 @@ async fn a_single_failure_leaves_the_row_of_before_or_after() {
                 let again = over_with(&world, Calls::recorded(), |builder| approving(builder, "After"));
                 let handle = hold(&again, &world.alice).await.unwrap();
                 let client = row(&world).await.unwrap();
-                assert_eq!(client.name(), "After", "{case}");
+                assert_eq!(client.form().name, "After", "{case}");
                 decided(&again, &handle).await;
                 if script.met().is_none() {
                     assert!(at > 3, "{case}: the step made calls");
@@ -136,11 +136,11 @@ async fn a_dropped_request_leaves_the_row_of_before_or_after() {
                 (0..polls).any(|_| held.as_mut().poll(&mut context).is_ready())
             };
             let after = row(&world).await;
-            let is_after = after.as_ref().is_some_and(|after| after.name() == "After");
+            let is_after = after.as_ref().is_some_and(|after| after.form().name == "After");
             assert!(is_after || after == before, "{has_row} {polls}: {after:?}");
             let fast = over_with(&world, Calls::recorded(), |builder| approving(builder, "After"));
             let handle = hold(&fast, &world.alice).await.unwrap();
-            assert_eq!((rows(&world).await, row(&world).await.unwrap().name()), (1, "After"));
+            assert_eq!((rows(&world).await, row(&world).await.unwrap().form().name.as_str()), (1, "After"));
             decided(&fast, &handle).await;
             if is_done {
                 assert!(polls > 6, "the step waited");
@@ -160,7 +160,11 @@ async fn holds_at_once_that_wait_at_every_call_store_one_row() {
         let held = join_all(users.iter().map(|user| hold(&slow, user))).await;
         assert!(held.iter().all(Result::is_ok), "{held:?}");
         let client = row(&world).await.unwrap();
-        assert_eq!((rows(&world).await, client.name(), writes(&world)), (1, "After", 1), "has a row: {has_row}");
+        assert_eq!(
+            (rows(&world).await, client.form().name.as_str(), writes(&world)),
+            (1, "After", 1),
+            "has a row: {has_row}"
+        );
     }
 }
 
@@ -176,7 +180,7 @@ async fn requests_at_once_queue_one_client() {
     let held = join_all(users.iter().map(|user| hold(&slow, user))).await;
     assert!(held.iter().all(|held| matches!(held, Err(400))), "{held:?}");
     let client = row(&world).await.unwrap();
-    assert_eq!((rows(&world).await, client.name(), writes(&world)), (1, "Queued", 1));
+    assert_eq!((rows(&world).await, client.form().name.as_str(), writes(&world)), (1, "Queued", 1));
 }
 
 /// How often the document was stored since the events were last taken.

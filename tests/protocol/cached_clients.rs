@@ -115,7 +115,7 @@ async fn a_suspension_here_is_seen_at_once() {
 #[tokio::test]
 async fn a_deletion_and_a_privilege_taken_back_are_seen_at_once_here_and_within_the_time_to_live_elsewhere() {
     let scene = Scene::new().await;
-    let given = |client: &Client| client.is_trusted();
+    let given = |client: &Client| client.privileges().trusted;
     let seen = async || scene.cached.client(&scene.id).await.unwrap().unwrap();
     let mut privileges = Privileges::default();
     privileges.trusted = true;

@@ -202,8 +202,8 @@ async fn a_reviewer_approves_client_scopes_and_resources_on_their_own() {
     let machine = world.register_as(asked.clone(), approval).await;
     assert_eq!(ok(&ask(&world, &machine).await).scope.as_deref(), Some("repo-issue:r"));
     let client = world.server.client(&machine.client_id()).await.unwrap().unwrap();
-    assert_eq!(client.client_resources(), &ResourceScope::specified(["acme/build"]).unwrap());
-    assert_eq!(client.scopes().as_str(), "repo-code:rw repo-issue:rw account-profile:r");
+    assert_eq!(client.form().client_resources, ResourceScope::specified(["acme/build"]).unwrap());
+    assert_eq!(client.form().scopes.as_str(), "repo-code:rw repo-issue:rw account-profile:r");
 
     let registrar = world.server.registrar().unwrap();
     let id =

@@ -67,9 +67,9 @@ async fn what_the_form_sent_can_be_passed_as_it_came() {
 async fn a_client_of_a_directory_has_no_resource_unless_told() {
     let client = Client::builder(ClientId::new("directory").unwrap()).build();
     for resource in [Resource::Public("one"), Resource::Private("one")] {
-        assert!(!client.resource_scope().permits(resource));
+        assert!(!client.form().resource_scope.permits(resource));
     }
-    assert!(client.scopes().is_empty());
+    assert!(client.form().scopes.is_empty());
 }
 
 #[derive(Debug)]

@@ -275,7 +275,7 @@ const SECRET: &str = "0123456789abcdef0123456789abcdef";
 async fn two_pairs(of_server: RefreshRotation, describe: impl FnOnce(ClientBuilder) -> ClientBuilder) -> [Pair; 2] {
     let mut world = World::platform().await;
     let client = describe(client("own").secret(&ClientSecret::new(SECRET)).unwrap()).build();
-    let is_public = client.client_type() == ClientType::Public;
+    let is_public = client.form().client_type == ClientType::Public;
     let known = Credentials { id: "own".into(), secret: if is_public { String::new() } else { SECRET.into() } };
     let stores = Stores::new(world.store.clone()).with_clients(Directory::of([client]));
     let mut config = config_of(Profile::Platform);

@@ -52,7 +52,7 @@ impl Application {
             issuer: issuer.to_owned(),
             client_id: client.id().as_str().to_owned(),
             client_secret: String::new(),
-            redirect_uri: client.redirect_uris().first().map_or_else(String::new, |uri| uri.as_str().to_owned()),
+            redirect_uri: client.form().redirect_uris.first().map_or_else(String::new, |uri| uri.as_str().to_owned()),
             resource_url: format!("{issuer}/api/me"),
         }
     }

@@ -18,7 +18,7 @@ pub fn consent_page(pending: &PendingAuthorization, session: &Session, ticket: &
         .collect();
     let (heading, about) = match unreviewed(pending) {
         Some(about) => ("an application that was not reviewed".to_owned(), about),
-        None => (escape(pending.client().name()), known(pending)),
+        None => (escape(&pending.client().form().name), known(pending)),
     };
     let apis: Vec<_> = pending.protected_resources().map(|api| escape(api.shown_name())).collect();
     let at = if apis.is_empty() { String::new() } else { format!(" at <strong>{}</strong>", apis.join(", ")) };
@@ -43,7 +43,7 @@ pub fn consent_page(pending: &PendingAuthorization, session: &Session, ticket: &
 }
 
 fn known(pending: &PendingAuthorization) -> String {
-    format!("<p>{} ({})</p>", escape(pending.client().name()), escape(pending.client().website()))
+    format!("<p>{} ({})</p>", escape(&pending.client().form().name), escape(&pending.client().form().website))
 }
 
 /// The facts about an unreviewed client: first where the browser goes, then the client's own claims.
@@ -53,15 +53,15 @@ fn unreviewed(pending: &PendingAuthorization) -> Option<String> {
     let known_by = |host| format!("It is described by a document at <strong>{}</strong>.", escape(host));
     let mut facts: Vec<_> = pending.client_id_host().map(known_by).into_iter().collect();
     facts.push(format!("Your answer goes to <strong>{}</strong>.", escape(pending.redirect_host())));
-    facts.push(match client.name() {
+    facts.push(match &*client.form().name {
         "" => "It did not give a name.".to_owned(),
         name => format!("It calls itself “{}”. That is its own claim.", escape(name)),
     });
-    if open.looks_like_another() {
+    if open.looks_like_another {
         facts
             .push("<strong>That name looks like the name of another application, which is known here.</strong>".into());
     }
-    let registered = open.registered().to_string();
+    let registered = open.registered.to_string();
     facts.push(format!("It was first seen here on {}.", registered.split('T').next().unwrap_or_default()));
     let facts: String = facts.iter().map(|fact| format!("<li>{fact}</li>")).collect();
     let warning = if pending.is_loopback_only() {

@@ -147,10 +147,10 @@ async fn listed(review: &Review, session: &Session, problem: &str) -> Response {
 /// One application. All texts are its own claims; the administrator enters what users will see.
 fn item(application: &Application, form_token: &str) -> String {
     // If a change awaits review, the buttons decide about the change.
-    let form = application.proposed().unwrap_or_else(|| application.form());
-    let uris: String = form.redirect_uris().iter().map(|uri| format!("<li>{}</li>", escape(uri.as_str()))).collect();
+    let form = application.proposed.as_ref().unwrap_or_else(|| application.form());
+    let uris: String = form.redirect_uris.iter().map(|uri| format!("<li>{}</li>", escape(uri.as_str()))).collect();
     let (id, version) = (escape(application.id().as_str()), application.version());
-    let (name, website) = (escape(form.name()), escape(form.website()));
+    let (name, website) = (escape(&form.name), escape(&form.website));
     format!(
         "<form method=\"post\" action=\"/review/decide\"><h2>{id}</h2><p>Registered {}. It may ask for: {}. \
          Its answers go to:</p><ul>{uris}</ul>\
@@ -160,8 +160,8 @@ fn item(application: &Application, form_token: &str) -> String {
          <p><label>Website <input name=\"website\" value=\"{website}\"></label></p>\
          <p><button name=\"decision\" value=\"approve\">Approve</button> \
          <button name=\"decision\" value=\"reject\">Reject</button></p></form>",
-        application.submitted(),
-        escape(form.scopes().as_str()),
+        application.submitted,
+        escape(form.scopes.as_str()),
     )
 }
 

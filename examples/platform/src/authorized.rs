@@ -172,7 +172,7 @@ impl Application {
             segment: segment(id.as_str()),
             name: client.map_or_else(|| "An application that was removed".to_owned(), words::called),
             // The page has no links of unreviewed applications.
-            website: client.filter(|client| !client.is_unreviewed()).map(|client| client.website().to_owned()),
+            website: client.filter(|client| !client.is_unreviewed()).map(|client| client.form().website.clone()),
             logo: client.and_then(logos::address),
             is_suspended: client.is_some_and(|client| client.state() == ClientState::Suspended),
             grants: vec![grant],
@@ -216,7 +216,7 @@ fn in_force(
     let Some(client) = client else {
         return (words::scope_groups(&server.config().scopes, scopes), words::no_resource());
     };
-    let scopes = scopes.intersection(client.scopes());
-    let resources = resources.reduced_to(client.resource_scope());
+    let scopes = scopes.intersection(&client.form().scopes);
+    let resources = resources.reduced_to(&client.form().resource_scope);
     (words::scope_groups(&server.config().scopes, &scopes), words::resources(&resources))
 }

@@ -94,13 +94,13 @@ async fn follow(
     if wanted.redirect_uris.iter().all(|uri| form.redirect_uris.contains(uri)) && form.website == wanted.website {
         return Ok(());
     }
-    if application.proposed().is_some() {
+    if application.proposed.as_ref().is_some() {
         warn!(client = %id, "a change of the demo application awaits review: its addresses are not updated");
         return Ok(());
     }
     form.website.clone_from(&wanted.website);
     form.redirect_uris.clone_from(&wanted.redirect_uris);
-    let owner = application.owner().ok_or("the demo application has no owner")?;
+    let owner = application.owner.as_ref().ok_or("the demo application has no owner")?;
     registrar.change(id, owner, form, None).await?;
     let version = registrar.application(id).await?.version();
     registrar.approve(id, version, Approval::default()).await?;
@@ -110,7 +110,7 @@ async fn follow(
 /// Makes a secret on behalf of its current owner, who could also make one on the pages.
 async fn next_secret(registrar: &Registrar, id: &ClientId) -> Result<String, Box<dyn Error>> {
     let application = registrar.application(id).await?;
-    let owner = application.owner().ok_or("the demo application has no owner")?;
+    let owner = application.owner.as_ref().ok_or("the demo application has no owner")?;
     Ok(registrar.rotate_secret(id, owner, application.version()).await?.expose().to_owned())
 }
 

@@ -1,7 +1,6 @@
 //! Texts for the pages: permissions, states, resources, scopes, times.
 
-use grantor::application::CheckedForm;
-use grantor::client::{ApplicationType, ClientKeys, ClientState, ClientType};
+use grantor::client::{ApplicationType, CheckedForm, ClientKeys, ClientState, ClientType};
 use grantor::scope::{Permission, ResourceScope, ScopeCatalog, ScopeSet};
 use grantor::{Application, Client, Timestamp};
 use time::OffsetDateTime;
@@ -19,7 +18,7 @@ pub(crate) const fn permission(permission: Option<Permission>) -> &'static str {
 
 /// The owner of an application, as administrators see it.
 pub(crate) fn owner(application: &Application) -> String {
-    match (application.owner(), application.more_metadata()) {
+    match (application.owner.as_ref(), application.more_metadata()) {
         (Some(owner), _) => owner.to_string(),
         (None, Some(_)) => "no owner: no developer submitted it".to_owned(),
         (None, None) => "the platform".to_owned(),
@@ -48,11 +47,11 @@ pub(crate) const fn state_class(state: ClientState) -> &'static str {
 
 /// How an application authenticates, and its keys, if it has any.
 pub(crate) fn authentication(form: &CheckedForm) -> Vec<String> {
-    match form.keys() {
+    match &form.keys {
         Some(ClientKeys::Set(set)) => vec!["With its key. The public one:".to_owned(), set.as_str().to_owned()],
         Some(ClientKeys::Url(url)) => vec!["With its key. The public one is at:".to_owned(), url.to_string()],
         Some(_) => vec!["With its key".to_owned()],
-        None if form.client_type() == ClientType::Public => vec!["Not at all".to_owned()],
+        None if form.client_type == ClientType::Public => vec!["Not at all".to_owned()],
         None => vec!["With its secret".to_owned()],
     }
 }
@@ -73,7 +72,7 @@ pub(crate) const fn application_type(application_type: ApplicationType) -> &'sta
 
 /// How pages name an application: by its name, if that was reviewed; otherwise the name is marked as a claim.
 pub(crate) fn called(client: &Client) -> String {
-    match (client.is_unreviewed(), client.name()) {
+    match (client.is_unreviewed(), client.form().name.as_str()) {
         (false, name) => name.to_owned(),
         (true, "") => "An application without a name".to_owned(),
         (true, name) => format!("An application that calls itself “{name}”"),

@@ -112,8 +112,8 @@ const FAULTS: [Fault; 8] = [
     }),
     ("GrantRevoked", |line| line.client.epoch = 1),
     ("UnknownRefreshToken", |line| line.grant.family.tag_key = TagKey::from_bytes([0; 16])),
-    ("GrantRevoked", |line| line.client.scopes = ScopeSet::empty()),
-    ("ExcessScope", |line| line.client.scopes = line.client.scopes.intersection(&scopes("repo-issue:rw"))),
+    ("GrantRevoked", |line| line.client.form.scopes = ScopeSet::empty()),
+    ("ExcessScope", |line| line.client.form.scopes = line.client.form.scopes.intersection(&scopes("repo-issue:rw"))),
     ("MissingDerivationKey", |line| line.config.refresh.derivation_keys = vec![DerivationKey::new([2; 32])]),
     ("TooManyInGrace", |line| {
         let superseded = line.grant.pairs.superseded[0].clone();
@@ -207,7 +207,7 @@ fn another_request_in_grace_gets_one_more_access_token() {
     let shorten: Change = |line| {
         line.grant.pairs.newest.as_mut().unwrap().access.end = at(1100);
     };
-    let reduce: Change = |line| line.client.scopes = scopes("repo-code:rw");
+    let reduce: Change = |line| line.client.form.scopes = scopes("repo-code:rw");
     let rows: [(&str, Change, Option<&str>, bool); 6] = [
         ("the same", |_| {}, None, false),
         ("the same by name", |_| {}, Some("repo-issue:rw repo-code:rw"), false),
@@ -409,7 +409,7 @@ fn a_native_client_that_authenticates_with_a_key_may_bring_another_one() {
         (AuthenticationMethods::SECRET, both, "AnotherDpopKey"),
     ] {
         let mut line = other_public(Line::new().with_key(1).refreshed(1000));
-        line.client.authentication_methods = registered;
+        line.client.form.authentication_methods = registered;
         line.config.client_authentication.methods = accepted;
         assert_eq!(refusal(&line, 1, None, 1000), expected, "{registered:?}, {accepted:?}");
     }
@@ -417,7 +417,7 @@ fn a_native_client_that_authenticates_with_a_key_may_bring_another_one() {
 
 fn public_of(line: &Line) -> crate::model::client::Client {
     let mut client = line.client.clone();
-    client.application_type = ApplicationType::Native;
+    client.form.application_type = ApplicationType::Native;
     client
 }
 

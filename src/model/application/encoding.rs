@@ -4,19 +4,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
+use crate::model::application::Application;
 use crate::model::application::open::{read_open, write_open};
-use crate::model::application::{Application, CheckedForm};
-use crate::model::client::encoding::{
-    read_authentication_methods, read_grant_types, read_key_terms, read_one_of, read_resource_scope, read_scopes,
-    read_subject, write_authentication_methods, write_grant_types, write_key_terms, write_one_of, write_scopes,
-    write_texts,
-};
-use crate::model::client::{ApplicationType, Client, ClientState, ClientType};
+use crate::model::client::encoding::read_subject;
+use crate::model::client::{CheckedForm, Client, ClientState};
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::{ClientId, LogoId};
 use crate::model::kinds::Table;
 use crate::model::record::{Columns, Record};
-use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::model::subject::Subject;
 
 impl Application {
@@ -79,26 +74,14 @@ impl Record for Application {
 
     /// Writes the client first.
     fn encode(&self) -> Vec<u8> {
-        let Self {
-            client,
-            owner,
-            submitted,
-            decided,
-            form,
-            proposed,
-            rejection,
-            reserved_until,
-            logo,
-            proposed_logo,
-            open,
-        } = self;
+        let Self { client, owner, submitted, decided, proposed, rejection, reserved_until, logo, proposed_logo, open } =
+            self;
         let mut writer = Writer::new(kind::APPLICATION);
         writer.bytes(&client.encode());
         writer.optional(owner.as_ref().map(Subject::as_str), Writer::text);
         writer.time(*submitted);
         writer.optional(*decided, Writer::time);
-        write_form(&mut writer, form);
-        writer.optional(proposed.as_ref(), write_form);
+        writer.optional(proposed.as_ref(), |writer, form| form.write(writer));
         writer.optional(rejection.as_deref(), Writer::text);
         writer.optional(*reserved_until, Writer::time);
         for logo in [logo, proposed_logo] {
@@ -107,34 +90,23 @@ impl Record for Application {
         if let Some(open) = open {
             writer.tagged(OPEN, |writer| write_open(writer, open));
         }
-        let proposed_key_terms = proposed.as_ref().and_then(|proposed| proposed.key_terms.as_ref());
-        for (tag, key_terms) in [(ASSURANCE, form.key_terms.as_ref()), (PROPOSED_ASSURANCE, proposed_key_terms)] {
-            if let Some(key_terms) = key_terms {
-                writer.tagged(tag, |writer| write_key_terms(writer, key_terms));
-            }
-        }
         writer.finish()
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::APPLICATION)?;
-        let mut application = Self {
+        let application = Self {
             client: Arc::new(Client::decode(reader.bytes()?)?),
             owner: reader.optional(read_subject)?,
             submitted: reader.time()?,
             decided: reader.optional(Reader::time)?,
-            form: read_form(&mut reader)?,
-            proposed: reader.optional(read_form)?,
+            proposed: reader.optional(CheckedForm::read)?,
             rejection: reader.optional(Reader::text)?.map(Into::into),
             reserved_until: reader.optional(Reader::time)?,
             logo: reader.optional(read_logo_id)?,
             proposed_logo: reader.optional(read_logo_id)?,
             open: reader.tagged(OPEN, read_open)?.map(Box::new),
         };
-        application.form.key_terms = reader.tagged(ASSURANCE, read_key_terms)?.map(Arc::new);
-        if let Some(proposed) = &mut application.proposed {
-            proposed.key_terms = reader.tagged(PROPOSED_ASSURANCE, read_key_terms)?.map(Arc::new);
-        }
         reader.finish()?;
         Ok(application)
     }
@@ -146,57 +118,6 @@ fn read_logo_id(reader: &mut Reader<'_>) -> Result<LogoId, DecodeError> {
 
 /// The tag of the part of an application whose client registered itself.
 const OPEN: u8 = b'O';
-/// The tags of keys, pushed requests and DPoP-bound tokens in the form and in the proposed form.
-const ASSURANCE: u8 = b'A';
-const PROPOSED_ASSURANCE: u8 = b'P';
-
-fn write_form(writer: &mut Writer, form: &CheckedForm) {
-    let CheckedForm {
-        name,
-        description,
-        website,
-        redirect_uris,
-        scopes,
-        resource_scope,
-        client_scopes,
-        client_resources,
-        client_type,
-        application_type,
-        grant_types,
-        authentication_methods,
-        // It follows all other fields.
-        key_terms: _,
-    } = form;
-    writer.text(name);
-    writer.optional(description.as_deref(), Writer::text);
-    writer.text(website);
-    write_texts(writer, redirect_uris.iter().map(RegisteredRedirectUri::as_str));
-    write_scopes(writer, scopes, resource_scope);
-    write_scopes(writer, client_scopes, client_resources);
-    write_one_of(writer, &ClientType::ALL, *client_type);
-    write_one_of(writer, &ApplicationType::ALL, *application_type);
-    write_grant_types(writer, *grant_types);
-    write_authentication_methods(writer, *authentication_methods);
-}
-
-fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
-    Ok(CheckedForm {
-        name: reader.text()?.into(),
-        description: reader.optional(Reader::text)?.map(Into::into),
-        website: reader.text()?.into(),
-        redirect_uris: reader.list(|reader| reader.text().map(RegisteredRedirectUri::from_record))?,
-        scopes: read_scopes(reader)?,
-        resource_scope: read_resource_scope(reader)?,
-        client_scopes: read_scopes(reader)?,
-        client_resources: read_resource_scope(reader)?,
-        client_type: read_one_of(reader, &ClientType::ALL)?,
-        application_type: read_one_of(reader, &ApplicationType::ALL)?,
-        grant_types: read_grant_types(reader)?,
-        authentication_methods: read_authentication_methods(reader)?,
-        key_terms: None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -206,7 +127,7 @@ mod tests {
     use crate::model::application::tests::application;
     use crate::model::application::{Asked, ClientPlace, ClientRoom, Management, OpenApplication, ProposedUpdate};
     use crate::model::client::{
-        ApplicationType, AuthenticationMethods, ClientKeys, ClientState, ClientType, GrantTypes, KeyTerms,
+        ApplicationType, AuthenticationMethods, ClientKeys, ClientState, ClientType, GrantTypes,
     };
     use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
     use crate::model::fixtures::compared_layout;
@@ -216,11 +137,11 @@ mod tests {
 
     fn full() -> Application {
         let mut application = application(ClientState::Suspended);
-        let mut proposed = application.form.clone();
+        let mut proposed = application.form().clone();
         proposed.name = "\u{1f600}".into();
         proposed.description = Some("two\nlines".into());
         proposed.resource_scope = ResourceScope::specified(["b", "a"]).unwrap();
-        proposed.client_scopes = application.form.scopes.clone();
+        proposed.client_scopes = application.form().scopes.clone();
         proposed.client_resources = ResourceScope::All;
         proposed.client_type = ClientType::Public;
         proposed.application_type = ApplicationType::Native;
@@ -246,13 +167,13 @@ mod tests {
     }
 
     fn with_keys() -> Application {
-        let of = |keys| {
-            let key_terms = KeyTerms { keys, requires_dpop_bound_tokens: true, ..KeyTerms::default() };
-            Some(Arc::new(key_terms))
-        };
         let mut application = open();
-        application.form.key_terms = of(ClientKeys::of_records());
-        application.proposed.as_mut().unwrap().key_terms = of(Some(ClientKeys::Url("https://a.example/k".into())));
+        for (form, keys) in [
+            (&mut Arc::make_mut(&mut application.client).form, ClientKeys::of_records()),
+            (application.proposed.as_mut().unwrap(), Some(ClientKeys::Url("https://a.example/k".into()))),
+        ] {
+            (form.keys, form.requires_dpop_bound_tokens) = (keys, true);
+        }
         application
     }
 
@@ -266,7 +187,7 @@ mod tests {
         // Each of the two forms may have keys without the other.
         for proposed in [None, with_keys().proposed] {
             let mut application = Application { proposed, ..with_keys() };
-            application.form.key_terms = None;
+            application.client_mut().form.keys = None;
             assert_eq!(Application::decode(&application.encode()), Ok(application));
         }
     }

@@ -1,13 +1,11 @@
 //! The form that a developer submits, unchecked and checked.
 
-use std::sync::Arc;
-
 use crate::jose::{JwkSet, JwkSetBounds, SigningAlgorithm};
 use crate::model::application::field::{Field, FieldError, Problem};
 use crate::model::application::text;
 use crate::model::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientType, GrantType,
-    GrantTypes, KeyTerms, counts_as_public,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, CheckedForm, ClientKeys, ClientType, GrantType,
+    GrantTypes, counts_as_public,
 };
 use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
@@ -141,7 +139,10 @@ impl ApplicationForm {
             authentication_methods: refused
                 .or(Field::AuthenticationMethods, self.check_authentication_methods())
                 .unwrap_or_default(),
-            key_terms: self.check_key_terms(key_set, &mut refused),
+            keys: self.check_keys_and_algorithm(key_set, &mut refused),
+            signing_algorithm: self.signing_algorithm,
+            requires_pushed_requests: self.require_pushed_authorization_requests,
+            requires_dpop_bound_tokens: self.dpop_bound_access_tokens,
         };
         if refused.0.is_empty() { Ok(form) } else { Err(refused.0) }
     }
@@ -223,19 +224,11 @@ impl ApplicationForm {
         }
     }
 
-    /// Checks the fields for keys, pushed requests and DPoP-bound tokens without the server's settings, which are checked
-    /// later. Returns `None` if all fields have their defaults.
-    fn check_key_terms(&self, bounds: JwkSetBounds, refused: &mut Refused) -> Option<Arc<KeyTerms>> {
+    /// Checks the keys and the algorithm without the server's settings, which are checked later.
+    fn check_keys_and_algorithm(&self, bounds: JwkSetBounds, refused: &mut Refused) -> Option<ClientKeys> {
         let keys = self.check_keys(bounds).map_err(|error| refused.0.push(error)).ok().flatten();
         refused.or(Field::SigningAlgorithm, self.check_signing_algorithm(keys.as_ref()));
-        let key_terms = KeyTerms {
-            keys,
-            signing_algorithm: self.signing_algorithm,
-            requires_pushed_requests: self.require_pushed_authorization_requests,
-            requires_dpop_bound_tokens: self.dpop_bound_access_tokens,
-            keys_of_previous_owner: None,
-        };
-        (key_terms != KeyTerms::default()).then(|| Arc::new(key_terms))
+        keys
     }
 
     fn check_keys(&self, bounds: JwkSetBounds) -> Result<Option<ClientKeys>, FieldError> {
@@ -297,149 +290,11 @@ impl Default for RegistrationLimits {
     }
 }
 
-/// A form in which every field passed its check. Its statements are not verified.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckedForm {
-    pub(crate) name: Box<str>,
-    pub(crate) description: Option<Box<str>>,
-    pub(crate) website: Box<str>,
-    pub(crate) redirect_uris: Vec<RegisteredRedirectUri>,
-    pub(crate) scopes: ScopeSet,
-    pub(crate) resource_scope: ResourceScope,
-    pub(crate) client_scopes: ScopeSet,
-    pub(crate) client_resources: ResourceScope,
-    pub(crate) client_type: ClientType,
-    pub(crate) application_type: ApplicationType,
-    pub(crate) grant_types: GrantTypes,
-    pub(crate) authentication_methods: AuthenticationMethods,
-    /// Unset if all of it has its default.
-    pub(crate) key_terms: Option<Arc<KeyTerms>>,
-}
-
 impl CheckedForm {
-    /// The form that would result in this client.
-    pub(crate) fn of(client: &Client) -> Self {
-        Self {
-            name: client.name.clone(),
-            description: None,
-            website: client.website.clone(),
-            redirect_uris: client.redirect_uris.clone(),
-            scopes: client.scopes.clone(),
-            resource_scope: client.resource_scope.clone(),
-            client_scopes: client.client_scopes.clone(),
-            client_resources: client.client_resources.clone(),
-            client_type: client.client_type,
-            application_type: client.application_type,
-            grant_types: client.grant_types,
-            authentication_methods: client.authentication_methods,
-            key_terms: client.key_terms.clone(),
-        }
-    }
-
-    /// Returns the name shown to the user; plain text, to be escaped by the page.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns what the application does; plain text, to be escaped by the page.
-    #[must_use]
-    pub fn description(&self) -> Option<&str> {
-        self.description.as_deref()
-    }
-
-    /// Returns the address of the official website; plain text, to be escaped by the page.
-    #[must_use]
-    pub fn website(&self) -> &str {
-        &self.website
-    }
-
-    /// Returns the redirect URIs [RFC 6749 section 3.1.2].
-    #[must_use]
-    pub fn redirect_uris(&self) -> &[RegisteredRedirectUri] {
-        &self.redirect_uris
-    }
-
-    /// Returns the scopes [RFC 6749 section 3.3].
-    #[must_use]
-    pub const fn scopes(&self) -> &ScopeSet {
-        &self.scopes
-    }
-
-    /// Returns the resource scope.
-    #[must_use]
-    pub const fn resource_scope(&self) -> &ResourceScope {
-        &self.resource_scope
-    }
-
-    /// Returns the scopes of tokens without a user [RFC 6749 section 4.4].
-    #[must_use]
-    pub const fn client_scopes(&self) -> &ScopeSet {
-        &self.client_scopes
-    }
-
-    /// Returns the resources of tokens without a user; [`ResourceScope::All`] is every resource that has a name.
-    #[must_use]
-    pub const fn client_resources(&self) -> &ResourceScope {
-        &self.client_resources
-    }
-
-    /// Returns whether the client can keep a secret [RFC 6749 section 2.1].
-    #[must_use]
-    pub const fn client_type(&self) -> ClientType {
-        self.client_type
-    }
-
-    /// Returns where the application runs [RFC 8252 section 8.4].
-    #[must_use]
-    pub const fn application_type(&self) -> ApplicationType {
-        self.application_type
-    }
-
-    /// Returns the grant types [RFC 6749 section 1.3].
-    #[must_use]
-    pub const fn grant_types(&self) -> GrantTypes {
-        self.grant_types
-    }
-
-    /// Returns the methods of authentication [RFC 7591 section 2].
-    #[must_use]
-    pub const fn authentication_methods(&self) -> AuthenticationMethods {
-        self.authentication_methods
-    }
-
-    /// Returns where the client's public keys are, if it has any [RFC 7591 section 2].
-    #[must_use]
-    pub fn keys(&self) -> Option<&ClientKeys> {
-        self.key_terms().keys.as_ref()
-    }
-
-    /// Returns the only algorithm of the client's assertions, if one was chosen.
-    #[must_use]
-    pub fn signing_algorithm(&self) -> Option<SigningAlgorithm> {
-        self.key_terms().signing_algorithm
-    }
-
-    /// Returns whether the client must push its authorization requests [RFC 9126 section 6].
-    #[must_use]
-    pub fn requires_pushed_requests(&self) -> bool {
-        self.key_terms().requires_pushed_requests
-    }
-
-    /// Returns whether the client gets only tokens that are bound to a key [RFC 9449 section 5.2].
-    #[must_use]
-    pub fn requires_dpop_bound_tokens(&self) -> bool {
-        self.key_terms().requires_dpop_bound_tokens
-    }
-
-    fn key_terms(&self) -> &KeyTerms {
-        self.key_terms.as_deref().unwrap_or(KeyTerms::NONE)
-    }
-
     /// Converts the form to an unchecked one, to be edited or checked again.
     #[must_use]
     pub fn to_form(&self, catalog: &ScopeCatalog) -> ApplicationForm {
-        let (jwks, jwks_uri) = match self.keys() {
+        let (jwks, jwks_uri) = match &self.keys {
             Some(ClientKeys::Set(set)) => (Some(set.as_str().to_owned()), None),
             Some(ClientKeys::Url(url)) => (None, Some(url.to_string())),
             None => (None, None),
@@ -459,9 +314,9 @@ impl CheckedForm {
             authentication_methods: self.authentication_methods,
             jwks,
             jwks_uri,
-            signing_algorithm: self.signing_algorithm(),
-            require_pushed_authorization_requests: self.requires_pushed_requests(),
-            dpop_bound_access_tokens: self.requires_dpop_bound_tokens(),
+            signing_algorithm: self.signing_algorithm,
+            require_pushed_authorization_requests: self.requires_pushed_requests,
+            dpop_bound_access_tokens: self.requires_dpop_bound_tokens,
         }
     }
 }
@@ -505,9 +360,10 @@ mod tests {
         let mut form = sound();
         form.description = Some(String::new());
         let checked = check(&form).unwrap();
-        assert_eq!((checked.name(), checked.description(), checked.website()), ("Demo", None, "https://demo.example"));
-        assert_eq!(checked.scopes().as_str(), "repo-code:rw account-email:r");
-        assert_eq!(checked.redirect_uris()[0].as_str(), "https://demo.example/cb");
+        assert_eq!((&*checked.name, &*checked.website), ("Demo", "https://demo.example"));
+        assert_eq!(checked.description, None);
+        assert_eq!(checked.scopes.as_str(), "repo-code:rw account-email:r");
+        assert_eq!(checked.redirect_uris[0].as_str(), "https://demo.example/cb");
         let again = checked.to_form(&ScopeCatalog::platform());
         assert_eq!(check(&again), Ok(checked));
     }
@@ -610,7 +466,7 @@ mod tests {
         }
         let mut form = sound();
         form.redirect_uris = many(10);
-        assert_eq!(check(&form).unwrap().redirect_uris().len(), 10);
+        assert_eq!(check(&form).unwrap().redirect_uris.len(), 10);
     }
 
     #[test]
@@ -618,16 +474,16 @@ mod tests {
         let mut form = ApplicationForm::new("API", "https://api.example");
         form.resource_scope = Some(ResourceScope::All);
         form.grant_types = GrantTypes::NONE;
-        assert!(check(&form).unwrap().scopes().is_empty());
+        assert!(check(&form).unwrap().scopes.is_empty());
     }
 
     #[test]
     fn a_public_client_authenticates_with_none() {
         for methods in [AuthenticationMethods::SECRET, AuthenticationMethods::PUBLIC] {
             let form = ApplicationForm { client_type: ClientType::Public, authentication_methods: methods, ..sound() };
-            assert_eq!(check(&form).unwrap().authentication_methods(), AuthenticationMethods::PUBLIC);
+            assert_eq!(check(&form).unwrap().authentication_methods, AuthenticationMethods::PUBLIC);
         }
-        assert_eq!(check(&sound()).unwrap().authentication_methods(), AuthenticationMethods::SECRET);
+        assert_eq!(check(&sound()).unwrap().authentication_methods, AuthenticationMethods::SECRET);
     }
 
     /// SVC-8-01

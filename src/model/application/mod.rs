@@ -8,7 +8,7 @@ mod open;
 mod text;
 
 pub use field::{Field, FieldError, Problem};
-pub use form::{ApplicationForm, CheckedForm, RegistrationLimits};
+pub use form::{ApplicationForm, RegistrationLimits};
 pub use logo::{Logo, LogoSlot};
 pub use open::ClientPlace;
 pub(crate) use open::{Asked, ClientRoom, Management, OpenApplication, ProposedUpdate};
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::model::client::{Client, ClientState};
+use crate::model::client::{CheckedForm, Client, ClientState};
 use crate::model::client_metadata::{DocumentUrl, MoreMetadata};
 use crate::model::id::{ClientId, LogoId};
 use crate::model::subject::Subject;
@@ -29,17 +29,24 @@ pub(crate) const REASON_CHARACTERS: usize = 1000;
 
 /// An application as its owner and its reviewers see it, with the [`Client`] that requests use. Both are one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Application {
     pub(crate) client: Arc<Client>,
-    /// `None` for a client that your service describes itself.
-    pub(crate) owner: Option<Subject>,
-    pub(crate) submitted: Timestamp,
-    pub(crate) decided: Option<Timestamp>,
-    pub(crate) form: CheckedForm,
-    pub(crate) proposed: Option<CheckedForm>,
-    pub(crate) rejection: Option<Box<str>>,
-    /// Set when it is deleted.
-    pub(crate) reserved_until: Option<Timestamp>,
+    /// The user who submitted the application, or to whom it was [transferred](crate::Registrar::transfer). `None` for a
+    /// client that [`Registrar::ensure_client`](crate::Registrar::ensure_client) wrote, for one that registered itself,
+    /// and after a deletion.
+    pub owner: Option<Subject>,
+    /// When a form was last submitted; for a first-party client, when it was first written.
+    pub submitted: Timestamp,
+    /// When a form was last approved or rejected.
+    pub decided: Option<Timestamp>,
+    /// The form that is to replace the one in force, if a change awaits review.
+    pub proposed: Option<CheckedForm>,
+    /// Why a form was last refused, at most 1000 characters; an approval removes it.
+    pub rejection: Option<String>,
+    /// The time until which the id of a deleted application is not assigned again: the latest end that a token of the
+    /// application could have, plus an hour. `None` for any other application.
+    pub reserved_until: Option<Timestamp>,
     /// The logo that belongs to the form.
     pub(crate) logo: Option<LogoId>,
     /// The logo that belongs to the proposed form, if it has a new one.
@@ -49,14 +56,13 @@ pub struct Application {
 }
 
 impl Application {
-    /// Creates an application with that form, without an owner.
-    pub(crate) const fn new(client: Arc<Client>, form: CheckedForm, submitted: Timestamp) -> Self {
+    /// Creates an application without an owner.
+    pub(crate) const fn new(client: Arc<Client>, submitted: Timestamp) -> Self {
         Self {
             client,
             owner: None,
             submitted,
             decided: None,
-            form,
             proposed: None,
             rejection: None,
             reserved_until: None,
@@ -94,54 +100,12 @@ impl Application {
         self.client.state()
     }
 
-    /// Returns the owner of the application: the user who submitted it, or to whom it was
-    /// [transferred](crate::Registrar::transfer). `None` for a client that
-    /// [`Registrar::ensure_client`](crate::Registrar::ensure_client) wrote, for one that registered itself, and after a
-    /// deletion.
-    #[must_use]
-    pub const fn owner(&self) -> Option<&Subject> {
-        self.owner.as_ref()
-    }
-
-    /// Returns when a form was last submitted; for a first-party client, when it was first written.
-    #[must_use]
-    pub const fn submitted(&self) -> Timestamp {
-        self.submitted
-    }
-
-    /// Returns when a form was last approved or rejected.
-    #[must_use]
-    pub const fn decided(&self) -> Option<Timestamp> {
-        self.decided
-    }
-
     /// Returns the form in force, or the form as submitted if none was ever approved.
     ///
     /// The form in force has the scopes that were approved, which may be fewer than those asked for.
     #[must_use]
-    pub const fn form(&self) -> &CheckedForm {
-        &self.form
-    }
-
-    /// Returns the form that is to replace the one in force, if a change awaits review.
-    #[must_use]
-    pub const fn proposed(&self) -> Option<&CheckedForm> {
-        self.proposed.as_ref()
-    }
-
-    /// Returns why a form was last refused, at most 1000 characters; an approval removes it.
-    #[must_use]
-    pub fn rejection(&self) -> Option<&str> {
-        self.rejection.as_deref()
-    }
-
-    /// Returns the time until which the id of a deleted application is not assigned again; `None` for any other
-    /// application.
-    ///
-    /// It is the latest end that a token of the application could have, plus an hour.
-    #[must_use]
-    pub const fn reserved_until(&self) -> Option<Timestamp> {
-        self.reserved_until
+    pub fn form(&self) -> &CheckedForm {
+        &self.client.form
     }
 
     /// Returns whether the client is suspended and its id is the URL of its metadata document. If its record were
@@ -188,7 +152,7 @@ impl Application {
 
     /// Returns the name that users see, or are to see once the change under review is approved.
     pub(crate) fn newest_name(&self) -> &str {
-        self.proposed().unwrap_or_else(|| self.form()).name()
+        &self.proposed.as_ref().unwrap_or_else(|| self.form()).name
     }
 
     /// Returns the look-alike keys of every name that the application has or proposes, each once; none if no user will
@@ -199,8 +163,8 @@ impl Application {
             ClientState::Pending | ClientState::Approved | ClientState::Suspended => !self.is_unreviewed(),
             ClientState::Rejected | ClientState::Deleted => false,
         };
-        let forms = [Some(&self.form), self.proposed()].into_iter().flatten().filter(|_| is_seen);
-        let keys = forms.flat_map(|form| LookAlikeKey::of(form.name()));
+        let forms = [Some(self.form()), self.proposed.as_ref()].into_iter().flatten().filter(|_| is_seen);
+        let keys = forms.flat_map(|form| LookAlikeKey::of(&form.name));
         keys.collect::<BTreeSet<_>>().into_iter()
     }
 
@@ -297,9 +261,9 @@ mod tests {
         let form = form
             .check(&RegistrationLimits::default(), &ScopeCatalog::platform(), &RedirectUriPolicy::default())
             .unwrap();
-        let client = Client { state, ..Client::blank(ClientId::new("demo").unwrap()) };
+        let client = Client { state, form, ..Client::blank(ClientId::new("demo").unwrap()) };
         let owner = Some(Subject::new("alice").unwrap());
-        Application { owner, ..Application::new(Arc::new(client), form, Timestamp::from_seconds(1)) }
+        Application { owner, ..Application::new(Arc::new(client), Timestamp::from_seconds(1)) }
     }
 
     #[test]
@@ -335,7 +299,7 @@ mod tests {
             let is_seen = state != ClientState::Rejected;
             expected.extend(named("Demo").into_iter().filter(|_| is_seen));
             assert_eq!(application.filters().collect::<Vec<_>>(), expected);
-            application.proposed = Some(application.form.clone());
+            application.proposed = Some(application.form().clone());
             let expected = [vec![All, AwaitingReview, InState(state), alice()], named("Demo")].concat();
             let expected: Vec<_> = expected.into_iter().filter(|own| is_seen || !named("Demo").contains(own)).collect();
             assert_eq!(application.filters().collect::<Vec<_>>(), expected);

@@ -5,20 +5,20 @@ use crate::model::redirect_uri::{WebUri, check_host};
 use crate::text::{a_label_host, check_line, check_lines, is_blank, is_invisible};
 
 /// Checks a name: characters are Unicode scalar values, nothing is normalized.
-pub(crate) fn name(text: &str, limit: usize) -> Result<Box<str>, Problem> {
+pub(crate) fn name(text: &str, limit: usize) -> Result<String, Problem> {
     shown_on_one_line(text, limit)?;
     Ok(text.into())
 }
 
 /// Checks a text of several lines, each ended by U+000A alone. An empty text counts as none.
-pub(crate) fn plain_text(text: &str, limit: usize) -> Result<Option<Box<str>>, Problem> {
+pub(crate) fn plain_text(text: &str, limit: usize) -> Result<Option<String>, Problem> {
     check_length(text, limit)?;
     check_lines(text).map_err(Problem::Text)?;
     Ok((!text.is_empty()).then(|| text.into()))
 }
 
 /// Checks the address of a website, which is kept as submitted. Only its host must be ASCII.
-pub(crate) fn website(text: &str, limit: usize) -> Result<Box<str>, Problem> {
+pub(crate) fn website(text: &str, limit: usize) -> Result<String, Problem> {
     shown_on_one_line(text, limit)?;
     if text.chars().any(|own| is_blank(own) || own == '\\' || is_invisible(own)) {
         return Err(Problem::NotAWebAddress);
@@ -46,7 +46,7 @@ pub(crate) fn is_shown_line(text: &str, limit: usize) -> bool {
 
 /// Checks a link that a client sent. Returns `Some(None)` for a valid link with plain http, which is not kept, and
 /// `None` for a text that is not a link.
-pub(crate) fn web_link(text: &str, limit: usize) -> Option<Option<Box<str>>> {
+pub(crate) fn web_link(text: &str, limit: usize) -> Option<Option<String>> {
     let link = website(text, limit).ok()?;
     let is_https = link.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"));
     Some(Some(link).filter(|_| is_https))
@@ -55,7 +55,7 @@ pub(crate) fn web_link(text: &str, limit: usize) -> Option<Option<Box<str>>> {
 /// Checks an address that the server itself sends requests to: https in lower case, in ASCII, without a fragment.
 pub(crate) fn https_address(text: &str, limit: usize) -> Option<Box<str>> {
     let is_plain = text.starts_with("https://") && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
-    website(text, limit).ok().filter(|_| is_plain)
+    website(text, limit).ok().filter(|_| is_plain).map(Into::into)
 }
 
 fn shown_on_one_line(text: &str, limit: usize) -> Result<(), Problem> {

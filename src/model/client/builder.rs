@@ -58,36 +58,36 @@ pub struct ClientBuilder {
 impl ClientBuilder {
     /// Sets the name shown to the user.
     #[must_use]
-    pub fn name(mut self, name: impl Into<Box<str>>) -> Self {
-        self.client.name = name.into();
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.client.form.name = name.into();
         self
     }
 
     /// Sets the address of the official website.
     #[must_use]
-    pub fn website(mut self, website: impl Into<Box<str>>) -> Self {
-        self.client.website = website.into();
+    pub fn website(mut self, website: impl Into<String>) -> Self {
+        self.client.form.website = website.into();
         self
     }
 
     /// Adds a redirect URI.
     #[must_use]
     pub fn redirect_uri(mut self, uri: RegisteredRedirectUri) -> Self {
-        self.client.redirect_uris.push(uri);
+        self.client.form.redirect_uris.push(uri);
         self
     }
 
     /// Sets the scopes that the client may ask for.
     #[must_use]
     pub fn scopes(mut self, scopes: ScopeSet) -> Self {
-        self.client.scopes = scopes;
+        self.client.form.scopes = scopes;
         self
     }
 
     /// Sets the resource scope that the client may ask for.
     #[must_use]
     pub fn resource_scope(mut self, resource_scope: ResourceScope) -> Self {
-        self.client.resource_scope = resource_scope;
+        self.client.form.resource_scope = resource_scope;
         self
     }
 
@@ -95,15 +95,17 @@ impl ClientBuilder {
     /// names no scope gets all of them.
     #[must_use]
     pub fn client_scopes(mut self, scopes: ScopeSet) -> Self {
-        self.client.client_scopes = scopes;
+        self.client.form.client_scopes = scopes;
         self
     }
 
-    /// Sets the resources that a token without a user may reach: see [`Client::client_resources`]. None by
-    /// default. [`ResourceScope::Public`] counts as none.
+    /// Sets the resources that a token without a user may reach: see
+    /// [`CheckedForm::client_resources`]. None by default. [`ResourceScope::Public`] counts as none.
+    ///
+    /// [`CheckedForm::client_resources`]: crate::client::CheckedForm::client_resources
     #[must_use]
     pub fn client_resources(mut self, resources: ResourceScope) -> Self {
-        self.client.client_resources =
+        self.client.form.client_resources =
             if resources == ResourceScope::Public { ResourceScope::none() } else { resources };
         self
     }
@@ -111,7 +113,7 @@ impl ClientBuilder {
     /// Sets the grant types that the client may use.
     #[must_use]
     pub const fn grant_types(mut self, grant_types: GrantTypes) -> Self {
-        self.client.grant_types = grant_types;
+        self.client.form.grant_types = grant_types;
         self
     }
 
@@ -121,26 +123,27 @@ impl ClientBuilder {
     pub fn client_type(mut self, client_type: ClientType) -> Self {
         if client_type == ClientType::Public {
             self.client.secrets = ClientSecrets::default();
-            self.client.put_keys(None);
-            self.client.authentication_methods = AuthenticationMethods::PUBLIC;
-        } else if self.client.authentication_methods == AuthenticationMethods::PUBLIC {
-            self.client.authentication_methods = AuthenticationMethods::default();
+            self.client.form.keys = None;
+            self.client.form.signing_algorithm = None;
+            self.client.form.authentication_methods = AuthenticationMethods::PUBLIC;
+        } else if self.client.form.authentication_methods == AuthenticationMethods::PUBLIC {
+            self.client.form.authentication_methods = AuthenticationMethods::default();
         }
-        self.client.client_type = client_type;
+        self.client.form.client_type = client_type;
         self
     }
 
     /// Sets whether the application runs on a server or on its user's device.
     #[must_use]
     pub const fn application_type(mut self, application_type: ApplicationType) -> Self {
-        self.client.application_type = application_type;
+        self.client.form.application_type = application_type;
         self
     }
 
     /// Sets the methods that the client may authenticate with.
     #[must_use]
     pub const fn authentication_methods(mut self, methods: AuthenticationMethods) -> Self {
-        self.client.authentication_methods = methods;
+        self.client.form.authentication_methods = methods;
         self
     }
 
@@ -153,10 +156,10 @@ impl ClientBuilder {
     /// for random secrets only.
     pub fn secret(mut self, secret: &ClientSecret) -> Result<Self, ClientSecretError> {
         let text = secret.expose().as_bytes();
-        if self.client.client_type == ClientType::Public {
+        if self.client.form.client_type == ClientType::Public {
             return Err(ClientSecretError::PublicClient);
         }
-        if self.client.keys().is_some() {
+        if self.client.form.keys.is_some() {
             return Err(ClientSecretError::HasKeys);
         }
         check_secret(text)?;
@@ -178,37 +181,43 @@ impl ClientBuilder {
     ///     .name("Reports")
     ///     .keys(ClientKeys::Url("https://reports.example/jwks.json".into()))
     ///     .build();
-    /// assert_eq!(client.authentication_methods(), AuthenticationMethods::KEY);
+    /// assert_eq!(client.form().authentication_methods, AuthenticationMethods::KEY);
     /// # Ok(())
     /// # }
     /// ```
     #[must_use]
     pub fn keys(mut self, keys: ClientKeys) -> Self {
-        self.client.client_type = ClientType::Confidential;
-        self.client.authentication_methods = AuthenticationMethods::KEY;
+        self.client.form.client_type = ClientType::Confidential;
+        self.client.form.authentication_methods = AuthenticationMethods::KEY;
         self.client.secrets = ClientSecrets::default();
-        self.client.put_keys(Some(keys));
+        self.client.form.keys = Some(keys);
         self
     }
 
-    /// Sets the only algorithm that the client signs its assertions with: see [`Client::signing_algorithm`].
+    /// Sets the only algorithm that the client signs its assertions with: see [`CheckedForm::signing_algorithm`].
+    ///
+    /// [`CheckedForm::signing_algorithm`]: crate::client::CheckedForm::signing_algorithm
     #[must_use]
-    pub fn signing_algorithm(mut self, algorithm: SigningAlgorithm) -> Self {
-        self.client.key_terms_mut().signing_algorithm = Some(algorithm);
+    pub const fn signing_algorithm(mut self, algorithm: SigningAlgorithm) -> Self {
+        self.client.form.signing_algorithm = Some(algorithm);
         self
     }
 
-    /// Requires that the client pushes its authorization requests: see [`Client::requires_pushed_requests`].
+    /// Requires that the client pushes its authorization requests: see [`CheckedForm::requires_pushed_requests`].
+    ///
+    /// [`CheckedForm::requires_pushed_requests`]: crate::client::CheckedForm::requires_pushed_requests
     #[must_use]
-    pub fn require_pushed_requests(mut self) -> Self {
-        self.client.key_terms_mut().requires_pushed_requests = true;
+    pub const fn require_pushed_requests(mut self) -> Self {
+        self.client.form.requires_pushed_requests = true;
         self
     }
 
-    /// Requires that the client's tokens are bound to a key: see [`Client::requires_dpop_bound_tokens`].
+    /// Requires that the client's tokens are bound to a key: see [`CheckedForm::requires_dpop_bound_tokens`].
+    ///
+    /// [`CheckedForm::requires_dpop_bound_tokens`]: crate::client::CheckedForm::requires_dpop_bound_tokens
     #[must_use]
-    pub fn require_dpop_bound_tokens(mut self) -> Self {
-        self.client.key_terms_mut().requires_dpop_bound_tokens = true;
+    pub const fn require_dpop_bound_tokens(mut self) -> Self {
+        self.client.form.requires_dpop_bound_tokens = true;
         self
     }
 
@@ -219,7 +228,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Marks the client as trusted: see [`Client::is_trusted`].
+    /// Marks the client as trusted: see [`Privileges::trusted`](crate::client::Privileges::trusted).
     #[must_use]
     pub const fn trusted(mut self) -> Self {
         self.client.privileges.trusted = true;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::jose::SigningAlgorithm;
 use crate::model::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientOrigin, ClientSecrets,
-    ClientState, ClientType, GrantType, GrantTypes, KeyTerms, Privileges, RefreshRotation, SelfRegistration,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientKeys, ClientOrigin,
+    ClientSecrets, ClientState, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation, SelfRegistration,
 };
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::ClientId;
@@ -19,56 +19,27 @@ impl Client {
     /// Writes the record as bytes, digests in place of secrets.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let Self {
-            id,
-            version,
-            state,
-            epoch,
-            client_type,
-            application_type,
-            name,
-            website,
-            secrets,
-            redirect_uris,
-            scopes,
-            resource_scope,
-            client_scopes,
-            client_resources,
-            grant_types,
-            authentication_methods,
-            privileges: Privileges { require_pkce, trusted, may_introspect, refresh_rotation },
-            open,
-            key_terms,
-        } = self;
+        let Self { id, version, state, epoch, secrets, privileges, form, keys_of_previous_owner, open } = self;
+        let Privileges { require_pkce, trusted, may_introspect, refresh_rotation } = privileges;
         let ClientSecrets { current, previous, current_is_of_previous_owner, previous_is_of_previous_owner } = secrets;
         let mut writer = Writer::new(kind::CLIENT);
         writer.text(id.as_str());
         writer.number(*version);
         write_one_of(&mut writer, &ClientState::ALL, *state);
         writer.number(*epoch);
-        write_one_of(&mut writer, &ClientType::ALL, *client_type);
-        write_one_of(&mut writer, &ApplicationType::ALL, *application_type);
-        writer.text(name);
-        writer.text(website);
         for secret in [current, previous] {
             writer.optional(secret.as_ref(), |writer, digest| writer.array(digest.bytes()));
         }
         writer.flag(*current_is_of_previous_owner);
         writer.flag(*previous_is_of_previous_owner);
-        write_texts(&mut writer, redirect_uris.iter().map(RegisteredRedirectUri::as_str));
-        write_scopes(&mut writer, scopes, resource_scope);
-        write_scopes(&mut writer, client_scopes, client_resources);
-        write_grant_types(&mut writer, *grant_types);
-        write_authentication_methods(&mut writer, *authentication_methods);
         writer.flag(*require_pkce);
         writer.flag(*trusted);
         writer.flag(*may_introspect);
         writer.optional(*refresh_rotation, |writer, rotation| writer.flag(rotation == RefreshRotation::Keep));
+        form.write(&mut writer);
+        writer.optional(keys_of_previous_owner.as_ref(), |writer, keys| keys.write(writer));
         if let Some(open) = open {
             writer.tagged(OPEN, |writer| write_open(writer, open));
-        }
-        if let Some(key_terms) = key_terms {
-            writer.tagged(ASSURANCE, |writer| write_key_terms(writer, key_terms));
         }
         writer.finish()
     }
@@ -86,72 +57,92 @@ impl Client {
             version: reader.number()?,
             state: read_one_of(&mut reader, &ClientState::ALL)?,
             epoch: reader.number()?,
-            client_type: read_one_of(&mut reader, &ClientType::ALL)?,
-            application_type: read_one_of(&mut reader, &ApplicationType::ALL)?,
-            name: reader.text()?.into(),
-            website: reader.text()?.into(),
             secrets: ClientSecrets {
                 current: digest(&mut reader)?,
                 previous: digest(&mut reader)?,
                 current_is_of_previous_owner: reader.flag()?,
                 previous_is_of_previous_owner: reader.flag()?,
             },
-            redirect_uris: reader.list(|reader| reader.text().map(RegisteredRedirectUri::from_record))?,
-            scopes: read_scopes(&mut reader)?,
-            resource_scope: read_resource_scope(&mut reader)?,
-            client_scopes: read_scopes(&mut reader)?,
-            client_resources: read_resource_scope(&mut reader)?,
-            grant_types: read_grant_types(&mut reader)?,
-            authentication_methods: read_authentication_methods(&mut reader)?,
             privileges: Privileges {
                 require_pkce: reader.flag()?,
                 trusted: reader.flag()?,
                 may_introspect: reader.flag()?,
                 refresh_rotation: reader.optional(read_rotation)?,
             },
+            form: CheckedForm::read(&mut reader)?,
+            keys_of_previous_owner: reader.optional(ClientKeys::read)?,
             open: reader.tagged(OPEN, read_open)?.map(Arc::new),
-            key_terms: reader.tagged(ASSURANCE, read_key_terms)?.map(Arc::new),
         };
         reader.finish()?;
         Ok(client)
     }
 }
 
-/// The tag of the part of a client that registered itself.
-const OPEN: u8 = b'O';
+impl CheckedForm {
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        let Self {
+            name,
+            description,
+            website,
+            redirect_uris,
+            scopes,
+            resource_scope,
+            client_scopes,
+            client_resources,
+            client_type,
+            application_type,
+            grant_types,
+            authentication_methods,
+            keys,
+            signing_algorithm,
+            requires_pushed_requests,
+            requires_dpop_bound_tokens,
+        } = self;
+        writer.text(name);
+        writer.optional(description.as_deref(), Writer::text);
+        writer.text(website);
+        write_texts(writer, redirect_uris.iter().map(RegisteredRedirectUri::as_str));
+        write_scopes(writer, scopes, resource_scope);
+        write_scopes(writer, client_scopes, client_resources);
+        write_one_of(writer, &ClientType::ALL, *client_type);
+        write_one_of(writer, &ApplicationType::ALL, *application_type);
+        write_grant_types(writer, *grant_types);
+        write_authentication_methods(writer, *authentication_methods);
+        writer.optional(keys.as_ref(), |writer, keys| keys.write(writer));
+        writer.optional(*signing_algorithm, |writer, algorithm| writer.text(algorithm.as_str()));
+        writer.flag(*requires_pushed_requests);
+        writer.flag(*requires_dpop_bound_tokens);
+    }
 
-/// The tag of keys, pushed requests and DPoP-bound tokens.
-const ASSURANCE: u8 = b'A';
-
-pub(crate) fn write_key_terms(writer: &mut Writer, key_terms: &KeyTerms) {
-    let KeyTerms {
-        keys,
-        signing_algorithm,
-        requires_pushed_requests,
-        requires_dpop_bound_tokens,
-        keys_of_previous_owner,
-    } = key_terms;
-    writer.optional(keys.as_ref(), |writer, keys| keys.write(writer));
-    writer.optional(*signing_algorithm, |writer, algorithm| writer.text(algorithm.as_str()));
-    writer.flag(*requires_pushed_requests);
-    writer.flag(*requires_dpop_bound_tokens);
-    writer.optional(keys_of_previous_owner.as_ref(), |writer, keys| keys.write(writer));
-}
-
-pub(crate) fn read_key_terms(reader: &mut Reader<'_>) -> Result<KeyTerms, DecodeError> {
-    Ok(KeyTerms {
-        keys: reader.optional(ClientKeys::read)?,
-        signing_algorithm: reader.optional(read_algorithm)?,
-        requires_pushed_requests: reader.flag()?,
-        requires_dpop_bound_tokens: reader.flag()?,
-        keys_of_previous_owner: reader.optional(ClientKeys::read)?,
-    })
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            name: reader.text()?.into(),
+            description: reader.optional(Reader::text)?.map(Into::into),
+            website: reader.text()?.into(),
+            redirect_uris: reader.list(|reader| reader.text().map(RegisteredRedirectUri::from_record))?,
+            scopes: read_scopes(reader)?,
+            resource_scope: read_resource_scope(reader)?,
+            client_scopes: read_scopes(reader)?,
+            client_resources: read_resource_scope(reader)?,
+            client_type: read_one_of(reader, &ClientType::ALL)?,
+            application_type: read_one_of(reader, &ApplicationType::ALL)?,
+            grant_types: read_grant_types(reader)?,
+            authentication_methods: read_authentication_methods(reader)?,
+            keys: reader.optional(ClientKeys::read)?,
+            signing_algorithm: reader.optional(read_algorithm)?,
+            requires_pushed_requests: reader.flag()?,
+            requires_dpop_bound_tokens: reader.flag()?,
+        })
+    }
 }
 
 /// An unknown algorithm was written by another release.
 fn read_algorithm(reader: &mut Reader<'_>) -> Result<SigningAlgorithm, DecodeError> {
     SigningAlgorithm::parse(reader.text()?).ok_or(DecodeError::UnknownLayout)
 }
+
+/// The tag of the part of a client that registered itself.
+const OPEN: u8 = b'O';
 
 fn write_open(writer: &mut Writer, open: &SelfRegistration) {
     let SelfRegistration {
@@ -354,34 +345,36 @@ mod tests {
     #[test]
     fn comes_back_equal_in_every_field() {
         let public = Client {
-            client_type: ClientType::Public,
             secrets: ClientSecrets::default(),
-            grant_types: GrantTypes::NONE,
-            authentication_methods: AuthenticationMethods::PUBLIC,
+            form: CheckedForm {
+                client_type: ClientType::Public,
+                grant_types: GrantTypes::NONE,
+                authentication_methods: AuthenticationMethods::PUBLIC,
+                ..client().form
+            },
             ..client()
         };
         let native = Client {
-            application_type: ApplicationType::Native,
-            authentication_methods: AuthenticationMethods::only(AuthenticationMethod::ClientSecretPost),
-            grant_types: GrantTypes::CODE_ONLY,
             state: ClientState::Suspended,
-            // What can be left after reducing.
-            resource_scope: ResourceScope::none(),
             secrets: client().secrets.under_another_owner(),
+            form: CheckedForm {
+                application_type: ApplicationType::Native,
+                authentication_methods: AuthenticationMethods::only(AuthenticationMethod::ClientSecretPost),
+                grant_types: GrantTypes::CODE_ONLY,
+                // What can be left after reducing.
+                resource_scope: ResourceScope::none(),
+                ..client().form
+            },
             ..client()
         };
         let deleted = Client { state: ClientState::Deleted, ..Client::blank(client().id) };
         let all = Client { open: open().open, ..with_keys() };
         for record in [client(), public, native, deleted, open(), with_document(), with_keys(), at_an_address(), all] {
-            let without = |record: Client| Client { open: None, key_terms: None, ..record };
-            let tagged = [
-                without(record.clone()).encode().len(),
-                Client { open: record.open.clone(), ..without(record.clone()) }.encode().len(),
-            ];
+            let untagged = Client { open: None, ..record.clone() }.encode().len();
             let bytes = record.encode();
             assert_eq!(Client::decode(&bytes), Ok(record));
-            // Without tagged fields it is a different complete record.
-            for cut in (0..bytes.len()).filter(|cut| !tagged.contains(cut)) {
+            // Without its tagged field it is a different complete record.
+            for cut in (0..bytes.len()).filter(|cut| *cut != untagged) {
                 assert!(Client::decode(&bytes[..cut]).is_err(), "cut to {cut}");
             }
         }
@@ -413,21 +406,19 @@ mod tests {
     }
 
     fn with_keys() -> Client {
-        let key_terms = KeyTerms {
+        let form = CheckedForm {
+            authentication_methods: AuthenticationMethods::KEY,
             keys: ClientKeys::of_records(),
             signing_algorithm: Some(SigningAlgorithm::EdDsa),
             requires_pushed_requests: true,
-            requires_dpop_bound_tokens: false,
-            keys_of_previous_owner: ClientKeys::of_records(),
+            ..client().form
         };
-        let authentication_methods = AuthenticationMethods::KEY;
-        Client { authentication_methods, key_terms: Some(Arc::new(key_terms)), ..client() }
+        Client { form, keys_of_previous_owner: ClientKeys::of_records(), ..client() }
     }
 
     fn at_an_address() -> Client {
         let keys = Some(ClientKeys::Url("https://app.example/jwks.json".into()));
-        let key_terms = KeyTerms { keys, requires_dpop_bound_tokens: true, ..KeyTerms::default() };
-        Client { key_terms: Some(Arc::new(key_terms)), ..client() }
+        Client { form: CheckedForm { keys, requires_dpop_bound_tokens: true, ..client().form }, ..client() }
     }
 
     /// 7591-2-20
@@ -435,7 +426,7 @@ mod tests {
     /// Every later release reads what a release has written.
     #[test]
     fn layout_1_of_a_client_with_keys_stays_as_it_is() {
-        assert!(with_keys().keys().is_some());
+        assert!(with_keys().form.keys.is_some());
         for (name, record) in [("client.1.keys", with_keys()), ("client.1.jwks_uri", at_an_address())] {
             let file = compared_layout(name, &record.encode());
             assert_eq!(Client::decode(&file), Ok(record));
@@ -459,9 +450,10 @@ mod tests {
     #[test]
     fn names_are_known_and_in_order() {
         let with = |names: &[u8]| {
-            let bytes = Client { grant_types: GrantTypes::NONE, ..client() }.encode();
+            let form = CheckedForm { grant_types: GrantTypes::NONE, ..client().form };
+            let bytes = Client { form, ..client() }.encode();
             let end = bytes.len() - BEHIND_GRANT_TYPES.len() - 4;
-            Client::decode(&[&bytes[..end], names, BEHIND_GRANT_TYPES].concat()).map(|client| client.grant_types)
+            Client::decode(&[&bytes[..end], names, BEHIND_GRANT_TYPES].concat()).map(|client| client.form.grant_types)
         };
         let code = b"\0\0\0\x12authorization_code";
         let refresh = b"\0\0\0\x0drefresh_token";
@@ -473,8 +465,8 @@ mod tests {
         assert_eq!(with(b"\0\0\0\x01\0\0\0\x08password"), Err(DecodeError::UnknownLayout));
     }
 
-    const BEHIND_GRANT_TYPES: &[u8] =
-        b"\0\0\0\x02\0\0\0\x13client_secret_basic\0\0\0\x12client_secret_post\x01\x01\x01\x01\x01";
+    /// Two methods, and nothing of the rest.
+    const BEHIND_GRANT_TYPES: &[u8] = b"\0\0\0\x02\0\0\0\x13client_secret_basic\0\0\0\x12client_secret_post\0\0\0\0\0";
 
     /// Every later release reads what a release has written.
     #[test]

@@ -79,33 +79,6 @@ const SAMPLE: &str =
 /// The maximum length of a `jwks_uri` in bytes: that of the other links in a registration.
 const ADDRESS: usize = 1024;
 
-/// What a client registered about its keys, pushed requests and DPoP-bound tokens. Few clients have any of these, so it is
-/// allocated separately.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct KeyTerms {
-    pub(crate) keys: Option<ClientKeys>,
-    /// `token_endpoint_auth_signing_alg`: the only algorithm of its assertions.
-    pub(crate) signing_algorithm: Option<SigningAlgorithm>,
-    /// `require_pushed_authorization_requests` [RFC 9126 section 6].
-    pub(crate) requires_pushed_requests: bool,
-    /// `dpop_bound_access_tokens` [RFC 9449 section 5.2].
-    pub(crate) requires_dpop_bound_tokens: bool,
-    /// The keys at the time when the application was given to another owner, while one of them is among `keys`. The
-    /// previous owner may have the private keys.
-    pub(crate) keys_of_previous_owner: Option<ClientKeys>,
-}
-
-impl KeyTerms {
-    /// The default of most clients, which registered nothing.
-    pub(crate) const NONE: &Self = &Self {
-        keys: None,
-        signing_algorithm: None,
-        requires_pushed_requests: false,
-        requires_dpop_bound_tokens: false,
-        keys_of_previous_owner: None,
-    };
-}
-
 /// Which keys a client may register, according to the settings and the parts of the server.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyRules {

@@ -2,7 +2,9 @@
 
 mod authentication_method;
 mod builder;
+mod client_type;
 pub(crate) mod encoding;
+mod form;
 mod grant_type;
 mod keys;
 mod secrets;
@@ -10,9 +12,12 @@ mod self_registration;
 
 pub use authentication_method::{AuthenticationMethod, AuthenticationMethods};
 pub use builder::ClientBuilder;
+pub(crate) use client_type::counts_as_public;
+pub use client_type::{ApplicationType, ClientType};
+pub use form::CheckedForm;
 pub use grant_type::{GrantType, GrantTypes};
 pub use keys::{ClientKeys, KeyFetchError};
-pub(crate) use keys::{KeyFault, KeyRules, KeyTerms};
+pub(crate) use keys::{KeyFault, KeyRules};
 pub use secrets::ClientSecretError;
 pub(crate) use secrets::ClientSecrets;
 pub use self_registration::{ClientOrigin, SelfRegistration};
@@ -20,7 +25,6 @@ pub use self_registration::{ClientOrigin, SelfRegistration};
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::jose::SigningAlgorithm;
 use crate::model::codec::{Writer, kind};
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::RegisteredRedirectUri;
@@ -37,23 +41,14 @@ pub struct Client {
     pub(crate) version: u32,
     pub(crate) state: ClientState,
     pub(crate) epoch: u32,
-    pub(crate) client_type: ClientType,
-    pub(crate) application_type: ApplicationType,
-    pub(crate) name: Box<str>,
-    pub(crate) website: Box<str>,
     pub(crate) secrets: ClientSecrets,
-    pub(crate) redirect_uris: Vec<RegisteredRedirectUri>,
-    pub(crate) scopes: ScopeSet,
-    pub(crate) resource_scope: ResourceScope,
-    pub(crate) client_scopes: ScopeSet,
-    pub(crate) client_resources: ResourceScope,
-    pub(crate) grant_types: GrantTypes,
-    pub(crate) authentication_methods: AuthenticationMethods,
     pub(crate) privileges: Privileges,
+    pub(crate) form: CheckedForm,
+    /// The keys at the time when the application was given to another owner, while one of them is among those of the
+    /// form. The previous owner may have the private keys.
+    pub(crate) keys_of_previous_owner: Option<ClientKeys>,
     /// Set for a client that registered itself.
     pub(crate) open: Option<Arc<SelfRegistration>>,
-    /// Unset if all of it has its default.
-    pub(crate) key_terms: Option<Arc<KeyTerms>>,
 }
 
 impl Client {
@@ -63,21 +58,11 @@ impl Client {
             version: 1,
             state: ClientState::Approved,
             epoch: 0,
-            client_type: ClientType::Confidential,
-            application_type: ApplicationType::Web,
-            name: Box::default(),
-            website: Box::default(),
             secrets: ClientSecrets::default(),
-            redirect_uris: Vec::new(),
-            scopes: ScopeSet::empty(),
-            resource_scope: ResourceScope::none(),
-            client_scopes: ScopeSet::empty(),
-            client_resources: ResourceScope::none(),
-            grant_types: GrantTypes::default(),
-            authentication_methods: AuthenticationMethods::default(),
             privileges: Privileges::default(),
+            form: CheckedForm::blank(),
+            keys_of_previous_owner: None,
             open: None,
-            key_terms: None,
         }
     }
 
@@ -107,78 +92,22 @@ impl Client {
         self.epoch
     }
 
-    /// Returns whether the client can keep a secret [RFC 6749 section 2.1].
+    /// Returns the form in force: what the client registered, as far as it was approved. If it was never approved, it is
+    /// the form as submitted.
     #[must_use]
-    pub const fn client_type(&self) -> ClientType {
-        self.client_type
+    pub const fn form(&self) -> &CheckedForm {
+        &self.form
     }
 
-    /// Returns whether the application runs on a server or on its user's device [RFC 8252].
-    #[must_use]
-    pub const fn application_type(&self) -> ApplicationType {
-        self.application_type
-    }
-
-    /// Returns the name shown to the user; plain text, to be escaped by the page.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns the address of the official website; plain text, to be escaped by the page.
-    #[must_use]
-    pub fn website(&self) -> &str {
-        &self.website
-    }
-
-    /// Returns the redirect URIs that were approved.
-    #[must_use]
-    pub fn redirect_uris(&self) -> &[RegisteredRedirectUri] {
-        &self.redirect_uris
-    }
-
-    /// Returns the scopes that were approved: no grant has more.
-    #[must_use]
-    pub const fn scopes(&self) -> &ScopeSet {
-        &self.scopes
-    }
-
-    /// Returns the resource scope that was approved: no grant has more.
-    #[must_use]
-    pub const fn resource_scope(&self) -> &ResourceScope {
-        &self.resource_scope
-    }
-
-    /// Returns the scopes that a token without a user may have [RFC 6749 section 4.4].
-    #[must_use]
-    pub const fn client_scopes(&self) -> &ScopeSet {
-        &self.client_scopes
-    }
-
-    /// Returns the resources that a token without a user may reach: those listed, or with
-    /// [`ResourceScope::All`] every resource that has a name. An account is never among them.
-    #[must_use]
-    pub const fn client_resources(&self) -> &ResourceScope {
-        &self.client_resources
-    }
-
-    /// Returns the grant types that the client may use [RFC 6749 section 1.3].
-    #[must_use]
-    pub const fn grant_types(&self) -> GrantTypes {
-        self.grant_types
-    }
-
-    /// Returns the methods that the client may authenticate with [RFC 7591 section 2].
-    #[must_use]
-    pub const fn authentication_methods(&self) -> AuthenticationMethods {
-        self.authentication_methods
-    }
-
-    /// Returns whether errors of an authorization request are sent to the client even before the user has signed in
-    /// [RFC 9700 section 4.11.2].
-    #[must_use]
-    pub const fn is_trusted(&self) -> bool {
-        self.privileges.trusted
+    /// Puts a form in force. While one key is kept, the keys still count as those of a previous owner.
+    pub(crate) fn put_form(&mut self, form: CheckedForm) {
+        let is_kept = |previous: &ClientKeys| form.keys.as_ref().is_some_and(|keys| keys.overlap(previous));
+        self.keys_of_previous_owner = self.keys_of_previous_owner.take().filter(is_kept);
+        if !form.authentication_methods.use_secret() {
+            // Unused secrets could only be stolen.
+            self.secrets = ClientSecrets::default();
+        }
+        self.form = form;
     }
 
     /// Returns whether the client is a resource server that may introspect every access token
@@ -186,13 +115,6 @@ impl Client {
     #[must_use]
     pub fn may_introspect(&self) -> bool {
         self.privileges.may_introspect && !self.counts_as_public()
-    }
-
-    /// Returns whether a refresh replaces the refresh token, if that was set for this client. Otherwise
-    /// [`Config::refresh.rotation`](field@crate::Config::refresh.rotation) decides.
-    #[must_use]
-    pub const fn refresh_rotation(&self) -> Option<RefreshRotation> {
-        self.privileges.refresh_rotation
     }
 
     /// Returns what an administrator granted to the client, or required of it, in addition to its scopes and resources.
@@ -226,7 +148,7 @@ impl Client {
     /// [RFC 8252 section 8.5].
     #[must_use]
     pub fn counts_as_public(&self) -> bool {
-        counts_as_public(self.client_type, self.application_type)
+        counts_as_public(self.form.client_type, self.form.application_type)
     }
 
     /// Returns whether every authorization of this client needs PKCE [RFC 7636].
@@ -235,80 +157,12 @@ impl Client {
         self.privileges.require_pkce || self.open.is_some() || self.counts_as_public()
     }
 
-    /// Returns where the client's public keys are, if it has any [RFC 7591 section 2].
-    #[must_use]
-    pub fn keys(&self) -> Option<&ClientKeys> {
-        self.key_terms().keys.as_ref()
-    }
-
     /// Returns whether the client's keys were registered under a previous owner of the application, who may have the
     /// private keys. [`Registrar::replace_own_keys`](crate::Registrar::replace_own_keys) ends this state, with a set
     /// that has none of those keys, or with another URL.
     #[must_use]
-    pub fn has_keys_of_previous_owner(&self) -> bool {
-        self.key_terms().keys_of_previous_owner.is_some()
-    }
-
-    /// Returns the only algorithm that the client signs its assertions with, if it registered one:
-    /// `token_endpoint_auth_signing_alg` [RFC 7591 section 2].
-    #[must_use]
-    pub fn signing_algorithm(&self) -> Option<SigningAlgorithm> {
-        self.key_terms().signing_algorithm
-    }
-
-    /// Returns whether the client must push its authorization requests [RFC 9126 section 6].
-    #[must_use]
-    pub fn requires_pushed_requests(&self) -> bool {
-        self.key_terms().requires_pushed_requests
-    }
-
-    /// Returns whether the client gets only tokens that are bound to a key, `dpop_bound_access_tokens`
-    /// [RFC 9449 section 5.2].
-    #[must_use]
-    pub fn requires_dpop_bound_tokens(&self) -> bool {
-        self.key_terms().requires_dpop_bound_tokens
-    }
-
-    fn key_terms(&self) -> &KeyTerms {
-        self.key_terms.as_deref().unwrap_or(KeyTerms::NONE)
-    }
-
-    fn key_terms_mut(&mut self) -> &mut KeyTerms {
-        Arc::make_mut(self.key_terms.get_or_insert_default())
-    }
-
-    /// Replaces the keys. The previous owner's keys stay recorded while one of them is among the new ones. The
-    /// `key_terms` is dropped if all of it has its default.
-    pub(crate) fn put_keys(&mut self, keys: Option<ClientKeys>) {
-        if keys.is_none() && self.key_terms.is_none() {
-            return;
-        }
-        let left = self.keys_left_of_previous_owner(keys.as_ref());
-        let key_terms = self.key_terms_mut();
-        key_terms.keys_of_previous_owner = left;
-        if keys.is_none() {
-            key_terms.signing_algorithm = None;
-        }
-        key_terms.keys = keys;
-        self.key_terms = self.key_terms.take().filter(|key_terms| **key_terms != KeyTerms::default());
-    }
-
-    /// The keys of a previous owner, if one of them is among these.
-    pub(crate) fn keys_left_of_previous_owner(&self, keys: Option<&ClientKeys>) -> Option<ClientKeys> {
-        let previous = self.key_terms.as_ref()?.keys_of_previous_owner.as_ref()?;
-        keys.is_some_and(|keys| keys.overlap(previous)).then(|| previous.clone())
-    }
-
-    /// Records that the owner of the application is no longer the one who registered the keys.
-    pub(crate) fn mark_keys_of_previous_owner(&mut self) {
-        if let Some(keys) = self.keys().cloned() {
-            self.put_keys_of_previous_owner(keys);
-        }
-    }
-
-    /// Records which keys a previous owner may have.
-    pub(crate) fn put_keys_of_previous_owner(&mut self, keys: ClientKeys) {
-        self.key_terms_mut().keys_of_previous_owner = Some(keys);
+    pub const fn has_keys_of_previous_owner(&self) -> bool {
+        self.keys_of_previous_owner.is_some()
     }
 
     /// Returns the part of a client that registered itself [RFC 7591]; `None` for any other.
@@ -326,21 +180,21 @@ impl Client {
     /// The scopes of a request without `scope`: the registered default, as far as the client may still have it, or else
     /// everything.
     pub(crate) fn default_scopes(&self) -> ScopeSet {
-        let of_open = self.open().map(|open| open.default_scopes.intersection(&self.scopes));
-        of_open.filter(|scopes| !scopes.is_empty()).unwrap_or_else(|| self.scopes.clone())
+        let of_open = self.open().map(|open| open.default_scopes.intersection(&self.form.scopes));
+        of_open.filter(|scopes| !scopes.is_empty()).unwrap_or_else(|| self.form.scopes.clone())
     }
 
     /// The digest of what a repeated consent relies on.
     pub(crate) fn consent_digest(&self) -> [u8; 32] {
         let mut writer = Writer::new(kind::CONSENT);
-        writer.flag(self.client_type == ClientType::Public);
-        let mut uris: Vec<_> = self.redirect_uris.iter().map(RegisteredRedirectUri::as_str).collect();
+        writer.flag(self.form.client_type == ClientType::Public);
+        let mut uris: Vec<_> = self.form.redirect_uris.iter().map(RegisteredRedirectUri::as_str).collect();
         uris.sort_unstable();
         writer.count(uris.len());
         uris.into_iter().for_each(|uri| writer.text(uri));
-        self.authentication_methods.iter().for_each(|method| writer.text(method.as_str()));
+        self.form.authentication_methods.iter().for_each(|method| writer.text(method.as_str()));
         writer.text(self.default_scopes().as_str());
-        if let Some(keys) = self.keys() {
+        if let Some(keys) = &self.form.keys {
             keys.write(&mut writer);
         }
         *Digest::of(&writer.finish()).bytes()
@@ -371,8 +225,8 @@ impl Client {
 
     /// What the client may still have of a consent; `None` if no scope or no resource is left.
     pub(crate) fn still_granted(&self, scopes: &ScopeSet, resources: &ResourceScope) -> Option<Granted> {
-        let scopes = scopes.intersection(&self.scopes);
-        let resources = resources.reduced_to(&self.resource_scope);
+        let scopes = scopes.intersection(&self.form.scopes);
+        let resources = resources.reduced_to(&self.form.resource_scope);
         (!scopes.is_empty() && !resources.is_empty()).then_some(Granted { scopes, resources })
     }
 
@@ -401,11 +255,6 @@ impl Client {
 #[error("the client was read before its grants were revoked")]
 pub(crate) struct StaleClient;
 
-/// The rule of [`Client::counts_as_public`], for forms too.
-pub(crate) fn counts_as_public(client_type: ClientType, application_type: ApplicationType) -> bool {
-    client_type == ClientType::Public || application_type == ApplicationType::Native
-}
-
 /// What a user granted, as far as the client may have it.
 pub(crate) struct Granted {
     pub(crate) scopes: ScopeSet,
@@ -432,8 +281,8 @@ pub(crate) struct Granted {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Privileges {
-    /// Errors of an authorization request are sent to the client even before the user has signed in:
-    /// [`Client::is_trusted`](crate::Client::is_trusted).
+    /// Errors of an authorization request are sent to the client even before the user has signed in
+    /// [RFC 9700 section 4.11.2].
     pub trusted: bool,
     /// The client is a resource server that may introspect every access token [RFC 7662 section 2.1]. It must be a
     /// confidential web application.
@@ -498,43 +347,4 @@ pub enum ClientState {
 impl ClientState {
     /// All of them, in the order of their stored numbers.
     pub(crate) const ALL: [Self; 5] = [Self::Pending, Self::Approved, Self::Rejected, Self::Suspended, Self::Deleted];
-}
-
-/// Whether a client can keep a secret [RFC 6749 section 2.1].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum ClientType {
-    /// It can, and authenticates with it.
-    Confidential,
-    /// It cannot: PKCE and rotation protect it instead.
-    Public,
-}
-
-impl ClientType {
-    /// All of them, in the order of their stored numbers.
-    pub(crate) const ALL: [Self; 2] = [Self::Confidential, Self::Public];
-}
-
-/// Where an application runs [RFC 8252 section 8.4].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum ApplicationType {
-    /// On a server.
-    Web,
-    /// On its user's device.
-    Native,
-}
-
-impl ApplicationType {
-    /// All of them, in the order of their stored numbers.
-    pub(crate) const ALL: [Self; 2] = [Self::Web, Self::Native];
-
-    /// Returns the value of `application_type`: `web` or `native`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Web => "web",
-            Self::Native => "native",
-        }
-    }
 }

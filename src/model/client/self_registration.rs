@@ -21,74 +21,31 @@ pub enum ClientOrigin {
 /// The client has the scopes, the resource scope, the redirect URIs and the methods to which its registration was
 /// bounded.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SelfRegistration {
-    pub(crate) origin: ClientOrigin,
-    pub(crate) registered: Timestamp,
-    pub(crate) is_reviewed: bool,
-    /// The scopes of a request without `scope`.
-    pub(crate) default_scopes: ScopeSet,
-    /// The identifiers of the protected resources that it may reach; all if `None`.
-    pub(crate) resources: Option<BTreeSet<Box<str>>>,
+    /// The origin of the client.
+    pub origin: ClientOrigin,
+    /// When the client was registered, or first stored from its metadata document.
+    pub registered: Timestamp,
+    /// Whether a person approved the client with [`Registrar::approve`](crate::Registrar::approve).
+    pub is_reviewed: bool,
+    /// The scopes of a request without `scope` [RFC 7591 section 2]. The limit is
+    /// [`CheckedForm::scopes`](crate::client::CheckedForm::scopes).
+    pub default_scopes: ScopeSet,
+    /// The identifiers of the protected resources that the client may reach, as its registration was bounded
+    /// ([`RegistrationBounds::resources`](crate::client_metadata::RegistrationBounds::resources)); `None` if it may
+    /// reach all of them.
+    pub resources: Option<BTreeSet<Box<str>>>,
     /// When the registration ends, as the policy said.
     pub(crate) end: Option<Timestamp>,
     /// Until when the last refresh token may live, plus a day; `None` if no user ever approved the client.
     pub(crate) used_until: Option<Timestamp>,
-    /// The time from which the client counts as unknown.
-    pub(crate) gone_at: Option<Timestamp>,
-    pub(crate) has_foreign_links: bool,
-    pub(crate) looks_like_another: bool,
+    /// The time from which the client counts as unknown, unless it is used before then; `None` if it never does.
+    pub gone_at: Option<Timestamp>,
+    /// Whether a link of the client leads to a host that none of its redirect URIs has [RFC 7591 section 5].
+    pub has_foreign_links: bool,
+    /// Whether its name looked like that of an approved application when it was registered.
+    pub looks_like_another: bool,
     /// The digest of its metadata document when it was last stored or reviewed.
     pub(crate) document: Option<Digest>,
-}
-
-impl SelfRegistration {
-    /// Returns the origin of the client.
-    #[must_use]
-    pub const fn origin(&self) -> ClientOrigin {
-        self.origin
-    }
-
-    /// Returns when the client was registered, or first stored from its metadata document.
-    #[must_use]
-    pub const fn registered(&self) -> Timestamp {
-        self.registered
-    }
-
-    /// Returns whether a person approved the client with [`Registrar::approve`](crate::Registrar::approve).
-    #[must_use]
-    pub const fn is_reviewed(&self) -> bool {
-        self.is_reviewed
-    }
-
-    /// Returns the scopes of a request without `scope` [RFC 7591 section 2]. The limit is
-    /// [`Client::scopes`](crate::Client::scopes).
-    #[must_use]
-    pub const fn default_scopes(&self) -> &ScopeSet {
-        &self.default_scopes
-    }
-
-    /// Returns the identifiers of the protected resources that the client may reach, as its registration was bounded
-    /// ([`RegistrationBounds::resources`](crate::client_metadata::RegistrationBounds::resources)); `None` if it may reach all of them.
-    pub fn resources(&self) -> Option<impl Iterator<Item = &str>> {
-        self.resources.as_ref().map(|resources| resources.iter().map(AsRef::as_ref))
-    }
-
-    /// Returns the time from which the client counts as unknown, unless it is used before then; `None` if it never
-    /// does.
-    #[must_use]
-    pub const fn gone_at(&self) -> Option<Timestamp> {
-        self.gone_at
-    }
-
-    /// Returns whether a link of the client leads to a host that none of its redirect URIs has [RFC 7591 section 5].
-    #[must_use]
-    pub const fn has_foreign_links(&self) -> bool {
-        self.has_foreign_links
-    }
-
-    /// Returns whether its name looked like that of an approved application when it was registered.
-    #[must_use]
-    pub const fn looks_like_another(&self) -> bool {
-        self.looks_like_another
-    }
 }

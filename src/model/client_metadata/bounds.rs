@@ -1,11 +1,9 @@
 //! What a policy allows a client that registered itself.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::application::CheckedForm;
-use crate::model::client::{AuthenticationMethod, AuthenticationMethods, Client, ClientType, KeyTerms};
+use crate::model::client::{AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientType};
 use crate::model::client_metadata::error::MetadataError;
 use crate::model::client_metadata::{ClientMetadata, MoreMetadata};
 use crate::model::redirect_uri::{RegisteredRedirectUri, WebUri};
@@ -135,7 +133,7 @@ impl RegistrationBounds {
     /// The bounds that admit exactly what a client has.
     pub(crate) fn of(client: &Client) -> Self {
         let resources = client.open().and_then(|open| open.resources.clone());
-        Self { resources, ..Self::new(client.scopes.clone(), client.resource_scope.clone()) }
+        Self { resources, ..Self::new(client.form.scopes.clone(), client.form.resource_scope.clone()) }
     }
 
     /// Returns what a client with this metadata gets.
@@ -164,7 +162,7 @@ impl RegistrationBounds {
             return Err(MetadataError::NoScope);
         }
         let application_type = metadata.application_type();
-        let ClientMetadata { redirect_uris, grant_types, name, client_uri, key_terms, more, .. } = metadata;
+        let ClientMetadata { redirect_uris, grant_types, name, client_uri, more, .. } = metadata;
         let form = CheckedForm {
             name: name.unwrap_or_default(),
             description: None,
@@ -178,7 +176,10 @@ impl RegistrationBounds {
             application_type,
             grant_types,
             authentication_methods: AuthenticationMethods::only(method),
-            key_terms: (key_terms != KeyTerms::default()).then(|| Arc::new(key_terms)),
+            keys: metadata.keys,
+            signing_algorithm: metadata.signing_algorithm,
+            requires_pushed_requests: metadata.requires_pushed_requests,
+            requires_dpop_bound_tokens: metadata.requires_dpop_bound_tokens,
         };
         Ok(Admitted { form, default_scopes, resources: self.resources.clone(), lifetime: self.lifetime, more })
     }

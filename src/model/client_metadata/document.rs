@@ -56,7 +56,7 @@ impl DocumentRules {
         let method = self.method(&members)?;
         let mut metadata = self.metadata.read(&members, method)?;
         // A pushed request never fetches a document, so a client that must push its requests could never be stored.
-        metadata.key_terms.requires_pushed_requests = false;
+        metadata.requires_pushed_requests = false;
         Ok(metadata)
     }
 
@@ -317,7 +317,7 @@ mod tests {
     fn no_document_demands_that_requests_are_pushed() {
         let members = json!({"require_pushed_authorization_requests": true, "dpop_bound_access_tokens": true});
         let metadata = judged(members).unwrap();
-        assert!(!metadata.requires_pushed_requests() && metadata.requires_dpop_bound_tokens());
+        assert!(!metadata.requires_pushed_requests && metadata.requires_dpop_bound_tokens);
     }
 
     #[test]

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use crate::model::client::KeyTerms;
 use crate::model::client::encoding::{
     read_authentication_methods, read_identifiers, read_resource_scope, read_scopes, write_authentication_methods,
-    write_grant_types, write_key_terms, write_scopes, write_texts,
+    write_grant_types, write_scopes, write_texts,
 };
 use crate::model::client_metadata::{ClientMetadata, MoreMetadata, RegistrationBounds};
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
@@ -79,7 +78,10 @@ impl ClientMetadata {
             name,
             client_uri,
             scopes,
-            key_terms,
+            keys,
+            signing_algorithm,
+            requires_pushed_requests,
+            requires_dpop_bound_tokens,
             more,
         } = self;
         let mut writer = Writer::new(kind::METADATA);
@@ -92,9 +94,10 @@ impl ClientMetadata {
             writer.optional(text.as_deref(), Writer::text);
         }
         write_more(&mut writer, more);
-        if *key_terms != KeyTerms::default() {
-            write_key_terms(&mut writer, key_terms);
-        }
+        writer.optional(keys.as_ref(), |writer, keys| keys.write(writer));
+        writer.optional(*signing_algorithm, |writer, algorithm| writer.text(algorithm.as_str()));
+        writer.flag(*requires_pushed_requests);
+        writer.flag(*requires_dpop_bound_tokens);
         Digest::of(&writer.finish())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::jose::{JwkSet, JwkSetBounds, SigningAlgorithm};
 use crate::model::application::{RegistrationLimits, is_shown_line, web_link};
-use crate::model::client::{AuthenticationMethod, ClientKeys, GrantType, GrantTypes, KeyFault, KeyRules, KeyTerms};
+use crate::model::client::{AuthenticationMethod, ClientKeys, GrantType, GrantTypes, KeyFault, KeyRules};
 use crate::model::client_metadata::error::MetadataError;
 use crate::model::client_metadata::json::Members;
 use crate::model::client_metadata::{ClientMetadata, MoreMetadata};
@@ -90,12 +90,16 @@ impl MetadataRules {
         authentication_method: AuthenticationMethod,
     ) -> Result<ClientMetadata, MetadataError> {
         let redirect_uris = self.redirect_uris(members)?;
-        let key_terms = self.keys.read(members, authentication_method)?;
+        let (keys, signing_algorithm) = self.keys.read(members, authentication_method)?;
         Ok(ClientMetadata {
             claims_native: members.text("application_type")? == Some("native"),
             redirect_uris,
             authentication_method,
-            key_terms,
+            keys,
+            signing_algorithm,
+            requires_pushed_requests: members.flag("require_pushed_authorization_requests")?
+                && self.keys.pushed_requests,
+            requires_dpop_bound_tokens: members.flag("dpop_bound_access_tokens")? && self.keys.dpop_bound_tokens,
             grant_types: grant_types(members)?,
             scopes: self.scopes(members)?,
             name: line(members, "client_name", self.limits.name)?,
@@ -161,18 +165,18 @@ fn grant_types(members: &Members) -> Result<GrantTypes, MetadataError> {
     if response_types.contains(&"code") { Ok(kept) } else { Err(MetadataError::NoResponseType) }
 }
 
-fn line(members: &Members, name: &'static str, limit: usize) -> Result<Option<Box<str>>, MetadataError> {
+fn line(members: &Members, name: &'static str, limit: usize) -> Result<Option<String>, MetadataError> {
     let Some(text) = members.text(name)? else { return Ok(None) };
     if is_shown_line(text, limit) { Ok(Some(text.into())) } else { Err(MetadataError::Text(name)) }
 }
 
 /// A link with plain http is left out. No link is ever fetched.
-fn link(members: &Members, name: &'static str, limit: usize) -> Result<Option<Box<str>>, MetadataError> {
+fn link(members: &Members, name: &'static str, limit: usize) -> Result<Option<String>, MetadataError> {
     let Some(text) = members.text(name)? else { return Ok(None) };
     web_link(text, limit).ok_or(MetadataError::Link(name))
 }
 
-fn contacts(members: &Members) -> Result<Vec<Box<str>>, MetadataError> {
+fn contacts(members: &Members) -> Result<Vec<String>, MetadataError> {
     const NAME: &str = "contacts";
     let sent = members.list(NAME)?.unwrap_or_default();
     let sent: Vec<_> = sent.into_iter().filter(|text| !text.is_empty()).collect();
@@ -181,13 +185,16 @@ fn contacts(members: &Members) -> Result<Vec<Box<str>>, MetadataError> {
 }
 
 impl KeyRules {
-    /// Reads the members of a client that authenticates with this method. Leaves out features that the server does not
-    /// offer, and the keys of a client that does not authenticate with them.
+    /// Reads the keys and their algorithm, if a client of this method authenticates with them.
     ///
     /// > The "jwks_uri" and "jwks" parameters MUST NOT both be present in the same request or response.
     ///
     /// [RFC 7591 section 2]
-    pub(super) fn read(&self, members: &Members, method: AuthenticationMethod) -> Result<KeyTerms, MetadataError> {
+    pub(super) fn read(
+        &self,
+        members: &Members,
+        method: AuthenticationMethod,
+    ) -> Result<(Option<ClientKeys>, Option<SigningAlgorithm>), MetadataError> {
         if members.has("jwks") && members.has("jwks_uri") {
             return Err(MetadataError::TwoKeySets);
         }
@@ -203,13 +210,7 @@ impl KeyRules {
                 return Err(MetadataError::NoAcceptedKey);
             }
         }
-        Ok(KeyTerms {
-            keys,
-            signing_algorithm,
-            requires_pushed_requests: members.flag("require_pushed_authorization_requests")? && self.pushed_requests,
-            requires_dpop_bound_tokens: members.flag("dpop_bound_access_tokens")? && self.dpop_bound_tokens,
-            keys_of_previous_owner: None,
-        })
+        Ok((keys, signing_algorithm))
     }
 
     /// Reads the algorithm of the client's assertions; `None` if the member is missing.
@@ -377,7 +378,7 @@ mod tests {
         assert_eq!(metadata.grant_types, GrantTypes::default());
         assert_eq!(metadata.scopes.as_ref().unwrap().as_str(), "repo-code:rw account-email:r");
         assert_eq!((metadata.client_uri.as_deref(), metadata.application_type()), (None, ApplicationType::Native));
-        assert_eq!(metadata.more.contacts, [Box::from("a@app.example")]);
+        assert_eq!(metadata.more.contacts, ["a@app.example"]);
     }
 
     /// 7591-2-08, 7591-5-03

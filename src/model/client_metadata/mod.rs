@@ -17,7 +17,7 @@ pub use error::{DocumentError, MetadataError};
 pub(crate) use judge::{MetadataRules, Replacement};
 
 use crate::jose::SigningAlgorithm;
-use crate::model::client::{ApplicationType, AuthenticationMethod, ClientKeys, GrantTypes, KeyTerms};
+use crate::model::client::{ApplicationType, AuthenticationMethod, ClientKeys, GrantTypes};
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::ScopeSet;
 
@@ -37,12 +37,19 @@ pub struct ClientMetadata {
     pub grant_types: GrantTypes,
     pub(crate) claims_native: bool,
     /// `client_name`; plain text, to be escaped by a page.
-    pub name: Option<Box<str>>,
+    pub name: Option<String>,
     /// `client_uri`; plain text, to be escaped by a page.
-    pub client_uri: Option<Box<str>>,
+    pub client_uri: Option<String>,
     /// The scopes of `scope` that the catalog has; `None` if it was not sent.
     pub scopes: Option<ScopeSet>,
-    pub(crate) key_terms: KeyTerms,
+    /// `jwks` or `jwks_uri` of a client that authenticates with `private_key_jwt`; `None` for any other.
+    pub keys: Option<ClientKeys>,
+    /// `token_endpoint_auth_signing_alg` of a client that authenticates with `private_key_jwt`.
+    pub signing_algorithm: Option<SigningAlgorithm>,
+    /// `require_pushed_authorization_requests` [RFC 9126 section 6].
+    pub requires_pushed_requests: bool,
+    /// `dpop_bound_access_tokens` [RFC 9449 section 5.2].
+    pub requires_dpop_bound_tokens: bool,
     /// The members that no request needs.
     pub more: MoreMetadata,
 }
@@ -60,30 +67,6 @@ impl ClientMetadata {
         let is_native = self.claims_native || self.redirect_uris.iter().any(is_on_device);
         if is_native { ApplicationType::Native } else { ApplicationType::Web }
     }
-
-    /// Returns `jwks` or `jwks_uri` of a client that authenticates with `private_key_jwt`; `None` for any other.
-    #[must_use]
-    pub const fn keys(&self) -> Option<&ClientKeys> {
-        self.key_terms.keys.as_ref()
-    }
-
-    /// Returns `token_endpoint_auth_signing_alg` of a client that authenticates with `private_key_jwt`.
-    #[must_use]
-    pub const fn signing_algorithm(&self) -> Option<SigningAlgorithm> {
-        self.key_terms.signing_algorithm
-    }
-
-    /// Returns `require_pushed_authorization_requests` [RFC 9126 section 6].
-    #[must_use]
-    pub const fn requires_pushed_requests(&self) -> bool {
-        self.key_terms.requires_pushed_requests
-    }
-
-    /// Returns `dpop_bound_access_tokens` [RFC 9449 section 5.2].
-    #[must_use]
-    pub const fn requires_dpop_bound_tokens(&self) -> bool {
-        self.key_terms.requires_dpop_bound_tokens
-    }
 }
 
 /// Metadata of a client that no request needs: for a reviewer and for pages [RFC 7591 section 2].
@@ -91,17 +74,17 @@ impl ClientMetadata {
 #[non_exhaustive]
 pub struct MoreMetadata {
     /// `logo_uri`. It is never fetched. A page that loads it reveals its visitors to a third party's server.
-    pub logo_uri: Option<Box<str>>,
+    pub logo_uri: Option<String>,
     /// `tos_uri`, the terms of service; plain text, to be escaped by a page.
-    pub tos_uri: Option<Box<str>>,
+    pub tos_uri: Option<String>,
     /// `policy_uri`, the privacy policy; plain text, to be escaped by a page.
-    pub policy_uri: Option<Box<str>>,
+    pub policy_uri: Option<String>,
     /// `contacts`; plain text, to be escaped by a page.
-    pub contacts: Vec<Box<str>>,
+    pub contacts: Vec<String>,
     /// `software_id`; plain text, to be escaped by a page.
-    pub software_id: Option<Box<str>>,
+    pub software_id: Option<String>,
     /// `software_version`; plain text, to be escaped by a page.
-    pub software_version: Option<Box<str>>,
+    pub software_version: Option<String>,
 }
 
 impl MoreMetadata {

@@ -189,7 +189,7 @@ pub(super) fn document(metadata: &ResourceMetadata) -> Box<[u8]> {
 
 /// Responds to GET and HEAD with the document. It is the same for all clients, so it may be cached.
 pub(super) fn answer(request: &Request<'_>, document: &[u8]) -> Response {
-    if !matches!(request.method(), "GET" | "HEAD") {
+    if !matches!(request.method, "GET" | "HEAD") {
         return Response::new(405).with_header("Allow", "GET, HEAD").with_header("Cache-Control", "no-store");
     }
     Response::new(200)

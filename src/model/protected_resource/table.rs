@@ -319,7 +319,7 @@ impl ResourceTable {
     /// Responds to a request for the metadata of a resource, found by its path: the path of the resource or the one
     /// without a resource path. `None` if no resource has that path.
     pub(crate) fn metadata(&self, request: &Request<'_>, issuer: &str) -> Option<Response> {
-        let entry = self.at_path(request.path_text()?, issuer)?;
+        let entry = self.at_path(request.path?, issuer)?;
         Some(answer(request, &entry.document))
     }
 

@@ -1,7 +1,6 @@
 //! The errors of a Redis store.
 
 use std::error::Error;
-use std::fmt;
 use std::sync::Arc;
 
 use redis::{ErrorKind, ServerErrorKind};
@@ -11,7 +10,8 @@ use crate::store::StoreError;
 /// A failure of a [`RedisStore`](crate::RedisStore) or of its server.
 ///
 /// It is the source of every [`StoreError`] of such a store, except for unreadable records.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{problem}")]
 pub struct RedisError {
     problem: RedisProblem,
     source: Option<Arc<dyn Error + Send + Sync>>,
@@ -174,18 +174,6 @@ impl RedisError {
 
     fn of_client(&self) -> Option<&redis::RedisError> {
         self.source.as_ref()?.downcast_ref()
-    }
-}
-
-impl fmt::Display for RedisError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.problem.fmt(f)
-    }
-}
-
-impl Error for RedisError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| -> &(dyn Error + 'static) { source })
     }
 }
 

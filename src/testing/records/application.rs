@@ -9,12 +9,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::clock::Timestamp;
 use crate::jose::{JwkSet, SigningAlgorithm};
 use crate::model::application::{
-    Application, ApplicationForm, Asked, CheckedForm, ClientPlace, ClientRoom, Logo, Management, OpenApplication,
-    ProposedUpdate, RegistrationLimits,
+    Application, ApplicationForm, Asked, ClientPlace, ClientRoom, Logo, Management, OpenApplication, ProposedUpdate,
+    RegistrationLimits,
 };
 use crate::model::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientOrigin, ClientSecrets,
-    ClientState, ClientType, GrantTypes, KeyTerms, Privileges, SelfRegistration,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientKeys, ClientOrigin,
+    ClientSecrets, ClientState, ClientType, GrantTypes, Privileges, SelfRegistration,
 };
 use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
 use crate::model::id::{ClientId, LogoId};
@@ -35,17 +35,9 @@ pub fn application(owner: &Subject) -> Application {
 /// Creates an application of that owner under the given id: pending, version 1, with a logo.
 #[must_use]
 pub fn application_under(id: &ClientId, owner: &Subject) -> Application {
-    let form = form();
-    let client = Client {
-        state: ClientState::Pending,
-        name: form.name.clone(),
-        website: form.website.clone(),
-        redirect_uris: form.redirect_uris.clone(),
-        resource_scope: form.resource_scope.clone(),
-        ..Client::builder(id.clone()).scopes(form.scopes.clone()).build()
-    };
+    let client = Client { state: ClientState::Pending, form: form(), ..Client::blank(id.clone()) };
     let (owner, logo) = (Some(owner.clone()), Some(drawn_logo()));
-    Application { owner, logo, ..Application::new(Arc::new(client), form, draw::now()) }
+    Application { owner, logo, ..Application::new(Arc::new(client), draw::now()) }
 }
 
 /// Creates the next version of an application, approved, with a new secret each time.
@@ -67,7 +59,7 @@ pub(in crate::testing) fn in_state(application: &Application, state: ClientState
 /// Returns the next version, approved, with a change that awaits review.
 pub(in crate::testing) fn changed(application: &Application) -> Application {
     let mut next = approved(application);
-    next.proposed = Some(CheckedForm { name: unique().into(), ..form() });
+    next.proposed = Some(CheckedForm { name: unique(), ..form() });
     next.proposed_logo = Some(drawn_logo());
     next
 }
@@ -154,9 +146,9 @@ pub(in crate::testing) fn states() -> impl Iterator<Item = ClientState> + Clone 
 pub(in crate::testing) fn huge_application(owner: &Subject) -> Application {
     let mut application = application_under(&hostile::client_id(512), owner);
     let form = CheckedForm {
-        name: "\u{1f600}".repeat(50).into(),
-        description: Some("\u{1f600}".repeat(350).into()),
-        website: format!("https://a.example/{}", "\u{1f600}".repeat(110)).into(),
+        name: "\u{1f600}".repeat(50),
+        description: Some("\u{1f600}".repeat(350)),
+        website: format!("https://a.example/{}", "\u{1f600}".repeat(110)),
         redirect_uris: (0..10)
             .map(|number| redirect_uri(&format!("https://{number}.example/{}", "x".repeat(2000))))
             .collect(),
@@ -164,21 +156,12 @@ pub(in crate::testing) fn huge_application(owner: &Subject) -> Application {
         resource_scope: hostile::longest_list(0),
         client_scopes: draw::scopes(&hostile::many_scopes()),
         client_resources: hostile::longest_list(5),
-        key_terms: Some(Arc::new(KeyTerms { keys: largest_keys(), ..KeyTerms::default() })),
+        keys: largest_keys(),
         ..form()
     };
-    let client = application.client_mut();
-    client.key_terms.clone_from(&form.key_terms);
-    client.name = form.name.clone();
-    client.website = form.website.clone();
-    client.redirect_uris.clone_from(&form.redirect_uris);
-    client.scopes = form.scopes.clone();
-    client.resource_scope = form.resource_scope.clone();
-    client.client_scopes = form.client_scopes.clone();
-    client.client_resources = form.client_resources.clone();
-    application.proposed = Some(form.clone());
-    application.form = form;
-    application.rejection = Some("\u{1f600}".repeat(1000).into());
+    application.client_mut().form = form.clone();
+    application.proposed = Some(form);
+    application.rejection = Some("\u{1f600}".repeat(1000));
     application
 }
 
@@ -192,63 +175,53 @@ fn largest_keys() -> Option<ClientKeys> {
 
 fn other_choices(mut application: Application) -> Application {
     let client = application.client_mut();
-    client.client_type = ClientType::Public;
-    client.application_type = ApplicationType::Native;
-    client.grant_types = GrantTypes::CODE_ONLY;
-    client.authentication_methods = AuthenticationMethods::only(AuthenticationMethod::ClientSecretPost);
+    client.form.client_type = ClientType::Public;
+    client.form.application_type = ApplicationType::Native;
+    client.form.grant_types = GrantTypes::CODE_ONLY;
+    client.form.authentication_methods = AuthenticationMethods::only(AuthenticationMethod::ClientSecretPost);
+    client.form.redirect_uris = Vec::new();
+    client.form.resource_scope = ResourceScope::none();
     client.secrets = ClientSecrets::default().rotated(draw::digest()).rotated(draw::digest()).under_another_owner();
-    client.redirect_uris = Vec::new();
-    client.resource_scope = ResourceScope::none();
     client.privileges = Privileges { trusted: true, may_introspect: true, require_pkce: true, refresh_rotation: None };
-    let form = &mut application.form;
-    form.client_type = ClientType::Public;
-    form.application_type = ApplicationType::Native;
-    form.grant_types = GrantTypes::NONE;
-    form.authentication_methods = AuthenticationMethods::PUBLIC;
-    form.redirect_uris = Vec::new();
     application
 }
 
 /// Adds keys by value in force, and others proposed.
 fn with_keys(application: Application) -> Application {
     let mut next = changed(&application);
-    let key_terms = KeyTerms {
+    let client = next.client_mut();
+    client.secrets = ClientSecrets::default();
+    client.keys_of_previous_owner = ClientKeys::of_records();
+    client.form = CheckedForm {
+        authentication_methods: AuthenticationMethods::KEY,
         keys: ClientKeys::of_records(),
         signing_algorithm: Some(SigningAlgorithm::EdDsa),
         requires_pushed_requests: true,
         requires_dpop_bound_tokens: true,
-        keys_of_previous_owner: ClientKeys::of_records(),
+        ..client.form.clone()
     };
-    next.client_mut().secrets = ClientSecrets::default();
-    next.client_mut().authentication_methods = AuthenticationMethods::KEY;
-    next.form.key_terms = Some(Arc::new(key_terms.clone()));
     if let Some(proposed) = &mut next.proposed {
-        let keys = Some(ClientKeys::Url("https://app.example/jwks.json".into()));
-        proposed.key_terms = Some(Arc::new(KeyTerms { keys, ..KeyTerms::default() }));
+        proposed.keys = Some(ClientKeys::Url("https://app.example/jwks.json".into()));
     }
-    next.client_mut().key_terms = Some(Arc::new(key_terms));
     next
 }
 
 fn with_keys_at_an_address(mut application: Application) -> Application {
-    let keys = Some(ClientKeys::Url(format!("https://app.example/{}", "x".repeat(1004)).into()));
-    let key_terms = Some(Arc::new(KeyTerms { keys, ..KeyTerms::default() }));
-    application.client_mut().authentication_methods = AuthenticationMethods::KEY;
-    application.client_mut().key_terms.clone_from(&key_terms);
-    application.form.key_terms = key_terms;
+    let form = &mut application.client_mut().form;
+    form.authentication_methods = AuthenticationMethods::KEY;
+    form.keys = Some(ClientKeys::Url(format!("https://app.example/{}", "x".repeat(1004)).into()));
     application
 }
 
 /// Adds hostile texts. Names and websites are checked when they are submitted; a store accepts any.
 fn hostile_texts(mut application: Application) -> Application {
-    let text: Box<str> = "\0'; DROP TABLE clients; --\"\\\u{202e}%_\r\n\u{1f600}e\u{301}".into();
-    application.client_mut().name = text.clone();
-    application.client_mut().website = text.clone();
-    application.client_mut().scopes = draw::scopes(hostile::SCOPES);
-    application.client_mut().resource_scope = hostile::resources();
-    application.form.name = text.clone();
-    application.form.description = Some(text.clone());
-    application.form.website = text.clone();
+    let text: String = "\0'; DROP TABLE clients; --\"\\\u{202e}%_\r\n\u{1f600}e\u{301}".into();
+    let form = &mut application.client_mut().form;
+    form.name = text.clone();
+    form.description = Some(text.clone());
+    form.website = text.clone();
+    form.scopes = draw::scopes(hostile::SCOPES);
+    form.resource_scope = hostile::resources();
     application.rejection = Some(text);
     application
 }
@@ -278,7 +251,7 @@ pub(in crate::testing) fn registered_itself(mut application: Application, gone_a
         origin: ClientOrigin::MetadataDocument,
         registered: draw::now(),
         is_reviewed: false,
-        default_scopes: application.client.scopes.clone(),
+        default_scopes: application.client.form.scopes.clone(),
         resources: Some([unique(), unique()].map(Box::from).into()),
         end: gone_at,
         used_until: gone_at,
@@ -287,19 +260,19 @@ pub(in crate::testing) fn registered_itself(mut application: Application, gone_a
         looks_like_another: true,
         document: Some(Digest::of(unique().as_bytes())),
     }));
-    let text = || Some(unique().into());
+    let text = || Some(unique());
     let more = MoreMetadata {
         logo_uri: text(),
         tos_uri: text(),
         policy_uri: text(),
-        contacts: vec![unique().into(), unique().into()],
+        contacts: vec![unique(), unique()],
         software_id: text(),
         software_version: text(),
     };
     application.owner = None;
-    let bounds = RegistrationBounds::new(application.client.scopes.clone(), ResourceScope::Public);
+    let bounds = RegistrationBounds::new(application.client.form.scopes.clone(), ResourceScope::Public);
     let proposed = ProposedUpdate {
-        default_scopes: application.client.scopes.clone(),
+        default_scopes: application.client.form.scopes.clone(),
         resources: Some([unique()].map(Box::from).into()),
         end: gone_at,
         has_foreign_links: false,

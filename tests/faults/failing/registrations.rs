@@ -80,7 +80,7 @@ async fn unreviewed(world: &World) -> usize {
 async fn token_of(world: &World, uses: u32) -> String {
     let terms = InitialAccessTokenTerms::new(std::time::Duration::from_secs(60)).uses(uses.try_into().unwrap());
     let made = world.server.registrar().unwrap().make_initial_access_token(terms).await.unwrap();
-    made.token().expose().to_owned()
+    made.token.expose().to_owned()
 }
 
 /// 7591-3-02
@@ -273,7 +273,7 @@ async fn what_a_person_does_meanwhile_counts_for_an_update() {
             if method == "PUT" && status == 200 {
                 // The update awaits review now, and the version in force stays.
                 assert_eq!(json_of(&answer)["redirect_uris"], metadata()["redirect_uris"], "{person:?}");
-                assert!(world.server.registrar().unwrap().application(&id).await.unwrap().proposed().is_some());
+                assert!(world.server.registrar().unwrap().application(&id).await.unwrap().proposed.as_ref().is_some());
             }
         }
     }

@@ -39,7 +39,7 @@ fn refused(stage: &Stage, written: &Written, error: AuthorizationError) -> Strin
 /// Both decisions send the browser back to the client, one with a code and the other without.
 fn decided(stage: &Stage, written: &Written, pending: &PendingAuthorization) -> String {
     assert!(matches!(written.method(), "GET" | "HEAD"));
-    assert!(pending.scopes().is_subset_of(pending.client().scopes()));
+    assert!(pending.scopes().is_subset_of(&pending.client().form().scopes));
     assert!(pending.requested().count() > 0);
     for decision in [Decision::Deny, Decision::Approve(Consent::to_everything())] {
         let (world, alice) = (&stage.world, &stage.world.alice);

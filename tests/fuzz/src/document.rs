@@ -45,7 +45,7 @@ fn is_sound(server: &AuthorizationServer, web: &Web, url: &str, pending: &Pendin
     at_once(server.hold(pending, &alice, SESSION)).unwrap();
     let stored = at_once(server.client(pending.client().id())).unwrap().unwrap();
     assert_eq!(unversioned(&stored), unversioned(pending.client()), "what is stored is what the user saw");
-    for uri in stored.redirect_uris() {
+    for uri in &stored.form().redirect_uris {
         let again = ask(server, url, Some(uri.as_str())).unwrap();
         assert_eq!(again.redirect_uri().as_str(), uri.as_str());
         assert_eq!(again.client(), &*stored);

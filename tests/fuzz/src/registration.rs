@@ -36,23 +36,23 @@ pub(super) fn check(input: &[u8]) -> String {
             return fields.join(", ");
         }
     };
-    assert!(checked.name().chars().count() <= 50 && !checked.name().trim().is_empty());
-    assert!(checked.description().is_none_or(|text| text.chars().count() <= 350 && !text.contains('\r')));
-    assert!(checked.website().chars().count() <= 128);
-    for text in [checked.name(), checked.website()] {
+    assert!(checked.name.chars().count() <= 50 && !checked.name.trim().is_empty());
+    assert!(checked.description.as_ref().is_none_or(|text| text.chars().count() <= 350 && !text.contains('\r')));
+    assert!(checked.website.chars().count() <= 128);
+    for text in [&*checked.name, &*checked.website] {
         assert!(!text.chars().any(|own| own.is_control() || matches!(own, '\u{202a}'..='\u{202e}')), "{text:?}");
     }
     let hidden = |own: char| matches!(own, '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{3164}' | '\u{feff}');
-    assert!(!checked.name().contains(hidden) && !checked.website().contains(hidden), "{:?}", checked.name());
-    assert!(LookAlikeKey::of(checked.name()).eq(LookAlikeKey::of(&format!("{} ", checked.name()))));
-    if !leads_nowhere(checked.website()) {
-        let website = Url::parse(checked.website()).unwrap();
+    assert!(!checked.name.contains(hidden) && !checked.website.contains(hidden), "{:?}", checked.name);
+    assert!(LookAlikeKey::of(&checked.name).eq(LookAlikeKey::of(&format!("{} ", checked.name))));
+    if !leads_nowhere(&checked.website) {
+        let website = Url::parse(&checked.website).unwrap();
         assert!(matches!(website.scheme(), "http" | "https") && website.username().is_empty(), "{website}");
         let host = website.host_str().unwrap();
-        assert!(checked.website().to_ascii_lowercase().contains(host), "{website} has its host as it is written");
+        assert!(checked.website.to_ascii_lowercase().contains(host), "{website} has its host as it is written");
     }
     let is_address = |uri: &str| place(uri).is_ok() || leads_nowhere(uri);
-    assert!(checked.redirect_uris().iter().all(|uri| is_address(uri.as_str())) && !checked.scopes().is_empty());
+    assert!(checked.redirect_uris.iter().all(|uri| is_address(uri.as_str())) && !checked.scopes.is_empty());
 
     let again = checked.to_form(&catalog).check(&limits, &catalog, &RedirectUriPolicy::default());
     assert_eq!(again, Ok(checked));

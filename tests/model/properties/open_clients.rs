@@ -182,7 +182,8 @@ impl Play {
         holds(answer.status() < 500, || format!("an update was answered with {}", answer.status()))?;
         let awaits_review = self.is_judged || self.policy.queues.load(Ordering::Relaxed);
         let (Some(before), Some(after)) = (before, self.stored().await) else { return Ok(()) };
-        let is_same = before.scopes() == after.scopes() && before.redirect_uris() == after.redirect_uris();
+        let is_same =
+            before.form().scopes == after.form().scopes && before.form().redirect_uris == after.form().redirect_uris;
         let is_in_force = is_approved(before) && awaits_review;
         holds(is_same || !is_in_force, || "an update that awaits review is in force".to_owned())
     }
@@ -194,8 +195,8 @@ impl Play {
             return Ok(());
         }
         let is_admitted = stored.is_some_and(|client| {
-            let has_uri = client.redirect_uris().iter().any(|registered| registered.as_str() == uri);
-            is_approved(client) && scopes(scope).is_subset_of(client.scopes()) && has_uri
+            let has_uri = client.form().redirect_uris.iter().any(|registered| registered.as_str() == uri);
+            is_approved(client) && scopes(scope).is_subset_of(&client.form().scopes) && has_uri
         });
         holds(is_admitted, || "a request beyond the registration was found good".to_owned())?;
         let code = self.world.code_for(&query).await;
@@ -228,10 +229,12 @@ impl Play {
     /// What holds after every step.
     async fn look(&self) -> Result<(), String> {
         let Some(client) = self.stored().await else { return Ok(()) };
-        holds(client.scopes().is_subset_of(&self.limit), || format!("{:?} is beyond its limit", client.scopes()))?;
+        holds(client.form().scopes.is_subset_of(&self.limit), || {
+            format!("{:?} is beyond its limit", client.form().scopes)
+        })?;
         for pair in &self.pairs {
             if let Ok(token) = self.world.access(&pair.access).await {
-                let is_within = is_approved(&client) && token.scopes().is_subset_of(client.scopes());
+                let is_within = is_approved(&client) && token.scopes().is_subset_of(&client.form().scopes);
                 holds(is_within, || "a token is worth more than its client may have".to_owned())?;
             }
         }

@@ -42,9 +42,12 @@ async fn a_document_makes_a_public_client_of_what_is_offered() {
         })),
     );
     let pending = ask_for(&world, URL).await.unwrap();
-    let methods: Vec<_> = pending.client().authentication_methods().iter().collect();
+    let methods: Vec<_> = pending.client().form().authentication_methods.iter().collect();
     assert_eq!(methods, [AuthenticationMethod::None]);
-    assert_eq!((pending.client().redirect_uris().len(), pending.client().grant_types().iter().count()), (1, 1));
+    assert_eq!(
+        (pending.client().form().redirect_uris.len(), pending.client().form().grant_types.iter().count()),
+        (1, 1)
+    );
     page(&refusal(&world, &query(&world, URL, "cursor://x/cb")).await);
     let tokens = pair_of(&world, URL).await;
     assert_eq!(tokens.refresh, "", "it did not ask for refresh");
@@ -133,7 +136,7 @@ async fn documents_of_known_clients_sign_in_with_any_port() {
         document["client_id"] = url.clone().into();
         web.publish(&url, document);
         let pending = ask(&world, &query(&world, &url, uri)).await.unwrap();
-        for registered in pending.client().redirect_uris() {
+        for registered in &pending.client().form().redirect_uris {
             assert!(ask(&world, &query(&world, &url, registered.as_str())).await.is_ok(), "{registered:?}");
         }
         assert!(world.server.hold(&pending, &world.alice, super::SESSION).await.is_ok());

@@ -69,7 +69,7 @@ async fn chatgpt_connects_with_its_key() {
     web.publish(KEYS, set(&[&signer]));
     let world = world_with(keyed(), &web).await;
     let tokens = pair_by_key(&world, &signer).await;
-    assert_eq!(stored(&world).await.authentication_methods(), AuthenticationMethods::KEY);
+    assert_eq!(stored(&world).await.form().authentication_methods, AuthenticationMethods::KEY);
     assert_eq!(web.take(), [URL, KEYS], "one request each");
     let tokens = pair(&refresh_by_key(&world, URL, &signer, &tokens.refresh).await);
     let form = [("grant_type", "refresh_token"), ("refresh_token", &*tokens.refresh)];
@@ -184,7 +184,7 @@ async fn a_client_that_proved_a_key_does_not_fall_back() {
     pair_by_key(&world, &signer).await;
     // Once its registration has ended, it is a new client. No earlier token becomes valid again.
     web.publish(URL, with(json!({"token_endpoint_auth_method": "none"})));
-    let last = stored(&world).await.open().unwrap().gone_at().unwrap();
+    let last = stored(&world).await.open().unwrap().gone_at.unwrap();
     world.advance(u64::from(last.seconds() - now(&world)));
     purge(&world).await;
     pair_of(&world, URL).await;
@@ -207,11 +207,11 @@ async fn a_client_without_a_grant_may_change_its_method() {
     let web = Web::with(URL, by_value(&signer));
     let world = queueing_on(keyed(), &web).await;
     page(&refusal(&world, &query(&world, URL, URI)).await);
-    assert_eq!(stored(&world).await.authentication_methods(), AuthenticationMethods::KEY);
+    assert_eq!(stored(&world).await.form().authentication_methods, AuthenticationMethods::KEY);
     web.publish(URL, with(json!({"token_endpoint_auth_method": "none"})));
     world.advance(2 * 86_400);
     page(&refusal(&world, &query(&world, URL, URI)).await);
-    assert_eq!(stored(&world).await.authentication_methods(), AuthenticationMethods::PUBLIC);
+    assert_eq!(stored(&world).await.form().authentication_methods, AuthenticationMethods::PUBLIC);
 }
 
 /// CIMD-8.2-01, CIMD-5-04

@@ -107,7 +107,7 @@ async fn a_client_that_was_never_used_is_removed_and_may_come_back() {
     assert_eq!(hold(&world, URL).await, 200);
     let third = world.server.client(&id()).await.unwrap().unwrap();
     assert!(third.epoch() > again.epoch());
-    assert!(third.open().unwrap().registered() > again.open().unwrap().registered());
+    assert!(third.open().unwrap().registered > again.open().unwrap().registered);
 }
 
 /// 7591-5-06

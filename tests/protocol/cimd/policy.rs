@@ -157,8 +157,11 @@ async fn bounds_are_kept_until_the_document_changes_and_reduce_at_once() {
         world.advance(3600);
         let pending = ask_for(&world, URL).await.unwrap();
         world.server.hold(&pending, &world.alice, super::SESSION).await.unwrap();
-        assert_eq!(world.server.client(&super::id()).await.unwrap().unwrap().scopes(), pending.client().scopes());
-        pending.client().scopes().as_str().to_owned()
+        assert_eq!(
+            world.server.client(&super::id()).await.unwrap().unwrap().form().scopes,
+            pending.client().form().scopes
+        );
+        pending.client().form().scopes.as_str().to_owned()
     };
     approve("repo-code:r repo-issue:r");
     assert_eq!(held().await, "repo-code:r repo-issue:r");

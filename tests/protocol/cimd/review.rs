@@ -65,7 +65,7 @@ async fn a_document_that_changes_while_it_awaits_review_is_reviewed_as_it_is() {
     awaits(&world).await;
     let outdated = registrar.approve(&id(), seen, approval()).await;
     assert!(matches!(outdated, Err(grantor::RegistrarError::ChangedMeanwhile)));
-    assert_eq!(registrar.application(&id()).await.unwrap().form().name(), "Other");
+    assert_eq!(registrar.application(&id()).await.unwrap().form().name, "Other");
 }
 
 /// CIMD-8.4-01
@@ -87,8 +87,8 @@ async fn a_changed_document_is_reviewed_again_and_grants_go_on() {
     awaits(&world).await;
     assert_eq!(awaiting(&world).await, [URL]);
     let application = registrar.application(&id()).await.unwrap();
-    assert_eq!((application.form().redirect_uris().len(), application.state()), (1, ClientState::Approved));
-    assert_eq!(application.proposed().unwrap().redirect_uris().len(), 2);
+    assert_eq!((application.form().redirect_uris.len(), application.state()), (1, ClientState::Approved));
+    assert_eq!(application.proposed.as_ref().unwrap().redirect_uris.len(), 2);
     let tokens = pair(&world.refresh_as(&client(URL), &tokens.refresh).await);
     assert!(world.opens(&tokens.access).await);
 
@@ -103,7 +103,7 @@ async fn a_changed_document_is_reviewed_again_and_grants_go_on() {
     registrar.approve_now(&id(), approval()).await.unwrap();
     let pending = ask_for(&world, URL).await.unwrap();
     assert!(!pending.is_client_unreviewed());
-    assert_eq!((pending.client().redirect_uris().len(), pending.scopes().as_str()), (2, "repo-code:r"));
+    assert_eq!((pending.client().form().redirect_uris.len(), pending.scopes().as_str()), (2, "repo-code:r"));
     world.advance(200 * 86_400);
     purge(&world).await;
     assert!(world.server.client(&id()).await.unwrap().is_some(), "it is reviewed again");
@@ -117,11 +117,11 @@ async fn privileges_end_with_the_review_that_gave_them() {
     let (world, web) = queueing().await;
     awaits(&world).await;
     world.server.registrar().unwrap().approve_now(&id(), approval().trusted()).await.unwrap();
-    assert!(world.server.client(&id()).await.unwrap().unwrap().is_trusted());
+    assert!(world.server.client(&id()).await.unwrap().unwrap().privileges().trusted);
     web.publish(URL, with(json!({"client_name": "Other"})));
     world.advance(3600);
     awaits(&world).await;
-    assert!(!world.server.client(&id()).await.unwrap().unwrap().is_trusted());
+    assert!(!world.server.client(&id()).await.unwrap().unwrap().privileges().trusted);
 }
 
 /// CIMD-8.4-01

@@ -26,8 +26,8 @@ async fn the_row_is_written_when_the_request_is_held() {
     assert_eq!(rows(&world).await, 1);
     assert!(world.events.saw("Application"));
     let stored = world.server.client(&id()).await.unwrap().unwrap();
-    assert_eq!((stored.id(), stored.name(), stored.state()), (&id(), "App", ClientState::Approved));
-    assert_eq!(stored.open().unwrap().origin(), ClientOrigin::MetadataDocument);
+    assert_eq!((stored.id(), stored.form().name.as_str(), stored.state()), (&id(), "App", ClientState::Approved));
+    assert_eq!(stored.open().unwrap().origin, ClientOrigin::MetadataDocument);
     assert!(stored.is_unreviewed() && !stored.has_secret());
     // Once the client has a grant, a request writes nothing.
     pair_of(&world, URL).await;
@@ -68,12 +68,12 @@ async fn a_changed_document_counts_from_the_next_request_on() {
     web.publish(URL, with(json!({"client_name": "Renamed", "redirect_uris": [URI, "http://localhost/"]})));
     world.advance(3600);
     let pending = ask_for(&world, URL).await.unwrap();
-    assert_eq!((pending.client().name(), pending.client().redirect_uris().len()), ("Renamed", 2));
+    assert_eq!((pending.client().form().name.as_str(), pending.client().form().redirect_uris.len()), ("Renamed", 2));
     assert_eq!(world.server.client(&id()).await.unwrap().unwrap(), before, "it is not held yet");
     world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
     let after = world.server.client(&id()).await.unwrap().unwrap();
-    assert_eq!((after.name(), after.epoch()), ("Renamed", before.epoch()));
-    assert_eq!(after.open().unwrap().registered(), before.open().unwrap().registered());
+    assert_eq!((after.form().name.as_str(), after.epoch()), ("Renamed", before.epoch()));
+    assert_eq!(after.open().unwrap().registered, before.open().unwrap().registered);
     assert!(world.opens(&tokens.access).await);
     pair(&world.refresh_as(&client(URL), &tokens.refresh).await);
 }

@@ -184,9 +184,9 @@ async fn demands_on_requests_and_tokens_are_kept_where_they_can_be_met() {
     .await;
     let client = world.register(demanding).await;
     let stored = world.server.client(&client.client_id()).await.unwrap().unwrap();
-    assert!(stored.requires_pushed_requests() && stored.requires_dpop_bound_tokens());
+    assert!(stored.form().requires_pushed_requests && stored.form().requires_dpop_bound_tokens);
     let plain = world.server.client(&world.client.client_id()).await.unwrap().unwrap();
-    assert!(!plain.requires_pushed_requests() && !plain.requires_dpop_bound_tokens());
+    assert!(!plain.form().requires_pushed_requests && !plain.form().requires_dpop_bound_tokens);
 }
 
 /// 7591-2-20
@@ -200,10 +200,10 @@ async fn what_was_registered_is_shown_and_can_be_submitted_again() {
     let client = world.register(submitted).await;
     let application = registrar.application(&client.client_id()).await.unwrap();
     let shown = application.form();
-    let Some(ClientKeys::Set(set)) = shown.keys() else { panic!("{shown:?}") };
+    let Some(ClientKeys::Set(set)) = &shown.keys else { panic!("{shown:?}") };
     let json: Value = serde_json::from_str(set.as_str()).unwrap();
     assert_eq!(json, json!({"keys": [Signer::es256().named("one").jwk()]}));
-    assert_eq!(shown.signing_algorithm(), Some(SigningAlgorithm::Es256));
+    assert_eq!(shown.signing_algorithm, Some(SigningAlgorithm::Es256));
     let again = shown.to_form(&world.server.config().scopes);
     registrar.change_now(&client.client_id(), again, None).await.unwrap();
     registrar.approve_now(&client.client_id(), Approval::default()).await.unwrap();
@@ -221,5 +221,5 @@ async fn a_native_application_with_a_key_counts_as_public() {
     let client = world.register(native).await;
     let stored = world.server.client(&client.client_id()).await.unwrap().unwrap();
     assert!(stored.counts_as_public() && stored.requires_pkce());
-    assert_eq!(stored.authentication_methods(), AuthenticationMethods::KEY);
+    assert_eq!(stored.form().authentication_methods, AuthenticationMethods::KEY);
 }

@@ -90,7 +90,7 @@ async fn a_proposed_change_does_not_bring_replaced_keys_back() {
     registrar.change_now(&id, renamed, None).await.unwrap();
     registrar.replace_keys(&id, version(&world, &id).await, keys(&[&new])).await.unwrap();
     registrar.approve_now(&id, Approval::default()).await.unwrap();
-    assert_eq!(registrar.client(&id).await.unwrap().name(), "Renamed");
+    assert_eq!(registrar.client(&id).await.unwrap().form().name, "Renamed");
     e401(&exchanged(&world, &client, &old).await, "invalid_client");
     ok(&exchanged(&world, &client, &new).await);
     // A change of the keys themselves is applied as it was proposed.

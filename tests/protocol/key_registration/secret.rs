@@ -54,7 +54,7 @@ async fn a_change_to_keys_ends_the_secrets() {
 
     registrar.change_now(&id, form(), None).await.unwrap();
     registrar.approve_now(&id, Approval::default()).await.unwrap();
-    assert!(registrar.client(&id).await.unwrap().keys().is_none());
+    assert!(registrar.client(&id).await.unwrap().form().keys.is_none());
     e401(&exchanged(&world, &client, &Signer::es256()).await, "invalid_client");
     e401(&with_secret(&world, &client).await, "invalid_client");
     let secret = registrar.claim_now(&id).await.unwrap().expose().to_owned();
@@ -71,13 +71,13 @@ fn a_description_has_keys_or_a_secret() {
     let secret = ClientSecret::new("thirty-two characters or more of it");
     let builder = || Client::builder(ClientId::new("own").unwrap());
     let client = builder().secret(&secret).unwrap().keys(keys(&Signer::es256())).build();
-    assert!(!client.has_secret() && client.keys().is_some());
-    assert_eq!(client.authentication_methods(), AuthenticationMethods::KEY);
+    assert!(!client.has_secret() && client.form().keys.is_some());
+    assert_eq!(client.form().authentication_methods, AuthenticationMethods::KEY);
     let error = builder().keys(keys(&Signer::es256())).secret(&secret).unwrap_err();
     assert_eq!(error, ClientSecretError::HasKeys);
     assert_eq!(error.to_string(), "a client with keys has no secret; leave out the secret or the keys");
     let public = builder().keys(keys(&Signer::es256())).client_type(grantor::client::ClientType::Public).build();
-    assert_eq!((public.keys(), public.authentication_methods()), (None, AuthenticationMethods::PUBLIC));
+    assert_eq!((&public.form().keys, public.form().authentication_methods), (&None, AuthenticationMethods::PUBLIC));
     for client in [client, public] {
         assert_eq!(Client::decode(&client.encode()), Ok(client));
     }

@@ -82,11 +82,11 @@ async fn a_reduced_application_has_less_at_once() {
     assert_eq!(world.access(&live.access).await.unwrap().scopes().as_str(), "repo-code:r account-profile:r");
     assert_eq!(pair(&world.exchange(&early).await).scope, "repo-code:r account-profile:r");
     assert_eq!(pair(&world.refresh(&live.refresh).await).scope, "repo-code:r account-profile:r");
-    assert_eq!(registrar.application(&id).await.unwrap().form().scopes().as_str(), "repo-code:r account-profile:r");
+    assert_eq!(registrar.application(&id).await.unwrap().form().scopes.as_str(), "repo-code:r account-profile:r");
 
     let refused = reduce(Reduction::default().scopes("repo-code:rw repo-issue:r account-profile:r")).await;
     let Err(RegistrarError::Extends(new)) = refused else { panic!("{refused:?}") };
-    let named: Vec<_> = new.iter().map(|new| (new.field().as_str(), new.added())).collect();
+    let named: Vec<_> = new.iter().map(|new| (new.field.as_str(), new.added.as_str())).collect();
     assert_eq!(named, [("scopes", "repo-code:rw"), ("scopes", "repo-issue:r")]);
 
     reduce(Reduction::default().resource_scope(ResourceScope::specified(["one"]).unwrap())).await.unwrap();
@@ -176,7 +176,7 @@ async fn a_transferred_application_is_the_new_owners() {
     };
     assert_eq!((of(&developer()).await, of(&world.alice).await), (Vec::new(), vec![id.clone()]));
     let application = registrar.application(&id).await.unwrap();
-    assert_eq!((application.owner(), application.proposed()), (Some(&world.alice), None));
+    assert_eq!((application.owner.as_ref(), application.proposed.as_ref()), (Some(&world.alice), None));
     assert_eq!(registrar.logo(&id, grantor::application::LogoSlot::Proposed).await.unwrap(), None);
     let now = application.version();
     for refused in [

@@ -81,7 +81,7 @@ async fn the_id_of_a_deleted_application_is_kept_until_its_last_token_has_ended(
     assert_eq!(inserted, Insertion::Exists);
     let config = world.server.config();
     let longest = config.tokens.refresh_lifetime + config.authorization.code_lifetime;
-    let until = left().await.unwrap().reserved_until().unwrap();
+    let until = left().await.unwrap().reserved_until.unwrap();
     assert_eq!(u64::from(until.seconds()), u64::from(START) + longest.as_secs() + 3600);
     let refused = registrar.ensure_client(&description).await;
     assert!(matches!(refused, Err(RegistrarError::Reserved { until: reserved }) if reserved == until), "{refused:?}");

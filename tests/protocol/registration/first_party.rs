@@ -42,7 +42,7 @@ async fn a_client_is_brought_in_line_with_its_description() {
     assert_eq!(first.state(), ClientState::Approved);
     assert_eq!(registrar.ensure_client(&described(&world, "wiki")).await.unwrap(), first);
     assert_eq!(world.events.take(), ["Application { client: wiki, actor: None, change: Ensured }"]);
-    assert_eq!(registrar.application(first.id()).await.unwrap().owner(), None);
+    assert_eq!(registrar.application(first.id()).await.unwrap().owner.as_ref(), None);
     let client = Credentials { id: "wiki".into(), secret: SECRET.into() };
     let live = world.pair_of(&client).await;
 
@@ -51,7 +51,7 @@ async fn a_client_is_brought_in_line_with_its_description() {
     let changed = builder(&world, "wiki").redirect_uri(other).secret(&ClientSecret::new(SECRET)).unwrap().build();
     let next = registrar.ensure_client(&changed).await.unwrap();
     assert_eq!((next.version() == first.version(), next.epoch()), (false, first.epoch()));
-    assert_eq!(next.redirect_uris().len(), 2);
+    assert_eq!(next.form().redirect_uris.len(), 2);
     assert!(world.opens(&live.access).await);
     ok(&world.refresh_as(&client, &live.refresh).await);
 

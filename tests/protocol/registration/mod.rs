@@ -40,7 +40,7 @@ async fn submitted_as(world: &World, form: ApplicationForm) -> ClientId {
 #[track_caller]
 fn refused_text<T>(outcome: Result<T, RegistrarError>) -> (Field, u32, usize, TextFault) {
     match fields(outcome).as_slice() {
-        [(field, Problem::Text(error))] => (*field, u32::from(error.character()), error.place(), error.fault()),
+        [(field, Problem::Text(error))] => (*field, u32::from(error.character), error.place, error.fault),
         other => panic!("{other:?}"),
     }
 }

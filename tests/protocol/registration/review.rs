@@ -33,7 +33,7 @@ fn other_logo() -> Logo {
 async fn asked(world: &World) -> (String, String, String) {
     let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
     let host = pending.redirect_host().to_owned();
-    (pending.client().name().to_owned(), pending.scopes().to_string(), host)
+    (pending.client().form().name.to_string(), pending.scopes().to_string(), host)
 }
 
 /// D-25
@@ -51,17 +51,17 @@ async fn the_approved_version_stays_in_force_until_a_change_is_approved() {
     page(&world.refused(&world.query(&[("redirect_uri", OTHER_URI)])).await);
     red(&world.refused(&world.query(&[("scope", "repo-release:rw")])).await, "invalid_scope");
     let application = registrar.application(&id).await.unwrap();
-    assert!(application.awaits_review() && application.form().name() == "Example App");
-    assert_eq!(application.proposed().unwrap().scopes().as_str(), "repo-code:r repo-release:rw");
-    assert_eq!(application.submitted().seconds(), START + 10);
-    assert_eq!(application.decided().unwrap().seconds(), START);
+    assert!(application.awaits_review() && application.form().name == "Example App");
+    assert_eq!(application.proposed.as_ref().unwrap().scopes.as_str(), "repo-code:r repo-release:rw");
+    assert_eq!(application.submitted.seconds(), START + 10);
+    assert_eq!(application.decided.unwrap().seconds(), START);
     let logo_in = async |slot| registrar.logo(&id, slot).await.unwrap().map(|logo| logo.bytes().to_vec());
     let both = (logo_in(LogoSlot::InForce).await, logo_in(LogoSlot::Proposed).await);
     assert_eq!(both, (Some(PNG.to_vec()), Some(other_logo().bytes().to_vec())));
 
     world.advance(10);
     let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    assert!(approved.is_change() && *approved.client_id() == id);
+    assert!(approved.is_change && approved.client_id == id);
     let expected = ("New Name", "repo-code:r repo-release:rw", "other.example.com");
     let (name, scopes, host) = asked(&world).await;
     assert_eq!((&*name, &*scopes, &*host), expected);
@@ -69,8 +69,8 @@ async fn the_approved_version_stays_in_force_until_a_change_is_approved() {
     let both = (logo_in(LogoSlot::InForce).await, logo_in(LogoSlot::Proposed).await);
     assert_eq!(both, (Some(other_logo().bytes().to_vec()), None));
     let application = registrar.application(&id).await.unwrap();
-    assert!(!application.awaits_review() && application.form().name() == "New Name");
-    assert_eq!(application.decided().unwrap().seconds(), START + 20);
+    assert!(!application.awaits_review() && application.form().name == "New Name");
+    assert_eq!(application.decided.unwrap().seconds(), START + 20);
 
     // The secret is unchanged, and earlier grants are reduced and not extended.
     assert_eq!(world.access(&live.access).await.unwrap().scopes().as_str(), "repo-code:r");
@@ -90,8 +90,8 @@ async fn a_rejected_change_leaves_the_approved_version_as_it_was() {
     assert_eq!(asked(&world).await, in_force);
     ok(&world.exchange(&world.code().await).await);
     let application = registrar.application(&id).await.unwrap();
-    assert!(application.proposed().is_none() && !application.awaits_review());
-    assert_eq!(application.rejection(), Some("The new address is not yours."));
+    assert!(application.proposed.as_ref().is_none() && !application.awaits_review());
+    assert_eq!(application.rejection.as_deref(), Some("The new address is not yours."));
     assert_eq!(registrar.logo(&id, LogoSlot::Proposed).await.unwrap(), None);
     assert_eq!(registrar.logo(&id, LogoSlot::InForce).await.unwrap().unwrap().bytes(), PNG);
     let outcome = registrar.approve_now(&id, Approval::default()).await;
@@ -100,7 +100,7 @@ async fn a_rejected_change_leaves_the_approved_version_as_it_was() {
     // The next approval removes the reason.
     registrar.change_now(&id, changed(), None).await.unwrap();
     let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    assert_eq!(registrar.application(&id).await.unwrap().rejection(), None);
+    assert_eq!(registrar.application(&id).await.unwrap().rejection.as_deref(), None);
 }
 
 /// D-25
@@ -152,7 +152,7 @@ async fn a_change_of_a_suspended_application_is_decided_while_it_stays_suspended
     let id = world.client.client_id();
     registrar.suspend(&id).await.unwrap();
     registrar.change_now(&id, changed(), None).await.unwrap();
-    assert!(registrar.approve_now(&id, Approval::default()).await.unwrap().is_change());
+    assert!(registrar.approve_now(&id, Approval::default()).await.unwrap().is_change);
     page(&world.refused(&world.query(&PKCE)).await);
     registrar.resume(&id).await.unwrap();
     assert_eq!(asked(&world).await.0, "New Name");
@@ -193,9 +193,9 @@ async fn a_reviewer_may_approve_fewer_scopes_and_never_more() {
     red(&world.refused(&world.query_of(&client, &[("scope", "repo-code:rw")])).await, "invalid_scope");
     red(&world.refused(&world.query_of(&client, &[("scope", "repo-issue:r")])).await, "invalid_scope");
     let application = registrar.application(&id).await.unwrap();
-    assert_eq!(application.form().scopes().as_str(), "repo-code:r account-profile:r");
+    assert_eq!(application.form().scopes.as_str(), "repo-code:r account-profile:r");
     let client = registrar.client(&id).await.unwrap();
-    assert!(!client.is_trusted() && !client.may_introspect());
+    assert!(!client.privileges().trusted && !client.may_introspect());
 }
 
 /// D-25

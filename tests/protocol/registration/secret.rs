@@ -2,7 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use grantor::application::{ApplicationFilter, CheckedForm};
+use grantor::application::ApplicationFilter;
+use grantor::client::CheckedForm;
 use grantor::registration::Approved;
 use grantor::store::Page;
 use grantor::{Application, Approval, Client, ClientSecret, RegistrarError};
@@ -37,14 +38,14 @@ async fn the_owner_makes_the_first_secret_once() {
     let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
     let secret = registrar.claim_now(&id).await.unwrap().expose().to_owned();
     assert!(secret.len() == 43 && secret.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-    assert!(!approved.is_change());
+    assert!(!approved.is_change);
     let client = Credentials { id: id.to_string(), secret: secret.clone() };
     assert!(proves(&world, &client, &secret).await);
 
     assert!(registrar.approve_now(&id, Approval::default()).await.is_err());
     registrar.change_now(&id, form(), None).await.unwrap();
     let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    assert!(approved.is_change());
+    assert!(approved.is_change);
     assert!(proves(&world, &client, &secret).await);
 }
 

@@ -131,8 +131,8 @@ async fn the_consent_page_learns_that_nobody_reviewed_the_client() {
         let pending = world.authorize(&query).await.unwrap();
         assert!(pending.is_client_unreviewed() && !pending.is_client_identity_assured());
         let client = pending.client().open().unwrap();
-        assert_eq!(client.origin(), grantor::client::ClientOrigin::DynamicRegistration);
-        assert_eq!(client.registered(), grantor::Timestamp::from_seconds(support::world::START));
+        assert_eq!(client.origin, grantor::client::ClientOrigin::DynamicRegistration);
+        assert_eq!(client.registered, grantor::Timestamp::from_seconds(support::world::START));
         assert_eq!(pending.redirect_host(), "app.example.com");
         assert!(!text(&code(&world.approve(&query).await), "code").is_empty());
     }

@@ -80,7 +80,7 @@ async fn a_protected_endpoint_takes_a_bearer_token() {
     let before = stored(&world).await;
     unauthorized(&post_with(&world, None, &public()).await, false);
     unauthorized(&post_with(&world, Some("Basic YTpi"), &public()).await, false);
-    let text = made.token().expose();
+    let text = made.token.expose();
     let altered = format!("{}{}", &text[..text.len() - 1], if text.ends_with('x') { 'y' } else { 'x' });
     let unknown = format!("ia_{}", "a".repeat(65));
     for wrong in ["x", &text[3..], &altered, &unknown, &text.replace("ia_", "ra_")] {
@@ -107,13 +107,13 @@ async fn a_token_is_in_the_header_alone() {
     let world = world().await;
     let made = made(&world, uses(9)).await;
     let body =
-        with(public(), json!({"initial_access_token": made.token().expose(), "access_token": made.token().expose()}));
+        with(public(), json!({"initial_access_token": made.token.expose(), "access_token": made.token.expose()}));
     unauthorized(&post_with(&world, None, &body).await, false);
-    let (query, body) = (format!("access_token={}", made.token().expose()), public().to_string());
+    let (query, body) = (format!("access_token={}", made.token.expose()), public().to_string());
     let request = Request::new("POST").header("Content-Type", b"application/json").query(query.as_bytes());
     let request = request.body(Body::Bytes(body.as_bytes()));
     unauthorized(&world.server.serve(Endpoint::Registration, &request).await, false);
-    let header = format!("Bearer {}", made.token().expose());
+    let header = format!("Bearer {}", made.token.expose());
     let twice = request.header("Authorization", header.as_bytes()).header("Authorization", header.as_bytes());
     assert_eq!(world.server.serve(Endpoint::Registration, &twice).await.status(), 400);
 }
@@ -123,7 +123,7 @@ async fn a_token_is_in_the_header_alone() {
 async fn a_token_has_an_end_and_a_number_of_uses() {
     let world = world().await;
     let token = made(&world, uses(2)).await;
-    let text = token.token().expose().to_owned();
+    let text = token.token.expose().to_owned();
     assert_eq!(text.len(), 3 + 65);
     created(&register(&world, &text).await);
     world.advance(86_399);
@@ -132,16 +132,16 @@ async fn a_token_has_an_end_and_a_number_of_uses() {
     unauthorized(&register(&world, &text).await, true);
     let other = made(&world, uses(2)).await;
     world.advance(86_399);
-    created(&register(&world, other.token().expose()).await);
+    created(&register(&world, other.token.expose()).await);
     world.advance(1);
-    assert_eq!(other.end(), grantor::Clock::now(&world.clock));
-    unauthorized(&register(&world, other.token().expose()).await, true);
+    assert_eq!(other.end, grantor::Clock::now(&world.clock));
+    unauthorized(&register(&world, other.token.expose()).await, true);
     // The purge removes it.
-    let kept = async || RecordStore::<InitialToken>::find(&world.store, other.id()).await.unwrap();
+    let kept = async || RecordStore::<InitialToken>::find(&world.store, &other.id).await.unwrap();
     assert!(kept().await.is_some());
     purge(&world).await;
     assert!(kept().await.is_none());
-    unauthorized(&register(&world, other.token().expose()).await, true);
+    unauthorized(&register(&world, other.token.expose()).await, true);
     assert_eq!(stored(&world).await, before + 1);
 }
 
@@ -152,7 +152,7 @@ async fn two_at_once_on_the_last_use_make_one_client() {
     for _ in 0..20 {
         let token = made(&world, uses(1)).await;
         let before = stored(&world).await;
-        let at_once = (0..4).map(|_| register(&world, token.token().expose()));
+        let at_once = (0..4).map(|_| register(&world, token.token.expose()));
         let answers = futures::future::join_all(at_once).await;
         let made = answers.iter().filter(|answer| answer.status() == 201).count();
         assert_eq!((made, stored(&world).await), (1, before + 1));
@@ -167,7 +167,7 @@ async fn a_refused_registration_costs_no_use() {
     config.limits.unreviewed_clients = 10;
     let world = world_with(config, bounds()).await;
     let token = made(&world, uses(2)).await;
-    let header = format!("Bearer {}", token.token().expose());
+    let header = format!("Bearer {}", token.token.expose());
     for bad in [
         json!({}),
         json!([]),
@@ -176,12 +176,12 @@ async fn a_refused_registration_costs_no_use() {
     ] {
         assert_eq!(post_with(&world, Some(&header), &bad).await.status(), 400);
     }
-    let client = created(&register(&world, token.token().expose()).await);
+    let client = created(&register(&world, token.token.expose()).await);
     // The only place is that of a client whose user is asked.
     let pending = world.authorize(&world.query_of(&credentials(&client), &PKCE)).await.unwrap();
     world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
-    refused(&register(&world, token.token().expose()).await, 503, "temporarily_unavailable");
-    let left = RecordStore::<InitialToken>::find(&world.store, token.id()).await.unwrap().unwrap();
+    refused(&register(&world, token.token.expose()).await, 503, "temporarily_unavailable");
+    let left = RecordStore::<InitialToken>::find(&world.store, &token.id).await.unwrap().unwrap();
     assert_eq!(left.uses_left(), 1, "one use was spent");
 }
 
@@ -191,7 +191,7 @@ async fn a_token_has_bounds_of_its_own() {
     let world = world().await;
     let own = RegistrationBounds::new(scopes("repo-code:r account-email:r"), ResourceScope::Public).without_loopback();
     let token = made(&world, uses(9).bounds(own.lifetime(Duration::from_secs(60)))).await;
-    let header = format!("Bearer {}", token.token().expose());
+    let header = format!("Bearer {}", token.token.expose());
     let metadata = with(public(), json!({"redirect_uris": ["https://app.example.com/cb", "http://127.0.0.1/"]}));
     let client = created(&post_with(&world, Some(&header), &metadata).await);
     assert_eq!(
@@ -199,7 +199,7 @@ async fn a_token_has_bounds_of_its_own() {
         (&json!("repo-code:r"), &json!(["https://app.example.com/cb"]))
     );
     let stored = world.server.client(&super::id(&client)).await.unwrap().unwrap();
-    assert_eq!((stored.scopes().as_str(), stored.resource_scope()), ("repo-code:r", &ResourceScope::Public));
+    assert_eq!((stored.form().scopes.as_str(), &stored.form().resource_scope), ("repo-code:r", &ResourceScope::Public));
     world.advance(60);
     page(&world.refused(&query(&world, &client, "https://app.example.com/cb", &[])).await);
 }
@@ -224,9 +224,9 @@ impl RegistrationPolicy for OfOneToken {
 async fn the_policy_learns_which_token_it_is() {
     let world = World::built(protected(), |builder| builder.registration_policy(OfOneToken::default())).await;
     let (first, second) = (made(&world, uses(9)).await, made(&world, uses(9)).await);
-    created(&register(&world, first.token().expose()).await);
-    refused(&register(&world, second.token().expose()).await, 400, "invalid_client_metadata");
-    created(&register(&world, first.token().expose()).await);
+    created(&register(&world, first.token.expose()).await);
+    refused(&register(&world, second.token.expose()).await, 400, "invalid_client_metadata");
+    created(&register(&world, first.token.expose()).await);
 }
 
 /// 7591-3-02
@@ -235,10 +235,10 @@ async fn a_token_can_be_ended() {
     let world = world().await;
     let token = made(&world, uses(9)).await;
     let registrar = world.server.registrar().unwrap();
-    let client = created(&register(&world, token.token().expose()).await);
-    registrar.end_initial_access_token(token.id()).await.unwrap();
-    registrar.end_initial_access_token(token.id()).await.unwrap();
-    unauthorized(&register(&world, token.token().expose()).await, true);
+    let client = created(&register(&world, token.token.expose()).await);
+    registrar.end_initial_access_token(&token.id).await.unwrap();
+    registrar.end_initial_access_token(&token.id).await.unwrap();
+    unauthorized(&register(&world, token.token.expose()).await, true);
     let events = world.events.take();
     for name in ["InitialAccessTokenMade", "InitialAccessTokenEnded"] {
         assert!(events.iter().any(|event| event.contains(name)), "{events:?}");
@@ -262,16 +262,16 @@ async fn a_token_is_no_client() {
     for filter in [ApplicationFilter::AwaitingReview, ApplicationFilter::InState(ClientState::Deleted)] {
         assert!(registrar.list(&filter, Page::first(9)).await.unwrap().is_empty());
     }
-    assert!(matches!(registrar.application(token.id()).await, Err(RegistrarError::NotFound)));
-    assert!(matches!(registrar.suspend(token.id()).await, Err(RegistrarError::NotFound)));
-    assert!(matches!(registrar.delete(token.id(), 1).await, Err(RegistrarError::NotFound)));
-    let own = json!({"client_id": token.id().as_str()});
+    assert!(matches!(registrar.application(&token.id).await, Err(RegistrarError::NotFound)));
+    assert!(matches!(registrar.suspend(&token.id).await, Err(RegistrarError::NotFound)));
+    assert!(matches!(registrar.delete(&token.id, 1).await, Err(RegistrarError::NotFound)));
+    let own = json!({"client_id": token.id.as_str()});
     page(&world.refused(&query(&world, &own, "https://app.example.com/cb", &[])).await);
-    let secret = token.token().expose()[25..].to_owned();
-    let credentials = support::world::Credentials { id: token.id().to_string(), secret };
+    let secret = token.token.expose()[25..].to_owned();
+    let credentials = support::world::Credentials { id: token.id.to_string(), secret };
     e401(&world.refresh_as(&credentials, "rt_x").await, "invalid_client");
     assert!(!format!("{token:?}").contains(&credentials.secret));
-    created(&register(&world, token.token().expose()).await);
+    created(&register(&world, token.token.expose()).await);
 }
 
 /// 7591-3-02, 7591-5-05

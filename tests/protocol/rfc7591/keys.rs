@@ -52,7 +52,7 @@ async fn a_client_registers_its_key_and_gets_no_secret() {
     ok(&exchange(&signer).await);
     e401(&exchange(&signer.another().named("one")).await, "invalid_client");
     let stored = world.server.client(&id(&answer)).await.unwrap().unwrap();
-    assert_eq!(stored.authentication_methods(), AuthenticationMethods::KEY);
+    assert_eq!(stored.form().authentication_methods, AuthenticationMethods::KEY);
 }
 
 /// 7591-2-20, 7517-4-01, 7517-5-11, 7517-5-12, FAPI-5.4.2-01
@@ -132,7 +132,7 @@ async fn demands_on_requests_and_tokens_are_kept_and_shown() {
     let answer = register(&world, asked).await;
     assert!(names.iter().all(|name| answer[name] == true), "{answer}");
     let stored = world.server.client(&id(&answer)).await.unwrap().unwrap();
-    assert!(stored.requires_dpop_bound_tokens() && stored.requires_pushed_requests());
+    assert!(stored.form().requires_dpop_bound_tokens && stored.form().requires_pushed_requests);
     let off = json!({"dpop_bound_access_tokens": false, "require_pushed_authorization_requests": null});
     let answer = register(&world, with(public(), off)).await;
     assert!(names.iter().all(|name| answer.get(name).is_none()));

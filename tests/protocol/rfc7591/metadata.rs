@@ -251,7 +251,7 @@ async fn links_are_https_and_flagged_where_they_lead_elsewhere() {
     ] {
         let answer = register(&world, with(public(), members.clone())).await;
         let pending = world.authorize(&query(&world, &answer, "https://app.example.com/cb", &[])).await.unwrap();
-        assert_eq!(pending.client().open().unwrap().has_foreign_links(), is_foreign, "{members}");
+        assert_eq!(pending.client().open().unwrap().has_foreign_links, is_foreign, "{members}");
     }
 }
 
@@ -273,7 +273,7 @@ async fn a_flood_of_submissions_hides_no_name() {
     let is_flagged = async || {
         let answer = register(&world, with(public(), json!({"client_name": "Tw\u{456}n"}))).await;
         let client = world.server.client(&super::id(&answer)).await.unwrap().unwrap();
-        client.open().unwrap().looks_like_another()
+        client.open().unwrap().looks_like_another
     };
     let mut ids = submit(50).await;
     assert!(!is_flagged().await, "none of them is approved");
@@ -304,6 +304,6 @@ async fn names_that_mislead_are_refused_or_flagged() {
     for (name, is_flagged) in [("Ex\u{430}mple App", true), ("Example App", true), ("Other", false)] {
         let answer = register(&world, with(public(), json!({"client_name": name}))).await;
         let client = world.server.client(&super::id(&answer)).await.unwrap().unwrap();
-        assert_eq!(client.open().unwrap().looks_like_another(), is_flagged, "{name}");
+        assert_eq!(client.open().unwrap().looks_like_another, is_flagged, "{name}");
     }
 }

@@ -41,16 +41,19 @@ async fn a_queued_client_awaits_the_review_of_all_applications() {
     assert_eq!(awaiting(&world).await.join(" "), client.id);
     let registrar = world.server.registrar().unwrap();
     let application = registrar.application(&id(&answer)).await.unwrap();
-    assert_eq!((application.form().name(), application.form().website()), ("App", "https://app.example.com/"));
-    assert_eq!(application.more_metadata().unwrap().contacts, [Box::from("ops@app.example.com")]);
-    assert!(application.is_unreviewed() && application.owner().is_none());
+    assert_eq!(
+        (application.form().name.as_str(), application.form().website.as_str()),
+        ("App", "https://app.example.com/")
+    );
+    assert_eq!(application.more_metadata().unwrap().contacts, ["ops@app.example.com"]);
+    assert!(application.is_unreviewed() && application.owner.as_ref().is_none());
 
     // The reviewer supplies what the form lacks.
     assert_eq!(fields(registrar.approve_now(&id(&answer), Approval::default()).await), [Field::Logo]);
     registrar.approve_now(&id(&answer), Approval::default().logo(logo())).await.unwrap();
     assert_eq!(awaiting(&world).await.join(" "), "");
     let pending = world.authorize(&query(&world, &answer, URI, &[])).await.unwrap();
-    assert!(!pending.is_client_unreviewed() && pending.client().open().unwrap().is_reviewed());
+    assert!(!pending.is_client_unreviewed() && pending.client().open().unwrap().is_reviewed);
     let token = world.pair_of(&client).await;
     assert!(world.opens(&token.access).await);
     // A reviewed client stays.
@@ -71,7 +74,10 @@ async fn the_reviewer_supplies_name_website_and_logo() {
     assert_eq!(fields(approve(named.clone()).await), [Field::Website]);
     approve(named.website("https://app.example.com/").scopes("repo-code:r")).await.unwrap();
     let client = registrar.client(&id(&nameless)).await.unwrap();
-    assert_eq!((client.name(), client.website()), ("Known App", "https://app.example.com/"));
+    assert_eq!(
+        (client.form().name.as_str(), client.form().website.as_str()),
+        ("Known App", "https://app.example.com/")
+    );
     // Fewer scopes than the bound were approved, and a request without `scope` asks for no more than those.
     let pending = world.authorize(&query(&world, &nameless, URI, &[])).await.unwrap();
     assert_eq!(pending.scopes().as_str(), "repo-code:r");
@@ -88,7 +94,7 @@ async fn a_client_that_a_policy_approved_can_be_reviewed_later() {
     let token = world.pair_of(&credentials(&answer)).await;
     let registrar = world.server.registrar().unwrap();
     let approved = registrar.approve_now(&id(&answer), Approval::default().logo(logo())).await.unwrap();
-    assert_eq!(approved.client_id(), &id(&answer));
+    assert_eq!(approved.client_id, id(&answer));
     let pending = world.authorize(&query(&world, &answer, URI, &[])).await.unwrap();
     assert!(!pending.is_client_unreviewed());
     assert!(world.opens(&token.access).await);

@@ -110,10 +110,10 @@ async fn a_record_has_the_digest_of_a_token_alone() {
     let terms = grantor::registration::InitialAccessTokenTerms::new(std::time::Duration::from_secs(60));
     let initial = world.server.registrar().unwrap().make_initial_access_token(terms).await.unwrap();
     let application = RecordStore::<Application>::find(&world.store, &id(&client)).await.unwrap().unwrap();
-    let kept = RecordStore::<InitialToken>::find(&world.store, initial.id()).await.unwrap().unwrap();
+    let kept = RecordStore::<InitialToken>::find(&world.store, &initial.id).await.unwrap().unwrap();
     for (bytes, shown, text) in [
         (application.encode(), format!("{application:?}"), token(&client)),
-        (kept.encode(), format!("{kept:?}"), initial.token().expose()),
+        (kept.encode(), format!("{kept:?}"), initial.token.expose()),
     ] {
         let secret = &text.as_bytes()[text.len() - 43..];
         assert!(!bytes.windows(16).any(|part| secret.starts_with(part)), "the start of the token is stored");

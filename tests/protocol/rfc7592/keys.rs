@@ -67,7 +67,7 @@ async fn a_secret_gives_way_to_keys_and_keys_to_nothing() {
     assert!(is_let_in(&world, &client, &signer).await);
     r401(&world.revoke_as(&secret, "none").await);
     let stored = world.server.client(&secret.client_id()).await.unwrap().unwrap();
-    assert_eq!((stored.has_secret(), stored.authentication_methods()), (false, AuthenticationMethods::KEY));
+    assert_eq!((stored.has_secret(), stored.form().authentication_methods), (false, AuthenticationMethods::KEY));
     for method in ["client_secret_basic", "client_secret_post", "none"] {
         let update = update_of(&client, json!({"token_endpoint_auth_method": method}));
         refused(&put(&world, &client, &update).await, 400, "invalid_client_metadata");

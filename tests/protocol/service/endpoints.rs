@@ -26,7 +26,7 @@ async fn there_is_no_code_before_the_user_has_agreed() {
     let world = World::platform().await;
     let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
     assert_eq!((world.store.authorization_count().await, world.store.grant_count().await), (0, 0));
-    assert_eq!((pending.client().name(), pending.scopes().as_str()), ("Example App", SCOPES));
+    assert_eq!((pending.client().form().name.as_str(), pending.scopes().as_str()), ("Example App", SCOPES));
 
     world.events.take();
     let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();

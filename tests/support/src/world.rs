@@ -445,22 +445,22 @@ impl Reviewer for Registrar {
 
     async fn change_now(&self, id: &ClientId, form: ApplicationForm, logo: Option<Logo>) -> Result<(), RegistrarError> {
         let application = self.application(id).await?;
-        self.change(id, application.owner().unwrap(), form, logo).await
+        self.change(id, application.owner.as_ref().unwrap(), form, logo).await
     }
 
     async fn claim_now(&self, id: &ClientId) -> Result<ClientSecret, RegistrarError> {
         let application = self.application(id).await?;
-        self.claim_secret(id, application.owner().unwrap(), application.version()).await
+        self.claim_secret(id, application.owner.as_ref().unwrap(), application.version()).await
     }
 
     async fn rotate_now(&self, id: &ClientId) -> Result<ClientSecret, RegistrarError> {
         let application = self.application(id).await?;
-        self.rotate_secret(id, application.owner().unwrap(), application.version()).await
+        self.rotate_secret(id, application.owner.as_ref().unwrap(), application.version()).await
     }
 
     async fn retire_now(&self, id: &ClientId) -> Result<(), RegistrarError> {
         let application = self.application(id).await?;
-        self.revoke_previous_secret(id, application.owner().unwrap(), application.version()).await
+        self.revoke_previous_secret(id, application.owner.as_ref().unwrap(), application.version()).await
     }
 }
 

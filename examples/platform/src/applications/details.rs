@@ -56,7 +56,7 @@ struct Keys {
 
 impl Keys {
     fn of(client: &Client, entered: Option<&Entered>) -> Option<Self> {
-        let keys = Some(client.keys()?);
+        let keys = Some(client.form().keys.as_ref()?);
         let (jwks, jwks_uri) = match entered {
             Some(entered) => (entered.jwks.clone(), entered.jwks_uri.clone()),
             None => (jwks(keys), jwks_uri(keys)),
@@ -78,7 +78,7 @@ impl Secret {
             has_previous: client.has_previous_secret(),
             is_of_previous_owner: client.has_secret_of_previous_owner(),
         };
-        let has_one = client.client_type() == ClientType::Confidential && client.keys().is_none();
+        let has_one = client.form().client_type == ClientType::Confidential && client.form().keys.is_none();
         has_one.then_some(made)
     }
 }
@@ -114,9 +114,9 @@ pub(super) async fn show(
         state: words::state(state),
         state_class: words::state_class(state),
         explanation: explanation(state),
-        submitted: words::when(application.submitted()),
-        decided: application.decided().map(words::when),
-        rejection: application.rejection().map(|reason| (rejection_heading(state), reason.to_owned())),
+        submitted: words::when(application.submitted),
+        decided: application.decided.map(words::when),
+        rejection: application.rejection.as_deref().map(|reason| (rejection_heading(state), reason.to_owned())),
         was_approved,
         secret: was_approved.then(|| Secret::of(&client)).flatten(),
         keys: was_approved.then(|| Keys::of(&client, Some(&entered).filter(|_| !problems.is_empty()))).flatten(),
@@ -124,7 +124,7 @@ pub(super) async fn show(
         issuer: platform.server.issuer(),
         version: application.version(),
         form: FormWords::new(application.form(), config),
-        proposed: application.proposed().map(|form| FormWords::new(form, config)),
+        proposed: application.proposed.as_ref().map(|form| FormWords::new(form, config)),
         has_proposed_logo: proposed_logo.is_some(),
     });
     if !problems.is_empty() {

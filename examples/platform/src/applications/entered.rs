@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use grantor::application::CheckedForm;
-use grantor::client::{ApplicationType, AuthenticationMethods, ClientKeys, ClientType};
+use grantor::client::{ApplicationType, AuthenticationMethods, CheckedForm, ClientKeys, ClientType};
 use grantor::scope::{ResourceScope, ResourceScopeError, ScopeCatalog};
 use grantor::{ApplicationForm, Config};
 
@@ -49,24 +48,24 @@ impl Entered {
 
     pub(super) fn of_form(form: &CheckedForm) -> Self {
         let lines = |lines: Vec<&str>| lines.join("\n");
-        let resources = match form.resource_scope() {
+        let resources = match &form.resource_scope {
             ResourceScope::Specified(list) => lines(list.iter().collect()),
             ResourceScope::All | ResourceScope::Public => String::new(),
         };
         Self {
-            name: form.name().to_owned(),
-            description: form.description().unwrap_or_default().to_owned(),
-            website: form.website().to_owned(),
-            client_type: if form.client_type() == ClientType::Public { "public" } else { "confidential" }.to_owned(),
-            application_type: if form.application_type() == ApplicationType::Native { "native" } else { "web" }
+            name: form.name.clone(),
+            description: form.description.clone().unwrap_or_default(),
+            website: form.website.clone(),
+            client_type: if form.client_type == ClientType::Public { "public" } else { "confidential" }.to_owned(),
+            application_type: if form.application_type == ApplicationType::Native { "native" } else { "web" }
                 .to_owned(),
-            authentication: if form.authentication_methods() == AuthenticationMethods::KEY { "key" } else { "secret" }
+            authentication: if form.authentication_methods == AuthenticationMethods::KEY { "key" } else { "secret" }
                 .to_owned(),
-            jwks: jwks(form.keys()),
-            jwks_uri: jwks_uri(form.keys()),
-            redirect_uris: lines(form.redirect_uris().iter().map(|uri| uri.as_str()).collect()),
-            scopes: form.scopes().iter().map(|scope| (scope.name().to_owned(), scope.to_string())).collect(),
-            resource_scope: form.resource_scope().as_str().to_owned(),
+            jwks: jwks(form.keys.as_ref()),
+            jwks_uri: jwks_uri(form.keys.as_ref()),
+            redirect_uris: lines(form.redirect_uris.iter().map(|uri| uri.as_str()).collect()),
+            scopes: form.scopes.iter().map(|scope| (scope.name().to_owned(), scope.to_string())).collect(),
+            resource_scope: form.resource_scope.as_str().to_owned(),
             resources,
             ..Self::default()
         }
@@ -128,19 +127,19 @@ impl Entered {
         form.scopes = self.tokens(&config.scopes);
         form.resource_scope = self.resource_scope(problems);
         if let Some(before) = before {
-            form.client_type = before.client_type();
-            form.application_type = before.application_type();
-            form.grant_types = before.grant_types();
+            form.client_type = before.client_type;
+            form.application_type = before.application_type;
+            form.grant_types = before.grant_types;
         }
         if kind == Kind::Open {
             self.choose_kind(&mut form, config, problems);
         }
         // Its methods of authentication are valid only for its earlier client type.
-        if let Some(before) = before.filter(|before| before.client_type() == form.client_type) {
-            form.authentication_methods = before.authentication_methods();
-            form.signing_algorithm = before.signing_algorithm();
-            form.require_pushed_authorization_requests = before.requires_pushed_requests();
-            form.dpop_bound_access_tokens = before.requires_dpop_bound_tokens();
+        if let Some(before) = before.filter(|before| before.client_type == form.client_type) {
+            form.authentication_methods = before.authentication_methods;
+            form.signing_algorithm = before.signing_algorithm;
+            form.require_pushed_authorization_requests = before.requires_pushed_requests;
+            form.dpop_bound_access_tokens = before.requires_dpop_bound_tokens;
         }
         if form.client_type == ClientType::Confidential {
             self.choose_authentication(&mut form);

@@ -3,7 +3,8 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
-use grantor::application::{CheckedForm, RegistrationLimits};
+use grantor::application::RegistrationLimits;
+use grantor::client::CheckedForm;
 use grantor::scope::{Permission, ScopeDefinition};
 use grantor::{ClientId, Config};
 

@@ -50,10 +50,10 @@ pub(super) async fn list(
 fn row(application: &Application) -> Row {
     Row {
         id: application.id().to_string(),
-        name: application.form().name().to_owned(),
+        name: application.form().name.clone(),
         state: words::state(application.state()),
         state_class: words::state_class(application.state()),
-        has_proposed: application.proposed().is_some(),
-        submitted: words::when(application.submitted()),
+        has_proposed: application.proposed.as_ref().is_some(),
+        submitted: words::when(application.submitted),
     }
 }

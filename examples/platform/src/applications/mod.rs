@@ -48,7 +48,7 @@ pub(crate) fn routes() -> Router<Platform> {
 /// Finds an application of this owner. Applications of others are not found.
 async fn own(platform: &Platform, account: &Account, id: &ClientId) -> Result<Arc<Application>, Failure> {
     let application = platform.registrar()?.application(id).await.map_err(failure)?;
-    if application.owner() == Some(&account.subject) { Ok(application) } else { Err(Failure::NotFound) }
+    if application.owner.as_ref() == Some(&account.subject) { Ok(application) } else { Err(Failure::NotFound) }
 }
 
 async fn draft_logo(

@@ -42,7 +42,7 @@ pub(super) async fn make(
     match made {
         Ok(secret) => Ok(page_with_script(&SecretPage {
             frame: Frame::for_account(&signed_in.account),
-            name: application.form().name(),
+            name: &application.form().name,
             client_id: &id,
             client_secret: secret.expose(),
             is_rotated,

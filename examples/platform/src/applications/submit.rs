@@ -2,8 +2,8 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
-use grantor::application::{ApplicationFilter, CheckedForm, Field, Logo, LogoSlot};
-use grantor::client::ClientState;
+use grantor::application::{ApplicationFilter, Field, Logo, LogoSlot};
+use grantor::client::{CheckedForm, ClientState};
 use grantor::store::Page;
 use grantor::{Application, ApplicationForm, ClientId, Registrar, RegistrarError};
 
@@ -41,7 +41,7 @@ pub(super) async fn edit(
     Named(id): Named,
 ) -> Result<Response, Failure> {
     let application = own(&platform, &signed_in.account, &id).await?;
-    let entered = Entered::of_form(application.proposed().unwrap_or_else(|| application.form()));
+    let entered = Entered::of_form(application.proposed.as_ref().unwrap_or_else(|| application.form()));
     let attempt = Attempt { platform: &platform, account: &signed_in.account, application: Some(&application) };
     attempt.page(&entered, &Problems::default(), None).await
 }
@@ -72,7 +72,8 @@ impl Attempt<'_> {
         let mut problems = Problems::default();
         let mut entered = Entered::of_texts(upload.texts);
         let logo = self.logo(&mut entered, upload.logo, &mut problems).await?;
-        let before = self.application.map(|application| application.proposed().unwrap_or_else(|| application.form()));
+        let before =
+            self.application.map(|application| application.proposed.as_ref().unwrap_or_else(|| application.form()));
         let form = entered.to_form(config, before, self.kind(), &mut problems);
         let checked = form.check(&config.registration.form, &config.scopes, &config.redirect_uris);
         if let Err(errors) = &checked {

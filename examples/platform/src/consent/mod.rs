@@ -97,12 +97,12 @@ async fn described(
         return Ok((None, page::Publisher { name: None, since: None }));
     }
     let application = platform.registrar()?.application(pending.client().id()).await.map_err(failure)?;
-    let owner = match application.owner() {
+    let owner = match application.owner.as_ref() {
         Some(owner) => Account::find(&platform.database, owner.as_str()).await?,
         None => None,
     };
     let since = publications::since(&platform.database, application.id()).await?;
-    let description = application.form().description().map(str::to_owned);
+    let description = application.form().description.clone();
     Ok((description, page::Publisher { name: owner.map(|account| account.name), since }))
 }
 

@@ -88,9 +88,9 @@ impl Unreviewed {
         let open = client.open().filter(|_| pending.is_client_unreviewed())?;
         Some(Self {
             host: pending.client_id_host().map(str::to_owned),
-            name: Some(client.name().to_owned()).filter(|name| !name.is_empty()),
-            looks_like_another: open.looks_like_another(),
-            registered: words::day(open.registered()),
+            name: Some(client.form().name.clone()).filter(|name| !name.is_empty()),
+            looks_like_another: open.looks_like_another,
+            registered: words::day(open.registered),
         })
     }
 }
@@ -145,14 +145,14 @@ impl ConsentPage {
         let Asked { pending, description, publisher, repositories } = asked;
         let client = pending.client();
         let unreviewed = Unreviewed::of(pending);
-        let name = if unreviewed.is_some() { "this application" } else { client.name() };
+        let name = if unreviewed.is_some() { "this application" } else { &client.form().name };
         Self {
             frame: Frame::for_account(account),
             handle: handle.expose().to_owned(),
             next,
             application: Application {
                 name: name.to_owned(),
-                website: client.website().to_owned(),
+                website: client.form().website.clone(),
                 description,
                 logo: logos::address(client),
                 publisher: publisher.name,
@@ -208,7 +208,7 @@ impl Resources {
 /// How long the application can act on what is granted here, as the settings say.
 fn how_long(config: &Config, client: &Client) -> String {
     let access = span(config.tokens.access_lifetime);
-    if !client.grant_types().contains(GrantType::RefreshToken) {
+    if !client.form().grant_types.contains(GrantType::RefreshToken) {
         return format!("It ends by itself after {access}.");
     }
     let unused = span(config.tokens.refresh_lifetime);

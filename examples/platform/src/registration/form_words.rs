@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use grantor::Config;
-use grantor::application::CheckedForm;
+use grantor::client::CheckedForm;
 
 use crate::words::{self, Resources, ScopeGroup};
 
@@ -25,20 +25,20 @@ pub(crate) struct FormWords {
 
 impl FormWords {
     pub(crate) fn new(form: &CheckedForm, config: &Config) -> Self {
-        let uris = form.redirect_uris();
+        let uris = &form.redirect_uris;
         let accepted = uris.iter().filter_map(|uri| uri.stand_in(&config.redirect_uris).ok());
         let hosts: BTreeSet<_> = accepted.map(|uri| uri.host().to_ascii_lowercase()).collect();
         Self {
-            name: form.name().to_owned(),
-            description: form.description().map(str::to_owned),
-            website: form.website().to_owned(),
-            client_type: words::client_type(form.client_type()),
-            application_type: words::application_type(form.application_type()),
+            name: form.name.clone(),
+            description: form.description.clone(),
+            website: form.website.clone(),
+            client_type: words::client_type(form.client_type),
+            application_type: words::application_type(form.application_type),
             authentication: words::authentication(form),
             redirect_uris: uris.iter().map(|uri| uri.as_str().to_owned()).collect(),
             hosts,
-            scopes: words::scope_groups(&config.scopes, form.scopes()),
-            resources: words::resources(form.resource_scope()),
+            scopes: words::scope_groups(&config.scopes, &form.scopes),
+            resources: words::resources(&form.resource_scope),
         }
     }
 

@@ -172,9 +172,9 @@ pub(crate) fn key_set(error: JwkSetError, text: &str) -> String {
 
 /// Names a character that could mislead, where it is, and what to do.
 pub(crate) fn misleading(subject: &str, error: TextError) -> String {
-    let (code, place) = (u32::from(error.character()), error.place());
+    let (code, place) = (u32::from(error.character), error.place);
     let which = format!("character {place} (U+{code:04X})");
-    match error.fault() {
+    match error.fault {
         TextFault::OuterBlank => format!("{subject} must not begin or end with a space: remove {which}."),
         TextFault::DoubleBlank => format!("{subject} has two spaces together: remove {which}."),
         TextFault::Control => format!("{subject} has a tab or another control character: remove {which}."),

@@ -30,9 +30,9 @@ pub(super) async fn approve(
     }
     let approval = approval(&controls, registrar.limits()).map_err(Failure::internal)?.scopes(scopes);
     let outcome = registrar.approve(&id, controls.version()?, approval).await;
-    let has_key = registrar.client(&id).await.is_ok_and(|client| client.keys().is_some());
+    let has_key = registrar.client(&id).await.is_ok_and(|client| client.form().keys.is_some());
     let done = outcome.map(|approved| {
-        if approved.is_change() {
+        if approved.is_change {
             "The change is approved and in force."
         } else if controls.has("name") {
             "Approved. Users see the name and website that you entered."

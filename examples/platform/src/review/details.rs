@@ -83,18 +83,18 @@ impl Open {
         ];
         let claims =
             claims.into_iter().filter_map(|(label, text)| Some((label, text.filter(|text| !text.is_empty())?)));
-        let how = match open.origin() {
+        let how = match open.origin {
             ClientOrigin::DynamicRegistration => "It registered itself",
             ClientOrigin::MetadataDocument => "Its id is the address of its metadata document",
             _ => "No developer submitted it",
         };
         Some(Self {
             how,
-            registered: words::when(open.registered()),
+            registered: words::when(open.registered),
             is_unreviewed: client.is_unreviewed(),
-            gone_at: open.gone_at().map(words::when),
-            has_foreign_links: open.has_foreign_links(),
-            looks_like_another: open.looks_like_another(),
+            gone_at: open.gone_at.map(words::when),
+            has_foreign_links: open.has_foreign_links,
+            looks_like_another: open.looks_like_another,
             claims: claims.collect(),
         })
     }
@@ -124,7 +124,7 @@ impl Standing {
             can_introspect: !client.counts_as_public(),
             has_secret: client.has_secret(),
             requires_pkce: client.privileges().require_pkce,
-            is_trusted: client.is_trusted(),
+            is_trusted: client.privileges().trusted,
             may_introspect: client.may_introspect(),
         }
     }
@@ -205,7 +205,7 @@ pub(super) async fn explain(
     let text = match error {
         RegistrarError::Invalid(errors) => {
             let application = platform.registrar()?.application(id).await.map_err(failure)?;
-            let form = application.proposed().unwrap_or_else(|| application.form());
+            let form = application.proposed.as_ref().unwrap_or_else(|| application.form());
             let form = form.to_form(&platform.server.config().scopes);
             errors.iter().map(|error| problem_words(error, &form)).collect::<Vec<_>>().join(" ")
         }
@@ -257,7 +257,7 @@ async fn show(
     let proposed_logo = registrar.logo(id, LogoSlot::Proposed).await.map_err(failure)?;
     let state = application.state();
     let form = FormWords::new(application.form(), config);
-    let proposed = application.proposed().map(|proposed| FormWords::new(proposed, config));
+    let proposed = application.proposed.as_ref().map(|proposed| FormWords::new(proposed, config));
     let awaits_review = application.awaits_review();
     let open = Open::of(&application, &client);
     let is_unreviewed = client.is_unreviewed();
@@ -280,9 +280,9 @@ async fn show(
         state_class: words::state_class(state),
         owner: owner(platform, &application).await?,
         open,
-        submitted: words::when(application.submitted()),
-        decided: application.decided().map(words::when),
-        rejection: application.rejection().map(str::to_owned),
+        submitted: words::when(application.submitted),
+        decided: application.decided.map(words::when),
+        rejection: application.rejection.as_deref().map(str::to_owned),
         differences: proposed.as_ref().map(|proposed| differences(&form, proposed)).unwrap_or_default(),
         namesakes,
         form,
@@ -296,7 +296,7 @@ async fn show(
 
 /// Returns the owner. If the account no longer exists, only its id is known.
 async fn owner(platform: &Platform, application: &Application) -> Result<Option<Owner>, Failure> {
-    let Some(owner) = application.owner() else { return Ok(None) };
+    let Some(owner) = application.owner.as_ref() else { return Ok(None) };
     let id = owner.to_string();
     let account = Account::find(&platform.database, &id).await?;
     let (name, email) = account.map_or_else(Default::default, |account| (account.name, account.email));

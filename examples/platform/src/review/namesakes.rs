@@ -19,11 +19,12 @@ pub(super) struct Namesake {
 
 impl Namesake {
     fn new(application: &Application) -> Self {
-        let name = application.form().name();
-        let proposed = application.proposed().map(|proposed| proposed.name()).filter(|proposed| *proposed != name);
+        let name = &application.form().name;
+        let proposed =
+            application.proposed.as_ref().map(|proposed| &proposed.name).filter(|proposed| *proposed != name);
         Self {
             segment: segment(application.id().as_str()),
-            name: proposed.map_or_else(|| name.to_owned(), |proposed| format!("{name} (to become {proposed})")),
+            name: proposed.map_or_else(|| name.clone(), |proposed| format!("{name} (to become {proposed})")),
             owner: words::owner(application),
             state: words::state(application.state()),
             state_class: words::state_class(application.state()),

@@ -71,14 +71,14 @@ pub(super) async fn queue(
 fn row(application: &Application) -> Row {
     Row {
         segment: segment(application.id().as_str()),
-        name: match application.form().name() {
+        name: match application.form().name.as_str() {
             "" => "(no name)".to_owned(),
             name => name.to_owned(),
         },
         owner: words::owner(application),
         state: words::state(application.state()),
         state_class: words::state_class(application.state()),
-        has_proposed: application.proposed().is_some(),
-        submitted: words::when(application.submitted()),
+        has_proposed: application.proposed.as_ref().is_some(),
+        submitted: words::when(application.submitted),
     }
 }

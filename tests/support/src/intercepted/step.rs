@@ -151,7 +151,7 @@ impl Step {
             }
             Self::ApproveApplication(id) => {
                 let approved = registrar().approve(id, version(world, id).await, Approval::default()).await;
-                approved.map(|approved| Answer::given(approved.client_id().as_str())).unwrap_or_else(Answer::from)
+                approved.map(|approved| Answer::given(approved.client_id.as_str())).unwrap_or_else(Answer::from)
             }
             Self::ChangeApplication => registrar().change_now(&client, form(), None).await.into(),
             Self::ApproveChange => registrar().approve_now(&client, Approval::default()).await.into(),

@@ -57,15 +57,15 @@ async fn both_clients_are_registered_as_the_file_says() {
         for party in &fixture.parties {
             let id = ClientId::new(party.id).unwrap();
             let client = fixture.server.client(&id).await.unwrap().expect("it is registered");
-            assert_eq!(client.authentication_methods(), AuthenticationMethods::KEY);
-            let Some(ClientKeys::Set(keys)) = client.keys() else { panic!("{:?}", client.keys()) };
+            assert_eq!(client.form().authentication_methods, AuthenticationMethods::KEY);
+            let Some(ClientKeys::Set(keys)) = &client.form().keys else { panic!("{:?}", client.form().keys) };
             let keys: serde_json::Value = serde_json::from_str(keys.as_str()).unwrap();
             assert_eq!(keys["keys"].as_array().unwrap().len(), 1);
             assert_eq!(keys["keys"][0]["alg"], fixture.variant.algorithm);
-            let uris: Vec<_> = client.redirect_uris().iter().map(|uri| uri.as_str().to_owned()).collect();
+            let uris: Vec<_> = client.form().redirect_uris.iter().map(|uri| uri.as_str().to_owned()).collect();
             assert_eq!(uris, [CALLBACK.to_owned(), format!("{CALLBACK}?dummy1=lorem&dummy2=ipsum")]);
             let all = [GrantType::AuthorizationCode, GrantType::RefreshToken, GrantType::ClientCredentials];
-            assert!(all.iter().all(|grant_type| client.grant_types().contains(*grant_type)));
+            assert!(all.iter().all(|grant_type| client.form().grant_types.contains(*grant_type)));
         }
     })
     .await;

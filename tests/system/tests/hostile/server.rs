@@ -156,7 +156,7 @@ async fn open_server() -> AuthorizationServer {
     let with_key = Client::builder(ClientId::new(KEY_ID).unwrap())
         .name("Demo Application with a key")
         .redirect_uri(RegisteredRedirectUri::parse(HOME, &server.config().redirect_uris).unwrap())
-        .scopes(client.scopes().clone())
+        .scopes(client.form().scopes.clone())
         .resource_scope(ResourceScope::All)
         .authentication_methods(AuthenticationMethods::KEY)
         .keys(ClientKeys::Set(keys))

@@ -140,18 +140,18 @@ impl Flow {
         let registrar = self.world.server.registrar().unwrap();
         let terms = InitialAccessTokenTerms::new(Duration::from_secs(60));
         let initial = registrar.make_initial_access_token(terms).await.unwrap();
-        self.exposure.secret("initial access token", &initial.token().expose()["ia_".len() + 22..], None);
+        self.exposure.secret("initial access token", &initial.token.expose()["ia_".len() + 22..], None);
         self.exposure.debug("MadeInitialAccessToken", &initial);
         let mut body = json!({"redirect_uris": ["https://app.example.com/cb"], "client_name": "Open"});
         let registration = Request::new("POST");
-        let answer = self.open(Endpoint::Registration, registration, initial.token().expose(), &body).await;
+        let answer = self.open(Endpoint::Registration, registration, initial.token.expose(), &body).await;
         let carrier = self.answer("a registration", &answer);
         let client: Value = serde_json::from_slice(answer.body()).unwrap();
         let member = |name: &str| client[name].as_str().unwrap().to_owned();
         let (id, token) = (member("client_id"), member("registration_access_token"));
         self.exposure.secret("secret of an self-registered client", &member("client_secret"), Some(carrier));
         self.exposure.secret("registration access token", &token["ra_".len()..], Some(carrier));
-        let used_up = self.open(Endpoint::Registration, registration, initial.token().expose(), &body).await;
+        let used_up = self.open(Endpoint::Registration, registration, initial.token.expose(), &body).await;
         assert_eq!(used_up.status(), 401);
         self.answer("a refused registration", &used_up);
 
@@ -161,7 +161,7 @@ impl Flow {
         self.exposure.secret("registration access token", &token["ra_".len()..], Some(carrier));
         body["client_id"] = id.as_str().into();
         body["client_secret"] = WRONG.into();
-        for (token, status) in [(&*token, 400), (initial.token().expose(), 401)] {
+        for (token, status) in [(&*token, 400), (initial.token.expose(), 401)] {
             let update = Request::new("PUT").path(&path);
             let refused = self.open(Endpoint::ClientConfiguration, update, token, &body).await;
             assert_eq!(refused.status(), status);

@@ -1,0 +1,45 @@
+//! The type of a client, and where it runs.
+
+/// Whether a client can keep a secret [RFC 6749 section 2.1].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ClientType {
+    /// It can, and authenticates with it.
+    Confidential,
+    /// It cannot: PKCE and rotation protect it instead.
+    Public,
+}
+
+impl ClientType {
+    /// All of them, in the order of their stored numbers.
+    pub(crate) const ALL: [Self; 2] = [Self::Confidential, Self::Public];
+}
+
+/// Where an application runs [RFC 8252 section 8.4].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ApplicationType {
+    /// On a server.
+    Web,
+    /// On its user's device.
+    Native,
+}
+
+impl ApplicationType {
+    /// All of them, in the order of their stored numbers.
+    pub(crate) const ALL: [Self; 2] = [Self::Web, Self::Native];
+
+    /// Returns the value of `application_type`: `web` or `native`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Web => "web",
+            Self::Native => "native",
+        }
+    }
+}
+
+/// The rule of [`Client::counts_as_public`](crate::Client::counts_as_public), for forms too.
+pub(crate) fn counts_as_public(client_type: ClientType, application_type: ApplicationType) -> bool {
+    client_type == ClientType::Public || application_type == ApplicationType::Native
+}

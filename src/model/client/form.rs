@@ -1,0 +1,75 @@
+//! The form of a client: what it registered, checked.
+
+use crate::jose::SigningAlgorithm;
+use crate::model::client::authentication_method::AuthenticationMethods;
+use crate::model::client::client_type::{ApplicationType, ClientType};
+use crate::model::client::grant_type::GrantTypes;
+use crate::model::client::keys::ClientKeys;
+use crate::model::redirect_uri::RegisteredRedirectUri;
+use crate::scope::{ResourceScope, ScopeSet};
+
+/// A form in which every field passed its check. Its statements are not verified.
+///
+/// [`Client::form`](crate::Client::form) is the one in force: the client can get no more than it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckedForm {
+    /// The name shown to the user; plain text, to be escaped by the page.
+    pub name: String,
+    /// What the application does; plain text, to be escaped by the page.
+    pub description: Option<String>,
+    /// The address of the official website; plain text, to be escaped by the page.
+    pub website: String,
+    /// The redirect URIs [RFC 6749 section 3.1.2].
+    pub redirect_uris: Vec<RegisteredRedirectUri>,
+    /// The scopes that users may be asked for [RFC 6749 section 3.3].
+    pub scopes: ScopeSet,
+    /// The resources that users may be asked for.
+    pub resource_scope: ResourceScope,
+    /// The scopes of tokens without a user [RFC 6749 section 4.4].
+    pub client_scopes: ScopeSet,
+    /// The resources of tokens without a user: those listed, or with [`ResourceScope::All`] every resource that has a
+    /// name. An account is never among them.
+    pub client_resources: ResourceScope,
+    /// Whether the client can keep a secret [RFC 6749 section 2.1].
+    pub client_type: ClientType,
+    /// Whether the application runs on a server or on its user's device [RFC 8252 section 8.4].
+    pub application_type: ApplicationType,
+    /// The grant types [RFC 6749 section 1.3].
+    pub grant_types: GrantTypes,
+    /// The methods that the client may authenticate with [RFC 7591 section 2].
+    pub authentication_methods: AuthenticationMethods,
+    /// The client's public keys, or where they are, if it has any [RFC 7591 section 2].
+    pub keys: Option<ClientKeys>,
+    /// The only algorithm that the client signs its assertions with, if it chose one:
+    /// `token_endpoint_auth_signing_alg` [RFC 7591 section 2].
+    pub signing_algorithm: Option<SigningAlgorithm>,
+    /// Whether the client must push its authorization requests [RFC 9126 section 6].
+    pub requires_pushed_requests: bool,
+    /// Whether the client gets only tokens that are bound to a key, `dpop_bound_access_tokens` [RFC 9449 section 5.2].
+    pub requires_dpop_bound_tokens: bool,
+}
+
+impl CheckedForm {
+    /// Returns a form without a name, a scope and a resource.
+    pub(crate) fn blank() -> Self {
+        Self {
+            name: String::new(),
+            description: None,
+            website: String::new(),
+            redirect_uris: Vec::new(),
+            scopes: ScopeSet::empty(),
+            resource_scope: ResourceScope::none(),
+            client_scopes: ScopeSet::empty(),
+            client_resources: ResourceScope::none(),
+            client_type: ClientType::Confidential,
+            application_type: ApplicationType::Web,
+            grant_types: GrantTypes::default(),
+            authentication_methods: AuthenticationMethods::default(),
+            keys: None,
+            signing_algorithm: None,
+            requires_pushed_requests: false,
+            requires_dpop_bound_tokens: false,
+        }
+    }
+}
