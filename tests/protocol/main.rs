@@ -19,6 +19,7 @@ mod hooks;
 mod http;
 mod interleaved;
 mod key_registration;
+mod largest;
 mod mcp;
 mod memory_throttle;
 mod negative;

@@ -33,7 +33,7 @@ async fn world_with(change: impl FnOnce(&mut Config)) -> World {
 }
 
 /// The record that a `request_uri` names.
-async fn stored(world: &World, request_uri: &str) -> Option<Arc<PushedRequest>> {
+pub(crate) async fn stored(world: &World, request_uri: &str) -> Option<Arc<PushedRequest>> {
     let id: AuthorizationId = request_uri.strip_prefix(PREFIX).unwrap()[..22].parse().unwrap();
     RecordStore::<PushedRequest>::find(&world.store, &PushedRequestId::from_bytes(*id.as_bytes())).await.unwrap()
 }
