@@ -99,7 +99,7 @@ mod tests {
     use crate::model::client::GrantTypes;
     use crate::model::id::AuthorizationId;
     use crate::model::protected_resource::Audience;
-    use crate::model::redirect_uri::RedirectUri;
+    use crate::model::redirect_uri::{RedirectUri, RedirectUriPolicy};
     use crate::scope::ScopeSet;
     use crate::secret::pkce::CodeVerifier;
 
@@ -181,7 +181,10 @@ mod tests {
         ("HoldExpired", |scene| scene.seconds = 1800),
         ("ClientNotApproved", |scene| own(scene).state = ClientState::Suspended),
         ("ClientNotApproved", |scene| own(scene).form.grant_types = GrantTypes::NONE),
-        ("MissingRedirectUri", |scene| own(scene).form.redirect_uris = Vec::new()),
+        ("MissingRedirectUri", |scene| {
+            let another = RegisteredRedirectUri::parse("https://another.example/cb", &RedirectUriPolicy::default());
+            own(scene).form.redirect_uris = vec![another.unwrap()];
+        }),
         ("MissingChallenge", |scene| own(scene).privileges.require_pkce = true),
         ("ExcessDecision", |scene| {
             scene.decision = Decision::Approve(Consent::to_everything().scopes(["account-profile:r"]));
