@@ -240,7 +240,7 @@ impl AuthorizationError {
     pub(crate) fn redirect(context: &Context, client: &Client, destination: Destination<'_>, reason: Reason) -> Self {
         let response = destination.error(context, &reason);
         let redirect = Some(Redirect { response, form_action_sources: destination.redirect_uri.form_action_sources() });
-        let refusal = Refusal { redirect, trusted: client.privileges().trusted, ..Refusal::page(context, reason) };
+        let refusal = Refusal { redirect, trusted: client.privileges.trusted, ..Refusal::page(context, reason) };
         Self::raise(context, Some(&client.id), None, refusal)
     }
 

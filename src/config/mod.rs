@@ -242,7 +242,7 @@ impl Config {
         if self.has_unproven_refresh_tokens(client) {
             return RefreshRotation::Rotate;
         }
-        client.privileges().refresh_rotation.unwrap_or(self.refresh.rotation)
+        client.privileges.refresh_rotation.unwrap_or(self.refresh.rotation)
     }
 
     /// Returns whether only the refresh token itself proves who refreshes. This is so if the client is public, or if

@@ -692,7 +692,7 @@ mod tests {
         assert_eq!((next.logo, next.proposed_logo), (Some(SECOND), None));
         let again = written(next);
         let next = approve_with(&again, Approval::default()).judge(&again, &rules(), NOW).unwrap();
-        assert_eq!(next.rejection.as_deref(), None);
+        assert_eq!(next.rejection, None);
     }
 
     #[test]

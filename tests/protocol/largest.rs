@@ -19,7 +19,7 @@ fn longest_uri(host: &str) -> String {
     format!("{start}{}", "x".repeat(2048 - start.len()))
 }
 
-fn all_scopes() -> String {
+pub(crate) fn all_scopes() -> String {
     scopes(usize::MAX)
 }
 
@@ -37,7 +37,7 @@ fn scopes(count: usize) -> String {
 }
 
 /// The longest list of resources that a form takes: 4096 bytes.
-fn longest_list() -> ResourceScope {
+pub(crate) fn longest_list() -> ResourceScope {
     let end = |number: usize| if number < 96 { "x" } else { "" };
     ResourceScope::specified((0..100).map(|number| format!("{number:040}{}", end(number)))).unwrap()
 }

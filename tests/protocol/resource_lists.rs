@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use grantor::config::Profile;
-use grantor::scope::{Permission, Resource, ResourceList, ResourceScope, ScopeCatalog};
+use grantor::scope::{Permission, Resource, ResourceList, ResourceScope};
 use grantor::store::{Authorization, Grant, Page, Record, RecordStore, Stores};
 use grantor::{
     ApplicationForm, Approval, CachedClients, Client, ClientSecret, Consent, Decision, Registrar, RegistrarError,
     Subject,
 };
 
+use crate::largest::{all_scopes, longest_list};
 use support::directory::{Directory, client};
 use support::world::{
     Credentials, PKCE, REDIRECT_URI, Reviewer as _, SESSION, With as _, World, code, config_of, form, ok, page, pair,
@@ -29,12 +30,6 @@ fn name(number: usize) -> String {
 fn list(scope: &ResourceScope) -> ResourceList {
     let ResourceScope::Specified(list) = scope else { panic!("{scope:?}") };
     list.clone()
-}
-
-/// 100 resources of 4096 bytes.
-fn longest() -> ResourceScope {
-    let end = |number: usize| if number < 96 { "x" } else { "" };
-    ResourceScope::specified((0..100).map(|number| format!("{number:040}{}", end(number)))).unwrap()
 }
 
 fn form_of(resources: &ResourceScope) -> ApplicationForm {
@@ -83,13 +78,9 @@ async fn reached(world: &World, client: &Credentials, access: &str) -> Vec<usize
 /// redirect URI and all scopes, and with the longest `state`.
 async fn sizes(redirect_uri: &str, consent: Consent) -> (usize, usize, usize) {
     let world = World::platform().await;
-    let mut form = form_of(&longest());
+    let mut form = form_of(&longest_list());
     form.redirect_uris = vec![redirect_uri.to_owned()];
-    let catalog = ScopeCatalog::platform();
-    let writable = |name: &str| catalog.parse(format!("{name}:rw").as_bytes()).is_ok();
-    let all = catalog.definitions().iter().map(|definition| definition.name());
-    let all: Vec<_> = all.map(|name| format!("{name}:{}", if writable(name) { "rw" } else { "r" })).collect();
-    form.scopes = all.join(" ");
+    form.scopes = all_scopes();
     let client = world.register(form).await;
     let state = "s".repeat(4096);
     let query = world.query_of(&client, &[PKCE[0], PKCE[1], ("state", &state)]);
@@ -113,7 +104,7 @@ async fn sizes(redirect_uri: &str, consent: Consent) -> (usize, usize, usize) {
 /// LIM-07
 #[tokio::test]
 async fn records_that_name_the_longest_list_stay_small() {
-    let names = list(&longest());
+    let names = list(&longest_list());
     let everything = Consent::to_everything();
     for consent in [everything.clone(), everything.clone().resources(names.iter().step_by(2))] {
         let (held, code, grant) = sizes(REDIRECT_URI, consent).await;

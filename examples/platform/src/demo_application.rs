@@ -94,7 +94,7 @@ async fn follow(
     if wanted.redirect_uris.iter().all(|uri| form.redirect_uris.contains(uri)) && form.website == wanted.website {
         return Ok(());
     }
-    if application.proposed.as_ref().is_some() {
+    if application.proposed.is_some() {
         warn!(client = %id, "a change of the demo application awaits review: its addresses are not updated");
         return Ok(());
     }

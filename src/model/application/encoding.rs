@@ -118,6 +118,7 @@ fn read_logo_id(reader: &mut Reader<'_>) -> Result<LogoId, DecodeError> {
 
 /// The tag of the part of an application whose client registered itself.
 const OPEN: u8 = b'O';
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

@@ -42,7 +42,7 @@ async fn a_client_is_brought_in_line_with_its_description() {
     assert_eq!(first.state(), ClientState::Approved);
     assert_eq!(registrar.ensure_client(&described(&world, "wiki")).await.unwrap(), first);
     assert_eq!(world.events.take(), ["Application { client: wiki, actor: None, change: Ensured }"]);
-    assert_eq!(registrar.application(first.id()).await.unwrap().owner.as_ref(), None);
+    assert_eq!(registrar.application(first.id()).await.unwrap().owner, None);
     let client = Credentials { id: "wiki".into(), secret: SECRET.into() };
     let live = world.pair_of(&client).await;
 

@@ -296,7 +296,7 @@ async fn the_kind_of_an_approved_client_cannot_change() {
     let _ = registrar(&world).approve_now(&id, Approval::default()).await.unwrap();
     let expected = [(Field::ClientType, Problem::Fixed), (Field::ApplicationType, Problem::Fixed)];
     assert_eq!(fields(registrar(&world).change_now(&id, other, None).await), expected);
-    assert!(registrar(&world).application(&id).await.unwrap().proposed.as_ref().is_none());
+    assert!(registrar(&world).application(&id).await.unwrap().proposed.is_none());
 }
 
 /// 9700-4.15-01, CIMD-6-02

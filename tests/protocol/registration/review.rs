@@ -33,7 +33,7 @@ fn other_logo() -> Logo {
 async fn asked(world: &World) -> (String, String, String) {
     let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
     let host = pending.redirect_host().to_owned();
-    (pending.client().form().name.to_string(), pending.scopes().to_string(), host)
+    (pending.client().form().name.clone(), pending.scopes().to_string(), host)
 }
 
 /// D-25
@@ -90,7 +90,7 @@ async fn a_rejected_change_leaves_the_approved_version_as_it_was() {
     assert_eq!(asked(&world).await, in_force);
     ok(&world.exchange(&world.code().await).await);
     let application = registrar.application(&id).await.unwrap();
-    assert!(application.proposed.as_ref().is_none() && !application.awaits_review());
+    assert!(application.proposed.is_none() && !application.awaits_review());
     assert_eq!(application.rejection.as_deref(), Some("The new address is not yours."));
     assert_eq!(registrar.logo(&id, LogoSlot::Proposed).await.unwrap(), None);
     assert_eq!(registrar.logo(&id, LogoSlot::InForce).await.unwrap().unwrap().bytes(), PNG);
@@ -100,7 +100,7 @@ async fn a_rejected_change_leaves_the_approved_version_as_it_was() {
     // The next approval removes the reason.
     registrar.change_now(&id, changed(), None).await.unwrap();
     let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    assert_eq!(registrar.application(&id).await.unwrap().rejection.as_deref(), None);
+    assert_eq!(registrar.application(&id).await.unwrap().rejection, None);
 }
 
 /// D-25

@@ -63,7 +63,7 @@ impl Applications {
         if self.has(Fault::ListsAreNotMoved) {
             lists.extend(before.into_iter().flat_map(|row| row.lists.clone()));
         }
-        if self.has(Fault::ProposalsDoNotAwaitReview) && application.proposed.as_ref().is_some() {
+        if self.has(Fault::ProposalsDoNotAwaitReview) && application.proposed.is_some() {
             lists.retain(|list| *list != ApplicationFilter::AwaitingReview.key());
         }
         let client = match before {

@@ -53,7 +53,7 @@ fn row(application: &Application) -> Row {
         name: application.form().name.clone(),
         state: words::state(application.state()),
         state_class: words::state_class(application.state()),
-        has_proposed: application.proposed.as_ref().is_some(),
+        has_proposed: application.proposed.is_some(),
         submitted: words::when(application.submitted),
     }
 }

@@ -282,7 +282,7 @@ async fn show(
         open,
         submitted: words::when(application.submitted),
         decided: application.decided.map(words::when),
-        rejection: application.rejection.as_deref().map(str::to_owned),
+        rejection: application.rejection.clone(),
         differences: proposed.as_ref().map(|proposed| differences(&form, proposed)).unwrap_or_default(),
         namesakes,
         form,
