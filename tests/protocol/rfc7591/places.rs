@@ -1,6 +1,7 @@
 //! How many clients there may be, for how long, and how fast they may register.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use grantor::application::ApplicationFilter;
 use grantor::config::Profile;
@@ -11,6 +12,8 @@ use grantor::{Consent, Decision, MemoryThrottle, Subject};
 use serde_json::Value;
 
 use super::{bounds, created, credentials, id, open, post, public, purge, query, refused, register, world, world_with};
+use support::intercepted::scripts::Calls;
+use support::intercepted::{Failure, Fate, over_with};
 use support::world::{Credentials, PKCE, SESSION, World, code, e401, page, pair, red};
 
 const DAY: u64 = 86_400;
@@ -207,6 +210,87 @@ async fn the_client_longest_without_a_live_grant_gives_way_to_an_approved_one() 
     let sixth = used_by(&world, &users[4]).await;
     let known = [&clients[0], &clients[1], &clients[2], &clients[3], &sixth].map(|client| is_known(&world, client));
     assert_eq!(futures::future::join_all(known).await, [false, true, true, true, true]);
+}
+
+/// 7591-5-07
+#[tokio::test]
+async fn a_client_stays_while_a_page_is_open_though_its_grant_ends() {
+    // Four of them are for clients that a user approved.
+    let world = with_places(10).await;
+    let users = ["b", "c", "d", "e", "f"].map(|name| Subject::new(name).unwrap());
+    let mut clients = Vec::new();
+    for user in &users[..4] {
+        clients.push(used_by(&world, user).await);
+        world.advance(DAY);
+    }
+    // The first client counts as used until a minute from now.
+    world.advance(177 * DAY + 540);
+    asked(&world, &clients[0], &users[0]).await;
+    world.advance(120);
+    let fifth = register(&world, public()).await;
+    let ticket = asked(&world, &fifth, &users[4]).await;
+    red(&approved(&world, &ticket, &users[4]).await, "temporarily_unavailable");
+    assert!(is_known(&world, &clients[0]).await);
+    // The page has expired.
+    world.advance(1800);
+    used_by(&world, &users[4]).await;
+    assert!(!is_known(&world, &clients[0]).await);
+}
+
+/// 7591-5-07
+#[tokio::test]
+async fn no_client_gives_way_to_an_approval_that_was_not_written() {
+    for at in 0.. {
+        let world = with_places(10).await;
+        let users = ["b", "c", "d", "e", "f"].map(|name| Subject::new(name).unwrap());
+        let mut clients = Vec::new();
+        for user in &users[..4] {
+            clients.push(used_by(&world, user).await);
+        }
+        // The grants of all four have ended.
+        world.advance(182 * DAY);
+        let fifth = register(&world, public()).await;
+        let ticket = asked(&world, &fifth, &users[4]).await;
+        let script = Calls::outage(at, Fate::FailsBefore(Failure::Transient));
+        let policy = ApproveWithin::new(bounds());
+        let failing = over_with(&world, script.clone(), |builder| builder.registration_policy(policy));
+        let answer = approved(&failing, &ticket, &users[4]).await;
+        let mut known = 0;
+        for client in &clients {
+            known += usize::from(is_known(&world, client).await);
+        }
+        let registrar = world.server.registrar().unwrap();
+        let approved = registrar.list(&ApplicationFilter::FirstApprovedBy(users[4].clone()), Page::first(9)).await;
+        let is_noted = approved.unwrap().iter().any(|application| *application.id() == id(&fifth));
+        assert!(known == 4 || is_noted, "a failure of {:?} costs a client its place", script.met());
+        if script.met().is_none() {
+            code(&answer);
+            assert_eq!(known, 3);
+            break;
+        }
+    }
+}
+
+/// 7591-5-06
+#[tokio::test]
+async fn a_client_is_kept_for_access_tokens_that_outlive_refresh_tokens() {
+    let mut config = open(Profile::Mcp);
+    config.tokens.refresh_lifetime = Duration::from_secs(DAY);
+    config.tokens.access_lifetime = Duration::from_secs(300 * DAY);
+    let world = world_with(config, bounds()).await;
+    let client = register(&world, public()).await;
+    let token = world.pair_of(&credentials(&client)).await;
+    world.advance(299 * DAY);
+    purge(&world).await;
+    assert!(is_known(&world, &client).await && world.opens(&token.access).await);
+    // A refresh at the end of the first day moves the date as well.
+    let late = register(&world, public()).await;
+    let token = world.pair_of(&credentials(&late)).await;
+    world.advance(DAY - 1);
+    let token = pair(&world.refresh_as(&credentials(&late), &token.refresh).await);
+    world.advance(300 * DAY - 1);
+    purge(&world).await;
+    assert!(is_known(&world, &late).await && world.opens(&token.access).await);
 }
 
 /// NEG-OC-06, 7591-5-07
