@@ -36,7 +36,7 @@
 //! | [`Subject`] | your service's name for one of its users |
 //! | [`PendingAuthorization`] | a valid request that waits for its user |
 //! | [`Authorization`](store::Authorization) | a request that is held, then its code |
-//! | [`Grant`](store::Grant) | all tokens of one consent, or a part of a client's own tokens |
+//! | [`Grant`](store::Grant) | all tokens of one consent, or some of the tokens that a client has without a user |
 //! | [`Scope`](scope::Scope), [`ResourceScope`](scope::ResourceScope) | what a token may do, and on which resources |
 //! | [`Reason`], [`ErrorCode`](error::ErrorCode) | why a request was refused, exactly, and as the error code of the response |
 //!

@@ -81,7 +81,7 @@ pub(crate) async fn hold(
     };
     // The client of the request may come from a cache. No user is asked about a client that has been suspended or
     // deleted.
-    let page = |reason| AuthorizationError::page(context, reason);
+    let page = |reason| AuthorizationError::page_for(context, &client.id, reason);
     let current = context.stores.clients.current_client(&client.id).await.map_err(|error| page(error.into()))?;
     let current = current.filter(|client| !context.is_gone(client));
     let current = judge_client(current, &record, &context.config).map_err(page)?;
@@ -166,8 +166,9 @@ pub(crate) async fn decide(
     decision: &Decision,
 ) -> Result<Response, AuthorizationError> {
     let now = context.now();
-    let page = |reason| AuthorizationError::page(context, reason);
-    let held = find_held(context, ticket, Asked { subject, session }, now).await.map_err(page)?;
+    let found = find_held(context, ticket, Asked { subject, session }, now).await;
+    let held = found.map_err(|reason| AuthorizationError::page(context, reason))?;
+    let page = |reason| AuthorizationError::page_for(context, &held.client, reason);
     let client = context.stores.clients.current_client(&held.client).await.map_err(|error| page(error.into()))?;
     let client = client.filter(|client| !context.is_gone(client));
     let client = judge_client(client, &held, &context.config).map_err(|reason| {
@@ -260,7 +261,7 @@ async fn deny(context: &Context, held: &Arc<Authorization>, client: &Client) -> 
 
 /// Reports to the client why the decision was not taken, unless another decision was.
 fn undecided(context: &Context, held: &Authorization, client: &Client, reason: Reason) -> AuthorizationError {
-    // The client of the second was removed meanwhile.
+    // `UnknownClient`: the client was removed meanwhile.
     if matches!(reason, Reason::AlreadyDecided | Reason::UnknownClient) {
         return AuthorizationError::page_for(context, &client.id, reason);
     }

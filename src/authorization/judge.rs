@@ -7,7 +7,6 @@ use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::error::Reason;
 use crate::model::client::{Client, ClientState, GrantType, Granted};
-use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::model::subject::Subject;
 use crate::model::{Authorization, Stage};
 use crate::scope::ResourceScope;
@@ -48,11 +47,7 @@ pub(crate) fn judge_client(
     if !client.is_approved() || !client.form.grant_types.contains(GrantType::AuthorizationCode) {
         return Err(Reason::ClientNotApproved);
     }
-    let uri = held.redirect_uri.as_str().as_bytes();
-    let policy = &*config.redirect_uris_of(&client);
-    // Most clients send what they registered, which was parsed when the request was judged.
-    let matches = |own: &RegisteredRedirectUri| own.as_str().as_bytes() == uri || own.matches(uri, policy).is_ok();
-    if !client.form.redirect_uris.iter().any(matches) {
+    if !config.accepts_redirect_uri(&client, held.redirect_uri.as_str().as_bytes()) {
         return Err(Reason::MissingRedirectUri);
     }
     Ok(client)
@@ -99,7 +94,7 @@ mod tests {
     use crate::model::client::GrantTypes;
     use crate::model::id::AuthorizationId;
     use crate::model::protected_resource::Audience;
-    use crate::model::redirect_uri::{RedirectUri, RedirectUriPolicy};
+    use crate::model::redirect_uri::{RedirectUri, RedirectUriPolicy, RegisteredRedirectUri};
     use crate::scope::ScopeSet;
     use crate::secret::pkce::CodeVerifier;
 

@@ -57,7 +57,7 @@ pub(crate) async fn keep_open(context: &Context, from: &PushedFrom, until: Times
 ///
 /// # Errors
 ///
-/// [`Reason::AlreadyDecided`] if another decision used it; the store's error.
+/// [`Reason::AlreadyDecided`] if another decision used it, or its record is gone; the store's error.
 pub(crate) async fn use_up(context: &Context, from: &PushedFrom, ticket: Digest) -> Result<(), Reason> {
     claim(context, &mut Changing { context, from: *from, change: Change::UseUp { ticket } }, Some(ATTEMPTS)).await
 }

@@ -41,7 +41,9 @@ use crate::model::client::{
     AuthenticationMethod, AuthenticationMethods, Client, ClientType, KeyRules, RefreshRotation,
 };
 use crate::model::protected_resource::ProtectedResource;
-use crate::model::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy};
+use crate::model::redirect_uri::{
+    LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri,
+};
 use crate::scope::ScopeCatalog;
 use crate::wire::RedirectStatus;
 use crate::wire::cors::Cors;
@@ -290,6 +292,14 @@ impl Config {
             return Cow::Borrowed(&self.redirect_uris);
         }
         Cow::Owned(RedirectUriPolicy { comparison: RedirectUriComparison::Exact, ..self.redirect_uris.clone() })
+    }
+
+    /// Returns whether a request of the client may name that redirect URI.
+    pub(crate) fn accepts_redirect_uri(&self, client: &Client, uri: &[u8]) -> bool {
+        let policy = &*self.redirect_uris_of(client);
+        // Most clients send what they registered.
+        let matches = |own: &RegisteredRedirectUri| own.as_str().as_bytes() == uri || own.matches(uri, policy).is_ok();
+        client.form.redirect_uris.iter().any(matches)
     }
 
     pub(crate) fn needs_pkce(&self, client: &Client) -> bool {

@@ -117,6 +117,9 @@ fn judge(
     }
     // The client may have been reduced since the user consented, even to nothing.
     let client = request.client;
+    if !config.accepts_redirect_uri(client, authorization.redirect_uri.as_str().as_bytes()) {
+        return Err(Reason::CodeSpent);
+    }
     let granted = client.still_granted(&authorization.scopes, &authorization.resources).ok_or(Reason::CodeSpent)?;
     // RFC 8707 section 2.2: the first access token may be for less than the grant.
     let target = rules.resources.granted(&authorization.audience, client, request.resources)?;
@@ -289,7 +292,7 @@ mod tests {
     use super::*;
     use crate::grant::fixtures::{at, client, no_resources, scopes};
     use crate::model::client::{ApplicationType, Client};
-    use crate::model::redirect_uri::RedirectUri;
+    use crate::model::redirect_uri::{RedirectUri, RedirectUriPolicy, RegisteredRedirectUri};
     use crate::model::subject::Subject;
     use crate::secret::pkce::CodeVerifier;
 
@@ -311,7 +314,8 @@ mod tests {
 
     /// A code that is bound to a challenge, and a request without a fault.
     fn faultless() -> Scene {
-        let client = client("own");
+        let mut client = client("own");
+        client.form.redirect_uris = vec![RegisteredRedirectUri::parse(URI, &RedirectUriPolicy::default()).unwrap()];
         let authorization = Authorization {
             id: AuthorizationId::from_bytes([7; 16]),
             version: 2,
@@ -363,7 +367,7 @@ mod tests {
     type Fault = (&'static str, fn(&mut Scene));
 
     /// In the order of RFC 6749 section 4.1.3 and RFC 7636 section 4.6.
-    const FAULTS: [Fault; 8] = [
+    const FAULTS: [Fault; 9] = [
         ("UnknownCode", |scene| scene.code = b"another"),
         ("CodeOfAnotherClient", |scene| scene.client.id = crate::model::id::ClientId::new("other").unwrap()),
         ("RedirectUriMismatch", |scene| scene.redirect_uri = Some("https://app.example/other")),
@@ -371,6 +375,7 @@ mod tests {
         ("AnotherDpopKey", |scene| scene.key = Some(JwkThumbprint::from_bytes([8; 32]))),
         ("CodeSpent", |scene| scene.client.epoch = 1),
         ("CodeExpired", |scene| scene.seconds = 600),
+        ("CodeSpent", |scene| scene.client.form.redirect_uris = Vec::new()),
         ("CodeSpent", |scene| scene.client.form.scopes = ScopeSet::empty()),
     ];
 

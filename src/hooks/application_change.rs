@@ -44,8 +44,8 @@ pub enum ApplicationChange<'a> {
     KeysReplaced,
     /// It was given to another owner.
     Transferred {
-        /// The previous owner.
-        from: &'a Subject,
+        /// The previous owner; `None` if the client registered itself.
+        from: Option<&'a Subject>,
         /// The new owner.
         to: &'a Subject,
     },

@@ -527,7 +527,7 @@ mod tests {
             ApplicationChange::PreviousSecretRevoked,
             ApplicationChange::SecretsEnded,
             ApplicationChange::KeysReplaced,
-            ApplicationChange::Transferred { from: &alice, to: &alice },
+            ApplicationChange::Transferred { from: Some(&alice), to: &alice },
             ApplicationChange::GrantsRevoked,
             ApplicationChange::Deleted,
             ApplicationChange::Ensured,

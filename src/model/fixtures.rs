@@ -1,4 +1,4 @@
-//! Files of bytes of each kind of record, which every later release reads.
+//! Compares encoded records with the files that every later release must read.
 
 use std::path::Path;
 use std::{env, fs};

@@ -103,7 +103,7 @@ impl PushedRequest {
         self.visits.iter().map(|visit| visit.until).fold(self.open_until, Timestamp::max)
     }
 
-    /// Returns whether it was held for a user who is signed in.
+    /// Returns whether it was held for a user who is signed in; meaningless once it is used.
     pub(crate) fn is_held(&self) -> bool {
         self.end < self.open_until
     }
@@ -114,8 +114,8 @@ impl PushedRequest {
         self.used_by.is_none() && self.created.has_come(now) && now < self.last_use()
     }
 
-    /// Returns whether a `request_uri` or a consent request refers to this request. The id alone is not enough, since it
-    /// recurs.
+    /// Returns whether a `request_uri` or a consent request refers to this request. The id alone is not enough, since a
+    /// later request may get the same id.
     pub(crate) fn is_of(&self, from: &PushedFrom) -> bool {
         self.id == from.id && self.secret == from.secret
     }
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn comes_back_equal() {
         let bare = PushedRequest { key: None, visits: Vec::new(), ..pushed() };
-        for record in [pushed(), bare, pushed().used(Digest::of(b"handle"))] {
+        for record in [pushed(), bare, pushed().used(Digest::of(b"ticket"))] {
             let bytes = record.encode();
             assert_eq!(PushedRequest::decode(&bytes), Ok(record));
             for cut in 0..bytes.len() {
@@ -276,7 +276,7 @@ mod tests {
         assert!(record.is_open(at(100)) && record.is_open(at(2099)));
         assert!(!record.is_open(at(2100)));
         assert!(!record.is_open(at(0)), "pushed in the future");
-        assert!(!record.used(Digest::of(b"handle")).is_open(at(100)));
+        assert!(!record.used(Digest::of(b"ticket")).is_open(at(100)));
         assert_eq!(record.held(at(2000)).open_until, at(2100), "no hold makes it shorter");
         assert_eq!(record.held(at(2200)).purge_after(), Some(at(2200 + 3600)));
     }
@@ -289,11 +289,11 @@ mod tests {
         assert!(visited.is_open(at(2099)) && !visited.is_open(at(2100)) && !visited.is_held());
         assert_eq!(visited.purge_after(), Some(at(2100 + 3600)));
         assert!(visited.held(at(300)).is_held(), "a hold may be shorter than the request");
-        assert_eq!(visited.used(Digest::of(b"handle")).purge_after(), visited.purge_after());
+        assert_eq!(visited.used(Digest::of(b"ticket")).purge_after(), visited.purge_after());
     }
 
     #[test]
-    fn a_slot_that_was_used_again_is_another_request() {
+    fn a_place_that_was_used_again_is_another_request() {
         let record = pushed();
         assert!(record.is_of(&record.reference()));
         let next = PushedRequest { secret: Digest::of(b"next"), ..pushed() };

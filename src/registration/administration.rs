@@ -107,9 +107,7 @@ impl Registrar {
     pub async fn transfer(&self, id: &ClientId, version: u32, to: Subject) -> Result<(), RegistrarError> {
         let action = Action::Transfer { to: to.clone() };
         let Taken { before, .. } = self.take(id, None, Some(version), action).await?;
-        // A step on an application without an owner is refused.
-        let from = before.owner.as_ref().unwrap_or(&to);
-        self.raise(id, None, ApplicationChange::Transferred { from, to: &to });
+        self.raise(id, None, ApplicationChange::Transferred { from: before.owner.as_ref(), to: &to });
         Ok(())
     }
 

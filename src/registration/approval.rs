@@ -5,7 +5,8 @@ use crate::model::client::{CheckedForm, Privileges, RefreshRotation};
 use crate::model::id::ClientId;
 use crate::scope::ResourceScope;
 
-/// What a reviewer grants to an application; by default everything that it requested.
+/// What a reviewer grants to an application; by default everything that it requested, except [`ResourceScope::All`] for
+/// tokens without a user: see [`client_resources`](Self::client_resources).
 ///
 /// When a change is approved, `require_pkce`, `trusted`, `may_introspect` and `refresh_rotation` of an earlier approval
 /// stay. [`Registrar::set_privileges`](crate::Registrar::set_privileges) withdraws them. Scopes and resources are those
@@ -117,6 +118,7 @@ impl Approval {
 pub struct Approved {
     /// The id of the client.
     pub client_id: ClientId,
-    /// Whether this approved a change rather than a first submission.
+    /// Whether the client was in use before: a change was approved, or a client that a policy had approved was
+    /// reviewed.
     pub is_change: bool,
 }

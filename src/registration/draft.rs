@@ -58,6 +58,11 @@ impl DocumentAdmission {
         client.state == ClientState::Approved
             && open.document.as_ref() == Some(&self.digest)
             && is_bounded
+            // A change of these that a policy sent to review, and another admits, is not in force yet.
+            && client.form.client_type == form.client_type
+            && client.form.authentication_methods == form.authentication_methods
+            && client.form.keys == form.keys
+            && client.form.signing_algorithm == form.signing_algorithm
             && client.form.scopes.is_subset_of(&form.scopes)
             && form.resource_scope.covers(&client.form.resource_scope)
             && client.form.redirect_uris.iter().all(|uri| form.redirect_uris.contains(uri))

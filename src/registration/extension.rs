@@ -4,13 +4,14 @@ use std::fmt;
 
 use crate::model::application::Field;
 
-/// A value that a reduction would add; displayed as `scopes: "repo-delete:rw"`.
+/// A value in a [`Reduction`](crate::registration::Reduction) that the application does not have; displayed as
+/// `scopes: "repo-delete:rw"`. [`RegistrarError::Extends`](crate::RegistrarError::Extends) lists them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Extension {
-    /// The field.
+    /// The field of the reduction that has the value.
     pub field: Field,
-    /// The added value: a scope, a resource, a grant type or a redirect URI.
+    /// The value that the application lacks: a scope, a resource, a grant type or a redirect URI.
     pub added: String,
 }
 

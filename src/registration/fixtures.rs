@@ -1,4 +1,4 @@
-//! Clients for the tests of their dates.
+//! Sample registrations for tests.
 
 use crate::clock::Timestamp;
 use crate::model::client::{ClientOrigin, SelfRegistration};
@@ -8,7 +8,7 @@ pub(super) const fn days(number: u32) -> Timestamp {
     Timestamp::from_seconds(number * 86_400)
 }
 
-/// A self-registered client of the hundredth day.
+/// A registration of day 100; times are in days.
 pub(super) fn open(used_until: Option<u32>, end: Option<u32>, is_reviewed: bool) -> SelfRegistration {
     SelfRegistration {
         origin: ClientOrigin::DynamicRegistration,

@@ -14,7 +14,7 @@ pub(super) fn must_note_use(client: &Client, until: Timestamp) -> bool {
     client.is_unreviewed() && client.open().and_then(|open| open.used_until).is_none_or(|known| known < until)
 }
 
-/// Returns whether a grant of the client may be live.
+/// Returns whether a grant of an unreviewed client may be live.
 pub(super) fn may_have_live_grant(client: &Client, now: Timestamp) -> bool {
     let used_until = client.open().and_then(|open| open.used_until);
     used_until.is_some_and(|until| now < until) && !client.is_gone_at(now)
@@ -30,7 +30,7 @@ pub(super) fn with_end(open: &SelfRegistration, limits: &ClientLifetimes) -> Sel
     SelfRegistration { gone_at, ..open.clone() }
 }
 
-/// Keeps the client until that time plus a day, so that this is written at most once a day.
+/// Counts the client as used until a day after `until`, so that this is written at most once a day.
 pub(super) fn used_until(open: &SelfRegistration, until: Timestamp, limits: &ClientLifetimes) -> SelfRegistration {
     let used_until = open.used_until.into_iter().chain([until.plus(DAY)]).max();
     with_end(&SelfRegistration { used_until, ..open.clone() }, limits)

@@ -287,22 +287,25 @@ impl Registrar {
     pub async fn look_alikes(&self, application: &Application) -> Result<Vec<Arc<Application>>, RegistrarError> {
         let mut found = BTreeMap::new();
         for key in LookAlikeKey::of(application.newest_name()) {
-            let similar = self.others_listed(&ApplicationFilter::LooksLike(key), application.owner.as_ref()).await?;
+            let similar = self.others_listed(&ApplicationFilter::LooksLike(key), application).await?;
             found.extend(similar.into_iter().map(|other| (other.id().clone(), other)));
         }
         Ok(found.into_values().take(MAX_LOOK_ALIKES).collect())
     }
 
-    /// Reads a list until it has enough applications of other owners.
+    /// Reads a list until it has enough applications of other owners. Two applications without an owner have different
+    /// ones.
     async fn others_listed(
         &self,
         filter: &ApplicationFilter,
-        owner: Option<&Subject>,
+        own: &Application,
     ) -> Result<Vec<Arc<Application>>, RegistrarError> {
+        let has_same_owner = |other: &Application| own.owner.is_some() && other.owner == own.owner;
         let (mut found, mut page) = (Vec::new(), Page::first(LOOK_ALIKE_PAGE));
         loop {
             let listed = self.list(filter, page).await?;
-            found.extend(listed.iter().filter(|other| other.owner.as_ref() != owner).cloned());
+            let others = listed.iter().filter(|other| other.id() != own.id() && !has_same_owner(other));
+            found.extend(others.cloned());
             match listed.last() {
                 Some(last) if listed.len() == LOOK_ALIKE_PAGE && found.len() < MAX_LOOK_ALIKES => {
                     page = Page::after(last.id().clone(), LOOK_ALIKE_PAGE);

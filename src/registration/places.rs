@@ -35,7 +35,7 @@ pub(super) struct FoundPlace {
 /// Room for a client that a user approves.
 #[derive(Default)]
 pub(super) struct RoomForApproval {
-    /// Its place among the approved clients, if it has none.
+    /// Its place among the clients that users approved, if it has none there.
     pub(super) place: Option<ClientPlace>,
     /// The clients that give way.
     pub(super) gives_way: Vec<Arc<Application>>,

@@ -1,4 +1,4 @@
-//! Records what requests do with an unreviewed client: a user is asked about it, approves it, or it refreshes its tokens.
+//! Records what requests do with an unreviewed client: a user is asked about it, approves it, or it gets tokens.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::registration::last_use::must_note_use;
 use crate::registration::places::RoomForApproval;
 use crate::registration::user_approval::UserApproval;
 
-/// Records that tokens of a client that registered itself may live until `until`, unless that is recorded already. The
-/// client is kept for the idle time after that.
+/// Records that tokens of an unreviewed client may live until `until`, unless that is recorded already. The client is
+/// kept for the idle time after that.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What users do with an unreviewed client, as its record has it: pure functions.
+//! How a user's approval or consent request changes the record of an unreviewed client: pure functions.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use crate::registration::error::RegistrarError;
 use crate::registration::last_use::{may_have_live_grant, must_note_use, used_until};
 use crate::store::StoreError;
 
-/// Returns whether an approval makes this user the first who approved the client: no user has approved it, or no grant of
-/// it is live any more.
+/// Returns whether this approval makes the user the first approver: no user has approved the client, or another user
+/// was the first and no grant is live any more.
 pub(super) fn becomes_first(application: &Application, subject: &Subject, now: Timestamp) -> bool {
     let Some(place) = application.place() else { return false };
     let is_idle = !may_have_live_grant(&application.client, now) && application.approver() != Some(subject);
     !place.room.is_approved || is_idle
 }
 
-/// Returns whether the client must name the consent request, which ends at `until`: no grant keeps the client until then,
-/// or it gives way with the clients of another user.
+/// Returns whether the record must note this consent request: no grant keeps the client until `until`, or another user
+/// was the first to approve it and it may lose its place to that user's next client.
 pub(super) fn must_note_request(application: &Application, asked: &Asked, until: Timestamp) -> bool {
     let Some(open) = application.open.as_ref().filter(|open| open.place.is_some()) else { return false };
     let is_anothers = open.approver.as_ref().is_some_and(|approver| *approver != asked.subject) && !open.is_shared;
@@ -31,7 +31,7 @@ pub(super) fn must_note_request(application: &Application, asked: &Asked, until:
 #[derive(Debug)]
 pub(crate) struct UserApproval {
     pub(super) subject: Subject,
-    /// A place among those that a user approved, if the client had none when it was read.
+    /// Its place among the clients that users approved; `None` if it needs no new place.
     pub(super) place: Option<ClientPlace>,
     /// Until when tokens may live.
     pub(super) until: Timestamp,

@@ -36,7 +36,7 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     let id = GrantId::from_bytes(presented.id);
     let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(None) };
     let Some(access) = usable(&grant, &presented.digest, context.now()).cloned() else { return Ok(None) };
-    // An unbound token may be older than the setting.
+    // A token without a key may have been issued before the setting.
     if access.key().is_none() && context.config.dpop.tokens == DpopBoundTokens::Required {
         return Ok(None);
     }
@@ -46,7 +46,7 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     if context.resources.covers_any(token.audience(), &token.client) { Ok(Some(token)) } else { Ok(None) }
 }
 
-/// Returns the access token of that digest, if the grant lets it be used, ignoring the client's state.
+/// Returns the record of a token that may be used now. It does not check the client.
 fn usable<'g>(grant: &'g Grant, digest: &Digest, now: Timestamp) -> Option<&'g AccessRecord> {
     grant.live_access(digest, now).filter(|access| access.is_usable(now))
 }
@@ -63,7 +63,7 @@ impl UsableToken {
         self.grant.subject()
     }
 
-    /// The protected resources that the token is for, even those that the server does not have.
+    /// The protected resources that the token is for, even those that are no longer in the settings.
     pub(crate) fn audience(&self) -> &Audience {
         self.grant.audience_of(&self.access)
     }
@@ -100,12 +100,13 @@ impl UsableToken {
         let has_resource = self.grant.subject.is_some() || !matches!(resource, Resource::Account);
         has_resource
             && granted.contains(scope, permission)
+            // The comparison only saves a look-up: equal sets hold the same scopes.
             && (granted == registered || registered.contains(scope, permission))
             && resources.permits(resource)
             && self.grant.resources.permits(resource)
     }
 
-    /// Returns whether the token covers this scope without a permission, which does not refer to resources.
+    /// Returns whether the token has this scope, which is one without permissions and resources.
     pub(crate) fn permits_plain(&self, scope: &str) -> bool {
         self.granted().contains_name(scope) && self.bound().0.contains_name(scope)
     }

@@ -6,8 +6,8 @@ use crate::model::codec::DecodeError;
 
 /// A failure of the store. The operation may or may not have taken effect.
 ///
-/// The server responds with 503, or with 500 if the failure is permanent. A failure spends no
-/// code and revokes no grant.
+/// The server responds with 503, or with 500 if the failure is permanent. A failure itself revokes no grant. If it also
+/// hides whether a write was applied, an exchange, or a refresh without a grace, may cost a new sign-in.
 #[derive(Debug, thiserror::Error)]
 #[error("the store failed")]
 pub struct StoreError {

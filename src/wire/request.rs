@@ -43,6 +43,7 @@ pub struct Request<'a> {
     pub(crate) peer: Option<IpAddr>,
     pub(crate) subject: Option<&'a Subject>,
     pub(crate) session: Option<&'a [u8]>,
+    /// The public URL that the service set.
     pub(crate) url: Option<&'a str>,
 }
 

@@ -24,7 +24,7 @@ use crate::model::id::{ClientId, LogoId};
 use crate::model::subject::Subject;
 use crate::text::LookAlikeKey;
 
-/// The most characters of the reason for a refusal.
+/// The most characters of the reason for a rejection.
 pub(crate) const REASON_CHARACTERS: usize = 1000;
 
 /// An application as its owner and its reviewers see it, with the [`Client`] that requests use. Both are one record.
@@ -34,15 +34,16 @@ pub struct Application {
     pub(crate) client: Arc<Client>,
     /// The user who submitted the application, or to whom it was [transferred](crate::Registrar::transfer). `None` for a
     /// client that [`Registrar::ensure_client`](crate::Registrar::ensure_client) wrote, for one that registered itself,
-    /// and after a deletion.
+    /// until it is transferred, and after a deletion.
     pub owner: Option<Subject>,
-    /// When a form was last submitted; for a first-party client, when it was first written.
+    /// When a form was last submitted; for a first-party client, when it was first written; for a client that
+    /// registered itself, when it registered or last changed.
     pub submitted: Timestamp,
-    /// When a form was last approved or rejected.
+    /// When a form was last approved or rejected by a person; `None` if only a policy decided.
     pub decided: Option<Timestamp>,
     /// The form that is to replace the one in force, if a change awaits review.
     pub proposed: Option<CheckedForm>,
-    /// Why a form was last refused, at most 1000 characters; an approval removes it.
+    /// Why a form was last rejected, at most 1000 characters; an approval removes it, a new submission keeps it.
     pub rejection: Option<String>,
     /// The time until which the id of a deleted application is not assigned again: the latest end that a token of the
     /// application could have, plus an hour. `None` for any other application.

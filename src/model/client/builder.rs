@@ -245,16 +245,18 @@ impl ClientBuilder {
     /// Sets whether a refresh replaces the refresh token. If it is not set, [`Config::refresh.rotation`] decides.
     ///
     /// It takes effect for confidential web applications, and for native ones that authenticate with a key alone: other
-    /// native clients and public ones always get a new one.
+    /// native clients and public ones always get a new one. [`ensure_client`] refuses [`RefreshRotation::Keep`] for
+    /// native clients.
     ///
     /// [`Config::refresh.rotation`]: field@crate::Config::refresh.rotation
+    /// [`ensure_client`]: crate::Registrar::ensure_client
     #[must_use]
     pub const fn refresh_rotation(mut self, rotation: RefreshRotation) -> Self {
         self.client.privileges.refresh_rotation = Some(rotation);
         self
     }
 
-    /// Sets how many times all of the client's grants were revoked. To revoke them all, increase it by one.
+    /// Sets the epoch. To revoke all grants, increase it by one.
     #[must_use]
     pub const fn epoch(mut self, epoch: u32) -> Self {
         self.client.epoch = epoch;

@@ -8,9 +8,11 @@ use crate::model::client::keys::ClientKeys;
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::{ResourceScope, ScopeSet};
 
-/// A form in which every field passed its check. Its statements are not verified.
+/// The form of a client. What it says about the client is not verified.
 ///
-/// [`Client::form`](crate::Client::form) is the one in force: the client can get no more than it has.
+/// The registrar stores only forms that passed its checks; a form from [`ClientBuilder`](crate::client::ClientBuilder)
+/// is unchecked. [`Client::form`](crate::Client::form) is the one in force: the client gets no scope and no resource
+/// beyond this form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckedForm {
@@ -26,7 +28,7 @@ pub struct CheckedForm {
     pub scopes: ScopeSet,
     /// The resources that users may be asked for.
     pub resource_scope: ResourceScope,
-    /// The scopes of tokens without a user [RFC 6749 section 4.4].
+    /// The scopes of tokens without a user [RFC 6749 section 4.4]; empty if it gets none.
     pub client_scopes: ScopeSet,
     /// The resources of tokens without a user: those listed, or with [`ResourceScope::All`] every resource that has a
     /// name. An account is never among them.

@@ -90,7 +90,9 @@ pub(crate) struct KeyRules {
     pub(crate) key_set: JwkSetBounds,
     /// Whether there is a fetcher for key sets at an address.
     pub(crate) has_fetcher: bool,
+    /// Whether clients may push their requests, so that a client may require it of itself.
     pub(crate) pushed_requests: bool,
+    /// Whether the server reads DPoP proofs, so that a client may require bound tokens.
     pub(crate) dpop_bound_tokens: bool,
 }
 

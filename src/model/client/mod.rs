@@ -31,10 +31,9 @@ use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 
-/// A client [RFC 6749 section 2]: what a registered application may do. Every request reads it, so it is small.
+/// A client [RFC 6749 section 2]: its form in force, its secrets and its privileges. Every request reads it.
 ///
-/// The form that was submitted, its review and its logo are in the
-/// [`Application`](crate::Application).
+/// A proposed form, the review and the logo are in the [`Application`](crate::Application).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
     pub(crate) id: ClientId,
@@ -72,7 +71,7 @@ impl Client {
         &self.id
     }
 
-    /// Returns the version of the record, which grows by one with every change.
+    /// Returns the version of the record: a random number that every write draws anew. Compare it for equality only.
     #[must_use]
     pub const fn version(&self) -> u32 {
         self.version
@@ -84,9 +83,9 @@ impl Client {
         self.state
     }
 
-    /// Returns how many times all of the client's grants were revoked.
+    /// Returns the epoch: a number that rises each time all grants of the client are revoked.
     ///
-    /// A code or grant from before the last revocation has a lower count, and is no longer valid.
+    /// A code or grant with a lower epoch is not valid.
     #[must_use]
     pub const fn epoch(&self) -> u32 {
         self.epoch
@@ -99,10 +98,8 @@ impl Client {
         &self.form
     }
 
-    /// Puts a form in force. While one key is kept, the keys still count as those of a previous owner.
+    /// Puts a form in force.
     pub(crate) fn put_form(&mut self, form: CheckedForm) {
-        let is_kept = |previous: &ClientKeys| form.keys.as_ref().is_some_and(|keys| keys.overlap(previous));
-        self.keys_of_previous_owner = self.keys_of_previous_owner.take().filter(is_kept);
         if !form.authentication_methods.use_secret() {
             // Unused secrets could only be stolen.
             self.secrets = ClientSecrets::default();
@@ -161,8 +158,10 @@ impl Client {
     /// private keys. [`Registrar::replace_own_keys`](crate::Registrar::replace_own_keys) ends this state, with a set
     /// that has none of those keys, or with another URL.
     #[must_use]
-    pub const fn has_keys_of_previous_owner(&self) -> bool {
-        self.keys_of_previous_owner.is_some()
+    pub fn has_keys_of_previous_owner(&self) -> bool {
+        // They stay recorded after they were replaced, since a change that was proposed before may bring them back.
+        let (keys, previous) = (&self.form.keys, &self.keys_of_previous_owner);
+        keys.as_ref().zip(previous.as_ref()).is_some_and(|(keys, previous)| keys.overlap(previous))
     }
 
     /// Returns the part of a client that registered itself [RFC 7591]; `None` for any other.
@@ -291,7 +290,8 @@ pub struct Privileges {
     pub require_pkce: bool,
     /// Whether a refresh replaces the refresh token. If it is not set,
     /// [`Config::refresh.rotation`](field@crate::Config::refresh.rotation) decides.
-    /// [`RefreshRotation::Keep`] is for confidential web applications.
+    /// [`RefreshRotation::Keep`] is for confidential web applications, and for native clients that authenticate with a
+    /// key alone.
     pub refresh_rotation: Option<RefreshRotation>,
 }
 
@@ -323,8 +323,8 @@ pub enum RefreshRotation {
     ///
     /// # Security
     ///
-    /// No token is superseded, so the theft of a refresh token is not noticed. It takes effect only for confidential
-    /// web applications, whose secret a thief also needs.
+    /// No token is superseded, so the theft of a refresh token is not noticed. It takes effect for confidential web
+    /// applications, and for native clients that authenticate with a key alone. A thief also needs their secret or key.
     Keep,
 }
 

@@ -29,8 +29,9 @@ pub struct SelfRegistration {
     pub registered: Timestamp,
     /// Whether a person approved the client with [`Registrar::approve`](crate::Registrar::approve).
     pub is_reviewed: bool,
-    /// The scopes of a request without `scope` [RFC 7591 section 2]. The limit is
-    /// [`CheckedForm::scopes`](crate::client::CheckedForm::scopes).
+    /// The scopes of a request without `scope` [RFC 7591 section 2], as far as
+    /// [`CheckedForm::scopes`](crate::client::CheckedForm::scopes) still has them; if it has none of them, all of its
+    /// scopes.
     pub default_scopes: ScopeSet,
     /// The identifiers of the protected resources that the client may reach, as its registration was bounded
     /// ([`RegistrationBounds::resources`](crate::client_metadata::RegistrationBounds::resources)); `None` if it may
@@ -40,11 +41,13 @@ pub struct SelfRegistration {
     pub(crate) end: Option<Timestamp>,
     /// Until when the last refresh token may live, plus a day; `None` if no user ever approved the client.
     pub(crate) used_until: Option<Timestamp>,
-    /// The time from which the client counts as unknown, unless it is used before then; `None` if it never does.
+    /// When the registration ends; `None` if it never does. From then on, requests with its id are refused as those of
+    /// an unknown client; a use before then postpones it, up to the end that the policy set.
     pub gone_at: Option<Timestamp>,
     /// Whether a link of the client leads to a host that none of its redirect URIs has [RFC 7591 section 5].
     pub has_foreign_links: bool,
-    /// Whether its name looked like that of an approved application when it was registered.
+    /// Whether its name, when registered or last updated, looked like that of an approved or suspended application, or
+    /// too many share the look to tell.
     pub looks_like_another: bool,
     /// The digest of its metadata document when it was last stored or reviewed.
     pub(crate) document: Option<Digest>,

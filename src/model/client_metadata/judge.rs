@@ -185,7 +185,8 @@ fn contacts(members: &Members) -> Result<Vec<String>, MetadataError> {
 }
 
 impl KeyRules {
-    /// Reads the keys and their algorithm, if a client of this method authenticates with them.
+    /// Checks the key members of any client. Returns the keys and the algorithm of a client that authenticates with
+    /// `private_key_jwt`, and nothing for any other.
     ///
     /// > The "jwks_uri" and "jwks" parameters MUST NOT both be present in the same request or response.
     ///

@@ -25,7 +25,8 @@ use crate::scope::ScopeSet;
 /// is verified.
 ///
 /// Values that this server does not offer are already left out: grant types, scopes, and redirect URIs of a kind that
-/// [`Config::redirect_uris`](crate::Config::redirect_uris) does not accept.
+/// [`Config::redirect_uris`](crate::Config::redirect_uris) does not accept. The two `requires_…` fields are `false`
+/// where the server does not support them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientMetadata {
@@ -42,7 +43,8 @@ pub struct ClientMetadata {
     pub client_uri: Option<String>,
     /// The scopes of `scope` that the catalog has; `None` if it was not sent.
     pub scopes: Option<ScopeSet>,
-    /// `jwks` or `jwks_uri` of a client that authenticates with `private_key_jwt`; `None` for any other.
+    /// `jwks` or `jwks_uri`, exactly one of the two, of a client that authenticates with `private_key_jwt`; `None` for
+    /// any other.
     pub keys: Option<ClientKeys>,
     /// `token_endpoint_auth_signing_alg` of a client that authenticates with `private_key_jwt`.
     pub signing_algorithm: Option<SigningAlgorithm>,
@@ -50,7 +52,7 @@ pub struct ClientMetadata {
     pub requires_pushed_requests: bool,
     /// `dpop_bound_access_tokens` [RFC 9449 section 5.2].
     pub requires_dpop_bound_tokens: bool,
-    /// The members that no request needs.
+    /// Members that only pages and reviewers read.
     pub more: MoreMetadata,
 }
 

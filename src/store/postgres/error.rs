@@ -1,8 +1,8 @@
 //! The errors of a PostgreSQL store.
 
 use std::error::Error;
-use std::io;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use tokio_postgres::error::SqlState;
 
@@ -11,8 +11,7 @@ use crate::store::StoreError;
 /// A failure of a [`PostgresStore`](crate::PostgresStore) or of its database.
 ///
 /// It is the source of every [`StoreError`] of such a store, except for unreadable records.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{problem}")]
+#[derive(Clone, Debug)]
 pub struct PostgresError {
     problem: PostgresProblem,
     source: Option<Arc<dyn Error + Send + Sync>>,
@@ -125,6 +124,19 @@ impl PostgresError {
             | PostgresProblem::SchemaTooNew { .. }
             | PostgresProblem::Untrusted => false,
         }
+    }
+}
+
+impl fmt::Display for PostgresError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+// By hand: the derived `source` would be the `Arc`, which cannot be downcast to the error in it.
+impl Error for PostgresError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| -> &(dyn Error + 'static) { source })
     }
 }
 

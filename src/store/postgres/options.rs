@@ -14,7 +14,9 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::schema::Schema;
 
-/// The longest time for one statement, so that a write is applied within an hour or never.
+/// The longest time-out of a statement. A write may begin within three time-outs of being sent (`Link::latest`), and
+/// then runs for one at most. A write that has not been applied after this time never will be. With 10 minutes, these
+/// are 40 minutes, less than the hour within which a store applies a write or never does.
 const LONGEST_STATEMENT: Duration = Duration::from_secs(10 * 60);
 /// How long a statement waits for a row that others have locked, but at most half of its own time-out.
 const LONGEST_LOCK: Duration = Duration::from_secs(2);
@@ -85,7 +87,7 @@ impl PostgresOptions {
     ///
     /// # Errors
     ///
-    /// [`PostgresProblem::SchemaName`] if it is empty, longer than 63 bytes, reserved, or holds a NUL.
+    /// [`PostgresProblem::SchemaName`] if it is empty, longer than 63 bytes, reserved, or contains a NUL byte.
     pub fn schema(mut self, name: &str) -> Result<Self, PostgresError> {
         self.schema = Schema::new(name)?;
         Ok(self)
@@ -105,23 +107,23 @@ impl PostgresOptions {
         Ok(self)
     }
 
-    /// Sets how long the server may work on one statement: 10 seconds by default, at most 10 minutes. After one and a
-    /// half times that, the connection is closed.
+    /// Sets how long the server may work on one statement: 10 seconds by default, at least 100 milliseconds and at most
+    /// 10 minutes. Other values become the nearest of these. After one and a half times that, the connection is closed.
     #[must_use]
     pub fn statement_timeout(mut self, limit: Duration) -> Self {
         self.statement_timeout = limit.clamp(Duration::from_millis(100), LONGEST_STATEMENT);
         self
     }
 
-    /// Sets how many writes, and how many reads, may wait: 4096 by default. Any further call fails at once with a
-    /// transient error.
+    /// Sets how many writes, and how many reads, may wait: 4096 by default, 1 to 1 048 576. Other values become the
+    /// nearest of these. Any further call fails at once with a transient error.
     #[must_use]
     pub fn queue_limit(mut self, calls: usize) -> Self {
         self.queue_limit = calls.clamp(1, 1 << 20);
         self
     }
 
-    /// Sets how many writes may share one commit: 256 by default.
+    /// Sets how many writes may share one commit: 256 by default, 1 to 4096. Other values become the nearest of these.
     #[must_use]
     pub fn batch_limit(mut self, writes: usize) -> Self {
         self.batch_limit = writes.clamp(1, 1 << 12);

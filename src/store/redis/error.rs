@@ -1,6 +1,7 @@
 //! The errors of a Redis store.
 
 use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 
 use redis::{ErrorKind, ServerErrorKind};
@@ -10,8 +11,7 @@ use crate::store::StoreError;
 /// A failure of a [`RedisStore`](crate::RedisStore) or of its server.
 ///
 /// It is the source of every [`StoreError`] of such a store, except for unreadable records.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{problem}")]
+#[derive(Clone, Debug)]
 pub struct RedisError {
     problem: RedisProblem,
     source: Option<Arc<dyn Error + Send + Sync>>,
@@ -174,6 +174,19 @@ impl RedisError {
 
     fn of_client(&self) -> Option<&redis::RedisError> {
         self.source.as_ref()?.downcast_ref()
+    }
+}
+
+impl fmt::Display for RedisError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+// By hand: the derived `source` would be the `Arc`, which cannot be downcast to the error in it.
+impl Error for RedisError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| -> &(dyn Error + 'static) { source })
     }
 }
 

@@ -83,8 +83,8 @@ async fn put(link: &Link, seen: Option<u32>, write: &Write) -> Result<bool, Redi
 
 /// Returns when the server drops the row by its own clock, which may be ahead.
 fn expiry(write: &Write) -> Option<Timestamp> {
-    // An assertion or a proof is valid until a minute before that, and must not work twice. Other rows are due an hour after
-    // their last use ends.
+    // An assertion or a proof is valid until a minute before that, and must not work twice. Most other rows are due an
+    // hour after their last use ends.
     let skew = if write.table == Table::Replays { MAX_CLOCK_SKEW } else { Duration::ZERO };
     write.due.map(|due| due.plus(skew))
 }

@@ -1,9 +1,9 @@
 //! The errors of a SQLite store.
 
 use std::error::Error;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use rusqlite::ErrorCode;
 
@@ -12,8 +12,7 @@ use crate::store::StoreError;
 /// A failure of a [`SqliteStore`](crate::SqliteStore) or of its file.
 ///
 /// It is the source of every [`StoreError`] of such a store, except for unreadable records.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{}", text.as_deref().map_or_else(|| problem.to_string(), str::to_owned))]
+#[derive(Clone, Debug)]
 pub struct SqliteError {
     problem: SqliteProblem,
     /// A text that says more than that of the problem.
@@ -99,6 +98,22 @@ impl SqliteError {
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         matches!(self.problem, SqliteProblem::Busy | SqliteProblem::Full | SqliteProblem::Io | SqliteProblem::QueueFull)
+    }
+}
+
+impl fmt::Display for SqliteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.text {
+            Some(text) => f.write_str(text),
+            None => self.problem.fmt(f),
+        }
+    }
+}
+
+// By hand: the derived `source` would be the `Arc`, which cannot be downcast to the error in it.
+impl Error for SqliteError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| -> &(dyn Error + 'static) { source })
     }
 }
 

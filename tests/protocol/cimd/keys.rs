@@ -5,12 +5,15 @@ use std::sync::Arc;
 use grantor::client::AuthenticationMethods;
 use grantor::config::PushedRequests;
 use grantor::fetch::FetchErrorKind;
+use grantor::hooks::RegistrationDecision;
 use grantor::wire::{Endpoint, Response};
 use grantor::{Client, Clock, Config, Consent, Decision};
 use serde_json::{Value, json};
 
+use super::policy::Moody;
 use super::{
-    URI, URL, Web, ask_for, client, id, on, pair_of, purge, query, queueing_on, refusal, refused, with, world_with,
+    URI, URL, Web, ask_for, bounds, client, id, on, pair_of, purge, query, queueing_on, refusal, refused, with,
+    world_with,
 };
 use crate::key_registration::{by_key, exchange_by_key, refresh_by_key, with_keys};
 use support::keys::Signer;
@@ -59,6 +62,23 @@ async fn pair_by_key(world: &World, signer: &Signer) -> Pair {
 
 async fn stored(world: &World) -> Arc<Client> {
     world.server.registrar().unwrap().client(&id()).await.unwrap()
+}
+
+/// CIMD-8.9-01
+#[tokio::test]
+async fn a_change_that_awaited_a_review_is_not_taken_for_the_client_in_force() {
+    let (old, new) = (Signer::es256(), Signer::es256().another());
+    let (policy, web) = (Moody::new(), Web::with(URL, by_value(&old)));
+    let world = World::built(keyed(), |builder| builder.registration_policy(policy.clone()).fetcher(web.clone())).await;
+    pair_by_key(&world, &old).await;
+    policy.set(true, RegistrationDecision::Queue(bounds()));
+    world.advance(3600);
+    web.publish(URL, by_value(&new));
+    refused(&world, URL).await;
+    // The policy admits the same document now.
+    policy.set(true, RegistrationDecision::Approve(bounds()));
+    pair_by_key(&world, &new).await;
+    e401(&exchanged(&world, &old).await, "invalid_client");
 }
 
 /// CIMD-8.2-01, RC-GPT-01

@@ -17,7 +17,7 @@ use support::world::{page, pair};
 
 /// A policy whose decisions a test can change.
 #[derive(Clone, Debug)]
-struct Moody(Arc<Mutex<Mood>>);
+pub(super) struct Moody(Arc<Mutex<Mood>>);
 
 #[derive(Debug)]
 struct Mood {
@@ -27,12 +27,12 @@ struct Mood {
 }
 
 impl Moody {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let decision = RegistrationDecision::Approve(bounds());
         Self(Arc::new(Mutex::new(Mood { admits: true, decision, asked: Vec::new() })))
     }
 
-    fn set(&self, admits: bool, decision: RegistrationDecision) {
+    pub(super) fn set(&self, admits: bool, decision: RegistrationDecision) {
         let mut mood = self.0.lock().unwrap();
         (mood.admits, mood.decision) = (admits, decision);
     }

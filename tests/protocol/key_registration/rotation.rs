@@ -159,6 +159,14 @@ async fn keys_of_a_previous_owner_are_marked_until_they_are_replaced() {
     assert!(marked().await);
     registrar.replace_own_keys(&id, &next, version(&world, &id).await, keys(&[&new])).await.unwrap();
     assert!(!marked().await);
+    // A change that was proposed before brings one of them back.
+    let mut with_both = key_form(&Signer::es256());
+    with_both.jwks = Some(json!({"keys": [new.jwk(), Signer::es256().jwk()]}).to_string());
+    registrar.change_now(&id, with_both, None).await.unwrap();
+    registrar.replace_own_keys(&id, &next, version(&world, &id).await, keys(&[&new.another()])).await.unwrap();
+    assert!(!marked().await);
+    registrar.approve_now(&id, Approval::default()).await.unwrap();
+    assert!(marked().await);
     registrar.transfer(&id, version(&world, &id).await, developer()).await.unwrap();
     let of_secret = world.client.client_id();
     registrar.transfer(&of_secret, version(&world, &of_secret).await, next).await.unwrap();

@@ -118,8 +118,11 @@ async fn a_redirect_uri_that_is_taken_away_gets_no_code() {
     let query = |uri| world.query_of(&client, &[PKCE[0], PKCE[1], ("redirect_uri", uri)]);
     let pending = world.authorize(&query(lost)).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, support::world::SESSION).await.unwrap();
+    let early = [world.code_for(&query(kept)).await, world.code_for(&query(lost)).await];
     let reducing = Reduction::default().redirect_uris([kept]);
     registrar.reduce(&id, version(&world, &id).await, reducing).await.unwrap();
+    pair(&world.exchange_as(&client, &early[0]).await);
+    e400(&world.exchange_as(&client, &early[1]).await, "invalid_grant");
     let agreed = grantor::Decision::Approve(grantor::Consent::to_everything());
     let decided = world.server.decide(handle.expose(), &world.alice, support::world::SESSION, &agreed).await;
     page(&decided.unwrap_err().response(Some(&world.alice)));

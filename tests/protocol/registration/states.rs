@@ -269,7 +269,7 @@ async fn every_step_raises_its_event_and_a_refused_step_none() {
          refresh_rotation: None } }",
         "Reduced",
         "SecretsEnded",
-        "Transferred { from: \"developer\", to: \"alice\" }",
+        "Transferred { from: Some(\"developer\"), to: \"alice\" }",
         "Deleted",
     ];
     let of_the_owner = ["Submitted", "ChangeProposed", "SecretClaimed", "SecretRotated", "PreviousSecretRevoked"];

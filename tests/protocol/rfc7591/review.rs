@@ -26,6 +26,22 @@ fn fields<T>(outcome: Result<T, RegistrarError>) -> Vec<Field> {
     }
 }
 
+/// 7591-5-01
+#[tokio::test]
+async fn clients_without_an_owner_are_compared_with_each_other() {
+    let world = queueing().await;
+    let more = json!({"client_uri": "https://app.example.com/"});
+    let described = || with(public(), more.clone());
+    let [first, second] = [register(&world, described()).await, register(&world, described()).await];
+    let registrar = world.server.registrar().unwrap();
+    registrar.approve_now(&id(&first), Approval::default().logo(logo())).await.unwrap();
+    for (asked, expected) in [(&first, vec![]), (&second, vec![id(&first)])] {
+        let application = registrar.application(&id(asked)).await.unwrap();
+        let alike = registrar.look_alikes(&application).await.unwrap();
+        assert_eq!(alike.iter().map(|other| other.id().clone()).collect::<Vec<_>>(), expected);
+    }
+}
+
 /// 7591-3.2.1-02
 #[tokio::test]
 async fn a_queued_client_awaits_the_review_of_all_applications() {

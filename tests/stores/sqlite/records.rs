@@ -76,6 +76,10 @@ pub(crate) fn find(store: &SqliteStore, id: GrantId) -> Option<Arc<Grant>> {
 pub(crate) fn problem(error: &StoreError) -> SqliteProblem {
     let source = std::error::Error::source(error).expect("a store's error has a source");
     let error: &SqliteError = source.downcast_ref().expect("it is one of this store");
+    // A host may look at the cause.
+    if let Some(cause) = std::error::Error::source(error) {
+        assert!(cause.is::<rusqlite::Error>() || cause.is::<std::io::Error>(), "{cause:?}");
+    }
     error.problem()
 }
 

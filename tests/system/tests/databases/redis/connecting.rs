@@ -215,7 +215,7 @@ const ASKS: &str = " +info +time +role";
 
 /// Makes a user who may do what a store does.
 fn allow(server: &Server, more: &str) {
-    let may = "~grantor:* +get +set +del +getrange +hget +hmget +hset +hdel +zadd +zrem +zrange +eval +evalsha";
+    let may = "~grantor:* +get +set +del +getrange +zadd +zrem +zrange +eval +evalsha";
     let may = format!("{may}{more}");
     server.ask(&[&["ACL", "SETUSER", "grantor", "on", ">open"][..], &may.split(' ').collect::<Vec<_>>()].concat());
 }
