@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{bounds, created, credentials, id, open, post, public, purge, query, refused, register, world, world_with};
 use support::intercepted::scripts::Calls;
 use support::intercepted::{Failure, Fate, over_with};
-use support::world::{Credentials, PKCE, SESSION, World, code, e401, page, pair, red};
+use support::world::{Credentials, PKCE, SESSION, World, code, e401, page, pair, red, text};
 
 const DAY: u64 = 86_400;
 const URI: &str = "https://app.example.com/cb";
@@ -271,26 +271,39 @@ async fn no_client_gives_way_to_an_approval_that_was_not_written() {
     }
 }
 
-/// 7591-5-06
+/// 7591-5-07
 #[tokio::test]
-async fn a_client_is_kept_for_access_tokens_that_outlive_refresh_tokens() {
-    let mut config = open(Profile::Mcp);
-    config.tokens.refresh_lifetime = Duration::from_secs(DAY);
-    config.tokens.access_lifetime = Duration::from_secs(300 * DAY);
-    let world = world_with(config, bounds()).await;
-    let client = register(&world, public()).await;
-    let token = world.pair_of(&credentials(&client)).await;
-    world.advance(299 * DAY);
-    purge(&world).await;
-    assert!(is_known(&world, &client).await && world.opens(&token.access).await);
-    // A refresh at the end of the first day moves the date as well.
-    let late = register(&world, public()).await;
-    let token = world.pair_of(&credentials(&late)).await;
-    world.advance(DAY - 1);
-    let token = pair(&world.refresh_as(&credentials(&late), &token.refresh).await);
-    world.advance(300 * DAY - 1);
-    purge(&world).await;
-    assert!(is_known(&world, &late).await && world.opens(&token.access).await);
+async fn a_client_stays_while_access_tokens_live_longer_than_refresh_tokens() {
+    for is_refreshed in [false, true] {
+        let mut config = open(Profile::Mcp);
+        // Four of them are for clients that a user approved.
+        config.limits.unreviewed_clients = 10;
+        config.tokens.refresh_lifetime = Duration::from_secs(200 * DAY);
+        config.tokens.access_lifetime = Duration::from_secs(300 * DAY);
+        let world = world_with(config, bounds()).await;
+        let mut clients = Vec::new();
+        for name in ["b", "c", "d", "e"] {
+            let (client, user) = (register(&world, public()).await, Subject::new(name).unwrap());
+            let ticket = asked(&world, &client, &user).await;
+            let code = text(&code(&approved(&world, &ticket, &user).await), "code");
+            let token = pair(&world.exchange_as(&credentials(&client), &code).await);
+            clients.push((client, token));
+        }
+        world.advance(150 * DAY);
+        if is_refreshed {
+            for (client, token) in &clients {
+                pair(&world.refresh_as(&credentials(client), &token.refresh).await);
+            }
+            world.advance(150 * DAY);
+        }
+        world.advance(100 * DAY);
+        let (fifth, user) = (register(&world, public()).await, Subject::new("f").unwrap());
+        let ticket = asked(&world, &fifth, &user).await;
+        red(&approved(&world, &ticket, &user).await, "temporarily_unavailable");
+        for (client, _) in &clients {
+            assert!(is_known(&world, client).await, "{is_refreshed}");
+        }
+    }
 }
 
 /// NEG-OC-06, 7591-5-07
