@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{bounds, created, credentials, id, open, post, public, purge, query, refused, register, world, world_with};
 use support::intercepted::scripts::Calls;
-use support::intercepted::{Failure, Fate, over_with};
+use support::intercepted::{Failure, Fate, every, over_with};
 use support::world::{Credentials, PKCE, SESSION, World, code, e401, page, pair, red, text};
 
 const DAY: u64 = 86_400;
@@ -286,7 +286,11 @@ async fn a_client_stays_while_access_tokens_live_longer_than_refresh_tokens() {
             let (client, user) = (register(&world, public()).await, Subject::new(name).unwrap());
             let ticket = asked(&world, &client, &user).await;
             let code = text(&code(&approved(&world, &ticket, &user).await), "code");
-            let token = pair(&world.exchange_as(&credentials(&client), &code).await);
+            // The approval alone is enough: the exchange cannot write the date again.
+            let script = every("applications.replace", Fate::FailsBefore(Failure::Transient));
+            let policy = ApproveWithin::new(bounds());
+            let failing = over_with(&world, script, |builder| builder.registration_policy(policy));
+            let token = pair(&failing.exchange_as(&credentials(&client), &code).await);
             clients.push((client, token));
         }
         world.advance(150 * DAY);
