@@ -1,5 +1,8 @@
-//! The fetches in progress, one for each key, each a future that several tasks wait for. Each task that is polled polls
-//! the future, so the future continues if the task that started it is dropped. The future is dropped with the last task.
+//! The fetches in progress, one for each key, each a future that several tasks wait for.
+//!
+//! One of the tasks is the driver. What the future waits for wakes the driver alone, so the cost of a slow fetch does not
+//! grow with the number of tasks. A driver that is dropped hands over to another task. If the driver was woken but not
+//! polled, the next task that is polled takes over. The end wakes all tasks. The future is dropped with the last one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
@@ -7,6 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Wea
 use std::task::{Context, Poll, Wake, Waker};
 
 pub(crate) type Driven<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// The maximum number of tasks that wait for one fetch. Its end wakes all of them.
+const MAX_TASKS: usize = 256;
 
 /// Fetches in progress, while a request waits for them.
 #[derive(Debug)]
@@ -46,55 +52,66 @@ fn waiter<T>(flights: &HashMap<Box<str>, Weak<Flight<T>>>, key: &str) -> Option<
     flights.get(key).and_then(Weak::upgrade).and_then(Waiter::join)
 }
 
+/// Why a task gets no output of the future.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoOutput {
+    /// The future panicked in the task that polled it.
+    Panicked,
+    /// [`MAX_TASKS`] others wait.
+    TooManyTasks,
+}
+
 /// The shared future, and its output.
 pub(crate) struct Flight<T> {
     /// `None` once it is done, or has panicked.
     driven: Mutex<Option<Driven<T>>>,
     /// `None` if it panicked.
     done: OnceLock<Option<T>>,
-    waiting: Arc<Waiting>,
+    tasks: Arc<Tasks>,
 }
 
 impl<T> Flight<T> {
     pub(crate) fn new(driven: Driven<T>) -> Self {
-        Self { driven: Mutex::new(Some(driven)), done: OnceLock::new(), waiting: Arc::default() }
+        Self { driven: Mutex::new(Some(driven)), done: OnceLock::new(), tasks: Arc::default() }
     }
 
-    /// Polls the future, unless another task is polling it.
-    fn drive(&self) {
+    /// Polls the future as that task, unless another task is polling it.
+    fn drive(&self, id: u64) {
         let mut driven = match self.driven.try_lock() {
             Ok(driven) => driven,
             Err(TryLockError::Poisoned(driven)) => driven.into_inner(),
-            // The other task wakes all tasks when the future is done, and one task when it is itself dropped.
+            // The other task stays the driver: a wake-up from now on reaches it.
             Err(TryLockError::WouldBlock) => return,
         };
         let Some(mut future) = driven.take() else {
             // The future is done, or panicked in the task that polled it.
             self.done.get_or_init(|| None);
-            self.waiting.wake_all();
+            self.tasks.wake_all();
             return;
         };
-        let waker = Waker::from(Arc::clone(&self.waiting));
+        self.tasks.begin(id);
+        let waker = Waker::from(Arc::clone(&self.tasks));
         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
             Poll::Ready(value) => {
                 self.done.get_or_init(|| Some(value));
                 drop(driven);
-                self.waiting.wake_all();
+                self.tasks.wake_all();
             }
             Poll::Pending => *driven = Some(future),
         }
     }
 }
 
-/// A task that waits for a [`Flight`]. Its output is `None` if the future panicked.
+/// A task that waits for a [`Flight`].
 pub(crate) struct Waiter<T> {
     flight: Arc<Flight<T>>,
-    id: u64,
+    /// `None` if too many others wait.
+    id: Option<u64>,
 }
 
 impl<T> Waiter<T> {
     pub(crate) fn first(flight: Arc<Flight<T>>) -> Self {
-        let id = flight.waiting.next_id();
+        let id = flight.tasks.enter();
         Self { flight, id }
     }
 
@@ -105,84 +122,122 @@ impl<T> Waiter<T> {
 }
 
 impl<T: Clone> Future for Waiter<T> {
-    type Output = Option<T>;
+    type Output = Result<T, NoOutput>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T, NoOutput>> {
+        let flight = &self.flight;
+        let Some(id) = self.id else { return Poll::Ready(Err(NoOutput::TooManyTasks)) };
         // Registered before the output is checked, so that no wake-up is missed.
-        self.flight.waiting.wait(self.id, context.waker());
-        if self.flight.done.get().is_none() {
-            self.flight.drive();
+        let must_drive = flight.tasks.wait(id, context.waker());
+        if flight.done.get().is_none() && (must_drive || flight.driven.is_poisoned()) {
+            flight.drive(id);
         }
-        match self.flight.done.get() {
-            Some(done) => Poll::Ready(done.clone()),
+        match flight.done.get() {
+            Some(done) => Poll::Ready(done.clone().ok_or(NoOutput::Panicked)),
             None => Poll::Pending,
         }
     }
 }
 
-/// Wakes one of the remaining tasks, because the future may have woken only this one. One is enough: if it leaves too,
-/// it wakes the next one. Waking all of them each time would cost a million polls when a thousand requests end one by
-/// one.
+/// A driver hands over to another task, and wakes it. If that one leaves too, it does the same.
 impl<T> Drop for Waiter<T> {
     fn drop(&mut self) {
-        self.flight.waiting.leave(self.id);
-        self.flight.waiting.wake_one();
+        if let Some(id) = self.id {
+            self.flight.tasks.leave(id);
+        }
     }
 }
 
-/// The tasks that wait.
+/// The tasks that wait, and which of them polls the future.
 #[derive(Default)]
-struct Waiting(Mutex<Wakers>);
+struct Tasks(Mutex<Waiting>);
 
 #[derive(Default)]
-struct Wakers {
+struct Waiting {
     last_id: u64,
-    by_id: BTreeMap<u64, Waker>,
+    /// The waker of each task that was polled.
+    wakers: BTreeMap<u64, Waker>,
+    driver: Option<u64>,
+    /// Whether the future was woken, and not polled since.
+    is_woken: bool,
+    count: usize,
 }
 
-impl Waiting {
-    fn wakers(&self) -> MutexGuard<'_, Wakers> {
+impl Tasks {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn next_id(&self) -> u64 {
-        let mut wakers = self.wakers();
-        wakers.last_id += 1;
-        wakers.last_id
+    /// Adds a task, and returns its id; `None` if too many wait.
+    fn enter(&self) -> Option<u64> {
+        let mut waiting = self.waiting();
+        if waiting.count == MAX_TASKS {
+            return None;
+        }
+        waiting.count += 1;
+        waiting.last_id += 1;
+        Some(waiting.last_id)
     }
 
-    fn wait(&self, id: u64, waker: &Waker) {
-        let before = self.wakers().by_id.insert(id, waker.clone());
+    /// Registers the waker of a task. Returns whether this task must poll the future.
+    fn wait(&self, id: u64, waker: &Waker) -> bool {
+        let mut waiting = self.waiting();
+        let before = waiting.wakers.insert(id, waker.clone());
+        let must_drive = waiting.is_woken || waiting.driver.is_none_or(|driver| driver == id);
         // After the lock is released, since a waker may run any code.
+        drop(waiting);
         drop(before);
+        must_drive
+    }
+
+    /// Makes that task the driver, which is about to poll the future.
+    fn begin(&self, id: u64) {
+        let mut waiting = self.waiting();
+        waiting.driver = Some(id);
+        waiting.is_woken = false;
     }
 
     fn leave(&self, id: u64) {
-        let before = self.wakers().by_id.remove(&id);
+        let mut waiting = self.waiting();
+        waiting.count -= 1;
+        let before = waiting.wakers.remove(&id);
+        let mut next = None;
+        if waiting.driver == Some(id) {
+            // The future may have woken this task alone, which did not poll it again.
+            next = waiting.wakers.first_key_value().map(|(next, waker)| (*next, waker.clone()));
+            waiting.driver = next.as_ref().map(|(next, _)| *next);
+        }
+        drop(waiting);
         drop(before);
+        if let Some((_, waker)) = next {
+            waker.wake();
+        }
     }
 
-    fn wake_one(&self) {
-        let first = self.wakers().by_id.pop_first();
-        if let Some((_, waker)) = first {
+    fn wake_driver(&self) {
+        let mut waiting = self.waiting();
+        waiting.is_woken = true;
+        let waker = waiting.driver.and_then(|driver| waiting.wakers.get(&driver)).cloned();
+        drop(waiting);
+        if let Some(waker) = waker {
             waker.wake();
         }
     }
 
     /// Wakes them after the lock is released: a waker may run its task immediately.
     fn wake_all(&self) {
-        let wakers = std::mem::take(&mut self.wakers().by_id);
+        let wakers = std::mem::take(&mut self.waiting().wakers);
         wakers.into_values().for_each(Waker::wake);
     }
 }
 
-impl Wake for Waiting {
+impl Wake for Tasks {
     fn wake(self: Arc<Self>) {
-        self.wake_all();
+        self.wake_driver();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.wake_all();
+        self.wake_driver();
     }
 }
 
@@ -192,6 +247,7 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
+    use futures::Stream as _;
     use futures::channel::oneshot;
     use futures::executor::block_on;
     use futures::future::{join_all, select};
@@ -203,7 +259,7 @@ mod tests {
         Arc::new(Flight::new(Box::pin(driven)))
     }
 
-    fn poll(waiter: &mut Waiter<u32>) -> Poll<Option<u32>> {
+    fn poll(waiter: &mut Waiter<u32>) -> Poll<Result<u32, NoOutput>> {
         let waker = noop_waker();
         Pin::new(waiter).poll(&mut Context::from_waker(&waker))
     }
@@ -226,7 +282,7 @@ mod tests {
             7
         });
         let waiters: Vec<_> = (0..50).map(|_| Waiter::join(Arc::clone(&flight)).unwrap()).collect();
-        assert_eq!(block_on(join_all(waiters)), vec![Some(7); 50]);
+        assert_eq!(block_on(join_all(waiters)), vec![Ok(7); 50]);
         assert_eq!(polled.load(Ordering::SeqCst), 1);
         assert!(Waiter::join(flight).is_none(), "it is done");
     }
@@ -240,27 +296,141 @@ mod tests {
         let woken = Arc::new(Woken::default());
         let waker = Waker::from(Arc::clone(&woken));
         assert_eq!(Pin::new(&mut second).poll(&mut Context::from_waker(&waker)), Poll::Pending);
-        // The first task is woken with the second and leaves without another poll.
+        // The first task alone is woken, and leaves without another poll.
         send.send(7).unwrap();
-        assert_eq!(woken.0.load(Ordering::SeqCst), 1);
+        assert_eq!(woken.0.load(Ordering::SeqCst), 0);
         drop(first);
-        assert_eq!(poll(&mut second), Poll::Ready(Some(7)));
+        assert_eq!(woken.0.load(Ordering::SeqCst), 1);
+        assert_eq!(poll(&mut second), Poll::Ready(Ok(7)));
+    }
+
+    /// Returns a waker that counts, and its count.
+    fn counting() -> (Waker, Arc<Woken>) {
+        let woken = Arc::new(Woken::default());
+        (Waker::from(Arc::clone(&woken)), woken)
+    }
+
+    fn poll_with(waiter: &mut Waiter<u32>, waker: &Waker) -> Poll<Result<u32, NoOutput>> {
+        Pin::new(waiter).poll(&mut Context::from_waker(waker))
     }
 
     #[test]
-    fn one_who_leaves_wakes_one_other() {
+    fn a_driver_that_leaves_wakes_one_other() {
         let flight = flight(std::future::pending());
         let mut waiters: Vec<_> = (0..10).map(|_| Waiter::first(Arc::clone(&flight))).collect();
-        let woken = Arc::new(Woken::default());
-        let waker = Waker::from(Arc::clone(&woken));
+        let (waker, woken) = counting();
         for waiter in &mut waiters {
-            assert_eq!(Pin::new(waiter).poll(&mut Context::from_waker(&waker)), Poll::Pending);
+            assert_eq!(poll_with(waiter, &waker), Poll::Pending);
         }
+        // The last one does not drive.
+        drop(waiters.pop());
+        assert_eq!(woken.0.load(Ordering::SeqCst), 0);
         // The woken task may leave without another poll.
-        for left in 1..10 {
+        for left in 1..9 {
             drop(waiters.remove(0));
             assert_eq!(woken.0.load(Ordering::SeqCst), left);
         }
+    }
+
+    /// A document that comes byte by byte, to many tasks.
+    #[test]
+    fn news_wake_the_driver_alone_and_the_end_wakes_all() {
+        const BYTES: usize = 5120;
+        let (mut send, mut receive) = futures::channel::mpsc::channel::<u8>(1);
+        let polled = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&polled);
+        let flight = flight(async move {
+            std::future::poll_fn(|context| {
+                counted.fetch_add(1, Ordering::SeqCst);
+                while let Poll::Ready(next) = Pin::new(&mut receive).poll_next(context) {
+                    if next.is_none() {
+                        return Poll::Ready(7);
+                    }
+                }
+                Poll::Pending
+            })
+            .await
+        });
+        let mut waiters: Vec<_> = (0..200).map(|_| (Waiter::first(Arc::clone(&flight)), counting())).collect();
+        for (waiter, (waker, _)) in &mut waiters {
+            assert_eq!(poll_with(waiter, waker), Poll::Pending);
+        }
+        for byte in 0..BYTES {
+            send.try_send(0).unwrap();
+            let (driver, (waker, woken)) = &mut waiters[0];
+            assert_eq!(woken.0.load(Ordering::SeqCst), byte + 1);
+            assert_eq!(poll_with(driver, waker), Poll::Pending);
+        }
+        assert_eq!(polled.load(Ordering::SeqCst), BYTES + 1);
+        assert!(waiters[1..].iter().all(|(_, (_, woken))| woken.0.load(Ordering::SeqCst) == 0));
+        drop(send);
+        let (driver, (waker, _)) = &mut waiters[0];
+        assert_eq!(poll_with(driver, waker), Poll::Ready(Ok(7)));
+        for (waiter, (waker, woken)) in &mut waiters[1..] {
+            assert_eq!(woken.0.load(Ordering::SeqCst), 1);
+            assert_eq!(poll_with(waiter, waker), Poll::Ready(Ok(7)));
+        }
+    }
+
+    /// Whichever poll of the driver is its last, the news it was woken for are not lost.
+    #[test]
+    fn the_driver_may_be_dropped_at_every_poll() {
+        for last_poll in 0..5 {
+            let (mut send, mut receive) = futures::channel::mpsc::channel::<u8>(1);
+            let flight = flight(std::future::poll_fn(move |context| {
+                while let Poll::Ready(next) = Pin::new(&mut receive).poll_next(context) {
+                    if next.is_none() {
+                        return Poll::Ready(7);
+                    }
+                }
+                Poll::Pending
+            }));
+            let (mut first, mut second) = (Waiter::first(Arc::clone(&flight)), Waiter::first(flight));
+            let (waker, woken) = counting();
+            for number in 0..last_poll {
+                assert_eq!(poll(&mut first), Poll::Pending);
+                if number == 0 {
+                    assert_eq!(poll_with(&mut second, &waker), Poll::Pending);
+                }
+                send.try_send(0).unwrap();
+            }
+            assert_eq!(woken.0.load(Ordering::SeqCst), 0, "{last_poll}");
+            drop(first);
+            assert_eq!(woken.0.load(Ordering::SeqCst), usize::from(last_poll > 0), "{last_poll}");
+            assert_eq!(poll_with(&mut second, &waker), Poll::Pending);
+            drop(send);
+            assert_eq!(woken.0.load(Ordering::SeqCst), 1 + usize::from(last_poll > 0), "{last_poll}");
+            assert_eq!(poll_with(&mut second, &waker), Poll::Ready(Ok(7)));
+        }
+    }
+
+    #[test]
+    fn a_driver_that_is_never_polled_again_stops_nobody_who_comes_later() {
+        let (send, receive) = oneshot::channel();
+        let flight = flight(async move { receive.await.unwrap() });
+        let (mut idle, mut early) = (Waiter::first(Arc::clone(&flight)), Waiter::first(Arc::clone(&flight)));
+        let (waker, woken) = counting();
+        assert_eq!(poll(&mut idle), Poll::Pending);
+        assert_eq!(poll_with(&mut early, &waker), Poll::Pending);
+        send.send(7).unwrap();
+        assert_eq!(woken.0.load(Ordering::SeqCst), 0);
+        let mut late = Waiter::first(flight);
+        assert_eq!(poll(&mut late), Poll::Ready(Ok(7)));
+        assert_eq!(woken.0.load(Ordering::SeqCst), 1);
+        assert_eq!(poll_with(&mut early, &waker), Poll::Ready(Ok(7)));
+        assert_eq!(poll(&mut idle), Poll::Ready(Ok(7)));
+    }
+
+    #[test]
+    fn so_many_tasks_wait_and_no_more() {
+        let flight = flight(std::future::pending());
+        let mut waiters: Vec<_> = (0..MAX_TASKS).map(|_| Waiter::first(Arc::clone(&flight))).collect();
+        assert!(waiters.iter_mut().all(|waiter| poll(waiter) == Poll::Pending));
+        let mut more = Waiter::first(Arc::clone(&flight));
+        assert_eq!(poll(&mut more), Poll::Ready(Err(NoOutput::TooManyTasks)));
+        drop(more);
+        drop(waiters.pop());
+        assert_eq!(poll(&mut Waiter::first(flight)), Poll::Pending);
     }
 
     #[test]
@@ -290,7 +460,7 @@ mod tests {
         let flight = flight(async { panic!("a fetcher's fault") });
         let (mut first, mut second) = (Waiter::first(Arc::clone(&flight)), Waiter::first(flight));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| poll(&mut first))).is_err());
-        assert_eq!(poll(&mut second), Poll::Ready(None));
+        assert_eq!(poll(&mut second), Poll::Ready(Err(NoOutput::Panicked)));
     }
 
     #[test]
@@ -314,7 +484,7 @@ mod tests {
             send.send(round).unwrap();
             leaves.join().unwrap();
             for stays in stays {
-                assert_eq!(stays.join().unwrap(), Some(round));
+                assert_eq!(stays.join().unwrap(), Ok(round));
             }
         }
     }
@@ -331,9 +501,9 @@ mod tests {
         let second = flights.join("a", || -> Result<Driven<u32>, ()> { panic!("one is in progress") }).unwrap();
         let other = flights.join("b", at_once(2)).unwrap();
         assert!(flights.find("a").is_some() && flights.find("c").is_none());
-        assert_eq!([first, second, other].map(block_on), [Some(1), Some(1), Some(2)]);
+        assert_eq!([first, second, other].map(block_on), [Ok(1), Ok(1), Ok(2)]);
         assert!(flights.find("a").is_none(), "it is done");
-        assert_eq!(block_on(flights.join("a", at_once(3)).unwrap()), Some(3));
+        assert_eq!(block_on(flights.join("a", at_once(3)).unwrap()), Ok(3));
     }
 
     #[test]

@@ -7,9 +7,12 @@ pub(crate) mod key_sets;
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+
+use crate::fetch::flight::NoOutput;
 
 /// Fetches what clients publish over HTTPS: their metadata documents, and their keys.
 ///
@@ -125,6 +128,14 @@ impl FetchError {
     }
 }
 
+/// Returns the error of a request that waited for a fetch in vain; `panicked` is that of a panic.
+fn in_vain<E: From<FetchError>>(why: NoOutput, panicked: E) -> Arc<E> {
+    Arc::new(match why {
+        NoOutput::Panicked => panicked,
+        NoOutput::TooManyTasks => FetchError::new(FetchErrorKind::TooManyRequests).into(),
+    })
+}
+
 /// What kind of error a [`FetchError`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
@@ -153,4 +164,7 @@ pub enum FetchErrorKind {
     /// The request took longer than [`timeout`](FetchRequest::timeout).
     #[error("the request timed out")]
     TimedOut,
+    /// Too many requests wait: for the same response (256 at most), or for the fetcher.
+    #[error("too many requests wait")]
+    TooManyRequests,
 }

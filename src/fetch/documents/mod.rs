@@ -9,8 +9,8 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::documents::freshness::lifetime;
-use crate::fetch::flight::{Driven, Flights};
-use crate::fetch::{FetchRequest, Fetcher};
+use crate::fetch::flight::{Driven, Flights, NoOutput};
+use crate::fetch::{FetchRequest, Fetcher, in_vain};
 use crate::model::client::AuthenticationMethod;
 use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentRules, DocumentUrl, MetadataRules};
 
@@ -62,7 +62,7 @@ impl Documents {
             return Some(Ok(found));
         }
         let waiter = self.flights.find(url.as_str())?;
-        Some(waiter.await.unwrap_or_else(panicked))
+        Some(waiter.await.unwrap_or_else(no_output))
     }
 
     /// Fetches a document, or joins a fetch in progress.
@@ -70,7 +70,7 @@ impl Documents {
         let (source, text) = (Arc::clone(&self.source), Box::<str>::from(url.as_str()));
         let get = async move { source.get(&text).await.map_err(Arc::new) };
         let Ok(waiter) = self.flights.join(url.as_str(), || Ok::<Driven<Judged>, Infallible>(Box::pin(get)));
-        waiter.await.unwrap_or_else(panicked)
+        waiter.await.unwrap_or_else(no_output)
     }
 }
 
@@ -98,7 +98,6 @@ impl Source {
     }
 }
 
-/// The fetcher panicked while another request polled it.
-fn panicked() -> Judged {
-    Err(Arc::new(DocumentError::Panicked))
+fn no_output(why: NoOutput) -> Judged {
+    Err(in_vain(why, DocumentError::Panicked))
 }

@@ -11,7 +11,7 @@ use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::flight::{Driven, Flights};
 pub(crate) use crate::fetch::key_sets::entry::FetchedSet;
 use crate::fetch::key_sets::entry::{Entry, Need, Outcome};
-use crate::fetch::{FetchError, FetchErrorKind, FetchRequest, Fetcher};
+use crate::fetch::{FetchError, FetchErrorKind, FetchRequest, Fetcher, in_vain};
 use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 use crate::jose::{FetchedKeys, JwkSet};
 use crate::model::client::{Client, KeyFetchError};
@@ -74,7 +74,7 @@ impl KeySets {
             return Ok(known);
         }
         match self.flights.join(&key, || source.start(&key, client, url, need)) {
-            Ok(waiter) => waiter.await.unwrap_or_else(|| Err(Arc::new(KeyFetchError::Panicked))),
+            Ok(waiter) => waiter.await.unwrap_or_else(|why| Err(in_vain(why, KeyFetchError::Panicked))),
             Err(known) => known,
         }
     }

@@ -47,7 +47,7 @@ async fn a_key_set_is_fetched_once_while_it_is_fresh() {
 
 /// 7517-5-12
 #[tokio::test]
-async fn a_thousand_requests_share_one_fetch() {
+async fn two_hundred_and_fifty_six_requests_share_one_fetch() {
     let scene = Scene::by_url().await;
     assert!(scene.accepts(&scene.good()).await);
     scene.advance(3600);
@@ -59,9 +59,12 @@ async fn a_thousand_requests_share_one_fetch() {
         }
         scene.web.open();
     };
-    let requests = join_all((0..1000).map(|_| async { scene.accepts(&scene.good()).await }));
-    let (accepted, ()) = futures::join!(requests, opened);
+    let requests = join_all((0..256).map(|_| async { scene.accepts(&scene.good()).await }));
+    let late = scene.good();
+    let late = scene.post(Endpoint::Revocation, &late).send();
+    let (accepted, late, ()) = futures::join!(requests, late, opened);
     assert!(accepted.iter().all(|accepted| *accepted));
+    assert_eq!(late.status(), 503, "too many wait");
     assert_eq!(scene.web.count(), 1);
 }
 
@@ -209,6 +212,17 @@ async fn nothing_is_fetched_for_an_assertion_that_cannot_pass() {
     let other_algorithm = super::builder(ID).signing_algorithm(grantor::jose::SigningAlgorithm::Ps256);
     scene.directory.put(other_algorithm.keys(grantor::client::ClientKeys::Url(KEYS_URL.into())).build());
     assert!(!scene.accepts(&scene.good()).await);
+    assert_eq!(scene.web.count(), 0);
+}
+
+/// 7517-5-13
+#[tokio::test]
+async fn a_wrong_signature_under_a_known_kid_leads_to_no_fetch() {
+    let scene = Scene::by_url().await;
+    assert!(scene.accepts(&scene.good()).await);
+    scene.advance(60);
+    scene.web.take();
+    assert!(!scene.accepts(&scene.by(&scene.signer.another().named("one"))).await);
     assert_eq!(scene.web.count(), 0);
 }
 
