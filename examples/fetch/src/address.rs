@@ -29,16 +29,33 @@ pub(crate) struct SpecialUse {
 }
 
 fn special_use(address: IpAddr) -> Option<SpecialUse> {
-    let inner = match address {
-        IpAddr::V4(_) => None,
-        IpAddr::V6(address) => inner(address).map(IpAddr::V4),
+    let (inner, is_reached) = match address {
+        IpAddr::V4(_) => ([None, None], true),
+        IpAddr::V6(own) => ([embedded(own), isatap(own)], is_global_unicast(own) || embedded(own).is_some()),
     };
-    let holds = |range: &&Range| range.holds(address) || inner.is_some_and(|inner| range.holds(inner));
-    SPECIAL_USE.iter().find(holds).map(|range| SpecialUse { address, range })
+    let holds = |range: &&Range| {
+        range.holds(address) || inner.into_iter().flatten().any(|inner| range.holds(IpAddr::V4(inner)))
+    };
+    let range = SPECIAL_USE.iter().find(holds).or_else(|| (!is_reached).then_some(&NOT_GLOBAL_UNICAST))?;
+    Some(SpecialUse { address, range })
 }
 
-/// The IPv4 address inside an IPv6 address, to which a translator or a tunnel would send.
-fn inner(address: Ipv6Addr) -> Option<Ipv4Addr> {
+/// Returns whether an address is in `2000::/3`. No other range was ever assigned to hosts [RFC 4291 section 2.4].
+fn is_global_unicast(address: Ipv6Addr) -> bool {
+    let [first, ..] = address.segments();
+    first >> 13 == 1
+}
+
+/// The IPv4 address in the interface identifier of ISATAP [RFC 5214 section 6.1], to which the tunnel would send.
+fn isatap(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    match address.segments() {
+        [_, _, _, _, 0 | 0x200, 0x5efe, high, low] => Some(ipv4(high, low)),
+        _ => None,
+    }
+}
+
+/// The IPv4 address that an IPv6 address stands for, to which a translator or a tunnel would send.
+fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let (high, low) = match address.segments() {
         // IPv4-compatible and IPv4-mapped [RFC 4291 section 2.5.5].
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low] => (high, low),
@@ -50,7 +67,11 @@ fn inner(address: Ipv6Addr) -> Option<Ipv4Addr> {
         [0x2002, high, low, ..] => (high, low),
         _ => return None,
     };
-    Some(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
+    Some(ipv4(high, low))
+}
+
+fn ipv4(high: u16, low: u16) -> Ipv4Addr {
+    Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low))
 }
 
 /// All addresses that share the first `length` bits with `first`.
@@ -86,6 +107,9 @@ impl fmt::Display for Range {
         write!(f, "{}/{}, {}", self.first, self.length, self.name)
     }
 }
+
+static NOT_GLOBAL_UNICAST: Range =
+    Range { first: IpAddr::V6(Ipv6Addr::UNSPECIFIED), length: 0, name: "not global unicast [RFC 4291 section 2.4]" };
 
 /// The ranges of the registries of RFC 6890 that are not globally reachable, multicast, and ranges that the registries
 /// once had.

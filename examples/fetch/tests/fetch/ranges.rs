@@ -93,9 +93,12 @@ async fn every_range_ends_where_its_rfc_says() {
     for (first, last) in RANGES.map(|(first, last)| (parse(first), parse(last))) {
         assert!(judge.refuses(first).await && judge.refuses(last).await, "{first} to {last}");
         for outside in [beside(first)[0], beside(last)[1]].into_iter().flatten() {
-            // Below 2^32 an IPv6 address has an IPv4 address inside.
-            let is_form = matches!(outside, IpAddr::V6(own) if own.to_bits() < 1 << 32);
-            assert_eq!(judge.refuses(outside).await, is_form || is_listed(outside), "{outside}");
+            let is_reached = match outside {
+                IpAddr::V4(_) => true,
+                // `2000::/3` and `64:ff9b::/96`
+                IpAddr::V6(own) => own.to_bits() >> 125 == 1 || own.to_bits() >> 32 == 0x64_ff9b << 64,
+            };
+            assert_eq!(judge.refuses(outside).await, !is_reached || is_listed(outside), "{outside}");
         }
     }
 }
@@ -125,6 +128,43 @@ async fn a_form_with_an_ipv4_address_inside_is_judged_by_it() {
     }
     for text in ["::ffff:127.0.0.1", "2002:7f00:1::", "64:ff9b::a00:1", "::127.0.0.1", "2002:a9fe:a9fe::1"] {
         assert!(judge.refuses(parse(text)).await, "{text}");
+    }
+}
+
+/// CIMD-8.6-02
+#[tokio::test]
+async fn what_is_not_global_unicast_is_refused() {
+    let judge = Judge::new(Fetch::new().unwrap());
+    for text in [
+        "1::1",
+        "200::1",
+        "400::1",
+        "64:ff9b:0:1::1",
+        "64:ff9b:0:0:1::",
+        "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        "4000::1",
+        "6000::1",
+        "8000::1",
+        "a000::1",
+        "c000::1",
+        "e000::1",
+        "f000::1",
+        "fe00::1",
+        "4000::5efe:101:101",
+    ] {
+        assert!(judge.refuses(parse(text)).await, "{text}");
+    }
+}
+
+/// CIMD-8.6-02
+#[tokio::test]
+async fn an_isatap_address_is_judged_by_prefix_and_interface() {
+    let judge = Judge::new(Fetch::new().unwrap());
+    for text in ["2606:4700::5efe:a00:1", "2606:4700::200:5efe:a00:1", "2606:4700::5efe:7f00:1", "fe80::5efe:101:101"] {
+        assert!(judge.refuses(parse(text)).await, "{text}");
+    }
+    for text in ["2606:4700::5efe:101:101", "2606:4700::200:5efe:101:101", "2606:4700::100:5efe:a00:1"] {
+        assert!(!judge.refuses(parse(text)).await, "{text}");
     }
 }
 
