@@ -75,6 +75,11 @@ impl Jwk {
         self.material.fits(algorithm) && self.algorithm.is_none_or(|own| own == algorithm)
     }
 
+    /// Returns whether a proof may have the key: an RSA key has at most 4096 bits, and an exponent of at most 65537.
+    pub(crate) fn may_be_in_proof(&self) -> bool {
+        self.material.is_cheap()
+    }
+
     /// Returns the SHA-256 thumbprint of the required members [RFC 7638 section 3].
     pub(crate) fn thumbprint(&self) -> JwkThumbprint {
         // The map is in the order of the names, and serde_json adds no white space: the form of section 3.3.

@@ -71,3 +71,19 @@ impl FromStr for JwkThumbprint {
 #[error("a thumbprint must have 43 characters of canonical base64url")]
 #[non_exhaustive]
 pub struct JwkThumbprintError;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_compared() {
+        let own = JwkThumbprint::from_bytes([7; BYTES]);
+        assert_eq!(own, JwkThumbprint::from_bytes([7; BYTES]));
+        for place in 0..BYTES {
+            let mut other = [7; BYTES];
+            other[place] = 8;
+            assert_ne!(own, JwkThumbprint::from_bytes(other), "{place}");
+        }
+    }
+}

@@ -6,7 +6,8 @@
     python3 tests/mutations/replay.py --check    # only whether each fault still fits the source
 
 Run it in a checkout without changes. `faults.toml` has the faults: in `file`, the text `from` becomes `to`, and the tests
-of the binary `test` whose names contain `filter` must catch it. `from` must occur exactly once. Whoever moves that code
+of the binary `test` whose names contain `filter` must catch it. `package` names the package of that binary, if it is not
+`grantor`. `from` must occur exactly once. Whoever moves that code
 moves the text too. A fault that no test catches is a missing test.
 """
 import os
@@ -35,7 +36,8 @@ def outcome(fault):
     path = ROOT / fault['file']
     sound = path.read_text()
     target = ['--lib'] if fault['test'] == 'lib' else ['--test', fault['test']]
-    command = ['cargo', 'test', '--package', 'grantor', '--all-features', *target, '--', fault['filter']]
+    package = fault.get('package', 'grantor')
+    command = ['cargo', 'test', '--package', package, '--all-features', *target, '--', fault['filter']]
     # The builds differ in one file.
     environment = os.environ | {'CARGO_INCREMENTAL': '1'}
     try:

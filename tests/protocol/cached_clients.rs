@@ -13,7 +13,7 @@ use grantor::{
     Timestamp,
 };
 
-use support::intercepted::{Fate, Intercepted, Script};
+use support::intercepted::{Failure, Fate, Intercepted, Script, every};
 use support::world::{AnyStore, Reviewer as _, form, logo};
 
 /// Counts the look-ups of clients, and delays their answers.
@@ -132,6 +132,25 @@ async fn a_deletion_and_a_privilege_taken_back_are_seen_at_once_here_and_within_
     // A read of the store sees the change, and so does every later read.
     assert_eq!(format!("{:?}", scene.cached.current_client(&scene.id).await.unwrap().unwrap().state()), "Deleted");
     assert_eq!(scene.state().await, "Deleted");
+}
+
+/// Nobody knows whether such a write took effect, or which other one did.
+#[tokio::test]
+async fn a_client_whose_write_was_lost_or_failed_is_read_again() {
+    for fails in [false, true] {
+        let scene = Scene::new().await;
+        let fate = if fails { Fate::FailsBefore(Failure::Transient) } else { Fate::Done };
+        let store = Intercepted::new(AnyStore::over(scene.memory.clone()), every("applications.replace", fate));
+        let cached = CachedClients::new(store, Duration::from_secs(10)).with_clock(scene.clock.clone());
+        let state = async || format!("{:?}", cached.client(&scene.id).await.unwrap().unwrap().state());
+        assert_eq!(state().await, "Approved");
+        scene.elsewhere.suspend(&scene.id).await.unwrap();
+        assert_eq!(state().await, "Approved");
+        let application = RecordStore::<Application>::find(&scene.store, &scene.id).await.unwrap().unwrap();
+        let other = application.version().wrapping_add(1);
+        assert_eq!(cached.replace(other, application).await.ok(), (!fails).then_some(Replacement::Lost));
+        assert_eq!(state().await, "Suspended", "{fails}");
+    }
 }
 
 #[tokio::test]

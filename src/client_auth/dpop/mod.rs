@@ -88,6 +88,9 @@ fn verify_signature(jws: &Jws<'_>) -> Result<Jwk, Reason> {
         return Err(refused("its alg is not accepted for proofs"));
     }
     let key = jws.embedded_key().map_err(malformed)?;
+    if !key.may_be_in_proof() {
+        return Err(refused("its RSA key has more than 4096 bits, or an exponent above 65537"));
+    }
     if !jws.is_signed_by(&key, algorithm) {
         return Err(refused("its signature is wrong"));
     }

@@ -134,6 +134,27 @@ fn the_header_names_type_algorithm_and_public_key() {
     assert_outcomes(&cases, None, &config());
 }
 
+/// 7518-3.5-01
+#[test]
+fn rsa_keys_of_proofs_are_bounded_before_the_signature_is_checked() {
+    let (wrong, expensive) =
+        ("its signature is wrong", "its RSA key has more than 4096 bits, or an exponent above 65537");
+    for (bytes, exponent, expected) in [
+        (256, &[3][..], wrong),
+        (512, &[1, 0, 1], wrong),
+        (512, &[0xff, 0xff], wrong),
+        (513, &[1, 0, 1], expensive),
+        (1024, &[3], expensive),
+        (256, &[1, 0, 3], expensive),
+        (256, &[1, 0, 0, 1], expensive),
+    ] {
+        let mut draft = Draft::new();
+        draft.header["alg"] = "PS256".into();
+        draft.header["jwk"] = json!({"kty": "RSA", "n": encode(vec![0xff; bytes]), "e": encode(exponent)});
+        assert_eq!(outcome(&draft, None, &config()), expected, "{bytes} {exponent:?}");
+    }
+}
+
 /// 9449-4.3-02
 #[test]
 fn identifier_and_method_are_compared() {

@@ -1,10 +1,10 @@
 //! How the keys of a client are replaced.
 
-use grantor::client::ClientKeys;
+use grantor::client::{ApplicationType, AuthenticationMethods, ClientKeys};
 use grantor::config::Profile;
 use grantor::jose::{JwkSet, SigningAlgorithm};
 use grantor::registration::Reduction;
-use grantor::{Approval, RegistrarError, Subject};
+use grantor::{Approval, Client, RegistrarError, Subject};
 use serde_json::json;
 
 use super::{exchanged, key_form, refusal, with_keys, world};
@@ -172,6 +172,21 @@ async fn keys_of_a_previous_owner_are_marked_until_they_are_replaced() {
     registrar.transfer(&of_secret, version(&world, &of_secret).await, next).await.unwrap();
     assert!(!registrar.client(&of_secret).await.unwrap().has_keys_of_previous_owner());
     assert_eq!(form().jwks, None);
+}
+
+/// Every copy of a native application contains its key.
+#[tokio::test]
+async fn a_native_client_with_a_key_is_no_resource_server() {
+    let world = world().await;
+    let registrar = world.server.registrar().unwrap();
+    let mut form = key_form(&Signer::es256());
+    form.application_type = ApplicationType::Native;
+    let id = registrar.submit(developer(), form, Some(logo())).await.unwrap();
+    let refused = registrar.approve_now(&id, Approval::default().may_introspect()).await;
+    assert!(matches!(refused, Err(RegistrarError::PublicClient)), "{refused:?}");
+    let client = Client::builder(id).application_type(ApplicationType::Native);
+    let client = client.authentication_methods(AuthenticationMethods::KEY).keys(keys(&[&Signer::es256()]));
+    assert!(!client.may_introspect().build().may_introspect());
 }
 
 /// 7591-2-20
