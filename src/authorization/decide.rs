@@ -34,8 +34,9 @@ pub(crate) async fn hold(
 ) -> Result<ConsentTicket, AuthorizationError> {
     let client = &pending.client;
     let destination = Destination { redirect_uri: &pending.redirect_uri, state: pending.state.as_deref() };
+    let page = |reason| AuthorizationError::page_for(context, &client.id, reason);
     if session.is_empty() {
-        return Err(AuthorizationError::page_for(context, &client.id, Reason::MissingSession));
+        return Err(page(Reason::MissingSession));
     }
     let attempt = Attempt {
         client: Some(client.id.as_str()),
@@ -43,14 +44,10 @@ pub(crate) async fn hold(
         peer: pending.peer,
         ..Attempt::new(AttemptKind::ConsentRequest, Endpoint::Authorization)
     };
-    context
-        .check_throttle(&attempt)
-        .await
-        .map_err(|reason| AuthorizationError::page_for(context, &client.id, reason))?;
+    context.check_throttle(&attempt).await.map_err(page)?;
     let redirect = |reason| AuthorizationError::redirect(context, client, destination, reason);
     if let Some(admission) = &pending.document {
-        let stored = document_client::store(context, admission).await;
-        stored.map_err(|reason| AuthorizationError::page_for(context, &client.id, reason))?;
+        document_client::store(context, admission).await.map_err(page)?;
     }
     let room =
         consent_requests::find_room(context, subject, &client.id).await.map_err(|error| redirect(error.into()))?;
@@ -81,7 +78,6 @@ pub(crate) async fn hold(
     };
     // The client of the request may come from a cache. No user is asked about a client that has been suspended or
     // deleted.
-    let page = |reason| AuthorizationError::page_for(context, &client.id, reason);
     let current = context.stores.clients.current_client(&client.id).await.map_err(|error| page(error.into()))?;
     let current = current.filter(|client| !context.is_gone(client));
     let current = judge_client(current, &record, &context.config).map_err(page)?;
@@ -192,7 +188,7 @@ pub(crate) async fn decide(
         },
         Err(Reason::AccessDenied) => deny(context, &held, &client).await,
         Err(reason @ Reason::MissingChallenge) => Err(fail(reason)),
-        Err(reason) => Err(AuthorizationError::page_for(context, &client.id, reason)),
+        Err(reason) => Err(page(reason)),
     }
 }
 

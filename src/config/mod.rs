@@ -41,9 +41,7 @@ use crate::model::client::{
     AuthenticationMethod, AuthenticationMethods, Client, ClientType, KeyRules, RefreshRotation,
 };
 use crate::model::protected_resource::ProtectedResource;
-use crate::model::redirect_uri::{
-    LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri,
-};
+use crate::model::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy};
 use crate::scope::ScopeCatalog;
 use crate::wire::RedirectStatus;
 use crate::wire::cors::Cors;
@@ -296,10 +294,13 @@ impl Config {
 
     /// Returns whether a request of the client may name that redirect URI.
     pub(crate) fn accepts_redirect_uri(&self, client: &Client, uri: &[u8]) -> bool {
-        let policy = &*self.redirect_uris_of(client);
+        let mut registered = client.form.redirect_uris.iter();
         // Most clients send what they registered.
-        let matches = |own: &RegisteredRedirectUri| own.as_str().as_bytes() == uri || own.matches(uri, policy).is_ok();
-        client.form.redirect_uris.iter().any(matches)
+        if registered.clone().any(|own| own.as_str().as_bytes() == uri) {
+            return true;
+        }
+        let policy = &*self.redirect_uris_of(client);
+        registered.any(|own| own.matches(uri, policy).is_ok())
     }
 
     pub(crate) fn needs_pkce(&self, client: &Client) -> bool {

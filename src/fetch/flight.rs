@@ -155,12 +155,11 @@ struct Tasks(Mutex<Waiting>);
 #[derive(Default)]
 struct Waiting {
     last_id: u64,
-    /// The waker of each task that was polled.
-    wakers: BTreeMap<u64, Waker>,
+    /// The waker of each task; `None` until it is polled.
+    wakers: BTreeMap<u64, Option<Waker>>,
     driver: Option<u64>,
     /// Whether the future was woken, and not polled since.
     is_woken: bool,
-    count: usize,
 }
 
 impl Tasks {
@@ -171,18 +170,19 @@ impl Tasks {
     /// Adds a task, and returns its id; `None` if too many wait.
     fn enter(&self) -> Option<u64> {
         let mut waiting = self.waiting();
-        if waiting.count == MAX_TASKS {
+        if waiting.wakers.len() == MAX_TASKS {
             return None;
         }
-        waiting.count += 1;
         waiting.last_id += 1;
-        Some(waiting.last_id)
+        let id = waiting.last_id;
+        waiting.wakers.insert(id, None);
+        Some(id)
     }
 
     /// Registers the waker of a task. Returns whether this task must poll the future.
     fn wait(&self, id: u64, waker: &Waker) -> bool {
         let mut waiting = self.waiting();
-        let before = waiting.wakers.insert(id, waker.clone());
+        let before = waiting.wakers.insert(id, Some(waker.clone()));
         let must_drive = waiting.is_woken || waiting.driver.is_none_or(|driver| driver == id);
         // After the lock is released, since a waker may run any code.
         drop(waiting);
@@ -199,12 +199,11 @@ impl Tasks {
 
     fn leave(&self, id: u64) {
         let mut waiting = self.waiting();
-        waiting.count -= 1;
         let before = waiting.wakers.remove(&id);
         let mut next = None;
         if waiting.driver == Some(id) {
             // The future may have woken this task alone, which did not poll it again.
-            next = waiting.wakers.first_key_value().map(|(next, waker)| (*next, waker.clone()));
+            next = waiting.wakers.iter().find_map(|(next, waker)| Some((*next, waker.clone()?)));
             waiting.driver = next.as_ref().map(|(next, _)| *next);
         }
         drop(waiting);
@@ -217,7 +216,7 @@ impl Tasks {
     fn wake_driver(&self) {
         let mut waiting = self.waiting();
         waiting.is_woken = true;
-        let waker = waiting.driver.and_then(|driver| waiting.wakers.get(&driver)).cloned();
+        let waker = waiting.driver.and_then(|driver| waiting.wakers.get(&driver)).cloned().flatten();
         drop(waiting);
         if let Some(waker) = waker {
             waker.wake();
@@ -227,7 +226,7 @@ impl Tasks {
     /// Wakes them after the lock is released: a waker may run its task immediately.
     fn wake_all(&self) {
         let wakers = std::mem::take(&mut self.waiting().wakers);
-        wakers.into_values().for_each(Waker::wake);
+        wakers.into_values().flatten().for_each(Waker::wake);
     }
 }
 
@@ -248,7 +247,7 @@ mod tests {
     use std::time::Duration;
 
     use futures::Stream as _;
-    use futures::channel::oneshot;
+    use futures::channel::{mpsc, oneshot};
     use futures::executor::block_on;
     use futures::future::{join_all, select};
     use futures::task::noop_waker;
@@ -273,6 +272,29 @@ mod tests {
         }
     }
 
+    /// Returns a waker that counts, and its count.
+    fn counting() -> (Waker, Arc<Woken>) {
+        let woken = Arc::new(Woken::default());
+        (Waker::from(Arc::clone(&woken)), woken)
+    }
+
+    fn poll_with(waiter: &mut Waiter<u32>, waker: &Waker) -> Poll<Result<u32, NoOutput>> {
+        Pin::new(waiter).poll(&mut Context::from_waker(waker))
+    }
+
+    /// Reads to the end, and counts its polls.
+    fn reading(mut receive: mpsc::Receiver<u8>, polled: Arc<AtomicUsize>) -> impl Future<Output = u32> {
+        std::future::poll_fn(move |context| {
+            polled.fetch_add(1, Ordering::SeqCst);
+            while let Poll::Ready(next) = Pin::new(&mut receive).poll_next(context) {
+                if next.is_none() {
+                    return Poll::Ready(7);
+                }
+            }
+            Poll::Pending
+        })
+    }
+
     #[test]
     fn all_who_wait_get_what_it_came_to() {
         let polled = Arc::new(AtomicUsize::new(0));
@@ -293,25 +315,14 @@ mod tests {
         let flight = flight(async move { receive.await.unwrap() });
         let (mut first, mut second) = (Waiter::first(Arc::clone(&flight)), Waiter::first(flight));
         assert_eq!(poll(&mut first), Poll::Pending);
-        let woken = Arc::new(Woken::default());
-        let waker = Waker::from(Arc::clone(&woken));
-        assert_eq!(Pin::new(&mut second).poll(&mut Context::from_waker(&waker)), Poll::Pending);
+        let (waker, woken) = counting();
+        assert_eq!(poll_with(&mut second, &waker), Poll::Pending);
         // The first task alone is woken, and leaves without another poll.
         send.send(7).unwrap();
         assert_eq!(woken.0.load(Ordering::SeqCst), 0);
         drop(first);
         assert_eq!(woken.0.load(Ordering::SeqCst), 1);
         assert_eq!(poll(&mut second), Poll::Ready(Ok(7)));
-    }
-
-    /// Returns a waker that counts, and its count.
-    fn counting() -> (Waker, Arc<Woken>) {
-        let woken = Arc::new(Woken::default());
-        (Waker::from(Arc::clone(&woken)), woken)
-    }
-
-    fn poll_with(waiter: &mut Waiter<u32>, waker: &Waker) -> Poll<Result<u32, NoOutput>> {
-        Pin::new(waiter).poll(&mut Context::from_waker(waker))
     }
 
     #[test]
@@ -336,21 +347,8 @@ mod tests {
     #[test]
     fn news_wake_the_driver_alone_and_the_end_wakes_all() {
         const BYTES: usize = 5120;
-        let (mut send, mut receive) = futures::channel::mpsc::channel::<u8>(1);
-        let polled = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&polled);
-        let flight = flight(async move {
-            std::future::poll_fn(|context| {
-                counted.fetch_add(1, Ordering::SeqCst);
-                while let Poll::Ready(next) = Pin::new(&mut receive).poll_next(context) {
-                    if next.is_none() {
-                        return Poll::Ready(7);
-                    }
-                }
-                Poll::Pending
-            })
-            .await
-        });
+        let ((mut send, receive), polled) = (mpsc::channel(1), Arc::new(AtomicUsize::new(0)));
+        let flight = flight(reading(receive, Arc::clone(&polled)));
         let mut waiters: Vec<_> = (0..200).map(|_| (Waiter::first(Arc::clone(&flight)), counting())).collect();
         for (waiter, (waker, _)) in &mut waiters {
             assert_eq!(poll_with(waiter, waker), Poll::Pending);
@@ -376,15 +374,8 @@ mod tests {
     #[test]
     fn the_driver_may_be_dropped_at_every_poll() {
         for last_poll in 0..5 {
-            let (mut send, mut receive) = futures::channel::mpsc::channel::<u8>(1);
-            let flight = flight(std::future::poll_fn(move |context| {
-                while let Poll::Ready(next) = Pin::new(&mut receive).poll_next(context) {
-                    if next.is_none() {
-                        return Poll::Ready(7);
-                    }
-                }
-                Poll::Pending
-            }));
+            let (mut send, receive) = mpsc::channel(1);
+            let flight = flight(reading(receive, Arc::default()));
             let (mut first, mut second) = (Waiter::first(Arc::clone(&flight)), Waiter::first(flight));
             let (waker, woken) = counting();
             for number in 0..last_poll {

@@ -80,9 +80,8 @@ impl Material {
     pub(super) fn is_cheap(&self) -> bool {
         match self {
             Self::Rsa { modulus, exponent } => {
-                let exponent = &**exponent;
-                let is_small = exponent.len() < PROOF_EXPONENT.len()
-                    || exponent.len() == PROOF_EXPONENT.len() && exponent <= PROOF_EXPONENT;
+                // Numbers without leading zeros: the longer one is larger.
+                let is_small = (exponent.len(), &**exponent) <= (PROOF_EXPONENT.len(), PROOF_EXPONENT);
                 modulus.len() <= PROOF_MODULUS_BYTES && is_small
             }
             Self::P256(_) | Self::Ed25519(_) => true,

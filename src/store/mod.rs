@@ -8,6 +8,8 @@
 
 mod answer;
 pub(crate) mod cached;
+#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
+mod cause;
 mod client_store;
 mod engine;
 mod error;

@@ -31,7 +31,10 @@ pub(crate) struct SpecialUse {
 fn special_use(address: IpAddr) -> Option<SpecialUse> {
     let (inner, is_reached) = match address {
         IpAddr::V4(_) => ([None, None], true),
-        IpAddr::V6(own) => ([embedded(own), isatap(own)], is_global_unicast(own) || embedded(own).is_some()),
+        IpAddr::V6(own) => {
+            let embedded = embedded(own);
+            ([embedded, isatap(own)], is_global_unicast(own) || embedded.is_some())
+        }
     };
     let holds = |range: &&Range| {
         range.holds(address) || inner.into_iter().flatten().any(|inner| range.holds(IpAddr::V4(inner)))

@@ -1,20 +1,21 @@
 //! The errors of a PostgreSQL store.
 
 use std::error::Error;
-use std::sync::Arc;
-use std::{fmt, io};
+use std::io;
 
 use tokio_postgres::error::SqlState;
 
 use crate::store::StoreError;
+use crate::store::cause::Cause;
 
 /// A failure of a [`PostgresStore`](crate::PostgresStore) or of its database.
 ///
 /// It is the source of every [`StoreError`] of such a store, except for unreadable records.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{problem}")]
 pub struct PostgresError {
     problem: PostgresProblem,
-    source: Option<Arc<dyn Error + Send + Sync>>,
+    source: Option<Cause>,
 }
 
 /// The kinds of [`PostgresError`].
@@ -92,7 +93,7 @@ pub enum PostgresProblem {
 
 impl PostgresError {
     pub(super) fn new(problem: PostgresProblem, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { problem, source: Some(Arc::from(source.into())) }
+        Self { problem, source: Some(Cause::new(source)) }
     }
 
     /// Returns the kind of failure.
@@ -127,19 +128,6 @@ impl PostgresError {
     }
 }
 
-impl fmt::Display for PostgresError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.problem.fmt(f)
-    }
-}
-
-// By hand: the derived `source` would be the `Arc`, which cannot be downcast to the error in it.
-impl Error for PostgresError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| -> &(dyn Error + 'static) { source })
-    }
-}
-
 impl From<PostgresProblem> for PostgresError {
     fn from(problem: PostgresProblem) -> Self {
         Self { problem, source: None }
@@ -148,7 +136,7 @@ impl From<PostgresProblem> for PostgresError {
 
 impl From<tokio_postgres::Error> for PostgresError {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self { problem: problem_of(&error), source: Some(Arc::new(error)) }
+        Self { problem: problem_of(&error), source: Some(Cause::new(error)) }
     }
 }
 

@@ -1,20 +1,18 @@
 //! The errors of a Redis store.
 
-use std::error::Error;
-use std::fmt;
-use std::sync::Arc;
-
 use redis::{ErrorKind, ServerErrorKind};
 
 use crate::store::StoreError;
+use crate::store::cause::Cause;
 
 /// A failure of a [`RedisStore`](crate::RedisStore) or of its server.
 ///
 /// It is the source of every [`StoreError`] of such a store, except for unreadable records.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{problem}")]
 pub struct RedisError {
     problem: RedisProblem,
-    source: Option<Arc<dyn Error + Send + Sync>>,
+    source: Option<Cause>,
 }
 
 /// The kinds of [`RedisError`].
@@ -177,19 +175,6 @@ impl RedisError {
     }
 }
 
-impl fmt::Display for RedisError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.problem.fmt(f)
-    }
-}
-
-// By hand: the derived `source` would be the `Arc`, which cannot be downcast to the error in it.
-impl Error for RedisError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| -> &(dyn Error + 'static) { source })
-    }
-}
-
 impl From<RedisProblem> for RedisError {
     fn from(problem: RedisProblem) -> Self {
         Self { problem, source: None }
@@ -198,13 +183,13 @@ impl From<RedisProblem> for RedisError {
 
 impl From<redis::RedisError> for RedisError {
     fn from(error: redis::RedisError) -> Self {
-        Self { problem: problem_of(&error), source: Some(Arc::new(error)) }
+        Self { problem: problem_of(&error), source: Some(Cause::new(error)) }
     }
 }
 
 impl From<redis::ParsingError> for RedisError {
     fn from(error: redis::ParsingError) -> Self {
-        Self { problem: RedisProblem::Refused, source: Some(Arc::new(error)) }
+        Self { problem: RedisProblem::Refused, source: Some(Cause::new(error)) }
     }
 }
 

@@ -1,23 +1,22 @@
 //! The errors of a SQLite store.
 
-use std::error::Error;
 use std::path::Path;
-use std::sync::Arc;
 use std::{fmt, io};
 
 use rusqlite::ErrorCode;
 
 use crate::store::StoreError;
+use crate::store::cause::Cause;
 
 /// A failure of a [`SqliteStore`](crate::SqliteStore) or of its file.
 ///
 /// It is the source of every [`StoreError`] of such a store, except for unreadable records.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub struct SqliteError {
     problem: SqliteProblem,
     /// A text that says more than that of the problem.
     text: Option<Box<str>>,
-    source: Option<Arc<dyn Error + Send + Sync>>,
+    source: Option<Cause>,
 }
 
 /// The kinds of [`SqliteError`].
@@ -110,13 +109,6 @@ impl fmt::Display for SqliteError {
     }
 }
 
-// By hand: the derived `source` would be the `Arc`, which cannot be downcast to the error in it.
-impl Error for SqliteError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| -> &(dyn Error + 'static) { source })
-    }
-}
-
 impl From<SqliteProblem> for SqliteError {
     fn from(problem: SqliteProblem) -> Self {
         Self { problem, text: None, source: None }
@@ -126,7 +118,7 @@ impl From<SqliteProblem> for SqliteError {
 impl From<rusqlite::Error> for SqliteError {
     fn from(error: rusqlite::Error) -> Self {
         let problem = error.sqlite_error_code().map_or(SqliteProblem::Refused, problem_of);
-        Self { problem, text: None, source: Some(Arc::new(error)) }
+        Self { problem, text: None, source: Some(Cause::new(error)) }
     }
 }
 
@@ -143,7 +135,7 @@ impl From<io::Error> for SqliteError {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => SqliteProblem::Full,
             _ => SqliteProblem::Io,
         };
-        Self { problem, text: None, source: Some(Arc::new(error)) }
+        Self { problem, text: None, source: Some(Cause::new(error)) }
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{bounds, created, credentials, id, open, post, public, purge, query, refused, register, world, world_with};
 use support::intercepted::scripts::Calls;
-use support::intercepted::{Failure, Fate, every, over_with};
+use support::intercepted::{Failure, Fate, Script, every, over_with};
 use support::world::{Credentials, PKCE, SESSION, World, code, e401, page, pair, red, text};
 
 const DAY: u64 = 86_400;
@@ -139,6 +139,22 @@ async fn used_by(world: &World, user: &Subject) -> Value {
     client
 }
 
+/// A world whose four places for clients that a user approved are taken, one each day; their users, and one more.
+async fn full_world() -> (World, Vec<Value>, [Subject; 5]) {
+    let (world, mut clients) = (with_places(10).await, Vec::new());
+    let users = ["b", "c", "d", "e", "f"].map(|name| Subject::new(name).unwrap());
+    for user in &users[..4] {
+        clients.push(used_by(&world, user).await);
+        world.advance(DAY);
+    }
+    (world, clients, users)
+}
+
+/// The same world with a server whose calls to the store follow a script.
+fn scripted(world: &World, script: impl Script) -> World {
+    over_with(world, script, |builder| builder.registration_policy(ApproveWithin::new(bounds())))
+}
+
 /// 7591-5-07
 #[tokio::test]
 async fn the_oldest_client_that_no_user_approved_gives_way() {
@@ -189,14 +205,7 @@ async fn a_client_keeps_its_place_while_its_user_is_asked() {
 /// 7591-5-07
 #[tokio::test]
 async fn the_client_longest_without_a_live_grant_gives_way_to_an_approved_one() {
-    // Four of them are for clients that a user approved.
-    let world = with_places(10).await;
-    let users = ["b", "c", "d", "e", "f"].map(|name| Subject::new(name).unwrap());
-    let mut clients = Vec::new();
-    for user in &users[..4] {
-        clients.push(used_by(&world, user).await);
-        world.advance(DAY);
-    }
+    let (world, clients, users) = full_world().await;
     let fifth = register(&world, public()).await;
     let ticket = asked(&world, &fifth, &users[4]).await;
     let full = approved(&world, &ticket, &users[4]).await;
@@ -215,14 +224,7 @@ async fn the_client_longest_without_a_live_grant_gives_way_to_an_approved_one() 
 /// 7591-5-07
 #[tokio::test]
 async fn a_client_stays_while_a_page_is_open_though_its_grant_ends() {
-    // Four of them are for clients that a user approved.
-    let world = with_places(10).await;
-    let users = ["b", "c", "d", "e", "f"].map(|name| Subject::new(name).unwrap());
-    let mut clients = Vec::new();
-    for user in &users[..4] {
-        clients.push(used_by(&world, user).await);
-        world.advance(DAY);
-    }
+    let (world, clients, users) = full_world().await;
     // The first client counts as used until a minute from now.
     world.advance(177 * DAY + 540);
     asked(&world, &clients[0], &users[0]).await;
@@ -241,20 +243,13 @@ async fn a_client_stays_while_a_page_is_open_though_its_grant_ends() {
 #[tokio::test]
 async fn no_client_gives_way_to_an_approval_that_was_not_written() {
     for at in 0.. {
-        let world = with_places(10).await;
-        let users = ["b", "c", "d", "e", "f"].map(|name| Subject::new(name).unwrap());
-        let mut clients = Vec::new();
-        for user in &users[..4] {
-            clients.push(used_by(&world, user).await);
-        }
+        let (world, clients, users) = full_world().await;
         // The grants of all four have ended.
         world.advance(182 * DAY);
         let fifth = register(&world, public()).await;
         let ticket = asked(&world, &fifth, &users[4]).await;
         let script = Calls::outage(at, Fate::FailsBefore(Failure::Transient));
-        let policy = ApproveWithin::new(bounds());
-        let failing = over_with(&world, script.clone(), |builder| builder.registration_policy(policy));
-        let answer = approved(&failing, &ticket, &users[4]).await;
+        let answer = approved(&scripted(&world, script.clone()), &ticket, &users[4]).await;
         let mut known = 0;
         for client in &clients {
             known += usize::from(is_known(&world, client).await);
@@ -288,9 +283,7 @@ async fn a_client_stays_while_access_tokens_live_longer_than_refresh_tokens() {
             let code = text(&code(&approved(&world, &ticket, &user).await), "code");
             // The approval alone is enough: the exchange cannot write the date again.
             let script = every("applications.replace", Fate::FailsBefore(Failure::Transient));
-            let policy = ApproveWithin::new(bounds());
-            let failing = over_with(&world, script, |builder| builder.registration_policy(policy));
-            let token = pair(&failing.exchange_as(&credentials(&client), &code).await);
+            let token = pair(&scripted(&world, script).exchange_as(&credentials(&client), &code).await);
             clients.push((client, token));
         }
         world.advance(150 * DAY);
