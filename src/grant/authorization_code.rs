@@ -153,7 +153,7 @@ fn judge_verifier(authorization: &Authorization, sent: Option<&[u8]>) -> Result<
         (None, Some(_)) => Err(Reason::UnexpectedVerifier),
         (Some(_), None) => Err(Reason::MissingVerifier),
         (Some(challenge), Some(verifier)) => {
-            if challenge.is_met_by_bytes(verifier) {
+            if challenge.is_met_by(verifier) {
                 Ok(())
             } else {
                 Err(Reason::WrongVerifier)

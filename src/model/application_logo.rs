@@ -5,7 +5,7 @@ use crate::model::application::Logo;
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::LogoId;
 use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record};
+use crate::model::record::{Columns, Record, key_and_version};
 
 /// The logo of an application.
 ///
@@ -40,21 +40,9 @@ impl ApplicationLogo {
 }
 
 impl Record for ApplicationLogo {
-    type Key = LogoId;
-
     const TABLE: Table = Table::ApplicationLogos;
 
-    fn key(&self) -> &LogoId {
-        &self.id
-    }
-
-    fn version(&self) -> u32 {
-        self.version
-    }
-
-    fn set_version(&mut self, version: u32) {
-        self.version = version;
-    }
+    key_and_version!(LogoId);
 
     fn purge_after(&self) -> Option<Timestamp> {
         self.end

@@ -11,7 +11,7 @@ use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::{AuthorizationId, ClientId, PushedRequestId};
 use crate::model::kinds::Table;
 use crate::model::protected_resource::{Audience, read_audience, write_audience};
-use crate::model::record::{Columns, Record};
+use crate::model::record::{Columns, Record, key_and_version};
 use crate::model::redirect_uri::RedirectUri;
 use crate::model::subject::Subject;
 use crate::scope::{ResourceScope, ScopeSet};
@@ -169,17 +169,7 @@ impl Authorization {
     /// that a second answer is recognized.
     pub(crate) fn denied(&self) -> Self {
         Self {
-            id: self.id,
-            version: self.version,
-            client: self.client.clone(),
-            epoch: self.epoch,
-            subject: self.subject.clone(),
-            session: self.session,
-            created: self.created,
-            ticket: self.ticket,
             stage: Stage::Denied,
-            since: self.since,
-            end: self.end,
             redirect_uri: RedirectUri::dropped(),
             redirect_uri_named: false,
             challenge: None,
@@ -189,6 +179,7 @@ impl Authorization {
             audience: Audience::UNSET,
             key: None,
             pushed: None,
+            ..self.clone()
         }
     }
 
@@ -199,21 +190,9 @@ impl Authorization {
 }
 
 impl Record for Authorization {
-    type Key = AuthorizationId;
-
     const TABLE: Table = Table::Authorizations;
 
-    fn key(&self) -> &AuthorizationId {
-        &self.id
-    }
-
-    fn version(&self) -> u32 {
-        self.version
-    }
-
-    fn set_version(&mut self, version: u32) {
-        self.version = version;
-    }
+    key_and_version!(AuthorizationId);
 
     fn lists(&self) -> Vec<Cow<'_, str>> {
         self.subject.iter().map(|subject| subject.as_str().into()).collect()
@@ -276,13 +255,11 @@ impl Record for Authorization {
         }
         writer.time(*since);
         writer.time(*end);
-        if *stage != Stage::Denied {
-            writer.text(redirect_uri.as_str());
-            writer.flag(*redirect_uri_named);
-            writer.optional(challenge.as_ref(), |writer, challenge| writer.text(challenge.as_str()));
-            writer.optional(state.as_deref(), Writer::bytes);
-            write_scopes(&mut writer, scopes, resources);
-        }
+        writer.text(redirect_uri.as_str());
+        writer.flag(*redirect_uri_named);
+        writer.optional(challenge.as_ref(), |writer, challenge| writer.text(challenge.as_str()));
+        writer.optional(state.as_deref(), Writer::bytes);
+        write_scopes(&mut writer, scopes, resources);
         if !audience.is_unset() {
             writer.tagged(Self::AUDIENCE, |writer| write_audience(writer, audience));
         }
@@ -301,7 +278,7 @@ impl Record for Authorization {
 
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::AUTHORIZATION)?;
-        let ended = Self {
+        let authorization = Self {
             id: AuthorizationId::from_bytes(reader.array()?),
             version: reader.number()?,
             client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
@@ -318,32 +295,16 @@ impl Record for Authorization {
             },
             since: reader.time()?,
             end: reader.time()?,
-            redirect_uri: RedirectUri::dropped(),
-            redirect_uri_named: false,
-            challenge: None,
-            state: None,
-            scopes: ScopeSet::empty(),
-            resources: ResourceScope::none(),
-            audience: Audience::UNSET,
-            key: None,
-            pushed: None,
+            redirect_uri: RedirectUri::read(reader.text()?).ok_or(DecodeError::Malformed)?,
+            redirect_uri_named: reader.flag()?,
+            challenge: reader.optional(challenge)?,
+            state: reader.optional(|reader| reader.bytes().map(Into::into))?,
+            scopes: read_scopes(&mut reader)?,
+            resources: read_resource_scope(&mut reader)?,
+            audience: reader.tagged(Self::AUDIENCE, read_audience)?.unwrap_or_default(),
+            key: reader.tagged(Self::KEY, |reader| reader.array().map(JwkThumbprint::from_bytes))?.map(Box::new),
+            pushed: reader.tagged(Self::PUSHED, read_pushed)?.map(Box::new),
         };
-        let mut authorization = match ended.stage {
-            Stage::Denied => ended,
-            Stage::Held | Stage::CodeIssued(_) => Self {
-                redirect_uri: RedirectUri::read(reader.text()?).ok_or(DecodeError::Malformed)?,
-                redirect_uri_named: reader.flag()?,
-                challenge: reader.optional(challenge)?,
-                state: reader.optional(|reader| reader.bytes().map(Into::into))?,
-                scopes: read_scopes(&mut reader)?,
-                resources: read_resource_scope(&mut reader)?,
-                ..ended
-            },
-        };
-        authorization.audience = reader.tagged(Self::AUDIENCE, read_audience)?.unwrap_or_default();
-        let key = reader.tagged(Self::KEY, |reader| reader.array().map(JwkThumbprint::from_bytes))?;
-        authorization.key = key.map(Box::new);
-        authorization.pushed = reader.tagged(Self::PUSHED, read_pushed)?.map(Box::new);
         reader.finish()?;
         Ok(authorization)
     }

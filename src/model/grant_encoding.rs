@@ -5,12 +5,14 @@ use std::num::NonZeroU32;
 
 use crate::clock::Timestamp;
 use crate::jose::JwkThumbprint;
-use crate::model::client::encoding::{read_resource_scope, read_scopes, read_subject, write_scopes};
+use crate::model::client::encoding::{
+    read_one_of, read_resource_scope, read_scopes, read_subject, write_one_of, write_scopes,
+};
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::{ClientId, GrantId};
 use crate::model::kinds::Table;
 use crate::model::protected_resource::{read_audience, write_audience};
-use crate::model::record::{Columns, Ended, Record};
+use crate::model::record::{Columns, Ended, Record, key_and_version};
 use crate::model::{
     AccessRecord, Grant, Pairs, RETENTION, RefreshRecord, Restrictions, Revocation, RevocationReason, SupersededPair,
     TokenPair,
@@ -25,21 +27,9 @@ const AUDIENCE: u8 = 1;
 const BOUND_FROM: u8 = 2;
 
 impl Record for Grant {
-    type Key = GrantId;
-
     const TABLE: Table = Table::Grants;
 
-    fn key(&self) -> &GrantId {
-        &self.id
-    }
-
-    fn version(&self) -> u32 {
-        self.version
-    }
-
-    fn set_version(&mut self, version: u32) {
-        self.version = version;
-    }
+    key_and_version!(GrantId);
 
     fn lists(&self) -> Vec<Cow<'_, str>> {
         self.subject.iter().map(|subject| subject.as_str().into()).collect()
@@ -101,7 +91,7 @@ impl Record for Grant {
         writer.number(*pairs_made);
         writer.optional(*revoked, |writer, revocation| {
             writer.time(revocation.at);
-            writer.byte(reason_byte(revocation.reason));
+            write_one_of(writer, &RevocationReason::ALL, revocation.reason);
         });
         writer.optional(pairs.newest.as_ref(), write_pair);
         writer.count(pairs.superseded.len());
@@ -132,8 +122,9 @@ impl Record for Grant {
                 tag_key: TagKey::from_bytes(reader.array()?),
             },
             pairs_made: reader.number()?,
-            revoked: reader
-                .optional(|reader| Ok(Revocation { at: reader.time()?, reason: reason(reader.byte()?)? }))?,
+            revoked: reader.optional(|reader| {
+                Ok(Revocation { at: reader.time()?, reason: read_one_of(reader, &RevocationReason::ALL)? })
+            })?,
             pairs: Pairs { newest: reader.optional(read_pair)?, superseded: reader.list(read_superseded)?.into() },
             audience: reader.tagged(AUDIENCE, read_audience)?.unwrap_or_default(),
             bound_from: reader.tagged(BOUND_FROM, read_number)?,
@@ -214,31 +205,6 @@ fn read_superseded(reader: &mut Reader<'_>) -> Result<SupersededPair, DecodeErro
         since: reader.time()?,
         link: reader.optional(|reader| reader.array().map(Link::from_bytes))?,
     })
-}
-
-const fn reason_byte(reason: RevocationReason) -> u8 {
-    match reason {
-        RevocationReason::CodeReplayed => 0,
-        RevocationReason::RefreshTokenReused => 1,
-        RevocationReason::RevokedByClient => 2,
-        RevocationReason::RevokedByUser => 3,
-        RevocationReason::SubjectRevoked => 4,
-        RevocationReason::ApplicationRevoked => 5,
-        RevocationReason::TooManyGrants => 6,
-    }
-}
-
-const fn reason(byte: u8) -> Result<RevocationReason, DecodeError> {
-    match byte {
-        0 => Ok(RevocationReason::CodeReplayed),
-        1 => Ok(RevocationReason::RefreshTokenReused),
-        2 => Ok(RevocationReason::RevokedByClient),
-        3 => Ok(RevocationReason::RevokedByUser),
-        4 => Ok(RevocationReason::SubjectRevoked),
-        5 => Ok(RevocationReason::ApplicationRevoked),
-        6 => Ok(RevocationReason::TooManyGrants),
-        _ => Err(DecodeError::Malformed),
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::model::client_metadata::encoding::{read_bounds, write_bounds};
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::ClientId;
 use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record};
+use crate::model::record::{Columns, Record, key_and_version};
 use crate::secret::Digest;
 
 /// An initial access token [RFC 7591 section 3].
@@ -44,21 +44,9 @@ impl InitialToken {
 }
 
 impl Record for InitialToken {
-    type Key = ClientId;
-
     const TABLE: Table = Table::InitialTokens;
 
-    fn key(&self) -> &ClientId {
-        &self.id
-    }
-
-    fn version(&self) -> u32 {
-        self.version
-    }
-
-    fn set_version(&mut self, version: u32) {
-        self.version = version;
-    }
+    key_and_version!(ClientId);
 
     fn purge_after(&self) -> Option<Timestamp> {
         Some(self.end)

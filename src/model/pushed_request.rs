@@ -8,7 +8,7 @@ use crate::jose::JwkThumbprint;
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::{ClientId, PushedRequestId};
 use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record};
+use crate::model::record::{Columns, Record, key_and_version};
 use crate::model::{PushedFrom, RETENTION};
 use crate::secret::Digest;
 
@@ -147,21 +147,9 @@ impl PushedRequest {
 }
 
 impl Record for PushedRequest {
-    type Key = PushedRequestId;
-
     const TABLE: Table = Table::PushedRequests;
 
-    fn key(&self) -> &PushedRequestId {
-        &self.id
-    }
-
-    fn version(&self) -> u32 {
-        self.version
-    }
-
-    fn set_version(&mut self, version: u32) {
-        self.version = version;
-    }
+    key_and_version!(PushedRequestId);
 
     /// One hour after it can last be decided.
     fn purge_after(&self) -> Option<Timestamp> {

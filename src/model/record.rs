@@ -62,6 +62,27 @@ pub trait Record: Sealed + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError>;
 }
 
+/// The key and the version of a kind that keeps them in the fields `id` and `version`.
+macro_rules! key_and_version {
+    ($key:ty) => {
+        type Key = $key;
+
+        fn key(&self) -> &$key {
+            &self.id
+        }
+
+        fn version(&self) -> u32 {
+            self.version
+        }
+
+        fn set_version(&mut self, version: u32) {
+            self.version = version;
+        }
+    };
+}
+
+pub(crate) use key_and_version;
+
 /// Marks the kinds of this crate.
 #[expect(unnameable_types, reason = "it keeps other crates from adding kinds")]
 pub trait Sealed {}

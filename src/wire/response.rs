@@ -40,6 +40,11 @@ impl Response {
         Self { status, headers: Cow::Borrowed(TOKEN_JSON), body: to_json(message) }
     }
 
+    /// Creates the response that contains new tokens, of JSON that is already written.
+    pub(crate) fn tokens(json: String) -> Self {
+        Self { status: 200, headers: Cow::Borrowed(TOKEN_JSON), body: json.into_bytes() }
+    }
+
     /// Creates a JSON response with the bare media type [D-16].
     pub(crate) fn plain_json(status: u16, message: &impl Serialize) -> Self {
         Self::new(status)

@@ -129,16 +129,13 @@ impl CheckedForm {
             grant_types: read_grant_types(reader)?,
             authentication_methods: read_authentication_methods(reader)?,
             keys: reader.optional(ClientKeys::read)?,
-            signing_algorithm: reader.optional(read_algorithm)?,
+            // An unknown algorithm was written by another release.
+            signing_algorithm: reader
+                .optional(|reader| SigningAlgorithm::parse(reader.text()?).ok_or(DecodeError::UnknownLayout))?,
             requires_pushed_requests: reader.flag()?,
             requires_dpop_bound_tokens: reader.flag()?,
         })
     }
-}
-
-/// An unknown algorithm was written by another release.
-fn read_algorithm(reader: &mut Reader<'_>) -> Result<SigningAlgorithm, DecodeError> {
-    SigningAlgorithm::parse(reader.text()?).ok_or(DecodeError::UnknownLayout)
 }
 
 /// The tag of the part of a client that registered itself.
@@ -158,10 +155,7 @@ fn write_open(writer: &mut Writer, open: &SelfRegistration) {
         looks_like_another,
         document,
     } = open;
-    writer.byte(match origin {
-        ClientOrigin::DynamicRegistration => 0,
-        ClientOrigin::MetadataDocument => 1,
-    });
+    write_one_of(writer, &ClientOrigin::ALL, *origin);
     writer.time(*registered);
     writer.flag(*is_reviewed);
     writer.text(default_scopes.as_str());
@@ -199,11 +193,7 @@ pub(crate) fn read_identifiers(reader: &mut Reader<'_>) -> Result<BTreeSet<Box<s
 }
 
 fn read_open(reader: &mut Reader<'_>) -> Result<SelfRegistration, DecodeError> {
-    let origin = match reader.byte()? {
-        0 => ClientOrigin::DynamicRegistration,
-        1 => ClientOrigin::MetadataDocument,
-        _ => return Err(DecodeError::UnknownLayout),
-    };
+    let origin = read_one_of(reader, &ClientOrigin::ALL)?;
     Ok(SelfRegistration {
         origin,
         registered: reader.time()?,

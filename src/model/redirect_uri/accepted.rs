@@ -25,9 +25,10 @@ impl RedirectUri {
         Self(Arc::default())
     }
 
-    /// Takes a stored redirect URI if all its characters are allowed in one.
+    /// Takes a stored redirect URI, or one that is no longer kept, if all its characters are allowed.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        uri_text(text.as_bytes()).ok().map(|text| Self(text.into()))
+        let is_sound = text.is_empty() || uri_text(text.as_bytes()).is_ok();
+        is_sound.then(|| Self(text.into()))
     }
 
     /// Returns the redirect URI, byte for byte as requested.

@@ -39,12 +39,6 @@ impl MemoryStore {
         self.tables.codes.len()
     }
 
-    /// Returns the number of pushed requests, including used and expired ones.
-    #[must_use]
-    pub fn pushed_request_count(&self) -> usize {
-        self.tables.pushed_requests.len()
-    }
-
     /// Returns the number of grants.
     #[must_use]
     pub fn grant_count(&self) -> usize {

@@ -4,10 +4,12 @@
 //! callers. Lock order: rows, then lists.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::clock::Timestamp;
 use crate::store::memory::lists::Lists;

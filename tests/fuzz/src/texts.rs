@@ -22,7 +22,7 @@ pub(super) fn check(input: &[u8]) -> String {
         return "id".to_owned();
     }
     if let Ok(verifier) = CodeVerifier::new(text) {
-        assert!(verifier.challenge().is_met_by(&verifier) && verifier.expose() == text);
+        assert!(verifier.challenge().is_met_by(text.as_bytes()) && verifier.expose() == text);
         let other = CodeVerifier::from_random_bytes(&[0; 32]);
         assert_eq!(format!("{verifier:?}"), format!("{other:?}"), "nothing of the verifier is printed");
         return "verifier".to_owned();
