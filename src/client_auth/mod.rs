@@ -170,7 +170,7 @@ async fn authenticate<'a>(
     let attempt = Attempt { client: credentials.first_id().or(named), peer, ..begun };
     context.check_throttle(&attempt).await?;
     let outcome = match unreadable {
-        None => verify(context, endpoint, method, &credentials).await,
+        None => verify(context, &attempt, method, &credentials).await,
         Some(reason) => Err(reason),
     };
     match outcome.and_then(|verified| admit(context, endpoint, verified)) {
@@ -231,13 +231,13 @@ struct Verified {
 /// Tries every reading of the credentials, and returns the first that authenticates its client.
 async fn verify(
     context: &Context,
-    endpoint: Endpoint,
+    attempt: &Attempt<'_>,
     method: AuthenticationMethod,
     credentials: &Credentials<'_>,
 ) -> Result<Verified, Reason> {
     let mut failure = Reason::NoCredentials;
     for (position, reading) in credentials.readings.iter().flatten().enumerate() {
-        match verify_reading(context, endpoint, method, reading).await {
+        match verify_reading(context, attempt, method, reading).await {
             Ok(verified) => return Ok(verified),
             Err(reason @ (Reason::Store(_) | Reason::KeysUnavailable(_))) => return Err(reason),
             Err(reason) if position == 0 => failure = reason,
@@ -249,7 +249,7 @@ async fn verify(
 
 async fn verify_reading(
     context: &Context,
-    endpoint: Endpoint,
+    attempt: &Attempt<'_>,
     method: AuthenticationMethod,
     reading: &Reading<'_>,
 ) -> Result<Verified, Reason> {
@@ -262,7 +262,7 @@ async fn verify_reading(
         Evidence::Secret(secret) => Ok(Verified { client: proven(client, method, secret)?, assertion: None }),
         Evidence::Assertion(assertion) => {
             let client = registered(client.ok_or(Reason::UnknownClient)?, method)?;
-            let verified = private_key_jwt::verify(context, endpoint, &client, assertion);
+            let verified = private_key_jwt::verify(context, attempt, &client, assertion);
             let assertion = verified.await?;
             Ok(Verified { client, assertion: Some(assertion) })
         }

@@ -1,5 +1,6 @@
 //! `private_key_jwt`: the client sends an assertion that it signed with its private key [RFC 7523 section 2.2].
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::client_auth::assertion;
@@ -7,11 +8,10 @@ use crate::client_auth::credentials::{Credentials, Evidence, Presented, Reading}
 use crate::context::Context;
 use crate::error::Reason;
 use crate::fetch::key_sets::FetchedSet;
-use crate::hooks::Event;
+use crate::hooks::{Attempt, Event};
 use crate::jose::{Jwk, Jws, SigningAlgorithm};
 use crate::model::Replay;
 use crate::model::client::{Client, ClientKeys, KeyFetchError};
-use crate::wire::Endpoint;
 
 pub(super) const ASSERTION: &str = "client_assertion";
 pub(super) const ASSERTION_TYPE: &str = "client_assertion_type";
@@ -37,13 +37,12 @@ pub(super) fn read<'a>(presented: &Presented<'a>) -> Result<Credentials<'a>, Rea
 /// checked without the key is checked first, so that nothing is fetched for an assertion that is refused anyway.
 pub(crate) async fn verify(
     context: &Context,
-    endpoint: Endpoint,
+    attempt: &Attempt<'_>,
     client: &Client,
     assertion: &Jws<'_>,
 ) -> Result<Replay, Reason> {
-    let now = context.now();
-    let replay =
-        assertion::judge(assertion, &client.id, endpoint, &context.config, now).map_err(Reason::ClientAssertion)?;
+    let replay = assertion::judge(assertion, &client.id, attempt.endpoint, &context.config, context.now());
+    let replay = replay.map_err(Reason::ClientAssertion)?;
     let algorithm = assertion.algorithm();
     let registered = client.form.signing_algorithm;
     if registered.is_some_and(|registered| registered != algorithm) {
@@ -53,7 +52,7 @@ pub(crate) async fn verify(
     match &client.form.keys {
         None => Err(refused("the client has no keys")),
         Some(ClientKeys::Set(set)) => rule.verify(assertion, set.keys()).map_err(NotSigned::reason),
-        Some(ClientKeys::Url(url)) => verify_by_url(context, client, url, assertion, rule).await,
+        Some(ClientKeys::Url(url)) => verify_by_url(context, attempt.peer, client, url, assertion, rule).await,
     }?;
     Ok(replay)
 }
@@ -64,13 +63,14 @@ pub(crate) async fn verify(
 /// key since.
 async fn verify_by_url(
     context: &Context,
+    peer: Option<IpAddr>,
     client: &Client,
     url: &str,
     assertion: &Jws<'_>,
     rule: KeyRule<'_>,
 ) -> Result<(), Reason> {
     let sets = context.key_sets.as_ref().ok_or_else(|| Arc::new(KeyFetchError::NoFetcher))?;
-    let set = sets.get(client, url).await?;
+    let set = sets.get(client, url, peer).await?;
     report(context, client, &set);
     let not_signed = match rule.verify(assertion, set.keys()) {
         Ok(()) => return Ok(()),
@@ -79,7 +79,7 @@ async fn verify_by_url(
     if !rule.may_be_by_a_newer_key(not_signed) {
         return Err(not_signed.reason());
     }
-    let newer = sets.newer(client, url, &set).await.ok_or_else(|| not_signed.reason())?;
+    let newer = sets.newer(client, url, &set, peer).await.ok_or_else(|| not_signed.reason())?;
     report(context, client, &newer);
     rule.verify(assertion, newer.keys()).map_err(NotSigned::reason)
 }

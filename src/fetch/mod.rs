@@ -29,6 +29,7 @@ use crate::fetch::flight::NoOutput;
 ///   one of these checked addresses;
 /// * check the server's certificate for the host's name;
 /// * follow no redirect, and return its status instead;
+/// * bound the requests of each [`purpose`](FetchRequest::purpose) that run at once, apart from the others;
 /// * stop reading after [`max_bytes`](FetchRequest::max_bytes), and end the whole request after
 ///   [`timeout`](FetchRequest::timeout);
 /// * ignore proxies that environment variables name.
@@ -59,13 +60,31 @@ pub struct FetchRequest<'a> {
     pub max_bytes: usize,
     /// How long the whole request may take, from the look-up of the name to the last byte.
     pub timeout: Duration,
+    /// What the response is for.
+    pub purpose: FetchPurpose,
+}
+
+/// What a response is for, and so who can cause the request.
+///
+/// A fetcher bounds concurrent requests of each purpose apart. Otherwise a stranger's hosts that never answer would keep
+/// reviewed clients from authenticating.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FetchPurpose {
+    /// The metadata document of a client. Any signed-in user can cause it, for any host.
+    MetadataDocument,
+    /// The key set of a client that was reviewed, or that an administrator described.
+    ReviewedKeySet,
+    /// The key set of an unreviewed client that registered itself.
+    UnreviewedKeySet,
 }
 
 impl<'a> FetchRequest<'a> {
     /// Returns a request with the bounds of metadata documents: 5120 bytes, 5 s.
     #[must_use]
     pub const fn new(url: &'a str) -> Self {
-        Self { url, max_bytes: DOCUMENT_BYTES, timeout: Duration::from_secs(5) }
+        let purpose = FetchPurpose::MetadataDocument;
+        Self { url, max_bytes: DOCUMENT_BYTES, timeout: Duration::from_secs(5), purpose }
     }
 }
 

@@ -75,8 +75,8 @@ pub enum AttemptKind {
     MetadataDocument,
     /// The key set of an unreviewed client that registered itself is about to be fetched from its `jwks_uri`, which is
     /// not on the host of its metadata document. [`Attempt::client`] and [`Attempt::host`] are set. Concurrent requests
-    /// share the fetch, so the address is not set, and the endpoint is the token endpoint. A refusal counts as a failed
-    /// fetch.
+    /// share the fetch: the address is that of the request that begins it, and the endpoint is the token endpoint. A
+    /// refusal counts as a failed fetch.
     KeySet,
 }
 

@@ -1,5 +1,6 @@
 //! The authorization server: wiring, and one-line delegations.
 
+mod hosts;
 pub(crate) mod purge;
 
 use std::sync::Arc;
@@ -46,6 +47,7 @@ use crate::scope::{Permission, Resource};
 use crate::secret::ConsentTicket;
 use crate::secret::entropy::{Entropy, SystemEntropy};
 use crate::secret::prefixes::Prefixes;
+pub use crate::server::hosts::Hosts;
 pub use crate::server::purge::PurgeError;
 use crate::store::{Purge, StoreError, Stores};
 use crate::wire::cors::Proofs;
@@ -98,6 +100,12 @@ impl AuthorizationServer {
     #[must_use]
     pub fn issuer(&self) -> &str {
         &self.context.config.issuer
+    }
+
+    /// Returns the host names of the issuer and of all [`Config::resources`], for a check of the `Host` header.
+    #[must_use]
+    pub fn hosts(&self) -> Hosts {
+        Hosts::of(self.issuer(), self.config().resources.iter().map(|resource| resource.identifier.as_str()))
     }
 
     /// Lists the settings that are weaker than the current best practice [RFC 9700].

@@ -59,17 +59,22 @@ impl PageKind {
 
 /// Creates a page with a fixed text, so that nothing of the request can appear in it.
 pub(crate) fn error_page(status: u16, kind: PageKind) -> Response {
+    let (title, explanation) = kind.texts();
+    page(status, title, explanation)
+}
+
+/// Creates a page with texts that need no escape in HTML.
+pub(crate) fn page(status: u16, title: &str, explanation: &str) -> Response {
     let page = Response::new(status)
         .with_header("Content-Type", "text/html;charset=UTF-8")
         .with_header("Content-Security-Policy", CONTENT_SECURITY_POLICY);
     COMMON_HEADERS
         .into_iter()
         .fold(page, |page, (name, value)| page.with_header(name, value))
-        .with_body(document(kind).into_bytes())
+        .with_body(document(title, explanation).into_bytes())
 }
 
-fn document(kind: PageKind) -> String {
-    let (title, explanation) = kind.texts();
+fn document(title: &str, explanation: &str) -> String {
     format!(
         r#"<!DOCTYPE html>
 <html lang="en">

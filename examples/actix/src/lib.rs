@@ -7,14 +7,16 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::time::Duration;
 
-use actix_web::body::{BodyStream, MessageBody, to_bytes_limited};
+use actix_web::body::{BodyStream, EitherBody, MessageBody, to_bytes_limited};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::error::{Error, InternalError};
+use actix_web::http::header::{HOST, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::web::{self, Bytes, Data, ServiceConfig};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse};
 use grantor::scope::{Permission, ScopeSet};
 use grantor::secret::ConsentTicket;
+use grantor::server::Hosts;
 use grantor::wire::{self, Endpoint, protective_headers};
 use grantor::{Authenticated, AuthorizationServer, Decision, PendingAuthorization};
 use grantor::{ResourceError, ResourceServer, Subject};
@@ -166,6 +168,45 @@ pub fn page(html: String) -> HttpResponse {
 pub async fn decide(server: &AuthorizationServer, request: &Incoming, user: &Subject, session: &[u8]) -> HttpResponse {
     let (ticket, decision) = Decision::from_form(request.body.as_deref().unwrap_or_default());
     respond(server.decide(&ticket, user, session, &decision).await.unwrap_or_else(|error| error.response(Some(user))))
+}
+
+/// Refuses requests for other host names with 421: a function for [`from_fn`](actix_web::middleware::from_fn). [`Hosts`]
+/// says which services need it.
+///
+/// ```
+/// use actix_web::dev::ServiceRequest;
+/// use actix_web::middleware::{Next, from_fn};
+/// use actix_web::App;
+/// use grantor::AuthorizationServer;
+///
+/// fn service(server: &AuthorizationServer) {
+///     let hosts = server.hosts();
+///     let app = move || {
+///         let hosts = hosts.clone();
+///         let guard = move |request: ServiceRequest, next: Next<_>| {
+///             grantor_actix::refuse_other_hosts(hosts.clone(), request, next)
+///         };
+///         App::new().wrap(from_fn(guard))
+///     };
+///     # let _ = app();
+/// }
+/// ```
+///
+/// # Errors
+///
+/// Those of the routes.
+pub async fn refuse_other_hosts<B: MessageBody>(
+    hosts: Hosts,
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<EitherBody<B>>, Error> {
+    // HTTP/2 has it in the URI.
+    let host = request.headers().get(HOST).map(HeaderValue::as_bytes);
+    let host = host.or_else(|| request.uri().authority().map(|authority| authority.as_str().as_bytes()));
+    match hosts.refusal(host) {
+        Some(refusal) => Ok(request.into_response(respond(refusal)).map_into_right_body()),
+        None => next.call(request).await.map(ServiceResponse::map_into_left_body),
+    }
 }
 
 /// The scope that a route requires, named by a type.

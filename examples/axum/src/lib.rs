@@ -14,12 +14,15 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{ConnectInfo, FromRef, FromRequest, FromRequestParts, OriginalUri, Request, State};
+use axum::http::HeaderValue;
+use axum::http::header::HOST;
 use axum::http::request::Parts;
 use axum::middleware::{FromExtractorLayer, Next, from_extractor_with_state};
 use axum::response::{AppendHeaders, Html, IntoResponse, Response};
 use axum::routing::any;
 use grantor::scope::{Permission, ScopeSet};
 use grantor::secret::ConsentTicket;
+use grantor::server::Hosts;
 use grantor::wire::{self, Endpoint, protective_headers};
 use grantor::{Authenticated, AuthorizationServer, Decision, PendingAuthorization};
 use grantor::{ResourceError, ResourceServer, Subject};
@@ -163,6 +166,28 @@ pub fn page(html: String) -> Response {
 pub async fn decide(server: &AuthorizationServer, request: &Incoming, user: &Subject, session: &[u8]) -> Response {
     let (ticket, decision) = Decision::from_form(request.body.as_deref().unwrap_or_default());
     respond(server.decide(&ticket, user, session, &decision).await.unwrap_or_else(|error| error.response(Some(user))))
+}
+
+/// Refuses requests for other host names with 421: a function for
+/// [`from_fn_with_state`](axum::middleware::from_fn_with_state). [`Hosts`] says which services need it.
+///
+/// ```
+/// use axum::Router;
+/// use axum::middleware::from_fn_with_state;
+/// use grantor::AuthorizationServer;
+///
+/// fn app(server: &AuthorizationServer, routes: Router) -> Router {
+///     routes.layer(from_fn_with_state(server.hosts(), grantor_axum::refuse_other_hosts))
+/// }
+/// ```
+pub async fn refuse_other_hosts(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
+    // HTTP/2 has it in the URI.
+    let host = request.headers().get(HOST).map(HeaderValue::as_bytes);
+    let host = host.or_else(|| request.uri().authority().map(|authority| authority.as_str().as_bytes()));
+    match hosts.refusal(host) {
+        Some(refusal) => respond(refusal),
+        None => next.run(request).await,
+    }
 }
 
 /// The scope that a route requires, named by a type.

@@ -9,12 +9,18 @@ use actix_web::{Error, HttpResponse};
 use grantor::scope::Permission;
 use grantor::wire::Endpoint;
 use grantor::{Authenticated, AuthorizationServer, Subject};
-use grantor_actix::{Incoming, Refused, RequireScope, RequiredScope, page, require_scopes};
+use grantor_actix::{Incoming, Refused, RequireScope, RequiredScope, page, refuse_other_hosts, require_scopes};
 
-use crate::{INTERACTION, Me, Session, consent_page, protected_resources};
+use crate::{INTERACTION, LOOPBACK_NAMES, Me, Session, consent_page, protected_resources};
 
 /// Configures all routes of the service.
 pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
+    let hosts = server.hosts().and(LOOPBACK_NAMES);
+    let guard = move |request: ServiceRequest, next: Next<_>| refuse_other_hosts(hosts.clone(), request, next);
+    services.service(web::scope("").wrap(from_fn(guard)).configure(|services| routes(services, server)));
+}
+
+fn routes(services: &mut ServiceConfig, server: &AuthorizationServer) {
     services
         .configure(grantor_actix::configure(server))
         .route(&server.path(Endpoint::Authorization), web::to(authorize))

@@ -11,9 +11,11 @@ use grantor::config::Profile;
 use grantor::scope::{Permission, Resource};
 use grantor::wire::{Body, Endpoint};
 use grantor::{Authenticated, AuthorizationServer, Subject};
-use grantor_axum::{Incoming, Refused, RequireScope, RequiredScope, page, require_scopes, to_request};
+use grantor_axum::{
+    Incoming, Refused, RequireScope, RequiredScope, page, refuse_other_hosts, require_scopes, to_request,
+};
 
-use crate::{INTERACTION, Me, Session, consent_page, protected_resources};
+use crate::{INTERACTION, LOOPBACK_NAMES, Me, Session, consent_page, protected_resources};
 
 /// Returns all routes of the service.
 pub fn routes(server: AuthorizationServer) -> Router {
@@ -23,7 +25,8 @@ pub fn routes(server: AuthorizationServer) -> Router {
     let guarded = protected_resources(&server).into_iter().fold(routes, |routes, (path, needed)| {
         routes.route(&path, any(me_there).layer(from_fn_with_state(needed, require_scopes)))
     });
-    guarded.with_state(server)
+    let hosts = server.hosts().and(LOOPBACK_NAMES);
+    guarded.with_state(server).layer(from_fn_with_state(hosts, refuse_other_hosts))
 }
 
 /// The authorization endpoint and its consent page.

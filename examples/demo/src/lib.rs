@@ -122,6 +122,9 @@ pub struct Me<'a> {
     pub scope: &'a str,
 }
 
+/// The names of this machine that no attacker can let point elsewhere. The thin servers are asked for under any of them.
+pub const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
 /// The request header that the resource returns in its response, for tests of the FAPI profile.
 #[cfg(any(feature = "actix", feature = "axum"))]
 const INTERACTION: &str = "x-fapi-interaction-id";

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use grantor::fetch::{FetchError, FetchErrorKind};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -17,6 +16,7 @@ use tokio_rustls::rustls::{self, ClientConfig};
 
 use crate::address::{self, Loopback};
 use crate::network::Network;
+use crate::room::LookUpPlace;
 use crate::target::Host;
 
 /// How many addresses of a host are tried. Most hosts have two, one of each family.
@@ -24,23 +24,22 @@ const MAX_ATTEMPTS: u32 = 4;
 
 /// Returns the addresses of a host, all of them checked. A name is looked up once.
 ///
-/// The permit is held until the look-up has ended, even if the request is dropped: the system's resolver cannot be
-/// stopped, and occupies a thread.
+/// A look-up waits for its place, and keeps it until it has ended, even if the request is dropped.
 pub(crate) async fn addresses(
     network: &Arc<dyn Network>,
     host: &Host,
     loopback: Loopback,
-    permit: Arc<OwnedSemaphorePermit>,
+    place: impl Future<Output = Result<LookUpPlace, FetchError>>,
 ) -> Result<Vec<IpAddr>, FetchError> {
     let addresses = match host {
         Host::Address(address) => vec![*address],
         // `localhost` and names below it are the loopback; no resolver is asked [RFC 6761 section 6.3].
         Host::Name(name) if is_localhost(name) => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
         Host::Name(name) => {
-            let (network, name) = (Arc::clone(network), name.clone());
+            let (network, name, place) = (Arc::clone(network), name.clone(), place.await?);
             let look_up = tokio::spawn(async move {
                 let found = network.look_up(name.as_ref()).await;
-                drop(permit);
+                drop(place);
                 found
             });
             let found = look_up.await.map_err(io::Error::other).flatten();

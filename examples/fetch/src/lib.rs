@@ -19,6 +19,7 @@ mod address;
 mod connect;
 mod network;
 mod response;
+mod room;
 mod target;
 mod tls;
 
@@ -29,21 +30,21 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use grantor::fetch::{FetchError, FetchErrorKind, FetchRequest, FetchResponse, Fetcher};
-use tokio::sync::Semaphore;
+use grantor::fetch::{FetchError, FetchErrorKind, FetchPurpose, FetchRequest, FetchResponse, Fetcher};
 use tokio::time::timeout;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::address::Loopback;
 use crate::network::System;
+use crate::room::Room;
 use crate::target::Target;
 
-/// The default limit on concurrent requests: with documents of 5120 bytes, about two megabytes of buffers in all.
+/// The default limit on concurrent requests of one purpose: with documents of 5120 bytes, about two megabytes of buffers.
 const REQUESTS_AT_ONCE: usize = 64;
 
 /// Fetches metadata documents and key sets, from public hosts only.
 ///
-/// Clones share the limit on concurrent requests.
+/// Clones share the limits on concurrent requests.
 ///
 /// # Panics
 ///
@@ -52,8 +53,32 @@ const REQUESTS_AT_ONCE: usize = 64;
 pub struct Fetch {
     network: Arc<dyn Network>,
     tls: Arc<ClientConfig>,
-    permits: Arc<Semaphore>,
+    rooms: Arc<Rooms>,
     loopback: Loopback,
+}
+
+/// A room for each purpose.
+#[derive(Debug)]
+struct Rooms {
+    documents: Room,
+    reviewed: Room,
+    unreviewed: Room,
+}
+
+impl Rooms {
+    fn new(requests: usize) -> Arc<Self> {
+        let room = || Room::new(requests);
+        Arc::new(Self { documents: room(), reviewed: room(), unreviewed: room() })
+    }
+
+    fn of(&self, purpose: FetchPurpose) -> &Room {
+        match purpose {
+            FetchPurpose::MetadataDocument => &self.documents,
+            FetchPurpose::ReviewedKeySet => &self.reviewed,
+            // What this release does not know is for strangers.
+            FetchPurpose::UnreviewedKeySet | _ => &self.unreviewed,
+        }
+    }
 }
 
 impl Fetch {
@@ -86,15 +111,18 @@ impl Fetch {
     }
 
     fn with(roots: RootCertStore, loopback: Loopback) -> Result<Self, SetupError> {
-        let permits = Arc::new(Semaphore::new(REQUESTS_AT_ONCE));
-        Ok(Self { network: Arc::new(System), tls: Arc::new(tls::client_config(roots)?), permits, loopback })
+        let rooms = Rooms::new(REQUESTS_AT_ONCE);
+        Ok(Self { network: Arc::new(System), tls: Arc::new(tls::client_config(roots)?), rooms, loopback })
     }
 
-    /// Sets the limit on concurrent requests; 64 by default. Further requests wait; the wait counts towards their
-    /// timeout.
+    /// Sets the limit on concurrent requests of each [`FetchPurpose`]; 64 by default. An eighth of them, and at least
+    /// one, may be for hosts of one registrable domain. Further requests wait; the wait counts towards their timeout.
+    ///
+    /// A look-up that has not ended when its request times out keeps its place among the look-ups, of which there are as
+    /// many, and its place among those of its domain. The place of the request is free again.
     #[must_use]
     pub fn requests_at_once(mut self, max: NonZeroUsize) -> Self {
-        self.permits = Arc::new(Semaphore::new(max.get().min(Semaphore::MAX_PERMITS)));
+        self.rooms = Rooms::new(max.get());
         self
     }
 
@@ -107,14 +135,14 @@ impl Fetch {
 
     async fn whole(&self, target: &Target, request: &FetchRequest<'_>) -> Result<FetchResponse, FetchError> {
         let head = response::request(target)?;
-        let permit = Arc::clone(&self.permits).acquire_owned().await;
-        let permit = permit.map_err(|closed| FetchError::with_source(FetchErrorKind::Connection, closed))?;
-        let permit = Arc::new(permit);
-        let addresses = connect::addresses(&self.network, &target.host, self.loopback, Arc::clone(&permit)).await?;
+        let room = self.rooms.of(request.purpose);
+        let place = room.enter(&target.host).await?;
+        let look_up = room.look_up(&place);
+        let addresses = connect::addresses(&self.network, &target.host, self.loopback, look_up).await?;
         let stream = connect::connect(&*self.network, &addresses, target.port, request.timeout).await?;
         let stream = connect::encrypt(&self.tls, target.host.server_name(), stream).await?;
         let response = response::exchange(stream, head, request.max_bytes).await;
-        drop(permit);
+        drop(place);
         response
     }
 }

@@ -7,28 +7,38 @@ use axum::Router;
 use axum::http::{HeaderName, Method, header};
 use axum::middleware::from_fn_with_state;
 use grantor::AuthorizationServer;
+use grantor_axum::refuse_other_hosts;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tower_http::cors::{AllowHeaders, Any, CorsLayer};
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use crate::guard::{self, Guard, MESSAGE_BYTES};
+use crate::origins::Origins;
 use crate::review::{self, Review};
 use crate::settings::{mcp_path, mcp_url};
 use crate::tools::Notes;
 
 /// The authorization server with its pages, the MCP server behind its guard, and the review if there is one.
-pub(crate) fn app(server: &AuthorizationServer, review: Option<Review>) -> Result<Router, Box<dyn Error>> {
+///
+/// Pages of these origins may call the MCP server too, besides those on this machine.
+pub(crate) fn app(
+    server: &AuthorizationServer,
+    review: Option<Review>,
+    origins: &[String],
+) -> Result<Router, Box<dyn Error>> {
+    let hosts = server.hosts().and(demo::LOOPBACK_NAMES);
     let authorization = grantor_axum::routes(server).merge(demo::axum::pages(server)).with_state(server.clone());
-    let app = authorization.merge(mcp(server)?);
-    Ok(match review {
+    let app = authorization.merge(mcp(server, Origins::new(hosts.clone(), origins))?);
+    let app = match review {
         Some(review) => app.merge(review::routes(review)),
         None => app,
-    })
+    };
+    Ok(app.layer(from_fn_with_state(hosts, refuse_other_hosts)))
 }
 
-fn mcp(server: &AuthorizationServer) -> Result<Router, Box<dyn Error>> {
+fn mcp(server: &AuthorizationServer, origins: Origins) -> Result<Router, Box<dyn Error>> {
     let url = mcp_url(server)?;
-    let guard = Guard::new(server.resource(url)?)?;
+    let guard = Guard::new(server.resource(url)?, origins.clone())?;
     // Without MCP sessions: each request needs only the token, in every revision of MCP.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -39,13 +49,13 @@ fn mcp(server: &AuthorizationServer) -> Result<Router, Box<dyn Error>> {
         StreamableHttpService::new(move || Ok(notes.clone()), Arc::new(NeverSessionManager::default()), config);
     let router = Router::new().route_service(mcp_path(url), service);
     // The CORS layer is outermost: it answers preflights, and lets pages read the guard's challenges.
-    Ok(router.route_layer(from_fn_with_state(guard, guard::check)).route_layer(any_origin()))
+    Ok(router.route_layer(from_fn_with_state(guard, guard::check)).route_layer(cors(origins)))
 }
 
-/// Lets pages of every origin call the MCP server. They need an access token; cookies are ignored.
-fn any_origin() -> CorsLayer {
+/// Lets pages of these origins call the MCP server. They need an access token; cookies are ignored.
+fn cors(origins: Origins) -> CorsLayer {
     CorsLayer::new()
-        .allow_origin(Any)
+        .allow_origin(AllowOrigin::predicate(move |origin, _| origins.contain(origin)))
         .allow_methods([Method::GET, Method::POST, Method::DELETE])
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers([header::WWW_AUTHENTICATE, header::RETRY_AFTER, HeaderName::from_static("mcp-session-id")])

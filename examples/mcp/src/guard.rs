@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use axum::http::header::ORIGIN;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use grantor::scope::ScopeSet;
@@ -16,6 +17,7 @@ use grantor_axum::{Refused, to_request};
 use serde_json::Value;
 use tokio::time::timeout;
 
+use crate::origins::Origins;
 use crate::tools::TOOLS;
 
 /// The maximum size of a message in bytes: far more than a call of one of these tools needs.
@@ -27,16 +29,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     resource: ResourceServer,
+    origins: Origins,
     tools: Vec<(&'static str, ScopeSet)>,
 }
 
 impl Guard {
     /// Reads the scopes of the tools once, at the start.
-    pub(crate) fn new(resource: ResourceServer) -> Result<Self, ConfigError> {
+    pub(crate) fn new(resource: ResourceServer, origins: Origins) -> Result<Self, ConfigError> {
         let needed = |scopes: &[&'static str]| resource.scopes(scopes.iter().copied());
         let tools = TOOLS.iter().map(|tool| Ok((tool.name, needed(tool.scopes)?)));
         let tools = tools.collect::<Result<Vec<_>, ConfigError>>()?;
-        Ok(Self { resource, tools })
+        Ok(Self { resource, origins, tools })
     }
 
     /// The scopes that a tool needs; `None` if there is no such tool.
@@ -52,9 +55,13 @@ impl Guard {
 /// Requires an access token for the MCP server, and for a tool call the scopes of the tool. It puts the token in the
 /// extensions of the request.
 ///
-/// A request without a token is refused before its body is read.
+/// A request of a page whose origin is not allowed is refused with 403 [MCP, Transports], and one without a token before
+/// its body is read.
 pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Result<Response, Refused> {
     let (mut parts, body) = request.into_parts();
+    if !parts.headers.get_all(ORIGIN).iter().all(|origin| guard.origins.contain(origin)) {
+        return Err(Refused(StatusCode::FORBIDDEN.into_response()));
+    }
     let token = guard.resource.authenticate(&to_request(&parts, wire::Body::Empty)).await?;
     let Ok(body) = timeout(PATIENCE, to_bytes(body, MESSAGE_BYTES)).await else {
         return Err(Refused(StatusCode::REQUEST_TIMEOUT.into_response()));

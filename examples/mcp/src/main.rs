@@ -8,6 +8,7 @@ mod console;
 mod database;
 mod guard;
 mod options;
+mod origins;
 mod review;
 mod settings;
 mod tools;
@@ -53,7 +54,7 @@ async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let server = settings::authorization_server(options, issuer, database.store.clone())?;
     let client = settings::ensure_client(&server, &options.redirect_uri).await?;
     let review = options.review.then(|| Review::new(server.clone()));
-    let app = app::app(&server, review.clone())?;
+    let app = app::app(&server, review.clone(), &options.origins)?;
     let addresses = Addresses {
         issuer,
         resource: settings::mcp_url(&server)?,

@@ -12,6 +12,7 @@ Options of the MCP example
   --issuer URL        where clients reach the authorization server, such as a proxy; where it listens by default
   --resource URL      where they reach the MCP server, /mcp at the issuer's host by default
   --database FILE     the database file; by default a temporary one, removed at the end
+  --origin ORIGIN     let web pages of this origin call the MCP server too, besides those on this machine
   --redirect-uri URI  the redirect URI of the preregistered client, http://127.0.0.1/callback by default
   --review            new clients await a review, at /review
   --fetch-root FILE   also trust these root certificates, and fetch metadata documents from this machine too
@@ -25,6 +26,8 @@ pub(crate) struct Options {
     pub(crate) issuer: Option<String>,
     pub(crate) resource: Option<String>,
     pub(crate) database: Option<PathBuf>,
+    /// The origins of pages that may call the MCP server.
+    pub(crate) origins: Vec<String>,
     pub(crate) redirect_uri: String,
     pub(crate) review: bool,
     /// Certificates of hosts on this machine, in PEM.
@@ -43,6 +46,7 @@ impl Options {
             issuer: None,
             resource: None,
             database: None,
+            origins: Vec::new(),
             redirect_uri: "http://127.0.0.1/callback".into(),
             review: false,
             fetch_root: None,
@@ -64,6 +68,7 @@ impl Options {
                 "--issuer" => options.issuer = Some(value()?),
                 "--resource" => options.resource = Some(value()?),
                 "--database" => options.database = Some(value()?.into()),
+                "--origin" => options.origins.push(value()?),
                 "--redirect-uri" => options.redirect_uri = value()?,
                 "--review" => options.review = true,
                 "--fetch-root" => options.fetch_root = Some(value()?.into()),

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::{FromRequestParts as _, Request, State};
@@ -97,8 +96,6 @@ pub(crate) enum Failure {
     Forbidden,
     /// A form that may have come from another origin.
     ForeignForm,
-    /// The request was for another host. Contains the address of this service.
-    OtherHost(Arc<str>),
     NotFound,
     /// The request is not valid.
     BadRequest(Cow<'static, str>),
@@ -140,7 +137,6 @@ struct FailurePage {
 struct Message {
     title: &'static str,
     explanation: Cow<'static, str>,
-    home: Arc<str>,
 }
 
 impl Message {
@@ -164,7 +160,6 @@ pub(crate) async fn with_navigation(State(platform): State<Platform>, request: R
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let mut home = Arc::from("/");
         let (status, title, explanation) = match self {
             Self::SignInFirst { next, sent } => {
                 let next = utf8_percent_encode(&next, NON_ALPHANUMERIC);
@@ -178,11 +173,6 @@ impl IntoResponse for Failure {
                     .into();
                 (StatusCode::FORBIDDEN, "That did not come from Platform", text)
             }
-            Self::OtherHost(own) => {
-                let text = format!("This is Platform, and its address is {own}. Please open that address.");
-                home = own;
-                (StatusCode::MISDIRECTED_REQUEST, "Wrong address", text.into())
-            }
             Self::NotFound => (StatusCode::NOT_FOUND, "Nothing here", "There is no page at this address.".into()),
             Self::BadRequest(why) => (StatusCode::BAD_REQUEST, "That did not work", why),
             Self::Internal => {
@@ -190,7 +180,7 @@ impl IntoResponse for Failure {
                 (StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", text)
             }
         };
-        let message = Message { title, explanation, home };
+        let message = Message { title, explanation };
         let mut response = message.clone().show(status, Frame::Bare);
         response.extensions_mut().insert(message);
         response

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN};
-use axum::http::uri::Authority;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ORIGIN};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -71,7 +70,8 @@ pub(crate) fn app(platform: Platform) -> Router {
     let api = Router::new().nest("/api", api::routes()).with_state(platform.clone());
     let logos = logos::routes().with_state(platform.clone());
     let all = pages.merge(machines).merge(api).merge(logos);
-    all.layer(from_fn_with_state(platform.base, refuse_other_hosts))
+    // The passwords of the demo accounts are public.
+    all.layer(from_fn_with_state(platform.server.hosts(), grantor_axum::refuse_other_hosts))
 }
 
 #[derive(Template)]
@@ -121,14 +121,4 @@ async fn refuse_other_origins(request: Request, next: Next) -> Response {
         return Failure::ForeignForm.into_response();
     }
     next.run(request).await
-}
-
-/// Refuses requests for other host names. Otherwise an attacker's name that resolves to this machine would put the
-/// attacker's page into this origin, and the passwords of the demo accounts are public.
-async fn refuse_other_hosts(State(base): State<Arc<str>>, request: Request, next: Next) -> Response {
-    let header = || request.headers().get(HOST)?.to_str().ok()?.parse::<Authority>().ok();
-    let asked = request.uri().authority().cloned().or_else(header);
-    let own = base.split_once("://").and_then(|(_, own)| own.parse::<Authority>().ok());
-    let is_own = asked.zip(own).is_some_and(|(asked, own)| asked.host().eq_ignore_ascii_case(own.host()));
-    if is_own { next.run(request).await } else { Failure::OtherHost(base).into_response() }
 }

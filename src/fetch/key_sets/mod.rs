@@ -3,6 +3,7 @@
 
 mod entry;
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Clock;
@@ -11,7 +12,7 @@ use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::flight::{Driven, Flights};
 pub(crate) use crate::fetch::key_sets::entry::FetchedSet;
 use crate::fetch::key_sets::entry::{Entry, Need, Outcome};
-use crate::fetch::{FetchError, FetchErrorKind, FetchRequest, Fetcher, in_vain};
+use crate::fetch::{FetchError, FetchErrorKind, FetchPurpose, FetchRequest, Fetcher, in_vain};
 use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 use crate::jose::{FetchedKeys, JwkSet};
 use crate::model::client::{Client, KeyFetchError};
@@ -34,6 +35,7 @@ pub(crate) struct KeySets {
 struct Source {
     fetcher: Arc<dyn Fetcher>,
     clock: Arc<dyn Clock>,
+    purpose: FetchPurpose,
     /// Checked before each fetch for an unreviewed client.
     throttle: Option<Arc<dyn Throttle>>,
     cache: Mutex<Cache<Entry>>,
@@ -41,11 +43,12 @@ struct Source {
 
 impl KeySets {
     pub(crate) fn new(fetcher: Arc<dyn Fetcher>, clock: Arc<dyn Clock>, throttle: Option<Arc<dyn Throttle>>) -> Self {
-        let source = |throttle| {
+        let source = |purpose, throttle| {
             let (fetcher, clock) = (Arc::clone(&fetcher), Arc::clone(&clock));
-            Arc::new(Source { fetcher, clock, throttle, cache: Mutex::new(Cache::new(MAX_CACHED)) })
+            Arc::new(Source { fetcher, clock, purpose, throttle, cache: Mutex::new(Cache::new(MAX_CACHED)) })
         };
-        Self { reviewed: source(None), unreviewed: source(throttle), flights: Flights::default() }
+        let (reviewed, unreviewed) = (FetchPurpose::ReviewedKeySet, FetchPurpose::UnreviewedKeySet);
+        Self { reviewed: source(reviewed, None), unreviewed: source(unreviewed, throttle), flights: Flights::default() }
     }
 
     pub(crate) fn reach_loopback(&self) -> bool {
@@ -53,19 +56,25 @@ impl KeySets {
     }
 
     /// Returns the key set of a client: the cached one while it is fresh, otherwise a fetched one. If the fetch fails,
-    /// it returns the cached one until that is stale.
-    pub(crate) async fn get(&self, client: &Client, url: &str) -> Outcome {
-        self.get_for(client, url, Need::Usable).await
+    /// it returns the cached one until that is stale. The throttle counts by the address of the caller.
+    pub(crate) async fn get(&self, client: &Client, url: &str, peer: Option<IpAddr>) -> Outcome {
+        self.get_for(client, url, peer, Need::Usable).await
     }
 
     /// Returns a newer key set than the given one, in which a key was not found. `None` if there is none, or if the
     /// pause since the last fetch has not ended.
-    pub(crate) async fn newer(&self, client: &Client, url: &str, than: &Arc<FetchedSet>) -> Option<Arc<FetchedSet>> {
-        let found = self.get_for(client, url, Need::Newer).await.ok()?;
+    pub(crate) async fn newer(
+        &self,
+        client: &Client,
+        url: &str,
+        than: &Arc<FetchedSet>,
+        peer: Option<IpAddr>,
+    ) -> Option<Arc<FetchedSet>> {
+        let found = self.get_for(client, url, peer, Need::Newer).await.ok()?;
         (!Arc::ptr_eq(&found, than)).then_some(found)
     }
 
-    async fn get_for(&self, client: &Client, url: &str, need: Need) -> Outcome {
+    async fn get_for(&self, client: &Client, url: &str, peer: Option<IpAddr>, need: Need) -> Outcome {
         let source = if client.is_unreviewed() { &self.unreviewed } else { &self.reviewed };
         // Each client has its own fetches, even if clients share a URL, so that no client uses up the fetches of
         // another. After a change of the client, which may have withdrawn keys, earlier fetches do not count.
@@ -73,7 +82,7 @@ impl KeySets {
         if let Some(known) = source.fresh(&key, need) {
             return Ok(known);
         }
-        match self.flights.join(&key, || source.start(&key, client, url, need)) {
+        match self.flights.join(&key, || source.start(&key, client, url, peer, need)) {
             Ok(waiter) => waiter.await.unwrap_or_else(|why| Err(in_vain(why, KeyFetchError::Panicked))),
             Err(known) => known,
         }
@@ -89,7 +98,14 @@ impl Source {
     }
 
     /// Starts a fetch if one is needed and allowed. Otherwise returns what is known.
-    fn start(self: &Arc<Self>, key: &str, client: &Client, url: &str, need: Need) -> Result<Driven<Outcome>, Outcome> {
+    fn start(
+        self: &Arc<Self>,
+        key: &str,
+        client: &Client,
+        url: &str,
+        peer: Option<IpAddr>,
+        need: Need,
+    ) -> Result<Driven<Outcome>, Outcome> {
         let now = self.clock.now();
         let mut cache = self.cache();
         let begun = match cache.find(key, now) {
@@ -109,12 +125,12 @@ impl Source {
         cache.keep(key, begun.clone(), now, begun.end());
         let (source, key, url) = (Arc::clone(self), Box::<str>::from(key), Box::<str>::from(url));
         let client = client.id.clone();
-        Ok(Box::pin(async move { source.get(&key, &client, &url).await }))
+        Ok(Box::pin(async move { source.get(&key, &client, &url, peer).await }))
     }
 
     /// Fetches the key set and caches the result. A failure keeps the previous key set.
-    async fn get(&self, key: &str, client: &ClientId, url: &str) -> Outcome {
-        let fetched = self.fetch(client, url).await;
+    async fn get(&self, key: &str, client: &ClientId, url: &str, peer: Option<IpAddr>) -> Outcome {
+        let fetched = self.fetch(client, url, peer).await;
         let now = self.clock.now();
         let mut cache = self.cache();
         let entry = match fetched {
@@ -125,12 +141,12 @@ impl Source {
         entry.answer(now)
     }
 
-    async fn fetch(&self, client: &ClientId, url: &str) -> Result<FetchedKeys, KeyFetchError> {
+    async fn fetch(&self, client: &ClientId, url: &str, peer: Option<IpAddr>) -> Result<FetchedKeys, KeyFetchError> {
         let Some(uri) = WebUri::split(url).ok().filter(|uri| uri.scheme == WebScheme::Https) else {
             return Err(FetchError::new(FetchErrorKind::Url).into());
         };
-        self.check_throttle(client, &uri.host.to_ascii_lowercase()).await?;
-        let request = FetchRequest { max_bytes: KEY_SET.bytes, ..FetchRequest::new(url) };
+        self.check_throttle(client, &uri.host.to_ascii_lowercase(), peer).await?;
+        let request = FetchRequest { max_bytes: KEY_SET.bytes, purpose: self.purpose, ..FetchRequest::new(url) };
         let response = self.fetcher.fetch(&request).await?;
         if response.status != 200 {
             return Err(KeyFetchError::Status(response.status));
@@ -138,13 +154,14 @@ impl Source {
         Ok(JwkSet::parse_fetched(&response.body, KEY_SET)?)
     }
 
-    /// Checks the throttle by host, since many clients may name the host of a third party. The host of a client's
+    /// Checks the throttle by host, since many clients may name the host of a third party, and by the address of the
+    /// request that begins the fetch, since one caller may have many clients with a host each. The host of a client's
     /// metadata document counts as its own, so other clients do not use up its fetches there.
-    async fn check_throttle(&self, client: &ClientId, host: &str) -> Result<(), KeyFetchError> {
+    async fn check_throttle(&self, client: &ClientId, host: &str, peer: Option<IpAddr>) -> Result<(), KeyFetchError> {
         let is_own = DocumentUrl::parse(client.as_str()).is_ok_and(|own| own.host().eq_ignore_ascii_case(host));
         let Some(throttle) = self.throttle.as_ref().filter(|_| !is_own) else { return Ok(()) };
         let begun = Attempt::new(AttemptKind::KeySet, Endpoint::Token);
-        match throttle.check(&Attempt { client: Some(client.as_str()), host: Some(host), ..begun }).await {
+        match throttle.check(&Attempt { client: Some(client.as_str()), host: Some(host), peer, ..begun }).await {
             ThrottleDecision::Allow => Ok(()),
             ThrottleDecision::Refuse { .. } => Err(KeyFetchError::Throttled),
         }

@@ -93,7 +93,8 @@ pub struct ThrottleLimits {
     ///
     /// An application registers once for each installation, and many people may share one address.
     pub registrations: Rate,
-    /// Metadata documents that are fetched for one user: 20 in a burst, then one every 30 seconds.
+    /// Metadata documents that are fetched for one user, and key sets of unreviewed clients for one network: 20 in a
+    /// burst, then one every 30 seconds.
     ///
     /// A document is cached for at least five minutes, and a person connects few applications in a short time.
     pub document_fetches: Rate,

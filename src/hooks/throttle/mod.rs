@@ -38,7 +38,7 @@ use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 ///   attacker in another network cannot lock out an honest client;
 /// * by user: requests that are held for a decision;
 /// * by network: clients that register themselves, each a record in the store;
-/// * by user and by host: fetched metadata documents; by host: fetched key sets of unreviewed clients.
+/// * by host, and by user or by network: fetched metadata documents, and key sets of unreviewed clients.
 ///
 /// A refused attempt takes nothing, so waiting always helps. `Retry-After` is the time until there are enough tokens:
 /// at most an hour, with the default limits a few seconds. Concurrent attempts may fail together and put a bucket into
@@ -74,7 +74,7 @@ const CLIENTS: usize = 16_384;
 const SUBJECTS: usize = 16_384;
 /// The number of buckets of registrations by network.
 const REGISTRATIONS: usize = 16_384;
-/// The number of buckets of fetched documents by user.
+/// The number of buckets of fetched documents by user, and key sets by network.
 const DOCUMENT_FETCHES: usize = 16_384;
 /// The number of buckets of fetched documents and key sets by host.
 const DOCUMENT_HOSTS: usize = 8192;
@@ -150,7 +150,8 @@ impl MemoryThrottle {
             AttemptKind::ConsentRequest => *subject = attempt.subject.map(|subject| self.hasher.hash_one(subject)),
             AttemptKind::Registration => *registration = keys.network,
             AttemptKind::MetadataDocument | AttemptKind::KeySet => {
-                *fetcher = attempt.subject.map(|subject| self.hasher.hash_one(subject));
+                // No user causes the fetch of a key set.
+                *fetcher = attempt.subject.map(|subject| self.hasher.hash_one(subject)).or(keys.network);
                 *host = attempt.host.map(|host| self.hasher.hash_one(host));
             }
         }
@@ -205,7 +206,7 @@ struct Keys {
     /// The claimed client together with the network.
     client: Option<u64>,
     /// The user who is asked for a decision; the network, if a client registers itself; the user for whom a document is
-    /// fetched; the host of the document.
+    /// fetched, or the network for which a key set is; the host of the document or the key set.
     attempts: [Option<u64>; 4],
 }
 

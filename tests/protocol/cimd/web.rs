@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use grantor::fetch::{FetchError, FetchErrorKind, FetchRequest, FetchResponse, Fetcher};
+use grantor::fetch::{FetchError, FetchErrorKind, FetchPurpose, FetchRequest, FetchResponse, Fetcher};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
@@ -16,6 +16,7 @@ pub(crate) struct Web(Arc<Mutex<Hosts>>);
 struct Hosts {
     answers: BTreeMap<String, Answer>,
     asked: Vec<String>,
+    purposes: Vec<FetchPurpose>,
     /// While this is set, no request is answered.
     shut: Option<Arc<Semaphore>>,
     reaches_loopback: bool,
@@ -69,6 +70,11 @@ impl Web {
         std::mem::take(&mut self.0.lock().unwrap().asked)
     }
 
+    /// What the requests since the last call were for.
+    pub(crate) fn purposes(&self) -> Vec<FetchPurpose> {
+        std::mem::take(&mut self.0.lock().unwrap().purposes)
+    }
+
     /// The number of requests since the last call.
     pub(crate) fn count(&self) -> usize {
         self.take().len()
@@ -92,10 +98,12 @@ pub(crate) fn altered(mut response: FetchResponse, change: impl FnOnce(&mut Fetc
 impl Fetcher for Web {
     async fn fetch(&self, request: &FetchRequest<'_>) -> Result<FetchResponse, FetchError> {
         let bounds = (request.max_bytes, request.timeout.as_secs());
-        assert!([(5120, 5), (65_536, 5)].contains(&bounds), "{bounds:?}");
+        let expected = if request.purpose == FetchPurpose::MetadataDocument { (5120, 5) } else { (65_536, 5) };
+        assert_eq!(bounds, expected);
         let (answer, shut) = {
             let mut hosts = self.0.lock().unwrap();
             hosts.asked.push(request.url.to_owned());
+            hosts.purposes.push(request.purpose);
             (hosts.answers.get(request.url).cloned(), hosts.shut.clone())
         };
         if let Some(shut) = shut {

@@ -54,13 +54,17 @@ pub(crate) async fn by_key(
     signer: &Signer,
     form: &[(&str, &str)],
 ) -> Response {
-    let now = u64::from(world.clock.now().seconds());
-    let assertion = signer.assertion(client, world.server.issuer(), now, unchanged);
-    let more = [
-        ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
-        ("client_assertion", &assertion),
-    ];
+    let assertion = assertion(world, client, signer);
+    let more = [("client_assertion_type", JWT_BEARER), ("client_assertion", &assertion)];
     world.post(endpoint, &[form, &more].concat()).send().await
+}
+
+pub(crate) const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/// A fresh assertion of that client.
+pub(crate) fn assertion(world: &World, client: &str, signer: &Signer) -> String {
+    let now = u64::from(world.clock.now().seconds());
+    signer.assertion(client, world.server.issuer(), now, unchanged)
 }
 
 /// The text of a refusal.

@@ -5,16 +5,17 @@ use std::time::Duration;
 use grantor::client::AuthenticationMethods;
 use grantor::config::PushedRequests;
 use grantor::config::{DpopBoundTokens, Profile};
+use grantor::fetch::FetchPurpose;
 use grantor::hooks::{ApproveWithin, Rate, ThrottleLimits};
 use grantor::wire::Endpoint;
-use grantor::{Config, MemoryThrottle};
+use grantor::{Approval, ClientId, Config, MemoryThrottle};
 use serde_json::{Value, json};
 
 use super::{bounds, created, credentials, id, open, post, public, refused, register, with, world_with};
 use crate::cimd::web::Web;
-use crate::key_registration::{by_key, exchange_by_key, with_keys};
+use crate::key_registration::{JWT_BEARER, assertion, by_key, exchange_by_key, with_keys};
 use support::keys::Signer;
-use support::world::{PKCE, World, code, e401, ok, text};
+use support::world::{PKCE, Reviewer as _, World, code, e401, logo, ok, text};
 
 fn keyed() -> Config {
     let mut config = open(Profile::Mcp);
@@ -168,6 +169,43 @@ async fn key_fetches_for_open_clients_are_bounded_by_host() {
     assert_eq!(fetches("Victim.Example").await, 0);
     assert!(world.events.take().iter().any(|event| event.contains("Throttled")));
     assert_eq!(fetches("other.example").await, 1);
+}
+
+/// One caller may register many clients, each with a host of its own that never answers.
+#[tokio::test]
+async fn key_fetches_for_open_clients_are_bounded_by_the_network_of_the_caller() {
+    let web = Web::default();
+    let mut limits = ThrottleLimits::default();
+    limits.document_fetches = Rate::new(3, Duration::from_secs(3600));
+    let world = World::built(keyed(), |builder| {
+        let throttle = MemoryThrottle::with_limits(limits);
+        builder.registration_policy(ApproveWithin::new(bounds())).fetcher(web.clone()).throttle(throttle)
+    })
+    .await;
+    let client = async |number: u32| {
+        let keys = format!("https://client-{number}.example/keys.json");
+        let members = json!({"jwks": null, "jwks_uri": keys, "client_uri": "https://app.example.com/"});
+        id(&register(&world, with(with_key(&Signer::es256()), members)).await)
+    };
+    let fetches = async |client: &ClientId, peer: &str| {
+        let assertion = assertion(&world, client.as_str(), &Signer::es256());
+        let call = world.post(Endpoint::Token, &[("grant_type", "refresh_token"), ("refresh_token", "x")]);
+        let call = call.field("client_assertion_type", JWT_BEARER).field("client_assertion", &assertion);
+        assert_eq!(call.from(peer).send().await.status(), 503);
+        web.count()
+    };
+    for (number, expected) in (1..).zip([1, 1, 1, 0, 0]) {
+        assert_eq!(fetches(&client(number).await, "198.51.100.7").await, expected, "{number}");
+    }
+    assert_eq!(web.purposes(), [FetchPurpose::UnreviewedKeySet; 3]);
+    assert_eq!(fetches(&client(6).await, "198.51.100.8").await, 1);
+    // A reviewed client is counted by nobody, and has places of its own at the fetcher.
+    let reviewed = client(7).await;
+    let approval = Approval::default().logo(logo());
+    world.server.registrar().unwrap().approve_now(&reviewed, approval).await.unwrap();
+    web.purposes();
+    assert_eq!(fetches(&reviewed, "198.51.100.7").await, 1);
+    assert_eq!(web.purposes(), [FetchPurpose::ReviewedKeySet]);
 }
 
 /// 7591-2-20

@@ -4,6 +4,7 @@
 //! `PAGE`, `RED(x)`, `CODE`, `WA(x)` are the functions `ok`, `e400`, `e401`, `r401`, `empty`, `page`,
 //! `red`, `code`, `wa`.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -273,6 +274,7 @@ impl World {
             query: Vec::new(),
             headers: vec![("Content-Type".into(), FORM.as_bytes().to_vec())],
             body: encode(form).into_bytes(),
+            peer: [192, 0, 2, 1].into(),
         }
     }
 
@@ -351,6 +353,7 @@ pub struct Call<'w> {
     query: Vec<u8>,
     headers: Vec<(String, Vec<u8>)>,
     body: Vec<u8>,
+    peer: IpAddr,
 }
 
 impl Call<'_> {
@@ -401,6 +404,12 @@ impl Call<'_> {
         self
     }
 
+    /// Sends it from that address.
+    pub fn from(mut self, peer: &str) -> Self {
+        self.peer = peer.parse().unwrap();
+        self
+    }
+
     /// Replaces the whole body.
     pub fn raw_body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
@@ -412,7 +421,7 @@ impl Call<'_> {
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        self.world.server.serve(self.endpoint, &request.peer([192, 0, 2, 1].into())).await
+        self.world.server.serve(self.endpoint, &request.peer(self.peer)).await
     }
 }
 

@@ -4,14 +4,14 @@ use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use grantor::fetch::FetchErrorKind;
+use grantor::fetch::{FetchErrorKind, FetchPurpose};
 use grantor_fetch::Fetch;
 use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::scripted::Scripted;
 use crate::server::Part;
-use crate::{PUBLIC, World, fetch_within};
+use crate::{PUBLIC, URL, World, fetch_for, fetch_within};
 
 /// Long enough for a handshake on a busy machine.
 const TIME: Duration = Duration::from_millis(1500);
@@ -87,7 +87,8 @@ async fn a_dropped_request_closes_its_connection() {
 #[tokio::test]
 async fn slow_hosts_take_no_more_places_than_there_are() {
     let world = World::new(vec![Part::Wait]).await;
-    let fetcher = world.fetch.clone().requests_at_once(NonZeroUsize::new(2).unwrap());
+    // Two of them for one domain.
+    let fetcher = world.fetch.clone().requests_at_once(NonZeroUsize::new(16).unwrap());
     let begin = |time| {
         world.network.answer([PUBLIC]);
         let fetcher = fetcher.clone();
@@ -109,12 +110,57 @@ async fn slow_hosts_take_no_more_places_than_there_are() {
 }
 
 #[tokio::test]
-async fn a_look_up_that_hangs_keeps_its_place() {
+async fn a_look_up_that_hangs_keeps_its_place_and_frees_that_of_the_request() {
     let network = Scripted::new();
     network.resolver_hangs();
     let fetcher = Fetch::new().unwrap().network(network.clone()).requests_at_once(NonZeroUsize::MIN);
-    for _ in 0..2 {
-        assert_eq!(fetch_within(&fetcher, TIME / 3).await, Err(FetchErrorKind::TimedOut));
+    let fetch = async |url: &str| fetch_for(&fetcher, url, FetchPurpose::MetadataDocument, TIME / 3).await;
+    for host in ["client.example", "client.example", "other.example"] {
+        assert_eq!(fetch(&format!("https://{host}/")).await, Err(FetchErrorKind::TimedOut), "{host}");
     }
     assert_eq!(network.names().len(), 1);
+    // An address needs no look-up. Nothing answers at this one.
+    assert_eq!(fetch(&format!("https://{PUBLIC}/")).await, Err(FetchErrorKind::Connection));
+}
+
+/// A stranger's hosts, whose names take as long to look up as the resolver is patient, stop neither other purposes nor
+/// other domains.
+#[tokio::test]
+async fn a_tar_pit_stops_no_other_domain_and_no_other_purpose() {
+    let world = World::new(vec![Part::text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")]).await;
+    world.network.tar_pit("evil.example");
+    let purposes = [FetchPurpose::MetadataDocument, FetchPurpose::ReviewedKeySet, FetchPurpose::UnreviewedKeySet];
+    for (caught, purpose) in (1..).zip(purposes) {
+        let hosts = (0..64).map(|host| {
+            let fetcher = world.fetch.clone();
+            let url = format!("https://host-{host}.evil.example/");
+            tokio::spawn(async move { fetch_for(&fetcher, &url, purpose, TIME / 3).await })
+        });
+        for host in hosts.collect::<Vec<_>>() {
+            assert_eq!(host.await.unwrap(), Err(FetchErrorKind::TimedOut));
+        }
+        let pits = world.network.names().iter().filter(|name| name.ends_with("evil.example")).count();
+        assert_eq!(pits, caught * 8, "eight look-ups of one domain");
+        // Those look-ups never end, and honest hosts are fetched for every purpose.
+        for purpose in purposes {
+            world.network.answer([PUBLIC]);
+            assert_eq!(fetch_for(&world.fetch, URL, purpose, TIME).await.unwrap().body, b"{}", "{purpose:?}");
+        }
+    }
+}
+
+/// The worst that many domains can do.
+#[tokio::test]
+async fn a_purpose_whose_places_are_all_taken_stops_no_other() {
+    let world = World::new(vec![Part::text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")]).await;
+    let fetcher = world.fetch.clone().requests_at_once(NonZeroUsize::MIN);
+    world.network.tar_pit("evil.example");
+    let unreviewed = FetchPurpose::UnreviewedKeySet;
+    let late = fetch_for(&fetcher, "https://evil.example/", unreviewed, TIME / 3).await;
+    assert_eq!(late, Err(FetchErrorKind::TimedOut));
+    assert_eq!(fetch_for(&fetcher, URL, unreviewed, TIME / 3).await, Err(FetchErrorKind::TimedOut));
+    for purpose in [FetchPurpose::MetadataDocument, FetchPurpose::ReviewedKeySet] {
+        world.network.answer([PUBLIC]);
+        assert_eq!(fetch_for(&fetcher, URL, purpose, TIME).await.unwrap().body, b"{}", "{purpose:?}");
+    }
 }

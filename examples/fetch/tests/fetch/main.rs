@@ -14,7 +14,7 @@ mod tls;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use grantor::fetch::{FetchErrorKind, FetchRequest, FetchResponse, Fetcher as _};
+use grantor::fetch::{FetchErrorKind, FetchPurpose, FetchRequest, FetchResponse, Fetcher as _};
 use grantor_fetch::Fetch;
 
 use crate::authority::Authority;
@@ -55,7 +55,16 @@ async fn fetch(fetch: &Fetch, url: &str) -> Result<FetchResponse, FetchErrorKind
 }
 
 async fn fetch_within(fetch: &Fetch, time: Duration) -> Result<FetchResponse, FetchErrorKind> {
-    let mut request = FetchRequest::new(URL);
-    request.timeout = time;
+    fetch_for(fetch, URL, FetchPurpose::MetadataDocument, time).await
+}
+
+async fn fetch_for(
+    fetch: &Fetch,
+    url: &str,
+    purpose: FetchPurpose,
+    time: Duration,
+) -> Result<FetchResponse, FetchErrorKind> {
+    let mut request = FetchRequest::new(url);
+    (request.purpose, request.timeout) = (purpose, time);
     fetch.fetch(&request).await.map_err(|error| error.kind())
 }

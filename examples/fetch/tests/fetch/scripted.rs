@@ -19,6 +19,8 @@ struct Script {
     server: Option<SocketAddr>,
     answers: VecDeque<Vec<IpAddr>>,
     resolver_hangs: bool,
+    /// Look-ups of names below it never end.
+    tar_pit: Option<String>,
     refusing: Vec<IpAddr>,
     silent: Vec<IpAddr>,
     names: Vec<String>,
@@ -42,6 +44,11 @@ impl Scripted {
 
     pub(crate) fn resolver_hangs(&self) {
         self.script(|script| script.resolver_hangs = true);
+    }
+
+    /// Look-ups of names below this domain never end.
+    pub(crate) fn tar_pit(&self, domain: &str) {
+        self.script(|script| script.tar_pit = Some(domain.to_owned()));
     }
 
     /// Refuses connections to this address.
@@ -74,7 +81,8 @@ impl Network for Scripted {
     async fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let (answer, hangs) = self.script(|script| {
             script.names.push(name.to_owned());
-            (script.answers.pop_front(), script.resolver_hangs)
+            let hangs = script.tar_pit.as_deref().map_or(script.resolver_hangs, |pit| name.ends_with(pit));
+            (if hangs { None } else { script.answers.pop_front() }, hangs)
         });
         if hangs {
             pending::<()>().await;

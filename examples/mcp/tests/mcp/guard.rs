@@ -39,22 +39,64 @@ async fn the_metadata_is_at_the_path_of_the_server_and_at_the_root() {
 /// CORS-06
 #[tokio::test]
 async fn a_page_of_another_origin_passes_its_preflight_and_reads_the_challenge() {
-    let server = Server::start(&[]);
+    let server = Server::start(&["--origin", "https://page.example"]);
     let origin = |request: Request| request.header("Origin", "https://page.example");
     let preflight = origin(Request::to("OPTIONS", server.about("resource_url")))
         .header("Access-Control-Request-Method", "POST")
         .header("Access-Control-Request-Headers", "authorization,content-type,mcp-protocol-version");
     let answer = preflight.send().await;
     assert!(answer.status < 300 && answer.header("www-authenticate").is_none(), "{answer:?}");
-    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+    assert_eq!(answer.header("access-control-allow-origin"), Some("https://page.example"));
     let allowed = answer.header("access-control-allow-headers").unwrap();
     assert!(allowed.contains("authorization") && allowed.contains("mcp-protocol-version"), "{allowed}");
 
     let refused = origin(Request::to("POST", server.about("resource_url"))).send().await;
-    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (401, Some("*")));
+    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (401, Some("https://page.example")));
     let exposed: Vec<_> = refused.headers_of("access-control-expose-headers").collect();
     assert!(exposed.join(",").to_lowercase().contains("www-authenticate"), "{exposed:?}");
     assert_eq!(refused.header("access-control-allow-credentials"), None);
+}
+
+/// A page whose name was pointed at this machine has its own name in `Host` and in `Origin`.
+#[tokio::test]
+async fn a_page_of_an_origin_that_is_not_allowed_is_refused() {
+    let server = Server::start(&["--origin", "https://page.example"]);
+    let port = server.about("issuer").rsplit(':').next().unwrap().to_owned();
+    for (origin, status) in [
+        ("http://evil.example", 403),
+        (&format!("http://evil.example:{port}"), 403),
+        ("https://page.example.evil.example", 403),
+        ("https://PAGE.example", 403),
+        ("http://page.example", 403),
+        ("null", 403),
+        ("", 403),
+        ("https://page.example", 401),
+        (server.about("issuer"), 401),
+        (&format!("http://localhost:{port}"), 401),
+        ("http://localhost:6274", 401),
+        ("http://[::1]", 401),
+    ] {
+        let request = Request::to("POST", server.about("resource_url")).header("Origin", origin);
+        let answer = request.bearer("at_unknown").send().await;
+        assert_eq!(answer.status, status, "{origin}");
+        let allowed = answer.header("access-control-allow-origin");
+        assert_eq!(allowed, (status == 401).then_some(origin), "{origin}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_for_another_host_is_refused() {
+    let server = Server::start(&[]);
+    let paths = ["/mcp", "/oauth2/auth", "/register", "/consent", "/.well-known/oauth-authorization-server", "/none"];
+    for path in paths {
+        for method in ["GET", "POST", "OPTIONS"] {
+            for (host, is_foreign) in [("evil.example", true), ("127.0.0.1.evil.example", true), ("localhost:1", false)]
+            {
+                let answer = Request::to(method, server.url(path)).host(host).send().await;
+                assert_eq!(answer.status == 421, is_foreign, "{method} {host}{path}: {}", answer.status);
+            }
+        }
+    }
 }
 
 #[tokio::test]

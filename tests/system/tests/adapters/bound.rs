@@ -130,11 +130,14 @@ async fn the_host_has_no_part_in_what_a_proof_is_for() {
     let token = token(&trio, &key, None).await;
     let of = |url: &str| proof(&key, "GET", url, Some(&token), None);
     for change in [
-        |request: Request| request.host("evil.example"),
+        // The only foreign names that the examples answer to.
+        |request: Request| request.host("127.0.0.1"),
         |request: Request| request.header("X-Forwarded-Host", "evil.example"),
         |request: Request| request.header("Forwarded", "host=evil.example;proto=https"),
     ] {
-        trio.answers(401, &change(get(&token).header("DPoP", of("https://evil.example/api/me")))).await;
+        for url in ["https://evil.example/api/me", "https://127.0.0.1/api/me"] {
+            trio.answers(401, &change(get(&token).header("DPoP", of(url)))).await;
+        }
         trio.answers(200, &change(get(&token).header("DPoP", of(&format!("{ISSUER}/api/me"))))).await;
     }
 }

@@ -58,6 +58,23 @@ async fn a_method_that_is_not_taken_is_refused_whatever_the_body() {
     }
 }
 
+/// The examples sign every browser in: a page whose name was pointed at them would register, consent and read.
+#[tokio::test]
+async fn a_request_for_another_host_is_refused() {
+    let trio = Trio::start().await;
+    let paths = ["/oauth2/auth", "/consent", "/oauth2/token", "/.well-known/oauth-authorization-server", "/api/me"];
+    for path in paths {
+        for method in ["GET", "POST", "OPTIONS"] {
+            for host in ["evil.example", "evil.example:80", "auth.example.evil.example", "10.0.0.1", "localhost."] {
+                trio.refuses_the_host(true, &Request::new(method, path).host(host)).await;
+            }
+            for host in ["auth.example", "AUTH.example:443", "localhost:8080", "127.0.0.1:1", "[::1]"] {
+                trio.refuses_the_host(false, &Request::new(method, path).host(host)).await;
+            }
+        }
+    }
+}
+
 /// HTTP-02
 #[tokio::test]
 async fn an_unknown_path_is_not_found() {

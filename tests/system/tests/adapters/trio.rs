@@ -77,6 +77,22 @@ impl Trio {
         expected
     }
 
+    /// Both examples refuse a request for another host, and no other: with the address of the service, and without an
+    /// event.
+    pub(crate) async fn refuses_the_host(&self, is_refused: bool, request: &Request) {
+        for Served { name, world, address } in &self.served {
+            let seen = request.send_to(*address).await;
+            let shown = request.shown();
+            assert_eq!(seen.status == 421, is_refused, "{name}: {} to {shown}", seen.status);
+            let events = world.events.take();
+            if is_refused {
+                assert!(seen.text().contains(world.server.issuer()), "{name}: {seen:?}");
+                assert_eq!(seen.header("set-cookie"), None, "{name}: {shown}");
+                assert!(events.is_empty(), "{name}: {shown}");
+            }
+        }
+    }
+
     /// Sends all requests of a table, and checks the status of each answer.
     pub(crate) async fn answer_all(&self, table: &[(u16, Request)]) {
         for (status, request) in table {

@@ -112,7 +112,7 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
         let alone = [b"GET ", path.as_bytes(), b" HTTP/1.1\r\nConnection: close\r\nHost: ", host, b"\r\n\r\n"].concat();
         let name = |more: &str| format!("{more} Host: {}", host.escape_ascii());
         let second = Case::new(name("second"), asked().header("Host", host), &[302, 400]);
-        [Case::new(name("only"), alone, &[302, 400]), second]
+        [Case::new(name("only"), alone, &[421, 400]), second]
     });
     values.chain(lines).chain(hosts).collect()
 }
