@@ -252,7 +252,7 @@ async fn deny(context: &Context, held: &Arc<Authorization>, client: &Client) -> 
     let taken = take(context, held, held.denied()).await;
     taken.map_err(|reason| undecided(context, held, client, reason))?;
     context.raise(&Event::Denied { client: &held.client, subject: held.subject() });
-    Ok(destination(held).error(context, &Reason::AccessDenied))
+    Ok(destination(held).error(context, client, &Reason::AccessDenied))
 }
 
 /// Reports to the client why the decision was not taken, unless another decision was.

@@ -236,9 +236,10 @@ impl AuthorizationError {
         Self::raise(context, Some(client), Some(uri), Refusal::page(context, reason))
     }
 
-    /// An error that goes to the client.
+    /// An error that goes to the client. That of an unreviewed client is a page first, whose one link is the redirect:
+    /// anyone can register one, and would otherwise make this server redirect to any site [RFC 9700 section 4.11.2].
     pub(crate) fn redirect(context: &Context, client: &Client, destination: Destination<'_>, reason: Reason) -> Self {
-        let response = destination.error(context, &reason);
+        let response = destination.error(context, client, &reason);
         let redirect = Some(Redirect { response, form_action_sources: destination.redirect_uri.form_action_sources() });
         let refusal = Refusal { redirect, trusted: client.privileges.trusted, ..Refusal::page(context, reason) };
         Self::raise(context, Some(&client.id), None, refusal)
@@ -255,8 +256,8 @@ impl AuthorizationError {
         &self.0.reason
     }
 
-    /// Returns whether the response goes to the client if the user is signed in. Otherwise it is the error page, and a
-    /// service may show its own page instead.
+    /// Returns whether the response leads to the client if the user is signed in: by a redirect, or for an unreviewed
+    /// client by a page with a link to it. Otherwise it is the error page, and a service may show its own page instead.
     #[must_use]
     pub const fn redirects(&self) -> bool {
         self.0.redirect.is_some()
@@ -287,7 +288,8 @@ impl AuthorizationError {
         self.0.redirect.as_ref().map(|redirect| redirect.form_action_sources.as_str())
     }
 
-    /// Returns the response, a redirect to the client or the error page, for the user who is signed in, if any.
+    /// Returns the response for the user who is signed in, if any: a redirect to the client, a page with a link to an
+    /// unreviewed client, or the error page.
     #[must_use]
     pub fn response(self, signed_in: Option<&Subject>) -> Response {
         let may_redirect = signed_in.is_some() || self.0.trusted;
@@ -325,19 +327,25 @@ pub(crate) struct Destination<'a> {
 impl Destination<'_> {
     /// § 4.1.2: `code`, then `state` and `iss`.
     pub(crate) fn code(&self, context: &Context, code: &str) -> Response {
-        self.respond(context, &[("code", code)])
+        let location = self.location(context, &[("code", code)]);
+        Response::redirect(context.config.authorization.redirect_status, location)
     }
 
     /// § 4.1.2.1: `error` and its description, then `state` and `iss`.
-    pub(crate) fn error(&self, context: &Context, reason: &Reason) -> Response {
+    pub(crate) fn error(&self, context: &Context, client: &Client, reason: &Reason) -> Response {
         let code = response::code_in_redirect(reason);
         let description =
             if code == ErrorCode::AccessDenied { "the request was denied" } else { reason.wire_error().description };
-        self.respond(context, &[("error", code.as_str()), ("error_description", description)])
+        let location = self.location(context, &[("error", code.as_str()), ("error_description", description)]);
+        // No site is on the loopback, and programs wait there for the answer.
+        if client.is_unreviewed() && !self.redirect_uri.is_loopback() {
+            return response::before_redirect(reason, self.redirect_uri.host(), &location);
+        }
+        Response::redirect(context.config.authorization.redirect_status, location)
     }
 
     /// The redirect URI itself plus parameters, never a re-serialized URL.
-    fn respond(&self, context: &Context, parameters: &[(&str, &str)]) -> Response {
+    fn location(&self, context: &Context, parameters: &[(&str, &str)]) -> String {
         let own = self.redirect_uri.as_str();
         let mut location = String::with_capacity(own.len() + 192);
         location.push_str(own);
@@ -348,6 +356,6 @@ impl Destination<'_> {
             append_query(&mut location, "state", state);
         }
         append_query(&mut location, "iss", context.config.issuer.as_bytes());
-        Response::redirect(context.config.authorization.redirect_status, location)
+        location
     }
 }

@@ -48,6 +48,15 @@ pub(crate) trait Flow: Send {
     /// Why the request is refused.
     fn judge(&mut self, seen: &Seen<Self::Row>) -> Result<Step<Self::Row, Self::Won>, Self::Error>;
 
+    /// Does what must be done before the record is written, or an answer relies on it. It may be called several times.
+    ///
+    /// # Errors
+    ///
+    /// Why the request is refused.
+    fn prepare(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        async { Ok(()) }
+    }
+
     /// Returns whether the record that was found shows that `meant` was written, or has the same effect.
     fn is_done(&self, found: &Self::Row, meant: &Self::Row, after: After) -> bool;
 }
@@ -119,7 +128,7 @@ pub(crate) trait Row: Send + Sync + Sized + 'static {
 ///
 /// # Errors
 ///
-/// The error of `read` or `judge`; the store's error if a write failed and is not known to have been applied;
+/// The error of `read`, `judge` or `prepare`; the store's error if a write failed and is not known to have been applied;
 /// [`Contended`], as a transient store error, if every attempt lost.
 pub(crate) async fn claim<F: Flow>(
     context: &Context,
@@ -156,7 +165,11 @@ pub(crate) async fn claim_record<F: Flow>(
             lost = Some((meant, won));
             continue;
         }
-        lost = match (flow.judge(&seen)?, &seen) {
+        let step = flow.judge(&seen)?;
+        if !matches!(step, Step::Leave(_)) {
+            flow.prepare().await?;
+        }
+        lost = match (step, &seen) {
             (Step::Leave(won), Seen::Found(found)) => return Ok((won, Some(found.clone()))),
             (Step::Leave(won), Seen::Unread | Seen::Missing) => return Ok((won, None)),
             (Step::Confirm(won), Seen::Found(found)) => {

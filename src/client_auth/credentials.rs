@@ -50,11 +50,6 @@ impl<'a> Credentials<'a> {
         first.as_ref().or(second.as_ref()).map(|reading| &*reading.id)
     }
 
-    pub(crate) fn into_first_id(self) -> Option<Cow<'a, str>> {
-        let [first, second] = self.readings;
-        first.or(second).map(|reading| reading.id)
-    }
-
     pub(crate) fn may_be_of(&self, id: &str) -> bool {
         self.readings.iter().flatten().any(|reading| reading.id == id)
     }

@@ -1,5 +1,5 @@
 //! Authenticates the client [RFC 6749 sections 2.3 and 3.2.1, RFC 7523 section 2.2]: one credential is extracted, then
-//! verified. The use of an assertion is recorded in a later step, after everything else about the caller is verified.
+//! verified. The use of an assertion is recorded in a later step, when everything else about the request is right.
 //!
 //! An unknown client, a wrong secret and a disabled client get the same answer. If a secret is sent, they also cost the
 //! same work. The signature of an assertion is checked, and a key set fetched, only for a client that exists and is
@@ -12,14 +12,13 @@ pub(crate) mod dpop;
 mod private_key_jwt;
 pub(crate) mod proof;
 
-use std::borrow::Cow;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::client_auth::credentials::{Credentials, Evidence, Presented, Reading};
 use crate::client_auth::private_key_jwt::{ASSERTION, ASSERTION_TYPE};
 use crate::config::Config;
 use crate::context::Context;
+use crate::context::uses::Uses;
 use crate::error::{ErrorCode, Reason};
 use crate::hooks::{Attempt, AttemptKind};
 use crate::jose::{JwkThumbprint, SigningAlgorithm};
@@ -78,10 +77,11 @@ pub(crate) struct Caller {
     pub(crate) client: Arc<Client>,
     /// The key of the DPoP proof [RFC 9449 section 5].
     pub(crate) key: Option<JwkThumbprint>,
+    /// What must be recorded before the request has an effect.
+    pub(crate) uses: Uses,
 }
 
-/// Authenticates the client, verifies its DPoP proof, and then records that the assertion and the proof were used.
-/// Nothing is recorded before both are verified.
+/// Authenticates the client and verifies its DPoP proof. Nothing is recorded: see [`Uses`].
 ///
 /// # Errors
 ///
@@ -93,52 +93,19 @@ pub(crate) async fn identify(
     form: &Params<'_>,
 ) -> Result<Caller, Reason> {
     let header = proof::header(context, request, endpoint)?;
-    let authenticated = authenticate(context, request, endpoint, form).await?;
-    let Some(header) = header else {
-        proof::check_absence(context, endpoint, &authenticated.client)?;
-        return Ok(Caller { client: authenticated.record(context).await?, key: None });
+    let (client, mut uses) = authenticate(context, request, endpoint, form).await?;
+    let key = match header {
+        None => {
+            proof::check_absence(context, endpoint, &client)?;
+            None
+        }
+        Some(header) => {
+            let proof = proof::verify(context, request, endpoint, header)?;
+            uses.proof = Some(proof.replay);
+            Some(proof.key)
+        }
     };
-    let proof = proof::verify(context, request, endpoint, header)?;
-    let client = authenticated.record(context).await?;
-    proof::record(context, proof.replay).await?;
-    Ok(Caller { client, key: Some(proof.key) })
-}
-
-/// A client whose credentials are right. The use of its assertion must still be [recorded](Self::record).
-struct Authenticated<'a> {
-    client: Arc<Client>,
-    endpoint: Endpoint,
-    /// The client id in the first reading of the credentials, by which the throttle counts.
-    named: Option<Cow<'a, str>>,
-    peer: Option<IpAddr>,
-    /// The use of the assertion, if the client sent one.
-    assertion: Option<Replay>,
-}
-
-impl Authenticated<'_> {
-    /// Records that the assertion was used, and notifies the throttle. Call it after everything else about the caller
-    /// is verified: as long as an assertion is not recorded, the client may send it again.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::ClientAssertion`] if the assertion was used before; the store's error.
-    async fn record(self, context: &Context) -> Result<Arc<Client>, Reason> {
-        let begun = Attempt::new(AttemptKind::Authentication, self.endpoint);
-        let attempt = Attempt { client: self.named.as_deref(), peer: self.peer, ..begun };
-        if let Some(use_of_assertion) = self.assertion {
-            let used_before = Reason::ClientAssertion("it was used before".into());
-            let recorded = context.use_once(use_of_assertion, used_before).await;
-            if let Err(reason) = recorded {
-                note_failure(context, &attempt, &reason).await;
-                return Err(reason);
-            }
-        }
-        // A public client does not authenticate.
-        if self.client.form.client_type != ClientType::Public {
-            context.note_authentication(&attempt).await;
-        }
-        Ok(self.client)
-    }
+    Ok(Caller { client, key, uses })
 }
 
 /// Verifies the credentials of a request whose form was read, or finds the public client that it names. Records
@@ -152,7 +119,7 @@ async fn authenticate<'a>(
     request: &Request<'a>,
     endpoint: Endpoint,
     form: &'a Params<'a>,
-) -> Result<Authenticated<'a>, Reason> {
+) -> Result<(Arc<Client>, Uses), Reason> {
     let named = form.text(CLIENT_ID);
     let presented = Presented { header: request.authorization, form, named, config: &context.config };
     let method = method_of(&presented)?;
@@ -166,8 +133,7 @@ async fn authenticate<'a>(
         return Err(Reason::ClientIdMismatch);
     }
     let begun = Attempt::new(AttemptKind::Authentication, endpoint);
-    let peer = request.peer;
-    let attempt = Attempt { client: credentials.first_id().or(named), peer, ..begun };
+    let attempt = Attempt { client: credentials.first_id().or(named), peer: request.peer, ..begun };
     context.check_throttle(&attempt).await?;
     let outcome = match unreadable {
         None => verify(context, &attempt, method, &credentials).await,
@@ -175,10 +141,14 @@ async fn authenticate<'a>(
     };
     match outcome.and_then(|verified| admit(context, endpoint, verified)) {
         Ok(Verified { client, assertion }) => {
-            Ok(Authenticated { client, endpoint, named: credentials.into_first_id(), peer, assertion })
+            // A public client does not authenticate, and an assertion counts once it is recorded.
+            if client.form.client_type != ClientType::Public && assertion.is_none() {
+                context.note_authentication(&attempt).await;
+            }
+            Ok((client, Uses::new(&attempt, assertion)))
         }
         Err(reason) => {
-            note_failure(context, &attempt, &reason).await;
+            context.note_failed_authentication(&attempt, &reason).await;
             Err(reason)
         }
     }
@@ -201,13 +171,6 @@ fn read<'a>(
     };
     let id = presented.named.ok_or(Reason::NoCredentials)?;
     Ok(Credentials::one(Reading::new(id, secret.as_bytes())))
-}
-
-async fn note_failure(context: &Context, attempt: &Attempt<'_>, reason: &Reason) {
-    // After such a failure, it is unknown whether the credentials are right.
-    if !matches!(reason, Reason::Store(_) | Reason::KeysUnavailable(_)) {
-        context.note_failed_authentication(attempt, reason).await;
-    }
 }
 
 /// § 2.3: the client uses at most one method in a request.

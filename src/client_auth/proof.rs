@@ -5,7 +5,6 @@ use crate::client_auth::dpop::{self, Expected, Proof, Role, TargetUri};
 use crate::config::DpopBoundTokens;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::model::Replay;
 use crate::model::client::Client;
 use crate::wire::request::HeaderLine;
 use crate::wire::{Endpoint, Request, Response};
@@ -32,7 +31,7 @@ pub(crate) fn header<'a>(
     if context.config.dpop.reads_proofs() && endpoint.reads_proofs() { dpop_header(request) } else { Ok(None) }
 }
 
-/// Verifies the proof, but not whether it was used before: [`record`] checks that.
+/// Verifies the proof, but not whether it was used before: [`Context::use_proof`] checks that.
 pub(crate) fn verify(
     context: &Context,
     request: &Request<'_>,
@@ -56,15 +55,6 @@ pub(crate) fn verify(
 pub(crate) fn check_absence(context: &Context, endpoint: Endpoint, client: &Client) -> Result<(), Reason> {
     let is_needed = context.config.dpop.tokens == DpopBoundTokens::Required || client.form.requires_dpop_bound_tokens;
     if is_needed && endpoint == Endpoint::Token { Err(Reason::MissingDpopProof) } else { Ok(()) }
-}
-
-/// Records that a proof was used.
-///
-/// # Errors
-///
-/// [`Reason::DpopProof`] if it was used before; the store's error.
-pub(crate) async fn record(context: &Context, replay: Replay) -> Result<(), Reason> {
-    context.use_once(replay, Reason::DpopProof("it was used before")).await
 }
 
 /// Adds the current nonce to a response, if nonces are on.

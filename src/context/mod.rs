@@ -1,6 +1,7 @@
 //! What every request uses: stores, settings, clock, generator, hooks.
 
 pub(crate) mod newest_time;
+pub(crate) mod uses;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -119,6 +120,15 @@ impl Context {
         }
     }
 
+    /// Records that a DPoP proof was used.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::DpopProof`] if it was used before; the store's error.
+    pub(crate) async fn use_proof(&self, proof: Replay) -> Result<(), Reason> {
+        self.use_once(proof, Reason::DpopProof("it was used before")).await
+    }
+
     /// Asks the throttle; refused attempts raise an event.
     pub(crate) async fn check_throttle(&self, attempt: &Attempt<'_>) -> Result<(), Reason> {
         let Some(throttle) = &self.throttle else { return Ok(()) };
@@ -142,8 +152,12 @@ impl Context {
         }
     }
 
-    /// Informs the hooks that client authentication failed.
+    /// Informs the hooks that client authentication failed. After a failure of the store or of a fetch, it is unknown
+    /// whether the credentials are right.
     pub(crate) async fn note_failed_authentication(&self, attempt: &Attempt<'_>, reason: &Reason) {
+        if matches!(reason, Reason::Store(_) | Reason::KeysUnavailable(_)) {
+            return;
+        }
         let Attempt { endpoint, client, peer, .. } = *attempt;
         let client = if is_of_a_client(reason) { client } else { attempt.loggable_client() };
         self.raise(&Event::AuthenticationFailed { endpoint, client, peer, reason });

@@ -12,6 +12,7 @@ use crate::bounds::{Met, draw_places, key_of_place};
 use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
 use crate::client_auth::{Caller, proof};
 use crate::context::Context;
+use crate::context::uses::Uses;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
 use crate::error::Reason;
@@ -108,13 +109,13 @@ async fn push(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<S
     let mut met = Met::nobody();
     for place in places {
         let record = PushedRequest { id: id_of_place(&client.id, place), ..record.clone() };
-        match fill(context, record, None).await? {
+        match fill(context, &caller.uses, record, None).await? {
             Filled::Pushed(request) => return Ok(uri_of(&minted, request)),
             Filled::Open(open) => note(&mut met, &open, client),
         }
     }
     if let Some(open) = met.take_first_to_go() {
-        match fill(context, PushedRequest { id: open.id, ..record }, Some(open.secret)).await? {
+        match fill(context, &caller.uses, PushedRequest { id: open.id, ..record }, Some(open.secret)).await? {
             Filled::Pushed(request) => return Ok(uri_of(&minted, request)),
             Filled::Open(open) => note(&mut met, &open, client),
         }
@@ -135,13 +136,19 @@ fn uri_of(minted: &MintedOpaque, id: PushedRequestId) -> String {
     minted.text(REQUEST_URI_PREFIX, &IdText::of(id.as_bytes()))
 }
 
-async fn fill(context: &Context, record: PushedRequest, replaced: Option<Digest>) -> Result<Filled, Reason> {
-    claim(context, &mut Filling { context, record, replaced }, Some(ATTEMPTS)).await
+async fn fill(
+    context: &Context,
+    uses: &Uses,
+    record: PushedRequest,
+    replaced: Option<Digest>,
+) -> Result<Filled, Reason> {
+    claim(context, &mut Filling { context, uses, record, replaced }, Some(ATTEMPTS)).await
 }
 
 /// Puts one request into a place.
 struct Filling<'a> {
     context: &'a Context,
+    uses: &'a Uses,
     record: PushedRequest,
     /// The secret of the open request that it replaces, if any.
     replaced: Option<Digest>,
@@ -174,6 +181,10 @@ impl Flow for Filling<'_> {
             }
             Seen::Unread | Seen::Missing => Step::Insert(Arc::new(self.record.clone()), pushed),
         })
+    }
+
+    async fn prepare(&mut self) -> Result<(), Reason> {
+        self.uses.record(self.context).await
     }
 
     fn is_done(&self, found: &PushedRequest, meant: &PushedRequest, _: After) -> bool {

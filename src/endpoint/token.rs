@@ -1,9 +1,11 @@
 //! The token endpoint [RFC 6749 section 3.2]: the order of checks, then the grant type.
 
+use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use crate::client_auth::{Caller, proof};
 use crate::context::Context;
+use crate::context::uses::Uses;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
 use crate::error::Reason;
@@ -22,11 +24,11 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(PARAMETERS));
 
 pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Response {
     const ENDPOINT: Endpoint = Endpoint::Token;
-    let (form, Caller { client, key }) = match client_request::read(context, request, ENDPOINT, &NAMES).await {
+    let (form, Caller { client, key, uses }) = match client_request::read(context, request, ENDPOINT, &NAMES).await {
         Ok(read) => read,
         Err(response) => return response,
     };
-    match answer(context, &client, key.as_ref(), &form).await {
+    match answer(context, &client, key.as_ref(), &uses, &form).await {
         Ok(issued) => {
             if client.is_unreviewed() {
                 note_use(context, &client).await;
@@ -45,6 +47,7 @@ async fn answer(
     context: &Context,
     client: &Client,
     key: Option<&JwkThumbprint>,
+    uses: &Uses,
     form: &Params<'_>,
 ) -> Result<Issued, Reason> {
     let name = form.bytes("grant_type").ok_or(Reason::MissingParameter("grant_type"))?;
@@ -53,7 +56,7 @@ async fn answer(
     if !client.form.grant_types.contains(grant_type) {
         return Err(Reason::GrantTypeNotRegistered);
     }
-    grant::answer(context, grant_type, &TokenRequest::read(client, key, form)).await
+    grant::answer(context, grant_type, &TokenRequest::read(client, key, uses, form)).await
 }
 
 /// Records that the client is used. A separate future keeps the futures of other requests small.
@@ -75,7 +78,9 @@ fn token_response(context: &Context, issued: &Issued, token_type: TokenType) -> 
     let mut json = String::with_capacity(512);
     json.push_str(r#"{"access_token":""#);
     json.extend(access_token.parts(&prefixes.access_token, &id));
-    json.extend([r#"","token_type":""#, token_type.as_str(), r#"","expires_in":"#, &expires_in.to_string()]);
+    json.extend([r#"","token_type":""#, token_type.as_str(), r#"","expires_in":"#]);
+    // Writing to a text cannot fail.
+    let _ = write!(json, "{expires_in}");
     if let Some(refresh_token) = refresh_token {
         json.push_str(r#","refresh_token":""#);
         json.extend(refresh_token.parts(&prefixes.refresh_token, &id));

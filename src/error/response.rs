@@ -6,7 +6,7 @@ use crate::error::{ErrorCode, Reason};
 use crate::model::client::AuthenticationMethod;
 use crate::wire::challenge::{TokenScheme, challenge};
 use crate::wire::message::ErrorResponse;
-use crate::wire::page::{PageKind, error_page};
+use crate::wire::page::{PageKind, error_page, page_with_link};
 use crate::wire::request::HeaderLine;
 use crate::wire::{Endpoint, Request, Response};
 
@@ -59,6 +59,17 @@ pub(crate) fn to_user(reason: &Reason, clients_register: bool) -> Response {
         405 => error_page(405, PageKind::LinkCannotBeAccessed).with_header("Allow", Endpoint::Authorization.allow()),
         _ => error_page(400, PageKind::LinkCannotBeAccessed),
     }
+}
+
+/// Shows the user a page whose one link is the redirect to an unreviewed client: 200 if the user denied the request, 400,
+/// or the status of a failure.
+pub(crate) fn before_redirect(reason: &Reason, host: &str, location: &str) -> Response {
+    let (status, title) = match (reason, status(reason)) {
+        (Reason::AccessDenied, _) => (200, "Access was not granted"),
+        (_, status @ (429 | 500 | 503)) => (status, "The service is temporarily unavailable"),
+        _ => (400, "The request of the application was refused"),
+    };
+    with_retry_after(page_with_link(status, title, host, location), reason)
 }
 
 /// Returns the error code for a redirect [RFC 6749 section 4.1.2.1]. Redirects have fewer codes than JSON responses.

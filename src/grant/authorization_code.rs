@@ -38,7 +38,7 @@ pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> R
     let exchanged = match judge(&authorization, &presented.digest, request, &rules, now) {
         Ok(exchanged) => exchanged,
         Err(reason @ (Reason::CodeNotYetValid | Reason::CodeExpired)) => {
-            return Err(out_of_time(context, &authorization, reason).await?);
+            return Err(out_of_time(context, request, &authorization, reason).await?);
         }
         Err(reason) => {
             if matches!(reason, Reason::AnotherDpopKey) {
@@ -51,12 +51,12 @@ pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> R
     context.check_subject(authorization.subject(), request.client).await?;
 
     let (grant, issued) = first_pair(context, request, &authorization, exchanged, now);
-    let mut flow = Inserting { context, grant, code_end: authorization.end, has_read: false, found: None };
+    let mut flow = Inserting { context, request, grant, code_end: authorization.end, has_read: false, found: None };
     match claim(context, &mut flow, Some(ATTEMPTS)).await {
         Ok(()) => {}
         Err(Reason::CodeReplayed) => return Err(flow.replayed().await?),
         Err(Reason::CodeExpired) => {
-            return Err(out_of_time(context, &authorization, Reason::CodeExpired).await?);
+            return Err(out_of_time(context, request, &authorization, Reason::CodeExpired).await?);
         }
         Err(reason) => return Err(reason),
     }
@@ -178,9 +178,17 @@ fn judge_key(authorization: &Authorization, sent: Option<&JwkThumbprint>) -> Res
 
 /// Judges an otherwise valid use of a code after its end, or before its issue. It is a replay if the code was
 /// exchanged.
-async fn out_of_time(context: &Context, authorization: &Authorization, reason: Reason) -> Result<Reason, Reason> {
+async fn out_of_time(
+    context: &Context,
+    request: &TokenRequest<'_>,
+    authorization: &Authorization,
+    reason: Reason,
+) -> Result<Reason, Reason> {
     match context.stores.tokens.find(&authorization.id.into()).await? {
-        Some(grant) if grant.revoked.is_none() => replayed(context, &grant).await,
+        Some(grant) if grant.revoked.is_none() => {
+            request.record_uses(context).await?;
+            replayed(context, &grant).await
+        }
         Some(_) | None => Ok(reason),
     }
 }
@@ -242,6 +250,7 @@ fn first_pair(
 /// access token.
 struct Inserting<'a> {
     context: &'a Context,
+    request: &'a TokenRequest<'a>,
     grant: Arc<Grant>,
     code_end: Timestamp,
     has_read: bool,
@@ -279,6 +288,10 @@ impl Flow for Inserting<'_> {
             // The record that had the place was removed since.
             Seen::Missing => Err(StoreError::transient(Contended).into()),
         }
+    }
+
+    async fn prepare(&mut self) -> Result<(), Reason> {
+        self.request.record_uses(self.context).await
     }
 
     fn is_done(&self, found: &Grant, meant: &Grant, _: After) -> bool {

@@ -60,7 +60,7 @@ pub(crate) async fn issue(context: &Context, request: &TokenRequest<'_>) -> Resu
         let id = id_of_place(&client.id, number);
         let room = room(&context.config, number);
         let place = Place { client, id, access: &access, room, version };
-        match claim(context, &mut Filling { context, place }, Some(ATTEMPTS)).await? {
+        match claim(context, &mut Filling { context, request, place }, Some(ATTEMPTS)).await? {
             Filled::Issued => return Ok(issued(context, client, id, &access, token)),
             Filled::Full { end } => met.note_end(end),
         }
@@ -99,6 +99,7 @@ fn issued(context: &Context, client: &Client, grant: GrantId, access: &AccessRec
 /// Puts one token into a place.
 struct Filling<'a> {
     context: &'a Context,
+    request: &'a TokenRequest<'a>,
     place: Place<'a>,
 }
 
@@ -137,6 +138,10 @@ impl Flow for Filling<'_> {
             Seen::Unread | Seen::Missing => None,
         };
         self.place.step(found)
+    }
+
+    async fn prepare(&mut self) -> Result<(), Reason> {
+        self.request.record_uses(self.context).await
     }
 
     fn is_done(&self, found: &Grant, _: &Grant, _: After) -> bool {

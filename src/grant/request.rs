@@ -1,5 +1,8 @@
 //! A token request: the parameters of every grant type, borrowed from the form [RFC 6749 section 3.2].
 
+use crate::context::Context;
+use crate::context::uses::Uses;
+use crate::error::Reason;
 use crate::jose::JwkThumbprint;
 use crate::model::client::Client;
 use crate::model::protected_resource::Named;
@@ -15,6 +18,7 @@ pub(crate) struct TokenRequest<'a> {
     pub(crate) client: &'a Client,
     /// The key of the DPoP proof.
     pub(crate) key: Option<&'a JwkThumbprint>,
+    pub(crate) uses: Option<&'a Uses>,
     pub(crate) code: Option<&'a [u8]>,
     pub(crate) redirect_uri: Option<&'a [u8]>,
     pub(crate) code_verifier: Option<&'a [u8]>,
@@ -24,10 +28,16 @@ pub(crate) struct TokenRequest<'a> {
 }
 
 impl<'a> TokenRequest<'a> {
-    pub(crate) fn read(client: &'a Client, key: Option<&'a JwkThumbprint>, form: &'a Params<'_>) -> Self {
+    pub(crate) fn read(
+        client: &'a Client,
+        key: Option<&'a JwkThumbprint>,
+        uses: &'a Uses,
+        form: &'a Params<'_>,
+    ) -> Self {
         Self {
             client,
             key,
+            uses: Some(uses),
             code: form.bytes("code"),
             redirect_uri: form.bytes("redirect_uri"),
             code_verifier: form.bytes("code_verifier"),
@@ -37,12 +47,26 @@ impl<'a> TokenRequest<'a> {
         }
     }
 
+    /// Records that the assertion and the proof of the request are used. Every grant type calls it before its first
+    /// write, and before it returns a token.
+    ///
+    /// # Errors
+    ///
+    /// As [`Uses::record`].
+    pub(crate) async fn record_uses(&self, context: &Context) -> Result<(), Reason> {
+        match self.uses {
+            Some(uses) => uses.record(context).await,
+            None => Ok(()),
+        }
+    }
+
     /// A request without parameters.
     #[cfg(test)]
     pub(crate) const fn of(client: &'a Client) -> Self {
         Self {
             client,
             key: None,
+            uses: None,
             code: None,
             redirect_uri: None,
             code_verifier: None,

@@ -25,7 +25,7 @@ pub(crate) async fn prove(
     token: &[u8],
     key: &JwkThumbprint,
 ) -> Result<(), Reason> {
-    proof::record(context, judge(context, at, request, token, key)?).await
+    context.use_proof(judge(context, at, request, token, key)?).await
 }
 
 /// Returns the nonce that is handed out to clients of resources now; `None` if proofs need no nonce [RFC 9449 section

@@ -63,7 +63,21 @@ pub(crate) fn error_page(status: u16, kind: PageKind) -> Response {
     page(status, title, explanation)
 }
 
-/// Creates a page with texts that need no escape in HTML.
+/// Creates the page that a user sees before the browser goes to an unreviewed client. Its one link is the redirect.
+pub(crate) fn page_with_link(status: u16, title: &str, host: &str, location: &str) -> Response {
+    let (host, location) = (escape(host), escape(location));
+    let explanation = format!(
+        "Nobody at this service has reviewed the application. To tell it, your browser would go to \
+         <strong>{host}</strong>. <a href=\"{location}\" rel=\"noreferrer\">Continue to {host}</a>"
+    );
+    page(status, title, &explanation)
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+}
+
+/// Creates a page. Title and explanation are HTML.
 pub(crate) fn page(status: u16, title: &str, explanation: &str) -> Response {
     let page = Response::new(status)
         .with_header("Content-Type", "text/html;charset=UTF-8")

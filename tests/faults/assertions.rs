@@ -79,11 +79,11 @@ async fn a_failing_replay_store_consumes_nothing_else() {
             let scene = Scene::new().await;
             let assertion = scene.assertion();
             scene.world.events.take();
-            // The second call is the record of the assertion.
-            let script = Calls::failing(1, fate);
+            // The third call is the record of the assertion.
+            let script = Calls::failing(2, fate);
             let response = scene.refresh(&over(&scene.world, script.clone()), &assertion).await;
             assert_eq!(response.status(), status, "{fate:?}");
-            assert_eq!(script.take(), ["clients.find", "replays.insert"], "{fate:?}");
+            assert_eq!(script.take(), ["clients.find", "tokens.find", "replays.insert"], "{fate:?}");
             let events = scene.world.events.take();
             assert!(events.len() == 1 && events[0].starts_with("Refused"), "{events:?}");
             assert_eq!(scene.is_recorded(&assertion).await, is_recorded, "{fate:?}");

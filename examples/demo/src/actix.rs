@@ -5,11 +5,14 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{COOKIE, HeaderName, HeaderValue, SET_COOKIE};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data, ReqData, ServiceConfig};
-use actix_web::{Error, HttpResponse};
-use grantor::scope::Permission;
-use grantor::wire::Endpoint;
+use actix_web::{Error, HttpRequest, HttpResponse};
+use grantor::config::Profile;
+use grantor::scope::{Permission, Resource};
+use grantor::wire::{Body, Endpoint};
 use grantor::{Authenticated, AuthorizationServer, Subject};
-use grantor_actix::{Incoming, Refused, RequireScope, RequiredScope, page, refuse_other_hosts, require_scopes};
+use grantor_actix::{
+    Incoming, Refused, RequireScope, RequiredScope, page, refuse_other_hosts, require_scopes, to_request,
+};
 
 use crate::{INTERACTION, LOOPBACK_NAMES, Me, Session, consent_page, protected_resources};
 
@@ -25,7 +28,10 @@ fn routes(services: &mut ServiceConfig, server: &AuthorizationServer) {
         .configure(grantor_actix::configure(server))
         .route(&server.path(Endpoint::Authorization), web::to(authorize))
         .route("/consent", web::to(consent))
-        .service(web::resource("/api/me").wrap(from_fn(returned)).to(me));
+        .service(match server.config().profile() {
+            Profile::Fapi => web::resource("/api/me").wrap(from_fn(returned)).to(me_of_anyone),
+            _ => web::resource("/api/me").wrap(from_fn(returned)).to(me),
+        });
     for (path, needed) in protected_resources(server) {
         let guard = move |request: ServiceRequest, next: Next<_>| require_scopes(needed.clone(), request, next);
         services.service(web::resource(path).wrap(from_fn(guard)).to(me_there));
@@ -50,16 +56,28 @@ async fn consent(server: Data<AuthorizationServer>, request: Incoming) -> HttpRe
 }
 
 /// The scope of the resource.
-struct Profile;
+struct OwnProfile;
 
-impl RequiredScope for Profile {
+impl RequiredScope for OwnProfile {
     const NAME: &str = "account-profile";
     const PERMISSION: Option<Permission> = Some(Permission::Read);
 }
 
 /// A resource: the user of the token.
-async fn me(RequireScope { token, .. }: RequireScope<Profile>) -> HttpResponse {
+async fn me(RequireScope { token, .. }: RequireScope<OwnProfile>) -> HttpResponse {
     answer(&token)
+}
+
+/// The same, also for a token without a user, which the conformance suite requests. Such a token has no account, so it
+/// needs the scope for its application.
+async fn me_of_anyone(server: Data<AuthorizationServer>, request: HttpRequest) -> Result<HttpResponse, Refused> {
+    let token = server.authenticate(&to_request(&request, Body::Empty)).await?;
+    let resource = match token.subject() {
+        Some(_) => Resource::Account,
+        None => Resource::Private(token.client_id().as_str()),
+    };
+    server.require(&token, OwnProfile::NAME, Permission::Read, resource)?;
+    Ok(answer(&token))
 }
 
 /// The same at a protected resource, behind its guard.

@@ -23,7 +23,6 @@ use crate::grant::refresh_token::judge::{Drawn, Judge, Verdict};
 use crate::grant::request::TokenRequest;
 use crate::grant::revocation;
 use crate::hooks::Event;
-use crate::model::client::Client;
 use crate::model::{Grant, RevocationReason};
 use crate::secret::Digest;
 use crate::secret::refresh::PresentedRefresh;
@@ -49,7 +48,7 @@ pub(crate) async fn refresh(context: &Context, request: &TokenRequest<'_>) -> Re
             Ok(issued)
         }
         (Ok(Won { issued, .. }), None) => Ok(issued),
-        (Err(reason), Some(grant)) => Err(refused(context, grant, request.client, flow.judge.presented, reason).await?),
+        (Err(reason), Some(grant)) => Err(refused(context, grant, request, flow.judge.presented, reason).await?),
         (Err(reason), None) => Err(reason),
     }
 }
@@ -95,6 +94,10 @@ impl Flow for Refreshing<'_> {
         })
     }
 
+    async fn prepare(&mut self) -> Result<(), Reason> {
+        self.judge.request.record_uses(self.context).await
+    }
+
     fn is_done(&self, found: &Grant, meant: &Grant, _: After) -> bool {
         youngest_access(meant).is_some_and(|own| found.pairs.with_access(own).is_some())
     }
@@ -109,7 +112,7 @@ fn youngest_access(grant: &Grant) -> Option<&Digest> {
 async fn refused(
     context: &Context,
     grant: &Grant,
-    client: &Client,
+    request: &TokenRequest<'_>,
     presented: &PresentedRefresh,
     reason: Reason,
 ) -> Result<Reason, Reason> {
@@ -130,11 +133,12 @@ async fn refused(
     }
     let revokes = match context.config.refresh.reuse {
         ReuseResponse::RevokeGrant => true,
-        ReuseResponse::RevokeGrantOfPublicClients => context.config.has_unproven_refresh_tokens(client),
+        ReuseResponse::RevokeGrantOfPublicClients => context.config.has_unproven_refresh_tokens(request.client),
         ReuseResponse::Refuse => false,
     };
     let mut revoked = false;
     if revokes {
+        request.record_uses(context).await?;
         let outcome = revocation::revoke(context, id, RevocationReason::RefreshTokenReused).await?;
         revoked = outcome == revocation::Outcome::Revoked;
         if !revoked {

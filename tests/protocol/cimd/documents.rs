@@ -4,7 +4,7 @@ use grantor::client::AuthenticationMethod;
 use serde_json::{Value, json};
 
 use super::{URI, URL, ask, ask_for, client, on, pair_of, query, refusal, refused, with, world, world_with};
-use support::world::{PKCE, page, red};
+use support::world::{PKCE, page, red_by_link};
 
 /// CIMD-4.1-01
 #[tokio::test]
@@ -151,8 +151,8 @@ async fn the_scope_of_a_document_is_what_a_request_without_one_asks_for() {
     assert_eq!(ask_for(&world, URL).await.unwrap().scopes().as_str(), "repo-code:r");
     let asked = |scope: &str| world.query_of(&client(URL), &[&PKCE[..], &[("scope", scope)]].concat());
     assert_eq!(ask(&world, &asked("repo-issue:rw")).await.unwrap().scopes().as_str(), "repo-issue:rw");
-    red(&refusal(&world, &asked("repo-delete:rw")).await, "invalid_scope");
+    red_by_link(&refusal(&world, &asked("repo-delete:rw")).await, 400, "invalid_scope");
     // Every client with a document needs PKCE.
     let bare = world.query_of(&client(URL), &[("redirect_uri", URI)]);
-    red(&refusal(&world, &bare).await, "invalid_request");
+    red_by_link(&refusal(&world, &bare).await, 400, "invalid_request");
 }

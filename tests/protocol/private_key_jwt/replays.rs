@@ -17,7 +17,7 @@ use super::{OTHER, Scene, asserted};
 use support::attempts::{Attempts, Noted};
 use support::intercepted::{Failure, Fate, Intercepted, Script};
 use support::keys::Signer;
-use support::world::{ISSUER, PKCE, VERIFIER, World, e400, ok};
+use support::world::{ISSUER, PKCE, VERIFIER, World, e400, e401, ok};
 
 /// 7523-3-03, NEG-7523-01
 #[tokio::test]
@@ -28,10 +28,12 @@ async fn an_assertion_works_once() {
     scene.world.events.take();
     assert!(!scene.accepts(&first).await);
     assert!(scene.reason().contains("used before"));
-    for endpoint in [Endpoint::Token, Endpoint::Introspection] {
-        let again = scene.post(endpoint, &first).send().await;
-        assert_eq!((again.status(), scene.post(endpoint, &first).send().await), (401, again));
-    }
+    let code = scene.world.code_for(&scene.world.query(&PKCE)).await;
+    let exchange = [("grant_type", "authorization_code"), ("code", &*code), ("code_verifier", VERIFIER)];
+    e401(&asserted(scene.world.token(&exchange), &first).send().await, "invalid_client");
+    let again = scene.post(Endpoint::Introspection, &first).send().await;
+    assert_eq!((again.status(), scene.post(Endpoint::Introspection, &first).send().await), (401, again));
+    ok(&asserted(scene.world.token(&exchange), &scene.good()).send().await);
     // Its identifier is used up, regardless of what else the assertion contains.
     let id = |jti: &str| scene.claiming(json!({"jti": jti, "exp": scene.now() + 500}));
     assert!(scene.accepts(&id("7")).await);
@@ -171,8 +173,14 @@ async fn a_failing_replay_store_refuses() {
     let (scene, replays) = failing().await;
     replays.fails.store(true, Ordering::SeqCst);
     let assertion = scene.good();
-    for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
-        let response = scene.post(endpoint, &assertion).send().await;
+    let code = scene.world.code_for(&scene.world.query(&PKCE)).await;
+    let exchange = [("grant_type", "authorization_code"), ("code", &*code), ("code_verifier", VERIFIER)];
+    for call in [
+        asserted(scene.world.token(&exchange), &assertion),
+        scene.post(Endpoint::Revocation, &assertion),
+        scene.post(Endpoint::Introspection, &assertion),
+    ] {
+        let response = call.send().await;
         assert_eq!((response.status(), response.header("Retry-After")), (503, Some("1")));
         assert!(!String::from_utf8_lossy(response.body()).contains("invalid_client"));
     }
@@ -199,6 +207,33 @@ async fn a_refused_assertion_uses_up_nothing() {
     assert_eq!(replays.inserts.load(Ordering::SeqCst), 0);
     assert!(scene.accepts(&scene.claiming(jti)).await);
     assert_eq!(replays.inserts.load(Ordering::SeqCst), 1);
+}
+
+/// 7523-3-03, 9449-11.1-01
+///
+/// Otherwise anyone with a client could fill the store with requests that are refused.
+#[tokio::test]
+async fn a_request_that_is_refused_records_nothing() {
+    let (scene, replays) = failing().await;
+    let code = scene.world.code_for(&scene.world.query(&PKCE)).await;
+    let exchange = |verifier| [("grant_type", "authorization_code"), ("code", &*code), ("code_verifier", verifier)];
+    let assertion = scene.good();
+    let other = "another-verifier-of-43-characters-or-more-0123456789";
+    for form in [
+        &[("grant_type", "refresh_token"), ("refresh_token", "x")][..],
+        &[("grant_type", "unknown")],
+        &[("grant_type", "authorization_code"), ("code", "x"), ("code_verifier", VERIFIER)],
+        &exchange(other),
+    ] {
+        let answer = asserted(scene.world.token(form), &assertion).send().await;
+        assert_eq!(answer.status(), 400, "{form:?}");
+    }
+    assert_eq!(replays.inserts.load(Ordering::SeqCst), 0);
+    ok(&asserted(scene.world.token(&exchange(VERIFIER)), &assertion).send().await);
+    assert_eq!(replays.inserts.load(Ordering::SeqCst), 1);
+    // It revokes nothing either: whoever captured the whole request cannot end the grant with it.
+    e401(&asserted(scene.world.token(&exchange(VERIFIER)), &assertion).send().await, "invalid_client");
+    assert!(!scene.world.events.take().iter().any(|event| event.starts_with("CodeReplayed")));
 }
 
 /// 7523-3-03

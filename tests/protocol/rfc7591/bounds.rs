@@ -12,7 +12,7 @@ use grantor::store::Page;
 use serde_json::json;
 
 use super::{bounds, credentials, open, post, public, query, refused, register, scopes, with, world, world_with};
-use support::world::{PKCE, World, code, e401, page, pair, red, text};
+use support::world::{PKCE, World, code, e401, page, pair, red_by_link, text};
 
 const URI: &str = "https://app.example.com/cb";
 
@@ -50,7 +50,7 @@ async fn the_bounds_hold_at_every_later_step() {
     let pending = world.authorize(&query(&world, &answer, URI, &[])).await.unwrap();
     assert_eq!(*pending.resource_scope(), ResourceScope::Public);
     for scope in ["repo-code:r account-profile:r", "repo-code:rw"] {
-        red(&world.refused(&query(&world, &answer, URI, &[("scope", scope)])).await, "invalid_scope");
+        red_by_link(&world.refused(&query(&world, &answer, URI, &[("scope", scope)])).await, 400, "invalid_scope");
     }
     let client = credentials(&answer);
     let token = world.pair_of(&client).await;

@@ -7,6 +7,7 @@ mod initial_tokens;
 mod keys;
 mod metadata;
 mod places;
+mod redirects;
 mod resources;
 mod review;
 

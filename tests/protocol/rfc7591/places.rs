@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{bounds, created, credentials, id, open, post, public, purge, query, refused, register, world, world_with};
 use support::intercepted::scripts::Calls;
 use support::intercepted::{Failure, Fate, Script, every, over_with};
-use support::world::{Credentials, PKCE, SESSION, World, code, e401, page, pair, red, text};
+use support::world::{Credentials, PKCE, SESSION, World, code, e401, page, pair, red_by_link, text};
 
 const DAY: u64 = 86_400;
 const URI: &str = "https://app.example.com/cb";
@@ -209,7 +209,7 @@ async fn the_client_longest_without_a_live_grant_gives_way_to_an_approved_one() 
     let fifth = register(&world, public()).await;
     let ticket = asked(&world, &fifth, &users[4]).await;
     let full = approved(&world, &ticket, &users[4]).await;
-    red(&full, "temporarily_unavailable");
+    red_by_link(&full, 503, "temporarily_unavailable");
     assert!(is_known(&world, &fifth).await, "the user may try again");
     for client in &clients {
         assert!(is_known(&world, client).await);
@@ -231,7 +231,7 @@ async fn a_client_stays_while_a_page_is_open_though_its_grant_ends() {
     world.advance(120);
     let fifth = register(&world, public()).await;
     let ticket = asked(&world, &fifth, &users[4]).await;
-    red(&approved(&world, &ticket, &users[4]).await, "temporarily_unavailable");
+    red_by_link(&approved(&world, &ticket, &users[4]).await, 503, "temporarily_unavailable");
     assert!(is_known(&world, &clients[0]).await);
     // The page has expired.
     world.advance(1800);
@@ -296,7 +296,7 @@ async fn a_client_stays_while_access_tokens_live_longer_than_refresh_tokens() {
         world.advance(100 * DAY);
         let (fifth, user) = (register(&world, public()).await, Subject::new("f").unwrap());
         let ticket = asked(&world, &fifth, &user).await;
-        red(&approved(&world, &ticket, &user).await, "temporarily_unavailable");
+        red_by_link(&approved(&world, &ticket, &user).await, 503, "temporarily_unavailable");
         for (client, _) in &clients {
             assert!(is_known(&world, client).await, "{is_refreshed}");
         }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{bounds, credentials, id, open, public, query, register, world_with};
 use crate::rfc8707::{at, own_scopes, resource};
-use support::world::{ISSUER, VERIFIER, World, e400, encode, pair, red, wa};
+use support::world::{ISSUER, VERIFIER, World, e400, encode, pair, red_by_link, wa};
 
 const A: &str = "https://a.example/mcp";
 const B: &str = "https://b.example/mcp";
@@ -64,7 +64,7 @@ async fn refresh(world: &World, client: &Value, token: &str, resources: &[&str])
 async fn a_resource_outside_the_bound_is_refused() {
     let (world, client) = bounded(three(), &[A, B]).await;
     for named in [&[C][..], &[A, C], &["https://unknown.example"]] {
-        red(&world.refused(&asking(&world, &client, named)).await, "invalid_target");
+        red_by_link(&world.refused(&asking(&world, &client, named)).await, 400, "invalid_target");
     }
     let code = world.code_for(&asking(&world, &client, &[A, B])).await;
     e400(&exchange(&world, &client, &code, &[C]).await, "invalid_target");
@@ -94,7 +94,7 @@ async fn the_default_is_one_within_the_bound() {
         let (world, client) = bounded(three(), bound).await;
         let asked = asking(&world, &client, &[]);
         let Some(expected) = expected else {
-            red(&world.refused(&asked).await, "invalid_target");
+            red_by_link(&world.refused(&asked).await, 400, "invalid_target");
             continue;
         };
         let code = world.code_for(&asked).await;

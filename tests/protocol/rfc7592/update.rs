@@ -13,7 +13,7 @@ use super::{
     world_with,
 };
 use crate::rfc7591::{credentials, id, purge, query, refused, scopes};
-use support::world::{Reviewer, World, logo, page, pair, red};
+use support::world::{Reviewer, World, logo, page, pair, red_by_link};
 
 const URI: &str = "https://app.example.com/cb";
 const NEW: &str = "https://app.example.com/new";
@@ -151,7 +151,7 @@ async fn an_update_extends_no_bound() {
     let wide = json!({"scope": "repo-code:rw repo-issue:rw", "redirect_uris": [URI, "http://127.0.0.1/"]});
     let answer = information(&put(&world, &client, &update_of(&client, wide)).await);
     assert_eq!((&answer["scope"], &answer["redirect_uris"]), (&json!("repo-code:r"), &json!([URI])));
-    red(&world.refused(&query(&world, &client, URI, &[("scope", "repo-code:rw")])).await, "invalid_scope");
+    red_by_link(&world.refused(&query(&world, &client, URI, &[("scope", "repo-code:rw")])).await, 400, "invalid_scope");
     let stored = world.server.client(&id(&client)).await.unwrap().unwrap();
     assert_eq!(stored.form().resource_scope, ResourceScope::Public);
     assert_eq!(stored.open().unwrap().resources, Some(["https://a.example"].map(Box::from).into()));

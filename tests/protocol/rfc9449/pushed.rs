@@ -108,7 +108,7 @@ async fn the_jti_of_a_proof_may_be_used_at_another_url() {
     let code = code_of(&world, &push(&world, &[], Some(&named(PUSH_URL))).await).await;
     edp(&push(&world, &[], Some(&named(PUSH_URL))).await);
     bound(&exchange_with(&world, &code, &named(TOKEN_URL)).await);
-    edp(&exchange_with(&world, "x", &named(TOKEN_URL)).await);
+    edp(&exchange_with(&world, &world.code().await, &named(TOKEN_URL)).await);
 }
 
 /// 9449-10.1-01, 9449-8-01

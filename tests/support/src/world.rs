@@ -597,6 +597,22 @@ pub fn red(response: &Response, error: &str) -> Vec<(String, Vec<u8>)> {
     parameters
 }
 
+/// The page that a user sees before the browser goes to an unreviewed client with an error; returns the parameters of
+/// its one link.
+#[track_caller]
+pub fn red_by_link(response: &Response, status: u16, error: &str) -> Vec<(String, Vec<u8>)> {
+    assert_eq!((response.status(), response.header("Location")), (status, None));
+    assert_eq!(response.header("Content-Type"), Some("text/html;charset=UTF-8"));
+    let page = std::str::from_utf8(response.body()).unwrap();
+    let mut links = page.split(" href=\"").skip(1).map(|rest| rest.split('"').next().unwrap().replace("&amp;", "&"));
+    let link = links.next().expect("the page has a link");
+    assert_eq!(links.next(), None, "{page}");
+    let parameters = parameters(&link);
+    assert_eq!((text(&parameters, "iss"), text(&parameters, "error")), (ISSUER.to_owned(), error.to_owned()));
+    assert_eq!(count(&parameters, "code"), 0);
+    parameters
+}
+
 /// `WA(x)`: the status given, and a challenge with that error.
 #[track_caller]
 pub fn wa(error: ResourceError, status: u16, code: &str) -> String {
