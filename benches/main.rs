@@ -72,7 +72,15 @@ const AREAS: &[Area] = &[
 ];
 
 fn main() -> io::Result<ExitCode> {
-    let options = Options::from_arguments();
+    let names: Vec<_> = AREAS.iter().map(|(name, _)| *name).collect();
+    let options = match Options::from_arguments(&names) {
+        Ok(Some(options)) => options,
+        Ok(None) => return Ok(ExitCode::SUCCESS),
+        Err(text) => {
+            eprintln!("{text}");
+            return Ok(ExitCode::FAILURE);
+        }
+    };
     let mut report = Report::default();
     report.remark(machine::remark());
     let mut exit_code = ExitCode::SUCCESS;

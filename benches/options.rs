@@ -2,6 +2,13 @@
 
 use std::env;
 
+const USAGE: &str = "\
+cargo bench --all-features [-- [AREA ...]]   measure the areas whose names contain one of the words, or all
+  --list                                     print the areas
+  -h, --help                                 print this
+GRANTOR_BENCH_LARGE=1                        measure with ten million grants too
+GRANTOR_BENCH_SERVERS=1                      measure stores on servers of their own too";
+
 /// Which areas to measure, and how long.
 pub(crate) struct Options {
     wanted: Vec<String>,
@@ -12,15 +19,30 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Cargo calls benches with `--bench`, and tests without it.
-    pub(crate) fn from_arguments() -> Self {
+    /// Cargo calls benches with `--bench`, and tests without it. `None` if the arguments ask for a text, which is printed.
+    ///
+    /// # Errors
+    ///
+    /// A text that names an argument that fits no area.
+    pub(crate) fn from_arguments(areas: &[&str]) -> Result<Option<Self>, String> {
         let (flags, wanted): (Vec<String>, Vec<String>) =
-            env::args().skip(1).partition(|argument| argument.starts_with("--"));
-        Self {
+            env::args().skip(1).partition(|argument| argument.starts_with('-'));
+        if flags.iter().any(|flag| matches!(flag.as_str(), "-h" | "--help")) {
+            println!("{USAGE}\n\nAreas: {}", areas.join(", "));
+            return Ok(None);
+        }
+        if flags.iter().any(|flag| flag == "--list") {
+            areas.iter().for_each(|area| println!("{area}: benchmark"));
+            return Ok(None);
+        }
+        if let Some(unknown) = wanted.iter().find(|wanted| !areas.iter().any(|area| area.contains(wanted.as_str()))) {
+            return Err(format!("no area's name contains {unknown:?}; there are {}", areas.join(", ")));
+        }
+        Ok(Some(Self {
             wanted,
             short: !flags.iter().any(|flag| flag == "--bench"),
             large: env::var_os("GRANTOR_BENCH_LARGE").is_some_and(|value| value == "1"),
-        }
+        }))
     }
 
     /// Whether an area of this name is to be measured.

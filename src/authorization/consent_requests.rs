@@ -69,3 +69,61 @@ fn judge(rows: Vec<Arc<Authorization>>, client: &ClientId, max: usize, lifetime:
 fn lasts(row: &Authorization, lifetime: Duration, now: Timestamp) -> bool {
     row.id >= AuthorizationId::first_at(now.minus(lifetime))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::protected_resource::Audience;
+    use crate::model::redirect_uri::RedirectUri;
+    use crate::scope::{ResourceScope, ScopeSet};
+    use crate::secret::Digest;
+
+    const LIFETIME: Duration = Duration::from_secs(1800);
+
+    fn at(seconds: u32) -> Timestamp {
+        Timestamp::from_seconds(1_000_000 + seconds)
+    }
+
+    /// A request that was held at that time.
+    fn request(client: &str, seconds: u32, stage: Stage) -> Arc<Authorization> {
+        Arc::new(Authorization {
+            id: AuthorizationId::first_at(at(seconds)),
+            version: 1,
+            client: ClientId::new(client).unwrap(),
+            epoch: 0,
+            subject: None,
+            session: Digest::of(b"session"),
+            created: at(seconds),
+            ticket: Digest::of(b"ticket"),
+            stage,
+            since: at(seconds),
+            end: at(seconds).plus(LIFETIME),
+            redirect_uri: RedirectUri::dropped(),
+            redirect_uri_named: false,
+            challenge: None,
+            state: None,
+            scopes: ScopeSet::empty(),
+            resources: ResourceScope::none(),
+            audience: Audience::UNSET,
+            key: None,
+            pushed: None,
+        })
+    }
+
+    /// A second click on the first page would otherwise be answered by the request of another client.
+    #[test]
+    fn only_the_record_of_a_request_of_the_same_client_is_taken_over() {
+        let room = |rows: &[&Arc<Authorization>], max| {
+            judge(rows.iter().copied().cloned().collect(), &ClientId::new("own").unwrap(), max, LIFETIME, at(100))
+        };
+        let (denied, of_other) = (request("own", 1, Stage::Denied), request("other", 2, Stage::Denied));
+        let spent = request("own", 3, Stage::CodeIssued(Digest::of(b"code")));
+        assert_eq!(room(&[&of_other, &spent], 50), Room::default());
+        assert_eq!(room(&[&of_other, &denied, &spent], 50), Room { place: Some(denied), surplus: Vec::new() });
+        // At the limit, a request of another client ends, and its record stays.
+        let held = request("other", 4, Stage::Held);
+        assert_eq!(room(&[&held], 1), Room { place: None, surplus: vec![held] });
+        let own = request("own", 5, Stage::Held);
+        assert_eq!(room(&[&own], 1), Room { place: Some(own), surplus: Vec::new() });
+    }
+}

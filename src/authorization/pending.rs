@@ -334,9 +334,9 @@ impl Destination<'_> {
     /// § 4.1.2.1: `error` and its description, then `state` and `iss`.
     pub(crate) fn error(&self, context: &Context, client: &Client, reason: &Reason) -> Response {
         let code = response::code_in_redirect(reason);
-        let description =
-            if code == ErrorCode::AccessDenied { "the request was denied" } else { reason.wire_error().description };
-        let location = self.location(context, &[("error", code.as_str()), ("error_description", description)]);
+        let is_denied = code == ErrorCode::AccessDenied;
+        let description = if is_denied { "the request was denied".into() } else { reason.wire_error().description };
+        let location = self.location(context, &[("error", code.as_str()), ("error_description", &description)]);
         // No site is on the loopback, and programs wait there for the answer.
         if client.is_unreviewed() && !self.redirect_uri.is_loopback() {
             return response::before_redirect(reason, self.redirect_uri.host(), &location);

@@ -35,6 +35,11 @@ const RULES: &[Rule] = &[
     //
     // [RFC 8414 section 2]
     value("issuer", HTTPS_ISSUER, |own, _| unless(issuer_uri(&own.issuer).is_some(), quoted(&own.issuer))),
+    // The metadata and `iss` have it as written, and clients compare strings [RFC 8414 section 3.3].
+    value("issuer", PLAIN_ISSUER, |own, _| {
+        let plain = plain_issuer(&own.issuer);
+        unless(own.issuer == plain, format!("{}, which clients write {}", quoted(&own.issuer), quoted(&plain)))
+    }),
     value("issuer", PLAIN_HTTP_ISSUER, |own, _| unless(has_safe_scheme(own), quoted(&own.issuer))),
     value("redirect_uris.comparison", "only Exact is accepted", |own, _| {
         only(own.redirect_uris.comparison, RedirectUriComparison::Exact)
@@ -273,6 +278,14 @@ fn issuer_uri(issuer: &str) -> Option<WebUri<'_>> {
     sound.is_ok().then_some(uri)
 }
 
+/// Returns an issuer as the URL libraries of clients write it: scheme and host in lower case, without a default port.
+fn plain_issuer(issuer: &str) -> String {
+    let Ok(uri) = WebUri::split(issuer) else { return issuer.to_owned() };
+    let (scheme, host) = (uri.scheme_text.to_ascii_lowercase(), uri.host.to_ascii_lowercase());
+    let port = if uri.port == uri.scheme.default_port() { String::new() } else { format!(":{}", uri.port) };
+    format!("{scheme}://{host}{port}{}", uri.path_and_query)
+}
+
 /// Returns whether the issuer is reached over TLS, or is for development on this machine.
 fn has_safe_scheme(config: &Config) -> bool {
     let is_https = WebUri::split(config.issuer.as_str()).is_ok_and(|uri| uri.scheme == WebScheme::Https);
@@ -334,6 +347,8 @@ const REGISTRATION_STORE: &str = "set it to Off, or look up clients in a registr
 const MANAGEMENT: &str = "set it to false, or registration.dynamic to Open or WithToken";
 const HTTPS_ISSUER: &str = "an https URL of visible ASCII characters, with a valid host and port and without user, query, fragment and dot \
      segments, is accepted (RFC 8414 section 2)";
+const PLAIN_ISSUER: &str =
+    "scheme and host in lower case are accepted, without the scheme's default port (RFC 8414 section 3.3)";
 const PLAIN_HTTP_ISSUER: &str =
     "an https URL is accepted, or plain http on a loopback host with development on (RFC 8414 section 2)";
 const NAMED_SCHEME: &str =

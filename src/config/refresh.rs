@@ -18,9 +18,9 @@ pub struct RefreshSettings {
     pub rotation: RefreshRotation,
     /// Keys outside the database, from which the successors of refresh tokens are derived; none.
     ///
-    /// Without a key, anyone who has a copy of the database and the last superseded refresh token can derive the pair
-    /// after it. All servers of one store need the same keys. New pairs are derived with the first key, and all keys
-    /// are accepted.
+    /// Without a key, anyone who has a copy of the database and a superseded refresh token whose link is still in the row
+    /// of its grant can derive every pair after it, access tokens included, without a request. All servers of one store
+    /// need the same keys. New pairs are derived with the first key, and all keys are accepted.
     ///
     /// To replace a key, add the new one after the old one on every server. Then move it to the front on every server.
     /// Remove the old one after twice the longest grace of refresh tokens. The very first key is used at once: until

@@ -21,7 +21,7 @@ pub(crate) fn to_client(reason: &Reason, request: &Request<'_>, endpoint: Endpoi
         status => status,
     };
     let mut message = ErrorResponse::new(error.code.as_str());
-    message.error_description = Some(error.description.into());
+    message.error_description = Some(error.description.into_owned());
     // The described service names the bare media type for this one response.
     let bare = endpoint == Endpoint::Revocation && status == 401;
     let response = if bare { Response::plain_json(status, &message) } else { Response::json(status, &message) };
@@ -142,7 +142,7 @@ fn challenge_of(reason: &Reason, with: Challenge<'_>, config: &Config) -> String
     let wire = reason.wire_error();
     // An error would make the client request more scopes. That cannot help if the scope is not what is missing.
     let is_silent = matches!(reason, Reason::NoAccessToken | Reason::ResourceNotReached);
-    let (error, description) = if is_silent { ("", "") } else { (wire.code.as_str(), wire.description) };
+    let (error, description) = if is_silent { ("", "") } else { (wire.code.as_str(), &*wire.description) };
     let algorithms = match with.scheme {
         TokenScheme::Bearer => String::new(),
         TokenScheme::Dpop => proof_algorithm_names().join(" "),

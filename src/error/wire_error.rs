@@ -1,5 +1,6 @@
 //! What a client sees of a refusal: one error code and one text for each reason.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::error::Reason;
@@ -81,10 +82,10 @@ impl fmt::Display for ErrorCode {
 }
 
 /// What a client sees of an error: a code and a fixed text in the characters that RFC 6749 allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WireError {
     pub(crate) code: ErrorCode,
-    pub(crate) description: &'static str,
+    pub(crate) description: Cow<'static, str>,
 }
 
 impl Reason {
@@ -119,10 +120,11 @@ impl Reason {
             Self::TooLarge => (InvalidRequest, "the request is too large"),
             Self::MediaType => (InvalidRequest, "the body must be application/x-www-form-urlencoded"),
             Self::MalformedParameters => (InvalidRequest, "the parameters are malformed"),
-            Self::RepeatedParameter(_) => (InvalidRequest, "a parameter was sent twice"),
+            // The names are a closed set, and none has a character that must not be in a description.
+            Self::RepeatedParameter(name) => return described(InvalidRequest, format!("{name} was sent twice")),
             Self::SeveralCredentials => (InvalidRequest, "more than one client credential was sent"),
             Self::ClientIdMismatch => (InvalidRequest, "client_id differs from the credentials"),
-            Self::MissingParameter(name) => (InvalidRequest, missing(name)),
+            Self::MissingParameter(name) => return described(InvalidRequest, format!("{name} is missing")),
             Self::Throttled { .. } => (TemporarilyUnavailable, "too many attempts"),
 
             Self::NoCredentials
@@ -177,7 +179,8 @@ impl Reason {
             | Self::CodeSpent
             | Self::CodeReplayed => (InvalidGrant, "the code is not valid"),
             Self::RedirectUriMismatch => (InvalidGrant, "redirect_uri is not that of the authorization request"),
-            Self::MissingVerifier | Self::WrongVerifier => (InvalidGrant, "code_verifier does not match the challenge"),
+            Self::MissingVerifier => (InvalidGrant, "code_verifier is missing"),
+            Self::WrongVerifier => (InvalidGrant, "code_verifier does not match the challenge"),
             Self::UnexpectedVerifier => (InvalidRequest, "code_verifier was sent for a request without code_challenge"),
 
             Self::UnknownRefreshToken
@@ -228,13 +231,17 @@ impl Reason {
             }
             Self::Store(_) | Self::MissingRequestUrl => (ServerError, "the service failed"),
         };
-        WireError { code, description }
+        described(code, description)
     }
+}
+
+fn described(code: ErrorCode, description: impl Into<Cow<'static, str>>) -> WireError {
+    WireError { code, description: description.into() }
 }
 
 /// Returns what a client sees of an error in its metadata [RFC 7591 section 3.2.2]. The text repeats none of the
 /// metadata.
-const fn metadata_error(error: MetadataError) -> WireError {
+fn metadata_error(error: MetadataError) -> WireError {
     use ErrorCode::{InvalidClientMetadata, InvalidRedirectUri, InvalidRequest};
 
     let (code, description) = match error {
@@ -276,18 +283,5 @@ const fn metadata_error(error: MetadataError) -> WireError {
         MetadataError::RedirectUri(_) => (InvalidRedirectUri, "redirect_uris has a value that is not accepted"),
         MetadataError::NoRedirectUri => (InvalidRedirectUri, "redirect_uris needs a value of a kind that is supported"),
     };
-    WireError { code, description }
-}
-
-/// Names the missing parameter; the names are a closed set.
-fn missing(name: &str) -> &'static str {
-    match name {
-        "grant_type" => "grant_type is missing",
-        "code" => "code is missing",
-        "refresh_token" => "refresh_token is missing",
-        "token" => "token is missing",
-        "response_type" => "response_type is missing",
-        "client_id" => "client_id is missing",
-        _ => "a parameter is missing",
-    }
+    described(code, description)
 }

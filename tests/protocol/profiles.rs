@@ -7,6 +7,7 @@ use grantor::config::{
     AuthorizationErrors, BasicDecoding, ExchangeRedirectUri, PkceRequirement, Profile, ReuseResponse, StateCharacters,
 };
 use grantor::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison};
+use grantor::secret::DerivationKey;
 use grantor::{AuthorizationServer, Config, MemoryStore, RegistrarError};
 
 use support::attempts::Attempts;
@@ -192,18 +193,20 @@ fn the_report_names_what_each_profile_leaves_looser() {
         "authorization.errors",
         "client_authentication.basic",
         "refresh.grace",
+        "refresh.derivation_keys",
         "tokens.grant_lifetime",
     ];
     assert_eq!(settings(&throttled(config_of(Profile::Platform))), platform);
     assert_eq!(
         settings(&throttled(config_of(Profile::Strict))),
-        ["redirect_uris.loopback_http", "refresh.grace", "tokens.grant_lifetime"]
+        ["redirect_uris.loopback_http", "refresh.grace", "refresh.derivation_keys", "tokens.grant_lifetime"]
     );
     let mcp = [
         "redirect_uris.loopback_http",
         "authorization.redirect_status",
         "client_authentication.basic",
         "refresh.grace",
+        "refresh.derivation_keys",
         "tokens.grant_lifetime",
     ];
     assert_eq!(settings(&throttled(config_of(Profile::Mcp))), mcp);
@@ -226,6 +229,7 @@ fn the_report_follows_every_setting() {
         let mut config = config_of(Profile::Strict);
         config.redirect_uris.loopback_http = LoopbackHttp::Addresses;
         config.refresh.grace = Duration::ZERO;
+        config.refresh.derivation_keys = vec![DerivationKey::new([1; 32])];
         config.tokens.grant_lifetime = Some(Duration::from_secs(365 * 24 * 60 * 60));
         config
     };
@@ -233,7 +237,8 @@ fn the_report_follows_every_setting() {
     let bare = AuthorizationServer::new(tight(), MemoryStore::new()).unwrap();
     assert_eq!(settings(&bare), ["throttle"]);
     assert!(bare.security_report().to_string().contains("MemoryThrottle"));
-    let cases: [Loosening; 11] = [
+    let cases: [Loosening; 12] = [
+        (|config| config.refresh.derivation_keys = Vec::new(), "refresh.derivation_keys"),
         (|config| config.redirect_uris.loopback_http = LoopbackHttp::default(), "redirect_uris.loopback_http"),
         (
             |config| config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(vec!["cursor".into()]),
@@ -268,7 +273,7 @@ fn the_report_follows_every_setting() {
         assert_eq!(settings(&throttled(config)), reported, "{access} s");
     }
     for (plain, reported) in
-        [("http://127.0.0.1:8080", vec!["development"]), ("HTTP://localhost", vec!["development", "issuer"])]
+        [("http://127.0.0.1:8080", vec!["development"]), ("http://localhost/", vec!["development", "issuer"])]
     {
         let mut config = tight();
         config.development = true;

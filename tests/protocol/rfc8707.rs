@@ -399,6 +399,19 @@ async fn a_repeated_refresh_gets_the_same_pair_for_the_same_resources() {
     assert_eq!(pair(&refresh(&world, &first.refresh, &[A]).await), second);
 }
 
+/// 8707-2.2-03
+#[tokio::test]
+async fn in_grace_another_resource_gets_another_token_though_the_scopes_are_the_same() {
+    let world = world(vec![resource(A, &[]), resource(B, &[])]).await;
+    let first = pair(&exchange(&world, &code_of(&world, &[A, B]).await, &[]).await);
+    let second = pair(&refresh(&world, &first.refresh, &[A]).await);
+    let other = pair(&refresh(&world, &first.refresh, &[B]).await);
+    assert_eq!((&other.scope, &other.refresh), (&second.scope, &second.refresh));
+    assert_eq!((aud(&world, &second.access).await, aud(&world, &other.access).await), (json!(A), json!(B)));
+    assert!(at(&world, B, &other.access).await.is_ok());
+    wa(at(&world, B, &second.access).await.unwrap_err(), 401, "invalid_token");
+}
+
 /// 8707-2.2-06
 #[tokio::test]
 async fn a_grant_from_before_counts_as_one_for_the_default() {

@@ -22,7 +22,7 @@ async fn locations(world: &World) -> [String; 3] {
 #[tokio::test]
 async fn the_issuer_is_sent_as_it_is_on_success_and_on_errors() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
-        for issuer in [ISSUER, "https://auth.example/", "https://AUTH.example:443/t/1"] {
+        for issuer in [ISSUER, "https://auth.example/", "https://auth.example:8443/T/1"] {
             let mut world = World::with(profile, |_| {}).await;
             world.server = world.builder(config_at(profile, issuer), world.store.clone()).build().unwrap();
             for location in locations(&world).await {

@@ -235,6 +235,29 @@ async fn every_challenge_names_the_document_and_the_scopes() {
     }
 }
 
+/// MCP-0728-03
+///
+/// No resource serves `offline_access`, so a client that repeats the scopes of its token does not ask a resource for it.
+#[tokio::test]
+async fn no_challenge_names_offline_access() {
+    let config = settings(|config| {
+        let own = config.scopes.definitions().iter().cloned();
+        let offline = grantor::scope::ScopeDefinition::plain("offline_access");
+        config.scopes = grantor::scope::ScopeCatalog::builder().scopes(own).scope(offline).build().unwrap();
+    });
+    let world = World::built(config, |builder| builder).await;
+    let mut form = support::world::form();
+    form.scopes = "repo-code:r offline_access".into();
+    let client = world.register(form).await;
+    let query = world.query_of(&client, &[&PKCE[..], &[("resource", DEEP)]].concat());
+    let token = pair(&world.exchange_as(&client, &world.code_for(&query).await).await);
+    assert!(token.scope.contains("offline_access"));
+    let (server, token) = (world.server.resource(DEEP).unwrap(), at(&world, DEEP, &token.access).await.unwrap());
+    let needed = server.scopes(["repo-issue:rw"]).unwrap();
+    let challenge = challenge_of(server.require_scopes(&token, &needed).map(|()| token.clone()), 403).await;
+    assert_eq!(attribute(&challenge, "scope"), Some("repo-code:r repo-issue:rw"));
+}
+
 /// 9728-5.1-04
 #[tokio::test]
 async fn a_step_up_names_all_that_is_needed_and_what_the_token_has() {

@@ -50,7 +50,9 @@ fn known(pending: &PendingAuthorization) -> String {
 fn unreviewed(pending: &PendingAuthorization) -> Option<String> {
     let client = pending.client();
     let open = client.open().filter(|_| pending.is_client_unreviewed())?;
-    let known_by = |host| format!("It is described by a document at <strong>{}</strong>.", escape(host));
+    // The whole id, since several owners may share a host by path.
+    let id = escape(client.id().as_str());
+    let known_by = |host| format!("It is described by a document at <strong>{}</strong>: {id}", escape(host));
     let mut facts: Vec<_> = pending.client_id_host().map(known_by).into_iter().collect();
     facts.push(format!("Your answer goes to <strong>{}</strong>.", escape(pending.redirect_host())));
     facts.push(match &*client.form().name {

@@ -87,11 +87,12 @@ pub async fn with_application(
 ///
 /// If the catalog lacks the scopes of the demo application.
 pub fn builder(options: &Options, issuer: String) -> Result<Builder, Box<dyn Error>> {
+    let throttle = options.throttle(&issuer);
     let config = options.config(issuer);
     // The maximum for applications that register themselves. Without `--open-clients`, none can.
     let bounds = RegistrationBounds::new(config.scopes.parse(application::SCOPES.as_bytes())?, ResourceScope::All);
     let builder = AuthorizationServer::builder(config, MemoryStore::new());
-    Ok(builder.throttle(options.throttle()).registration_policy(ApproveWithin::new(bounds)))
+    Ok(builder.throttle(throttle).registration_policy(ApproveWithin::new(bounds)))
 }
 
 /// Returns the path of each protected resource in the settings, with the arguments for the guard of its routes.

@@ -73,7 +73,7 @@ impl Options {
             match arg.as_str() {
                 "-h" | "--help" => {
                     println!("{USAGE}\n{}", throttle::USAGE);
-                    println!("Options to watch tokens expire\n{}", times::USAGE);
+                    println!("Options to watch tokens expire\n{}", times::usage(300));
                     return Ok(None);
                 }
                 "--json" => options.json = true,
@@ -135,8 +135,8 @@ impl Options {
     }
 
     /// The throttle of the server.
-    pub(crate) fn throttle(&self) -> MemoryThrottle {
-        throttle::throttle(self.throttle)
+    pub(crate) fn throttle(&self, issuer: &str) -> MemoryThrottle {
+        throttle::throttle(issuer, self.throttle)
     }
 
     /// Returns a message that says where it cannot listen, and what to do about it.

@@ -14,12 +14,18 @@ pub struct Times {
     clock_speed: u32,
 }
 
-pub const USAGE: &str = "\
-\x20 --access-token-lifetime SECONDS   28800 by default; a value below the grace of 300 shortens the grace too
-  --refresh-token-lifetime SECONDS  15552000 by default; more than the grace of 300
+/// Returns the help for these options, for a server with that grace in seconds.
+#[must_use]
+pub fn usage(grace: u32) -> String {
+    format!(
+        "\
+\x20 --access-token-lifetime SECONDS   28800 by default; a value below the grace of {grace} shortens the grace too
+  --refresh-token-lifetime SECONDS  15552000 by default; more than the grace of {grace}
   --request-uri-lifetime SECONDS    of pushed requests, 300 by default; 30 to 599
   --clock-speed N                   makes the server's clock N times as fast, at max 1000; a consent page then
-                                    lasts 1800/N seconds and a code 600/N";
+                                    lasts 1800/N seconds and a code 600/N"
+    )
+}
 
 const FASTEST: u32 = 1000;
 

@@ -18,7 +18,7 @@ Options of the MCP example
   --fetch-root FILE   also trust these root certificates, and fetch metadata documents from this machine too
   --json              print one line for programs
   -h, --help          print this";
-const TIMES: &str = "Options to watch tokens expire (the grace is 120 seconds here, not 300)";
+const TIMES: &str = "Options to watch tokens expire";
 
 /// The options of the command line.
 pub(crate) struct Options {
@@ -61,7 +61,7 @@ impl Options {
             let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
             match arg.as_str() {
                 "-h" | "--help" => {
-                    println!("{USAGE}\n{}\n{TIMES}\n{}", throttle::USAGE, times::USAGE);
+                    println!("{USAGE}\n{}\n{TIMES}\n{}", throttle::USAGE, times::usage(120));
                     return Ok(None);
                 }
                 "--listen" => options.listen = loopback(&value()?)?,

@@ -35,7 +35,7 @@ pub(crate) fn authorization_server(
     let builder = AuthorizationServer::builder(config, store)
         // Only for `--clock-speed`; the default is the system's clock.
         .clock(options.times.clock())
-        .throttle(demo::throttle::throttle(options.throttle))
+        .throttle(demo::throttle::throttle(issuer, options.throttle))
         .fetcher(fetcher(options.fetch_root.as_deref())?);
     let builder = match options.review {
         true => builder.registration_policy(QueueAll::new(bounds)),

@@ -99,7 +99,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
         .clock(options.times.clock())
         .events(TracingEvents)
         .fetcher(Fetch::new()?)
-        .throttle(demo::throttle::throttle(options.throttle));
+        .throttle(demo::throttle::throttle(&base, options.throttle));
     let builder = match options.open_clients {
         Some(OpenClients::Approve) => builder.registration_policy(ApproveWithin::new(bounds)),
         Some(OpenClients::Review) => builder.registration_policy(QueueAll::new(bounds)),

@@ -71,7 +71,7 @@ impl Options {
             let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
             match arg.as_str() {
                 "-h" | "--help" => {
-                    println!("{USAGE}\n{}\n{}\n{}", throttle::USAGE, TIMES, times::USAGE);
+                    println!("{USAGE}\n{}\n{}\n{}", throttle::USAGE, TIMES, times::usage(300));
                     return Ok(None);
                 }
                 "--json" => options.json = true,

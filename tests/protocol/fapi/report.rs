@@ -26,7 +26,7 @@ fn the_report_lists_nothing_for_the_plain_profile() {
 #[test]
 fn soft_contradictions_are_reported() {
     let rotating = reported(Profile::Fapi, |config| config.refresh.rotation = RefreshRotation::Rotate);
-    assert_eq!(rotating, ["refresh.rotation", "refresh.grace", "tokens.grant_lifetime"]);
+    assert_eq!(rotating, ["refresh.rotation", "refresh.grace", "refresh.derivation_keys", "tokens.grant_lifetime"]);
     assert_eq!(
         reported(Profile::Fapi, |config| config.authorization.redirect_status = RedirectStatus::Found),
         ["authorization.redirect_status"]

@@ -74,8 +74,9 @@ struct Deed {
 
 /// What is known about an unreviewed application.
 struct Unreviewed {
-    /// The host of its metadata document, if it has one: the only verified fact.
-    host: Option<String>,
+    /// The host and the URL of its metadata document, if it has one: the only verified fact. Several owners may share a
+    /// host by path.
+    document: Option<(String, String)>,
     /// Its own claim.
     name: Option<String>,
     looks_like_another: bool,
@@ -87,7 +88,7 @@ impl Unreviewed {
         let client = pending.client();
         let open = client.open().filter(|_| pending.is_client_unreviewed())?;
         Some(Self {
-            host: pending.client_id_host().map(str::to_owned),
+            document: pending.client_id_host().map(|host| (host.to_owned(), client.id().to_string())),
             name: Some(client.form().name.clone()).filter(|name| !name.is_empty()),
             looks_like_another: open.looks_like_another,
             registered: words::day(open.registered),

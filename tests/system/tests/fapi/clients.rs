@@ -181,7 +181,7 @@ async fn an_assertion_is_used_once() {
         let assertion = assertion(fixture, &flow.party, |_, _| {});
         created(&flow.push().asserted(&assertion).send().await);
         eic(&flow.push().asserted(&assertion).send().await);
-        eic(&flow.exchange("made-up").asserted(&assertion).send().await);
+        eic(&flow.exchange(&flow.code().await).asserted(&assertion).send().await);
     })
     .await;
 }

@@ -67,7 +67,9 @@ impl Fixture {
         let server = builder.clock(clock.clone()).build().unwrap();
         let clients = json!(parties.each_ref().map(metadata));
         demo::from_metadata(&server, clients.to_string().as_bytes()).await.unwrap();
-        let address = Thin::Axum.start_with(&server);
+        // Each example serves one variant with each algorithm, and one with and one without nonces.
+        let is_axum = (variant.algorithm == "ES256") != variant.has_nonces;
+        let address = if is_axum { Thin::Axum } else { Thin::Actix }.start_with(&server);
         Self { variant, address, server, parties, nonces: RefCell::default(), clock }
     }
 

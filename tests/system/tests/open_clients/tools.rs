@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::folder::Folder;
+use support::http::Request;
 use support::judges;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -65,6 +66,55 @@ async fn the_linter_finds_no_error() {
     for finding in &findings {
         println!("linter: {} {}: {}", finding["check_id"], finding["severity"], finding["title"]);
     }
+}
+
+/// MCP, Transports
+///
+/// The scanner signs in, and attacks the MCP server with the tokens that it got: without a signature, for another
+/// resource, from a page of another origin. TLS is missing on the loopback.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs npm and PyPI"]
+async fn the_scanner_finds_no_must_but_tls() {
+    let service = Service::start(Shape::USUAL, &[]).await;
+    let home = Folder::new("scanner");
+    let scanner = |arguments: &[&str]| {
+        let mut command = Command::new(judges::folder("scanner").join("bin/mcp-authlab"));
+        // The scanner keeps its tokens below the home folder. A browser that does nothing: its links are followed here.
+        command.args(arguments).env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").env("BROWSER", "true");
+        command.kill_on_drop(true);
+        command
+    };
+    let mut login = scanner(&["login", &service.resource()]).stderr(Stdio::piped()).spawn().unwrap();
+    let signs_in = async {
+        let mut lines = BufReader::new(login.stderr.take().unwrap()).lines();
+        while let Some(line) = lines.next_line().await.unwrap() {
+            println!("{line}");
+            let link = Url::parse(line.trim()).ok().filter(|link| link.path().ends_with("/oauth2/auth"));
+            if let Some(link) = link {
+                // It also asks for a token for another resource, which is refused at once.
+                let answer = Request::to("GET", &link).send().await;
+                let is_refused = answer.status == 302;
+                let callback = if is_refused { answer.location(&link) } else { service.sign_in(&link).await };
+                come_back(&callback).await;
+            }
+        }
+        login.wait().await.unwrap()
+    };
+    assert!(timeout(PATIENCE, signs_in).await.expect("the scanner takes too long to sign in").success());
+    let scan = scanner(&["scan", &service.resource(), "--format", "json"]).output();
+    let output = timeout(PATIENCE, scan).await.expect("the scanner takes too long").unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let passed = |id: &str| {
+        let results = report["results"].as_array().unwrap();
+        results.iter().any(|result| result["id"] == id && result["status"] == "pass")
+    };
+    assert_eq!(report["must_failures"], json!([]), "{report:#}");
+    assert_eq!(report["critical_failures"], json!([]), "{report:#}");
+    assert_eq!(report["warnings"], json!(["TLS-01"]), "{report:#}");
+    for id in ["ORIG-01", "TOK-02", "TOK-05", "ASF-01", "ASF-02"] {
+        assert!(passed(id), "{id}: {report:#}");
+    }
+    println!("scanner: grade {}", report["grade"]);
 }
 
 /// Runs all scenarios for authorization servers, and opens the links that the tool prints.
