@@ -278,12 +278,9 @@ fn issuer_uri(issuer: &str) -> Option<WebUri<'_>> {
     sound.is_ok().then_some(uri)
 }
 
-/// Returns an issuer as the URL libraries of clients write it: scheme and host in lower case, without a default port.
+/// Returns an issuer as the URL libraries of clients write it.
 fn plain_issuer(issuer: &str) -> String {
-    let Ok(uri) = WebUri::split(issuer) else { return issuer.to_owned() };
-    let (scheme, host) = (uri.scheme_text.to_ascii_lowercase(), uri.host.to_ascii_lowercase());
-    let port = if uri.port == uri.scheme.default_port() { String::new() } else { format!(":{}", uri.port) };
-    format!("{scheme}://{host}{port}{}", uri.path_and_query)
+    WebUri::split(issuer).map_or_else(|_| issuer.to_owned(), |uri| uri.plain_origin() + uri.path_and_query)
 }
 
 /// Returns whether the issuer is reached over TLS, or is for development on this machine.
@@ -308,7 +305,7 @@ fn is_origin(text: &str) -> bool {
         Ok(uri) => {
             let is_safe = uri.scheme == WebScheme::Https || is_loopback(uri.host);
             let is_bare = uri.path_and_query.is_empty() && check_host(uri.host).is_ok();
-            is_safe && is_bare && uri.has_plain_origin(text)
+            is_safe && is_bare && uri.plain_origin() == text
         }
         Err(_) => text.split_once("://").is_some_and(|(scheme, host)| {
             is_lower_app_scheme(scheme)
@@ -431,6 +428,29 @@ mod tests {
         ] {
             let error = Config::platform(issuer).check(&Parts::ALL).unwrap_err();
             assert_eq!((error.field(), error.value(), error.remedy()), ("issuer", value, HTTPS_ISSUER));
+        }
+    }
+
+    #[test]
+    fn issuers_are_spelled_as_clients_write_them() {
+        for (issuer, plain) in [
+            ("https://auth.example", "https://auth.example"),
+            ("https://auth.example/", "https://auth.example/"),
+            ("https://auth.example:8443/Tenant", "https://auth.example:8443/Tenant"),
+            ("https://auth.example/a:443", "https://auth.example/a:443"),
+            ("https://[2001:db8::443]", "https://[2001:db8::443]"),
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+            ("https://Auth.example", "https://auth.example"),
+            ("HTTPS://auth.example", "https://auth.example"),
+            ("https://auth.example:443", "https://auth.example"),
+            ("https://auth.example:443/tenant", "https://auth.example/tenant"),
+            ("http://127.0.0.1:80", "http://127.0.0.1"),
+        ] {
+            assert_eq!(plain_issuer(issuer), plain);
+            let mut config = Config::strict(issuer);
+            config.development = true;
+            let error = config.check(&Parts::ALL).err();
+            assert_eq!(error.map(|error| error.field()), (issuer != plain).then_some("issuer"), "{issuer}");
         }
     }
 

@@ -185,20 +185,18 @@ async fn out_of_time(
     reason: Reason,
 ) -> Result<Reason, Reason> {
     match context.stores.tokens.find(&authorization.id.into()).await? {
-        Some(grant) if grant.revoked.is_none() => {
-            request.record_uses(context).await?;
-            replayed(context, &grant).await
-        }
+        Some(grant) if grant.revoked.is_none() => replayed(context, request, &grant).await,
         Some(_) | None => Ok(reason),
     }
 }
 
 /// § 4.1.2: "If an authorization code is used more than once, the authorization server MUST deny the request and
 /// SHOULD revoke (when possible) all tokens previously issued based on that authorization code."
-async fn replayed(context: &Context, grant: &Grant) -> Result<Reason, Reason> {
+async fn replayed(context: &Context, request: &TokenRequest<'_>, grant: &Grant) -> Result<Reason, Reason> {
     if grant.revoked.is_some() {
         return Ok(Reason::CodeSpent);
     }
+    request.record_uses(context).await?;
     let outcome = revocation::revoke(context, grant.id, RevocationReason::CodeReplayed).await?;
     if outcome != revocation::Outcome::Revoked {
         return Ok(Reason::CodeSpent);
@@ -260,7 +258,7 @@ struct Inserting<'a> {
 impl Inserting<'_> {
     async fn replayed(&self) -> Result<Reason, Reason> {
         match &self.found {
-            Some(grant) => replayed(self.context, grant).await,
+            Some(grant) => replayed(self.context, self.request, grant).await,
             None => Ok(Reason::CodeSpent),
         }
     }

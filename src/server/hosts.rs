@@ -27,8 +27,8 @@ impl Hosts {
     pub(crate) fn of<'a>(issuer: &'a str, resources: impl Iterator<Item = &'a str>) -> Self {
         let urls = [issuer].into_iter().chain(resources);
         let names = urls.filter_map(|url| WebUri::split(url).ok()).map(|uri| uri.host.into());
-        let path = WebUri::split(issuer).map_or("", |uri| uri.path_and_query);
-        Self { origin: issuer.strip_suffix(path).unwrap_or(issuer).into(), names: names.collect() }
+        let origin = WebUri::split(issuer).map(|uri| uri.plain_origin()).unwrap_or_default();
+        Self { origin: origin.into(), names: names.collect() }
     }
 
     /// Adds names: those by which a proxy asks for this service, if it passes its own `Host`, or `localhost`. Each is

@@ -7,14 +7,14 @@ use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data, ReqData, ServiceConfig};
 use actix_web::{Error, HttpRequest, HttpResponse};
 use grantor::config::Profile;
-use grantor::scope::{Permission, Resource};
+use grantor::scope::Permission;
 use grantor::wire::{Body, Endpoint};
 use grantor::{Authenticated, AuthorizationServer, Subject};
 use grantor_actix::{
     Incoming, Refused, RequireScope, RequiredScope, page, refuse_other_hosts, require_scopes, to_request,
 };
 
-use crate::{INTERACTION, LOOPBACK_NAMES, Me, Session, consent_page, protected_resources};
+use crate::{INTERACTION, LOOPBACK_NAMES, Me, PROFILE, Session, consent_page, protected_resources, require_profile};
 
 /// Configures all routes of the service.
 pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
@@ -59,7 +59,7 @@ async fn consent(server: Data<AuthorizationServer>, request: Incoming) -> HttpRe
 struct OwnProfile;
 
 impl RequiredScope for OwnProfile {
-    const NAME: &str = "account-profile";
+    const NAME: &str = PROFILE;
     const PERMISSION: Option<Permission> = Some(Permission::Read);
 }
 
@@ -72,11 +72,7 @@ async fn me(RequireScope { token, .. }: RequireScope<OwnProfile>) -> HttpRespons
 /// needs the scope for its application.
 async fn me_of_anyone(server: Data<AuthorizationServer>, request: HttpRequest) -> Result<HttpResponse, Refused> {
     let token = server.authenticate(&to_request(&request, Body::Empty)).await?;
-    let resource = match token.subject() {
-        Some(_) => Resource::Account,
-        None => Resource::Private(token.client_id().as_str()),
-    };
-    server.require(&token, OwnProfile::NAME, Permission::Read, resource)?;
+    require_profile(&server, &token)?;
     Ok(answer(&token))
 }
 

@@ -8,14 +8,14 @@ use axum::response::{AppendHeaders, IntoResponse, Response};
 use axum::routing::any;
 use axum::{Extension, Json, Router};
 use grantor::config::Profile;
-use grantor::scope::{Permission, Resource};
+use grantor::scope::Permission;
 use grantor::wire::{Body, Endpoint};
 use grantor::{Authenticated, AuthorizationServer, Subject};
 use grantor_axum::{
     Incoming, Refused, RequireScope, RequiredScope, page, refuse_other_hosts, require_scopes, to_request,
 };
 
-use crate::{INTERACTION, LOOPBACK_NAMES, Me, Session, consent_page, protected_resources};
+use crate::{INTERACTION, LOOPBACK_NAMES, Me, PROFILE, Session, consent_page, protected_resources, require_profile};
 
 /// Returns all routes of the service.
 pub fn routes(server: AuthorizationServer) -> Router {
@@ -52,7 +52,7 @@ async fn consent(State(server): State<AuthorizationServer>, request: Incoming) -
 struct OwnProfile;
 
 impl RequiredScope for OwnProfile {
-    const NAME: &str = "account-profile";
+    const NAME: &str = PROFILE;
     const PERMISSION: Option<Permission> = Some(Permission::Read);
 }
 
@@ -65,11 +65,7 @@ async fn me(RequireScope { token, .. }: RequireScope<OwnProfile>) -> Response {
 /// needs the scope for its application.
 async fn me_of_anyone(State(server): State<AuthorizationServer>, parts: Parts) -> Result<Response, Refused> {
     let token = server.authenticate(&to_request(&parts, Body::Empty)).await?;
-    let resource = match token.subject() {
-        Some(_) => Resource::Account,
-        None => Resource::Private(token.client_id().as_str()),
-    };
-    server.require(&token, OwnProfile::NAME, Permission::Read, resource)?;
+    require_profile(&server, &token)?;
     Ok(answer(&token))
 }
 

@@ -20,8 +20,12 @@ use std::process::ExitCode;
 
 use grantor::client_metadata::RegistrationBounds;
 use grantor::hooks::ApproveWithin;
+#[cfg(any(feature = "actix", feature = "axum"))]
+use grantor::scope::{Permission, Resource};
 use grantor::scope::{ResourceScope, ScopeSet};
 use grantor::server::Builder;
+#[cfg(any(feature = "actix", feature = "axum"))]
+use grantor::{Authenticated, ResourceError};
 use grantor::{AuthorizationServer, MemoryStore, ResourceServer};
 use serde::Serialize;
 
@@ -122,6 +126,24 @@ pub struct Me<'a> {
     pub application: Option<&'a str>,
     pub scope: &'a str,
 }
+
+/// Requires the scope of the resource of any token: for the account of its user, or for the application if it has none.
+///
+/// # Errors
+///
+/// [`ResourceError`] if the token does not have the scope there.
+#[cfg(any(feature = "actix", feature = "axum"))]
+fn require_profile(server: &AuthorizationServer, token: &Authenticated) -> Result<(), ResourceError> {
+    let resource = match token.subject() {
+        Some(_) => Resource::Account,
+        None => Resource::Private(token.client_id().as_str()),
+    };
+    server.require(token, PROFILE, Permission::Read, resource)
+}
+
+/// The scope of the resource.
+#[cfg(any(feature = "actix", feature = "axum"))]
+const PROFILE: &str = "account-profile";
 
 /// The names of this machine that no attacker can let point elsewhere. The thin servers are asked for under any of them.
 pub const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];

@@ -74,11 +74,11 @@ impl<'a> WebUri<'a> {
         Ok(Self { scheme, scheme_text, host: authority.host, port, path_and_query })
     }
 
-    /// Whether scheme and host are in lower case and no default port is written, as URL libraries write them.
-    pub(crate) fn has_plain_origin(&self, text: &str) -> bool {
-        let origin = text.strip_suffix(self.path_and_query).unwrap_or(text);
-        let is_lower = !origin.bytes().any(|byte| byte.is_ascii_uppercase());
-        is_lower && !origin.ends_with(&format!(":{}", self.scheme.default_port()))
+    /// The origin as URL libraries write it: scheme and host in lower case, without a default port.
+    pub(crate) fn plain_origin(&self) -> String {
+        let (scheme, host) = (self.scheme_text.to_ascii_lowercase(), self.host.to_ascii_lowercase());
+        let port = if self.port == self.scheme.default_port() { String::new() } else { format!(":{}", self.port) };
+        format!("{scheme}://{host}{port}")
     }
 
     /// Whether scheme, host and effective port are the same.

@@ -27,6 +27,17 @@ async fn world() -> World {
     world_with(keyed(), bounds()).await
 }
 
+/// A world whose throttle has these limits, and the hosts that have no key set.
+async fn throttled(change: impl FnOnce(&mut ThrottleLimits)) -> (World, Web) {
+    let (web, mut limits) = (Web::default(), ThrottleLimits::default());
+    change(&mut limits);
+    let world = World::built(keyed(), |builder| {
+        let throttle = MemoryThrottle::with_limits(limits);
+        builder.registration_policy(ApproveWithin::new(bounds())).fetcher(web.clone()).throttle(throttle)
+    });
+    (world.await, web)
+}
+
 fn with_key(signer: &Signer) -> Value {
     let set: Value = serde_json::from_str(&signer.key_set()).unwrap();
     with(public(), json!({"token_endpoint_auth_method": "private_key_jwt", "jwks": set}))
@@ -147,14 +158,7 @@ async fn demands_on_requests_and_tokens_are_kept_and_shown() {
 /// Many clients may name the same host, which belongs to none of them.
 #[tokio::test]
 async fn key_fetches_for_open_clients_are_bounded_by_host() {
-    let web = Web::default();
-    let mut limits = ThrottleLimits::default();
-    limits.document_hosts = Rate::new(3, Duration::from_secs(3600));
-    let world = World::built(keyed(), |builder| {
-        let throttle = MemoryThrottle::with_limits(limits);
-        builder.registration_policy(ApproveWithin::new(bounds())).fetcher(web.clone()).throttle(throttle)
-    })
-    .await;
+    let (world, web) = throttled(|limits| limits.document_hosts = Rate::new(3, Duration::from_secs(3600))).await;
     let fetches = async |host: &str| {
         let members = json!({"jwks": null, "jwks_uri": format!("https://{host}/keys.json")});
         let answer = register(&world, with(with_key(&Signer::es256()), members)).await;
@@ -174,14 +178,7 @@ async fn key_fetches_for_open_clients_are_bounded_by_host() {
 /// One caller may register many clients, each with a host of its own that never answers.
 #[tokio::test]
 async fn key_fetches_for_open_clients_are_bounded_by_the_network_of_the_caller() {
-    let web = Web::default();
-    let mut limits = ThrottleLimits::default();
-    limits.document_fetches = Rate::new(3, Duration::from_secs(3600));
-    let world = World::built(keyed(), |builder| {
-        let throttle = MemoryThrottle::with_limits(limits);
-        builder.registration_policy(ApproveWithin::new(bounds())).fetcher(web.clone()).throttle(throttle)
-    })
-    .await;
+    let (world, web) = throttled(|limits| limits.document_fetches = Rate::new(3, Duration::from_secs(3600))).await;
     let client = async |number: u32| {
         let keys = format!("https://client-{number}.example/keys.json");
         let members = json!({"jwks": null, "jwks_uri": keys, "client_uri": "https://app.example.com/"});

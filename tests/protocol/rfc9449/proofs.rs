@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use grantor::AuthorizationServer;
 use grantor::config::{DpopBoundTokens, Profile};
 use grantor::store::Stores;
+use grantor::{AuthorizationServer, ClientId};
 use serde_json::{Value, json};
 use support::keys::{Signer, encode, new_id, unchanged};
 use support::world::{World, e400, ok};
@@ -272,8 +272,9 @@ async fn a_copy_is_refused_to_its_last_second_and_across_purges() {
     world.advance(89);
     assert_eq!(world.purge(1000).await.removed(), 0);
     edp(&exchange_with(&world, &world.code().await, &once).await);
-    let is_reported = |event: &String| event.contains(r#"reason: DpopProof("it was used"#);
-    assert!(world.events.take().iter().any(is_reported));
+    let client = ClientId::new(&*world.client.id).unwrap();
+    let refused = format!("Refused {{ endpoint: Token, client: Some({client:?}), redirect_uri: None");
+    assert!(world.events.saw(&format!(r#"{refused}, reason: DpopProof("it was used"#)));
     world.advance(1);
     edp(&exchange_with(&world, &world.code().await, &once).await);
     assert!(
