@@ -3,12 +3,11 @@
 //! There is one cookie, so a browser is known to the account that it signed in to last.
 
 use axum::http::HeaderMap;
-use axum::http::header::COOKIE;
-use grantor::secret::{Entropy as _, SystemEntropy};
 use grantor::{Clock as _, Subject, SystemClock};
 use rusqlite::OptionalExtension as _;
 use sha2::{Digest as _, Sha256};
 
+use crate::cookies;
 use crate::database::DatabaseError;
 use crate::web::Platform;
 
@@ -24,7 +23,7 @@ pub(crate) async fn find(
     headers: &HeaderMap,
     account: &str,
 ) -> Result<Option<KnownBrowser>, DatabaseError> {
-    let Some(token) = token(headers, &platform.cookie_name(NAME)) else { return Ok(None) };
+    let Some(token) = cookies::find(platform, headers, NAME) else { return Ok(None) };
     let (digest, now) = (KnownBrowser::from(Sha256::digest(token)), SystemClock.now().seconds());
     let key = (digest, account.to_owned(), now);
     let query = "SELECT 1 FROM known_browsers WHERE token_digest = ?1 AND account = ?2 AND expires > ?3";
@@ -34,21 +33,10 @@ pub(crate) async fn find(
 
 /// Makes a browser known to the account, and returns the cookie to set.
 pub(crate) async fn remember(platform: &Platform, account: &Subject) -> Result<String, DatabaseError> {
-    let mut bytes = [0; 16];
-    SystemEntropy.fill(&mut bytes);
-    let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let token = cookies::random();
     let digest = KnownBrowser::from(Sha256::digest(&token));
     let row = (digest, account.to_string(), SystemClock.now().seconds().saturating_add(SECONDS));
     let insert = "INSERT INTO known_browsers VALUES (?1, ?2, ?3)";
     platform.database.call(move |connection| connection.execute(insert, row).map(drop)).await?;
-    let name = platform.cookie_name(NAME);
-    // A cookie with the prefix must be valid for the whole host.
-    let place = if platform.is_secure() { "Path=/; Secure" } else { "Path=/sign-in" };
-    Ok(format!("{name}={token}; {place}; Max-Age={SECONDS}; HttpOnly; SameSite=Lax"))
-}
-
-fn token<'h>(headers: &'h HeaderMap, cookie: &str) -> Option<&'h str> {
-    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let mut pairs = lines.flat_map(|line| line.split("; ")).filter_map(|pair| pair.split_once('='));
-    pairs.find(|(name, _)| *name == cookie).map(|(_, token)| token)
+    Ok(cookies::set(platform, NAME, &token, "/sign-in", Some(SECONDS)))
 }

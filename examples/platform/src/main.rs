@@ -9,6 +9,7 @@ mod applications;
 mod authorized;
 mod consent;
 mod console;
+mod cookies;
 mod database;
 mod demo_application;
 mod guesses;

@@ -2,7 +2,6 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use grantor::secret::{Entropy as _, SystemEntropy};
 use grantor::{Clock as _, SystemClock};
 use rusqlite::OptionalExtension as _;
 use sha2::{Digest as _, Sha256};
@@ -13,13 +12,15 @@ use tower_sessions::session_store::{Error, Result};
 use tower_sessions::{Expiry, Session, SessionManagerLayer, SessionStore};
 
 use crate::accounts::Account;
+use crate::cookies;
 use crate::database::{Database, DatabaseError};
 use crate::pages::{Failure, Sent};
 use crate::web::Platform;
 
 const ACCOUNT: &str = "account";
 const ENDS: &str = "ends";
-const BROWSER: &str = "browser";
+/// The cookie with the browser's name.
+const BROWSER: &str = "platform_browser";
 /// Seconds from the sign-in after which a session ends, however busy it is: seven days.
 const LONGEST: u32 = 7 * 86_400;
 
@@ -38,6 +39,9 @@ pub(crate) fn layer(platform: &Platform) -> SessionManagerLayer<Sessions> {
 pub(crate) struct Visitor {
     pub(crate) session: Session,
     pub(crate) account: Option<Account>,
+    /// A name of this browser. Unlike the session id, it stays the same after a sign-in. Each request has a new one
+    /// until [`keep_browser`](Self::keep_browser) is sent.
+    pub(crate) browser: String,
 }
 
 impl Visitor {
@@ -56,20 +60,9 @@ impl Visitor {
         Ok(self.session.flush().await?)
     }
 
-    /// Returns a name of this browser. Unlike the session id, it stays the same after a sign-in. Each call returns a
-    /// new name until [`keep_browser`](Self::keep_browser) is called.
-    pub(crate) async fn browser(&self) -> std::result::Result<String, Failure> {
-        let kept = self.session.get(BROWSER).await?;
-        Ok(kept.unwrap_or_else(|| {
-            let mut bytes = [0; 16];
-            SystemEntropy.fill(&mut bytes);
-            u128::from_be_bytes(bytes).to_string()
-        }))
-    }
-
-    /// Keeps the browser's name in its session. Begins a session if there is none yet.
-    pub(crate) async fn keep_browser(&self, browser: &str) -> std::result::Result<(), Failure> {
-        Ok(self.session.insert(BROWSER, browser).await?)
+    /// Returns the header that keeps the browser's name in a cookie. Nothing is stored for visitors who never sign in.
+    pub(crate) fn keep_browser(&self, platform: &Platform) -> String {
+        cookies::set(platform, BROWSER, &self.browser, "/", None)
     }
 
     /// Returns the session's value that a consent request is bound to.
@@ -93,7 +86,8 @@ impl FromRequestParts<Platform> for Visitor {
             }
             None => None,
         };
-        Ok(Self { session, account })
+        let browser = cookies::find(platform, &parts.headers, BROWSER).map_or_else(cookies::random, str::to_owned);
+        Ok(Self { session, account, browser })
     }
 }
 

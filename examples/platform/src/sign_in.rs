@@ -158,8 +158,7 @@ async fn ahead(platform: &Platform, visitor: &Visitor, next: &str) -> Option<Ahe
     if path != platform.server.path(Endpoint::Authorization) {
         return None;
     }
-    let browser = visitor.browser().await.ok()?;
-    let request = Request::new("GET").query(query.as_bytes()).session(browser.as_bytes());
+    let request = Request::new("GET").query(query.as_bytes()).session(visitor.browser.as_bytes());
     match platform.server.authorize(&request).await {
         Ok(pending) => Some(Ahead { application: Some(words::called(pending.client())), leads_to: String::new() }),
         Err(error) if error.needs_sign_in() => {

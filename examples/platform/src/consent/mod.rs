@@ -6,8 +6,9 @@ use std::net::SocketAddr;
 
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, State};
+use axum::http::header::SET_COOKIE;
 use axum::http::{StatusCode, Uri};
-use axum::response::Response;
+use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use axum::routing::{any, post};
 use axum::{Extension, Router};
 use grantor::wire::{self, Endpoint};
@@ -47,17 +48,16 @@ async fn question(
     before: Option<&Form>,
 ) -> Result<Response, Failure> {
     let server = &platform.server;
-    let browser = visitor.browser().await?;
-    let sent = request.session(browser.as_bytes());
+    let sent = request.session(visitor.browser.as_bytes());
     let signed_in = visitor.account.as_ref().map_or(sent, |account| sent.subject(&account.subject));
     let pending = match server.authorize(&signed_in).await {
         Ok(pending) => pending,
         Err(error) if visitor.account.is_none() && error.needs_sign_in() => {
-            return Err(sign_in_first(visitor, &browser, way_back).await?);
+            return Ok(sign_in_first(platform, visitor, way_back));
         }
         Err(error) => return Ok(refusal::answer(visitor, error, None)),
     };
-    let Some(account) = &visitor.account else { return Err(sign_in_first(visitor, &browser, way_back).await?) };
+    let Some(account) = &visitor.account else { return Ok(sign_in_first(platform, visitor, way_back)) };
     let (description, publisher) = described(platform, &pending).await?;
     let repositories = repositories::all_of(&platform.database, &account.subject).await?;
     match server.hold(&pending, &account.subject, &visitor.session_bytes()).await {
@@ -78,13 +78,11 @@ async fn question(
 }
 
 /// Asks the user to sign in. If the request was pushed, the same browser may return with it after it has expired.
-async fn sign_in_first(visitor: &Visitor, browser: &str, way_back: String) -> Result<Failure, Failure> {
+fn sign_in_first(platform: &Platform, visitor: &Visitor, way_back: String) -> Response {
     let query = way_back.split_once('?').map_or("", |(_, query)| query);
     let is_reference = |piece: &str| piece.strip_prefix("request_uri=").is_some_and(|uri| !uri.is_empty());
-    if query.split('&').any(is_reference) {
-        visitor.keep_browser(browser).await?;
-    }
-    Ok(Failure::SignInFirst { next: way_back, sent: Sent::Nothing })
+    let cookie = query.split('&').any(is_reference).then(|| (SET_COOKIE, visitor.keep_browser(platform)));
+    (AppendHeaders(cookie), Failure::SignInFirst { next: way_back, sent: Sent::Nothing }).into_response()
 }
 
 /// What the developer said about the application, and who the developer is. `None` for an unreviewed application, which

@@ -1,5 +1,7 @@
 //! A pushed request, from the application's push through the platform's sign-in to the code.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, params};
 use url::Url;
 
@@ -32,7 +34,7 @@ fn end_it(platform: &Started) {
     assert_eq!(database.execute(update, params![key, record]).unwrap(), 1);
 }
 
-/// 9126-4-04: the session id changes at the sign-in, and the browser is still known.
+/// 9126-4-04: a session begins at the sign-in, and the browser is still known.
 #[tokio::test]
 async fn a_pushed_request_outlasts_the_sign_in() {
     for is_late in [false, true] {
@@ -53,7 +55,7 @@ async fn a_pushed_request_outlasts_the_sign_in() {
         let fields = [("username", ALICE.0), ("password", ALICE.1), ("next", &*next)];
         let answer = Request::to("POST", platform.url("/sign-in")).cookies(&before).fields(&fields).send().await;
         assert_eq!(answer.status, 303);
-        let after = answer.cookies();
+        let after = format!("{before}; {}", answer.cookies());
         let page = Page::open(&location(&platform, &answer), &after).await;
         let callback = page.decide(&[("decision", "allow")]).await;
         assert!(callback.query_pairs().any(|(name, _)| name == "code"), "{callback}");
@@ -72,4 +74,20 @@ async fn a_dead_reference_asks_nobody_to_sign_in() {
     let answer = Request::to("GET", question).send().await;
     assert_eq!(answer.status, 400);
     assert!(answer.cookies().is_empty());
+}
+
+/// A visit writes no row: anyone who has a reference could fill the file with them.
+#[tokio::test]
+async fn visits_without_a_sign_in_begin_no_session() {
+    let platform = start("pushed-visits");
+    let question = push(&platform).await;
+    let mut names = HashSet::new();
+    for _ in 0..20 {
+        let answer = Request::to("GET", question.clone()).send().await;
+        assert_eq!(answer.status, 303);
+        assert!(names.insert(answer.cookies()), "each browser has a name of its own");
+    }
+    let database = Connection::open(platform.database()).unwrap();
+    let sessions: u32 = database.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0)).unwrap();
+    assert_eq!(sessions, 0);
 }
