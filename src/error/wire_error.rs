@@ -279,6 +279,10 @@ fn metadata_error(error: MetadataError) -> WireError {
         MetadataError::NoGrantType => (InvalidClientMetadata, "grant_types needs authorization_code"),
         MetadataError::NoResponseType => (InvalidClientMetadata, "response_types needs code"),
         MetadataError::NoScope => (InvalidClientMetadata, "scope has no value that is supported"),
+        MetadataError::TooLarge => (
+            InvalidClientMetadata,
+            "redirect_uris, jwks and texts are too large in all; jwks_uri and fewer URIs are smaller",
+        ),
         MetadataError::TooManyRedirectUris => (InvalidRedirectUri, "redirect_uris has too many values"),
         MetadataError::RedirectUri(_) => (InvalidRedirectUri, "redirect_uris has a value that is not accepted"),
         MetadataError::NoRedirectUri => (InvalidRedirectUri, "redirect_uris needs a value of a kind that is supported"),

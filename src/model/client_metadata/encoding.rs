@@ -70,6 +70,10 @@ impl ClientMetadata {
     /// Digests everything that was taken from a metadata document. Two documents with the same digest make the same
     /// client.
     pub(crate) fn digest(&self) -> Digest {
+        Digest::of(&self.encode())
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
         let Self {
             redirect_uris,
             authentication_method,
@@ -98,6 +102,6 @@ impl ClientMetadata {
         writer.optional(*signing_algorithm, |writer, algorithm| writer.text(algorithm.as_str()));
         writer.flag(*requires_pushed_requests);
         writer.flag(*requires_dpop_bound_tokens);
-        Digest::of(&writer.finish())
+        writer.finish()
     }
 }

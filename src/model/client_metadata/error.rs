@@ -2,6 +2,7 @@
 
 use crate::fetch::FetchError;
 use crate::jose::JwkSetError;
+use crate::model::client_metadata::METADATA_BYTES;
 use crate::model::client_metadata::document_url::DocumentUrlError;
 use crate::model::redirect_uri::RedirectUriError;
 
@@ -54,6 +55,9 @@ pub enum MetadataError {
     /// The client may have none of the scopes.
     #[error("none of the scopes is offered")]
     NoScope,
+    /// The metadata takes more than 7168 bytes in a store.
+    #[error("the redirect URIs, keys and texts take more than {} bytes in all", METADATA_BYTES)]
+    TooLarge,
     /// More redirect URIs were sent than are accepted.
     #[error("too many redirect URIs were sent")]
     TooManyRedirectUris,

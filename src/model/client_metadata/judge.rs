@@ -5,7 +5,7 @@ use crate::model::application::{RegistrationLimits, is_shown_line, web_link};
 use crate::model::client::{AuthenticationMethod, ClientKeys, GrantType, GrantTypes, KeyFault, KeyRules};
 use crate::model::client_metadata::error::MetadataError;
 use crate::model::client_metadata::json::Members;
-use crate::model::client_metadata::{ClientMetadata, MoreMetadata};
+use crate::model::client_metadata::{ClientMetadata, METADATA_BYTES, MoreMetadata};
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use crate::scope::{ScopeCatalog, ScopeSet};
@@ -50,7 +50,7 @@ impl MetadataRules {
     ///
     /// # Errors
     ///
-    /// The first [`MetadataError`], in the order: JSON, method, redirect URIs, keys, grant types, scope, texts.
+    /// The first [`MetadataError`], in the order: JSON, method, redirect URIs, keys, grant types, scope, texts, size.
     pub(crate) fn judge(&self, body: &[u8]) -> Result<ClientMetadata, MetadataError> {
         self.metadata(&Members::read(body)?)
     }
@@ -91,7 +91,7 @@ impl MetadataRules {
     ) -> Result<ClientMetadata, MetadataError> {
         let redirect_uris = self.redirect_uris(members)?;
         let (keys, signing_algorithm) = self.keys.read(members, authentication_method)?;
-        Ok(ClientMetadata {
+        let metadata = ClientMetadata {
             claims_native: members.text("application_type")? == Some("native"),
             redirect_uris,
             authentication_method,
@@ -112,7 +112,8 @@ impl MetadataRules {
                 software_id: line(members, "software_id", SHORT_TEXT)?,
                 software_version: line(members, "software_version", SHORT_TEXT)?,
             },
-        })
+        };
+        if metadata.encode().len() > METADATA_BYTES { Err(MetadataError::TooLarge) } else { Ok(metadata) }
     }
 
     /// > The authorization server [...] MAY reject or replace any of the client's requested metadata values submitted
@@ -293,6 +294,19 @@ mod tests {
         assert_eq!(metadata.application_type(), ApplicationType::Web);
         assert_eq!((metadata.name, metadata.client_uri, metadata.scopes), (None, None, None));
         assert_eq!(metadata.more, MoreMetadata::default());
+    }
+
+    /// 7591-5-07
+    #[test]
+    fn the_size_in_a_record_is_bounded() {
+        let of = |size: usize| {
+            let uri = |path: &str| format!("{URI}/{path}");
+            judged(json!({"redirect_uris": [uri(&"a".repeat(2000)), uri(&"b".repeat(2000)), uri(&"c".repeat(2000)),
+                uri(&"d".repeat(size))]}))
+        };
+        let rest = METADATA_BYTES - of(1).unwrap().encode().len() + 1;
+        assert_eq!(of(rest).unwrap().encode().len(), METADATA_BYTES);
+        assert_eq!(of(rest + 1), Err(MetadataError::TooLarge));
     }
 
     /// 7592-2.2-01
