@@ -328,6 +328,8 @@ async fn a_token_request_reduces_and_reducing_does_not_stick() {
     wa(at(&world, B, &first.access).await.unwrap_err(), 401, "invalid_token");
     let second = pair(&refresh(&world, &first.refresh, &[B]).await);
     assert_eq!((aud(&world, &second.access).await, second.scope.as_str()), (json!(B), "repo-issue:rw"));
+    assert_eq!(aud(&world, &first.access).await, json!(A), "it is superseded, and works in its grace");
+    wa(at(&world, B, &first.access).await.unwrap_err(), 401, "invalid_token");
     let third = pair(&refresh(&world, &second.refresh, &[]).await);
     assert_eq!(aud(&world, &third.access).await, json!([A, B]));
     assert_eq!(third.scope, "repo-code:rw repo-issue:rw");

@@ -57,9 +57,6 @@ async fn read(response: Response<Incoming>, max_bytes: usize) -> Result<FetchRes
     judge(response.headers())?;
     let (head, mut incoming) = response.into_parts();
     let too_large = || FetchError::new(FetchErrorKind::TooLarge);
-    if usize::try_from(incoming.size_hint().lower()).map_or(true, |announced| announced > max_bytes) {
-        return Err(too_large());
-    }
     let mut body = Vec::new();
     while let Some(frame) = poll_fn(|context| Pin::new(&mut incoming).poll_frame(context)).await {
         // A trailer is not part of the body.

@@ -13,7 +13,7 @@ use crate::model::client::{ApplicationType, AuthenticationMethod, Authentication
 use crate::model::id::IdText;
 use crate::model::{GraceEnds, Grant, Pairs, SupersededPair};
 use crate::scope::ScopeSet;
-use crate::secret::derive::DerivationKey;
+use crate::secret::derive::{DerivationKey, Link};
 use crate::secret::entropy::SystemEntropy;
 use crate::secret::refresh::TagKey;
 
@@ -105,7 +105,7 @@ fn each_token_stands_where_its_record_says() {
 /// One fault each; a request that has this and all later ones is refused for this one.
 type Fault = (&'static str, fn(&mut Line));
 
-const FAULTS: [Fault; 8] = [
+const FAULTS: [Fault; 9] = [
     ("RefreshTokenOfAnotherClient", |line| line.client = client("other")),
     ("GrantRevoked", |line| {
         line.grant = line.grant.revoked_at(at(0), crate::model::RevocationReason::RevokedByUser, Duration::ZERO)
@@ -115,6 +115,13 @@ const FAULTS: [Fault; 8] = [
     ("GrantRevoked", |line| line.client.form.scopes = ScopeSet::empty()),
     ("ExcessScope", |line| line.client.form.scopes = line.client.form.scopes.intersection(&scopes("repo-issue:rw"))),
     ("MissingDerivationKey", |line| line.config.refresh.derivation_keys = vec![DerivationKey::new([2; 32])]),
+    ("RefreshTokenSuperseded", |line| {
+        // It leads to a pair that is not the newest, so its tokens would be of no use.
+        let link = &mut line.grant.pairs.superseded[0].link;
+        let mut bytes = *link.unwrap().bytes();
+        bytes[0] ^= 1;
+        *link = Some(Link::from_bytes(bytes));
+    }),
     ("TooManyInGrace", |line| {
         let superseded = line.grant.pairs.superseded[0].clone();
         line.grant.pairs.superseded = vec![superseded; PAIRS_IN_GRACE].into();
@@ -134,7 +141,7 @@ fn a_refresh_is_refused_in_the_order_of_the_rfc() {
     for (place, (expected, _)) in FAULTS.iter().enumerate() {
         // Only a token in grace follows a link to the newest pair, and only the newest one needs room for another.
         let tokens: &[usize] = match *expected {
-            "MissingDerivationKey" => &[0],
+            "MissingDerivationKey" | "RefreshTokenSuperseded" => &[0],
             "TooManyInGrace" => &[1],
             _ => &[0, 1],
         };
