@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 const CALLS: u64 = 2000;
 
@@ -60,37 +61,56 @@ fn assert_within(limits: &[Limit], found: &BTreeMap<String, u64>) {
 #[test]
 #[ignore = "builds the release profile and runs it under valgrind"]
 fn instructions_and_heap_stay_within_their_limits() {
-    let target = root().join("target/operations");
-    let program = build(&target);
-    let profile = target.join("callgrind.out");
-    run(Command::new("valgrind")
-        .args(["--tool=callgrind", &format!("--callgrind-out-file={}", profile.display())])
-        .arg(&program)
-        .args(["flow", &CALLS.to_string()]));
-    let annotated = run(Command::new("callgrind_annotate").args(["--inclusive=yes", "--threshold=100"]).arg(&profile));
-    assert_within(&INSTRUCTIONS, &of_operations(&String::from_utf8(annotated.stdout).unwrap()));
-
-    let heap = run(Command::new(&program).args(["heap", "100000"]));
+    assert_within(&INSTRUCTIONS, &instructions("flow"));
+    let heap = run(Command::new(&*PROGRAM).args(["heap", "100000"]));
     let lines = String::from_utf8(heap.stdout).unwrap();
     let numbers = lines.lines().filter_map(|line| line.split_once(' '));
     assert_within(&HEAP, &numbers.map(|(name, number)| (name.to_owned(), number.parse().unwrap())).collect());
 }
 
-/// Builds the program with the same versions that the crate is tested with.
-fn build(target: &Path) -> PathBuf {
+/// The request, the digest and its comparison take the same number of instructions. A comparison that ends at the first
+/// wrong byte would not, as the control shows.
+#[test]
+#[ignore = "builds the release profile and runs it under valgrind"]
+fn a_wrong_digest_costs_the_same_instructions_wherever_it_is_wrong() {
+    /// One step of the shortest comparison that ends early, by words of eight bytes, takes as many.
+    const NOTICEABLE: u64 = 3;
+    let found = instructions("digest");
+    println!("{found:?}");
+    let apart = |names: [&str; 2]| found[names[0]].abs_diff(found[names[1]]);
+    assert!(found["in_first_byte"] > 3000, "SHA-256 alone takes 3,370");
+    assert!(apart(["in_first_byte", "in_last_byte"]) < NOTICEABLE, "{found:?}");
+    assert!(apart(["early_in_first_byte", "early_in_last_byte"]) > 31, "{found:?}");
+}
+
+/// The program, with the same versions that the crate is tested with.
+static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+    let target = root().join("target/operations");
     let package = root().join("tests/limits/operations");
     fs::copy(root().join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
     run(Command::new(env!("CARGO"))
         .args(["build", "--release", "--quiet"])
-        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_TARGET_DIR", &target)
         .current_dir(package));
     target.join("release/operations")
+});
+
+/// Instructions of each call, by the name of the function.
+fn instructions(what: &str) -> BTreeMap<String, u64> {
+    let profile = root().join(format!("target/operations/{what}.callgrind"));
+    run(Command::new("valgrind")
+        .args(["--tool=callgrind", &format!("--callgrind-out-file={}", profile.display())])
+        .arg(&*PROGRAM)
+        .args([what, &CALLS.to_string()]));
+    let annotated = run(Command::new("callgrind_annotate").args(["--inclusive=yes", "--threshold=100"]).arg(&profile));
+    of_operations(&String::from_utf8(annotated.stdout).unwrap())
 }
 
 /// Lines such as `99,424,000 (13.31%)  …/service.rs:operations::service::Service::exchange [/…/operations]`. A function
 /// may have several, by the files that its lines are of; the one that includes the others counts.
 fn of_operations(annotated: &str) -> BTreeMap<String, u64> {
-    let lines = annotated.lines().filter(|line| line.contains("service.rs:operations::service::Service::"));
+    let of_us = ["service.rs:operations::service::Service::", "wrong_digest.rs:operations::wrong_digest::"];
+    let lines = annotated.lines().filter(|line| of_us.iter().any(|own| line.contains(own)));
     let of_line = |line: &str| {
         let function = line.split(" [").next()?.trim_end();
         let (_, name) = function.rsplit_once("::")?;

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use futures::executor::block_on;
-use futures::future::join_all;
 use grantor::store::{Authorization, Grant, Record};
 use grantor::testing::SeededEntropy;
 use grantor::{SqliteStore, Subject};
@@ -29,8 +28,8 @@ fn records_as_they_are_stored() {
     assert_eq!(encoded(), 348);
 }
 
-/// With one pair, table and indexes. About 420 bytes: the order in which grouped commits arrive decides how pages are
-/// split, which changes the figure by up to one in a hundred.
+/// With one pair, table and indexes. One request follows the other, so the order of commits, which decides how pages
+/// are split, is the same in every run, and so is the figure.
 #[test]
 fn a_grant_in_a_file_of_sqlite() {
     const GRANTS: i64 = 4000;
@@ -44,10 +43,10 @@ fn a_grant_in_a_file_of_sqlite() {
     for number in 0..GRANTS / 10 {
         // No user has more pages open at once.
         world.alice = Subject::new(format!("a-{number:03}")).unwrap();
-        block_on(join_all((0..10).map(|_| world.pair())));
+        (0..10).for_each(|_| drop(block_on(world.pair())));
     }
     let pages = "SELECT sum(pgsize) FROM dbstat WHERE name LIKE '%grantor_grants%'";
     let bytes: i64 = Connection::open(path).unwrap().query_row(pages, [], |row| row.get(0)).unwrap();
     println!("{} bytes a grant", bytes / GRANTS);
-    assert!(bytes / GRANTS <= 424, "{} bytes a grant", bytes / GRANTS);
+    assert!(bytes / GRANTS <= 421, "{} bytes a grant", bytes / GRANTS);
 }

@@ -2,12 +2,14 @@
 //!
 //! ```sh
 //! operations flow 2000      # each operation 2,000 times, to be run under callgrind
+//! operations digest 2000    # secrets whose digest is wrong in one byte, to be run under callgrind
 //! operations heap 100000    # bytes a grant, after the first pair and after a refresh
 //! ```
 
 #[expect(dead_code, reason = "the tests count calls")]
 mod allocator;
 mod service;
+mod wrong_digest;
 
 use std::env;
 use std::hint::black_box;
@@ -15,16 +17,18 @@ use std::time::Duration;
 
 use crate::allocator::Counting;
 use crate::service::{Pair, Service, pair, subject};
+use crate::wrong_digest::{WrongDigest, early_in_first_byte, early_in_last_byte};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 fn main() {
     let mut arguments = env::args().skip(1);
-    let what = arguments.next().expect("flow or heap");
+    let what = arguments.next().expect("flow, digest or heap");
     let count = arguments.next().expect("a number").parse().expect("a number");
     match what.as_str() {
         "flow" => flow(count),
+        "digest" => digest(count),
         "heap" => heap(count),
         other => panic!("unknown: {other}"),
     }
@@ -62,6 +66,16 @@ fn flow(count: usize) {
     }
     for _ in 0..count {
         assert_eq!(service.metadata().status(), 200);
+    }
+}
+
+fn digest(count: usize) {
+    let (first, last) = (WrongDigest::at(0), WrongDigest::at(31));
+    for _ in 0..count {
+        first.in_first_byte();
+        last.in_last_byte();
+        early_in_first_byte(&[7; 32]);
+        early_in_last_byte(&[7; 32]);
     }
 }
 

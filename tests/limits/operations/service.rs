@@ -24,7 +24,7 @@ const REDIRECT_URI: &str = "https://app.example.com/cb";
 const SCOPES: &str = "repo-code:rw repo-issue:rw account-profile:r";
 /// RFC 7636 appendix B.
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-const FORM: &[u8] = b"application/x-www-form-urlencoded";
+pub(crate) const FORM: &[u8] = b"application/x-www-form-urlencoded";
 /// The signature is all that is read of a logo here.
 const LOGO: &[u8] = &[
     0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0, 0, 1, 8,
@@ -210,7 +210,7 @@ pub(crate) fn subject(name: &str) -> Subject {
 /// Returns what a store in memory answers, which is ready at once. It is inlined, so that moving the future is not
 /// counted.
 #[inline(always)]
-fn ready<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
         Poll::Pending => panic!("a store in memory never waits"),
