@@ -3,13 +3,14 @@
 pub(crate) mod newest_time;
 pub(crate) mod uses;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
 use crate::context::newest_time::NewestTime;
 use crate::error::{ErrorCode, Reason};
+use crate::fetch::cache::Cache;
 use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;
 use crate::hooks::registration_policy::RegistrationPolicy;
@@ -47,6 +48,8 @@ pub(crate) struct Context {
     pub(crate) key_sets: Option<KeySets>,
     /// Whether [`Event::PeerAddressMissing`] was raised.
     pub(crate) misses_peers: AtomicBool,
+    /// The clients of the last minute's [`Event::IntrospectionRefused`].
+    pub(crate) refused_introspections: Mutex<Cache<()>>,
 }
 
 impl Context {

@@ -1,6 +1,7 @@
 //! The introspection endpoint [RFC 7662]: reports what an access token allows, for resource servers in other processes.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, PoisonError};
+use std::time::Duration;
 
 use crate::client_auth::Caller;
 use crate::context::Context;
@@ -45,17 +46,29 @@ async fn describe(context: &Context, caller: &Client, token: &[u8]) -> Result<Op
     if !caller.counts_as_public() && context.resources.is_resource_server(&caller.id) {
         let seen = context.resources.seen(token.audience(), &token.client, |entry| entry.is_served_by(&caller.id));
         if seen.entries().is_empty() {
-            context.raise(&Event::IntrospectionRefused { grant: token.grant.id, client: &caller.id });
+            report_refusal(context, &token, caller);
             return Ok(None);
         }
         return Ok(message(context, &token, &seen));
     }
     if token.client.id != caller.id && !caller.may_introspect() {
-        context.raise(&Event::IntrospectionRefused { grant: token.grant.id, client: &caller.id });
+        report_refusal(context, &token, caller);
         return Ok(None);
     }
     let seen = context.resources.seen(token.audience(), &token.client, |_| true);
     Ok(message(context, &token, &seen))
+}
+
+/// Reports a client that asks about a token without the right to, at most once a minute: a client that asks about one
+/// token a thousand times fills no log.
+fn report_refusal(context: &Context, token: &UsableToken, caller: &Client) {
+    let (id, now) = (&caller.id, context.now());
+    let mut reported = context.refused_introspections.lock().unwrap_or_else(PoisonError::into_inner);
+    if reported.find(id.as_str(), now).is_none() {
+        reported.keep(id.as_str(), (), now, now.plus(Duration::from_secs(60)));
+        drop(reported);
+        context.raise(&Event::IntrospectionRefused { grant: token.grant.id, client: id });
+    }
 }
 
 /// Returns the response for a live token; `None` if the catalog and the registration no longer have any of its scopes.

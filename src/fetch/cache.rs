@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use crate::clock::Timestamp;
 
-/// How many documents are cached, and how many key sets of reviewed and of unreviewed clients.
+/// How many documents are cached, how many key sets of reviewed and of unreviewed clients, and how many clients that
+/// asked about the tokens of others.
 pub(crate) const MAX_CACHED: usize = 1000;
 
 /// Drops the least recently used entry when it is full.

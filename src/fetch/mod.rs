@@ -1,6 +1,6 @@
 //! The interface through which the server fetches metadata documents and key sets.
 
-mod cache;
+pub(crate) mod cache;
 pub(crate) mod documents;
 mod flight;
 pub(crate) mod key_sets;

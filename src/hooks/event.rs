@@ -226,7 +226,7 @@ pub enum Event<'a> {
     },
     /// A client asked about a live token of another client, and is no resource server: see
     /// [`may_introspect`](crate::Client::may_introspect). The answer said that the token is not active
-    /// [RFC 7662 section 2.2].
+    /// [RFC 7662 section 2.2]. Raised at most once a minute for each client by each server.
     #[non_exhaustive]
     IntrospectionRefused {
         /// The grant that the token belongs to.

@@ -3,8 +3,8 @@
 mod hosts;
 pub(crate) mod purge;
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use crate::authorization::decide;
 use crate::authorization::decide::Decision;
@@ -25,6 +25,7 @@ use crate::endpoint::registration;
 use crate::endpoint::revoke;
 use crate::endpoint::token;
 use crate::fetch::Fetcher;
+use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;
 use crate::grant::client_credentials;
@@ -605,7 +606,6 @@ impl Builder {
         let resources = ResourceTable::new(&config.resources, config.require_resource, &config.scopes, |own| {
             metadata::of_resource(&config, own)
         });
-        let misses_peers = AtomicBool::new(false);
         let newest = NewestTime::default();
         let prefixes = Prefixes::new(&config.tokens.prefix);
         let context = Context {
@@ -623,7 +623,8 @@ impl Builder {
             registration_policy,
             documents,
             key_sets,
-            misses_peers,
+            misses_peers: AtomicBool::new(false),
+            refused_introspections: Mutex::new(Cache::new(MAX_CACHED)),
         };
         Ok(AuthorizationServer { context: Arc::new(context) })
     }

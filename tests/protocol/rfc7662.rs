@@ -244,6 +244,31 @@ async fn a_token_whose_scopes_have_all_gone_is_inactive() {
     inactive(&world, &world.client, &first.access, "no scope is registered any more").await;
 }
 
+/// 7662-4-02
+///
+/// A thousand questions in one minute are one event; the next minute has its own, and so has each client.
+#[tokio::test]
+async fn introspections_without_the_right_raise_one_event_a_minute() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let (other, third) = (world.register(form()).await, world.register(form()).await);
+    world.events.take();
+    let raised = async |client: &Credentials, times: u32| {
+        for _ in 0..times {
+            inactive(&world, client, &first.access, "of another client").await;
+        }
+        let events = world.events.take();
+        assert!(events.iter().all(|event| event.contains(&client.id)), "{events:?}");
+        events.len()
+    };
+    assert_eq!(raised(&other, 1000).await, 1);
+    world.advance(59);
+    assert_eq!(raised(&other, 2).await, 0);
+    assert_eq!(raised(&third, 2).await, 1);
+    world.advance(1);
+    assert_eq!(raised(&other, 2).await, 1);
+}
+
 /// The operator sees that a client introspects tokens without the right to, and nothing else.
 #[tokio::test]
 async fn an_introspection_without_the_right_raises_an_event() {
