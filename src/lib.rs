@@ -99,7 +99,7 @@
 //! | `redis` | `RedisStore`: everything in a Redis server or cluster, as durable as its settings |
 //! | `sqlite` | `SqliteStore`: everything in one durable file |
 //! | `testing` | the module `testing`: a manual clock, repeatable randomness, the rules of stores as tests |
-//! | `tracing` | `TracingEvents`: one log line per event, with fields; a span per request |
+//! | `tracing` | `TracingEvents`: one log line per event, with fields; a span per request of the server |
 //!
 //! # Where to go next
 //!

@@ -181,8 +181,7 @@ fn sizes_are_tested_first() {
     }
 }
 
-/// 8725-3.11-01
-/// 7515-2-01
+/// 8725-3.11-01, 7515-2-01
 #[test]
 fn debug_shows_no_credential() {
     let token = token(r#"{"alg":"ES256","typ":"dpop+jwt","kid":"named"}"#, r#"{"jti":"used once","sub":"app"}"#);

@@ -342,9 +342,9 @@ mod tests {
         assert_eq!(read([false; 3]), Err(DecodeError::Malformed));
     }
 
-    /// What a release has written is read by every later one.
-    ///
     /// 9449-5-01, 9449-5-04
+    ///
+    /// What a release has written is read by every later one.
     #[test]
     fn layout_1_with_all_fields_stays_as_it_is() {
         let file = compared_layout("grant.1.full", &full().encode());

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use crate::read;
+
 /// `ls src` is read by people who look for a place; more entries than this are no table of contents.
 const MAX_ENTRIES: usize = 25;
 
@@ -41,8 +43,4 @@ fn in_table(text: &str) -> BTreeSet<String> {
     let (section, _) = section.split_once("\n## ").unwrap();
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `src/"));
     rows.map(|row| row.split('`').next().unwrap().trim_end_matches(".rs").to_owned()).collect()
-}
-
-fn read(path: &str) -> String {
-    fs::read_to_string(crate::root().join(path)).unwrap()
 }

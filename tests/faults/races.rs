@@ -479,7 +479,7 @@ fn at_once_over(world: &World, script: &Arc<Jostled>, steps: &[Step]) -> Vec<Ans
 
 const ROUNDS: usize = 12;
 
-/// CVE-2026-53518, with threads.
+/// CVE-2026-53518: with threads.
 #[tokio::test]
 async fn of_32_exchanges_at_once_one_succeeds_and_is_revoked() {
     let world = World::platform().await;

@@ -9,10 +9,10 @@ use grantor::{MemoryThrottle, Subject};
 
 use crate::operations::allocator;
 
-/// More names, networks and users than it has buckets, and long names.
+/// LIM-05: more names, networks and users than it has buckets, and long names.
 #[test]
-fn a_throttle_takes_thirteen_mebibytes_at_most() {
-    const LIMIT: i64 = 13 << 20;
+fn a_throttle_takes_eight_mebibytes_at_most() {
+    const LIMIT: i64 = 8 << 20;
     let throttle = MemoryThrottle::new();
     let before = allocator::held();
     let mut max = 0;

@@ -140,8 +140,7 @@ async fn it_is_off_twice_by_default() {
     assert!(listed(&on).await);
 }
 
-/// 6749-4.4.2-01
-/// NEG-02
+/// 6749-4.4.2-01, NEG-02
 #[tokio::test]
 async fn the_client_proves_itself_before_anything_is_judged() {
     let (world, machine) = world_with(|config| config.limits.client_credentials_tokens = 1).await;
@@ -315,8 +314,7 @@ async fn no_withdrawal_of_a_subject_touches_it() {
     assert!(world.opens(&access).await);
 }
 
-/// 9700-4.15-03
-/// NEG-01
+/// 9700-4.15-03, NEG-01
 #[tokio::test]
 async fn a_resource_of_users_refuses_it() {
     let (world, machine) = world().await;

@@ -217,7 +217,7 @@ mod tests {
         assert!(parse(&long).is_err(), "{long}");
     }
 
-    /// NEG-OC-03.
+    /// NEG-OC-03
     #[test]
     fn no_disguise_of_an_address_is_a_name() {
         for host in [
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// CIMD-8.6-03.
+    /// CIMD-8.6-03
     #[test]
     fn development_knows_localhost_and_no_further_name() {
         for host in ["localhost", "client.localhost", "localhost:8443"] {

@@ -50,7 +50,7 @@ use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 ///
 /// # Security
 ///
-/// It keeps at most 106 496 buckets, in less than 13 MiB. If there are more, the fullest is dropped first, so a flood
+/// It keeps at most 65 536 buckets, in less than 8 MiB. If there are more, the fullest is dropped first, so a flood
 /// of new names and addresses does not lift the limits of a throttled caller. It keeps no address, client or user, only
 /// hashes with a random key of this process. A clock that is set back refills nothing; a clock that is set forward at
 /// most fills the buckets.
@@ -67,17 +67,9 @@ pub struct MemoryThrottle {
 }
 
 /// The number of buckets by network. It is the largest, since every attempt needs one.
-const NETWORKS: usize = 32_768;
-/// The number of buckets by claimed client and network.
-const CLIENTS: usize = 16_384;
-/// The number of buckets by user.
-const SUBJECTS: usize = 16_384;
-/// The number of buckets of registrations by network.
-const REGISTRATIONS: usize = 16_384;
-/// The number of buckets of fetched documents by user, and key sets by network.
-const DOCUMENT_FETCHES: usize = 16_384;
-/// The number of buckets of fetched documents and key sets by host.
-const DOCUMENT_HOSTS: usize = 8192;
+const NETWORKS: usize = 24_576;
+/// The number of buckets by each other key: client with network, user, registering network, fetches, host.
+const OTHERS: usize = 8192;
 
 const MICROSECONDS: u64 = 1_000_000;
 
@@ -96,12 +88,12 @@ impl MemoryThrottle {
             now: 0,
             // Many users share a network: one of them must not lock out the others for long.
             networks: Buckets::owing_little(limits.network, NETWORKS),
-            clients: Buckets::new(limits.client_failures, CLIENTS),
+            clients: Buckets::new(limits.client_failures, OTHERS),
             attempts: [
-                Buckets::new(limits.consent_requests, SUBJECTS),
-                Buckets::new(limits.registrations, REGISTRATIONS),
-                Buckets::new(limits.document_fetches, DOCUMENT_FETCHES),
-                Buckets::new(limits.document_hosts, DOCUMENT_HOSTS),
+                Buckets::new(limits.consent_requests, OTHERS),
+                Buckets::new(limits.registrations, OTHERS),
+                Buckets::new(limits.document_fetches, OTHERS),
+                Buckets::new(limits.document_hosts, OTHERS),
             ],
         };
         Self {

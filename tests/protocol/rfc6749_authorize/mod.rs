@@ -191,9 +191,9 @@ async fn state_comes_back_byte_for_byte() {
     assert_eq!(count(&red(&strict.refused(&query_with_state(&strict, &long)).await, "invalid_request"), "state"), 0);
 }
 
-/// 6749-4.1.2.1-01
+/// 6749-4.1.2.1-01, D-03
 ///
-/// D-03: with `state` and `iss`.
+/// With `state` and `iss`.
 #[tokio::test]
 async fn a_refusal_of_the_user_goes_to_the_client() {
     let nothing = || Decision::Approve(Consent::to_everything().scopes([]));
