@@ -186,6 +186,8 @@ shared! {
     Permission,
     Permissions,
     PkceRequirement,
+    PostgresConnection,
+    dyn PostgresConnector,
     PostgresError,
     PostgresOptions,
     PostgresProblem,

@@ -18,7 +18,7 @@ use crate::store::{Lists, Record, Table, kinds};
 #[derive(Debug)]
 pub(super) struct Column {
     pub(super) name: &'static str,
-    value_type: &'static str,
+    value_type: Type,
     value: fn(&RowWrite) -> Value<'_>,
 }
 
@@ -26,17 +26,17 @@ pub(super) struct Column {
 /// then the columns that an insert fills and a replacement changes, in every table.
 static COLUMNS: [Column; 11] = [
     // The type of a key depends on the table.
-    Column::new(KEY, "", |own| Value::Bytes(Some(&own.write.key))),
-    Column::new(EXPECTED, "bigint", |own| Value::Number(own.expected.into())),
-    Column::new("version", "bigint", |own| Value::Number(own.write.version.into())),
-    Column::new("created", "timestamptz", |own| Value::Time(own.write.columns.created)),
-    Column::new("due", "timestamptz", |own| Value::Time(own.write.due)),
-    Column::new("ended_at", "timestamptz", |own| Value::Time(own.write.columns.ended.map(|ended| ended.at))),
-    Column::new("client", "text", |own| Value::text(own.write.columns.client.as_ref().map(ClientId::as_str))),
-    Column::new("subject", "bytea", |own| Value::text(own.write.columns.subject.as_ref().map(Subject::as_str))),
-    Column::new("record", "bytea", |own| Value::Bytes(Some(&own.write.record))),
-    Column::new("state", "text", |own| Value::text(Some(own.write.columns.state))),
-    Column::new("ended_why", "text", |own| Value::text(own.write.columns.ended.map(|ended| ended.why))),
+    Column::new(KEY, Type::BYTEA, |own| Value::Bytes(Some(&own.write.key))),
+    Column::new(EXPECTED, Type::INT8, |own| Value::Number(own.expected.into())),
+    Column::new("version", Type::INT8, |own| Value::Number(own.write.version.into())),
+    Column::new("created", Type::TIMESTAMPTZ, |own| Value::Time(own.write.columns.created)),
+    Column::new("due", Type::TIMESTAMPTZ, |own| Value::Time(own.write.due)),
+    Column::new("ended_at", Type::TIMESTAMPTZ, |own| Value::Time(own.write.columns.ended.map(|ended| ended.at))),
+    Column::new("client", Type::TEXT, |own| Value::text(own.write.columns.client.as_ref().map(ClientId::as_str))),
+    Column::new("subject", Type::BYTEA, |own| Value::text(own.write.columns.subject.as_ref().map(Subject::as_str))),
+    Column::new("record", Type::BYTEA, |own| Value::Bytes(Some(&own.write.record))),
+    Column::new("state", Type::TEXT, |own| Value::text(Some(own.write.columns.state))),
+    Column::new("ended_why", Type::TEXT, |own| Value::text(own.write.columns.ended.map(|ended| ended.why))),
 ];
 const KEY: &str = "key";
 const EXPECTED: &str = "expected";
@@ -75,12 +75,23 @@ impl ToSql for Value<'_> {
 }
 
 impl Column {
-    const fn new(name: &'static str, value_type: &'static str, value: fn(&RowWrite) -> Value<'_>) -> Self {
+    const fn new(name: &'static str, value_type: Type, value: fn(&RowWrite) -> Value<'_>) -> Self {
         Self { name, value_type, value }
     }
 
-    pub(super) fn type_in(&self, table: Table) -> &'static str {
-        if self.name == KEY { key_type(table) } else { self.value_type }
+    pub(super) fn type_in(&self, table: Table) -> Type {
+        if self.name == KEY { key_type(table) } else { self.value_type.clone() }
+    }
+
+    /// Returns the type of the values of several writes.
+    pub(super) fn types_in(&self, table: Table) -> Type {
+        match self.type_in(table) {
+            Type::INT8 => Type::INT8_ARRAY,
+            Type::TEXT => Type::TEXT_ARRAY,
+            Type::TIMESTAMPTZ => Type::TIMESTAMPTZ_ARRAY,
+            Type::UUID => Type::UUID_ARRAY,
+            _ => Type::BYTEA_ARRAY,
+        }
     }
 
     /// Returns whether the table has the column.
@@ -121,9 +132,9 @@ pub(super) fn lists<'w>(writes: &[&'w RowWrite]) -> Value<'w> {
 macro_rules! define_key_type {
     ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ident;)*) => {
         /// Returns the type of the keys: `uuid` for ids of 16 bytes.
-        pub(super) const fn key_type(table: Table) -> &'static str {
+        pub(super) fn key_type(table: Table) -> Type {
             match table {
-                $(Table::$table => if size_of::<<$record as Record>::Key>() == 16 { "uuid" } else { "bytea" },)*
+                $(Table::$table => if size_of::<<$record as Record>::Key>() == 16 { Type::UUID } else { Type::BYTEA },)*
             }
         }
     };
@@ -133,7 +144,7 @@ kinds!(define_key_type);
 
 /// Returns the smallest key, as a literal.
 pub(super) fn least_key(table: Table) -> &'static str {
-    if key_type(table) == "uuid" { "'00000000-0000-0000-0000-000000000000'" } else { "''" }
+    if key_type(table) == Type::UUID { "'00000000-0000-0000-0000-000000000000'" } else { "''" }
 }
 
 /// The bytes of a column whose type has them as its binary form: `uuid`, `bytea` or `text`.

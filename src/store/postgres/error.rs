@@ -86,8 +86,11 @@ pub enum PostgresProblem {
     /// The server cannot be reached, or is starting, stopping or full.
     #[error("the database cannot be reached")]
     Unreachable,
-    /// The server's certificate names another host, or none of the authorities issued it.
-    #[error("the database's certificate is not trusted")]
+    /// The server's certificate names another host, or no trusted authority issued it.
+    #[error(
+        "the database's certificate names another host than the connection string, or no trusted authority issued it: \
+         PostgresOptions::root_certificates sets the authorities"
+    )]
     Untrusted,
 }
 

@@ -50,7 +50,7 @@ impl Keeper {
     async fn run(mut self, mut link: Arc<Link>) {
         while let Ok(()) = self.serve(&link).await {
             link.cut();
-            match self.replaced(link.processes()).await {
+            match self.replaced(link.processes().to_vec()).await {
                 Ok(next) => link = next,
                 Err(Closed) => return,
             }
@@ -78,7 +78,7 @@ impl Keeper {
 
     /// Reconnects, however long it takes. The first attempt may be quick, so callers keep waiting for it. After it
     /// fails, all callers are refused until there is a connection.
-    async fn replaced(&mut self, left_behind: [Process; 2]) -> Result<Arc<Link>, Closed> {
+    async fn replaced(&mut self, left_behind: Vec<Process>) -> Result<Arc<Link>, Closed> {
         self.states.send_replace(State::Opening);
         let settings = self.settings.clone();
         let open = async || {

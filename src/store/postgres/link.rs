@@ -5,17 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use tokio::io::{AsyncRead, AsyncWrite};
+use futures_util::future::join3;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 use tokio_postgres::error::{DbError, Severity, SqlState};
-use tokio_postgres::tls::NoTls;
-use tokio_postgres::{AsyncMessage, Client, Connection};
+use tokio_postgres::types::Type;
+use tokio_postgres::{AsyncMessage, Client, Row};
 
+use crate::store::postgres::connector::{Messages, failed};
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::options::PostgresOptions;
-use crate::store::postgres::statements::{Reads, Writes};
+use crate::store::postgres::statements::{Parameter, Reads, Sent, Writes, query};
 
 /// A reading and a writing connection to the same server, so that the one finds what the other wrote.
 #[derive(Debug)]
@@ -32,7 +33,12 @@ pub(super) struct Link {
     /// How long a statement waits for a row that others have locked.
     pub(super) lock_timeout: Duration,
     clock: ServerClock,
-    processes: [Process; 2],
+    /// Those of the server's processes that serve this store alone: none through a pooler.
+    processes: Vec<Process>,
+    /// Begins a transaction through a pooler.
+    begin: Option<String>,
+    /// How long such a transaction waits for locks, in milliseconds.
+    lock_millis: AtomicU64,
     drivers: [Driver; 2],
 }
 
@@ -78,10 +84,13 @@ impl Link {
             return Err(PostgresProblem::TwoServers.into());
         }
         settings.schema.check(&writing.client).await?;
+        let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; {}", set(settings, true));
         Ok(Self {
-            reads: Reads::prepare(&reading.client, &settings.schema).await?,
-            writes: Writes::prepare(&writing.client, &settings.schema).await?,
-            processes: [reading.process, writing.process],
+            reads: Reads::prepare(reading.own(), &settings.schema).await?,
+            writes: Writes::prepare(writing.own(), &settings.schema).await?,
+            processes: [reading.process, writing.process].into_iter().flatten().collect(),
+            begin: writing.process.is_none().then_some(begin),
+            lock_millis: AtomicU64::new(milliseconds(settings.lock_timeout)),
             drivers: [reading.driver, writing.driver],
             places: Semaphore::new(settings.queue_limit),
             queue_limit: settings.queue_limit,
@@ -94,8 +103,28 @@ impl Link {
         })
     }
 
-    pub(super) const fn processes(&self) -> [Process; 2] {
-        self.processes
+    pub(super) fn processes(&self) -> &[Process] {
+        &self.processes
+    }
+
+    /// Sends a statement of the writing connection. Through a pooler, it is a transaction with the settings of the store,
+    /// since the session belongs to others too.
+    pub(super) async fn write(
+        &self,
+        statement: &Sent,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
+        let sent = query(&self.writer, statement, parameters);
+        let Some(begin) = &self.begin else { return sent.await };
+        let lock_millis = self.lock_millis.load(Ordering::Relaxed);
+        let begin = format!("{begin}; SET LOCAL lock_timeout = {lock_millis}");
+        // Each is sent when it is first polled, so nothing comes between them, and one round trip is enough.
+        let (begun, rows, committed) =
+            join3(self.writer.batch_execute(&begin), sent, self.writer.batch_execute("COMMIT")).await;
+        begun?;
+        let rows = rows?;
+        committed?;
+        Ok(rows)
     }
 
     /// Ends those of the server's processes that a lost connection left behind. One that waits for a standby
@@ -103,13 +132,18 @@ impl Link {
     pub(super) async fn end(&self, left_behind: &[Process]) -> Result<(), tokio_postgres::Error> {
         let numbers: Vec<_> = left_behind.iter().map(|process| process.number).collect();
         let starts: Vec<_> = left_behind.iter().map(|process| process.started).collect();
-        self.reader.query(END, &[&numbers, &starts]).await.map(drop)
+        let typed: [(Parameter<'_>, Type); 2] = [(&numbers, Type::INT4_ARRAY), (&starts, Type::TIMESTAMPTZ_ARRAY)];
+        self.reader.query_typed(END, &typed).await.map(drop)
     }
 
     /// Sets how long writes wait for rows that others have locked.
     pub(super) async fn wait_for_locks(&self, longest: Duration) -> Result<(), tokio_postgres::Error> {
-        let milliseconds = longest.max(Duration::from_millis(1)).as_millis().to_string();
-        self.writer.query("SELECT set_config('lock_timeout', $1, false)", &[&milliseconds]).await.map(drop)
+        let lock_millis = milliseconds(longest).max(1);
+        self.lock_millis.store(lock_millis, Ordering::Relaxed);
+        if self.begin.is_some() {
+            return Ok(());
+        }
+        self.writer.batch_execute(&format!("SET lock_timeout = {lock_millis}")).await
     }
 
     /// Returns the time of the server's clock after which a write that is sent now must not be applied. Long before
@@ -134,7 +168,8 @@ pub(super) struct Session {
     pub(super) client: Client,
     server_started: SystemTime,
     clock: ServerClock,
-    process: Process,
+    /// None if a pooler may use another process for each transaction.
+    process: Option<Process>,
     driver: Driver,
 }
 
@@ -146,12 +181,22 @@ impl Session {
 
     async fn open(settings: &PostgresOptions, watch: &Arc<Watch>) -> Result<Self, PostgresError> {
         let (client, driver) = connect(settings, watch).await?;
-        let (names, values) = session_settings(settings);
-        client.query(SET, &[&names, &values]).await?;
-        let row = client.query_one(IDENTIFY, &[]).await?;
+        let name = settings.config.get_application_name();
+        let row = client.query_typed_one(IDENTIFY, &[(&name, Type::TEXT)]).await?;
         let clock = ServerClock { showed: row.try_get(1)?, when: Instant::now() };
-        let process = Process { number: row.try_get(3)?, started: row.try_get(4)? };
+        let process = if row.try_get(2)? {
+            client.batch_execute(&set(settings, false)).await?;
+            client.batch_execute(PLANS).await?;
+            Some(Process { number: row.try_get(3)?, started: row.try_get(4)? })
+        } else {
+            None
+        };
         Ok(Self { client, server_started: row.try_get(0)?, clock, process, driver })
+    }
+
+    /// Returns the client if its session serves this store alone.
+    fn own(&self) -> Option<&Client> {
+        self.process.map(|_| &self.client)
     }
 }
 
@@ -167,38 +212,39 @@ const END: &str = "SELECT pg_terminate_backend(own.pid) FROM pg_stat_activity AS
     JOIN unnest($1::int4[], $2::timestamptz[]) AS old(pid, started)
     ON own.pid = old.pid AND own.backend_start = old.started";
 
-/// Settings that a server does not know are left out.
-const SET: &str = "SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS own(name, value)
-    WHERE EXISTS (SELECT FROM pg_catalog.pg_settings AS known WHERE known.name = own.name)";
+/// Parameter: the application name. Returns the server's start and clock; whether the session began with the connection of
+/// this store; which of the server's processes it is, and when that started.
+///
+/// A pooler opens sessions of its own, and sets the names of its clients in them later.
+const IDENTIFY: &str = "SELECT pg_postmaster_start_time(), clock_timestamp(),
+    EXISTS (SELECT FROM pg_settings WHERE name = 'application_name' AND source = 'client' AND reset_val = $1),
+    pg_backend_pid(), (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())";
 
-/// Makes the server answer a commit only when it is at least as durable as with `on`. Also returns which of the
-/// server's processes this is.
-const IDENTIFY: &str = "SELECT pg_postmaster_start_time(), clock_timestamp(), set_config('synchronous_commit',
-    CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN 'on'
-    ELSE current_setting('synchronous_commit') END, false), pg_backend_pid(),
-    (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())";
+/// Returns the statement that makes the settings, for the transaction or for the session. A server then answers a commit only
+/// when it is at least as durable as with `synchronous_commit=on`.
+pub(super) fn set(settings: &PostgresOptions, for_transaction: bool) -> String {
+    let statement = milliseconds(settings.statement_timeout);
+    let lock = milliseconds(settings.lock_timeout);
+    format!(
+        "SELECT set_config(name, value, {for_transaction}) FROM (VALUES
+            ('statement_timeout', '{statement}'), ('idle_in_transaction_session_timeout', '{statement}'),
+            ('lock_timeout', '{lock}'), ('default_transaction_isolation', 'read committed'),
+            ('search_path', 'pg_catalog'), ('client_min_messages', 'warning'),
+            ('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
+                THEN 'on' ELSE current_setting('synchronous_commit') END)
+        ) AS own(name, value)"
+    )
+}
 
-fn session_settings(settings: &PostgresOptions) -> (Vec<&'static str>, Vec<String>) {
-    let milliseconds = |span: Duration| span.as_millis().to_string();
-    let bounded = [
-        ("statement_timeout", milliseconds(settings.statement_timeout)),
-        ("lock_timeout", milliseconds(settings.lock_timeout)),
-        ("idle_in_transaction_session_timeout", milliseconds(settings.statement_timeout)),
-    ];
-    let fixed = [
-        ("default_transaction_isolation", "read committed"),
-        ("search_path", "pg_catalog"),
-        ("client_min_messages", "warning"),
-        // Every statement finds its rows by an index, whatever the table statistics are.
-        ("enable_seqscan", "off"),
-        ("enable_bitmapscan", "off"),
-        ("enable_hashjoin", "off"),
-        ("enable_mergejoin", "off"),
-        ("jit", "off"),
-        ("plan_cache_mode", "force_generic_plan"),
-    ];
-    let fixed = fixed.map(|(name, value)| (name, value.to_owned()));
-    bounded.into_iter().chain(fixed).unzip()
+/// Makes every prepared statement find its rows by an index, whatever the table statistics are. Settings that a server does
+/// not know are left out.
+const PLANS: &str = "SELECT set_config(name, value, false) FROM (VALUES
+        ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
+        ('jit', 'off'), ('plan_cache_mode', 'force_generic_plan')
+    ) AS own(name, value) WHERE EXISTS (SELECT FROM pg_settings AS known WHERE known.name = own.name)";
+
+fn milliseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The task that moves a connection's bytes; without it the connection is closed.
@@ -212,26 +258,13 @@ impl Drop for Driver {
 }
 
 async fn connect(settings: &PostgresOptions, watch: &Arc<Watch>) -> Result<(Client, Driver), PostgresError> {
-    let watch = watch.clone();
-    let (client, driver) = match &settings.tls {
-        Some(tls) => {
-            let (client, connection) = settings.config.connect(tls.clone()).await?;
-            (client, tokio::spawn(drive(connection, watch)))
-        }
-        None => {
-            let (client, connection) = settings.config.connect(NoTls).await?;
-            (client, tokio::spawn(drive(connection, watch)))
-        }
-    };
+    let (client, messages) = settings.connector.connect(&settings.config).await.map_err(failed)?.split();
+    let driver = tokio::spawn(drive(messages, watch.clone()));
     Ok((client, Driver(driver.abort_handle())))
 }
 
-async fn drive<S, T>(mut connection: Connection<S, T>, watch: Arc<Watch>)
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-    T: AsyncRead + AsyncWrite + Unpin,
-{
-    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+async fn drive(mut messages: Messages, watch: Arc<Watch>) {
+    while let Some(Ok(message)) = poll_fn(&mut messages).await {
         if let AsyncMessage::Notice(notice) = message
             && may_say_unreplicated(&notice)
         {

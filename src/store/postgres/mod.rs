@@ -1,6 +1,7 @@
 //! A store in a PostgreSQL database, which several servers may share.
 
 mod columns;
+mod connector;
 mod error;
 mod jobs;
 mod keeper;
@@ -21,10 +22,11 @@ use crate::clock::Timestamp;
 use crate::store::postgres::columns::Bytes;
 use crate::store::postgres::jobs::{Action, Answer, Job, PurgeStep, RowWrite};
 use crate::store::postgres::keeper::{Keeper, State};
-use crate::store::postgres::link::{Link, Session};
+use crate::store::postgres::link::{Link, Session, set};
 use crate::store::postgres::statements::{Parameter, Read};
 use crate::store::{Engine, Insertion, List, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
+pub use crate::store::postgres::connector::{PostgresConnection, PostgresConnector};
 pub use crate::store::postgres::error::{PostgresError, PostgresProblem};
 pub use crate::store::postgres::options::PostgresOptions;
 
@@ -85,10 +87,9 @@ impl PostgresStore {
     ///
     /// Panics outside of a tokio runtime with timers and I/O enabled.
     pub async fn connect(options: &PostgresOptions) -> Result<Self, PostgresError> {
-        let settings = options.checked()?;
-        let link = Link::open(&settings).await?;
-        let (jobs, waiting) = mpsc::channel(settings.queue_limit);
-        Ok(Self { jobs, states: Keeper::start(settings, waiting, link), options: Arc::new(options.clone()) })
+        let link = Link::open(options).await?;
+        let (jobs, waiting) = mpsc::channel(options.queue_limit);
+        Ok(Self { jobs, states: Keeper::start(options.clone(), waiting, link), options: Arc::new(options.clone()) })
     }
 
     /// Creates the schema and its tables, or migrates them to this release's version. Does nothing if they have it.
@@ -105,11 +106,18 @@ impl PostgresStore {
     ///
     /// Panics outside of a tokio runtime with timers and I/O enabled.
     pub async fn migrate(options: &PostgresOptions) -> Result<(), PostgresError> {
-        let mut settings = options.checked()?;
+        let mut settings = options.clone();
         settings.statement_timeout = MIGRATION_TIMEOUT;
         settings.lock_timeout = MIGRATION_TIMEOUT;
         let mut session = Session::alone(&settings).await?;
-        settings.schema.migrate(&mut session.client).await
+        settings.schema.migrate(&mut session.client, &set(&settings, true)).await
+    }
+
+    /// Returns the SQL that makes the schema and its tables in this release's version, for those who have migrations of
+    /// their own. Run it once, in one transaction; [`migrate`](Self::migrate) then finds nothing to do.
+    #[must_use]
+    pub fn schema_sql(options: &PostgresOptions) -> String {
+        options.schema.text()
     }
 
     /// Puts a job into the queue and waits until it is done.

@@ -4,13 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
-use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::store::postgres::connector::{ByString, PostgresConnector, trusting};
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::schema::Schema;
 
@@ -27,7 +24,7 @@ const DEFAULT_KEEPALIVE: Duration = Duration::from_secs(2 * 60 * 60);
 #[derive(Clone)]
 pub struct PostgresOptions {
     pub(super) config: Config,
-    pub(super) tls: Option<MakeRustlsConnect>,
+    pub(super) connector: Arc<dyn PostgresConnector>,
     pub(super) schema: Schema,
     pub(super) connect_timeout: Duration,
     pub(super) statement_timeout: Duration,
@@ -44,12 +41,18 @@ impl PostgresOptions {
     /// `target_session_attrs=read-write`. Unless the string sets them, the connect time-out is 5 seconds per host, a
     /// silent network is noticed after 10 seconds, and the application name is `grantor`.
     ///
+    /// `sslmode=require` and `verify-full` mean the same: every connection is encrypted, and the server's certificate must
+    /// name its host and be issued by an authority that the system trusts, or by one of
+    /// [`root_certificates`](Self::root_certificates). `sslmode=prefer`, the default, does not encrypt without these.
+    ///
     /// # Errors
     ///
     /// [`PostgresProblem::Configuration`] if the string is invalid or names no host.
     pub fn new(connection: &str) -> Result<Self, PostgresError> {
         let mut config: Config = connection
             .parse()
+            // The store checks every certificate so.
+            .or_else(|error| connection.replace("sslmode=verify-full", "sslmode=require").parse().map_err(|_| error))
             .map_err(|error: tokio_postgres::Error| PostgresError::new(PostgresProblem::Configuration, error))?;
         let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
         if hosts == 0 {
@@ -73,7 +76,7 @@ impl PostgresOptions {
         let hosts = u32::try_from(hosts).unwrap_or(u32::MAX);
         Ok(Self {
             config,
-            tls: None,
+            connector: Arc::new(ByString { tls: None }),
             schema: Schema::new("grantor")?,
             connect_timeout: of_a_host.saturating_mul(hosts.saturating_add(1)),
             statement_timeout: Duration::from_secs(10),
@@ -94,17 +97,24 @@ impl PostgresOptions {
     }
 
     /// Encrypts all connections, and trusts servers whose certificate names their host and was issued by one of these
-    /// authorities, in PEM.
-    ///
-    /// Without it, `sslmode=prefer`, the default, means an unencrypted connection, and `require` is refused. With it,
-    /// `prefer` means `require`, and both check the certificate as `verify-full` does elsewhere.
+    /// authorities, in PEM, instead of those of the system. `sslmode=disable` still means an unencrypted connection.
     ///
     /// # Errors
     ///
     /// [`PostgresProblem::Configuration`] if the text contains no certificate or an invalid one.
     pub fn root_certificates(mut self, pem: &[u8]) -> Result<Self, PostgresError> {
-        self.tls = Some(trusting(pem)?);
+        self.connector = Arc::new(ByString { tls: Some(trusting(pem)?) });
+        if self.config.get_ssl_mode() == SslMode::Prefer {
+            self.config.ssl_mode(SslMode::Require);
+        }
         Ok(self)
+    }
+
+    /// Opens all connections with this, which also decides about encryption and about the certificates to trust.
+    #[must_use]
+    pub fn connector(mut self, connector: impl PostgresConnector + 'static) -> Self {
+        self.connector = Arc::new(connector);
+        self
     }
 
     /// Sets how long the server may work on one statement: 10 seconds by default, at least 100 milliseconds and at most
@@ -112,6 +122,7 @@ impl PostgresOptions {
     #[must_use]
     pub fn statement_timeout(mut self, limit: Duration) -> Self {
         self.statement_timeout = limit.clamp(Duration::from_millis(100), LONGEST_STATEMENT);
+        self.lock_timeout = LONGEST_LOCK.min(self.statement_timeout / 2);
         self
     }
 
@@ -129,22 +140,6 @@ impl PostgresOptions {
         self.batch_limit = writes.clamp(1, 1 << 12);
         self
     }
-
-    /// Returns the settings with which connections are opened.
-    pub(super) fn checked(&self) -> Result<Self, PostgresError> {
-        let mut settings = self.clone();
-        settings.lock_timeout = LONGEST_LOCK.min(settings.statement_timeout / 2);
-        match (settings.config.get_ssl_mode(), &settings.tls) {
-            (SslMode::Require, None) => {
-                let missing = "sslmode=require needs PostgresOptions::root_certificates to check the server";
-                return Err(PostgresError::new(PostgresProblem::Configuration, missing));
-            }
-            (SslMode::Disable, _) => settings.tls = None,
-            (_, Some(_)) => drop(settings.config.ssl_mode(SslMode::Require)),
-            (_, None) => drop(settings.config.ssl_mode(SslMode::Disable)),
-        }
-        Ok(settings)
-    }
 }
 
 impl fmt::Debug for PostgresOptions {
@@ -159,28 +154,7 @@ impl fmt::Debug for PostgresOptions {
             .field("hosts", &hosts.collect::<Vec<_>>())
             .field("database", &self.config.get_dbname())
             .field("schema", &self.schema.name())
-            .field("encrypted", &self.tls.is_some())
+            .field("ssl_mode", &self.config.get_ssl_mode())
             .finish_non_exhaustive()
     }
-}
-
-/// Trusts servers whose certificate names them and was issued by one of these authorities.
-pub(super) fn trusting(pem: &[u8]) -> Result<MakeRustlsConnect, PostgresError> {
-    let configuration =
-        |error: Box<dyn std::error::Error + Send + Sync>| PostgresError::new(PostgresProblem::Configuration, error);
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.map_err(|error| configuration(error.into()))?;
-        roots.add(certificate).map_err(|error| configuration(error.into()))?;
-    }
-    if roots.is_empty() {
-        return Err(configuration("the PEM text contains no certificate".into()));
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| configuration(error.into()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(MakeRustlsConnect::new(config))
 }

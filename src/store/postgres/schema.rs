@@ -1,6 +1,7 @@
 //! The schema of the tables, and its version.
 
-use tokio_postgres::{Client, GenericClient};
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, GenericClient, IsolationLevel};
 
 use crate::secret::Digest;
 use crate::store::postgres::columns::key_type;
@@ -54,41 +55,55 @@ impl Schema {
         Ok(())
     }
 
-    /// Creates the tables that are missing, in one transaction. A concurrent migration waits
-    /// and finds them done.
-    pub(super) async fn migrate(&self, client: &mut Client) -> Result<(), PostgresError> {
+    /// Creates the tables that are missing, in one transaction with those settings. A concurrent migration waits and
+    /// finds them done.
+    pub(super) async fn migrate(&self, client: &mut Client, settings: &str) -> Result<(), PostgresError> {
         let Err(error) = self.check(client).await else { return Ok(()) };
         if !matches!(error.problem(), PostgresProblem::SchemaMissing | PostgresProblem::SchemaOutdated { .. }) {
             return Err(error);
         }
-        let transaction = client.transaction().await?;
-        transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&self.lock]).await?;
-        let found = self.found(&transaction).await?;
-        if found.is_none() {
-            self.make_schema(&transaction).await?;
-        }
-        let version = found.map_or(0, |found| found.version);
-        for table in Table::ALL {
-            if !self.has(&transaction, table.as_str()).await? {
-                transaction.batch_execute(&self.sql(&text(table))).await?;
-            }
-        }
-        if version < VERSION {
-            let record = self.sql("UPDATE {schema}.schema_version SET version = $1, usable_from = $2");
-            let (made, usable_from) = (i64::from(VERSION), i64::from(USABLE_FROM));
-            transaction.execute(&record, &[&made, &usable_from]).await?;
+        let transaction = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted).start().await?;
+        transaction.batch_execute(settings).await?;
+        let lock = format!("SELECT pg_advisory_xact_lock({})", self.lock);
+        transaction.batch_execute(&lock).await?;
+        match self.found(&transaction).await?.map(|found| found.version) {
+            None => self.make(&transaction).await?,
+            Some(version) if version < VERSION => self.raise(&transaction).await?,
+            Some(_) => {}
         }
         Ok(transaction.commit().await?)
     }
 
-    async fn make_schema(&self, client: &(impl GenericClient + Sync)) -> Result<(), PostgresError> {
+    async fn make(&self, client: &(impl GenericClient + Sync)) -> Result<(), PostgresError> {
+        // The user may lack the right to create a schema that is there.
         let there = "SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1";
-        if client.query(there, &[&self.name]).await?.is_empty() {
+        if client.query_typed(there, &[(&self.name, Type::TEXT)]).await?.is_empty() {
             client.batch_execute(&self.sql("CREATE SCHEMA {schema}")).await?;
         }
-        let table = "CREATE TABLE {schema}.schema_version (version bigint NOT NULL, usable_from bigint NOT NULL);
-            INSERT INTO {schema}.schema_version VALUES (0, 0)";
-        Ok(client.batch_execute(&self.sql(table)).await?)
+        Ok(client.batch_execute(&self.tables()).await?)
+    }
+
+    async fn raise(&self, client: &(impl GenericClient + Sync)) -> Result<(), PostgresError> {
+        for table in Table::ALL {
+            if !self.has(client, table.as_str()).await? {
+                client.batch_execute(&self.sql(&text(table))).await?;
+            }
+        }
+        let record = format!("UPDATE {{schema}}.schema_version SET version = {VERSION}, usable_from = {USABLE_FROM}");
+        Ok(client.batch_execute(&self.sql(&record)).await?)
+    }
+
+    /// Returns the statements that make the schema with its tables.
+    pub(super) fn text(&self) -> String {
+        self.sql("CREATE SCHEMA IF NOT EXISTS {schema};\n") + &self.tables()
+    }
+
+    fn tables(&self) -> String {
+        let version = format!(
+            "CREATE TABLE {{schema}}.schema_version (version bigint NOT NULL, usable_from bigint NOT NULL);
+INSERT INTO {{schema}}.schema_version VALUES ({VERSION}, {USABLE_FROM});\n"
+        );
+        self.sql(&(version + &Table::ALL.map(text).concat()))
     }
 
     /// Returns whether there is a table of that name.
@@ -96,14 +111,15 @@ impl Schema {
         // Reads the catalogue's own rows: functions may return a state from before the lock was acquired.
         let there = "SELECT FROM pg_catalog.pg_class AS own JOIN pg_catalog.pg_namespace AS place
             ON place.oid = own.relnamespace WHERE place.nspname = $1 AND own.relname = $2";
-        Ok(!client.query(there, &[&self.name, &table]).await?.is_empty())
+        Ok(!client.query_typed(there, &[(&self.name, Type::TEXT), (&table, Type::TEXT)]).await?.is_empty())
     }
 
     async fn found(&self, client: &(impl GenericClient + Sync)) -> Result<Option<Found>, PostgresError> {
         if !self.has(client, "schema_version").await? {
             return Ok(None);
         }
-        let row = client.query_one(&self.sql("SELECT version, usable_from FROM {schema}.schema_version"), &[]).await?;
+        let text = self.sql("SELECT version, usable_from FROM {schema}.schema_version");
+        let row = client.query_typed_one(&text, &[]).await?;
         let number = |column| -> Result<u32, PostgresError> {
             let number: i64 = row.try_get(column)?;
             u32::try_from(number).map_err(|error| PostgresError::new(PostgresProblem::Database, error))
@@ -119,7 +135,10 @@ fn text(table: Table) -> String {
         Lists::One => include_str!("one_list.sql"),
         Lists::Many => include_str!("many_lists.sql"),
     };
-    [include_str!("table.sql"), lists].concat().replace("{table}", table.as_str()).replace("{key}", key_type(table))
+    [include_str!("table.sql"), lists]
+        .concat()
+        .replace("{table}", table.as_str())
+        .replace("{key}", key_type(table).name())
 }
 
 struct Found {

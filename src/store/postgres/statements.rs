@@ -14,15 +14,26 @@ use crate::store::postgres::jobs::Action;
 use crate::store::postgres::schema::Schema;
 use crate::store::{Lists, Table};
 
-/// The prepared statements of a connection.
+/// The statements of a connection.
 #[derive(Debug)]
-pub(super) struct Prepared<K>(BTreeMap<K, Statement>);
+pub(super) struct Statements<K>(BTreeMap<K, Sent>);
 
-/// The prepared statements of the reading connection.
-pub(super) type Reads = Prepared<Read>;
+/// The statements of the reading connection.
+pub(super) type Reads = Statements<Read>;
 
-/// The prepared statements of the writing connection.
-pub(super) type Writes = Prepared<Written>;
+/// The statements of the writing connection.
+pub(super) type Writes = Statements<Written>;
+
+/// How a statement is sent.
+#[derive(Debug)]
+pub(super) enum Sent {
+    Prepared(Statement),
+    /// As text with the types of its parameters, each time: a pooler may execute it in another session than the one before.
+    Text(String, Vec<Type>),
+}
+
+/// The text of a statement, and the types of its parameters.
+type Typed = (String, Vec<Type>);
 
 /// A read. The functions below describe the columns of its statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,27 +52,33 @@ pub(super) enum Written {
     Purge(Table),
 }
 
-impl<K: Ord> Prepared<K> {
+impl<K: Ord> Statements<K> {
+    /// Prepares the statements, if there is a client whose session is not shared.
     async fn all(
-        client: &Client,
+        client: Option<&Client>,
         schema: &Schema,
-        texts: impl Iterator<Item = (K, String)> + Send,
+        texts: impl Iterator<Item = (K, Typed)> + Send,
     ) -> Result<Self, tokio_postgres::Error> {
         let mut statements = BTreeMap::new();
-        for (key, text) in texts {
-            statements.insert(key, client.prepare(&schema.sql(&text)).await?);
+        for (key, (text, types)) in texts {
+            let text = schema.sql(&text);
+            let sent = match client {
+                Some(client) => Sent::Prepared(client.prepare_typed(&text, &types).await?),
+                None => Sent::Text(text, types),
+            };
+            statements.insert(key, sent);
         }
         Ok(Self(statements))
     }
 
     /// Returns a statement.
-    pub(super) fn of(&self, key: K) -> Option<&Statement> {
+    pub(super) fn of(&self, key: K) -> Option<&Sent> {
         self.0.get(&key)
     }
 }
 
 impl Reads {
-    pub(super) async fn prepare(client: &Client, schema: &Schema) -> Result<Self, tokio_postgres::Error> {
+    pub(super) async fn prepare(client: Option<&Client>, schema: &Schema) -> Result<Self, tokio_postgres::Error> {
         let of_table = |table: Table| {
             let list = (table.lists() != Lists::None).then(|| (Read::List(table), list(table)));
             once((Read::Find(table), find(table))).chain(list)
@@ -71,12 +88,12 @@ impl Reads {
 }
 
 impl Writes {
-    pub(super) async fn prepare(client: &Client, schema: &Schema) -> Result<Self, tokio_postgres::Error> {
+    pub(super) async fn prepare(client: Option<&Client>, schema: &Schema) -> Result<Self, tokio_postgres::Error> {
         let of_table = |table| {
             let rows = Action::ALL.into_iter().flat_map(move |action| {
-                let one = (Written::One(table, action), write(table, action, &one(table, action)));
+                let one = (Written::One(table, action), write(table, action, one(table, action)));
                 // Rows with lists that move are written one by one.
-                let many = || (Written::Many(table, action), write(table, action, &many(table, action)));
+                let many = || (Written::Many(table, action), write(table, action, many(table, action)));
                 once(one).chain((table.lists() != Lists::Many).then(many))
             });
             rows.chain(once((Written::Purge(table), purge(table))))
@@ -90,12 +107,12 @@ fn name(table: Table) -> String {
 }
 
 /// Parameter: the key. Returns the record.
-fn find(table: Table) -> String {
-    format!("SELECT record FROM {} WHERE key = $1", name(table))
+fn find(table: Table) -> Typed {
+    (format!("SELECT record FROM {} WHERE key = $1", name(table)), vec![key_type(table)])
 }
 
 /// Parameters: the list, the key after which it begins or none, and how many rows. Returns keys and records.
-fn list(table: Table) -> String {
+fn list(table: Table) -> Typed {
     let rows = name(table);
     let (from, on, key) = match table.lists() {
         Lists::None | Lists::One => (format!("{rows} AS own"), "own.subject = $1", "own.key"),
@@ -103,12 +120,13 @@ fn list(table: Table) -> String {
             (format!("{rows}_lists AS listed JOIN {rows} AS own USING (key)"), "listed.list = $1", "listed.key")
         }
     };
-    format!(
-        "SELECT own.key, own.record FROM {from} WHERE {on} AND {key} >= coalesce($2, {}::{})
+    let key_type = key_type(table);
+    let text = format!(
+        "SELECT own.key, own.record FROM {from} WHERE {on} AND {key} >= coalesce($2, {}::{key_type})
         AND {key} IS DISTINCT FROM $2 ORDER BY {key} LIMIT $3",
         least_key(table),
-        key_type(table)
-    )
+    );
+    (text, vec![Type::BYTEA, key_type, Type::INT8])
 }
 
 /// Parameters: those of `new`, which is [`one`] or [`many`]; the time after which the write must not take effect,
@@ -117,28 +135,35 @@ fn list(table: Table) -> String {
 /// from 1.
 ///
 /// A late statement fails with a division by zero.
-fn write(table: Table, action: Action, new: &str) -> String {
-    let count = written(table, action).count();
+fn write(table: Table, action: Action, (new, mut types): Typed) -> Typed {
+    let count = types.len();
     let in_time = format!("1 / (statement_timestamp() < ${})::int = 1", count + 1);
     let rows = match action {
-        Action::Insert => insert(table, new, &in_time),
-        Action::Replace => replace(table, new, &in_time),
-        Action::Confirm => confirm(table, new, &in_time),
+        Action::Insert => insert(table, &new, &in_time),
+        Action::Replace => replace(table, &new, &in_time),
+        Action::Confirm => confirm(table, &new, &in_time),
     };
-    if action.moves_lists(table) { with_lists(table, &rows, count + 2) } else { rows }
+    types.push(Type::TIMESTAMPTZ);
+    if action.moves_lists(table) {
+        types.push(Type::BYTEA_ARRAY);
+        return (with_lists(table, &rows, types.len()), types);
+    }
+    (rows, types)
 }
 
 /// One write. Parameters: a value for each column of [`written`].
-fn one(table: Table, action: Action) -> String {
+fn one(table: Table, action: Action) -> Typed {
     let values = numbered(table, action, |place, own| format!("${place}::{} AS {}", own.type_in(table), own.name));
-    format!("(SELECT {values}, 1::bigint AS place) AS new")
+    let types = written(table, action).map(|column| column.type_in(table)).collect();
+    (format!("(SELECT {values}, 1::bigint AS place) AS new"), types)
 }
 
 /// Several writes. Parameters: an array for each column of [`written`].
-fn many(table: Table, action: Action) -> String {
+fn many(table: Table, action: Action) -> Typed {
     let columns = names(table, action);
     let arrays = numbered(table, action, |place, own| format!("${place}::{}[]", own.type_in(table)));
-    format!("unnest({arrays}) WITH ORDINALITY AS new({columns}, place)")
+    let types = written(table, action).map(|column| column.types_in(table)).collect();
+    (format!("unnest({arrays}) WITH ORDINALITY AS new({columns}, place)"), types)
 }
 
 /// Writes each column of [`written`], given the number of its parameter.
@@ -193,7 +218,7 @@ fn with_lists(table: Table, rows: &str, lists: usize) -> String {
 ///
 /// Rows that another server is writing are skipped. A locked row has its latest version, so that no row is removed
 /// whose due time has moved to later.
-fn purge(table: Table) -> String {
+fn purge(table: Table) -> Typed {
     let left = match table.lists() {
         Lists::None | Lists::One => "",
         Lists::Many => ", left_lists AS (DELETE FROM {table}_lists AS old USING gone WHERE old.key = gone.key)",
@@ -207,7 +232,7 @@ fn purge(table: Table) -> String {
             UPDATE {table} AS old SET due_check = due.due
             FROM due WHERE old.key = due.key AND (due.due <= $1) IS NOT TRUE
         ) SELECT (SELECT count(*) FROM due), (SELECT count(*) FROM gone)";
-    text.replace("{left}", left).replace("{table}", &name(table))
+    (text.replace("{left}", left).replace("{table}", &name(table)), vec![Type::TIMESTAMPTZ, Type::INT8])
 }
 
 /// Returns the names of the columns of [`written`].
@@ -227,12 +252,18 @@ pub(super) type Parameter<'p> = &'p (dyn ToSql + Sync);
 /// secret in the wrong parameter.
 pub(super) async fn query(
     client: &Client,
-    statement: &Statement,
+    statement: &Sent,
     parameters: &[Parameter<'_>],
 ) -> Result<Vec<Row>, tokio_postgres::Error> {
     let unlogged: Vec<_> = parameters.iter().map(|parameter| Unlogged(*parameter)).collect();
-    let parameters: Vec<_> = unlogged.iter().map(|own| -> Parameter<'_> { own }).collect();
-    client.query(statement, &parameters).await
+    let parameters = unlogged.iter().map(|own| -> Parameter<'_> { own });
+    match statement {
+        Sent::Prepared(statement) => client.query(statement, &parameters.collect::<Vec<_>>()).await,
+        Sent::Text(text, types) => {
+            let typed: Vec<_> = parameters.zip(types.iter().cloned()).collect();
+            client.query_typed(text, &typed).await
+        }
+    }
 }
 
 /// A parameter without a `Debug` text.

@@ -13,7 +13,7 @@ use crate::store::postgres::columns::{Bytes, lists, time, written};
 use crate::store::postgres::error::{self, PostgresError, PostgresProblem};
 use crate::store::postgres::jobs::{Action, Batch, Job, PurgeStep, Purged, RowWrite};
 use crate::store::postgres::link::Link;
-use crate::store::postgres::statements::{Parameter, Written, query};
+use crate::store::postgres::statements::{Parameter, Written};
 
 /// How often a statement is sent if the server rolls it back because of others.
 const ATTEMPTS: u32 = 6;
@@ -120,7 +120,7 @@ async fn send(link: &Link, written: Written, parameters: &[Parameter<'_>]) -> Re
     let unreplicated = link.watch.unreplicated();
     let mut attempt = 1;
     loop {
-        match query(&link.writer, statement, parameters).await {
+        match link.write(statement, parameters).await {
             Ok(_) if link.watch.unreplicated() != unreplicated => {
                 return Err(PostgresProblem::NotReplicated.into());
             }

@@ -1,4 +1,5 @@
 //! Servers of databases, each in its own process and folder.
 
+pub mod pgbouncer;
 pub mod postgres;
 pub mod redis;

@@ -35,14 +35,25 @@ pub struct PostgresServer {
 /// A shell that starts the server, and ends it when the shell's own standard input ends. The input ends with the
 /// process that holds its other end.
 #[derive(Debug)]
-struct Running {
+pub(super) struct Running {
     shell: Child,
     server: u32,
 }
 
 impl Running {
+    /// Starts a program as the servers' user, with its log in the folder. The signal ends it at once.
+    pub(super) fn start(program: &Path, arguments: &[&OsStr], folder: &Path, signal: &str) -> Self {
+        let mut command = as_server(Command::new("sh"));
+        command.args(["-c", SHELL, "sh"]).arg(program).args(arguments);
+        command.env("LOG", folder.join("log.txt")).env("FOLDER", folder).env("SIGNAL", signal).current_dir("/");
+        let mut shell = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Self { shell, server: line.trim().parse().unwrap() }
+    }
+
     /// Waits for the end of shell and server. If the shell reads no word, it removes the folder as well.
-    fn ended(mut self, for_good: bool) {
+    pub(super) fn ended(mut self, for_good: bool) {
         let mut input = self.shell.stdin.take().unwrap();
         if !for_good {
             input.write_all(b"keep\n").unwrap();
@@ -56,7 +67,7 @@ const SHELL: &str = r#"
 "$@" >>"$LOG" 2>&1 </dev/null &
 echo $!
 read -r word
-kill -QUIT $! 2>>"$LOG"
+kill -$SIGNAL $! 2>>"$LOG"
 wait $!
 [ "$word" = keep ] || rm -rf -- "$FOLDER"
 "#;
@@ -221,21 +232,16 @@ impl PostgresServer {
     }
 
     fn try_to_run(&self, deadline: Instant) -> Option<Running> {
-        let mut command = as_server(Command::new("sh"));
-        let log = self.folder.join("log.txt");
-        command.args(["-c", SHELL, "sh"]).arg(binary("postgres")).arg("-D").arg(&self.folder);
         let own = [
             format!("port={}", self.port),
             "listen_addresses=127.0.0.1".to_owned(),
             "unix_socket_directories=".to_owned(),
             "shared_buffers=64MB".to_owned(),
         ];
-        own.iter().chain(&self.settings).for_each(|setting| _ = command.args(["-c", setting]));
-        command.env("LOG", &log).env("FOLDER", &self.folder).current_dir("/");
-        let mut shell = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let running = Running { shell, server: line.trim().parse().unwrap() };
+        let settings = own.iter().chain(&self.settings).flat_map(|setting| ["-c", setting]);
+        let arguments: Vec<&OsStr> =
+            [OsStr::new("-D"), self.folder.as_os_str()].into_iter().chain(settings.map(OsStr::new)).collect();
+        let running = Running::start(&binary("postgres"), &arguments, &self.folder, "QUIT");
         loop {
             if self.is_ready(running.server) {
                 return Some(running);
@@ -320,7 +326,7 @@ fn server_user() -> Option<(u32, u32)> {
     })
 }
 
-fn give_away(path: &Path) {
+pub(super) fn give_away(path: &Path) {
     if let Some((user, group)) = server_user() {
         chown(path, Some(user), Some(group)).unwrap();
     }
@@ -328,7 +334,7 @@ fn give_away(path: &Path) {
 
 /// Under the build's folder, or among the system's temporary files where the server's user cannot get
 /// there.
-fn new_folder() -> PathBuf {
+pub(super) fn new_folder() -> PathBuf {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let own = scratch();
     let reachable = own.ancestors().all(|part| fs::metadata(part).is_ok_and(|of| of.permissions().mode() & 1 == 1));

@@ -1,6 +1,7 @@
 //! The store on PostgreSQL, on servers that the tests start and stop.
 
 mod confirm;
+mod connector;
 mod cost;
 mod crash;
 mod kit;
@@ -8,6 +9,7 @@ mod limits;
 mod load;
 mod opening;
 mod operator;
+mod pooler;
 mod several_servers;
 mod shared;
 mod unreadable;

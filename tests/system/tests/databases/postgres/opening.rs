@@ -1,11 +1,14 @@
 //! Who may open a store, where, and on which tables.
 
+use std::process::Command;
+
 use grantor::store::postgres::{PostgresOptions, PostgresProblem};
 use grantor::store::{Grant, RecordStore};
 use grantor::testing::records;
 use grantor::{PostgresStore, Timestamp};
 
 use crate::postgres::shared::{options, server};
+use support::folder::repository;
 use support::servers::postgres::{PASSWORD, PostgresServer};
 
 const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
@@ -34,7 +37,7 @@ async fn a_server_that_is_not_there_may_come() {
 #[test]
 #[ignore = "runs with the tests that start a PostgreSQL server"]
 fn what_cannot_be_meant_is_refused_before_anything_is_sent() {
-    for text in ["", "user=nobody", "host=a sslmode=verify-full", "host=a port=x", "mysql://a/b"] {
+    for text in ["", "user=nobody", "host=a sslmode=verify-ca", "host=a port=x", "mysql://a/b"] {
         let refused = PostgresOptions::new(text).unwrap_err();
         assert!(refused.problem() == PostgresProblem::Configuration, "{text}: {refused:?}");
     }
@@ -90,6 +93,39 @@ async fn a_user_who_may_only_read_and_write_rows_is_enough_once_the_tables_are_t
     assert_eq!(RecordStore::<Grant>::purge(&store, END, 10).await.unwrap().removed(), 1);
 }
 
+/// The same tables, whoever makes them.
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn printed_sql_makes_the_tables_that_a_migration_makes() {
+    let admin = server().client().await;
+    admin.batch_execute("CREATE USER planned PASSWORD 'of planned'").await.unwrap();
+    let (printed, migrated) = (options().schema("printed").unwrap(), options().schema("migrated").unwrap());
+    let sql = PostgresStore::schema_sql(&printed);
+    let rights = "GRANT USAGE ON SCHEMA printed TO planned;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA printed TO planned";
+    admin.batch_execute(&format!("BEGIN; {sql} {rights}; COMMIT")).await.unwrap();
+    PostgresStore::migrate(&migrated).await.unwrap();
+    let layout = async |schema: &str| {
+        let columns = "SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable
+            FROM information_schema.columns WHERE table_schema = $1
+            UNION ALL SELECT replace(indexdef, $1, '') FROM pg_indexes WHERE schemaname = $1 ORDER BY 1";
+        let rows = admin.query(columns, &[&schema]).await.unwrap();
+        rows.iter().map(|row| row.get(0)).collect::<Vec<String>>()
+    };
+    let made = layout("printed").await;
+    assert!(made.len() > 50, "{made:?}");
+    assert_eq!(made, layout("migrated").await);
+
+    // That user has no right to create anything.
+    let connection = server().connection().replace("user=postgres", "user=planned").replace(PASSWORD, "of planned");
+    let of_planned = PostgresOptions::new(&connection).unwrap().schema("printed").unwrap();
+    PostgresStore::migrate(&of_planned).await.expect("there is nothing to do");
+    let store = PostgresStore::connect(&of_planned).await.unwrap();
+    let grant = std::sync::Arc::new(records::grant(&records::subject(), END));
+    let _ = store.insert(grant.clone()).await.unwrap();
+    assert_eq!(store.find(&grant.id()).await.unwrap(), Some(grant));
+}
+
 #[tokio::test]
 #[ignore = "starts a PostgreSQL server"]
 async fn tables_of_a_later_release_are_used_only_if_they_say_so() {
@@ -139,7 +175,8 @@ async fn encrypted_connections_check_the_server() {
     assert!(error.problem() == PostgresProblem::Refused, "the server takes no unencrypted connection: {error:?}");
     let required = PostgresOptions::new(&format!("{connection} sslmode=require")).unwrap();
     let error = PostgresStore::connect(&required).await.unwrap_err();
-    assert!(error.problem() == PostgresProblem::Configuration, "{error:?}");
+    assert!(error.problem() == PostgresProblem::Untrusted && !error.is_transient(), "not of the system: {error:?}");
+    assert!(error.to_string().contains("PostgresOptions::root_certificates"), "{error}");
 
     for options in [bare.clone(), required.clone()] {
         let options = options.root_certificates(ca).unwrap();
@@ -156,6 +193,40 @@ async fn encrypted_connections_check_the_server() {
         let error = PostgresStore::connect(&options.unwrap()).await.unwrap_err();
         assert!(error.problem() == PostgresProblem::Untrusted && !error.is_transient(), "{error:?}");
     }
+}
+
+/// The environment says which certificates are the system's, so this runs itself once more with another one.
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn authorities_of_the_system_are_trusted_without_a_setting() {
+    const ADDRESS: &str = "GRANTOR_TEST_ENCRYPTED";
+    if let Ok(connection) = std::env::var(ADDRESS) {
+        for mode in ["require", "verify-full"] {
+            let options = PostgresOptions::new(&format!("{connection} sslmode={mode}")).unwrap();
+            PostgresStore::migrate(&options).await.unwrap();
+            PostgresStore::connect(&options).await.unwrap();
+        }
+        return;
+    }
+    let server = PostgresServer::start_encrypted();
+    let connection = server.connection().replace("host=127.0.0.1", "host=localhost hostaddr=127.0.0.1");
+    let run = |roots: &str| {
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        again.args(["--exact", "postgres::opening::authorities_of_the_system_are_trusted_without_a_setting"]);
+        let roots = repository().join("tests/data/postgres-tls").join(roots);
+        again
+            .args(["--include-ignored"])
+            .env(ADDRESS, &connection)
+            .env("SSL_CERT_FILE", roots)
+            .env_remove("SSL_CERT_DIR")
+            .output()
+            .unwrap()
+    };
+    let trusting = run("ca.pem");
+    assert!(trusting.status.success(), "{}", String::from_utf8_lossy(&trusting.stdout));
+    let without = run("none.pem");
+    let text = String::from_utf8_lossy(&without.stdout);
+    assert!(text.contains("the system has none"), "{text}");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use grantor::PostgresStore;
 use grantor::store::postgres::PostgresOptions;
 
+use support::servers::pgbouncer::PgBouncer;
 use support::servers::postgres::PostgresServer;
 
 /// Stopped with the process.
@@ -16,15 +17,26 @@ pub(crate) fn server() -> &'static PostgresServer {
         .get_or_init(|| PostgresServer::start(&["max_connections=400", "shared_preload_libraries=pg_stat_statements"]))
 }
 
+/// A pooler in front of it, with fewer connections than two stores have.
+pub(crate) fn pooler() -> &'static PgBouncer {
+    static POOLER: OnceLock<PgBouncer> = OnceLock::new();
+    POOLER.get_or_init(|| PgBouncer::start(server(), 3))
+}
+
 /// Options with a new schema.
 pub(crate) fn options() -> PostgresOptions {
     options_on(server())
 }
 
 pub(crate) fn options_on(server: &PostgresServer) -> PostgresOptions {
+    options_of(&server.connection())
+}
+
+/// Options with a new schema for that connection string.
+pub(crate) fn options_of(connection: &str) -> PostgresOptions {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let schema = format!("test {}", NUMBER.fetch_add(1, Ordering::SeqCst));
-    PostgresOptions::new(&server.connection()).unwrap().schema(&schema).unwrap()
+    PostgresOptions::new(connection).unwrap().schema(&schema).unwrap()
 }
 
 thread_local! {
@@ -34,7 +46,10 @@ thread_local! {
 
 /// A store in a new schema.
 pub(crate) async fn store() -> PostgresStore {
-    let options = options();
+    store_of(options()).await
+}
+
+pub(crate) async fn store_of(options: PostgresOptions) -> PostgresStore {
     PostgresStore::migrate(&options).await.unwrap();
     let store = PostgresStore::connect(&options).await.unwrap();
     LAST.set(Some(options));
