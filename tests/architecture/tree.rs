@@ -22,6 +22,19 @@ fn the_documentation_names_every_entry_of_src() {
     }
 }
 
+/// A reader copies it from the place that is read first.
+#[test]
+fn the_purge_is_the_same_in_each_guide() {
+    let [axum, actix, operating] = ["examples/axum/README.md", "examples/actix/README.md", "src/guide/operating.md"]
+        .map(|file| {
+            let text = read(file);
+            let (_, purge) = text.split_once("async fn purge(").expect(file);
+            purge.split_once("\n}\n").expect(file).0.to_owned()
+        });
+    assert!(axum.contains("is_finished()"), "a purge that is not finished goes on at once: {axum}");
+    assert_eq!([&actix, &operating], [&axum; 2]);
+}
+
 /// Without `lib.rs`, whose documentation is one of the places compared.
 fn entries() -> BTreeSet<String> {
     let names = fs::read_dir(crate::root().join("src")).unwrap().map(|entry| entry.unwrap().file_name());

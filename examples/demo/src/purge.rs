@@ -6,7 +6,7 @@ use grantor::AuthorizationServer;
 use grantor::server::PurgeError;
 
 /// Records examined in one step.
-const STEP: usize = 10_000;
+const STEP: usize = 1000;
 
 /// Removes what has expired, once a minute of the server's clock. Without it, the store would only grow.
 pub async fn forever(server: AuthorizationServer, minute: Duration) {
