@@ -6,6 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use crate::text::causes::debug_as_text;
+
 /// How far the clocks of servers that share one store may differ.
 pub(crate) const ALLOWED_SKEW: u32 = 60;
 
@@ -87,10 +89,12 @@ impl TryFrom<OffsetDateTime> for Timestamp {
 }
 
 /// A time that a [`Timestamp`] cannot represent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the time lies outside 1970-01-01 to 2106-02-07")]
 #[non_exhaustive]
 pub struct TimestampError;
+
+debug_as_text!(TimestampError);
 
 /// A source of the time of day.
 ///

@@ -19,6 +19,7 @@ use crate::model::subject::Subject;
 use crate::registration::DocumentAdmission;
 use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
 use crate::secret::pkce::CodeChallenge;
+use crate::text::causes::debug_as_text;
 use crate::wire::params::append_query;
 use crate::wire::{Endpoint, Response};
 
@@ -204,13 +205,12 @@ struct Refusal {
     reason: Reason,
     redirect: Option<Redirect>,
     trusted: bool,
-    /// Whether the server lets clients register themselves.
-    clients_register: bool,
+    page: Response,
 }
 
 impl Refusal {
     fn page(context: &Context, reason: Reason) -> Self {
-        Self { reason, redirect: None, trusted: false, clients_register: context.config.registration.is_dynamic() }
+        Self { page: response::to_user(&reason, &context.config), reason, redirect: None, trusted: false }
     }
 }
 
@@ -293,17 +293,11 @@ impl AuthorizationError {
     #[must_use]
     pub fn response(self, signed_in: Option<&Subject>) -> Response {
         let may_redirect = signed_in.is_some() || self.0.trusted;
-        let page = response::to_user(&self.0.reason, self.0.clients_register);
-        self.0.redirect.filter(|_| may_redirect).map_or(page, |redirect| redirect.response)
+        self.0.redirect.filter(|_| may_redirect).map_or(self.0.page, |redirect| redirect.response)
     }
 }
 
-impl fmt::Debug for AuthorizationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let redirects = self.0.redirect.is_some();
-        f.debug_struct("AuthorizationError").field("reason", &self.0.reason).field("redirects", &redirects).finish()
-    }
-}
+debug_as_text!(AuthorizationError);
 
 impl fmt::Display for AuthorizationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

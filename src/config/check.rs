@@ -26,6 +26,10 @@ impl Config {
     pub(crate) fn check(&self, parts: &Parts) -> Result<(), ConfigError> {
         RULES.iter().try_for_each(|rule| rule.check(self, parts))
     }
+
+    pub(crate) fn is_development_on_loopback(&self) -> bool {
+        self.development && is_on_loopback(&self.issuer)
+    }
 }
 
 /// All rules, in the order in which they are checked.
@@ -286,7 +290,7 @@ fn plain_issuer(issuer: &str) -> String {
 /// Returns whether the issuer is reached over TLS, or is for development on this machine.
 fn has_safe_scheme(config: &Config) -> bool {
     let is_https = WebUri::split(config.issuer.as_str()).is_ok_and(|uri| uri.scheme == WebScheme::Https);
-    is_https || config.development && is_on_loopback(&config.issuer)
+    is_https || config.is_development_on_loopback()
 }
 
 fn is_on_loopback(issuer: &str) -> bool {
@@ -346,8 +350,8 @@ const HTTPS_ISSUER: &str = "an https URL of visible ASCII characters, with a val
      segments, is accepted (RFC 8414 section 2)";
 const PLAIN_ISSUER: &str =
     "scheme and host in lower case are accepted, without the scheme's default port (RFC 8414 section 3.3)";
-const PLAIN_HTTP_ISSUER: &str =
-    "an https URL is accepted, or plain http on a loopback host with development on (RFC 8414 section 2)";
+const PLAIN_HTTP_ISSUER: &str = "an https URL is accepted, or plain http on a loopback host with development on (RFC 8414 section 2); in place of a \
+     container's host name, use http://127.0.0.1 with its published port";
 const NAMED_SCHEME: &str =
     "lower-case schemes of apps are accepted, such as `cursor`, but no scheme that browsers handle themselves";
 const ORIGIN: &str = "origins as browsers write them are accepted: `https://app.example`, or http on a loopback host, \
@@ -463,6 +467,8 @@ mod tests {
             ("http://[::1]:8080", true, true),
             ("http://localhost", true, true),
             ("http://auth.example", true, false),
+            // The host name of a container.
+            ("http://auth:8080", true, false),
         ] {
             let mut config = Config::platform(issuer);
             config.development = development;

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
+use crate::text::causes::debug_as_text;
+
 /// A setting that contradicts another one, the profile or the standards. No server was built.
 ///
 /// Prints as `authorization.code_lifetime is 601 s; at most 600 s is accepted (RFC 6749 section 4.1.2)`.
@@ -12,13 +14,15 @@ use std::time::Duration;
 ///
 /// It never contains the value of a secret setting. It leaves out the user, query and fragment of a text, because they
 /// may contain a password.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {value}; {remedy}")]
 pub struct ConfigError {
     field: &'static str,
     value: String,
     remedy: Cow<'static, str>,
 }
+
+debug_as_text!(ConfigError);
 
 impl ConfigError {
     pub(super) fn new(field: &'static str, value: impl fmt::Display, remedy: impl Into<Cow<'static, str>>) -> Self {

@@ -143,7 +143,8 @@ pub struct Config {
     ///
     /// If the service was stopped for longer, the clock must be [confirmed](crate::AuthorizationServer::confirm_clock).
     pub clock_jump: Duration,
-    /// Whether an issuer with plain `http` on a loopback host is accepted; off.
+    /// Whether an issuer with plain `http` on a loopback host is accepted; off. If it is on and the issuer is on a loopback
+    /// host, error pages show the cause, except that of a fetch.
     pub development: bool,
 }
 

@@ -13,6 +13,7 @@ use crate::model::client_metadata::{DocumentError, MetadataError};
 use crate::model::protected_resource::TargetError;
 use crate::model::redirect_uri::RedirectUriError;
 use crate::scope::ScopeError;
+use crate::secret::pkce::CodeVerifierError;
 use crate::store::StoreError;
 
 /// The exact reason why a request is refused, for logs, metrics and tests.
@@ -178,6 +179,9 @@ pub enum Reason {
     /// The verifier is missing although the code is bound to a challenge.
     #[error("the code verifier is missing")]
     MissingVerifier,
+    /// The verifier is too short or too long, or has a character that is not allowed [RFC 7636 section 4.1].
+    #[error("the code verifier is malformed")]
+    MalformedVerifier(#[source] CodeVerifierError),
     /// The verifier does not match the challenge.
     #[error("the code verifier is wrong")]
     WrongVerifier,

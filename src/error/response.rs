@@ -4,6 +4,7 @@ use crate::config::dpop::proof_algorithm_names;
 use crate::config::{Config, DpopBoundTokens};
 use crate::error::{ErrorCode, Reason};
 use crate::model::client::AuthenticationMethod;
+use crate::text::causes::with_causes;
 use crate::wire::challenge::{TokenScheme, challenge};
 use crate::wire::message::ErrorResponse;
 use crate::wire::page::{PageKind, error_page, page_with_link};
@@ -42,23 +43,31 @@ fn is_challenged(request: &Request<'_>, config: &Config) -> bool {
     is_offered || !matches!(request.authorization, HeaderLine::Absent)
 }
 
-/// Shows the user a fixed page. Only the event sink gets the cause. If clients register themselves, an application may
-/// still have the id of a removed client.
-pub(crate) fn to_user(reason: &Reason, clients_register: bool) -> Response {
+/// Shows the user a fixed page. Only the event sink gets the cause, and during development on one machine the page. If
+/// clients register themselves, an application may still have the id of a removed client.
+pub(crate) fn to_user(reason: &Reason, config: &Config) -> Response {
+    let cause = config.is_development_on_loopback().then(|| shown(reason));
+    let page = |status, kind| error_page(status, kind, cause.as_deref());
     if matches!(reason, Reason::AlreadyDecided) {
-        return error_page(400, PageKind::AlreadyAnswered);
+        return page(400, PageKind::AlreadyAnswered);
     }
     if matches!(reason, Reason::ClientAwaitsReview) {
-        return error_page(400, PageKind::AwaitsReview);
+        return page(400, PageKind::AwaitsReview);
     }
-    if clients_register && matches!(reason, Reason::UnknownClient) {
-        return error_page(400, PageKind::UnknownClient);
+    if config.registration.is_dynamic() && matches!(reason, Reason::UnknownClient) {
+        return page(400, PageKind::UnknownClient);
     }
     match status(reason) {
-        status @ (429 | 500 | 503) => with_retry_after(error_page(status, PageKind::Unavailable), reason),
-        405 => error_page(405, PageKind::LinkCannotBeAccessed).with_header("Allow", Endpoint::Authorization.allow()),
-        _ => error_page(400, PageKind::LinkCannotBeAccessed),
+        status @ (429 | 500 | 503) => with_retry_after(page(status, PageKind::Unavailable), reason),
+        405 => page(405, PageKind::LinkCannotBeAccessed).with_header("Allow", Endpoint::Authorization.allow()),
+        _ => page(400, PageKind::LinkCannotBeAccessed),
     }
+}
+
+/// The text of a reason with its causes. Those of a fetch would reveal what answers inside the network.
+fn shown(reason: &Reason) -> String {
+    let is_of_fetch = matches!(reason, Reason::MetadataDocument(_) | Reason::KeysUnavailable(_));
+    if is_of_fetch { reason.to_string() } else { with_causes(reason) }
 }
 
 /// Shows the user a page whose one link is the redirect to an unreviewed client: 200 if the user denied the request, 400,
@@ -209,6 +218,9 @@ fn with_retry_after(response: Response, reason: &Reason) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fetch::{FetchError, FetchErrorKind};
+    use crate::model::client_metadata::DocumentError;
+    use crate::scope::ScopeError;
 
     fn config(dpop_bound_tokens: DpopBoundTokens) -> Config {
         let mut config = Config::platform("https://auth.example");
@@ -257,6 +269,30 @@ mod tests {
                 "{reason}"
             );
         }
+    }
+
+    /// A stranger learns no cause, and nobody learns what a fetch met.
+    #[test]
+    fn a_page_shows_the_cause_during_development_on_one_machine() {
+        let fetch = || DocumentError::Fetch(FetchError::new(FetchErrorKind::SpecialUseAddress)).into();
+        let unknown = || Reason::Scope(ScopeError::Unknown { token: Some("<a>".into()), nearest: None });
+        let page = |issuer: &str, development, reason: &Reason| {
+            let mut config = Config::strict(issuer);
+            config.development = development;
+            String::from_utf8(to_user(reason, &config).into_body()).unwrap()
+        };
+        let (loopback, public) = ("http://127.0.0.1:8080", "https://auth.example");
+        let fixed = page(public, false, &unknown());
+        assert_eq!(page(public, true, &unknown()), fixed);
+        assert_eq!(page(loopback, false, &unknown()), fixed);
+        assert!(!fixed.contains("unknown scope"), "{fixed}");
+        let shown = page(loopback, true, &unknown());
+        assert!(
+            shown.contains("development: the scope was refused: unknown scope &quot;&lt;a&gt;&quot;</p>"),
+            "{shown}"
+        );
+        let shown = page(loopback, true, &fetch());
+        assert!(shown.contains("development: the metadata document was refused</p>"), "{shown}");
     }
 
     /// 9449-7.2-01

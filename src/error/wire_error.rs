@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::error::Reason;
 use crate::model::client_metadata::MetadataError;
+use crate::scope::ScopeError;
 
 /// The error codes of the wire [RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3.1].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -150,7 +151,11 @@ impl Reason {
             Self::MissingChallenge => (InvalidRequest, "code_challenge is required"),
             Self::MalformedChallenge => (InvalidRequest, "code_challenge must be 43 characters of base64url"),
             Self::ChallengeMethod => (InvalidRequest, "code_challenge_method must be S256"),
-            Self::Scope(_) => (InvalidScope, "the scope is malformed or unknown"),
+            Self::Scope(ScopeError::Malformed) => (InvalidScope, "the scope is malformed"),
+            Self::Scope(ScopeError::Unknown { .. }) => (InvalidScope, "the scope has a token that is unknown"),
+            Self::Scope(ScopeError::PermissionNotAllowed { .. }) => {
+                (InvalidScope, "the scope has a token with a permission that cannot be granted")
+            }
             Self::ExcessScope => (InvalidScope, "the scope is more than was registered or granted"),
 
             Self::UnknownProtectedResource => {
@@ -180,6 +185,9 @@ impl Reason {
             | Self::CodeReplayed => (InvalidGrant, "the code is not valid"),
             Self::RedirectUriMismatch => (InvalidGrant, "redirect_uri is not that of the authorization request"),
             Self::MissingVerifier => (InvalidGrant, "code_verifier is missing"),
+            Self::MalformedVerifier(_) => {
+                (InvalidGrant, "code_verifier must be 43 to 128 letters, digits or characters of - . _ ~")
+            }
             Self::WrongVerifier => (InvalidGrant, "code_verifier does not match the challenge"),
             Self::UnexpectedVerifier => (InvalidRequest, "code_verifier was sent for a request without code_challenge"),
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::fetch::flight::NoOutput;
+use crate::text::causes::debug_as_text;
 
 /// Fetches what clients publish over HTTPS: their metadata documents, and their keys.
 ///
@@ -121,12 +122,14 @@ impl FetchResponse {
 }
 
 /// Why a [`Fetcher`] returns no response. Users do not see it; [`Event::Refused`](crate::Event::Refused) contains it.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("{kind}")]
 pub struct FetchError {
     kind: FetchErrorKind,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
+
+debug_as_text!(FetchError);
 
 impl FetchError {
     /// Returns an error without a source.

@@ -24,6 +24,7 @@ use crate::scope::ScopeSet;
 use crate::secret::Digest;
 use crate::secret::derive::PairSecrets;
 use crate::secret::opaque::Presented;
+use crate::secret::pkce::CodeVerifier;
 use crate::secret::refresh::{Family, FamilyId, TagKey};
 use crate::store::StoreError;
 
@@ -153,11 +154,8 @@ fn judge_verifier(authorization: &Authorization, sent: Option<&[u8]>) -> Result<
         (None, Some(_)) => Err(Reason::UnexpectedVerifier),
         (Some(_), None) => Err(Reason::MissingVerifier),
         (Some(challenge), Some(verifier)) => {
-            if challenge.is_met_by(verifier) {
-                Ok(())
-            } else {
-                Err(Reason::WrongVerifier)
-            }
+            CodeVerifier::check(verifier).map_err(Reason::MalformedVerifier)?;
+            if challenge.is_met_by(verifier) { Ok(()) } else { Err(Reason::WrongVerifier) }
         }
     }
 }
@@ -305,7 +303,6 @@ mod tests {
     use crate::model::client::{ApplicationType, Client};
     use crate::model::redirect_uri::{RedirectUri, RedirectUriPolicy, RegisteredRedirectUri};
     use crate::model::subject::Subject;
-    use crate::secret::pkce::CodeVerifier;
 
     const URI: &str = "https://app.example/cb";
     const KEY: JwkThumbprint = JwkThumbprint::from_bytes([7; 32]);
@@ -436,7 +433,9 @@ mod tests {
         let required: Change =
             |scene| scene.config.authorization.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
         let native: Change = |scene| scene.client.form.application_type = ApplicationType::Native;
-        let cases: [(&[Change], &str); 12] = [
+        let short: Change = |scene| scene.verifier = Some("too-short");
+        let cases: [(&[Change], &str); 13] = [
+            (&[short], "MalformedVerifier(a code verifier has 43 to 128 characters)"),
             (&[lax, without_uri], "granted"),
             (&[required, without_uri], "granted"),
             (&[required, without_uri, bare, silent], "RedirectUriMismatch"),

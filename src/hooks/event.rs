@@ -1,6 +1,5 @@
 //! What happened: the events that a sink receives.
 
-use std::error::Error;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -12,6 +11,7 @@ use crate::model::id::{ClientId, GrantId};
 use crate::model::subject::Subject;
 use crate::scope::ScopeSet;
 use crate::store::StoreError;
+use crate::text::causes::with_causes;
 use crate::wire::Endpoint;
 
 /// What happened.
@@ -475,24 +475,13 @@ pub(crate) enum Why<'a> {
 
 impl fmt::Display for Why<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let reason: &dyn Error = match self {
-            Self::Reason(reason) => *reason,
-            Self::Revocation(reason) => return f.write_str(reason.as_str()),
+        match self {
+            Self::Reason(reason) => f.write_str(&with_causes(*reason)),
+            Self::Revocation(reason) => f.write_str(reason.as_str()),
             Self::Clock { now, newest } => {
-                return write!(f, "the clock shows {now}, and the newest time seen before is {newest}");
+                write!(f, "the clock shows {now}, and the newest time seen before is {newest}")
             }
-        };
-        let mut above = reason.to_string();
-        f.write_str(&above)?;
-        for cause in std::iter::successors(reason.source(), |cause| Error::source(*cause)) {
-            let text = cause.to_string();
-            // The text of a store failure may repeat that of the reason around it.
-            if text != above {
-                write!(f, ": {text}")?;
-            }
-            above = text;
         }
-        Ok(())
     }
 }
 

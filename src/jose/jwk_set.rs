@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::jose::{DEPTH, IS_AVAILABLE, Jwk, JwkError};
+use crate::text::causes::debug_as_text;
 use crate::wire::json::Json;
 
 /// The public keys of a client, a JWK Set [RFC 7517 section 5]. A clone is cheap, since it shares the keys.
@@ -133,7 +134,7 @@ fn read(key: &Json) -> Result<Jwk, JwkError> {
 }
 
 /// Why a JWK Set is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum JwkSetError {
     /// It is not a JSON object with an array `keys`, has a member twice, or is nested more than eight levels deep.
@@ -158,6 +159,8 @@ pub enum JwkSetError {
     #[error("key sets need the feature jose; the library was built without it")]
     NotAvailable,
 }
+
+debug_as_text!(JwkSetError);
 
 #[cfg(all(test, not(feature = "jose")))]
 mod tests {

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::jose::base64url;
+use crate::text::causes::debug_as_text;
 
 /// The length of a thumbprint in bytes: that of SHA-256.
 const BYTES: usize = 32;
@@ -67,10 +68,12 @@ impl FromStr for JwkThumbprint {
 }
 
 /// The error of a string that is not a thumbprint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a thumbprint must have 43 characters of canonical base64url")]
 #[non_exhaustive]
 pub struct JwkThumbprintError;
+
+debug_as_text!(JwkThumbprintError);
 
 #[cfg(test)]
 mod tests {

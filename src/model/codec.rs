@@ -7,9 +7,10 @@
 //! that it does not know. So a field is first read by all servers on one store, and written by the release after that.
 
 use crate::clock::Timestamp;
+use crate::text::causes::debug_as_text;
 
 /// Bytes that are not a record, or a record of a layout that this release does not know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The bytes end too early, are too long, or hold a value that no record has.
@@ -20,6 +21,8 @@ pub enum DecodeError {
     #[error("the stored record has a layout or a value that this release does not know")]
     UnknownLayout,
 }
+
+debug_as_text!(DecodeError);
 
 /// Writes one record.
 #[derive(Debug)]

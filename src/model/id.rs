@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 
 use crate::clock::Timestamp;
 use crate::secret::entropy::Entropy;
+use crate::text::causes::debug_as_text;
 
 /// Bytes of an [`AuthorizationId`], of a [`GrantId`], of a [`LogoId`] and of a [`PushedRequestId`].
 pub(crate) const ID_BYTES: usize = 16;
@@ -125,10 +126,12 @@ impl From<GrantId> for AuthorizationId {
 }
 
 /// A text that is not the id of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an id must have 22 characters of canonical base64url")]
 #[non_exhaustive]
 pub struct IdError;
+
+debug_as_text!(IdError);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct RecordId([u8; ID_BYTES]);
@@ -223,10 +226,12 @@ impl fmt::Debug for ClientId {
 }
 
 /// A text that cannot be a [`ClientId`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a client id must have 1 to 512 characters, each from 20 to 7E hex")]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a client id must have 1 to 512 characters, each a visible one of ASCII or a space")]
 #[non_exhaustive]
 pub struct ClientIdError;
+
+debug_as_text!(ClientIdError);
 
 /// An id as the base64url that precedes a secret.
 pub(crate) struct IdText([u8; ID_CHARACTERS]);

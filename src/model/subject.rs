@@ -4,6 +4,8 @@ use std::fmt;
 
 use smol_str::SmolStr;
 
+use crate::text::causes::debug_as_text;
+
 /// Your service's name for one of its users, 1 to 255 bytes of UTF-8, never shown to other users.
 ///
 /// It is the `sub` of introspection [RFC 7662 section 2.2]. Use a value that never changes and is never reused for
@@ -48,10 +50,12 @@ impl fmt::Debug for Subject {
 }
 
 /// A text that cannot be a [`Subject`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a subject must have 1 to 255 bytes")]
 #[non_exhaustive]
 pub struct SubjectError;
+
+debug_as_text!(SubjectError);
 
 #[cfg(test)]
 mod tests {

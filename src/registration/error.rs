@@ -7,12 +7,13 @@ use crate::model::client::ClientState;
 use crate::model::client_metadata::MetadataError;
 use crate::registration::extension::Extension;
 use crate::store::StoreError;
+use crate::text::causes::debug_as_text;
 
 /// An error of the registrar.
 ///
 /// Error texts contain nothing of a submitted form except what [`FieldError`] allows. [`Extends`](Self::Extends) names
 /// what an administrator passed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistrarError {
     /// The application was changed after the caller read it: read it again.
@@ -76,6 +77,8 @@ pub enum RegistrarError {
     #[error("the application is {}", word(*.0))]
     WrongState(ClientState),
 }
+
+debug_as_text!(RegistrarError);
 
 impl From<RegistrarError> for Reason {
     /// Maps the failure of a step to the error of the request that needed it.

@@ -94,7 +94,7 @@ impl RegistrationRules {
             !has_no_website && !has_no_users
         }));
         if !errors.is_empty() {
-            return Err(RegistrarError::Invalid(errors));
+            return Err(RegistrarError::Invalid(errors.into_iter().map(of_builder).collect()));
         }
         check_privileges(client, &client.privileges())
     }
@@ -133,6 +133,19 @@ pub(super) fn check_privileges(client: &Client, privileges: &Privileges) -> Resu
     let keeps = privileges.refresh_rotation == Some(RefreshRotation::Keep);
     let is_refused = client.counts_as_public() && (privileges.may_introspect || keeps);
     if is_refused { Err(RegistrarError::PublicClient) } else { Ok(()) }
+}
+
+/// Names the method of the builder that sets a missing field.
+fn of_builder(error: FieldError) -> FieldError {
+    if *error.problem() != Problem::Missing {
+        return error;
+    }
+    let method = match error.field().as_str() {
+        "authentication_methods" | "client_secret" => "secret",
+        "redirect_uris" => "redirect_uri",
+        own => own,
+    };
+    FieldError::new(error.field(), Problem::NotDescribed { method })
 }
 
 fn both<T>(

@@ -20,6 +20,7 @@ use crate::model::subject::Subject;
 use crate::resource::access_token::UsableToken;
 use crate::scope::{Permission, Resource, ResourceScope, Scope, ScopeSet};
 use crate::wire::challenge::TokenScheme;
+use crate::text::causes::debug_as_text;
 use crate::wire::params::{PARAMETERS, ParamLimits, Params};
 use crate::wire::{Body, Request, Response};
 
@@ -178,11 +179,7 @@ impl ResourceError {
     }
 }
 
-impl fmt::Debug for ResourceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ResourceError").field(&self.reason).finish()
-    }
-}
+debug_as_text!(ResourceError);
 
 impl fmt::Display for ResourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

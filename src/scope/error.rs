@@ -2,13 +2,14 @@
 
 use crate::secret::CLIENT_SECRET_CHARACTERS;
 use crate::text::TextError;
+use crate::text::causes::debug_as_text;
 
 /// Why a requested scope is refused.
 ///
 /// # Security
 ///
 /// An unknown token of 32 bytes or more is never part of the error: it may be a secret in the wrong place.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScopeError {
     /// The value does not follow the grammar of RFC 6749 section 3.3.
@@ -33,6 +34,8 @@ pub enum ScopeError {
     },
 }
 
+debug_as_text!(ScopeError);
+
 impl ScopeError {
     pub(super) fn unknown(token: &str) -> Self {
         let may_be_a_secret = token.len() >= *CLIENT_SECRET_CHARACTERS.start();
@@ -48,11 +51,11 @@ fn named(token: Option<&str>, nearest: Option<&str>) -> String {
 }
 
 /// Why a catalog cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScopeCatalogError {
     /// Two scopes share a token, for instance because a name appears twice.
-    #[error("the scope token {token:?} has more than one meaning")]
+    #[error("two scopes are written {token:?}: define each scope once, under a name of its own")]
     Ambiguous {
         /// The token.
         token: String,
@@ -92,6 +95,8 @@ pub enum ScopeCatalogError {
         error: TextError,
     },
 }
+
+debug_as_text!(ScopeCatalogError);
 
 /// Returns the known text with the smallest edit distance, if that is small for its length. Of several, it returns the
 /// first.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::text::causes::debug_as_text;
 use crate::text::{TextError, check_line};
 
 /// The user's resources that an application may access, in addition to what its scopes allow.
@@ -183,7 +184,7 @@ pub enum Resource<'a> {
 }
 
 /// Why a list of resources is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResourceScopeError {
     /// There is no resource.
@@ -199,6 +200,8 @@ pub enum ResourceScopeError {
     #[error("a list may name at most {MAX_RESOURCES} resources, with {MAX_BYTES} bytes in all")]
     TooMany,
 }
+
+debug_as_text!(ResourceScopeError);
 
 /// The maximum number of resources of a list: each consent names its own.
 const MAX_RESOURCES: usize = 100;

@@ -10,6 +10,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::model::id::write_base64url;
 use crate::secret::{Digest, is_equal};
+use crate::text::causes::debug_as_text;
 
 /// Characters of an S256 challenge: 32 bytes in base64url without padding.
 const CHALLENGE_CHARACTERS: usize = 43;
@@ -56,7 +57,7 @@ impl CodeVerifier {
         Self::check(verifier.0.as_bytes()).map(|()| verifier)
     }
 
-    fn check(text: &[u8]) -> Result<(), CodeVerifierError> {
+    pub(crate) fn check(text: &[u8]) -> Result<(), CodeVerifierError> {
         if !(Self::MIN_CHARACTERS..=Self::MAX_CHARACTERS).contains(&text.len()) {
             return Err(CodeVerifierError::Length);
         }
@@ -150,7 +151,7 @@ impl fmt::Debug for CodeChallenge {
 }
 
 /// Why a text is not a code verifier [RFC 7636 section 4.1].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodeVerifierError {
     /// It is shorter than 43 characters or longer than 128.
@@ -161,8 +162,10 @@ pub enum CodeVerifierError {
     Character,
 }
 
+debug_as_text!(CodeVerifierError);
+
 /// Why a text is not an S256 code challenge [RFC 7636 section 4.2].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodeChallengeError {
     /// It does not have exactly 43 characters.
@@ -172,6 +175,8 @@ pub enum CodeChallengeError {
     #[error("an S256 code challenge has only letters, digits and the characters - _")]
     Character,
 }
+
+debug_as_text!(CodeChallengeError);
 
 const fn is_unreserved(byte: u8) -> bool {
     is_base64url(byte) || matches!(byte, b'.' | b'~')

@@ -11,12 +11,13 @@ use crate::context::Context;
 use crate::hooks::Event;
 use crate::model::LastPurge;
 use crate::store::{Purge, StoreError, kinds};
+use crate::text::causes::debug_as_text;
 
 /// Seconds between two writes of the time of the last purge: a purge in many steps writes it once.
 const WRITTEN_EVERY: u32 = 60;
 
 /// Why no expired records were removed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum PurgeError {
     /// The clock is further ahead than [`Config::clock_jump`](crate::Config::clock_jump) accepts. Nothing was removed.
@@ -38,6 +39,8 @@ pub enum PurgeError {
     #[error(transparent)]
     Store(#[from] StoreError),
 }
+
+debug_as_text!(PurgeError);
 
 /// Removes expired records, examining at most `limit` in each store.
 pub(crate) async fn purge_expired(context: &Context, limit: usize) -> Result<Purge, PurgeError> {

@@ -3,18 +3,21 @@
 use std::error::Error;
 
 use crate::model::codec::DecodeError;
+use crate::text::causes::debug_as_text;
 
 /// A failure of the store. The operation may or may not have taken effect.
 ///
 /// The server responds with 503, or with 500 if the failure is permanent. A failure itself revokes no grant. If it also
 /// hides whether a write was applied, an exchange, or a refresh without a grace, may cost a new sign-in.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("the store failed")]
 pub struct StoreError {
     transient: bool,
     unreadable: Option<Box<[u8]>>,
     source: Box<dyn Error + Send + Sync>,
 }
+
+debug_as_text!(StoreError);
 
 impl StoreError {
     /// Creates a transient failure, such as a lost connection, a full queue or a time-out.

@@ -57,10 +57,14 @@ impl PageKind {
     }
 }
 
-/// Creates a page with a fixed text, so that nothing of the request can appear in it.
-pub(crate) fn error_page(status: u16, kind: PageKind) -> Response {
+/// Creates a page with a fixed text, so that nothing of the request can appear in it, except in the cause, which is
+/// shown during development.
+pub(crate) fn error_page(status: u16, kind: PageKind, cause: Option<&str>) -> Response {
     let (title, explanation) = kind.texts();
-    page(status, title, explanation)
+    match cause.map(escape) {
+        Some(cause) => page(status, title, &format!("{explanation}</p>\n<p>Shown during development: {cause}")),
+        None => page(status, title, explanation),
+    }
 }
 
 /// Creates the page that a user sees before the browser goes to an unreviewed client. Its one link is the redirect.
@@ -133,7 +137,7 @@ mod tests {
             (400, PageKind::UnknownClient, "add it again"),
         ];
         for (status, kind, title) in table {
-            let page = error_page(status, kind);
+            let page = error_page(status, kind, None);
             assert_eq!(page.status(), status);
             let headers = [
                 ("Content-Type", "text/html;charset=UTF-8"),

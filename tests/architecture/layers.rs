@@ -19,6 +19,7 @@ settings    config
 model       model
 messages    wire/message -> secret/pkce
 vocabulary  bounds, scope -> text -> secret -> model/id -> secret/entropy, clock   model/codec -> clock   fetch -> fetch/cache, fetch/flight -> clock   jose -> wire/json   wire -> model/subject   hooks/span
+causes      text/causes
 ";
 
 /// Imported by the crate's root alone.

@@ -326,3 +326,47 @@ fn every_public_type_is_in_the_list_of_those_that_threads_share() {
     let missing: Vec<_> = public.difference(&listed).collect();
     assert!(public.len() > 100 && missing.is_empty(), "public types without a check: {missing:?}");
 }
+
+/// Read in a `match`, or the cause of another error: no public function returns one of these.
+const KINDS_AND_CAUSES: [&str; 13] = [
+    "DocumentError",
+    "DocumentUrlError",
+    "FetchErrorKind",
+    "JwkError",
+    "KeyFetchError",
+    "MetadataError",
+    "PostgresProblem",
+    "Problem",
+    "Reason",
+    "RedisProblem",
+    "SqliteProblem",
+    "TextError",
+    "TextFault",
+];
+
+/// A program whose `main` returns an error prints it with `Debug`.
+#[test]
+fn every_error_that_a_function_returns_prints_its_text_in_debug() {
+    let mut errors = BTreeSet::new();
+    let mut printed = BTreeSet::new();
+    for file in source::files_below(&crate::root().join("src")) {
+        let tokens = source::tokens(&fs::read_to_string(file).unwrap());
+        let mut is_error = false;
+        for (place, five) in tokens.windows(5).enumerate() {
+            match [&*five[0], &*five[1], &*five[2], &*five[3], &*five[4]] {
+                ["debug_as_text", "!", "(", name, ")"] => _ = printed.insert(name.to_owned()),
+                [.., "Error", "for"] => errors.extend(tokens.get(place + 5).cloned()),
+                ["derive", "(", ..] => {
+                    let derived = tokens[place..].iter().take_while(|token| *token != ")");
+                    is_error = derived.into_iter().any(|token| token == "Error");
+                }
+                ["pub", "struct" | "enum", name, ..] if is_error => _ = errors.insert(name.to_owned()),
+                ["struct" | "enum", ..] => is_error = false,
+                _ => {}
+            }
+        }
+    }
+    assert!(errors.len() > 30, "{errors:?}");
+    let other: Vec<_> = errors.difference(&printed).collect();
+    assert_eq!(other, KINDS_AND_CAUSES, "errors that do not print their text");
+}

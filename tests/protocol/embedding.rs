@@ -3,7 +3,7 @@
 use grantor::client::ClientType;
 use grantor::config::{PkceRequirement, Profile};
 use grantor::hooks::{Attempt, AttemptKind, SubjectStatus, Subjects, Throttle, ThrottleDecision};
-use grantor::redirect_uri::RedirectUriComparison;
+use grantor::redirect_uri::{RedirectUriComparison, RedirectUriError};
 use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{
@@ -204,6 +204,23 @@ async fn a_refusal_by_the_user_is_described_as_one() {
     assert_ne!(text(&refused, "error_description"), "the request was denied");
 }
 
+/// The event names the scope; the response repeats nothing of the request.
+#[tokio::test]
+async fn a_refused_scope_is_described_by_its_fault() {
+    let world = World::platform().await;
+    for (scope, description) in [
+        ("repo-code:r  repo-pr:r", "the scope is malformed"),
+        ("repo-cod:r", "the scope has a token that is unknown"),
+        ("repo-delete:r", "the scope has a token with a permission that cannot be granted"),
+    ] {
+        world.events.take();
+        let refused = red(&world.refused(&world.query(&[("scope", scope)])).await, "invalid_scope");
+        assert_eq!(text(&refused, "error_description"), description, "{scope}");
+        let is_named = |event: &String| event.contains(scope) || description.ends_with("malformed");
+        assert!(world.events.take().iter().any(is_named), "{scope}");
+    }
+}
+
 /// A scope without a permission needs neither a permission nor a resource. A scope with permissions is not a scope without a permission.
 #[tokio::test]
 async fn scopes_without_permissions_are_checked_by_their_name() {
@@ -322,7 +339,7 @@ async fn a_refused_redirect_uri_is_in_its_event() {
     };
     let elsewhere = "https://app.example.com.evil.test/cb";
     world.refused(&world.query(&[("redirect_uri", elsewhere)])).await;
-    raised(&format!("redirect_uri: Some(\"{elsewhere}\"), reason: RedirectUri(Mismatch)"));
+    raised(&format!("redirect_uri: Some(\"{elsewhere}\"), reason: RedirectUri({:?})", RedirectUriError::Mismatch));
 
     let code = world.code().await;
     let fields = [("grant_type", "authorization_code"), ("code", &*code), ("redirect_uri", elsewhere)];

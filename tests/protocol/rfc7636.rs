@@ -176,6 +176,23 @@ async fn a_wrong_or_missing_verifier_is_refused_and_consumes_nothing() {
     }
 }
 
+/// A developer reads it, and it repeats nothing of the request.
+#[tokio::test]
+async fn a_refusal_says_what_is_wrong_with_a_verifier() {
+    let world = World::platform().await;
+    let code = world.code().await;
+    let malformed = "code_verifier must be 43 to 128 letters, digits or characters of - . _ ~";
+    for (verifier, description) in
+        [("short", malformed), (&*"+".repeat(43), malformed), (CHALLENGE, "code_verifier does not match the challenge")]
+    {
+        let body: serde_json::Value = serde_json::from_slice(exchange(&world, &code, verifier).await.body()).unwrap();
+        assert_eq!(body["error_description"], description, "{verifier}");
+    }
+    let absent = world.token(&[("grant_type", "authorization_code"), ("code", &code)]);
+    let body: serde_json::Value = serde_json::from_slice(absent.client(&world.client).send().await.body()).unwrap();
+    assert_eq!(body["error_description"], "code_verifier is missing");
+}
+
 /// 9700-2.1.1-03, 21-4.1.3-01, CVE-2025-4144, CVE-2024-22258, CVE-2024-23647, CVE-2023-48228
 /// Also league/oauth2-server 8.4.0.
 #[tokio::test]

@@ -36,7 +36,7 @@ const HTTPS_ISSUER: &str = "an https URL of visible ASCII characters, with a val
 pub(crate) fn plain_http(issuer: &str) -> String {
     format!(
         "issuer is {issuer:?}; an https URL is accepted, or plain http on a loopback host with development on (RFC 8414 \
-         section 2)"
+         section 2); in place of a container's host name, use http://127.0.0.1 with its published port"
     )
 }
 
@@ -95,6 +95,8 @@ fn development_mode_lets_an_issuer_be_plain_http_on_a_loopback_host_alone() {
         "http://localhost.a.example",
         "http://10.0.0.1:8080",
         "http://192.0.2.1",
+        // The host name of a container.
+        "http://auth:8080",
     ] {
         assert_eq!(development(public).unwrap_err().to_string(), plain_http(public));
     }

@@ -1,6 +1,7 @@
 //! TLS settings.
 
 use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 
 use tokio_rustls::rustls::client::Resumption;
@@ -37,7 +38,7 @@ pub(crate) fn client_config(roots: RootCertStore) -> Result<ClientConfig, SetupE
 }
 
 /// Why a [`Fetch`](crate::Fetch) could not be made.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
     /// The text of further roots has no certificate.
@@ -56,4 +57,14 @@ pub enum SetupError {
     /// TLS cannot be set up.
     #[error("TLS cannot be set up")]
     Tls(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// The text and its cause: a program whose `main` returns the error prints it so.
+impl fmt::Debug for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source() {
+            Some(source) => write!(f, "{self}: {source}"),
+            None => write!(f, "{self}"),
+        }
+    }
 }

@@ -18,8 +18,7 @@ impl Database {
         let folder = if file.is_none() { Some(TemporaryFolder::create()?) } else { None };
         let own = folder.as_ref().map(|folder| folder.0.join("mcp.sqlite"));
         let file = file.or(own.as_deref()).ok_or("there is no file")?;
-        let store = SqliteStore::open(file)
-            .map_err(|error| format!("{} cannot be used: {error} (--database chooses another file)", file.display()))?;
+        let store = SqliteStore::open(file).map_err(|error| format!("{error} (--database chooses another file)"))?;
         Ok(Self { store, _folder: folder })
     }
 }

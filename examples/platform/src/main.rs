@@ -80,9 +80,8 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     let base = options.issuer.clone().unwrap_or(own_base);
     let third_party = format!("http://{}", third_party_listener.local_addr()?);
 
-    let (store, database) = open(&options.database).map_err(|error| {
-        format!("{} cannot be used: {error} (--database chooses another file)", options.database.display())
-    })?;
+    let (store, database) =
+        open(&options.database).map_err(|error| format!("{error} (--database chooses another file)"))?;
     accounts::create_demo_accounts(&database).await?;
     let mut config = Config::platform(&*base);
     config.development = true;
@@ -155,7 +154,7 @@ async fn listen(address: SocketAddr, option: &str) -> Result<TcpListener, String
 /// then added.
 fn open(path: &Path) -> Result<(SqliteStore, Database), Box<dyn Error>> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+        std::fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     }
     Ok((SqliteStore::open(path)?, Database::open(path)?))
 }

@@ -7,15 +7,18 @@ use crate::model::client::{AuthenticationMethod, AuthenticationMethods};
 use crate::model::redirect_uri::RedirectUriError;
 use crate::scope::ScopeError;
 use crate::text::TextError;
+use crate::text::causes::debug_as_text;
 
 /// A field of a registration that is refused. Its text contains nothing that was submitted, except code points, hosts
 /// and an unknown scope of fewer than 32 bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct FieldError {
     field: Field,
     problem: Problem,
 }
+
+debug_as_text!(FieldError);
 
 impl FieldError {
     pub(crate) const fn new(field: Field, problem: Problem) -> Self {
@@ -173,6 +176,13 @@ pub enum Problem {
     /// There is no value, or an empty one.
     #[error("is missing")]
     Missing,
+    /// A client that your service describes lacks this field: see [`ClientBuilder`](crate::client::ClientBuilder).
+    #[error("is missing (ClientBuilder::{method} sets it)")]
+    #[non_exhaustive]
+    NotDescribed {
+        /// The method that sets it.
+        method: &'static str,
+    },
     /// No key of the set is for an algorithm that the server accepts.
     #[error("has no key for an algorithm that is accepted; {} are accepted", listed(.accepted))]
     NoAcceptedKey {
@@ -205,7 +215,7 @@ pub enum Problem {
     NotOffered,
     /// The application is public, and the server accepts no public ones: see
     /// [`Config::public_clients`](crate::Config::public_clients).
-    #[error("is public, and the server setting public_clients is off; a confidential one is accepted")]
+    #[error("is public, and Config::public_clients is off: turn it on, or make the client confidential")]
     PublicClientsOff,
     /// Authorization requests cannot be pushed on this server: see
     /// [`Config::pushed_requests`](crate::Config::pushed_requests).

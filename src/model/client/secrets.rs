@@ -1,6 +1,7 @@
 //! The secrets of a client.
 
 use crate::secret::{CLIENT_SECRET_CHARACTERS, Digest};
+use crate::text::causes::debug_as_text;
 
 /// At most two valid secrets, so that one can be replaced without downtime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +57,7 @@ pub(super) fn check_secret(text: &[u8]) -> Result<(), ClientSecretError> {
 }
 
 /// A secret that a client cannot have. The text never shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientSecretError {
     /// A public client has no secret [RFC 6749 section 2.1].
@@ -78,3 +79,5 @@ pub enum ClientSecretError {
         position: usize,
     },
 }
+
+debug_as_text!(ClientSecretError);

@@ -1,11 +1,12 @@
 //! Why a redirect URI is refused, and how a log shows it.
 
 use crate::secret::CLIENT_SECRET_CHARACTERS;
+use crate::text::causes::debug_as_text;
 
 /// The reason why a redirect URI is refused. Its text contains nothing from the request.
 ///
 /// The first failed check is reported. The syntax is checked first, then the policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum RedirectUriError {
     /// The value is empty.
@@ -33,6 +34,9 @@ pub enum RedirectUriError {
     /// The authority contains an `@`.
     #[error("the redirect URI has a user name")]
     UserInfo,
+    /// The host or the port contains a `*`. Redirect URIs are compared as a whole [RFC 9700 section 2.1].
+    #[error("the redirect URI has a wildcard, and none is accepted: register each redirect URI in full")]
+    Wildcard,
     /// The host is missing, or is neither a plain host name nor a canonical address.
     #[error("the redirect URI has no host, or one that is not in its plain form")]
     Host,
@@ -68,6 +72,8 @@ pub enum RedirectUriError {
     #[error("the redirect URI does not match the registered one")]
     Mismatch,
 }
+
+debug_as_text!(RedirectUriError);
 
 /// Returns the redirect URI of a request on one line, for a log.
 ///

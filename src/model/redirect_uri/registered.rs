@@ -279,7 +279,9 @@ mod tests {
     /// 7591-2-09
     #[test]
     fn what_is_sound_is_kept_or_dropped_and_all_else_refused() {
-        use RedirectUriError::{Character, DotSegment, Empty, Fragment, Host, PrivateUseSlash, Scheme, UserInfo};
+        use RedirectUriError::{
+            Character, DotSegment, Empty, Fragment, Host, PrivateUseSlash, Scheme, UserInfo, Wildcard,
+        };
         let policy = RedirectUriPolicy {
             private_use_schemes: PrivateUseSchemes::Named(Vec::new()),
             ..RedirectUriPolicy::default()
@@ -310,7 +312,7 @@ mod tests {
             ("cursor://user@app/cb", UserInfo),
             ("cursor://app/../cb", DotSegment),
             ("cursor:", PrivateUseSlash),
-            ("https://*.example/cb", Host),
+            ("https://*.example/cb", Wildcard),
             ("https://app.example/\n", Character),
             ("javascript:alert(1)", Scheme),
             ("JavaScript:alert(1)", Scheme),

@@ -130,6 +130,9 @@ impl<'a> Authority<'a> {
         if text.contains('@') {
             return Err(RedirectUriError::UserInfo);
         }
+        if text.contains('*') {
+            return Err(RedirectUriError::Wildcard);
+        }
         if text.is_empty() || text.contains('%') {
             return Err(RedirectUriError::Host);
         }
@@ -185,7 +188,7 @@ mod tests {
 
     #[test]
     fn each_fault_is_named() {
-        use RedirectUriError::{Character, DotSegment, Host, Port, ResponseParameter, Scheme, UserInfo};
+        use RedirectUriError::{Character, DotSegment, Host, Port, ResponseParameter, Scheme, UserInfo, Wildcard};
         for (text, error) in [
             ("a.example", Scheme),
             ("https:a.example", Scheme),
@@ -209,6 +212,8 @@ mod tests {
             ("https://@a.example/", UserInfo),
             ("https://[::1]@a.example/", UserInfo),
             ("https://localhost:80@evil.test/", UserInfo),
+            ("https://*.a.example/", Wildcard),
+            ("https://a.example:*/", Wildcard),
             ("https://a.example:/", Port),
             ("https://a.example:0/", Port),
             ("https://a.example:080/", Port),

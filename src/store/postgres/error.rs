@@ -7,16 +7,19 @@ use tokio_postgres::error::SqlState;
 
 use crate::store::StoreError;
 use crate::store::cause::Cause;
+use crate::text::causes::debug_as_text;
 
 /// A failure of a [`PostgresStore`](crate::PostgresStore) or of its database.
 ///
 /// It is the source of every [`StoreError`] of such a store, except for unreadable records.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[error("{problem}")]
 pub struct PostgresError {
     problem: PostgresProblem,
     source: Option<Cause>,
 }
+
+debug_as_text!(PostgresError);
 
 /// The kinds of [`PostgresError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]

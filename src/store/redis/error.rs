@@ -4,16 +4,19 @@ use redis::{ErrorKind, ServerErrorKind};
 
 use crate::store::StoreError;
 use crate::store::cause::Cause;
+use crate::text::causes::debug_as_text;
 
 /// A failure of a [`RedisStore`](crate::RedisStore) or of its server.
 ///
 /// It is the source of every [`StoreError`] of such a store, except for unreadable records.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[error("{problem}")]
 pub struct RedisError {
     problem: RedisProblem,
     source: Option<Cause>,
 }
+
+debug_as_text!(RedisError);
 
 /// The kinds of [`RedisError`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]

@@ -20,7 +20,7 @@ pub(super) fn write(database: &Database, path: &Path) -> Result<(), SqliteError>
         return Err(SqliteProblem::Exists.into());
     }
     let partial = partial(&path);
-    file::create(&partial)?;
+    file::create(&partial).map_err(|error| file::explained(error.into(), &partial))?;
     let written = copy(database, &partial).and_then(|()| finish(&partial, &path));
     if written.is_err() {
         let _ = fs::remove_file(&partial);
@@ -29,7 +29,7 @@ pub(super) fn write(database: &Database, path: &Path) -> Result<(), SqliteError>
 }
 
 fn copy(database: &Database, to: &Path) -> Result<(), SqliteError> {
-    let source = database.connect(CACHE)?;
+    let source = database.connect(CACHE).map_err(|error| error.of(&database.path))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut copy = Connection::open_with_flags(to, flags)?;
     // All pages in one step are one snapshot. With several steps, every write in between would restart the copy.

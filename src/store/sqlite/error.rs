@@ -7,17 +7,20 @@ use rusqlite::ErrorCode;
 
 use crate::store::StoreError;
 use crate::store::cause::Cause;
+use crate::text::causes::debug_as_text;
 
 /// A failure of a [`SqliteStore`](crate::SqliteStore) or of its file.
 ///
 /// It is the source of every [`StoreError`] of such a store, except for unreadable records.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 pub struct SqliteError {
     problem: SqliteProblem,
-    /// A text that says more than that of the problem.
+    /// The file or folder and what is wrong with it, once it is known which one it is.
     text: Option<Box<str>>,
     source: Option<Cause>,
 }
+
+debug_as_text!(SqliteError);
 
 /// The kinds of [`SqliteError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
@@ -38,6 +41,9 @@ pub enum SqliteProblem {
     /// The operating system failed to open, read or write the file.
     #[error("the file could not be opened, read or written")]
     Io,
+    /// The path is SQLite's name for a database in memory, `:memory:`.
+    #[error("a file is needed; use MemoryStore, or for tests SqliteStore::temporary")]
+    Memory,
     /// There is no file at the path, or no folder for it.
     #[error("there is no such file or folder")]
     Missing,
@@ -78,13 +84,16 @@ pub enum SqliteProblem {
 }
 
 impl SqliteError {
-    /// There is no file at the path, or no folder for it.
-    pub(super) fn missing(path: &Path) -> Self {
-        let text = match path.parent() {
-            Some(folder) if !folder.is_dir() => format!("there is no folder {folder:?}; create it first"),
-            _ => format!("there is no file {path:?}"),
-        };
-        Self { problem: SqliteProblem::Missing, text: Some(text.into()), source: None }
+    /// Names the file, unless the text names one already.
+    pub(super) fn of(self, path: &Path) -> Self {
+        let met = self.source.as_deref().map(|source| format!(": {source}")).unwrap_or_default();
+        let text = format!("{path:?}: {}{met}", self.problem);
+        self.or_text(text)
+    }
+
+    /// Sets the text, unless there is one already.
+    pub(super) fn or_text(self, text: String) -> Self {
+        Self { text: self.text.or_else(|| Some(text.into())), ..self }
     }
 
     /// Returns the kind of failure.

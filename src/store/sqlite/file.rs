@@ -40,18 +40,16 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Creates the file if it is missing and the options allow it, and migrates it to the newest schema.
+    /// Creates the file if it is missing and the options allow it, and migrates it to the newest schema. The path must be
+    /// [absolute].
     pub(super) fn prepare(path: &Path, durability: Durability, options: &SqliteOptions) -> Result<Self, SqliteError> {
-        // An absolute path stays valid after a change of the working directory, and is never one of SQLite's special
-        // names.
-        let path = path::absolute(path)?;
         if !options.must_exist {
-            match create(&path) {
+            match create(path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) if place::is_missing(&error) => return Err(SqliteError::missing(&path)),
                 created => created?,
             }
         }
+        let path = path.to_owned();
         let mut database = Self { path, place: Place::default(), busy_timeout: options.busy_timeout, durability };
         let connection = database.open_unchecked()?;
         let needs = database.patiently(|| schema::check(&connection))?;
@@ -85,7 +83,7 @@ impl Database {
 
     fn open_unchecked(&self) -> Result<Connection, SqliteError> {
         if !self.path.try_exists()? {
-            return Err(SqliteError::missing(&self.path));
+            return Err(SqliteProblem::Missing.into());
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(&self.path, flags)?;
@@ -124,6 +122,44 @@ impl Database {
             }
         }
     }
+}
+
+/// Returns the absolute path, which stays valid after a change of the working directory, and is never one of SQLite's
+/// special names.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, SqliteError> {
+    if path.parent() == Some(Path::new("")) && path.to_string_lossy().ends_with(":memory:") {
+        return Err(SqliteError::from(SqliteProblem::Memory).of(path));
+    }
+    path::absolute(path).map_err(|error| SqliteError::from(error).of(path))
+}
+
+/// Names what cannot be opened: the file, or the folder that it is in.
+pub(super) fn explained(error: SqliteError, path: &Path) -> SqliteError {
+    let Some(folder) = path.parent() else { return error.of(path) };
+    let problem = error.problem();
+    let is_refused = matches!(problem, SqliteProblem::Io | SqliteProblem::ReadOnly);
+    if problem == SqliteProblem::Missing && folder.is_file() {
+        error.or_text(format!("{folder:?} is a file, not a folder"))
+    } else if problem == SqliteProblem::Missing && !folder.is_dir() {
+        error.or_text(format!("there is no folder {folder:?}; create it first"))
+    } else if problem == SqliteProblem::Missing {
+        error.or_text(format!("there is no file {path:?}"))
+    } else if is_refused && path.is_dir() {
+        error.or_text(format!("{path:?} is a folder; name a file in it"))
+    } else if is_refused && !is_writable(folder) {
+        let text = format!("this process may not create files in the folder {folder:?}, as SQLite must");
+        SqliteError::from(SqliteProblem::ReadOnly).or_text(text)
+    } else if problem == SqliteProblem::ReadOnly {
+        error.or_text(format!("this process may not read and write the file {path:?}"))
+    } else {
+        error.of(path)
+    }
+}
+
+/// Returns whether this process may create files in the folder, by creating one.
+fn is_writable(folder: &Path) -> bool {
+    let probe = folder.join(format!("grantor-{}", letters_and_digits::<22>(&SystemEntropy)));
+    create(&probe).and_then(|()| fs::remove_file(&probe)).is_ok()
 }
 
 /// Creates an empty file that only its owner may read: it will contain who uses what.

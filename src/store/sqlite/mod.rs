@@ -98,7 +98,8 @@ impl SqliteStore {
     /// # Errors
     ///
     /// [`SqliteError`], such as [`SqliteProblem::Newer`] for a file of a newer release and
-    /// [`SqliteProblem::NotAStore`] for the database of another program. Such a file is left as it is.
+    /// [`SqliteProblem::NotAStore`] for the database of another program. Such a file is left as it is. The text names the
+    /// file, or the folder if that is missing or may not be written.
     ///
     /// # Security
     ///
@@ -114,7 +115,10 @@ impl SqliteStore {
     ///
     /// [`SqliteError`], as of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &SqliteOptions) -> Result<Self, SqliteError> {
-        Self::start(Database::prepare(path.as_ref(), Durability::Synced, options)?, None, options)
+        let path = file::absolute(path.as_ref())?;
+        let database = Database::prepare(&path, Durability::Synced, options);
+        let opened = database.and_then(|database| Self::start(database, None, options));
+        opened.map_err(|error| file::explained(error, &path))
     }
 
     /// Opens a new temporary file, which is removed with the store.
@@ -126,9 +130,11 @@ impl SqliteStore {
     /// [`SqliteError`] if the file cannot be created.
     pub fn temporary() -> Result<Self, SqliteError> {
         let options = SqliteOptions::new();
-        let folder = TemporaryFolder::create()?;
-        let database = Database::prepare(&folder.file(), Durability::None, &options)?;
-        Self::start(database, Some(folder), &options)
+        let folder = TemporaryFolder::create().map_err(|error| SqliteError::from(error).of(&std::env::temp_dir()))?;
+        let path = folder.file();
+        let database = Database::prepare(&path, Durability::None, &options);
+        let opened = database.and_then(|database| Self::start(database, Some(folder), &options));
+        opened.map_err(|error| error.of(&path))
     }
 
     /// Writes a copy to `path` with all writes that were acknowledged before the call. Other writes continue in the
@@ -145,9 +151,18 @@ impl SqliteStore {
         let path = path.into();
         let database = self.inner.database.clone();
         let (answer, answered) = oneshot::channel();
-        let copy = move || drop(answer.send(backup::write(&database, &path)));
+        let copy = move || drop(answer.send(backup::write(&database, &path).map_err(|error| error.of(&path))));
         thread::Builder::new().name("grantor-sqlite-backup".to_owned()).spawn(copy)?;
         answered.await.unwrap_or_else(|_| Err(SqliteProblem::Stopped.into()))
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        thread: &Worker,
+        access: Access,
+        call: impl Fn(&mut Session<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        thread.ask(access, call).await.map_err(|error| error.of(&self.inner.database.path).into())
     }
 
     fn start(
@@ -204,33 +219,34 @@ impl Engine for SqliteStore {
         let Inner { writer, reader, .. } = &*self.inner;
         let thread = if writer.take_idle() { writer } else { reader };
         let key = key.to_vec();
-        Ok(thread.ask(Access::Read, move |session| rows::find(session, table, &key)).await?)
+        self.ask(thread, Access::Read, move |session| rows::find(session, table, &key)).await
     }
 
     async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
-        Ok(self.inner.writer.ask(Access::Write, move |session| rows::insert(session, &write)).await?)
+        self.ask(&self.inner.writer, Access::Write, move |session| rows::insert(session, &write)).await
     }
 
     async fn replace(&self, version: u32, write: Write) -> Result<Replacement, StoreError> {
-        Ok(self.inner.writer.ask(Access::Write, move |session| rows::replace(session, version, &write)).await?)
+        self.ask(&self.inner.writer, Access::Write, move |session| rows::replace(session, version, &write)).await
     }
 
     async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
-        Ok(self.inner.writer.ask(Access::Write, move |session| rows::confirm(session, &write)).await?)
+        self.ask(&self.inner.writer, Access::Write, move |session| rows::confirm(session, &write)).await
     }
 
     async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
         // The empty key comes before all others.
         let (list, after) = (list.clone(), after.unwrap_or_default().to_vec());
-        Ok(self.inner.reader.ask(Access::Read, move |session| rows::list(session, &list, &after, limit)).await?)
+        self.ask(&self.inner.reader, Access::Read, move |session| rows::list(session, &list, &after, limit)).await
     }
 
     async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         let mut removed = 0;
         let mut left = limit;
         while left > 0 {
-            let step =
-                self.inner.writer.ask(Access::Write, move |session| rows::purge(session, table, now, left)).await?;
+            let step = self
+                .ask(&self.inner.writer, Access::Write, move |session| rows::purge(session, table, now, left))
+                .await?;
             removed += step.removed;
             if step.is_finished {
                 return Ok(Purge::new(removed).finished());

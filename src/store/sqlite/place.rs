@@ -67,7 +67,7 @@ fn is_there((path, opened): &(PathBuf, Identity)) -> Result<(), SqliteError> {
     }
 }
 
-pub(super) fn is_missing(error: &io::Error) -> bool {
+fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 

@@ -7,11 +7,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::secret::pkce::CodeVerifier;
 use crate::secret::{AccessToken, AuthorizationCode, ClientSecret, RefreshToken, RegistrationAccessToken};
+use crate::text::causes::debug_as_text;
 
 /// An error in converting a message to a form, or a form to a message.
 ///
 /// It names no part of the form, which may contain secrets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormError {
     /// A parameter is missing, repeated, or has a value that it must not have.
@@ -21,6 +22,8 @@ pub enum FormError {
     #[error("the message cannot be written as a form")]
     Unwritable,
 }
+
+debug_as_text!(FormError);
 
 /// Replaces a value that `Debug` must not show.
 pub(super) struct Redacted;

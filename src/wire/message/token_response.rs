@@ -6,6 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::secret::{AccessToken, RefreshToken};
+use crate::text::causes::debug_as_text;
 use crate::wire::message::form::{optional, required};
 
 /// A pair of tokens, with their lifetime and scopes [RFC 6749 section 5.1].
@@ -110,10 +111,12 @@ impl<'de> Deserialize<'de> for TokenType {
 ///
 /// > The client MUST NOT use an access token if it does not understand the token type.
 /// > [RFC 6749 section 7.1]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the token type is unknown; bearer, DPoP and mac are accepted")]
 #[non_exhaustive]
 pub struct UnknownTokenType;
+
+debug_as_text!(UnknownTokenType);
 
 /// An error response: why a request was refused [RFC 6749 section 5.2].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

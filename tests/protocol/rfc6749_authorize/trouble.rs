@@ -133,14 +133,10 @@ async fn errors_tell_the_service_what_the_store_said() {
     *fault.lock().unwrap() = Fault::Clients(Failure::Transient);
     let refused = world.authorize(&world.query(&PKCE)).await.unwrap_err();
     let unauthenticated = world.access(&first.access).await.unwrap_err();
-    for (error, name) in
-        [(&refused as &dyn Error, "AuthorizationError"), (&unauthenticated as &dyn Error, "ResourceError")]
-    {
-        assert!(error.source().is_some(), "{name}");
-        assert!(format!("{error:?}").starts_with(name), "{error:?}");
-    }
     assert_eq!(refused.to_string(), refused.reason().to_string());
     assert_eq!(unauthenticated.to_string(), unauthenticated.reason().to_string());
-    assert!(!refused.to_string().is_empty() && format!("{refused:?}").contains("Store"));
-    assert!(format!("{unauthenticated:?}").contains("Store"));
+    // A program whose `main` returns one prints it with `Debug`.
+    for error in [&refused as &dyn Error, &unauthenticated] {
+        assert_eq!(format!("{error:?}"), format!("the store failed: {}", error.source().unwrap().source().unwrap()));
+    }
 }

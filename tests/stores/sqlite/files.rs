@@ -78,6 +78,29 @@ fn a_missing_folder_is_named() {
 }
 
 #[test]
+fn what_is_not_a_file_is_named() {
+    let folder = Folder::new("no-file");
+    let error = SqliteStore::open(folder.path()).unwrap_err();
+    assert_eq!(error.to_string(), format!("{:?} is a folder; name a file in it", folder.path()));
+    fs::write(folder.file(), "").unwrap();
+    let error = SqliteStore::open(folder.file().join("store.sqlite")).unwrap_err();
+    assert_eq!(error.to_string(), format!("{:?} is a file, not a folder", folder.file()));
+    let error = SqliteStore::open("").unwrap_err();
+    assert!(error.to_string().starts_with("\"\": the file could not be opened, read or written: "), "{error}");
+}
+
+#[test]
+fn a_database_in_memory_is_refused_with_the_remedy() {
+    for path in [":memory:", "file::memory:", "sqlite::memory:"] {
+        let error = SqliteStore::open(path).unwrap_err();
+        assert_eq!(error.problem(), SqliteProblem::Memory);
+        let text = format!("{path:?}: a file is needed; use MemoryStore, or for tests SqliteStore::temporary");
+        assert_eq!((error.to_string(), format!("{error:?}")), (text.clone(), text));
+        assert!(!Path::new(path).exists());
+    }
+}
+
+#[test]
 fn special_names_of_sqlite_are_files_like_any_other() {
     let folder = Folder::new("names");
     for name in [":memory:", "file:x?mode=memory", "a b'\"%?#.sqlite"] {
@@ -91,7 +114,11 @@ fn what_is_no_database_is_refused_and_left_as_it_is() {
     let folder = Folder::new("garbage");
     for garbage in [&b"a letter to somebody"[..], &[0xff; 5000], b"SQLite format 3\0 and then nothing of it"] {
         fs::write(folder.file(), garbage).unwrap();
-        assert_eq!(refused(&folder.file()), SqliteProblem::Damaged);
+        let error = SqliteStore::open(folder.file()).unwrap_err();
+        assert_eq!(error.problem(), SqliteProblem::Damaged);
+        let text = format!("{:?}: the file is damaged, or is not a SQLite database: ", folder.file());
+        assert!(error.to_string().starts_with(&text), "{error}");
+        assert!(format!("{error:?}").starts_with(&error.to_string()), "`main` prints the text: {error:?}");
         assert_eq!(fs::read(folder.file()).unwrap(), garbage);
         assert_eq!(folder.names(), ["store.sqlite"]);
     }
@@ -260,27 +287,42 @@ mod unix {
         assert_eq!(fs::metadata(folder.path().join("copy")).unwrap().mode() & 0o777, 0o600);
     }
 
+    /// A file or a folder that this process may not write.
     #[test]
-    fn a_file_that_may_not_be_written_is_refused() {
-        let folder = Folder::new("readonly");
-        drop(SqliteStore::open(folder.file()).unwrap());
-        fs::set_permissions(folder.file(), Permissions::from_mode(0o444)).unwrap();
-        if fs::metadata(folder.file()).unwrap().uid() != 0 {
-            assert_eq!(refused(&folder.file()), SqliteProblem::ReadOnly);
-            return;
-        }
-        // Root may write to any file, so another user tries. That user must be able to reach the file and this program.
-        let public = std::env::temp_dir().join(format!("grantor-readonly-{}", std::process::id()));
+    fn what_may_not_be_written_is_named() {
+        let file = |path: &Path| format!("this process may not read and write the file {path:?}");
+        let folder = |path: &Path| {
+            let folder = path.parent().unwrap();
+            format!("this process may not create files in the folder {folder:?}, as SQLite must")
+        };
+        type Text<'a> = &'a dyn Fn(&Path) -> String;
+        let cases: [(u32, Option<u32>, Text<'_>); 3] =
+            [(0o777, Some(0o444), &file), (0o555, Some(0o666), &folder), (0o555, None, &folder)];
+        // Root may write to any file, so another user tries. That user must be able to reach the files and this program.
+        let public = std::env::temp_dir().join(format!("grantor-may-not-{}", std::process::id()));
         fs::create_dir(&public).unwrap();
-        fs::copy(folder.file(), public.join("store.sqlite")).unwrap();
-        fs::copy(std::env::current_exe().unwrap(), public.join("program")).unwrap();
-        for (name, mode) in [("", 0o755), ("store.sqlite", 0o444), ("program", 0o755)] {
-            fs::set_permissions(public.join(name), Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(&public, Permissions::from_mode(0o755)).unwrap();
+        let is_root = fs::metadata(&public).unwrap().uid() == 0;
+        let program = public.join("program");
+        fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        for (number, (of_folder, of_file, text)) in cases.into_iter().enumerate() {
+            let within = public.join(number.to_string());
+            let path = within.join("store.sqlite");
+            fs::create_dir(&within).unwrap();
+            if let Some(mode) = of_file {
+                drop(SqliteStore::open(&path).unwrap());
+                fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            }
+            fs::set_permissions(&within, Permissions::from_mode(of_folder)).unwrap();
+            let mut command = Command::new(&program);
+            if is_root {
+                command.uid(65534).gid(65534).current_dir("/");
+            }
+            let lines = Child::Open.run_as(command, &path);
+            fs::set_permissions(&within, Permissions::from_mode(0o777)).unwrap();
+            assert_eq!(lines, [format!("ReadOnly {}", text(&path))]);
+            assert!(fs::read_dir(&within).unwrap().count() <= 1, "nothing was left in the folder");
         }
-        let mut command = Command::new(public.join("program"));
-        command.uid(65534).gid(65534).current_dir("/");
-        let lines = Child::Open.run_as(command, &public.join("store.sqlite"));
         fs::remove_dir_all(public).unwrap();
-        assert_eq!(lines, ["ReadOnly"]);
     }
 }

@@ -88,7 +88,7 @@ fn child() {
     let number = u32::from_str(number).unwrap();
     match (what, SqliteStore::open(path)) {
         ("open", Ok(_)) => say("opened"),
-        ("open", Err(error)) => say(&format!("{:?}", error.problem())),
+        ("open", Err(error)) => say(&format!("{:?} {error}", error.problem())),
         ("fill", Ok(store)) => crate::sqlite::trouble::fill(&store, path, say),
         ("contest", Ok(store)) => contest_all(&store, path, Some(number), 0),
         ("write", Ok(store)) => thread::scope(|scope| {

@@ -97,6 +97,8 @@ fn a_damaged_page_is_a_permanent_error_of_what_stood_on_it() {
         }
     };
     assert_eq!(problem(&failed), SqliteProblem::Damaged);
+    let text = format!("the store failed: {:?}: the file is damaged", folder.file());
+    assert!(format!("{failed:?}").starts_with(&text), "{failed:?}");
     // The store still works.
     let _ = insert(&store, template.grant(id(ROWS + 1), 1)).unwrap();
     assert!(find(&store, id(ROWS + 1)).is_some());

@@ -93,4 +93,5 @@ fn roots_that_cannot_be_read_are_refused() {
     let bad = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     let error = Fetch::for_development(format!("{good}{bad}")).unwrap_err();
     assert_eq!(error.to_string(), "certificate 2 of the roots cannot be read");
+    assert_eq!(format!("{error:?}"), format!("{error}: {}", error.source().unwrap()));
 }

@@ -1,0 +1,43 @@
+//! How errors are printed by a program whose `main` returns them.
+
+use std::error::Error;
+
+/// Implements `Debug` for an error as its text and the texts of its causes. A program whose `main` returns an error
+/// prints it with `Debug`.
+macro_rules! debug_as_text {
+    ($error:ident) => {
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&crate::text::causes::with_causes(self))
+            }
+        }
+    };
+}
+pub(crate) use debug_as_text;
+
+/// Returns the text of an error, then that of each cause which the texts before it do not contain:
+/// `the store failed: the disk is full`.
+pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let mut written = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        if !written.contains(&text) {
+            written = written + ": " + &text;
+        }
+        source = cause.source();
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::StoreError;
+
+    #[test]
+    fn an_error_is_printed_with_its_causes_and_repeats_none() {
+        let disk = std::io::Error::other("the disk is full");
+        let inner = StoreError::permanent(StoreError::transient(disk));
+        assert_eq!(format!("{inner:?}"), "the store failed: the disk is full");
+    }
+}
