@@ -254,6 +254,10 @@ pub enum Reason {
     /// The access token is for protected resources other than the requested one [RFC 8707].
     #[error("the access token is for another protected resource")]
     AnotherAudience,
+    /// Your service requires a scope that no token can have, for example a mistyped one. It is answered with 503. See
+    /// [`check_scope`](crate::AuthorizationServer::check_scope).
+    #[error("no token can have the scope that this route requires")]
+    RequiredScope(#[source] ScopeError),
     /// The access token does not cover what was requested.
     #[error("the access token does not cover this")]
     InsufficientScope,

@@ -172,7 +172,7 @@ impl Reason {
             | Self::ExcessDecision => (InvalidRequest, "the decision was refused"),
             Self::AccessDenied => (AccessDenied, "the user refused"),
             Self::SubjectRefused => (InvalidGrant, "the user may not be given tokens"),
-            Self::SubjectUnknown | Self::MissingDerivationKey | Self::KeysUnavailable(_) => {
+            Self::SubjectUnknown | Self::MissingDerivationKey | Self::KeysUnavailable(_) | Self::RequiredScope(_) => {
                 (TemporarilyUnavailable, "the service is temporarily unavailable")
             }
 

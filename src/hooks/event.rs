@@ -224,6 +224,13 @@ pub enum Event<'a> {
         /// The endpoint where it was noticed.
         endpoint: Endpoint,
     },
+    /// A route of your service requires a scope that no token can have, for example a mistyped one. The request was
+    /// answered with 503. [`check_scope`](crate::AuthorizationServer::check_scope) finds it when the service starts.
+    #[non_exhaustive]
+    RequiredScopeUnknown {
+        /// Which scope, and what would be accepted.
+        reason: &'a Reason,
+    },
     /// A client asked about a live token of another client, and is no resource server: see
     /// [`may_introspect`](crate::Client::may_introspect). The answer said that the token is not active
     /// [RFC 7662 section 2.2]. Raised at most once a minute for each client by each server.
@@ -388,6 +395,9 @@ impl Event<'_> {
             }
             Self::PeerAddressMissing { endpoint } => {
                 Facts { endpoint: Some(endpoint), ..Facts::named("peer_address_missing", Warning) }
+            }
+            Self::RequiredScopeUnknown { reason } => {
+                Facts { why: Some(Why::Reason(reason)), ..Facts::named("required_scope_unknown", Error) }
             }
             Self::KeysLeftOut { client, keys: _ } => Facts::of_client("keys_left_out", Warning, client),
             Self::AuthenticationFailed { endpoint, client, peer, reason } => Facts {
@@ -568,7 +578,11 @@ mod tests {
             assert!(names.insert(name), "{name} is the name of two");
         }
         let now = Timestamp::from_seconds(1);
-        for event in [Event::PurgeRefused { now, newest: now }, Event::PeerAddressMissing { endpoint }] {
+        for event in [
+            Event::PurgeRefused { now, newest: now },
+            Event::PeerAddressMissing { endpoint },
+            Event::RequiredScopeUnknown { reason },
+        ] {
             assert_eq!((event.client(), names.insert(event.name())), (None, true), "{event:?}");
         }
     }

@@ -12,6 +12,7 @@ use crate::config::error::ConfigError;
 use crate::context::Context;
 use crate::error::Reason;
 use crate::error::response::{self, Challenge};
+use crate::hooks::Event;
 use crate::jose::JwkThumbprint;
 use crate::model::client::Client;
 use crate::model::id::{ClientId, GrantId};
@@ -19,8 +20,8 @@ use crate::model::protected_resource::ProtectedResource;
 use crate::model::subject::Subject;
 use crate::resource::access_token::UsableToken;
 use crate::scope::{Permission, Resource, ResourceScope, Scope, ScopeSet};
-use crate::wire::challenge::TokenScheme;
 use crate::text::causes::debug_as_text;
+use crate::wire::challenge::TokenScheme;
 use crate::wire::params::{PARAMETERS, ParamLimits, Params};
 use crate::wire::{Body, Request, Response};
 
@@ -339,17 +340,43 @@ pub(crate) async fn authenticate_for(
     permission: Option<Permission>,
 ) -> Result<Authenticated, ResourceError> {
     refuse_preflight(context, request)?;
+    // No token can have a mistyped scope, and a client could only request it in vain.
+    let unless_mistyped = |error| mistyped(context, scope, permission).unwrap_or(error);
     let at = context.resources.default();
     let token = look_up(context, at, request).await.map_err(|reason| {
         let needed = ScopeSet::from_scopes(at.map(|_| Scope::new(scope, permission)));
         let needed = context.resources.scopes_at(at, &needed);
-        ResourceError::refused(context, at, request, reason, &context.config.scopes.to_wire(&needed))
+        unless_mistyped(ResourceError::refused(context, at, request, reason, &context.config.scopes.to_wire(&needed)))
     })?;
-    match permission {
-        Some(permission) => require(context, &token, scope, permission, Resource::Account)?,
-        None => require_scope(context, &token, scope)?,
-    }
-    Ok(token)
+    let granted = match permission {
+        Some(permission) => require(context, &token, scope, permission, Resource::Account),
+        None => require_scope(context, &token, scope),
+    };
+    granted.map(|()| token).map_err(unless_mistyped)
+}
+
+/// Returns the error for a scope that no token can have, and raises the event.
+fn mistyped(context: &Context, scope: &str, permission: Option<Permission>) -> Option<ResourceError> {
+    let reason = Reason::RequiredScope(context.config.scopes.check_required(scope, permission).err()?);
+    context.raise(&Event::RequiredScopeUnknown { reason: &reason });
+    Some(ResourceError::new(context, None, TokenScheme::Bearer, reason, ""))
+}
+
+/// Checks that a token for the default resource can have a scope.
+pub(crate) fn check_required(
+    context: &Context,
+    scope: &str,
+    permission: Option<Permission>,
+) -> Result<(), ConfigError> {
+    let known = context.config.scopes.check_required(scope, permission);
+    known.map_err(|error| ConfigError::unknown_scope(scope, &error))?;
+    let at = context.resources.default();
+    let serves = context.resources.entry_at(at).and_then(|entry| entry.serves.as_ref());
+    let is_served = serves.is_none_or(|serves| match permission {
+        Some(permission) => serves.contains(scope, permission),
+        None => serves.contains_name(scope),
+    });
+    if is_served { Ok(()) } else { Err(ConfigError::scope_not_served(scope)) }
 }
 
 /// Refuses a preflight before any token is required.

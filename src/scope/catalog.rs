@@ -136,6 +136,25 @@ impl ScopeCatalog {
         })
     }
 
+    /// Checks that a token can have a scope with at least this permission, or the scope as a whole.
+    ///
+    /// # Errors
+    ///
+    /// [`ScopeError`], with the most similar name of the catalog if there is no such scope.
+    pub(crate) fn check_required(&self, name: &str, permission: Option<Permission>) -> Result<(), ScopeError> {
+        let Some(definition) = self.definition(name) else {
+            let nearest = nearest(name, self.definitions().iter().map(ScopeDefinition::name)).map(Into::into);
+            return Err(ScopeError::Unknown { token: Some(name.into()), nearest });
+        };
+        let max = definition.permissions().max();
+        // A scope without permissions includes all of them.
+        if max.is_none() || permission.is_some() && permission <= max {
+            return Ok(());
+        }
+        let token = |permission| self.0.notation.token(name, permission).into();
+        Err(ScopeError::PermissionNotAllowed { token: token(permission), accepted: token(max) })
+    }
+
     /// Returns the part of the set that is in this catalog.
     pub(crate) fn known_part(&self, scopes: &ScopeSet) -> ScopeSet {
         if self.knows(scopes) { scopes.clone() } else { scopes.intersection(&self.all()) }

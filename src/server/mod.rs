@@ -282,7 +282,8 @@ impl AuthorizationServer {
     /// # Errors
     ///
     /// As [`authenticate`](Self::authenticate), and as [`require`](Self::require) or
-    /// [`require_scope`](Self::require_scope). With [`Config::resources`], the challenge of a 401 names the scope. A
+    /// [`require_scope`](Self::require_scope). If no token can have the scope, for example because it is mistyped, the
+    /// answer is 503: [`check_scope`](Self::check_scope) finds that when the service starts. With [`Config::resources`], the challenge of a 401 names the scope. A
     /// [preflight](Request::is_preflight) is answered with 204 and no CORS headers, so pages of other origins may not
     /// call the resource. To let them, put a CORS layer in front.
     pub async fn authenticate_for(
@@ -312,6 +313,19 @@ impl AuthorizationServer {
     /// [`ConfigError`] if there is no such resource.
     pub fn resource(&self, identifier: &str) -> Result<ResourceServer, ConfigError> {
         ResourceServer::new(self.context.clone(), identifier)
+    }
+
+    /// Checks that tokens can have a scope that a route will require with [`authenticate_for`](Self::authenticate_for).
+    /// Call it when the service starts: a mistyped name would be answered with 503.
+    ///
+    /// For any other resource than the default one, [`ResourceServer::scopes`] does this.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if the scope is not in the catalog, cannot be granted with this permission, or is not served by
+    /// the default resource.
+    pub fn check_scope(&self, scope: &str, permission: Option<Permission>) -> Result<(), ConfigError> {
+        resource::check_required(&self.context, scope, permission)
     }
 
     /// Requires that a token covers this scope, with this permission, on this resource.

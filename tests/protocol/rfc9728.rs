@@ -298,7 +298,9 @@ async fn the_guard_of_a_route_names_the_scope_of_the_route() {
         (None, Some(MCP_DOCUMENT))
     );
     // Scopes that the default resource does not serve are not named.
-    let challenge = challenge_of(guard(&Request::new("POST"), "account-email").await, 401).await;
+    let elsewhere =
+        world.server.authenticate_for(&Request::new("POST"), "account-profile", Some(Permission::Read)).await;
+    let challenge = challenge_of(elsewhere, 401).await;
     assert_eq!(attribute(&challenge, "scope"), None);
 
     let query = world.query(&[("scope", "repo-issue:rw"), PKCE[0], PKCE[1]]);
@@ -308,8 +310,36 @@ async fn the_guard_of_a_route_names_the_scope_of_the_route() {
     assert!(guard(&request, "repo-issue").await.is_ok());
     let challenge = challenge_of(guard(&request, "repo-code").await, 403).await;
     assert_eq!(attribute(&challenge, "scope"), Some("repo-code:rw repo-issue:rw"));
-    let plain = world.server.authenticate_for(&request, "repo-issue", None).await;
-    challenge_of(plain, 403).await;
+}
+
+/// Such a scope would be refused with 403 for ever, and clients would request it in vain.
+#[tokio::test]
+async fn a_route_whose_scope_no_token_can_have_answers_503() {
+    let world = world().await;
+    let query = world.query(&[("scope", "repo-issue:rw"), PKCE[0], PKCE[1]]);
+    let token = pair(&world.exchange(&world.code_for(&query).await).await).access;
+    let header = format!("Bearer {token}");
+    for (scope, permission, remedy) in [
+        ("repo-isue", Some(Permission::Read), r#"unknown scope "repo-isue"; did you mean "repo-issue"?"#),
+        ("repo-issue:rw", None, r#"unknown scope "repo-issue:rw"; did you mean "repo-issue"?"#),
+        ("repo-issue", None, r#"the scope "repo-issue" cannot be granted, only "repo-issue:rw" can"#),
+    ] {
+        let error = world.server.check_scope(scope, permission).unwrap_err();
+        assert_eq!((error.field(), error.remedy()), ("scopes", remedy));
+        world.events.take();
+        for request in [Request::new("POST"), Request::new("POST").header("Authorization", header.as_bytes())] {
+            let error = world.server.authenticate_for(&request, scope, permission).await.unwrap_err();
+            assert!(matches!(error.reason(), Reason::RequiredScope(_)));
+            let response = error.into_response();
+            assert_eq!((response.status(), response.header("WWW-Authenticate")), (503, None));
+        }
+        let events = world.events.take();
+        assert_eq!((events.len(), events.iter().all(|event| event.starts_with("RequiredScopeUnknown"))), (2, true));
+        assert!(events[0].contains(remedy), "{events:?}");
+    }
+    assert!(world.server.check_scope("repo-issue", Some(Permission::Read)).is_ok());
+    let error = world.server.check_scope("account-profile", Some(Permission::Read)).unwrap_err();
+    assert_eq!(error.remedy(), "scopes that the resource serves are accepted");
 }
 
 /// CORS-06

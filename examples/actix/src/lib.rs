@@ -18,7 +18,7 @@ use grantor::scope::{Permission, ScopeSet};
 use grantor::secret::ConsentTicket;
 use grantor::server::Hosts;
 use grantor::wire::{self, Endpoint, protective_headers};
-use grantor::{Authenticated, AuthorizationServer, Decision, PendingAuthorization};
+use grantor::{Authenticated, AuthorizationServer, ConfigError, Decision, PendingAuthorization};
 use grantor::{ResourceError, ResourceServer, Subject};
 use tokio::time::timeout;
 
@@ -262,20 +262,39 @@ impl<N: RequiredScope> FromRequest for RequireScope<N> {
     }
 }
 
-/// Checks [`RequireScope`] before all routes that are wrapped in
-/// [`from_fn(require_scope::<N>)`](actix_web::middleware::from_fn). Their handlers get the token as
-/// `ReqData<Authenticated>`.
+/// Returns a function for [`from_fn`](actix_web::middleware::from_fn) that checks [`RequireScope`] before all routes
+/// that are wrapped in it. Their handlers get the token as `ReqData<Authenticated>`.
+///
+/// ```
+/// use actix_web::middleware::from_fn;
+/// use actix_web::{App, web};
+/// use grantor::{AuthorizationServer, ConfigError};
+/// use grantor_actix::RequiredScope;
+///
+/// fn service<Notes: RequiredScope>(server: &AuthorizationServer) -> Result<(), ConfigError> {
+///     let guard = grantor_actix::require_scope::<Notes, _>(server)?;
+///     let app = move || {
+///         let notes = web::scope("/notes").wrap(from_fn(guard));
+///         App::new().service(notes.route("", web::get().to(async || "the notes")))
+///     };
+///     # let _ = app();
+///     Ok(())
+/// }
+/// ```
 ///
 /// # Errors
 ///
-/// [`Refused`] with 401 or 403, and what the routes themselves return.
-pub async fn require_scope<N: RequiredScope>(
-    _: RequireScope<N>,
-    request: ServiceRequest,
-    next: Next<impl MessageBody>,
-) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    next.call(request).await
+/// [`ConfigError`] if no token can have the scope, for example because its name is mistyped. The extractor alone answers
+/// 503 then.
+pub fn require_scope<N: RequiredScope, B: MessageBody + 'static>(
+    server: &AuthorizationServer,
+) -> Result<Guard<N, B>, ConfigError> {
+    server.check_scope(N::NAME, N::PERMISSION)?;
+    Ok(|_, request, next| Box::pin(async move { next.call(request).await }))
 }
+
+type Guard<N, B> = fn(RequireScope<N>, ServiceRequest, Next<B>) -> Guarded<B>;
+type Guarded<B> = Pin<Box<dyn Future<Output = Result<ServiceResponse<B>, Error>>>>;
 
 /// Guards the routes of one protected resource: a function for [`from_fn`](actix_web::middleware::from_fn). The
 /// handlers get the token as `ReqData<Authenticated>`. A preflight is answered as [`RequireScope`] does.

@@ -24,7 +24,7 @@ use grantor::scope::{Permission, ScopeSet};
 use grantor::secret::ConsentTicket;
 use grantor::server::Hosts;
 use grantor::wire::{self, Endpoint, protective_headers};
-use grantor::{Authenticated, AuthorizationServer, Decision, PendingAuthorization};
+use grantor::{Authenticated, AuthorizationServer, ConfigError, Decision, PendingAuthorization};
 use grantor::{ResourceError, ResourceServer, Subject};
 use tokio::time::timeout;
 
@@ -245,10 +245,16 @@ where
 /// Added to a [`Router`], it answers a preflight with 204. Added to a `get` route itself with
 /// [`route_layer`](axum::routing::MethodRouter::route_layer), it does not see the preflight: the route answers with
 /// 405.
+///
+/// # Errors
+///
+/// [`ConfigError`] if no token can have the scope, for example because its name is mistyped. The extractor alone answers
+/// 503 then.
 pub fn require_scope<N: RequiredScope>(
     server: AuthorizationServer,
-) -> FromExtractorLayer<RequireScope<N>, AuthorizationServer> {
-    from_extractor_with_state(server)
+) -> Result<FromExtractorLayer<RequireScope<N>, AuthorizationServer>, ConfigError> {
+    server.check_scope(N::NAME, N::PERMISSION)?;
+    Ok(from_extractor_with_state(server))
 }
 
 /// Guards the routes of one protected resource: a function for

@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
+use actix_web::body::BoxBody;
 use actix_web::dev::ServerHandle;
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ReqData};
@@ -13,10 +14,14 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::{Begun, Notes, assert_served_and_guarded, authorization_server};
+use super::{Begun, Mistyped, Notes, assert_mistyped, assert_served_and_guarded, authorization_server};
 
 impl RequiredScope for Notes {
     const NAME: &str = "notes";
+}
+
+impl RequiredScope for Mistyped {
+    const NAME: &str = "note";
 }
 
 async fn by_extractor(guarded: RequireScope<Notes>) -> String {
@@ -37,11 +42,13 @@ struct Served {
 impl Served {
     async fn start() -> Self {
         let server = authorization_server().await;
+        let guard = require_scope::<Notes, _>(&server).unwrap();
         let app = move || {
-            let guarded = web::scope("/middleware").wrap(from_fn(require_scope::<Notes>));
+            let guarded = web::scope("/middleware").wrap(from_fn(guard));
             App::new()
                 .configure(grantor_actix::configure(&server))
                 .route("/extractor", web::get().to(by_extractor))
+                .route("/mistyped", web::get().to(async |_: RequireScope<Mistyped>| ""))
                 .service(guarded.route("", web::get().to(by_middleware)))
         };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -55,6 +62,12 @@ impl Served {
 async fn both_versions_of_http_are_served_and_guarded() {
     let served = Served::start().await;
     assert_served_and_guarded("HttpServer", served.address, ["/extractor", "/middleware"]).await;
+}
+
+#[tokio::test]
+async fn a_mistyped_scope_is_found_at_the_start_and_is_never_a_403() {
+    let error = require_scope::<Mistyped, BoxBody>(&authorization_server().await).map(drop).unwrap_err();
+    assert_mistyped(&error, Served::start().await.address).await;
 }
 
 /// A request that has begun is answered, and nothing new is accepted.

@@ -18,10 +18,14 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::{Begun, Notes, assert_served_and_guarded, authorization_server};
+use super::{Begun, Mistyped, Notes, assert_mistyped, assert_served_and_guarded, authorization_server};
 
 impl RequiredScope for Notes {
     const NAME: &str = "notes";
+}
+
+impl RequiredScope for Mistyped {
+    const NAME: &str = "note";
 }
 
 fn app(server: AuthorizationServer) -> Router {
@@ -29,9 +33,10 @@ fn app(server: AuthorizationServer) -> Router {
     let by_layer = get(async |Extension(token): Extension<Authenticated>| token.client_id().to_string());
     Router::new()
         .route("/layer", by_layer)
-        .route_layer(require_scope::<Notes>(server.clone()))
+        .route_layer(require_scope::<Notes>(server.clone()).unwrap())
         .merge(grantor_axum::routes(&server))
         .route("/extractor", by_extractor)
+        .route("/mistyped", get(async |_: RequireScope<Mistyped>| ()))
         .with_state(server)
 }
 
@@ -73,6 +78,13 @@ async fn both_versions_of_http_are_served_and_guarded() {
         let Served { address, stop: _stop, .. } = Served::start(by).await;
         assert_served_and_guarded(&format!("{by:?}"), address, ["/extractor", "/layer"]).await;
     }
+}
+
+#[tokio::test]
+async fn a_mistyped_scope_is_found_at_the_start_and_is_never_a_403() {
+    let error = require_scope::<Mistyped>(authorization_server().await).map(drop).unwrap_err();
+    let Served { address, stop: _stop, .. } = Served::start(By::AcceptLoop).await;
+    assert_mistyped(&error, address).await;
 }
 
 /// A request that has begun is answered, and nothing new is accepted.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use grantor::client::{GrantType, GrantTypes};
 use grantor::scope::{ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::wire::message::TokenResponse;
-use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, MemoryStore};
+use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, ConfigError, MemoryStore};
 use reqwest::{StatusCode, Version};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -17,6 +17,9 @@ use tokio::time::sleep;
 
 /// The scope that the guarded routes require.
 struct Notes;
+
+/// A scope that is not in the catalog.
+struct Mistyped;
 
 const SECRET: &str = "a-secret-of-32-or-more-characters";
 
@@ -62,6 +65,18 @@ async fn assert_served_and_guarded(name: &str, address: SocketAddr, guarded: [&s
             let good = client.get(url(path)).bearer_auth(&notes).send().await.unwrap();
             assert_eq!((good.status(), good.text().await.unwrap()), (StatusCode::OK, "job".into()), "{name} {path}");
         }
+    }
+}
+
+/// The layer of a mistyped scope cannot be made, and the extractor alone answers 503, with a token and without.
+async fn assert_mistyped(error: &ConfigError, address: SocketAddr) {
+    assert_eq!(error.to_string(), "scopes is \"note\"; unknown scope \"note\"; did you mean \"notes\"?");
+    let client = reqwest::Client::new();
+    let token = token(&client, format!("http://{address}/oauth2/token"), "notes").await;
+    let request = client.get(format!("http://{address}/mistyped"));
+    for request in [request.try_clone().unwrap(), request.bearer_auth(token)] {
+        let response = request.send().await.unwrap();
+        assert_eq!((response.status().as_u16(), response.headers().get("WWW-Authenticate")), (503, None));
     }
 }
 
