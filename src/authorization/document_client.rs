@@ -17,7 +17,7 @@ use crate::model::client::{Client, ClientOrigin, ClientState};
 use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentUrl};
 use crate::model::id::ClientId;
 use crate::model::subject::Subject;
-use crate::registration::{DocumentAdmission, DocumentClient, Registrar, RegistrarError, is_of_document};
+use crate::registration::{DocumentAdmission, DocumentClient, Registrar, RegistrarError};
 use crate::wire::{Endpoint, Request};
 
 /// The client of the request.
@@ -56,7 +56,7 @@ async fn found(
     url: Result<DocumentUrl<'_>, Reason>,
 ) -> Result<Found, Reason> {
     let row = context.client(id).await?;
-    if let Some(client) = row.as_ref().filter(|client| client.state != ClientState::Deleted && !is_of_document(client))
+    if let Some(client) = row.as_ref().filter(|client| client.state != ClientState::Deleted && !client.is_of_document())
     {
         check_client(context, client)?;
         return Ok(Found::stored(Arc::clone(client)));

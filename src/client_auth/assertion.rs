@@ -7,12 +7,15 @@ use crate::clock::{ALLOWED_SKEW, Timestamp};
 use crate::config::client_authentication::ASSERTION_BYTES;
 use crate::config::{AssertionAudience, Config};
 use crate::jose::{Claims, JoseError, Jws};
-use crate::model::id::ClientId;
+use crate::model::client::{AuthenticationMethod, Client};
 use crate::model::{MAX_JTI_BYTES, Replay};
 use crate::wire::Endpoint;
 
 /// The type of assertions that are only for client authentication [RFC 10070].
 const OWN_TYPE: &str = "client-authentication+jwt";
+
+/// How far `exp` may be ahead in an assertion for the URL of the token endpoint.
+const TOKEN_URL_LIFETIME: Duration = Duration::from_secs(600);
 
 /// Parses an assertion, and refuses it if its header is not that of an assertion. Nothing in it is verified yet.
 pub(super) fn read<'a>(bytes: &'a [u8], config: &Config) -> Result<Jws<'a>, Cow<'static, str>> {
@@ -38,44 +41,61 @@ pub(super) fn client<'j>(assertion: &'j Jws<'_>) -> Result<&'j str, Cow<'static,
 /// use.
 pub(super) fn judge(
     assertion: &Jws<'_>,
-    client: &ClientId,
+    client: &Client,
     endpoint: Endpoint,
     config: &Config,
     now: Timestamp,
 ) -> Result<Replay, Cow<'static, str>> {
     let claims = assertion.claims();
-    if needed(claims, "iss", "iss is missing")? != client.as_str() {
+    let id = client.id.as_str();
+    if needed(claims, "iss", "iss is missing")? != id {
         return Err("iss is not the client".into());
     }
-    if self::client(assertion)? != client.as_str() {
+    if self::client(assertion)? != id {
         return Err("sub is not the client".into());
     }
-    judge_audience(assertion, endpoint, config)?;
-    let end = judge_times(claims, config, now)?;
+    let longest = judge_audience(assertion, client, endpoint, config)?;
+    let end = judge_times(claims, longest, config, now)?;
     let jti = needed(claims, "jti", "jti is missing")?;
     if jti.len() > MAX_JTI_BYTES {
         return Err("jti is too long".into());
     }
     // Kept until the assertion has expired by the clocks of all servers, since any of them may remove the record.
     let end = end.plus(Duration::from_secs(ALLOWED_SKEW.into()));
-    Ok(Replay::new(&[client.as_str().as_bytes(), jti.as_bytes()], end))
+    Ok(Replay::new(&[id.as_bytes(), jti.as_bytes()], end))
 }
 
 /// > The authorization server MUST reject any JWT that does not contain its own identity as the intended audience.
 ///
-/// [RFC 7523 section 3], and the issuer is the only such identity [RFC 10070].
-fn judge_audience(assertion: &Jws<'_>, endpoint: Endpoint, config: &Config) -> Result<(), Cow<'static, str>> {
+/// [RFC 7523 section 3], and the issuer is the only such identity [RFC 10070]. Returns how far `exp` may be ahead.
+fn judge_audience(
+    assertion: &Jws<'_>,
+    client: &Client,
+    endpoint: Endpoint,
+    config: &Config,
+) -> Result<Duration, Cow<'static, str>> {
     let (values, is_list) = assertion.claims().audience().map_err(text_of)?.ok_or("aud is missing")?;
     let [audience] = values[..] else { return Err("aud does not have exactly one value".into()) };
     if is_list && config.client_authentication.assertion_audience == AssertionAudience::IssuerString {
         return Err("aud is a list".into());
     }
-    let is_legacy = config.client_authentication.assertion_audience == AssertionAudience::Legacy
-        && assertion.typ() != Some(OWN_TYPE);
+    let is_untyped = assertion.typ() != Some(OWN_TYPE);
+    let is_legacy = config.client_authentication.assertion_audience == AssertionAudience::Legacy && is_untyped;
     if audience == config.issuer || is_legacy && is_url_of(audience, endpoint, config) {
-        return Ok(());
+        return Ok(config.client_authentication.assertion_lifetime());
     }
-    Err("aud is not the issuer".into())
+    let is_for_token_url = config.registration.token_url_audience
+        && is_untyped
+        && is_public_by_document(client)
+        && matches!(endpoint, Endpoint::Token | Endpoint::Revocation)
+        && audience == config.url_of(Endpoint::Token);
+    if is_for_token_url { Ok(TOKEN_URL_LIFETIME) } else { Err("aud is not the issuer".into()) }
+}
+
+/// Whether the client's metadata document lists `none`: its key protects nothing, so an assertion that was made for
+/// another server does no harm here.
+fn is_public_by_document(client: &Client) -> bool {
+    client.is_of_document() && client.form.authentication_methods.contains(AuthenticationMethod::None)
 }
 
 /// Whether the audience is the URL of the token endpoint, or, at the endpoint for pushed requests, the URL of that
@@ -87,10 +107,15 @@ fn is_url_of(audience: &str, endpoint: Endpoint, config: &Config) -> bool {
 
 /// Checks `exp`, `nbf` and `iat`, and returns when the assertion expires. Clocks differ, so `clock_skew` is allowed for
 /// `exp`, and for times in the future.
-fn judge_times(claims: &Claims, config: &Config, now: Timestamp) -> Result<Timestamp, Cow<'static, str>> {
+fn judge_times(
+    claims: &Claims,
+    longest: Duration,
+    config: &Config,
+    now: Timestamp,
+) -> Result<Timestamp, Cow<'static, str>> {
     let time = |name| claims.time(name).map_err(text_of);
     let (now, skew) = (u64::from(now.seconds()), config.client_authentication.clock_skew.as_secs());
-    let longest = config.client_authentication.assertion_lifetime().as_secs();
+    let longest = longest.as_secs();
     let exp = time("exp")?.ok_or("exp is missing")?;
     let end = exp.saturating_add(skew);
     if now >= end {

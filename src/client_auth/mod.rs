@@ -232,13 +232,17 @@ async fn verify_reading(
     }
 }
 
-/// Returns a client that only sends its id, if it is public.
+/// Returns a client that only sends its id, if it is public. If it can sign its requests, it must.
 fn named(context: &Context, client: Option<Arc<Client>>) -> Result<Arc<Client>, Reason> {
     let client = client.ok_or(Reason::UnknownClient)?;
     match client.form.client_type {
         ClientType::Public if context.config.serves(ClientType::Public) => {}
         ClientType::Public => return Err(Reason::PublicClientsOff),
         ClientType::Confidential => return Err(Reason::MissingSecret),
+    }
+    let signs = client.form.authentication_methods.contains(AuthenticationMethod::PrivateKeyJwt);
+    if signs && context.config.client_authentication.accepts_assertions() {
+        return Err(Reason::ClientAssertion("it is missing".into()));
     }
     // Basic without a secret only contains the client id.
     registered(client, AuthenticationMethod::None)
@@ -267,11 +271,11 @@ fn registered(client: Arc<Client>, method: AuthenticationMethod) -> Result<Arc<C
 
 /// Refuses a client that only sends its id, unless `none` is offered. At introspection the secret of a native
 /// application proves no more than its id, since it is in every copy [RFC 8252 section 8.5]. An assertion proves its
-/// sender.
+/// sender, unless the client may also come without a key.
 fn admit(context: &Context, endpoint: Endpoint, verified: Verified) -> Result<Verified, Reason> {
     let client = &verified.client;
     let proves_nothing = if endpoint == Endpoint::Introspection {
-        client.counts_as_public() && verified.assertion.is_none()
+        client.form.client_type == ClientType::Public || client.counts_as_public() && verified.assertion.is_none()
     } else {
         client.form.client_type == ClientType::Public
     };

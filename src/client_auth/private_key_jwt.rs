@@ -41,7 +41,7 @@ pub(crate) async fn verify(
     client: &Client,
     assertion: &Jws<'_>,
 ) -> Result<Replay, Reason> {
-    let replay = assertion::judge(assertion, &client.id, attempt.endpoint, &context.config, context.now());
+    let replay = assertion::judge(assertion, client, attempt.endpoint, &context.config, context.now());
     let replay = replay.map_err(Reason::ClientAssertion)?;
     let algorithm = assertion.algorithm();
     let registered = client.form.signing_algorithm;

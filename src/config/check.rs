@@ -167,6 +167,8 @@ const RULES: &[Rule] = &[
         only(own.client_authentication.assertion_audience, AssertionAudience::IssuerString)
     })
     .only_in(&[Fapi], SERVERS),
+    value("registration.token_url_audience", ONLY_FALSE, |own, _| only(own.registration.token_url_audience, false))
+        .only_in(&[Fapi], SERVERS),
     // Signatures are PS256, ES256 or EdDSA.
     value("client_authentication.rs256", ONLY_FALSE, |own, _| only(own.client_authentication.rs256, false))
         .only_in(&[Fapi], "FAPI 2.0 Security Profile section 5.4.1"),

@@ -210,6 +210,8 @@ impl Config {
         let mut config = Self { profile: Profile::Mcp, ..Self::strict(issuer) };
         config.public_clients = true;
         config.client_authentication.rs256 = true;
+        config.registration.none_beside_private_key_jwt = true;
+        config.registration.token_url_audience = true;
         config.cors = Cors::AnyOrigin;
         config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(Vec::new());
         config.authorization.redirect_status = RedirectStatus::Found;
@@ -252,11 +254,14 @@ impl Config {
         client.counts_as_public() && !self.authenticates_with_key(client)
     }
 
-    /// Returns whether that client authenticates with a key, and no other way is accepted.
+    /// Returns whether that client authenticates with a key, and no other way is accepted. A client whose document lists
+    /// `none` is public, even if it signs.
     fn authenticates_with_key(&self, client: &Client) -> bool {
-        let has_secret =
-            client.form.authentication_methods.use_secret() && self.client_authentication.methods.use_secret();
-        client.form.authentication_methods.contains(AuthenticationMethod::PrivateKeyJwt) && !has_secret
+        let methods = client.form.authentication_methods;
+        let has_secret = methods.use_secret() && self.client_authentication.methods.use_secret();
+        methods.contains(AuthenticationMethod::PrivateKeyJwt)
+            && !methods.contains(AuthenticationMethod::None)
+            && !has_secret
     }
 
     /// Returns whether some clients get a new refresh token at each refresh.

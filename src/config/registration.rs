@@ -29,16 +29,25 @@ pub struct RegistrationSettings {
     /// pushed request has no user, so this is refused where
     /// [`pushed_requests`](crate::Config::pushed_requests) are `Required`.
     pub metadata_documents: bool,
-    /// Whether a document with `private_key_jwt` is accepted as that of a public client; off. This applies if the
-    /// server cannot authenticate the client with its key, and the document's `token_endpoint_auth_methods_supported`
-    /// lists `none`.
+    /// Whether a document with `private_key_jwt` is accepted if the server does not offer that method, or not the
+    /// document's `token_endpoint_auth_signing_alg`; off, in the MCP profile on. The document's
+    /// `token_endpoint_auth_methods_supported` [OpenID Connect Relying Party Metadata Choices 1.0] must list `none`. The
+    /// client then sends its id alone.
     ///
-    /// The server cannot do so if [`client_authentication.methods`](crate::Config::client_authentication) lacks
-    /// `private_key_jwt`, or if it does not accept the document's `token_endpoint_auth_signing_alg`. Otherwise the
-    /// client authenticates with its key, and this setting has no effect.
-    ///
-    /// The draft does not define this list. Such a client is not authenticated, although its document announces a key.
+    /// A client whose document lists `none` is public in any case, and needs
+    /// [`public_clients`](crate::Config::public_clients). Where the server offers `private_key_jwt`, the client must
+    /// sign its requests too, but its key protects nothing.
     pub none_beside_private_key_jwt: bool,
+    /// Whether a client whose document lists `none` may sign assertions for the URL of the token endpoint instead of the
+    /// issuer; off, in the MCP profile on. ChatGPT does so. It applies to the token and the revocation endpoint, and to
+    /// assertions that expire within 600 s.
+    ///
+    /// # Security
+    ///
+    /// RFC 10070 section 4 forbids that audience: a malicious server can name this server's token endpoint as its own,
+    /// and get an assertion that is accepted here. For a client that may also come without a key, it gains nothing. Each
+    /// code still needs PKCE, and each refresh token is rotated.
+    pub token_url_audience: bool,
     /// Whether clients that register themselves may read, replace and delete their registration [RFC 7592]; off in
     /// every profile.
     ///
@@ -58,6 +67,7 @@ impl Default for RegistrationSettings {
             dynamic: DynamicRegistration::Off,
             metadata_documents: false,
             none_beside_private_key_jwt: false,
+            token_url_audience: false,
             management: false,
             unused_lifetime: Duration::from_secs(7 * 86_400),
         }

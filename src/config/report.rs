@@ -166,6 +166,16 @@ const RULES: &[Rule] = &[
          an assertion that is accepted here",
     ),
     weaker(
+        "registration.token_url_audience",
+        "RFC 10070 section 4",
+        |own| {
+            let is_read = own.registration.metadata_documents && own.client_authentication.accepts_assertions();
+            is_read && own.registration.token_url_audience
+        },
+        "clients whose document lists none may sign for the URL of the token endpoint: another server that names this \
+         URL as its own gets assertions that are accepted here; they count as no proof, since such a client is public",
+    ),
+    weaker(
         "client_authentication.rs256",
         "FAPI 2.0 Security Profile section 5.4.1",
         |own| own.client_authentication.accepts_assertions() && own.client_authentication.rs256,
@@ -245,7 +255,7 @@ const RULES: &[Rule] = &[
     weaker(
         "registration.none_beside_private_key_jwt",
         "draft-ietf-oauth-client-id-metadata-document section 8.2",
-        |own| own.registration.none_beside_private_key_jwt,
+        |own| own.registration.metadata_documents && own.registration.none_beside_private_key_jwt,
         "a client whose document announces a key is not authenticated: any program that has its code and its PKCE \
          verifier can use the code",
     ),

@@ -7,7 +7,9 @@ use crate::claim::Contended;
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
 use crate::model::application::{Application, ClientPlace, OpenApplication};
-use crate::model::client::{Client, ClientOrigin, ClientState, Privileges, SelfRegistration};
+use crate::model::client::{
+    AuthenticationMethods, CheckedForm, Client, ClientOrigin, ClientState, Privileges, SelfRegistration,
+};
 use crate::model::client_metadata::{Admitted, ClientMetadata, MetadataError};
 use crate::model::id::ClientId;
 use crate::registration::error::RegistrarError;
@@ -32,15 +34,17 @@ impl DocumentAdmission {
         Self { id, admitted, digest: metadata.digest(), awaits_review }
     }
 
-    /// Checks that a client which proved a key at the token endpoint still has one. Its grants stay with the holder of
-    /// the key, even if its document no longer names a key [draft-ietf-oauth-client-id-metadata-document section 8.4].
+    /// Checks that a client which proved a key at the token endpoint still must. Its grants stay with the holder of the
+    /// key, even if its document no longer names a key, or lists `none` beside it
+    /// [draft-ietf-oauth-client-id-metadata-document section 8.4].
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::Metadata`] if the document no longer has a key, and the client may have a live grant.
+    /// [`RegistrarError::Metadata`] if the document no longer demands a key, and the client may have a live grant.
     pub(super) fn check_key(&self, client: &Client, now: Timestamp) -> Result<(), RegistrarError> {
         let may_have_grants = client.open().is_some_and(|open| open.is_reviewed || open.used_until.is_some());
-        let loses_key = client.form.keys.is_some() && self.admitted.form.keys.is_none();
+        let needs_key = |form: &CheckedForm| form.authentication_methods == AuthenticationMethods::KEY;
+        let loses_key = needs_key(&client.form) && !needs_key(&self.admitted.form);
         if loses_key && may_have_grants && !client.is_gone_at(now) {
             return Err(MetadataError::Fixed("token_endpoint_auth_method").into());
         }
@@ -75,11 +79,6 @@ pub(super) fn is_reviewed(client: &Client, digest: &Digest) -> bool {
     is_same && client.state == ClientState::Approved
 }
 
-/// Returns whether a metadata document describes the client.
-pub(crate) fn is_of_document(client: &Client) -> bool {
-    client.open().is_some_and(|open| open.origin == ClientOrigin::MetadataDocument)
-}
-
 /// The input that decides what is written for a document.
 pub(super) struct Draft<'a> {
     pub(super) admission: &'a DocumentAdmission,
@@ -112,7 +111,7 @@ impl Draft<'_> {
             state @ ClientState::Suspended if current.is_kept_out() => Err(RegistrarError::WrongState(state)),
             _ if is_gone => self.placed(self.first(Some(client))).map(Some),
             // Meanwhile an administrator has stored a client under this id. The next request finds it.
-            _ if !is_of_document(client) => Err(StoreError::transient(Contended).into()),
+            _ if !client.is_of_document() => Err(StoreError::transient(Contended).into()),
             state @ (ClientState::Rejected | ClientState::Suspended) => Err(RegistrarError::WrongState(state)),
             ClientState::Approved if is_reviewed(client, &self.admission.digest) => Ok(None),
             ClientState::Approved if self.admission.awaits_review => self.proposed(current),

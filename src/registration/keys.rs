@@ -1,9 +1,7 @@
 //! Keys: which ones a registration may have under the settings, and how they are replaced.
 
 use crate::model::application::{Application, ApplicationForm, Field, FieldError, Problem};
-use crate::model::client::{
-    AuthenticationMethods, CheckedForm, ClientKeys, ClientOrigin, ClientType, KeyFault, KeyRules,
-};
+use crate::model::client::{AuthenticationMethods, CheckedForm, ClientKeys, ClientType, KeyFault, KeyRules};
 use crate::registration::error::RegistrarError;
 
 /// Puts other keys in force.
@@ -17,7 +15,7 @@ pub(super) fn replace(next: &mut Application, keys: &ClientKeys, rules: &KeyRule
     if next.client.form.authentication_methods != AuthenticationMethods::KEY {
         return Err(refused(field, Problem::KeysNotUsed));
     }
-    if next.client.open().is_some_and(|open| open.origin == ClientOrigin::MetadataDocument) {
+    if next.client.is_of_document() {
         return Err(refused(field, Problem::KeysOfDocument));
     }
     if let ClientKeys::Url(address) = keys

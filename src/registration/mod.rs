@@ -32,7 +32,7 @@ mod user_approval;
 
 pub use approval::{Approval, Approved};
 pub(crate) use document::DocumentClient;
-pub(crate) use draft::{DocumentAdmission, is_of_document};
+pub(crate) use draft::DocumentAdmission;
 pub use error::RegistrarError;
 pub use extension::Extension;
 pub(crate) use initial_token::InitialAccess;

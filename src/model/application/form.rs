@@ -212,6 +212,8 @@ impl ApplicationForm {
     const fn check_authentication_methods(&self) -> Result<AuthenticationMethods, Problem> {
         let methods = self.authentication_methods;
         match self.client_type {
+            // It is public, and signs its requests: the client of a metadata document.
+            ClientType::Public if self.uses_key() => Ok(AuthenticationMethods::KEY.with(AuthenticationMethod::None)),
             ClientType::Public => Ok(AuthenticationMethods::PUBLIC),
             ClientType::Confidential if methods.is_empty() => Err(Problem::Missing),
             ClientType::Confidential if methods.contains(AuthenticationMethod::None) => Err(Problem::NotOffered),
@@ -260,9 +262,11 @@ impl ApplicationForm {
         }
     }
 
-    fn uses_key(&self) -> bool {
-        self.client_type == ClientType::Confidential
-            && self.authentication_methods.contains(AuthenticationMethod::PrivateKeyJwt)
+    const fn uses_key(&self) -> bool {
+        let methods = self.authentication_methods;
+        let keeps_methods =
+            matches!(self.client_type, ClientType::Confidential) || methods.contains(AuthenticationMethod::None);
+        keeps_methods && methods.contains(AuthenticationMethod::PrivateKeyJwt)
     }
 }
 

@@ -176,6 +176,11 @@ impl Client {
         self.open().is_some_and(|open| !open.is_reviewed)
     }
 
+    /// Returns whether a metadata document describes the client.
+    pub(crate) fn is_of_document(&self) -> bool {
+        self.open().is_some_and(|open| open.origin == ClientOrigin::MetadataDocument)
+    }
+
     /// The scopes of a request without `scope`: the registered default, as far as the client may still have it, or else
     /// everything.
     pub(crate) fn default_scopes(&self) -> ScopeSet {

@@ -150,8 +150,8 @@ impl RegistrationBounds {
         if metadata.redirect_uris.is_empty() {
             return Err(MetadataError::NoRedirectUri);
         }
-        let method = metadata.authentication_method;
-        if self.methods.is_some_and(|methods| !methods.contains(method)) {
+        let methods = metadata.authentication_methods;
+        if self.methods.is_some_and(|accepted| !methods.iter().all(|method| accepted.contains(method))) {
             return Err(MetadataError::Method);
         }
         let limit = catalog.known_part(&self.scopes);
@@ -172,10 +172,10 @@ impl RegistrationBounds {
             resource_scope: self.resource_scope.clone(),
             client_scopes: ScopeSet::empty(),
             client_resources: ResourceScope::none(),
-            client_type: client_type(method),
+            client_type: client_type(methods),
             application_type,
             grant_types,
-            authentication_methods: AuthenticationMethods::only(method),
+            authentication_methods: methods,
             keys: metadata.keys,
             signing_algorithm: metadata.signing_algorithm,
             requires_pushed_requests: metadata.requires_pushed_requests,
@@ -213,14 +213,9 @@ impl Admitted {
     }
 }
 
-/// A client that names `none` keeps no secret.
-const fn client_type(method: AuthenticationMethod) -> ClientType {
-    match method {
-        AuthenticationMethod::None => ClientType::Public,
-        AuthenticationMethod::ClientSecretBasic
-        | AuthenticationMethod::ClientSecretPost
-        | AuthenticationMethod::PrivateKeyJwt => ClientType::Confidential,
-    }
+/// A client that names `none` is public, even if it also has a key.
+const fn client_type(methods: AuthenticationMethods) -> ClientType {
+    if methods.contains(AuthenticationMethod::None) { ClientType::Public } else { ClientType::Confidential }
 }
 
 /// The host of a link that was checked before.

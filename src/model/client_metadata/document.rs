@@ -1,7 +1,7 @@
 //! Judges a metadata document: pure functions from a response to metadata or an error.
 
 use crate::fetch::{DOCUMENT_BYTES, FetchResponse};
-use crate::model::client::AuthenticationMethod;
+use crate::model::client::{AuthenticationMethod, AuthenticationMethods};
 use crate::model::client_metadata::ClientMetadata;
 use crate::model::client_metadata::document_url::DocumentUrl;
 use crate::model::client_metadata::error::{DocumentError, MetadataError};
@@ -53,8 +53,8 @@ impl DocumentRules {
         if members.text("client_name")?.is_none() {
             return Err(DocumentError::NoName);
         }
-        let method = self.method(&members)?;
-        let mut metadata = self.metadata.read(&members, method)?;
+        let methods = self.methods(&members)?;
+        let mut metadata = self.metadata.read(&members, methods)?;
         // A pushed request never fetches a document, so a client that must push its requests could never be stored.
         metadata.requires_pushed_requests = false;
         Ok(metadata)
@@ -64,33 +64,40 @@ impl DocumentRules {
     /// > client_secret_jwt, or any other method based around a shared symmetric secret.
     ///
     /// [draft-ietf-oauth-client-id-metadata-document section 4.1]
-    fn method(&self, members: &Members) -> Result<AuthenticationMethod, DocumentError> {
-        match members.text("token_endpoint_auth_method")? {
+    fn methods(&self, members: &Members) -> Result<AuthenticationMethods, DocumentError> {
+        let method = match members.text("token_endpoint_auth_method")? {
             // RFC 7591's default is a method with a secret, and a document cannot have a secret.
-            None | Some("none") => Ok(self.offered(AuthenticationMethod::None)?),
-            Some(secret) if secret.starts_with("client_secret_") => Err(DocumentError::SharedSecret),
-            Some("private_key_jwt") => match self.key_method(members) {
-                Err(error) if self.none_beside_private_key_jwt => {
-                    let beside = members.list("token_endpoint_auth_methods_supported")?.unwrap_or_default();
-                    let none = beside.contains(&"none").then(|| self.offered(AuthenticationMethod::None).ok());
-                    Ok(none.flatten().ok_or(error)?)
-                }
-                method => Ok(method?),
-            },
-            Some(_) => Err(MetadataError::Method.into()),
+            None | Some("none") => AuthenticationMethod::None,
+            Some(secret) if secret.starts_with("client_secret_") => return Err(DocumentError::SharedSecret),
+            Some("private_key_jwt") => AuthenticationMethod::PrivateKeyJwt,
+            Some(_) => return Err(MetadataError::Method.into()),
+        };
+        let beside = members.list("token_endpoint_auth_methods_supported")?.unwrap_or_default();
+        let methods = match self.offered(method, members) {
+            // The client is public, and the key that it has for other servers protects nothing.
+            Ok(key) if key == AuthenticationMethods::KEY && beside.contains(&"none") => {
+                key.with(AuthenticationMethod::None)
+            }
+            Err(_) if self.none_beside_private_key_jwt && beside.contains(&"none") => AuthenticationMethods::PUBLIC,
+            methods => methods?,
+        };
+        if methods.contains(AuthenticationMethod::None) {
+            self.offered(AuthenticationMethod::None, members)?;
         }
+        Ok(methods)
     }
 
-    /// `private_key_jwt`, if the server offers it and accepts the algorithm that the document names. Whether the keys
-    /// are valid is checked later: a document with a key that cannot be used never makes a public client.
-    fn key_method(&self, members: &Members) -> Result<AuthenticationMethod, MetadataError> {
-        let method = self.offered(AuthenticationMethod::PrivateKeyJwt)?;
-        self.metadata.keys.signing_algorithm(members)?;
-        Ok(method)
-    }
-
-    fn offered(&self, method: AuthenticationMethod) -> Result<AuthenticationMethod, MetadataError> {
-        if self.metadata.methods.contains(&method) { Ok(method) } else { Err(MetadataError::Method) }
+    /// Returns the method, if the server offers it. For `private_key_jwt`, it must also accept the algorithm that the
+    /// document names. Whether the keys are valid is checked later: a document with a key that cannot be used never
+    /// makes a public client.
+    fn offered(&self, method: AuthenticationMethod, members: &Members) -> Result<AuthenticationMethods, MetadataError> {
+        if !self.metadata.methods.contains(&method) {
+            return Err(MetadataError::Method);
+        }
+        if method == AuthenticationMethod::PrivateKeyJwt {
+            self.metadata.keys.signing_algorithm(members)?;
+        }
+        Ok(AuthenticationMethods::only(method))
     }
 }
 
@@ -258,7 +265,7 @@ mod tests {
         let uris: Vec<_> = metadata.redirect_uris.iter().map(RegisteredRedirectUri::as_str).collect();
         assert_eq!(uris, [URI, "http://localhost/callback"]);
         assert_eq!(metadata.grant_types, GrantTypes::default());
-        assert_eq!(metadata.authentication_method, AuthenticationMethod::None);
+        assert_eq!(metadata.authentication_methods, AuthenticationMethods::PUBLIC);
         assert_eq!(metadata.application_type(), ApplicationType::Native);
     }
 
@@ -283,24 +290,31 @@ mod tests {
         };
         let without_keys = |none_beside_private_key_jwt| DocumentRules { none_beside_private_key_jwt, ..rules() };
         let method = |rules: &DocumentRules, document: &FetchResponse| {
-            judge(rules, document).map(|metadata| metadata.authentication_method)
+            judge(rules, document).map(|metadata| metadata.authentication_methods)
         };
         let beside = document(json!(["none", "private_key_jwt"]), json!({}));
         let refused = |error: &str| Err(format!("Metadata({error})"));
-        let (key, none) = (Ok(AuthenticationMethod::PrivateKeyJwt), Ok(AuthenticationMethod::None));
+        let (key, none) = (AuthenticationMethods::KEY, Ok(AuthenticationMethods::PUBLIC));
+        let both = Ok(key.with(AuthenticationMethod::None));
         for (rules, expected) in [
             (without_keys(false), refused("Method")),
             (without_keys(true), none.clone()),
             (with_keys(false, false), refused("SigningAlgorithm")),
             (with_keys(true, false), none),
-            (with_keys(false, true), key.clone()),
-            (with_keys(true, true), key),
+            (with_keys(false, true), both.clone()),
+            (with_keys(true, true), both),
         ] {
             assert_eq!(method(&rules, &beside), expected, "{rules:?}");
         }
         for beside in [json!(["private_key_jwt"]), Value::Null] {
-            assert_eq!(method(&without_keys(true), &document(beside, json!({}))), refused("Method"));
+            let document = document(beside, json!({}));
+            assert_eq!(method(&without_keys(true), &document), refused("Method"));
+            assert_eq!(method(&with_keys(true, true), &document), Ok(key));
         }
+        // A server without public clients has no use for a client that is public.
+        let mut confidential = with_keys(true, true);
+        confidential.metadata.methods.retain(|method| *method != AuthenticationMethod::None);
+        assert_eq!(method(&confidential, &beside), refused("Method"));
         // Keys that cannot be used do not make it a public client.
         let no_key = if crate::jose::IS_AVAILABLE { JwkSetError::NoUsableKey } else { JwkSetError::NotAvailable };
         let no_key = format!("KeySet({no_key:?})");

@@ -76,7 +76,7 @@ impl ClientMetadata {
     pub(super) fn encode(&self) -> Vec<u8> {
         let Self {
             redirect_uris,
-            authentication_method,
+            authentication_methods,
             grant_types,
             claims_native,
             name,
@@ -90,7 +90,7 @@ impl ClientMetadata {
         } = self;
         let mut writer = Writer::new(kind::METADATA);
         write_texts(&mut writer, redirect_uris.iter().map(RegisteredRedirectUri::as_str));
-        writer.text(authentication_method.as_str());
+        write_authentication_methods(&mut writer, *authentication_methods);
         write_grant_types(&mut writer, *grant_types);
         writer.flag(*claims_native);
         writer.optional(scopes.as_ref(), |writer, scopes| writer.text(scopes.as_str()));

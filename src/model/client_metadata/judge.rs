@@ -2,7 +2,9 @@
 
 use crate::jose::{JwkSet, JwkSetBounds, SigningAlgorithm};
 use crate::model::application::{RegistrationLimits, is_shown_line, web_link};
-use crate::model::client::{AuthenticationMethod, ClientKeys, GrantType, GrantTypes, KeyFault, KeyRules};
+use crate::model::client::{
+    AuthenticationMethod, AuthenticationMethods, ClientKeys, GrantType, GrantTypes, KeyFault, KeyRules,
+};
 use crate::model::client_metadata::error::MetadataError;
 use crate::model::client_metadata::json::Members;
 use crate::model::client_metadata::{ClientMetadata, METADATA_BYTES, MoreMetadata};
@@ -80,21 +82,21 @@ impl MetadataRules {
 
     fn metadata(&self, members: &Members) -> Result<ClientMetadata, MetadataError> {
         let method = self.method(members)?;
-        self.read(members, method)
+        self.read(members, AuthenticationMethods::only(method))
     }
 
-    /// Reads the members of a client that authenticates with this method.
+    /// Reads the members of a client that authenticates with one of these methods.
     pub(super) fn read(
         &self,
         members: &Members,
-        authentication_method: AuthenticationMethod,
+        authentication_methods: AuthenticationMethods,
     ) -> Result<ClientMetadata, MetadataError> {
         let redirect_uris = self.redirect_uris(members)?;
-        let (keys, signing_algorithm) = self.keys.read(members, authentication_method)?;
+        let (keys, signing_algorithm) = self.keys.read(members, authentication_methods)?;
         let metadata = ClientMetadata {
             claims_native: members.text("application_type")? == Some("native"),
             redirect_uris,
-            authentication_method,
+            authentication_methods,
             keys,
             signing_algorithm,
             requires_pushed_requests: members.flag("require_pushed_authorization_requests")?
@@ -195,7 +197,7 @@ impl KeyRules {
     pub(super) fn read(
         &self,
         members: &Members,
-        method: AuthenticationMethod,
+        methods: AuthenticationMethods,
     ) -> Result<(Option<ClientKeys>, Option<SigningAlgorithm>), MetadataError> {
         if members.has("jwks") && members.has("jwks_uri") {
             return Err(MetadataError::TwoKeySets);
@@ -204,7 +206,7 @@ impl KeyRules {
             return Err(MetadataError::PrivateKey);
         }
         let (mut keys, mut signing_algorithm) = (None, None);
-        if method == AuthenticationMethod::PrivateKeyJwt {
+        if methods.contains(AuthenticationMethod::PrivateKeyJwt) {
             keys = Some(read_keys(members, self.key_set)?);
             signing_algorithm = self.signing_algorithm(members)?;
             self.judge(keys.as_ref(), signing_algorithm)?;
@@ -289,7 +291,10 @@ mod tests {
     #[test]
     fn what_is_left_out_has_a_default() {
         let metadata = judged(json!({})).unwrap();
-        assert_eq!(metadata.authentication_method, AuthenticationMethod::ClientSecretBasic);
+        assert_eq!(
+            metadata.authentication_methods,
+            AuthenticationMethods::only(AuthenticationMethod::ClientSecretBasic)
+        );
         assert_eq!(metadata.grant_types, GrantTypes::CODE_ONLY);
         assert_eq!(metadata.application_type(), ApplicationType::Web);
         assert_eq!((metadata.name, metadata.client_uri, metadata.scopes), (None, None, None));

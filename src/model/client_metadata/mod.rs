@@ -17,7 +17,7 @@ pub use error::{DocumentError, MetadataError};
 pub(crate) use judge::{MetadataRules, Replacement};
 
 use crate::jose::SigningAlgorithm;
-use crate::model::client::{ApplicationType, AuthenticationMethod, ClientKeys, GrantTypes};
+use crate::model::client::{ApplicationType, AuthenticationMethods, ClientKeys, GrantTypes};
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::ScopeSet;
 
@@ -36,8 +36,9 @@ const METADATA_BYTES: usize = 7 * 1024;
 pub struct ClientMetadata {
     /// `redirect_uris`, at least one.
     pub redirect_uris: Vec<RegisteredRedirectUri>,
-    /// `token_endpoint_auth_method`.
-    pub authentication_method: AuthenticationMethod,
+    /// `token_endpoint_auth_method`; beside `private_key_jwt` also `none`, if the client is described by a metadata
+    /// document that lists it in `token_endpoint_auth_methods_supported`. A client with `none` is public.
+    pub authentication_methods: AuthenticationMethods,
     /// `grant_types`: the authorization code, and perhaps refresh.
     pub grant_types: GrantTypes,
     pub(crate) claims_native: bool,

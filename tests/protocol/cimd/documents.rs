@@ -3,7 +3,7 @@
 use grantor::client::AuthenticationMethod;
 use serde_json::{Value, json};
 
-use super::{URI, URL, ask, ask_for, client, on, pair_of, query, refusal, refused, with, world, world_with};
+use super::{URI, URL, Web, ask, ask_for, client, on, pair_of, query, refusal, refused, with, world, world_with};
 use support::world::{PKCE, page, red_by_link};
 
 /// CIMD-4.1-01
@@ -62,13 +62,11 @@ async fn a_document_that_asks_for_keys_is_refused() {
         "jwks_uri": "https://client.example/jwks.json",
         "token_endpoint_auth_methods_supported": ["private_key_jwt", "none"],
     }));
-    let (world, web) = world().await;
-    web.publish(URL, chatgpt);
-    refused(&world, URL).await;
+    let web = Web::with(URL, chatgpt);
     let mut config = on();
-    config.registration.none_beside_private_key_jwt = true;
-    let world = world_with(config, &web).await;
-    pair_of(&world, URL).await;
+    config.registration.none_beside_private_key_jwt = false;
+    refused(&world_with(config, &web).await, URL).await;
+    pair_of(&world_with(on(), &web).await, URL).await;
     assert!(web.take().iter().all(|asked| asked == URL), "its keys are not fetched");
 }
 

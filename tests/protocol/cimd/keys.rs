@@ -19,17 +19,17 @@ use crate::key_registration::{by_key, exchange_by_key, refresh_by_key, with_keys
 use support::keys::Signer;
 use support::world::{PKCE, Pair, SESSION, World, code, e401, ok, page, pair, text};
 
-const KEYS: &str = "https://client.example/oauth/jwks.json";
+pub(super) const KEYS: &str = "https://client.example/oauth/jwks.json";
 
 /// The settings of the MCP profile with documents and keys on.
-fn keyed() -> Config {
+pub(super) fn keyed() -> Config {
     let mut config = on();
     with_keys(&mut config);
     config
 }
 
 /// The members that ChatGPT's document has about authentication.
-fn chatgpt() -> Value {
+pub(super) fn chatgpt() -> Value {
     with(json!({
         "client_name": "ChatGPT",
         "token_endpoint_auth_method": "private_key_jwt",
@@ -39,28 +39,33 @@ fn chatgpt() -> Value {
     }))
 }
 
-fn set(signers: &[&Signer]) -> Value {
+pub(super) fn set(signers: &[&Signer]) -> Value {
     json!({"keys": signers.iter().map(|signer| signer.jwk()).collect::<Vec<_>>()})
 }
 
-fn by_value(signer: &Signer) -> Value {
+pub(super) fn by_value(signer: &Signer) -> Value {
     with(json!({"token_endpoint_auth_method": "private_key_jwt", "jwks": set(&[signer])}))
 }
 
-/// The user signs in, and the client exchanges the code with its key.
-async fn exchanged(world: &World, signer: &Signer) -> Response {
+/// The user signs in. Returns the code.
+pub(super) async fn authorized(world: &World) -> String {
     let pending = ask_for(world, URL).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
     let approve = Decision::Approve(Consent::to_everything());
     let redirect = world.server.decide(handle.expose(), &world.alice, SESSION, &approve).await.unwrap();
-    exchange_by_key(world, URL, signer, &text(&code(&redirect), "code")).await
+    text(&code(&redirect), "code")
+}
+
+/// The client exchanges a new code with its key.
+async fn exchanged(world: &World, signer: &Signer) -> Response {
+    exchange_by_key(world, URL, signer, &authorized(world).await).await
 }
 
 async fn pair_by_key(world: &World, signer: &Signer) -> Pair {
     pair(&exchanged(world, signer).await)
 }
 
-async fn stored(world: &World) -> Arc<Client> {
+pub(super) async fn stored(world: &World) -> Arc<Client> {
     world.server.registrar().unwrap().client(&id()).await.unwrap()
 }
 
@@ -83,9 +88,11 @@ async fn a_change_that_awaited_a_review_is_not_taken_for_the_client_in_force() {
 
 /// CIMD-8.2-01, RC-GPT-01
 #[tokio::test]
-async fn chatgpt_connects_with_its_key() {
+async fn a_document_with_a_key_needs_its_key() {
     let signer = Signer::rs256().named("one");
-    let web = Web::with(URL, chatgpt());
+    let mut document = chatgpt();
+    document["token_endpoint_auth_methods_supported"] = json!(["private_key_jwt"]);
+    let web = Web::with(URL, document);
     web.publish(KEYS, set(&[&signer]));
     let world = world_with(keyed(), &web).await;
     let tokens = pair_by_key(&world, &signer).await;
@@ -112,16 +119,15 @@ async fn an_algorithm_that_is_not_accepted_is_refused() {
     web.publish(KEYS, set(&[&Signer::rs256()]));
     let mut config = keyed();
     config.client_authentication.rs256 = false;
+    config.registration.none_beside_private_key_jwt = false;
     refused(&world_with(config.clone(), &web).await, URL).await;
     config.registration.none_beside_private_key_jwt = true;
     let world = world_with(config, &web).await;
     web.take();
     pair_of(&world, URL).await;
     assert_eq!(web.take(), [URL], "its keys are not fetched");
-    // If the server supports it, the client must prove its key, regardless of the option.
-    let mut config = keyed();
-    config.registration.none_beside_private_key_jwt = true;
-    let world = world_with(config, &web).await;
+    // If the server supports it, the client must sign, regardless of the option.
+    let world = world_with(keyed(), &web).await;
     pair_by_key(&world, &Signer::rs256()).await;
 }
 

@@ -7,6 +7,7 @@ mod fetching;
 mod keys;
 mod places;
 mod policy;
+mod public_keys;
 mod review;
 mod settings;
 mod stored;
