@@ -3,6 +3,7 @@
 pub use crate::authorization::decision::{Consent, Decision};
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::authorization::consent_requests;
 use crate::authorization::document_client;
@@ -13,6 +14,7 @@ use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim, draw_ver
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::error::Reason;
+use crate::grant::live_grants;
 use crate::grant::revocation;
 use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::model::client::{Client, Granted};
@@ -48,6 +50,9 @@ pub(crate) async fn hold(
     let redirect = |reason| AuthorizationError::redirect(context, client, destination, reason);
     if let Some(admission) = &pending.document {
         document_client::store(context, admission).await.map_err(page)?;
+    }
+    if pending.has_dropped_scopes && is_step_up_in_vain(context, pending, subject).await.map_err(redirect)? {
+        return Err(redirect(Reason::ExcessScope));
     }
     let room =
         consent_requests::find_room(context, subject, &client.id).await.map_err(|error| redirect(error.into()))?;
@@ -95,6 +100,26 @@ pub(crate) async fn hold(
     let id = IdText::of(flow.record.id.as_bytes());
     Ok(ConsentTicket::new(minted.text(&context.prefixes.handle, &id)))
 }
+
+/// Returns whether the client got everything that is left of its request a moment ago. A resource then wants a scope that
+/// the client cannot have, and another consent would lead to the same request again.
+async fn is_step_up_in_vain(
+    context: &Context,
+    pending: &PendingAuthorization,
+    subject: &Subject,
+) -> Result<bool, Reason> {
+    let now = context.now();
+    let newest = live_grants::newest(context, subject, &pending.client).await?;
+    Ok(newest.is_some_and(|grant| {
+        now < grant.created.plus(STEP_UP)
+            && pending.scopes.is_subset_of(&grant.scopes)
+            && pending.audience == grant.audience
+    }))
+}
+
+/// How soon after its tokens a client that lacks a scope asks for it. A later request with the same scopes may come from
+/// another device, or after the tokens were lost.
+const STEP_UP: Duration = Duration::from_secs(300);
 
 /// Writes without a read before it: it takes over the record of another request, or inserts one. The ticket shows whose
 /// row was found.

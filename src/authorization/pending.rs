@@ -35,6 +35,8 @@ pub struct PendingAuthorization {
     pub(crate) challenge: Option<CodeChallenge>,
     pub(crate) state: Option<Box<[u8]>>,
     pub(crate) scopes: ScopeSet,
+    /// Whether the request named scopes that the client may not have.
+    pub(crate) has_dropped_scopes: bool,
     pub(crate) audience: Audience,
     pub(crate) protected_resources: Vec<Arc<ProtectedResource>>,
     pub(crate) catalog: ScopeCatalog,

@@ -44,6 +44,8 @@ pub(crate) struct Asked {
     pub(crate) key: Option<JwkThumbprint>,
     pub(crate) state: Option<Box<[u8]>>,
     pub(crate) scopes: ScopeSet,
+    /// Whether the request named scopes that were left out.
+    pub(crate) has_dropped_scopes: bool,
     pub(crate) audience: Audience,
     pub(crate) protected_resources: Vec<Arc<ProtectedResource>>,
 }
@@ -112,12 +114,13 @@ pub(crate) fn judge(context: &Context, client: &Client, query: &Params<'_>) -> R
     let challenge = challenge(context, client, query)?;
     let key = key(query)?;
     let target = context.resources.asked(Named::of(query), client, &client.form.scopes).map_err(Reason::from)?;
-    let scopes = scopes(context, client, query, &target)?;
+    let (scopes, has_dropped_scopes) = scopes(context, client, query, &target)?;
     Ok(Asked {
         challenge,
         key,
         state: state.map(Into::into),
         scopes,
+        has_dropped_scopes,
         audience: target.audience().clone(),
         protected_resources: target.entries().iter().map(|entry| entry.settings.clone()).collect(),
     })
@@ -170,16 +173,30 @@ fn key(query: &Params<'_>) -> Result<Option<JwkThumbprint>, Reason> {
 }
 
 /// § 3.3: at most what was registered and what the protected resources serve. A request without `scope` asks for all of
-/// that.
-fn scopes(context: &Context, client: &Client, query: &Params<'_>, target: &Target<'_>) -> Result<ScopeSet, Reason> {
+/// that. Also returns whether scopes were left out.
+fn scopes(
+    context: &Context,
+    client: &Client,
+    query: &Params<'_>,
+    target: &Target<'_>,
+) -> Result<(ScopeSet, bool), Reason> {
+    let catalog = &context.config.scopes;
     if client.form.resource_scope.is_empty() {
         return Err(Reason::ExcessScope);
     }
     let Some(scope) = query.bytes("scope") else {
         // A scope that was removed from the catalog cannot be shown to the user, so it is left out.
-        let registered = target.served_of(context.config.scopes.known_part(&client.default_scopes()));
-        return if registered.is_empty() { Err(Reason::Scope(ScopeError::Malformed)) } else { Ok(registered) };
+        let registered = target.served_of(catalog.known_part(&client.default_scopes()));
+        return if registered.is_empty() { Err(Reason::Scope(ScopeError::Malformed)) } else { Ok((registered, false)) };
     };
-    let asked = context.config.scopes.read(scope).map_err(Reason::Scope)?;
-    if asked.is_subset_of(&client.form.scopes) && target.serves(&asked) { Ok(asked) } else { Err(Reason::ExcessScope) }
+    if context.config.drops_excess_scopes(client) {
+        // > The authorization server MAY fully or partially ignore the scope requested by the client
+        let (known, has_unknown) = catalog.read_known(scope).map_err(Reason::Scope)?;
+        let left = target.served_of(known.intersection(&client.form.scopes));
+        let has_dropped = has_unknown || left != known;
+        return if left.is_empty() { Err(Reason::ExcessScope) } else { Ok((left, has_dropped)) };
+    }
+    let asked = catalog.read(scope).map_err(Reason::Scope)?;
+    let is_admitted = asked.is_subset_of(&client.form.scopes) && target.serves(&asked);
+    if is_admitted { Ok((asked, false)) } else { Err(Reason::ExcessScope) }
 }

@@ -9,7 +9,8 @@ use crate::secret::nonce::NonceKey;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DpopSettings {
-    /// Whether access tokens are bound to a key of the client [RFC 9449]: off, in the FAPI profile required.
+    /// Whether access tokens are bound to a key of the client [RFC 9449]: off; in the FAPI profile required, and in the
+    /// MCP profile optional if the feature `jose` is enabled.
     ///
     /// Every value except [`DpopBoundTokens::Off`] needs the feature `jose`.
     pub tokens: DpopBoundTokens,

@@ -30,7 +30,7 @@ pub use crate::config::pushed_requests::{PushedRequestSettings, PushedRequests};
 pub use crate::config::refresh::{GraceEnd, RefreshSettings, ReuseResponse};
 pub(crate) use crate::config::registration::ClientLifetimes;
 use crate::config::registration::IDLE_LIFETIME;
-pub use crate::config::registration::{DynamicRegistration, RegistrationSettings};
+pub use crate::config::registration::{DynamicRegistration, ExcessScopes, RegistrationSettings};
 pub use crate::config::report::{Finding, SecurityReport};
 pub use crate::config::revocation::{
     AccessTokenRevocation, ForeignTokenAnswer, RevocationSettings, SupersededTokenRevocation,
@@ -204,6 +204,8 @@ impl Config {
     /// Returns the settings that clients of the Model Context Protocol expect; public clients may be
     /// registered.
     ///
+    /// With the feature `jose`, clients may get DPoP-bound tokens.
+    ///
     /// The catalog is empty: set [`scopes`](Self::scopes).
     #[must_use]
     pub fn mcp(issuer: impl Into<String>) -> Self {
@@ -212,6 +214,10 @@ impl Config {
         config.client_authentication.rs256 = true;
         config.registration.none_beside_private_key_jwt = true;
         config.registration.token_url_audience = true;
+        config.registration.excess_scopes = ExcessScopes::Drop;
+        if IS_AVAILABLE {
+            config.dpop.tokens = DpopBoundTokens::Optional;
+        }
         config.cors = Cors::AnyOrigin;
         config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(Vec::new());
         config.authorization.redirect_status = RedirectStatus::Found;
@@ -307,6 +313,11 @@ impl Config {
         }
         let policy = &*self.redirect_uris_of(client);
         registered.any(|own| own.matches(uri, policy).is_ok())
+    }
+
+    /// Returns whether scopes that the client may not have are left out of its requests.
+    pub(crate) fn drops_excess_scopes(&self, client: &Client) -> bool {
+        client.open().is_some() && self.registration.excess_scopes == ExcessScopes::Drop
     }
 
     pub(crate) fn needs_pkce(&self, client: &Client) -> bool {

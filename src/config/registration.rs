@@ -48,6 +48,9 @@ pub struct RegistrationSettings {
     /// and get an assertion that is accepted here. For a client that may also come without a key, it gains nothing. Each
     /// code still needs PKCE, and each refresh token is rotated.
     pub token_url_audience: bool,
+    /// What happens to scopes that the catalog or the policy does not admit, in requests of clients that registered
+    /// themselves or have a metadata document [RFC 6749 section 3.3]; they are refused, in the MCP profile dropped.
+    pub excess_scopes: ExcessScopes,
     /// Whether clients that register themselves may read, replace and delete their registration [RFC 7592]; off in
     /// every profile.
     ///
@@ -68,6 +71,7 @@ impl Default for RegistrationSettings {
             metadata_documents: false,
             none_beside_private_key_jwt: false,
             token_url_audience: false,
+            excess_scopes: ExcessScopes::Refuse,
             management: false,
             unused_lifetime: Duration::from_secs(7 * 86_400),
         }
@@ -85,6 +89,22 @@ pub enum DynamicRegistration {
     /// A client needs an initial access token. Your service creates them with
     /// [`Registrar::make_initial_access_token`](crate::Registrar::make_initial_access_token).
     WithToken,
+}
+
+/// What happens to scopes that a client which registered itself may not have [RFC 6749 section 3.3].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ExcessScopes {
+    /// An authorization request with such a scope is refused with `invalid_scope`. So are a registration and a metadata
+    /// document whose `scope` has no scope that the catalog knows.
+    Refuse,
+    /// They are left out. The consent page shows the others, and the token response names them. A registration or a
+    /// metadata document without a known scope gets the default.
+    ///
+    /// It is for clients that ask for every scope of the metadata, or for scopes of other servers. A request is still
+    /// refused if no scope is left. It is also refused if the client got everything that is left in the last five
+    /// minutes: it would ask again and again for a scope that it cannot have.
+    Drop,
 }
 
 /// How long clients that registered themselves are kept, until a person has reviewed them.

@@ -112,7 +112,7 @@ async fn check(
         request::redirect_uri(context, &client, query).map_err(|refused| no_destination(context, &client, refused))?;
     let asked = judge(context, &client, query, pushed.is_some());
     let asked = asked.map_err(|fault| refused(context, &client, &redirect_uri, query, fault))?;
-    let Asked { challenge, key, state, scopes, audience, protected_resources } = asked;
+    let Asked { challenge, key, state, scopes, has_dropped_scopes, audience, protected_resources } = asked;
     Ok(PendingAuthorization {
         client,
         redirect_uri,
@@ -120,6 +120,7 @@ async fn check(
         challenge,
         state,
         scopes,
+        has_dropped_scopes,
         audience,
         protected_resources,
         catalog: context.config.scopes.clone(),

@@ -1,4 +1,4 @@
-//! How many live grants a user may have given to one client.
+//! The live grants that a user gave to one client: the newest, and how many there may be.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use crate::bounds::split_surplus;
 use crate::context::Context;
 use crate::grant::list::Reader;
 use crate::grant::revocation;
+use crate::model::client::Client;
 use crate::model::id::GrantId;
 use crate::model::subject::Subject;
 use crate::model::{Grant, RevocationReason};
@@ -24,6 +25,29 @@ pub(crate) async fn keep_within_bound(context: &Context, new: &Grant) {
     for grant in surplus {
         let _ = revocation::revoke(context, grant.id, RevocationReason::TooManyGrants).await;
     }
+}
+
+/// Returns the newest live grant of a user to that client.
+///
+/// # Errors
+///
+/// [`StoreError`] if a grant cannot be read.
+pub(crate) async fn newest(
+    context: &Context,
+    subject: &Subject,
+    client: &Client,
+) -> Result<Option<Arc<Grant>>, StoreError> {
+    let now = context.now();
+    let mut newest: Option<Arc<Grant>> = None;
+    let mut list = Reader::new(GrantId::from_bytes);
+    while let Some(rows) = list.next(&*context.stores.tokens, subject.as_str()).await {
+        let live = rows.into_iter().filter(|grant: &Arc<Grant>| {
+            grant.client == client.id && grant.epoch == client.epoch && grant.is_live(now)
+        });
+        newest = newest.into_iter().chain(live).max_by_key(|grant| grant.created);
+    }
+    list.finish()?;
+    Ok(newest)
 }
 
 /// Reads one page if the user has fewer records than there may be grants.

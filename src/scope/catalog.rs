@@ -46,12 +46,21 @@ impl ScopeCatalog {
 
     /// Parses the parameter of a request: the same without a search for a similar scope.
     pub(crate) fn read(&self, wire: &[u8]) -> Result<ScopeSet, ScopeError> {
+        self.select(self.tokens(wire)?)
+    }
+
+    /// Parses the parameter of a request, and leaves out what the catalog does not have. Also returns whether something
+    /// was left out.
+    pub(crate) fn read_known(&self, wire: &[u8]) -> Result<(ScopeSet, bool), ScopeError> {
+        let tokens = self.tokens(wire)?;
+        let is_known = |token: &&str| self.0.read(token).is_ok();
+        Ok((self.select(tokens.clone().filter(is_known))?, !tokens.clone().all(|token| is_known(&token))))
+    }
+
+    fn tokens<'w>(&self, wire: &'w [u8]) -> Result<impl Iterator<Item = &'w str> + Clone, ScopeError> {
         let text = str::from_utf8(wire).map_err(|_| ScopeError::Malformed)?;
         let tokens = text.split(self.0.notation.separator());
-        if !tokens.clone().all(is_scope_token) {
-            return Err(ScopeError::Malformed);
-        }
-        self.select(tokens)
+        if tokens.clone().all(is_scope_token) { Ok(tokens) } else { Err(ScopeError::Malformed) }
     }
 
     /// Parses a list of tokens, as the checkboxes of a consent form send them. An empty list gives the empty set.

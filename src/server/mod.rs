@@ -1,6 +1,7 @@
 //! The authorization server: wiring, and one-line delegations.
 
 mod hosts;
+mod mcp_hosts;
 pub(crate) mod purge;
 
 use std::sync::atomic::AtomicBool;
@@ -49,6 +50,7 @@ use crate::secret::ConsentTicket;
 use crate::secret::entropy::{Entropy, SystemEntropy};
 use crate::secret::prefixes::Prefixes;
 pub use crate::server::hosts::Hosts;
+pub use crate::server::mcp_hosts::HostFinding;
 pub use crate::server::purge::PurgeError;
 use crate::store::{Purge, StoreError, Stores};
 use crate::wire::cors::Proofs;
@@ -121,6 +123,23 @@ impl AuthorizationServer {
             report.findings.push(LOOPBACK);
         }
         report
+    }
+
+    /// Lists what keeps the users of known hosts of the Model Context Protocol from connecting, from the settings alone.
+    #[must_use]
+    pub fn host_report(&self) -> Vec<HostFinding> {
+        let policy = self.context.registration_policy.as_ref();
+        mcp_hosts::report(self.config(), policy.and_then(|policy| policy.bounds()))
+    }
+
+    /// Fetches the metadata documents of known hosts of the Model Context Protocol, and lists those that this server
+    /// cannot get or does not accept. It is for an operator: each host gets a request, unless the document is cached.
+    /// Without [`registration.metadata_documents`](Config::registration), there is nothing to list.
+    pub async fn host_document_report(&self) -> Vec<HostFinding> {
+        match &self.context.documents {
+            Some(documents) => mcp_hosts::report_documents(documents).await,
+            None => Vec::new(),
+        }
     }
 
     /// Returns the complete public path of an endpoint. The issuer's path comes first, or last for the metadata [RFC

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use grantor::config::Profile;
+use grantor::config::{DpopBoundTokens, Profile};
 use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
 use grantor::scope::{Permission, Resource};
 use grantor::store::Stores;
@@ -36,7 +36,7 @@ fn listed() -> Cors {
 }
 
 async fn world_of(cors: Cors) -> World {
-    World::with(Profile::Mcp, |config| config.cors = cors).await
+    World::with(Profile::Mcp, |config| (config.cors, config.dpop.tokens) = (cors, DpopBoundTokens::Off)).await
 }
 
 fn preflight<'a>(origin: &'a str) -> Request<'a> {
@@ -189,7 +189,7 @@ impl Throttle for Full {
 /// A server whose clients cannot be read, with this throttle in front.
 fn stopped(cors: Cors, throttle: impl Throttle) -> AuthorizationServer {
     let mut config = Config::mcp(ISSUER);
-    config.cors = cors;
+    (config.cors, config.dpop.tokens) = (cors, DpopBoundTokens::Off);
     let store = AnyStore::over(MemoryStore::new());
     let down = Intercepted::new(store.clone(), every("clients.find", Fate::FailsBefore(Failure::Transient)));
     let stores = Stores::new(store).with_clients(down);

@@ -120,7 +120,7 @@ fn no_server_is_built_on_settings_that_contradict_each_other() {
             config.refresh.access_token_grace = Duration::from_secs(28_800);
             config.refresh.grace = Duration::from_secs(28_800);
             config.tokens.prefix = "exactly-16-chars".into();
-            config.limits.body_bytes = 4096;
+            config.limits.body_bytes = 4097;
         };
         assert_eq!(refused(profile, edges), None, "{profile:?}");
     }

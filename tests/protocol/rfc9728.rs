@@ -1,6 +1,6 @@
 //! RFC 9728: what a protected resource publishes about itself, and its challenges.
 
-use grantor::config::Profile;
+use grantor::config::{DpopBoundTokens, Profile};
 use grantor::protected_resource::ProtectedResource;
 use grantor::scope::{Permission, Resource};
 use grantor::wire::message::ResourceMetadata;
@@ -57,6 +57,7 @@ async fn the_document_has_what_was_configured_and_nothing_empty() {
         own.policy_uri = Some("https://a.example/policy".into());
         own.tos_uri = Some("https://a.example/tos".into());
         config.resources[2].name = String::new();
+        config.dpop.tokens = DpopBoundTokens::Off;
     });
     let full = json!({
         "resource": MCP,
@@ -183,7 +184,10 @@ async fn resources_of_two_hosts_with_one_path_are_never_mistaken() {
 async fn challenge_of(outcome: Result<Authenticated, ResourceError>, status: u16) -> String {
     let response = outcome.unwrap_err().into_response();
     assert_eq!(response.status(), status);
-    assert_eq!(response.headers().filter(|(name, _)| *name == "WWW-Authenticate").count(), 1);
+    // That for DPoP follows.
+    let challenges = response.headers().filter(|(name, _)| *name == "WWW-Authenticate");
+    let schemes: Vec<_> = challenges.map(|(_, value)| value.split(' ').next().unwrap()).collect();
+    assert_eq!(schemes, if status == 401 { vec!["Bearer", "DPoP"] } else { vec!["Bearer"] });
     let challenge = response.header("WWW-Authenticate").unwrap().to_owned();
     assert!(challenge.starts_with("Bearer ") && !challenge.contains("=\"\""), "{challenge}");
     challenge

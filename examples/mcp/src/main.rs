@@ -17,6 +17,7 @@ use std::error::Error;
 use std::future::pending;
 use std::process::ExitCode;
 
+use grantor::AuthorizationServer;
 use grantor_axum::accept;
 use tokio::net::TcpListener;
 #[cfg(unix)]
@@ -52,6 +53,10 @@ async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let issuer = options.issuer.as_deref().unwrap_or(&here);
     let database = Database::open(options.database.as_deref())?;
     let server = settings::authorization_server(options, issuer, database.store.clone())?;
+    if options.doctor {
+        print_doctor(&server).await;
+        return Ok(());
+    }
     let client = settings::ensure_client(&server, &options.redirect_uri).await?;
     let review = options.review.then(|| Review::new(server.clone()));
     let app = app::app(&server, review.clone(), &options.origins)?;
@@ -70,6 +75,18 @@ async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     tokio::spawn(demo::purge::forever(server, options.times.minute()));
     accept::serve(listener, app, stopped()).await;
     Ok(())
+}
+
+/// Prints what keeps known hosts from connecting: settings, and documents that this machine cannot get.
+async fn print_doctor(server: &AuthorizationServer) {
+    let mut findings = server.host_report();
+    findings.extend(server.host_document_report().await);
+    if findings.is_empty() {
+        println!("Every known host can connect.");
+    }
+    for finding in findings {
+        println!("{finding}");
+    }
 }
 
 /// Waits for Ctrl-C or SIGTERM, so that the temporary folder is removed in both cases.

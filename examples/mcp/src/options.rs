@@ -16,6 +16,7 @@ Options of the MCP example
   --redirect-uri URI  the redirect URI of the preregistered client, http://127.0.0.1/callback by default
   --review            new clients await a review, at /review
   --fetch-root FILE   also trust these root certificates, and fetch metadata documents from this machine too
+  --doctor            print which hosts could not connect and why, fetch their metadata documents, and stop
   --json              print one line for programs
   -h, --help          print this";
 const TIMES: &str = "Options to watch tokens expire";
@@ -32,6 +33,8 @@ pub(crate) struct Options {
     pub(crate) review: bool,
     /// Certificates of hosts on this machine, in PEM.
     pub(crate) fetch_root: Option<PathBuf>,
+    /// Whether to print what keeps hosts from connecting, instead of serving.
+    pub(crate) doctor: bool,
     pub(crate) json: bool,
     /// Whether the throttle counts requests over the loopback too.
     pub(crate) throttle: bool,
@@ -50,6 +53,7 @@ impl Options {
             redirect_uri: "http://127.0.0.1/callback".into(),
             review: false,
             fetch_root: None,
+            doctor: false,
             json: false,
             throttle: false,
             times: Times::default(),
@@ -72,6 +76,7 @@ impl Options {
                 "--redirect-uri" => options.redirect_uri = value()?,
                 "--review" => options.review = true,
                 "--fetch-root" => options.fetch_root = Some(value()?.into()),
+                "--doctor" => options.doctor = true,
                 "--json" => options.json = true,
                 "--throttle" => options.throttle = true,
                 _ => return Err(format!("unknown option {arg}; --help lists the options")),

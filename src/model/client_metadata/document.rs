@@ -132,6 +132,7 @@ mod tests {
             methods: vec![AuthenticationMethod::None],
             omitted_method: AuthenticationMethod::None,
             keys: KeyRules::of_tests(),
+            drops_unknown_scopes: false,
         };
         DocumentRules { metadata, none_beside_private_key_jwt: false }
     }

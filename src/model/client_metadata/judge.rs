@@ -45,6 +45,8 @@ pub(crate) struct MetadataRules {
     /// The method of a client that names none.
     pub(crate) omitted_method: AuthenticationMethod,
     pub(crate) keys: KeyRules,
+    /// Whether a `scope` of which the catalog has nothing counts as not sent.
+    pub(crate) drops_unknown_scopes: bool,
 }
 
 impl MetadataRules {
@@ -151,7 +153,11 @@ impl MetadataRules {
         let Some(sent) = members.text("scope")? else { return Ok(None) };
         let known = sent.split(' ').filter(|token| self.catalog.read(token.as_bytes()).is_ok());
         let known = self.catalog.select(known).unwrap_or_default();
-        if known.is_empty() { Err(MetadataError::NoScope) } else { Ok(Some(known)) }
+        match known.is_empty() {
+            true if self.drops_unknown_scopes => Ok(None),
+            true => Err(MetadataError::NoScope),
+            false => Ok(Some(known)),
+        }
     }
 }
 
@@ -268,6 +274,7 @@ mod tests {
             methods: AuthenticationMethod::ALL.to_vec(),
             omitted_method: AuthenticationMethod::ClientSecretBasic,
             keys: KeyRules::of_tests(),
+            drops_unknown_scopes: false,
         }
     }
 

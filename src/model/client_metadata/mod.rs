@@ -46,7 +46,8 @@ pub struct ClientMetadata {
     pub name: Option<String>,
     /// `client_uri`; plain text, to be escaped by a page.
     pub client_uri: Option<String>,
-    /// The scopes of `scope` that the catalog has; `None` if it was not sent.
+    /// The scopes of `scope` that the catalog has; `None` if it was not sent, or counts as not sent
+    /// ([`ExcessScopes::Drop`](crate::config::ExcessScopes::Drop)).
     pub scopes: Option<ScopeSet>,
     /// `jwks` or `jwks_uri`, exactly one of the two, of a client that authenticates with `private_key_jwt`; `None` for
     /// any other.

@@ -166,7 +166,9 @@ async fn host_aud_01_adding_none_counts_as_removing_the_key() {
     ok(&refresh_by_key(&world, URL, &signer(), &tokens.refresh).await);
 }
 
-/// HOST-AUD-01: a client that was public loses nothing if its document no longer has a key.
+/// HOST-AUD-01
+///
+/// A client that was public loses nothing if its document no longer has a key.
 #[tokio::test]
 async fn host_aud_01_a_public_client_may_drop_its_key() {
     let web = Web::with(URL, chatgpt());

@@ -8,7 +8,7 @@ use grantor::wire::{Endpoint, Request};
 use grantor::{AuthorizationServer, MemoryStore};
 use serde_json::{Value, json};
 
-use super::{bounds, created, credentials, open, post, public, refused, register, with, world, world_with};
+use super::{bounds, created, credentials, open, post, public, refused, refusing, register, with, world, world_with};
 use crate::rfc8414;
 use support::world::{ISSUER, PKCE, World, config_of, e401, ok, pair};
 
@@ -171,7 +171,7 @@ async fn a_secret_is_for_a_method_that_uses_one() {
 /// 7591-3.2.2-01
 #[tokio::test]
 async fn a_refusal_repeats_nothing_of_the_request() {
-    let world = world().await;
+    let world = world_with(refusing(), bounds()).await;
     let markup = "<script>alert(1)</script>";
     for (members, error) in [
         (json!({"redirect_uris": [format!("https://app.example.com/{markup}")]}), "invalid_redirect_uri"),

@@ -5,13 +5,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use grantor::application::ApplicationFilter;
 use grantor::client::{AuthenticationMethod, AuthenticationMethods};
+use grantor::client_metadata::RegistrationBounds;
 use grantor::config::Profile;
 use grantor::hooks::{RegistrationDecision, RegistrationPolicy, RegistrationRequest};
 use grantor::scope::ResourceScope;
 use grantor::store::Page;
 use serde_json::json;
 
-use super::{bounds, credentials, open, post, public, query, refused, register, scopes, with, world, world_with};
+use super::{
+    bounds, credentials, open, post, public, query, refused, refusing, register, scopes, with, world, world_with,
+};
 use support::world::{PKCE, World, code, e401, page, pair, red_by_link, text};
 
 const URI: &str = "https://app.example.com/cb";
@@ -19,7 +22,7 @@ const URI: &str = "https://app.example.com/cb";
 /// 7591-2-08
 #[tokio::test]
 async fn scope_is_a_default_and_the_bound_is_the_limit() {
-    let world = world().await;
+    let world = world_with(refusing(), bounds()).await;
     let of = |scope: &str| with(public(), json!({ "scope": scope }));
     let one = register(&world, of("repo-code:r repo-unknown:r repo-delete:rw")).await;
     assert_eq!(one["scope"], "repo-code:r");
@@ -42,8 +45,8 @@ async fn scope_is_a_default_and_the_bound_is_the_limit() {
 /// 7591-5-03
 #[tokio::test]
 async fn the_bounds_hold_at_every_later_step() {
-    let reduce = grantor::client_metadata::RegistrationBounds::new(scopes("repo-code:r"), ResourceScope::Public);
-    let world = world_with(open(Profile::Mcp), reduce).await;
+    let reduce = RegistrationBounds::new(scopes("repo-code:r"), ResourceScope::Public);
+    let world = world_with(refusing(), reduce).await;
     let everything = world.server.config().scopes.supported().join(" ");
     let answer = register(&world, with(public(), json!({ "scope": everything }))).await;
     assert_eq!(answer["scope"], "repo-code:r");

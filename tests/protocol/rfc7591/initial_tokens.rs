@@ -171,7 +171,7 @@ async fn a_refused_registration_costs_no_use() {
     for bad in [
         json!({}),
         json!([]),
-        with(public(), json!({"scope": "unknown"})),
+        with(public(), json!({"scope": "repo-delete:rw"})),
         with(public(), json!({"redirect_uris": ["data:,x"]})),
     ] {
         assert_eq!(post_with(&world, Some(&header), &bad).await.status(), 400);

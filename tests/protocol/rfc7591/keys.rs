@@ -134,7 +134,9 @@ async fn the_policy_bounds_the_method() {
 async fn demands_on_requests_and_tokens_are_kept_and_shown() {
     let members = json!({"dpop_bound_access_tokens": true, "require_pushed_authorization_requests": true});
     let asked = with(public(), members.clone());
-    let without = register(&world().await, asked.clone()).await;
+    let mut off = keyed();
+    off.dpop.tokens = DpopBoundTokens::Off;
+    let without = register(&world_with(off, bounds()).await, asked.clone()).await;
     let names: Vec<_> = members.as_object().unwrap().keys().cloned().collect();
     assert!(names.iter().all(|name| without.get(name).is_none()), "the server offers neither");
     let mut config = keyed();

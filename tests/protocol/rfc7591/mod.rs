@@ -12,8 +12,7 @@ mod resources;
 mod review;
 
 use grantor::client_metadata::RegistrationBounds;
-use grantor::config::DynamicRegistration;
-use grantor::config::Profile;
+use grantor::config::{DynamicRegistration, ExcessScopes, Profile};
 use grantor::hooks::{ApproveWithin, QueueAll};
 use grantor::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 use grantor::wire::{Endpoint, Response};
@@ -36,6 +35,13 @@ pub(crate) fn open(profile: Profile) -> Config {
     let mut config = config_of(profile);
     config.public_clients = true;
     config.registration.dynamic = DynamicRegistration::Open;
+    config
+}
+
+/// The settings of the MCP profile with registration on, and excess scopes refused.
+pub(crate) fn refusing() -> Config {
+    let mut config = open(Profile::Mcp);
+    config.registration.excess_scopes = ExcessScopes::Refuse;
     config
 }
 

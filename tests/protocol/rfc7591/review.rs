@@ -97,7 +97,7 @@ async fn the_reviewer_supplies_name_website_and_logo() {
     // Fewer scopes than the bound were approved, and a request without `scope` asks for no more than those.
     let pending = world.authorize(&query(&world, &nameless, URI, &[])).await.unwrap();
     assert_eq!(pending.scopes().as_str(), "repo-code:r");
-    red(&world.refused(&query(&world, &nameless, URI, &[("scope", "repo-code:rw")])).await, "invalid_scope");
+    red(&world.refused(&query(&world, &nameless, URI, &[("scope", "repo-issue:r")])).await, "invalid_scope");
     // The secret of the registration stays valid.
     world.exchange_as(&credentials(&nameless), &world.code_for(&query(&world, &nameless, URI, &[])).await).await;
 }

@@ -151,7 +151,11 @@ async fn an_update_extends_no_bound() {
     let wide = json!({"scope": "repo-code:rw repo-issue:rw", "redirect_uris": [URI, "http://127.0.0.1/"]});
     let answer = information(&put(&world, &client, &update_of(&client, wide)).await);
     assert_eq!((&answer["scope"], &answer["redirect_uris"]), (&json!("repo-code:r"), &json!([URI])));
-    red_by_link(&world.refused(&query(&world, &client, URI, &[("scope", "repo-code:rw")])).await, 400, "invalid_scope");
+    red_by_link(
+        &world.refused(&query(&world, &client, URI, &[("scope", "repo-issue:rw")])).await,
+        400,
+        "invalid_scope",
+    );
     let stored = world.server.client(&id(&client)).await.unwrap().unwrap();
     assert_eq!(stored.form().resource_scope, ResourceScope::Public);
     assert_eq!(stored.open().unwrap().resources, Some(["https://a.example"].map(Box::from).into()));

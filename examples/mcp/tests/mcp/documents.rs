@@ -123,9 +123,9 @@ async fn a_client_with_a_document_registers_nothing() {
     assert_eq!(refreshed.status, 200, "{refreshed:?}");
 }
 
-/// CIMD-8.2-01, RC-GPT-01
+/// HOST-CHATGPT-02, RC-GPT-01
 #[tokio::test]
-async fn a_client_with_a_key_in_its_document_proves_it() {
+async fn a_client_with_a_key_in_its_document_signs_for_the_token_url() {
     let server = start();
     let signer = Signer::rs256().named("one");
     let client = publish_with_key(&signer).await;
@@ -149,7 +149,8 @@ async fn a_client_with_a_key_in_its_document_proves_it() {
         Request::to("POST", server.url("/oauth2/token")).fields(&[&form[..], &of_client].concat()).send().await
     };
     let now = u64::from(SystemClock.now().seconds());
-    let signed = |signer: &Signer| signer.assertion(&client.id, server.about("issuer"), now, unchanged);
+    let token_url = server.url("/oauth2/token");
+    let signed = |signer: &Signer| signer.assertion(&client.id, &token_url, now, unchanged);
     for refused in [exchange(None).await, exchange(Some(signed(&signer.another().named("one")))).await] {
         assert_eq!((refused.status, refused.json()["error"].as_str()), (401, Some("invalid_client")));
     }

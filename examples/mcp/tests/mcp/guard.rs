@@ -16,7 +16,7 @@ async fn every_method_without_a_token_gets_the_same_challenge() {
     );
     for method in ["GET", "HEAD", "POST", "DELETE", "PUT"] {
         let answer = Request::to(method, server.about("resource_url")).send().await;
-        assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some(&*expected)), "{method}");
+        assert_eq!((answer.status, answer.headers_of("www-authenticate").next()), (401, Some(&*expected)), "{method}");
     }
     let answer = Request::to("POST", server.about("resource_url")).bearer("at_unknown").send().await;
     assert_eq!((answer.status, challenged(&answer, "error").as_deref()), (401, Some("invalid_token")));

@@ -1,5 +1,6 @@
 //! The MCP server and its authorization server, in their own process, over a socket.
 
+mod doctor;
 mod documents;
 mod flow;
 mod guard;
@@ -139,7 +140,8 @@ fn said(answer: &Answer) -> String {
 /// The value of an attribute of the challenge.
 #[track_caller]
 fn challenged(answer: &Answer, attribute: &str) -> Option<String> {
-    let challenge = answer.header("www-authenticate").unwrap_or_else(|| panic!("no challenge: {answer:?}"));
+    // The challenge for Bearer comes first, and that for DPoP after it.
+    let challenge = answer.headers_of("www-authenticate").next().unwrap_or_else(|| panic!("no challenge: {answer:?}"));
     let (_, rest) = challenge.split_once(&format!("{attribute}=\""))?;
     rest.split('"').next().map(str::to_owned)
 }

@@ -6,6 +6,7 @@ mod bound;
 mod consent;
 mod direct;
 mod documents;
+mod hosts;
 mod machine;
 mod open_clients;
 mod registration;

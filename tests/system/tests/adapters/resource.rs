@@ -73,7 +73,7 @@ async fn a_preflight_is_answered_before_the_token_is_asked_for() {
         assert_eq!(answer.headers, [], "no challenge");
     }
     let challenged = trio.answers(401, &options()).await;
-    assert!(challenged.header("www-authenticate").is_some());
+    assert_eq!(challenged.headers_of("www-authenticate").count(), 2, "for Bearer and for DPoP");
     assert_eq!(challenged.header("access-control-expose-headers"), Some("WWW-Authenticate"));
 }
 

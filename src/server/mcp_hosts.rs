@@ -1,0 +1,248 @@
+//! What hosts of the Model Context Protocol meet under these settings: for each, what would fail and why.
+
+use std::error::Error as _;
+use std::fmt;
+
+use crate::config::{AssertionAudience, Config, DynamicRegistration, ExcessScopes};
+use crate::fetch::documents::Documents;
+use crate::jose::IS_AVAILABLE;
+use crate::model::client_metadata::{DocumentError, DocumentUrl, RegistrationBounds};
+use crate::wire::Endpoint;
+
+/// Why the users of a host of the Model Context Protocol cannot connect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HostFinding {
+    /// The name of the host.
+    pub host: &'static str,
+    /// When the behaviour of the host was recorded, as year and month. It may have changed since.
+    pub recorded: &'static str,
+    /// The field of [`Config`](crate::Config) that decides.
+    pub setting: &'static str,
+    /// What happens, and what to set.
+    pub message: String,
+}
+
+impl fmt::Display for HostFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (recorded {}), {}: {}", self.host, self.recorded, self.setting, self.message)
+    }
+}
+
+/// A host, as it was recorded.
+struct Host {
+    name: &'static str,
+    recorded: &'static str,
+    /// Its metadata document.
+    document: Option<&'static str>,
+    habits: &'static [Habit],
+}
+
+/// What a host does that depends on a setting.
+enum Habit {
+    /// It asks for every scope of the metadata, unless a challenge or the resource names others.
+    AllScopes,
+    /// Its document names only these scopes of other servers.
+    ForeignScopes(&'static [&'static str]),
+    /// It writes the issuer without a slash at the end.
+    IssuerWithoutSlash,
+    /// Its document lists `none` beside `private_key_jwt`, and it signs for the token URL with RS256 where the server
+    /// offers that method.
+    KeyBesideNone,
+    /// It sends no `resource`.
+    NoResource,
+    /// It uses its document only where the metadata lists `none`, and else registers.
+    PublicDocument,
+    /// It looks for the metadata at the root only, even if the issuer has a path.
+    RootMetadata,
+    /// It returns to this private-use scheme, which it registers.
+    Scheme(&'static str),
+}
+
+/// All hosts, from reports of March to October 2026.
+const HOSTS: &[Host] = &[
+    Host {
+        name: "ChatGPT",
+        recorded: "2026-10",
+        document: Some("https://chatgpt.com/oauth/client.json"),
+        habits: &[Habit::KeyBesideNone],
+    },
+    Host {
+        name: "Claude",
+        recorded: "2026-10",
+        document: Some("https://claude.ai/oauth/mcp-oauth-client-metadata"),
+        habits: &[Habit::AllScopes, Habit::PublicDocument],
+    },
+    Host { name: "Claude Code", recorded: "2026-10", document: None, habits: &[Habit::AllScopes, Habit::RootMetadata] },
+    Host { name: "Codex", recorded: "2026-10", document: None, habits: &[Habit::IssuerWithoutSlash] },
+    Host { name: "Cursor", recorded: "2026-10", document: None, habits: &[Habit::Scheme("cursor")] },
+    Host { name: "Gemini Spark", recorded: "2026-10", document: None, habits: &[Habit::NoResource] },
+    Host {
+        name: "Goose",
+        recorded: "2026-10",
+        document: Some("https://goose-docs.ai/oauth/client-metadata.json"),
+        habits: &[Habit::ForeignScopes(&["openid", "profile", "email"])],
+    },
+    Host {
+        name: "VS Code",
+        recorded: "2026-10",
+        document: Some("https://vscode.dev/oauth/client-metadata.json"),
+        habits: &[],
+    },
+];
+
+/// Returns what would fail for each host; `bounds` are those of the registration policy, if they are known.
+pub(super) fn report(config: &Config, bounds: Option<&RegistrationBounds>) -> Vec<HostFinding> {
+    let findings = HOSTS.iter().flat_map(|host| {
+        let failures = host.habits.iter().filter_map(|habit| habit.failure(config, bounds));
+        failures.map(|(setting, message)| host.finding(setting, message))
+    });
+    findings.collect()
+}
+
+/// Fetches the documents of the hosts, and returns those that cannot be used.
+pub(super) async fn report_documents(documents: &Documents) -> Vec<HostFinding> {
+    let mut findings = Vec::new();
+    for (host, text) in HOSTS.iter().filter_map(|host| Some((host, host.document?))) {
+        let Ok(url) = DocumentUrl::parse(text) else { continue };
+        let Err(error) = documents.fetch(url).await else { continue };
+        let cause = match &*error {
+            DocumentError::Status(status) => format!("answered {status} to this machine"),
+            error => {
+                let source = error.source().map(|source| format!(": {source}")).unwrap_or_default();
+                format!("is of no use to this machine ({error}{source})")
+            }
+        };
+        let message = format!(
+            "{text} {cause}. Its users see the page. Look up a client with that id in your own client store, or switch \
+             documents off, so that it registers."
+        );
+        findings.push(host.finding("registration.metadata_documents", message));
+    }
+    findings
+}
+
+impl Host {
+    fn finding(&self, setting: &'static str, message: String) -> HostFinding {
+        HostFinding { host: self.name, recorded: self.recorded, setting, message }
+    }
+}
+
+/// The setting that decides, and what happens.
+type Failure = (&'static str, String);
+
+impl Habit {
+    fn failure(&self, config: &Config, bounds: Option<&RegistrationBounds>) -> Option<Failure> {
+        let registration = &config.registration;
+        match self {
+            Self::AllScopes => excess(config, bounds?),
+            Self::ForeignScopes(scopes) => {
+                let is_known = |scope: &&str| config.scopes.read(scope.as_bytes()).is_ok();
+                let is_refused = registration.metadata_documents
+                    && registration.excess_scopes == ExcessScopes::Refuse
+                    && !scopes.iter().any(is_known);
+                let message = "its document names only scopes of other servers and is refused. Set \
+                               registration.excess_scopes to Drop.";
+                is_refused.then(|| ("registration.excess_scopes", message.into()))
+            }
+            Self::IssuerWithoutSlash => {
+                let issuer = &config.issuer;
+                let message =
+                    || format!("the issuer {issuer} ends in a slash: it compares another spelling and refuses it.");
+                issuer.ends_with('/').then(|| ("issuer", message()))
+            }
+            Self::KeyBesideNone => key_beside_none(config),
+            Self::NoResource => {
+                let resources = &config.resources;
+                let has_default = resources.len() < 2 || resources.iter().any(|resource| resource.is_default);
+                if config.require_resource {
+                    let message = "requests must name a resource, and it names none: it is refused. Set \
+                                   require_resource to false.";
+                    return Some(("require_resource", message.into()));
+                }
+                let message = "several resources and no default: clients that send no resource are refused. Mark one \
+                               with is_default.";
+                (!has_default).then(|| ("resources", message.into()))
+            }
+            Self::PublicDocument => {
+                let is_refused = registration.metadata_documents
+                    && !config.public_clients
+                    && registration.dynamic == DynamicRegistration::Off;
+                let message = "token_endpoint_auth_methods_supported has no none: it ignores documents and registers, \
+                               which is off. Set public_clients, or registration.dynamic.";
+                is_refused.then(|| ("public_clients", message.into()))
+            }
+            Self::RootMetadata => {
+                let (_, rest) = config.issuer.split_once("://")?;
+                let has_path = rest.split_once('/').is_some_and(|(_, path)| !path.is_empty());
+                let message = "the issuer has a path: some of its releases ask only the root form of the metadata, and \
+                               find nothing there. Use an issuer without a path.";
+                has_path.then(|| ("issuer", message.into()))
+            }
+            Self::Scheme(scheme) => {
+                let is_named = config.redirect_uris.private_use_schemes.named().iter().any(|named| named == scheme);
+                let message = || {
+                    format!(
+                        "its desktop app returns to {scheme}://…, which is not named: its users see the page. Add \
+                         {scheme} to redirect_uris.private_use_schemes."
+                    )
+                };
+                (registration.is_dynamic() && !is_named).then(|| ("redirect_uris.private_use_schemes", message()))
+            }
+        }
+    }
+}
+
+fn key_beside_none(config: &Config) -> Option<Failure> {
+    let (registration, authentication) = (&config.registration, &config.client_authentication);
+    let has_keys = IS_AVAILABLE && authentication.accepts_assertions();
+    let takes_token_url =
+        registration.token_url_audience || authentication.assertion_audience == AssertionAudience::Legacy;
+    let failure = |setting, message: &str| Some((setting, message.to_owned()));
+    match () {
+        () if !registration.metadata_documents => None,
+        () if !config.public_clients => failure(
+            "public_clients",
+            "it cannot connect: its document lists none, so it is a public client. Set public_clients.",
+        ),
+        () if !has_keys && !registration.none_beside_private_key_jwt => failure(
+            "registration.none_beside_private_key_jwt",
+            "it cannot connect: its document asks for private_key_jwt, which is off. Set \
+             registration.none_beside_private_key_jwt, or add private_key_jwt.",
+        ),
+        () if has_keys && !authentication.rs256 => failure(
+            "client_authentication.rs256",
+            "its users will agree and then see an error: it signs with RS256, which is off. Set \
+             client_authentication.rs256, or remove private_key_jwt.",
+        ),
+        () if has_keys && !takes_token_url => {
+            let (token_url, issuer) = (config.url_of(Endpoint::Token), &config.issuer);
+            let message = format!(
+                "its users will agree and then see an error: it signs for {token_url}, and assertion_audience takes \
+                 {issuer} alone. Set registration.token_url_audience, or remove private_key_jwt."
+            );
+            failure("registration.token_url_audience", &message)
+        }
+        () => None,
+    }
+}
+
+/// Names the scopes of the metadata that the bounds do not admit. Protected resources with basic scopes name others.
+fn excess(config: &Config, bounds: &RegistrationBounds) -> Option<Failure> {
+    let registration = &config.registration;
+    let is_open = registration.is_dynamic() || registration.metadata_documents;
+    let names_others =
+        !config.resources.is_empty() && config.resources.iter().all(|resource| !resource.basic_scopes.is_empty());
+    if !is_open || names_others || registration.excess_scopes == ExcessScopes::Drop {
+        return None;
+    }
+    let mut excess = config.scopes.supported();
+    excess.retain(|token| config.scopes.read(token.as_bytes()).is_ok_and(|scope| !bounds.admits_scopes(&scope)));
+    let message = format!(
+        "clients that ask for every scope of the metadata ask for {} scopes that open clients may not have ({}). Name \
+         scopes in your 401 (basic_scopes of a protected resource), or set registration.excess_scopes to Drop.",
+        excess.len(),
+        excess.first()?,
+    );
+    Some(("registration.excess_scopes", message))
+}
