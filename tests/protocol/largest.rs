@@ -8,7 +8,7 @@ use grantor::id::GrantId;
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::store::{Authorization, Grant, Page, Record, RecordStore};
 use grantor::{Application, ApplicationForm, Config, Subject};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{rfc7591, rfc9126};
 use support::world::{PKCE, SESSION, VERIFIER, World, created, form, ok};
