@@ -13,6 +13,7 @@ use grantor::store::{Insertion, RecordStore, Replay, Stores};
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{AuthorizationServer, Client, ClientId, Config, MemoryStore, Timestamp};
+use ring::signature::{RSA_PSS_2048_8192_SHA256, RsaPublicKeyComponents};
 use serde_json::Value;
 use support::directory::Directory;
 use support::keys::{Signer, token_hash};
@@ -34,8 +35,10 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     for signer in [Signer::es256(), Signer::ps256(), Signer::ed25519()] {
         let world = World::new(&signer);
         assertions(&world, options, report);
-        proofs(&world, options, report);
+        proofs(&world, signer.algorithm(), options, report);
     }
+    proofs(&World::new(&Signer::largest_of_proofs()), "the largest key", options, report);
+    largest_key_of_assertions(options, report);
     uses(options, report);
 }
 
@@ -59,7 +62,7 @@ fn assertions(world: &World, options: &Options, report: &mut Report) {
 }
 
 /// Requests to a resource with a DPoP-bound token and a proof, beside the signature of the proof and an unbound token.
-fn proofs(world: &World, options: &Options, report: &mut Report) {
+fn proofs(world: &World, key: &str, options: &Options, report: &mut Report) {
     let proof = world.signer.proof("POST", &format!("{ISSUER}/oauth2/token"), START.into(), |_, _| {});
     let (bound, unbound) = (world.token(Some(&proof)), world.token(None));
     let proofs = Signed::new(options, || world.proof(&bound));
@@ -76,13 +79,30 @@ fn proofs(world: &World, options: &Options, report: &mut Report) {
     };
     let rounds = options.short_rounds();
     let times = in_turns(rounds, &mut [&mut own, &mut || proofs.bare(&world.signer), &mut without]);
-    let algorithm = world.signer.algorithm();
-    let figure = |id: &str| Figure::new(format!("signatures/{id}/{algorithm}"), times[0], Unit::Nanoseconds);
+    let figure = |id: &str| Figure::new(format!("signatures/{id}/{key}"), times[0], Unit::Nanoseconds);
     report.add(figure("proof").beside("ring", times[1]).goal(Goal::AtMost(1.5)));
     report.add(figure("DPoP-bound token").beside("unbound", times[2]));
     let rest = &proofs.texts[next..];
     let allocations = heap::allocations(rest.iter().map(|proof| world.show(&bound, Some(proof))));
-    report.add(Figure::new(format!("signatures/proof/allocations/{algorithm}"), allocations, Unit::Allocations));
+    report.add(Figure::new(format!("signatures/proof/allocations/{key}"), allocations, Unit::Allocations));
+}
+
+/// Checks a wrong signature of the largest key that a client may register: 8192 bits, and the largest exponent. ring
+/// notices that it is wrong after the whole calculation.
+fn largest_key_of_assertions(options: &Options, report: &mut Report) {
+    let key = RsaPublicKeyComponents { n: vec![0xff; 1024], e: vec![0xff; 4] };
+    let mut signature = [0xff; 1024];
+    signature[0] = 0x7f;
+    let mut check = || {
+        let ((), time) = timed(|| {
+            for _ in 0..OPERATIONS {
+                black_box(key.verify(&RSA_PSS_2048_8192_SHA256, b"signed", &signature)).expect_err("it is wrong");
+            }
+        });
+        Lap { operations: OPERATIONS as u64, time }
+    };
+    let times = in_turns(options.short_rounds(), &mut [&mut check]);
+    report.add(Figure::new("signatures/assertion/ring, the largest key", times[0], Unit::Nanoseconds));
 }
 
 /// Records in memory that an identifier was used.

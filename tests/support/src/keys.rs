@@ -45,6 +45,11 @@ impl Signer {
         Self::rsa("PS256", include_bytes!("../../data/keys/rsa-1.pk8"))
     }
 
+    /// Signs with PS256, with a key of 4096 bits and the exponent 65537: proofs may have no larger one.
+    pub fn largest_of_proofs() -> Self {
+        Self::rsa("PS256", include_bytes!("../../data/keys/rsa-4096.pk8"))
+    }
+
     /// Signs with RS256.
     pub fn rs256() -> Self {
         Self::rsa("RS256", include_bytes!("../../data/keys/rsa-1.pk8"))
