@@ -106,12 +106,11 @@ pub(super) async fn report_documents(documents: &Documents) -> Vec<HostFinding> 
     for (host, text) in HOSTS.iter().filter_map(|host| Some((host, host.document?))) {
         let Ok(url) = DocumentUrl::parse(text) else { continue };
         let Err(error) = documents.fetch(url).await else { continue };
-        let cause = match &*error {
-            DocumentError::Status(status) => format!("answered {status} to this machine"),
-            error => {
-                let source = error.source().map(|source| format!(": {source}")).unwrap_or_default();
-                format!("is of no use to this machine ({error}{source})")
-            }
+        let cause = if let DocumentError::Status(status) = &*error {
+            format!("answered {status} to this machine")
+        } else {
+            let source = error.source().map(|source| format!(": {source}")).unwrap_or_default();
+            format!("is of no use to this machine ({error}{source})")
         };
         let message = format!(
             "{text} {cause}. Its users see the page. Look up a client with that id in your own client store, or switch \
