@@ -24,7 +24,7 @@ pub(super) fn check(endpoint: Endpoint, input: &[u8]) -> String {
         answer::check(&response, &[200, 204, 400, 401, 405, 413, 429]);
         shared_with_pages(endpoint, &response);
         let outcome = match endpoint {
-            _ if response.status() == 204 => preflight(&request, &response),
+            _ if response.status() == 204 => preflight(endpoint, &request, &response),
             Endpoint::Token => tokens(stage, &written, &response),
             Endpoint::Revocation => revoked(stage, &written, &response, changed),
             Endpoint::Introspection => introspected(stage, &written, &response),
@@ -52,11 +52,14 @@ fn shared_with_pages(endpoint: Endpoint, response: &Response) {
     assert_eq!(response.header("Vary"), None);
 }
 
-fn preflight(request: &Request<'_>, response: &Response) -> String {
+fn preflight(endpoint: Endpoint, request: &Request<'_>, response: &Response) -> String {
     assert!(request.is_preflight());
     assert_eq!(response.body(), b"");
     let allowed = response.header("Access-Control-Allow-Headers");
-    assert_eq!(allowed, Some("authorization, content-type, mcp-protocol-version"));
+    let names = "authorization, content-type, mcp-protocol-version";
+    // Of these endpoints, only this one reads proofs.
+    let names = if endpoint == Endpoint::Token { format!("{names}, dpop") } else { names.to_owned() };
+    assert_eq!(allowed, Some(&*names));
     "204".to_owned()
 }
 
