@@ -585,11 +585,8 @@ mod tests {
             config.clock_jump = Duration::from_secs(3600);
             config.tokens.prefix = "exactly-16-chars".into();
             config.scopes = ScopeCatalog::empty();
-            config.limits.body_bytes = match config.profile {
-                Fapi => 8193,
-                _ if config.dpop.reads_proofs() => 4097,
-                _ => 4096,
-            };
+            let reads_proofs = config.dpop.reads_proofs();
+            config.limits.body_bytes = if config.profile == Fapi { 8193 } else { 4096 + usize::from(reads_proofs) };
             config.registration.form.description = 0;
             config.registration.form.logo = 0;
             assert_eq!(config.check(&Parts::ALL), Ok(()));
