@@ -189,7 +189,7 @@ fn scopes(
         let registered = target.served_of(catalog.known_part(&client.default_scopes()));
         return if registered.is_empty() { Err(Reason::Scope(ScopeError::Malformed)) } else { Ok((registered, false)) };
     };
-    if context.config.drops_excess_scopes(client) {
+    if client.open().is_some() && context.config.drops_excess_scopes() {
         // > The authorization server MAY fully or partially ignore the scope requested by the client
         let (known, has_unknown) = catalog.read_known(scope).map_err(Reason::Scope)?;
         let left = target.served_of(known.intersection(&client.form.scopes));

@@ -145,7 +145,8 @@ async fn authenticate<'a>(
             if client.form.client_type != ClientType::Public && assertion.is_none() {
                 context.note_authentication(&attempt).await;
             }
-            Ok((client, Uses::new(&attempt, assertion)))
+            let uses = Uses::new(&attempt, &client, assertion);
+            Ok((client, uses))
         }
         Err(reason) => {
             context.note_failed_authentication(&attempt, &reason).await;

@@ -315,9 +315,9 @@ impl Config {
         registered.any(|own| own.matches(uri, policy).is_ok())
     }
 
-    /// Returns whether scopes that the client may not have are left out of its requests.
-    pub(crate) fn drops_excess_scopes(&self, client: &Client) -> bool {
-        client.open().is_some() && self.registration.excess_scopes == ExcessScopes::Drop
+    /// Returns whether scopes that an open client may not have are left out of its requests.
+    pub(crate) fn drops_excess_scopes(&self) -> bool {
+        self.registration.excess_scopes == ExcessScopes::Drop
     }
 
     pub(crate) fn needs_pkce(&self, client: &Client) -> bool {

@@ -29,14 +29,14 @@ pub struct RegistrationSettings {
     /// pushed request has no user, so this is refused where
     /// [`pushed_requests`](crate::Config::pushed_requests) are `Required`.
     pub metadata_documents: bool,
-    /// Whether a document with `private_key_jwt` is accepted if the server does not offer that method, or not the
-    /// document's `token_endpoint_auth_signing_alg`; off, in the MCP profile on. The document's
-    /// `token_endpoint_auth_methods_supported` [OpenID Connect Relying Party Metadata Choices 1.0] must list `none`. The
-    /// client then sends its id alone.
+    /// Accepts a document with `private_key_jwt` as that of a public client if it also lists `none`, and the server does
+    /// not offer the method or the document's `token_endpoint_auth_signing_alg`; off, in the MCP profile on. The list is
+    /// `token_endpoint_auth_methods_supported` [OpenID Connect Relying Party Metadata Choices 1.0]. The client then sends
+    /// its id alone.
     ///
     /// A client whose document lists `none` is public in any case, and needs
     /// [`public_clients`](crate::Config::public_clients). Where the server offers `private_key_jwt`, the client must
-    /// sign its requests too, but its key protects nothing.
+    /// sign its requests too.
     pub none_beside_private_key_jwt: bool,
     /// Whether a client whose document lists `none` may sign assertions for the URL of the token endpoint instead of the
     /// issuer; off, in the MCP profile on. ChatGPT does so. It applies to the token and the revocation endpoint, and to
@@ -45,7 +45,8 @@ pub struct RegistrationSettings {
     /// # Security
     ///
     /// RFC 10070 section 4 forbids that audience: a malicious server can name this server's token endpoint as its own,
-    /// and get an assertion that is accepted here. For a client that may also come without a key, it gains nothing. Each
+    /// and get an assertion that is accepted here. For a client that may also come without a key, that server
+    /// gains nothing. Each
     /// code still needs PKCE, and each refresh token is rotated.
     pub token_url_audience: bool,
     /// What happens to scopes that the catalog or the policy does not admit, in requests of clients that registered
@@ -101,9 +102,9 @@ pub enum ExcessScopes {
     /// They are left out. The consent page shows the others, and the token response names them. A registration or a
     /// metadata document without a known scope gets the default.
     ///
-    /// It is for clients that ask for every scope of the metadata, or for scopes of other servers. A request is still
-    /// refused if no scope is left. It is also refused if the client got everything that is left in the last five
-    /// minutes: it would ask again and again for a scope that it cannot have.
+    /// It is for clients that ask for every scope of the metadata, or for scopes of other servers. A request is
+    /// refused if no scope is left. It is also refused if, in the last five minutes, the user granted this client all that
+    /// is left: it would ask again and again for a scope that it cannot have.
     Drop,
 }
 

@@ -48,6 +48,8 @@ pub(crate) struct Context {
     pub(crate) key_sets: Option<KeySets>,
     /// Whether [`Event::PeerAddressMissing`] was raised.
     pub(crate) misses_peers: AtomicBool,
+    /// Whether [`Event::RequiredScopeUnknown`] was raised.
+    pub(crate) has_unknown_scope: AtomicBool,
     /// The clients of the last minute's [`Event::IntrospectionRefused`].
     pub(crate) refused_introspections: Mutex<Cache<()>>,
 }

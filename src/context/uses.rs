@@ -7,10 +7,11 @@ use crate::context::Context;
 use crate::error::Reason;
 use crate::hooks::{Attempt, AttemptKind};
 use crate::model::Replay;
+use crate::model::client::{Client, ClientType};
 use crate::wire::Endpoint;
 
-/// What a request uses up. It is recorded before the first write of the request, or before an answer with a token if
-/// nothing is written. So a request that is refused writes no row, and its client may send the assertion again.
+/// What a request uses up. It is recorded before the first write of the request, or before an answer with a token or about
+/// one if nothing is written. So a request that is refused writes no row, and its client may send the assertion again.
 #[derive(Debug)]
 pub(crate) struct Uses {
     assertion: Option<UseOfAssertion>,
@@ -25,13 +26,17 @@ struct UseOfAssertion {
     endpoint: Endpoint,
     client: Option<Box<str>>,
     peer: Option<IpAddr>,
+    /// Whether it proves more than the id: a public client does not authenticate.
+    authenticates: bool,
 }
 
 impl Uses {
     /// Creates the uses of a request that has no proof.
-    pub(crate) fn new(attempt: &Attempt<'_>, assertion: Option<Replay>) -> Self {
+    pub(crate) fn new(attempt: &Attempt<'_>, client: &Client, assertion: Option<Replay>) -> Self {
+        let authenticates = client.form.client_type != ClientType::Public;
         let Attempt { endpoint, client, peer, .. } = *attempt;
-        let of_attempt = |replay| UseOfAssertion { replay, endpoint, client: client.map(Into::into), peer };
+        let of_attempt =
+            |replay| UseOfAssertion { replay, endpoint, client: client.map(Into::into), peer, authenticates };
         Self { assertion: assertion.map(of_attempt), proof: None, are_recorded: AtomicBool::new(false) }
     }
 
@@ -44,7 +49,7 @@ impl Uses {
         if self.are_recorded.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        if let Some(UseOfAssertion { replay, endpoint, client, peer }) = &self.assertion {
+        if let Some(UseOfAssertion { replay, endpoint, client, peer, authenticates }) = &self.assertion {
             let used_before = Reason::ClientAssertion("it was used before".into());
             let begun = Attempt::new(AttemptKind::Authentication, *endpoint);
             let attempt = Attempt { client: client.as_deref(), peer: *peer, ..begun };
@@ -53,7 +58,9 @@ impl Uses {
                 context.note_failed_authentication(&attempt, &reason).await;
                 return Err(reason);
             }
-            context.note_authentication(&attempt).await;
+            if *authenticates {
+                context.note_authentication(&attempt).await;
+            }
         }
         match &self.proof {
             Some(proof) => context.use_proof(*proof).await,

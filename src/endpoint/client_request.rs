@@ -31,10 +31,6 @@ pub(crate) async fn read<'a>(
     let refuse = |reason| refused(context, request, endpoint, None, None, &reason);
     let form = form(context, request, endpoint, names).map_err(refuse)?;
     let caller = client_auth::identify(context, request, endpoint, &form).await.map_err(refuse)?;
-    // Where tokens and requests are made, this waits until the request is known to be right.
-    if !matches!(endpoint, Endpoint::Token | Endpoint::PushedAuthorization) {
-        caller.uses.record(context).await.map_err(refuse)?;
-    }
     Ok((form, caller))
 }
 

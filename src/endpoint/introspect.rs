@@ -21,19 +21,26 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(["token", "token_typ
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     const ENDPOINT: Endpoint = Endpoint::Introspection;
-    let (form, Caller { client, .. }) = match client_request::read(context, request, ENDPOINT, &NAMES).await {
+    let (form, caller) = match client_request::read(context, request, ENDPOINT, &NAMES).await {
         Ok(read) => read,
         Err(response) => return response,
     };
-    match answer(context, &client, &form).await {
+    match answer(context, &caller, &form).await {
         Ok(message) => Response::json(200, &message),
-        Err(reason) => client_request::refused(context, request, ENDPOINT, Some(&client.id), Some(&form), &reason),
+        Err(reason) => {
+            client_request::refused(context, request, ENDPOINT, Some(&caller.client.id), Some(&form), &reason)
+        }
     }
 }
 
-async fn answer(context: &Context, client: &Client, form: &Params<'_>) -> Result<IntrospectionResponse, Reason> {
+async fn answer(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<IntrospectionResponse, Reason> {
+    let Caller { client, uses, .. } = caller;
     let token = form.bytes("token").ok_or(Reason::MissingParameter("token"))?;
     let described = describe(context, client, token).await?;
+    // Any client may ask about any text. Only one that may see others' tokens uses its assertion up with that.
+    if described.is_some() || client.may_introspect() || is_resource_server(context, client) {
+        uses.record(context).await?;
+    }
     Ok(described.unwrap_or_else(IntrospectionResponse::inactive))
 }
 
@@ -43,7 +50,7 @@ async fn answer(context: &Context, client: &Client, form: &Params<'_>) -> Result
 async fn describe(context: &Context, caller: &Client, token: &[u8]) -> Result<Option<IntrospectionResponse>, Reason> {
     let Some(token) = access_token::find(context, token).await? else { return Ok(None) };
     // § 4: a resource server sees only tokens for its own resources.
-    if !caller.counts_as_public() && context.resources.is_resource_server(&caller.id) {
+    if is_resource_server(context, caller) {
         let seen = context.resources.seen(token.audience(), &token.client, |entry| entry.is_served_by(&caller.id));
         if seen.entries().is_empty() {
             report_refusal(context, &token, caller);
@@ -57,6 +64,10 @@ async fn describe(context: &Context, caller: &Client, token: &[u8]) -> Result<Op
     }
     let seen = context.resources.seen(token.audience(), &token.client, |_| true);
     Ok(message(context, &token, &seen))
+}
+
+fn is_resource_server(context: &Context, client: &Client) -> bool {
+    !client.counts_as_public() && context.resources.is_resource_server(&client.id)
 }
 
 /// Reports a client that asks about a token without the right to, at most once a minute: a client that asks about one

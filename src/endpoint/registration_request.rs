@@ -1,7 +1,7 @@
 //! What the registration endpoint and the client configuration endpoint share [RFC 7591, RFC 7592].
 
 use crate::client_auth;
-use crate::config::{Config, ExcessScopes};
+use crate::config::Config;
 use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::error::Reason;
@@ -28,7 +28,7 @@ pub(crate) fn rules(context: &Context) -> MetadataRules {
         methods: client_auth::offered(config, Endpoint::Token).collect(),
         omitted_method: config.client_authentication.omitted_method(),
         keys: config.key_rules(context.key_sets.is_some()),
-        drops_unknown_scopes: config.registration.excess_scopes == ExcessScopes::Drop,
+        drops_unknown_scopes: config.drops_excess_scopes(),
     }
 }
 

@@ -8,7 +8,6 @@ use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
 use crate::error::Reason;
 use crate::grant::token_revocation;
-use crate::model::client::Client;
 use crate::secret::opaque::Presented;
 use crate::secret::refresh::PresentedRefresh;
 use crate::wire::params::{Params, RESOURCE};
@@ -20,23 +19,26 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(["token", "token_typ
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     const ENDPOINT: Endpoint = Endpoint::Revocation;
-    let (form, Caller { client, .. }) = match client_request::read(context, request, ENDPOINT, &NAMES).await {
+    let (form, caller) = match client_request::read(context, request, ENDPOINT, &NAMES).await {
         Ok(read) => read,
         Err(response) => return response,
     };
-    match answer(context, &client, &form).await {
+    match answer(context, &caller, &form).await {
         Ok(()) => Response::empty(),
-        Err(reason) => client_request::refused(context, request, ENDPOINT, Some(&client.id), Some(&form), &reason),
+        Err(reason) => {
+            client_request::refused(context, request, ENDPOINT, Some(&caller.client.id), Some(&form), &reason)
+        }
     }
 }
 
-async fn answer(context: &Context, client: &Client, form: &Params<'_>) -> Result<(), Reason> {
+async fn answer(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<(), Reason> {
+    let Caller { client, uses, .. } = caller;
     let token = form.bytes("token").ok_or(Reason::MissingParameter("token"))?;
     let prefixes = &context.prefixes;
     if let Some(presented) = Presented::parse(&prefixes.access_token, token) {
-        token_revocation::revoke_access(context, client, &presented).await
+        token_revocation::revoke_access(context, client, uses, &presented).await
     } else if let Some(presented) = PresentedRefresh::parse(&prefixes.refresh_token, token) {
-        token_revocation::revoke_refresh(context, client, &presented).await
+        token_revocation::revoke_refresh(context, client, uses, &presented).await
     } else {
         // § 2.2: an invalid token is no error.
         Ok(())

@@ -8,6 +8,7 @@ pub use crate::error::wire_error::ErrorCode;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::config::error::ConfigError;
 use crate::model::client::{KeyFetchError, StaleClient};
 use crate::model::client_metadata::{DocumentError, MetadataError};
 use crate::model::protected_resource::TargetError;
@@ -257,7 +258,7 @@ pub enum Reason {
     /// Your service requires a scope that no token can have, for example a mistyped one. It is answered with 503. See
     /// [`check_scope`](crate::AuthorizationServer::check_scope).
     #[error("no token can have the scope that this route requires")]
-    RequiredScope(#[source] ScopeError),
+    RequiredScope(#[source] ConfigError),
     /// The access token does not cover what was requested.
     #[error("the access token does not cover this")]
     InsufficientScope,

@@ -6,6 +6,7 @@ use crate::claim::{After, Flow, Seen, Step, claim};
 use crate::clock::Timestamp;
 use crate::config::{AccessTokenRevocation, Config, ForeignTokenAnswer, SupersededTokenRevocation};
 use crate::context::Context;
+use crate::context::uses::Uses;
 use crate::error::Reason;
 use crate::grant::refresh_token::{TokenState, state_of, was_bound};
 use crate::grant::revocation;
@@ -38,14 +39,20 @@ impl<'a> Holder<'a> {
 }
 
 /// Revokes an access token, and the whole grant if the settings say so.
-pub(crate) async fn revoke_access(context: &Context, client: &Client, presented: &Presented) -> Result<(), Reason> {
+pub(crate) async fn revoke_access(
+    context: &Context,
+    client: &Client,
+    uses: &Uses,
+    presented: &Presented,
+) -> Result<(), Reason> {
     let id = GrantId::from_bytes(presented.id);
     let holder = Holder { caller: client, has_revoked: false };
-    let mut flow = RevokingAccess { context, holder, id, digest: presented.digest, now: context.now() };
+    let mut flow = RevokingAccess { context, holder, uses, id, digest: presented.digest, now: context.now() };
     match claim(context, &mut flow, None).await? {
         OfAccess::IsRevoked | OfAccess::Nothing => {}
         OfAccess::RevokeToken => context.raise(&Event::AccessTokenRevoked { grant: id, client: &client.id }),
         OfAccess::RevokeGrant => {
+            uses.record(context).await?;
             let _ = revocation::revoke(context, id, RevocationReason::RevokedByClient).await?;
         }
     }
@@ -55,6 +62,7 @@ pub(crate) async fn revoke_access(context: &Context, client: &Client, presented:
 struct RevokingAccess<'a> {
     context: &'a Context,
     holder: Holder<'a>,
+    uses: &'a Uses,
     id: GrantId,
     digest: Digest,
     now: Timestamp,
@@ -81,6 +89,10 @@ impl Flow for RevokingAccess<'_> {
             OfAccess::Nothing | OfAccess::RevokeGrant => Step::Leave(outcome),
             OfAccess::RevokeToken => Step::Replace(Arc::new(without_access(grant, &self.digest)), outcome),
         })
+    }
+
+    async fn prepare(&mut self) -> Result<(), Reason> {
+        self.uses.record(self.context).await
     }
 
     fn is_done(&self, found: &Grant, _: &Grant, after: After) -> bool {
@@ -142,6 +154,7 @@ fn without_access(grant: &Grant, digest: &Digest) -> Grant {
 pub(crate) async fn revoke_refresh(
     context: &Context,
     client: &Client,
+    uses: &Uses,
     presented: &PresentedRefresh,
 ) -> Result<(), Reason> {
     let Some(grant) = context.stores.tokens.find(&presented.grant).await? else { return Ok(()) };
@@ -152,6 +165,7 @@ pub(crate) async fn revoke_refresh(
             context.raise(&Event::SupersededTokenAtRevocation { grant: grant.id, client: &client.id });
         }
         OfRefresh::RevokeGrant => {
+            uses.record(context).await?;
             let _ = revocation::revoke(context, grant.id, RevocationReason::RevokedByClient).await?;
         }
     }

@@ -225,7 +225,8 @@ pub enum Event<'a> {
         endpoint: Endpoint,
     },
     /// A route of your service requires a scope that no token can have, for example a mistyped one. The request was
-    /// answered with 503. [`check_scope`](crate::AuthorizationServer::check_scope) finds it when the service starts.
+    /// answered with 503. Raised once per server: [`check_scope`](crate::AuthorizationServer::check_scope) finds all such
+    /// scopes when the service starts.
     #[non_exhaustive]
     RequiredScopeUnknown {
         /// Which scope, and what would be accepted.
@@ -233,7 +234,8 @@ pub enum Event<'a> {
     },
     /// A client asked about a live token of another client, and is no resource server: see
     /// [`may_introspect`](crate::Client::may_introspect). The answer said that the token is not active
-    /// [RFC 7662 section 2.2]. Raised at most once a minute for each client by each server.
+    /// [RFC 7662 section 2.2]. Raised at most once a minute for each of the last 1000 such
+    /// clients, by each server.
     #[non_exhaustive]
     IntrospectionRefused {
         /// The grant that the token belongs to.

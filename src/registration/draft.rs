@@ -34,7 +34,7 @@ impl DocumentAdmission {
         Self { id, admitted, digest: metadata.digest(), awaits_review }
     }
 
-    /// Checks that a client which proved a key at the token endpoint still must. Its grants stay with the holder of the
+    /// Checks that a client which had to use its key still has to. Its grants stay with the holder of the
     /// key, even if its document no longer names a key, or lists `none` beside it
     /// [draft-ietf-oauth-client-id-metadata-document section 8.4].
     ///

@@ -759,8 +759,8 @@ mod tests {
         );
         assert_eq!(
             refusal(&public, &RegistrationRules { public_clients: false, ..rules() }),
-            "refused: client_type: is public, and Config::public_clients is off: \
-             turn it on, or make the client confidential"
+            "refused: client_type: is public, and this server accepts only \
+             confidential clients: Config::public_clients is off"
         );
     }
 
@@ -796,8 +796,8 @@ mod tests {
         let bad = ApplicationForm { name: String::new(), client_type: ClientType::Public, ..form() };
         assert_eq!(
             rules.check_new(&bad, None).unwrap_err().to_string(),
-            "refused: name: is missing; logo: is missing; client_type: is public, and Config::public_clients is off: \
-             turn it on, or make the client confidential"
+            "refused: name: is missing; logo: is missing; client_type: is public, and this server accepts only \
+             confidential clients: Config::public_clients is off"
         );
         let small = RegistrationLimits { logo: 12, ..RegistrationLimits::default() };
         let rules = RegistrationRules { limits: small, ..rules };

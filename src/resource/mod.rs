@@ -6,6 +6,7 @@ pub(crate) mod possession;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::clock::Timestamp;
 use crate::config::error::ConfigError;
@@ -357,8 +358,10 @@ pub(crate) async fn authenticate_for(
 
 /// Returns the error for a scope that no token can have, and raises the event.
 fn mistyped(context: &Context, scope: &str, permission: Option<Permission>) -> Option<ResourceError> {
-    let reason = Reason::RequiredScope(context.config.scopes.check_required(scope, permission).err()?);
-    context.raise(&Event::RequiredScopeUnknown { reason: &reason });
+    let reason = Reason::RequiredScope(check_required(context, scope, permission).err()?);
+    if !context.has_unknown_scope.swap(true, Ordering::Relaxed) {
+        context.raise(&Event::RequiredScopeUnknown { reason: &reason });
+    }
     Some(ResourceError::new(context, None, TokenScheme::Bearer, reason, ""))
 }
 

@@ -2,9 +2,11 @@
 
 use std::error::Error as _;
 use std::fmt;
+use std::sync::Arc;
 
-use crate::config::{AssertionAudience, Config, DynamicRegistration, ExcessScopes};
+use crate::config::{AssertionAudience, Config, DynamicRegistration};
 use crate::fetch::documents::Documents;
+use crate::hooks::{DocumentRequest, RegistrationPolicy};
 use crate::jose::IS_AVAILABLE;
 use crate::model::client_metadata::{DocumentError, DocumentUrl, RegistrationBounds};
 use crate::wire::Endpoint;
@@ -12,10 +14,10 @@ use crate::wire::Endpoint;
 /// Why the users of a host of the Model Context Protocol cannot connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct HostFinding {
+pub struct McpHostFinding {
     /// The name of the host.
     pub host: &'static str,
-    /// When the behaviour of the host was recorded, as year and month. It may have changed since.
+    /// When the hosts were recorded, as the first and the last month. They may have changed since.
     pub recorded: &'static str,
     /// The field of [`Config`](crate::Config) that decides.
     pub setting: &'static str,
@@ -23,16 +25,18 @@ pub struct HostFinding {
     pub message: String,
 }
 
-impl fmt::Display for HostFinding {
+impl fmt::Display for McpHostFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (recorded {}), {}: {}", self.host, self.recorded, self.setting, self.message)
     }
 }
 
+/// When the reports were written that [`HOSTS`] is made from.
+const RECORDED: &str = "2026-03 to 2026-10";
+
 /// A host, as it was recorded.
 struct Host {
     name: &'static str,
-    recorded: &'static str,
     /// Its metadata document.
     document: Option<&'static str>,
     habits: &'static [Habit],
@@ -53,46 +57,46 @@ enum Habit {
     NoResource,
     /// It uses its document only where the metadata lists `none`, and else registers.
     PublicDocument,
+    /// It has no document, or does not use it here.
+    Registers,
+    /// It runs on its provider's machines.
+    Remote,
     /// It looks for the metadata at the root only, even if the issuer has a path.
     RootMetadata,
     /// It returns to this private-use scheme, which it registers.
     Scheme(&'static str),
 }
 
-/// All hosts, from reports of March to October 2026.
 const HOSTS: &[Host] = &[
     Host {
         name: "ChatGPT",
-        recorded: "2026-10",
         document: Some("https://chatgpt.com/oauth/client.json"),
-        habits: &[Habit::KeyBesideNone],
+        habits: &[Habit::KeyBesideNone, Habit::Remote],
     },
     Host {
         name: "Claude",
-        recorded: "2026-10",
         document: Some("https://claude.ai/oauth/mcp-oauth-client-metadata"),
-        habits: &[Habit::AllScopes, Habit::PublicDocument],
+        habits: &[Habit::AllScopes, Habit::PublicDocument, Habit::Remote],
     },
-    Host { name: "Claude Code", recorded: "2026-10", document: None, habits: &[Habit::AllScopes, Habit::RootMetadata] },
-    Host { name: "Codex", recorded: "2026-10", document: None, habits: &[Habit::IssuerWithoutSlash] },
-    Host { name: "Cursor", recorded: "2026-10", document: None, habits: &[Habit::Scheme("cursor")] },
-    Host { name: "Gemini Spark", recorded: "2026-10", document: None, habits: &[Habit::NoResource] },
+    Host { name: "Claude Code", document: None, habits: &[Habit::AllScopes, Habit::RootMetadata] },
+    Host { name: "Codex", document: None, habits: &[Habit::IssuerWithoutSlash] },
+    Host { name: "Cursor", document: None, habits: &[Habit::Registers, Habit::Scheme("cursor")] },
+    Host { name: "Gemini Spark", document: None, habits: &[Habit::NoResource, Habit::Remote] },
     Host {
         name: "Goose",
-        recorded: "2026-10",
         document: Some("https://goose-docs.ai/oauth/client-metadata.json"),
         habits: &[Habit::ForeignScopes(&["openid", "profile", "email"])],
     },
-    Host {
-        name: "VS Code",
-        recorded: "2026-10",
-        document: Some("https://vscode.dev/oauth/client-metadata.json"),
-        habits: &[],
-    },
+    Host { name: "VS Code", document: Some("https://vscode.dev/oauth/client-metadata.json"), habits: &[] },
 ];
 
 /// Returns what would fail for each host; `bounds` are those of the registration policy, if they are known.
-pub(super) fn report(config: &Config, bounds: Option<&RegistrationBounds>) -> Vec<HostFinding> {
+pub(super) fn report(config: &Config, bounds: Option<&RegistrationBounds>) -> Vec<McpHostFinding> {
+    if !config.registration.metadata_documents && !is_open(config) {
+        let message = "no client can come by itself. Set registration.metadata_documents, or registration.dynamic to \
+                       Open.";
+        return HOSTS.iter().map(|host| host.finding("registration.metadata_documents", message.into())).collect();
+    }
     let findings = HOSTS.iter().flat_map(|host| {
         let failures = host.habits.iter().filter_map(|habit| habit.failure(config, bounds));
         failures.map(|(setting, message)| host.finding(setting, message))
@@ -100,11 +104,22 @@ pub(super) fn report(config: &Config, bounds: Option<&RegistrationBounds>) -> Ve
     findings.collect()
 }
 
-/// Fetches the documents of the hosts, and returns those that cannot be used.
-pub(super) async fn report_documents(documents: &Documents) -> Vec<HostFinding> {
+/// Fetches the documents of the hosts, and returns those that cannot be used. Documents that the policy does not admit are
+/// not fetched.
+pub(super) async fn report_documents(
+    documents: &Documents,
+    policy: Option<&Arc<dyn RegistrationPolicy>>,
+) -> Vec<McpHostFinding> {
     let mut findings = Vec::new();
+    let mut report = |host: &Host, message| findings.push(host.finding("registration.metadata_documents", message));
     for (host, text) in HOSTS.iter().filter_map(|host| Some((host, host.document?))) {
         let Ok(url) = DocumentUrl::parse(text) else { continue };
+        if let Some(policy) = policy
+            && !policy.admits_document(&DocumentRequest::new(text, url.host())).await
+        {
+            report(host, format!("the registration policy does not admit {text}: its users see an error page."));
+            continue;
+        }
         let Err(error) = documents.fetch(url).await else { continue };
         let cause = if let DocumentError::Status(status) = &*error {
             format!("answered {status} to this machine")
@@ -113,17 +128,17 @@ pub(super) async fn report_documents(documents: &Documents) -> Vec<HostFinding> 
             format!("is of no use to this machine ({error}{source})")
         };
         let message = format!(
-            "{text} {cause}. Its users see the page. Look up a client with that id in your own client store, or switch \
-             documents off, so that it registers."
+            "{text} {cause}. Its users see an error page. Keep a client under that id in a ClientStore of yours, or \
+             switch documents off, so that it registers."
         );
-        findings.push(host.finding("registration.metadata_documents", message));
+        report(host, message);
     }
     findings
 }
 
 impl Host {
-    fn finding(&self, setting: &'static str, message: String) -> HostFinding {
-        HostFinding { host: self.name, recorded: self.recorded, setting, message }
+    fn finding(&self, setting: &'static str, message: String) -> McpHostFinding {
+        McpHostFinding { host: self.name, recorded: RECORDED, setting, message }
     }
 }
 
@@ -137,17 +152,19 @@ impl Habit {
             Self::AllScopes => excess(config, bounds?),
             Self::ForeignScopes(scopes) => {
                 let is_known = |scope: &&str| config.scopes.read(scope.as_bytes()).is_ok();
-                let is_refused = registration.metadata_documents
-                    && registration.excess_scopes == ExcessScopes::Refuse
-                    && !scopes.iter().any(is_known);
+                let is_refused =
+                    registration.metadata_documents && !config.drops_excess_scopes() && !scopes.iter().any(is_known);
                 let message = "its document names only scopes of other servers and is refused. Set \
                                registration.excess_scopes to Drop.";
                 is_refused.then(|| ("registration.excess_scopes", message.into()))
             }
             Self::IssuerWithoutSlash => {
                 let issuer = &config.issuer;
-                let message =
-                    || format!("the issuer {issuer} ends in a slash: it compares another spelling and refuses it.");
+                let message = || {
+                    format!(
+                        "the issuer {issuer} ends in a slash: it compares another spelling and refuses it. Remove the slash."
+                    )
+                };
                 issuer.ends_with('/').then(|| ("issuer", message()))
             }
             Self::KeyBesideNone => key_beside_none(config),
@@ -164,12 +181,18 @@ impl Habit {
                 (!has_default).then(|| ("resources", message.into()))
             }
             Self::PublicDocument => {
-                let is_refused = registration.metadata_documents
-                    && !config.public_clients
-                    && registration.dynamic == DynamicRegistration::Off;
+                let is_refused = registration.metadata_documents && !config.public_clients && !is_open(config);
                 let message = "token_endpoint_auth_methods_supported has no none: it ignores documents and registers, \
                                which is off. Set public_clients, or registration.dynamic.";
                 is_refused.then(|| ("public_clients", message.into()))
+            }
+            Self::Registers => {
+                let message = "it registers itself, which is off or needs a token. Set registration.dynamic to Open.";
+                (!is_open(config)).then(|| ("registration.dynamic", message.into()))
+            }
+            Self::Remote => {
+                let message = "it runs elsewhere, and the issuer is on the loopback. Use a public host name.";
+                config.is_development_on_loopback().then(|| ("issuer", message.into()))
             }
             Self::RootMetadata => {
                 let (_, rest) = config.issuer.split_once("://")?;
@@ -182,14 +205,19 @@ impl Habit {
                 let is_named = config.redirect_uris.private_use_schemes.named().iter().any(|named| named == scheme);
                 let message = || {
                     format!(
-                        "its desktop app returns to {scheme}://…, which is not named: its users see the page. Add \
+                        "its desktop app returns to {scheme}://…, which is not named: its users see an error page. Add \
                          {scheme} to redirect_uris.private_use_schemes."
                     )
                 };
-                (registration.is_dynamic() && !is_named).then(|| ("redirect_uris.private_use_schemes", message()))
+                (is_open(config) && !is_named).then(|| ("redirect_uris.private_use_schemes", message()))
             }
         }
     }
+}
+
+/// Whether anybody may register. No host has an initial access token.
+fn is_open(config: &Config) -> bool {
+    config.registration.dynamic == DynamicRegistration::Open
 }
 
 fn key_beside_none(config: &Config) -> Option<Failure> {
@@ -228,11 +256,9 @@ fn key_beside_none(config: &Config) -> Option<Failure> {
 
 /// Names the scopes of the metadata that the bounds do not admit. Protected resources with basic scopes name others.
 fn excess(config: &Config, bounds: &RegistrationBounds) -> Option<Failure> {
-    let registration = &config.registration;
-    let is_open = registration.is_dynamic() || registration.metadata_documents;
     let names_others =
         !config.resources.is_empty() && config.resources.iter().all(|resource| !resource.basic_scopes.is_empty());
-    if !is_open || names_others || registration.excess_scopes == ExcessScopes::Drop {
+    if names_others || config.drops_excess_scopes() {
         return None;
     }
     let mut excess = config.scopes.supported();

@@ -50,7 +50,7 @@ use crate::secret::ConsentTicket;
 use crate::secret::entropy::{Entropy, SystemEntropy};
 use crate::secret::prefixes::Prefixes;
 pub use crate::server::hosts::Hosts;
-pub use crate::server::mcp_hosts::HostFinding;
+pub use crate::server::mcp_hosts::McpHostFinding;
 pub use crate::server::purge::PurgeError;
 use crate::store::{Purge, StoreError, Stores};
 use crate::wire::cors::Proofs;
@@ -125,19 +125,21 @@ impl AuthorizationServer {
         report
     }
 
-    /// Lists what keeps the users of known hosts of the Model Context Protocol from connecting, from the settings alone.
+    /// Lists what keeps the users of known hosts of the Model Context Protocol, such as ChatGPT, from connecting. It reads
+    /// the settings, and the bounds of the [`RegistrationPolicy`](crate::hooks::RegistrationPolicy) if that returns them.
+    /// [`hosts`](Self::hosts) is about something else: the header `Host`.
     #[must_use]
-    pub fn host_report(&self) -> Vec<HostFinding> {
+    pub fn host_report(&self) -> Vec<McpHostFinding> {
         let policy = self.context.registration_policy.as_ref();
         mcp_hosts::report(self.config(), policy.and_then(|policy| policy.bounds()))
     }
 
     /// Fetches the metadata documents of known hosts of the Model Context Protocol, and lists those that this server
-    /// cannot get or does not accept. It is for an operator: each host gets a request, unless the document is cached.
+    /// cannot get or read, or that the policy does not admit. It is for an operator: at each call, each host gets a request.
     /// Without [`registration.metadata_documents`](Config::registration), there is nothing to list.
-    pub async fn host_document_report(&self) -> Vec<HostFinding> {
+    pub async fn host_document_report(&self) -> Vec<McpHostFinding> {
         match &self.context.documents {
-            Some(documents) => mcp_hosts::report_documents(documents).await,
+            Some(documents) => mcp_hosts::report_documents(documents, self.context.registration_policy.as_ref()).await,
             None => Vec::new(),
         }
     }
@@ -302,9 +304,9 @@ impl AuthorizationServer {
     ///
     /// As [`authenticate`](Self::authenticate), and as [`require`](Self::require) or
     /// [`require_scope`](Self::require_scope). If no token can have the scope, for example because it is mistyped, the
-    /// answer is 503: [`check_scope`](Self::check_scope) finds that when the service starts. With [`Config::resources`], the challenge of a 401 names the scope. A
-    /// [preflight](Request::is_preflight) is answered with 204 and no CORS headers, so pages of other origins may not
-    /// call the resource. To let them, put a CORS layer in front.
+    /// answer is 503: [`check_scope`](Self::check_scope) finds that when the service starts. With [`Config::resources`],
+    /// the challenge of a 401 names the scope. A [preflight](Request::is_preflight) is answered with 204 and no CORS
+    /// headers, so pages of other origins may not call the resource. To let them, put a CORS layer in front.
     pub async fn authenticate_for(
         &self,
         request: &Request<'_>,
@@ -657,6 +659,7 @@ impl Builder {
             documents,
             key_sets,
             misses_peers: AtomicBool::new(false),
+            has_unknown_scope: AtomicBool::new(false),
             refused_introspections: Mutex::new(Cache::new(MAX_CACHED)),
         };
         Ok(AuthorizationServer { context: Arc::new(context) })

@@ -6,7 +6,7 @@ mod layers;
 mod public_api;
 mod public_types;
 mod source;
-mod tests;
+mod test_index;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use self::tests::Test;
+use self::test_index::Test;
 
 /// Frameworks, HTTP and runtimes: with default features, the library depends on none of them.
 const FORBIDDEN: [&str; 11] =
@@ -45,7 +45,7 @@ fn the_default_features_bring_no_framework_no_http_and_no_runtime() {
 #[test]
 fn the_guide_to_conformance_has_the_ids_of_all_tests() {
     let mut tests_of: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for Test { name, ids } in tests::all() {
+    for Test { name, ids } in test_index::all() {
         for id in ids {
             tests_of.entry(id).or_default().insert(format!("`{name}`"));
         }
@@ -73,7 +73,7 @@ fn the_guide_to_conformance_has_the_ids_of_all_tests() {
 
 #[test]
 fn every_claim_of_readme_and_security_guide_names_tests_that_are_there() {
-    let tests: BTreeSet<_> = tests::all().into_iter().map(|test| test.name).collect();
+    let tests: BTreeSet<_> = test_index::all().into_iter().map(|test| test.name).collect();
     let (promises, guide) = (section("README.md", "What it promises"), read("src/guide/security.md"));
     let is_there = |code: &&str| tests.contains(*code);
     // Behind the first line, which explains the names.

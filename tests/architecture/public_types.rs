@@ -256,7 +256,7 @@ shared! {
     ScopeNotation,
     ScopeSet,
     SecurityReport,
-    HostFinding,
+    McpHostFinding,
     Severity,
     SeededEntropy,
     Settled<MemoryStore, fn(MemoryStore) -> std::future::Ready<()>>,

@@ -8,7 +8,7 @@ use grantor::hooks::{ApproveWithin, DocumentHosts, QueueAll};
 use grantor::protected_resource::ProtectedResource;
 use grantor::redirect_uri::PrivateUseSchemes;
 use grantor::scope::ResourceScope;
-use grantor::server::{Builder, HostFinding};
+use grantor::server::{Builder, McpHostFinding};
 use grantor::{AuthorizationServer, Config, MemoryStore};
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ fn server(config: Config, hooks: impl FnOnce(Builder) -> Builder) -> Authorizati
     hooks(builder.registration_policy(ApproveWithin::new(bounds()))).build().unwrap()
 }
 
-fn report(change: impl FnOnce(&mut Config)) -> Vec<HostFinding> {
+fn report(change: impl FnOnce(&mut Config)) -> Vec<McpHostFinding> {
     let mut config = open();
     change(&mut config);
     server(config, |builder| builder).host_report()
@@ -64,7 +64,7 @@ type Row = (&'static str, fn(&mut Config), &'static str, &'static str);
 /// Each row of the table.
 #[test]
 fn host_doc_01_each_cause_is_one_finding() {
-    let rows: [Row; 14] = [
+    let rows: [Row; 16] = [
         (
             "ChatGPT",
             |config| config.registration.none_beside_private_key_jwt = false,
@@ -132,7 +132,19 @@ fn host_doc_01_each_cause_is_one_finding() {
             "Cursor",
             |config| config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(Vec::new()),
             "redirect_uris.private_use_schemes",
-            "its desktop app returns to cursor://…, which is not named: its users see the page.",
+            "its desktop app returns to cursor://…, which is not named: its users see an error page.",
+        ),
+        (
+            "Cursor",
+            |config| config.registration.dynamic = DynamicRegistration::WithToken,
+            "registration.dynamic",
+            "it registers itself, which is off or needs a token.",
+        ),
+        (
+            "ChatGPT",
+            |config| (config.issuer, config.development) = ("http://127.0.0.1:8080".into(), true),
+            "issuer",
+            "it runs elsewhere, and the issuer is on the loopback.",
         ),
         (
             "Codex",
@@ -170,7 +182,7 @@ fn host_doc_01_each_cause_is_one_finding() {
         let [finding] = of_host[..] else { panic!("{host}, {setting}: {findings:#?}") };
         assert!(finding.message.starts_with(message), "{finding}");
         let printed = finding.to_string();
-        assert!(printed.starts_with(&format!("{host} (recorded 2026-10), {setting}: ")), "{printed}");
+        assert!(printed.starts_with(&format!("{host} (recorded 2026-03 to 2026-10), {setting}: ")), "{printed}");
     }
 }
 
@@ -183,7 +195,7 @@ fn resource(name: &str) -> ProtectedResource {
 /// Nothing is reported that does not happen.
 #[test]
 fn host_doc_01_what_does_not_happen_is_not_reported() {
-    let changes: [fn(&mut Config); 5] = [
+    let changes: [fn(&mut Config); 4] = [
         // Documents are off, so that hosts register.
         |config| {
             config.registration.metadata_documents = false;
@@ -200,11 +212,6 @@ fn host_doc_01_what_does_not_happen_is_not_reported() {
             config.resources = vec![default, resource("b")];
         },
         |config| config.resources = vec![resource("a")],
-        // Nobody registers, so Cursor cannot either.
-        |config| {
-            config.registration.dynamic = DynamicRegistration::Off;
-            config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(Vec::new());
-        },
     ];
     for (number, change) in changes.into_iter().enumerate() {
         assert_eq!(report(change), [], "{number}");
@@ -232,6 +239,30 @@ fn host_doc_01_excess_scopes_follow_from_policy_and_resources() {
     basic.basic_scopes = vec!["repo-code:r".into()];
     config.resources = vec![basic];
     assert!(!about_claude(server(config, |builder| builder)));
+}
+
+/// HOST-DOC-01
+#[test]
+fn host_doc_01_no_host_can_connect_where_no_client_can_come_by_itself() {
+    let closed = |config: &mut Config| {
+        config.registration.dynamic = DynamicRegistration::WithToken;
+        config.registration.metadata_documents = false;
+    };
+    let findings = report(closed);
+    assert_eq!(findings.len(), 8);
+    assert!(findings.iter().all(|found| found.message.starts_with("no client can come by itself.")), "{findings:?}");
+}
+
+/// HOST-DOC-01, HOST-VEC-01
+///
+/// The report and the recorded requests are of the same hosts.
+#[test]
+fn host_doc_01_the_report_fetches_the_documents_that_were_recorded() {
+    let recorded: Value = serde_json::from_str(include_str!("../data/hosts.json")).unwrap();
+    for (host, url) in [("ChatGPT", CHATGPT), ("Claude", CLAUDE), ("Goose", GOOSE)] {
+        assert_eq!(recorded[host]["document"]["client_id"], url);
+    }
+    assert_eq!(recorded["Goose"]["document"]["scope"], "openid profile email");
 }
 
 fn document(url: &str, more: &Value) -> Value {
@@ -266,6 +297,14 @@ async fn host_doc_01_the_documents_of_known_hosts_are_fetched_and_judged() {
         web.publish(url, document(url, &json!({})));
     }
     assert_eq!(found(&web).await, []);
+    // A host that the policy does not admit is not asked.
+    web.take();
+    let policy = DocumentHosts::new(ApproveWithin::new(bounds())).host("vscode.dev");
+    let own = server(open(), |builder| builder.fetcher(web.clone()).registration_policy(policy));
+    let findings = own.host_document_report().await;
+    assert_eq!(findings.iter().map(|found| found.host).collect::<Vec<_>>(), ["ChatGPT", "Claude", "Goose"]);
+    assert!(findings.iter().all(|found| found.message.starts_with("the registration policy does not admit https://")));
+    assert_eq!(web.count(), 1);
     // Without documents, nothing is fetched.
     let mut off = open();
     off.registration.metadata_documents = false;

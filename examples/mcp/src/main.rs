@@ -46,6 +46,12 @@ async fn main() -> ExitCode {
 
 async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let listen = options.listen;
+    if options.doctor {
+        let issuer = options.issuer.clone().unwrap_or_else(|| format!("http://{listen}"));
+        let database = Database::open(options.database.as_deref())?;
+        print_doctor(&settings::authorization_server(options, &issuer, database.store.clone())?).await;
+        return Ok(());
+    }
     let listener = TcpListener::bind(listen).await;
     let listener =
         listener.map_err(|error| format!("cannot listen on {listen}: {error} (--listen chooses another address)"))?;
@@ -53,10 +59,6 @@ async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let issuer = options.issuer.as_deref().unwrap_or(&here);
     let database = Database::open(options.database.as_deref())?;
     let server = settings::authorization_server(options, issuer, database.store.clone())?;
-    if options.doctor {
-        print_doctor(&server).await;
-        return Ok(());
-    }
     let client = settings::ensure_client(&server, &options.redirect_uri).await?;
     let review = options.review.then(|| Review::new(server.clone()));
     let app = app::app(&server, review.clone(), &options.origins)?;
@@ -82,7 +84,7 @@ async fn print_doctor(server: &AuthorizationServer) {
     let mut findings = server.host_report();
     findings.extend(server.host_document_report().await);
     if findings.is_empty() {
-        println!("Every known host can connect.");
+        println!("No known problem.");
     }
     for finding in findings {
         println!("{finding}");

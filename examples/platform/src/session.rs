@@ -65,6 +65,11 @@ impl Visitor {
         cookies::set(platform, BROWSER, &self.browser, "/", None)
     }
 
+    /// Returns the header that removes the cookie: another user may sit at the browser next.
+    pub(crate) fn forget_browser(platform: &Platform) -> String {
+        cookies::set(platform, BROWSER, "", "/", Some(0))
+    }
+
     /// Returns the session's value that a consent request is bound to.
     pub(crate) fn session_bytes(&self) -> [u8; 16] {
         self.session.id().map_or([0; 16], |id| id.0.to_be_bytes())

@@ -113,10 +113,15 @@ pub(crate) async fn submit(
 }
 
 /// Signs out, and redirects to where the form says, so that another user can answer the same request.
-pub(crate) async fn out(visitor: Visitor, form: Result<Form<Next>, FormRejection>) -> Result<Redirect, Failure> {
+pub(crate) async fn out(
+    State(platform): State<Platform>,
+    visitor: Visitor,
+    form: Result<Form<Next>, FormRejection>,
+) -> Result<Response, Failure> {
     visitor.sign_out().await?;
     let Form(Next { next, .. }) = form.unwrap_or_default();
-    Ok(Redirect::to(local(&next)))
+    let cookie = (SET_COOKIE, Visitor::forget_browser(&platform));
+    Ok((AppendHeaders([cookie]), Redirect::to(local(&next))).into_response())
 }
 
 /// What the page shows beside the empty fields.

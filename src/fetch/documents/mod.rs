@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Clock;
-use crate::config::{Config, ExcessScopes};
+use crate::config::Config;
 use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::documents::freshness::lifetime;
 use crate::fetch::flight::{Driven, Flights, NoOutput};
@@ -43,7 +43,7 @@ impl Documents {
                 methods: config.document_methods(),
                 omitted_method: AuthenticationMethod::None,
                 keys: config.key_rules(true),
-                drops_unknown_scopes: config.registration.excess_scopes == ExcessScopes::Drop,
+                drops_unknown_scopes: config.drops_excess_scopes(),
             },
             none_beside_private_key_jwt: config.registration.none_beside_private_key_jwt,
         };

@@ -215,7 +215,7 @@ pub enum Problem {
     NotOffered,
     /// The application is public, and the server accepts no public ones: see
     /// [`Config::public_clients`](crate::Config::public_clients).
-    #[error("is public, and Config::public_clients is off: turn it on, or make the client confidential")]
+    #[error("is public, and this server accepts only confidential clients: Config::public_clients is off")]
     PublicClientsOff,
     /// Authorization requests cannot be pushed on this server: see
     /// [`Config::pushed_requests`](crate::Config::pushed_requests).

@@ -55,7 +55,7 @@ pub enum MetadataError {
     /// The client may have none of the scopes.
     #[error("none of the scopes is offered")]
     NoScope,
-    /// The metadata takes more than 7168 bytes in a store.
+    /// The metadata takes more than 6144 bytes in a store.
     #[error("the redirect URIs, keys and texts take more than {} bytes in all", METADATA_BYTES)]
     TooLarge,
     /// More redirect URIs were sent than are accepted.

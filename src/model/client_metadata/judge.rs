@@ -313,7 +313,7 @@ mod tests {
     fn the_size_in_a_record_is_bounded() {
         let of = |size: usize| {
             let uri = |path: &str| format!("{URI}/{path}");
-            judged(json!({"redirect_uris": [uri(&"a".repeat(2000)), uri(&"b".repeat(2000)), uri(&"c".repeat(2000)),
+            judged(json!({"redirect_uris": [uri(&"a".repeat(2000)), uri(&"b".repeat(2000)), uri(&"c".repeat(1000)),
                 uri(&"d".repeat(size))]}))
         };
         let rest = METADATA_BYTES - of(1).unwrap().encode().len() + 1;

@@ -21,9 +21,9 @@ use crate::model::client::{ApplicationType, AuthenticationMethods, ClientKeys, G
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::ScopeSet;
 
-/// The most bytes that metadata takes in a record. 1 KiB stays for what the server adds, so that a registration takes at
-/// most 8 KiB.
-const METADATA_BYTES: usize = 7 * 1024;
+/// The most bytes that metadata takes in a record. 2 KiB stay for what the server adds, so that a registration takes at
+/// most 8 KiB: the id, which may be a URL of 512 bytes, and twice the scopes that the policy admits.
+const METADATA_BYTES: usize = 6 * 1024;
 
 /// The checked metadata of a client that registers itself or has a metadata document [RFC 7591 section 2]. None of it
 /// is verified.

@@ -191,14 +191,18 @@ impl Play {
     async fn sign_in(&mut self, scope: &str, uri: &str, stored: Option<&Client>) -> Result<(), String> {
         let parameters = [&PKCE[..], &[("scope", scope), ("redirect_uri", uri)]].concat();
         let query = self.world.query_of(&self.credentials(), &parameters);
-        if self.world.authorize(&query).await.is_err() {
-            return Ok(());
-        }
+        let Ok(pending) = self.world.authorize(&query).await else { return Ok(()) };
+        let tokens: Vec<_> = pending.requested().map(|scope| scope.token().to_owned()).collect();
+        let asked = scopes(&tokens.join(" "));
         let is_admitted = stored.is_some_and(|client| {
             let has_uri = client.form().redirect_uris.iter().any(|registered| registered.as_str() == uri);
-            is_approved(client) && scopes(scope).is_subset_of(&client.form().scopes) && has_uri
+            is_approved(client) && asked.is_subset_of(&client.form().scopes) && has_uri
         });
         holds(is_admitted, || "a request beyond the registration was found good".to_owned())?;
+        // Scopes were left out, so the request may be refused later.
+        if asked != scopes(scope) {
+            return Ok(());
+        }
         let code = self.world.code_for(&query).await;
         let credentials = self.credentials();
         let form = [

@@ -228,6 +228,17 @@ async fn a_request_that_is_refused_records_nothing() {
         let answer = asserted(scene.world.token(form), &assertion).send().await;
         assert_eq!(answer.status(), 400, "{form:?}");
     }
+    let unknown = format!("token={}", "x".repeat(43));
+    for (endpoint, form, status) in [
+        (Endpoint::Revocation, &[][..], 400),
+        (Endpoint::Revocation, &[("token", "x")], 200),
+        (Endpoint::Revocation, &[("token", &*unknown)], 200),
+        (Endpoint::Introspection, &[], 400),
+        (Endpoint::Introspection, &[("token", "x")], 200),
+    ] {
+        let answer = asserted(scene.world.post(endpoint, form), &assertion).send().await;
+        assert_eq!(answer.status(), status, "{endpoint:?} {form:?}");
+    }
     assert_eq!(replays.inserts.load(Ordering::SeqCst), 0);
     ok(&asserted(scene.world.token(&exchange(VERIFIER)), &assertion).send().await);
     assert_eq!(replays.inserts.load(Ordering::SeqCst), 1);

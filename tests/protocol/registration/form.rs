@@ -205,7 +205,7 @@ async fn each_refusal_names_its_field_and_why() {
             form().with(|form| form.client_type = ClientType::Public),
             Field::ClientType,
             Problem::PublicClientsOff,
-            "client_type: is public, and Config::public_clients is off: turn it on, or make the client confidential",
+            "client_type: is public, and this server accepts only confidential clients: Config::public_clients is off",
         ),
         (
             form().with(|form| form.grant_types = GrantTypes::NONE.with(GrantType::RefreshToken)),

@@ -15,23 +15,25 @@ fn lines(options: &[&str]) -> Vec<String> {
 }
 
 /// HOST-DOC-01
+///
+/// Whether the documents can be fetched depends on where the test runs.
 #[test]
-fn host_doc_01_the_example_serves_every_known_host() {
-    // Whether the documents can be fetched depends on where the test runs.
-    for line in lines(&[]) {
-        let is_fetched = line.contains(", registration.metadata_documents: https://");
-        assert!(is_fetched || line == "Every known host can connect.", "{line}");
-    }
-}
-
-/// HOST-DOC-01
-#[test]
-fn host_doc_01_what_an_option_breaks_is_printed() {
-    let lines = lines(&["--issuer", "https://auth.example/tenant/"]);
-    for expected in [
-        "Claude Code (recorded 2026-10), issuer: the issuer has a path",
-        "Codex (recorded 2026-10), issuer: the issuer https://auth.example/tenant/ ends in a slash",
-    ] {
-        assert!(lines.iter().any(|line| line.starts_with(expected)), "no {expected:?} in {lines:#?}");
-    }
+#[ignore = "asks the servers of the hosts"]
+fn host_doc_01_the_doctor_prints_what_settings_and_documents_break() {
+    let is_about_a_document = |line: &str| line.contains(", registration.metadata_documents: https://");
+    let of_settings = |options: &[&str]| -> Vec<String> {
+        lines(options).into_iter().filter(|line| !is_about_a_document(line)).collect()
+    };
+    let found = of_settings(&["--issuer", "https://auth.example"]);
+    assert!(found.iter().all(|line| line == "No known problem."), "{found:#?}");
+    let recorded = "(recorded 2026-03 to 2026-10), issuer:";
+    let expected = [
+        format!("Claude Code {recorded} the issuer has a path"),
+        format!("Codex {recorded} the issuer https://auth.example/tenant/ ends in a slash"),
+    ];
+    let found = of_settings(&["--issuer", "https://auth.example/tenant/"]);
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    assert!(found.iter().zip(expected).all(|(line, start)| line.starts_with(&start)), "{found:#?}");
+    let found = of_settings(&[]);
+    assert!(found.iter().any(|line| line.starts_with(&format!("ChatGPT {recorded} it runs elsewhere"))), "{found:#?}");
 }

@@ -62,6 +62,9 @@ async fn a_pushed_request_outlasts_the_sign_in() {
 
         let again = Request::to("GET", question).cookies(&after).send().await;
         assert_eq!(again.status, 400, "it was used");
+        let out = Request::to("POST", platform.url("/sign-out")).cookies(&after).fields(&[]).send().await;
+        let removes = |line: &str| line.starts_with("platform_browser=;") && line.contains("Max-Age=0");
+        assert!(out.headers_of("set-cookie").any(removes), "another user may sit at the browser next");
     }
 }
 
