@@ -96,6 +96,11 @@ impl SqliteError {
         Self { text: self.text.or_else(|| Some(text.into())), ..self }
     }
 
+    /// Sets the kind of failure, once more is known about it.
+    pub(super) fn with_problem(self, problem: SqliteProblem) -> Self {
+        Self { problem, ..self }
+    }
+
     /// Returns the kind of failure.
     #[must_use]
     pub const fn problem(&self) -> SqliteProblem {

@@ -146,9 +146,9 @@ pub(super) fn explained(error: SqliteError, path: &Path) -> SqliteError {
         error.or_text(format!("there is no file {path:?}"))
     } else if is_refused && path.is_dir() {
         error.or_text(format!("{path:?} is a folder; name a file in it"))
-    } else if is_refused && !is_writable(folder) {
+    } else if is_refused && is_forbidden(folder) {
         let text = format!("this process may not create files in the folder {folder:?}, as SQLite must");
-        SqliteError::from(SqliteProblem::ReadOnly).or_text(text)
+        error.with_problem(SqliteProblem::ReadOnly).or_text(text)
     } else if problem == SqliteProblem::ReadOnly {
         error.or_text(format!("this process may not read and write the file {path:?}"))
     } else {
@@ -156,10 +156,12 @@ pub(super) fn explained(error: SqliteError, path: &Path) -> SqliteError {
     }
 }
 
-/// Returns whether this process may create files in the folder, by creating one.
-fn is_writable(folder: &Path) -> bool {
+/// Returns whether this process may not create files in the folder, by trying to. Any other failure, such as too many open
+/// files, says nothing about the folder.
+fn is_forbidden(folder: &Path) -> bool {
     let probe = folder.join(format!("grantor-{}", letters_and_digits::<22>(&SystemEntropy)));
-    create(&probe).and_then(|()| fs::remove_file(&probe)).is_ok()
+    let tried = create(&probe).and_then(|()| fs::remove_file(&probe));
+    tried.is_err_and(|error| SqliteError::from(error).problem() == SqliteProblem::ReadOnly)
 }
 
 /// Creates an empty file that only its owner may read: it will contain who uses what.

@@ -33,6 +33,8 @@ const MARK: &str = "child: ";
 pub(crate) enum Child {
     /// Opens the file and prints the result.
     Open,
+    /// The same, while it has as many files open as it may.
+    OpenExhausted,
     /// Wins so many versions of the contested grants with each caller.
     Contest(u32),
     /// Writes until it is killed; the number distinguishes its grants from those of other children.
@@ -46,6 +48,7 @@ impl Child {
         command.args([CHILD, "--exact", "--ignored", "--nocapture", "--test-threads", "1"]);
         let what = match self {
             Self::Open => "open".to_owned(),
+            Self::OpenExhausted => "exhausted".to_owned(),
             Self::Contest(wins) => format!("contest {wins}"),
             Self::Write(number) => format!("write {number}"),
             Self::Fill => "fill".to_owned(),
@@ -86,9 +89,13 @@ fn child() {
     let path = Path::new(&path);
     let (what, number) = what.split_once(' ').unwrap_or((&what, "0"));
     let number = u32::from_str(number).unwrap();
-    match (what, SqliteStore::open(path)) {
-        ("open", Ok(_)) => say("opened"),
-        ("open", Err(error)) => say(&format!("{:?} {error}", error.problem())),
+    let open = || std::fs::File::open(std::env::current_exe().unwrap()).ok();
+    let held: Vec<_> = (what == "exhausted").then(|| std::iter::from_fn(open)).into_iter().flatten().collect();
+    let opened = SqliteStore::open(path);
+    drop(held);
+    match (what, opened) {
+        ("open" | "exhausted", Ok(_)) => say("opened"),
+        ("open" | "exhausted", Err(error)) => say(&format!("{:?} {error:?}", error.problem())),
         ("fill", Ok(store)) => crate::sqlite::trouble::fill(&store, path, say),
         ("contest", Ok(store)) => contest_all(&store, path, Some(number), 0),
         ("write", Ok(store)) => thread::scope(|scope| {
