@@ -26,8 +26,12 @@ use crate::store::postgres::error::{PostgresError, PostgresProblem};
 #[async_trait]
 pub trait PostgresConnector: Send + Sync {
     /// Opens a new connection. `config` is the connection string with the defaults of
-    /// [`PostgresOptions::new`](crate::store::postgres::PostgresOptions::new). Keep its `application_name`: without it,
-    /// the store takes the connection for one through a pooler, which is slower. The store limits the time of the call.
+    /// [`PostgresOptions::new`](crate::store::postgres::PostgresOptions::new). Keep its `application_name`, which ends in
+    /// random letters of this connection: without them, the store takes the connection for one through a pooler, which is
+    /// slower.
+    ///
+    /// The store limits the time: both connections, the check of the schema and the preparing of all statements together
+    /// may take one `connect_timeout` (5 seconds by default) for each host, and one more.
     ///
     /// # Errors
     ///
@@ -69,23 +73,18 @@ impl fmt::Debug for PostgresConnection {
     }
 }
 
-/// Connects as the connection string says.
-pub(super) struct ByString {
-    /// The authorities to trust, if not those of the system.
-    pub(super) tls: Option<MakeRustlsConnect>,
-}
-
-#[async_trait]
-impl PostgresConnector for ByString {
-    async fn connect(&self, config: &Config) -> Result<PostgresConnection, Box<dyn Error + Send + Sync>> {
-        if config.get_ssl_mode() != SslMode::Require {
-            let (client, connection) = config.connect(NoTls).await?;
-            return Ok(PostgresConnection::new(client, connection));
-        }
-        let tls = self.tls.clone().map_or_else(trusting_system, Ok)?;
-        let (client, connection) = config.connect(tls).await?;
-        Ok(PostgresConnection::new(client, connection))
+/// Connects as the connection string says. Trusts these authorities, or those of the system.
+pub(super) async fn by_string(
+    config: &Config,
+    authorities: Option<&MakeRustlsConnect>,
+) -> Result<PostgresConnection, PostgresError> {
+    if config.get_ssl_mode() != SslMode::Require {
+        let (client, connection) = config.connect(NoTls).await?;
+        return Ok(PostgresConnection::new(client, connection));
     }
+    let tls = authorities.cloned().map_or_else(trusting_system, Ok)?;
+    let (client, connection) = config.connect(tls).await?;
+    Ok(PostgresConnection::new(client, connection))
 }
 
 /// Returns the error of a connector as one of the store.
@@ -109,13 +108,20 @@ pub(super) fn trusting(pem: &[u8]) -> Result<MakeRustlsConnect, PostgresError> {
 /// Trusts servers whose certificate names them and was issued by one of the system's authorities.
 fn trusting_system() -> Result<MakeRustlsConnect, PostgresError> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let missing = "sslmode=require needs root certificates: the system has none; install them, for example the package \
-        ca-certificates, or pass them to PostgresOptions::root_certificates";
-    with_roots(roots, missing)
+    let found = rustls_native_certs::load_native_certs();
+    roots.add_parsable_certificates(found.certs);
+    let reason = found.errors.first().map_or_else(
+        || "the system has none; install them, for example the package ca-certificates".to_owned(),
+        |error| format!("those of the system cannot be read: {error}; check SSL_CERT_FILE and SSL_CERT_DIR"),
+    );
+    let missing = "or pass them to PostgresOptions::root_certificates";
+    with_roots(roots, format!("sslmode=require needs root certificates: {reason}, {missing}"))
 }
 
-fn with_roots(roots: RootCertStore, if_empty: &'static str) -> Result<MakeRustlsConnect, PostgresError> {
+fn with_roots(
+    roots: RootCertStore,
+    if_empty: impl Into<Box<dyn Error + Send + Sync>>,
+) -> Result<MakeRustlsConnect, PostgresError> {
     if roots.is_empty() {
         return Err(configuration(if_empty));
     }

@@ -13,7 +13,9 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client, Row};
 
-use crate::store::postgres::connector::{Messages, failed};
+use crate::model::id::letters_and_digits;
+use crate::secret::entropy::SystemEntropy;
+use crate::store::postgres::connector::{Messages, by_string, failed};
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::options::PostgresOptions;
 use crate::store::postgres::statements::{Parameter, Reads, Sent, Writes, query};
@@ -28,17 +30,12 @@ pub(super) struct Link {
     pub(super) writer: Client,
     pub(super) writes: Writes,
     pub(super) watch: Arc<Watch>,
-    queue_limit: usize,
-    lateness: Duration,
-    /// How long a statement waits for a row that others have locked.
-    pub(super) lock_timeout: Duration,
+    pub(super) settings: PostgresOptions,
     clock: ServerClock,
     /// Those of the server's processes that serve this store alone: none through a pooler.
     processes: Vec<Process>,
-    /// Begins a transaction through a pooler.
-    begin: Option<String>,
-    /// How long such a transaction waits for locks, in milliseconds.
-    lock_millis: AtomicU64,
+    /// Through a pooler: how long each transaction waits for locks, in milliseconds.
+    lock_millis: Option<AtomicU64>,
     drivers: [Driver; 2],
 }
 
@@ -84,18 +81,15 @@ impl Link {
             return Err(PostgresProblem::TwoServers.into());
         }
         settings.schema.check(&writing.client).await?;
-        let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; {}", set(settings, true));
+        let lock_millis = || AtomicU64::new(milliseconds(settings.lock_timeout));
         Ok(Self {
-            reads: Reads::prepare(reading.own(), &settings.schema).await?,
-            writes: Writes::prepare(writing.own(), &settings.schema).await?,
+            reads: Reads::build(reading.unshared(), &settings.schema).await?,
+            writes: Writes::build(writing.unshared(), &settings.schema).await?,
             processes: [reading.process, writing.process].into_iter().flatten().collect(),
-            begin: writing.process.is_none().then_some(begin),
-            lock_millis: AtomicU64::new(milliseconds(settings.lock_timeout)),
+            lock_millis: writing.process.is_none().then(lock_millis),
             drivers: [reading.driver, writing.driver],
             places: Semaphore::new(settings.queue_limit),
-            queue_limit: settings.queue_limit,
-            lateness: settings.statement_timeout * 3,
-            lock_timeout: settings.lock_timeout,
+            settings: settings.clone(),
             reader: reading.client,
             writer: writing.client,
             clock: writing.clock,
@@ -115,9 +109,10 @@ impl Link {
         parameters: &[Parameter<'_>],
     ) -> Result<Vec<Row>, tokio_postgres::Error> {
         let sent = query(&self.writer, statement, parameters);
-        let Some(begin) = &self.begin else { return sent.await };
-        let lock_millis = self.lock_millis.load(Ordering::Relaxed);
-        let begin = format!("{begin}; SET LOCAL lock_timeout = {lock_millis}");
+        let Some(lock_millis) = &self.lock_millis else { return sent.await };
+        let lock_timeout = Duration::from_millis(lock_millis.load(Ordering::Relaxed));
+        let begin =
+            format!("BEGIN ISOLATION LEVEL READ COMMITTED; {}", set_for_transaction(&self.settings, lock_timeout));
         // Each is sent when it is first polled, so nothing comes between them, and one round trip is enough.
         let (begun, rows, committed) =
             join3(self.writer.batch_execute(&begin), sent, self.writer.batch_execute("COMMIT")).await;
@@ -138,23 +133,23 @@ impl Link {
 
     /// Sets how long writes wait for rows that others have locked.
     pub(super) async fn wait_for_locks(&self, longest: Duration) -> Result<(), tokio_postgres::Error> {
-        let lock_millis = milliseconds(longest).max(1);
-        self.lock_millis.store(lock_millis, Ordering::Relaxed);
-        if self.begin.is_some() {
-            return Ok(());
-        }
-        self.writer.batch_execute(&format!("SET lock_timeout = {lock_millis}")).await
+        let longest = milliseconds(longest).max(1);
+        let Some(lock_millis) = &self.lock_millis else {
+            return self.writer.batch_execute(&format!("SET lock_timeout = {longest}")).await;
+        };
+        lock_millis.store(longest, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Returns the time of the server's clock after which a write that is sent now must not be applied. Long before
     /// that, its caller was answered that the outcome is unknown.
     pub(super) fn latest(&self) -> SystemTime {
-        self.clock.showed + self.clock.when.elapsed() + self.lateness
+        self.clock.showed + self.clock.when.elapsed() + self.settings.statement_timeout * 3
     }
 
     /// Returns whether a caller waits for an answer to a read.
     pub(super) fn is_reading(&self) -> bool {
-        self.places.available_permits() < self.queue_limit
+        self.places.available_permits() < self.settings.queue_limit
     }
 
     /// Closes both connections, even if they wait for answers.
@@ -180,12 +175,12 @@ impl Session {
     }
 
     async fn open(settings: &PostgresOptions, watch: &Arc<Watch>) -> Result<Self, PostgresError> {
-        let (client, driver) = connect(settings, watch).await?;
-        let name = settings.config.get_application_name();
-        let row = client.query_typed_one(IDENTIFY, &[(&name, Type::TEXT)]).await?;
+        let mark = letters_and_digits::<MARK>(&SystemEntropy);
+        let (client, driver) = connect(settings, &mark, watch).await?;
+        let row = client.query_typed_one(IDENTIFY, &[(&mark, Type::TEXT)]).await?;
         let clock = ServerClock { showed: row.try_get(1)?, when: Instant::now() };
         let process = if row.try_get(2)? {
-            client.batch_execute(&set(settings, false)).await?;
+            client.batch_execute(&set_for_session(settings)).await?;
             client.batch_execute(PLANS).await?;
             Some(Process { number: row.try_get(3)?, started: row.try_get(4)? })
         } else {
@@ -195,7 +190,7 @@ impl Session {
     }
 
     /// Returns the client if its session serves this store alone.
-    fn own(&self) -> Option<&Client> {
+    fn unshared(&self) -> Option<&Client> {
         self.process.map(|_| &self.client)
     }
 }
@@ -212,21 +207,36 @@ const END: &str = "SELECT pg_terminate_backend(own.pid) FROM pg_stat_activity AS
     JOIN unnest($1::int4[], $2::timestamptz[]) AS old(pid, started)
     ON own.pid = old.pid AND own.backend_start = old.started";
 
-/// Parameter: the application name. Returns the server's start and clock; whether the session began with the connection of
-/// this store; which of the server's processes it is, and when that started.
+/// How many random letters and digits end the application name of a connection.
+const MARK: usize = 8;
+/// How many characters of the configured application name come before them. PostgreSQL keeps 63 bytes of the whole.
+const NAME: usize = 63 - 1 - MARK;
+
+/// Parameter: the random end of the application name. Returns the server's start and clock; whether the session began with
+/// the connection of this store; which of the server's processes it is, and when that started.
 ///
-/// A pooler opens sessions of its own, and sets the names of its clients in them later.
+/// A pooler opens sessions of its own, under a name that it may be configured with, and sets the names of its clients later.
 const IDENTIFY: &str = "SELECT pg_postmaster_start_time(), clock_timestamp(),
-    EXISTS (SELECT FROM pg_settings WHERE name = 'application_name' AND source = 'client' AND reset_val = $1),
+    EXISTS (SELECT FROM pg_settings
+        WHERE name = 'application_name' AND source = 'client' AND reset_val LIKE '%-' || $1),
     pg_backend_pid(), (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())";
 
-/// Returns the statement that makes the settings, for the transaction or for the session. A server then answers a commit only
-/// when it is at least as durable as with `synchronous_commit=on`.
-pub(super) fn set(settings: &PostgresOptions, for_transaction: bool) -> String {
+/// Returns the statement that makes the settings for the session.
+fn set_for_session(settings: &PostgresOptions) -> String {
+    set(settings, settings.lock_timeout, "false")
+}
+
+/// Returns the statement that makes the settings for the transaction.
+pub(super) fn set_for_transaction(settings: &PostgresOptions, lock_timeout: Duration) -> String {
+    set(settings, lock_timeout, "true")
+}
+
+/// A server then answers a commit only when it is at least as durable as with `synchronous_commit=on`.
+fn set(settings: &PostgresOptions, lock_timeout: Duration, is_local: &'static str) -> String {
     let statement = milliseconds(settings.statement_timeout);
-    let lock = milliseconds(settings.lock_timeout);
+    let lock = milliseconds(lock_timeout);
     format!(
-        "SELECT set_config(name, value, {for_transaction}) FROM (VALUES
+        "SELECT set_config(name, value, {is_local}) FROM (VALUES
             ('statement_timeout', '{statement}'), ('idle_in_transaction_session_timeout', '{statement}'),
             ('lock_timeout', '{lock}'), ('default_transaction_isolation', 'read committed'),
             ('search_path', 'pg_catalog'), ('client_min_messages', 'warning'),
@@ -257,8 +267,22 @@ impl Drop for Driver {
     }
 }
 
-async fn connect(settings: &PostgresOptions, watch: &Arc<Watch>) -> Result<(Client, Driver), PostgresError> {
-    let (client, messages) = settings.connector.connect(&settings.config).await.map_err(failed)?.split();
+/// Connects with an application name that ends in the mark.
+async fn connect(
+    settings: &PostgresOptions,
+    mark: &str,
+    watch: &Arc<Watch>,
+) -> Result<(Client, Driver), PostgresError> {
+    let name = settings.config.get_application_name().unwrap_or_default();
+    // PostgreSQL replaces all other characters, by up to four for each byte.
+    let name: String = name.chars().map(|own| if matches!(own, ' '..='~') { own } else { '?' }).take(NAME).collect();
+    let mut config = settings.config.clone();
+    config.application_name(format!("{name}-{mark}"));
+    let opened = match &settings.connector {
+        Some(connector) => connector.connect(&config).await.map_err(failed)?,
+        None => by_string(&config, settings.authorities.as_ref()).await?,
+    };
+    let (client, messages) = opened.split();
     let driver = tokio::spawn(drive(messages, watch.clone()));
     Ok((client, Driver(driver.abort_handle())))
 }

@@ -22,7 +22,7 @@ use crate::clock::Timestamp;
 use crate::store::postgres::columns::Bytes;
 use crate::store::postgres::jobs::{Action, Answer, Job, PurgeStep, RowWrite};
 use crate::store::postgres::keeper::{Keeper, State};
-use crate::store::postgres::link::{Link, Session, set};
+use crate::store::postgres::link::{Link, Session, set_for_transaction};
 use crate::store::postgres::statements::{Parameter, Read};
 use crate::store::{Engine, Insertion, List, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
@@ -110,7 +110,8 @@ impl PostgresStore {
         settings.statement_timeout = MIGRATION_TIMEOUT;
         settings.lock_timeout = MIGRATION_TIMEOUT;
         let mut session = Session::alone(&settings).await?;
-        settings.schema.migrate(&mut session.client, &set(&settings, true)).await
+        let set = set_for_transaction(&settings, settings.lock_timeout);
+        settings.schema.migrate(&mut session.client, &set).await
     }
 
     /// Returns the SQL that makes the schema and its tables in this release's version, for those who have migrations of

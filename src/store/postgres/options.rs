@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::store::postgres::connector::{ByString, PostgresConnector, trusting};
+use crate::store::postgres::connector::{PostgresConnector, trusting};
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::schema::Schema;
 
@@ -24,7 +25,10 @@ const DEFAULT_KEEPALIVE: Duration = Duration::from_secs(2 * 60 * 60);
 #[derive(Clone)]
 pub struct PostgresOptions {
     pub(super) config: Config,
-    pub(super) connector: Arc<dyn PostgresConnector>,
+    /// Opens the connections, in place of the connection string.
+    pub(super) connector: Option<Arc<dyn PostgresConnector>>,
+    /// The authorities to trust, if not those of the system.
+    pub(super) authorities: Option<MakeRustlsConnect>,
     pub(super) schema: Schema,
     pub(super) connect_timeout: Duration,
     pub(super) statement_timeout: Duration,
@@ -39,7 +43,8 @@ impl PostgresOptions {
     ///
     /// The string may name several hosts, separated by commas; the store uses the one that takes writes, as with
     /// `target_session_attrs=read-write`. Unless the string sets them, the connect time-out is 5 seconds per host, a
-    /// silent network is noticed after 10 seconds, and the application name is `grantor`.
+    /// silent network is noticed after 10 seconds, and the application name is `grantor`. Each connection adds a hyphen and
+    /// 8 random letters and digits to that name, so that the store recognizes the connections that a pooler shares.
     ///
     /// `sslmode=require` and `verify-full` mean the same: every connection is encrypted, and the server's certificate must
     /// name its host and be issued by an authority that the system trusts, or by one of
@@ -49,11 +54,8 @@ impl PostgresOptions {
     ///
     /// [`PostgresProblem::Configuration`] if the string is invalid or names no host.
     pub fn new(connection: &str) -> Result<Self, PostgresError> {
-        let mut config: Config = connection
-            .parse()
-            // The store checks every certificate so.
-            .or_else(|error| connection.replace("sslmode=verify-full", "sslmode=require").parse().map_err(|_| error))
-            .map_err(|error: tokio_postgres::Error| PostgresError::new(PostgresProblem::Configuration, error))?;
+        let parsed = parsed(connection);
+        let mut config = parsed.map_err(|error| PostgresError::new(PostgresProblem::Configuration, error))?;
         let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
         if hosts == 0 {
             return Err(PostgresError::new(PostgresProblem::Configuration, "the connection string names no host"));
@@ -76,7 +78,8 @@ impl PostgresOptions {
         let hosts = u32::try_from(hosts).unwrap_or(u32::MAX);
         Ok(Self {
             config,
-            connector: Arc::new(ByString { tls: None }),
+            connector: None,
+            authorities: None,
             schema: Schema::new("grantor")?,
             connect_timeout: of_a_host.saturating_mul(hosts.saturating_add(1)),
             statement_timeout: Duration::from_secs(10),
@@ -101,19 +104,25 @@ impl PostgresOptions {
     ///
     /// # Errors
     ///
-    /// [`PostgresProblem::Configuration`] if the text contains no certificate or an invalid one.
+    /// [`PostgresProblem::Configuration`] if the text contains no certificate or an invalid one, or after
+    /// [`connector`](Self::connector).
     pub fn root_certificates(mut self, pem: &[u8]) -> Result<Self, PostgresError> {
-        self.connector = Arc::new(ByString { tls: Some(trusting(pem)?) });
+        if self.connector.is_some() {
+            let text = "PostgresOptions::connector decides which certificates to trust: pass these to it instead";
+            return Err(PostgresError::new(PostgresProblem::Configuration, text));
+        }
+        self.authorities = Some(trusting(pem)?);
         if self.config.get_ssl_mode() == SslMode::Prefer {
             self.config.ssl_mode(SslMode::Require);
         }
         Ok(self)
     }
 
-    /// Opens all connections with this, which also decides about encryption and about the certificates to trust.
+    /// Opens all connections with this, which also decides about encryption and about the certificates to trust, in place
+    /// of [`root_certificates`](Self::root_certificates).
     #[must_use]
     pub fn connector(mut self, connector: impl PostgresConnector + 'static) -> Self {
-        self.connector = Arc::new(connector);
+        self.connector = Some(Arc::new(connector));
         self
     }
 
@@ -142,6 +151,23 @@ impl PostgresOptions {
     }
 }
 
+/// Parses a connection string, in which `sslmode` may be `verify-full` as well.
+fn parsed(connection: &str) -> Result<Config, tokio_postgres::Error> {
+    let is_about_mode = |error: &tokio_postgres::Error| {
+        std::error::Error::source(error).is_some_and(|source| source.to_string().contains("`sslmode`"))
+    };
+    let refused = match connection.parse() {
+        Err(error) if is_about_mode(&error) => error,
+        parsed => return parsed,
+    };
+    // Here `require` checks the certificate too. The same word elsewhere, as in a password, does not change the error.
+    let mut places = connection.match_indices("verify-full").map(|(place, word)| {
+        let (before, rest) = connection.split_at(place);
+        format!("{before}{}", rest.replacen(word, "require", 1)).parse()
+    });
+    places.find(|parsed| !parsed.as_ref().is_err_and(is_about_mode)).unwrap_or(Err(refused))
+}
+
 impl fmt::Debug for PostgresOptions {
     /// Leaves out the password and other parts of the connection string.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -156,5 +182,39 @@ impl fmt::Debug for PostgresOptions {
             .field("schema", &self.schema.name())
             .field("ssl_mode", &self.config.get_ssl_mode())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verify_full_is_read_in_each_form_and_changes_no_password() {
+        for text in [
+            "host=a password=verify-full sslmode=verify-full",
+            "sslmode = verify-full host=a password='verify-full'",
+            "host=a sslmode\n=\t'verify-full' password = verify-full",
+            "postgresql://user:verify-full@a/verify-full?sslmode=verify-full",
+            "postgresql://user:verify-full@a?connect_timeout=3&sslmode=verify-full&application_name=verify-full",
+        ] {
+            let config = parsed(text).unwrap();
+            assert_eq!(config.get_ssl_mode(), SslMode::Require, "{text}");
+            assert_eq!(config.get_password(), Some(b"verify-full".as_slice()), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_wrong_part_of_a_connection_string_is_named() {
+        for (text, part) in [
+            ("postgresql://a?sslmode=verify-full&connect_timeout=abc", "connect_timeout"),
+            ("host=a connect_timeout=abc sslmode=verify-full", "connect_timeout"),
+            ("host=a password=verify-full sslmode=verify-ca", "sslmode"),
+            ("host=a sslmode=verify-fully", "sslmode"),
+        ] {
+            let error = PostgresOptions::new(text).unwrap_err();
+            let source = std::error::Error::source(&error).and_then(std::error::Error::source).unwrap();
+            assert!(source.to_string().contains(part), "{text}: {source}");
+        }
     }
 }

@@ -28,7 +28,7 @@ pub(super) type Writes = Statements<Written>;
 #[derive(Debug)]
 pub(super) enum Sent {
     Prepared(Statement),
-    /// As text with the types of its parameters, each time: a pooler may execute it in another session than the one before.
+    /// Sent as text each time: behind a pooler, the next call may be in another session.
     Text(String, Vec<Type>),
 }
 
@@ -54,7 +54,7 @@ pub(super) enum Written {
 
 impl<K: Ord> Statements<K> {
     /// Prepares the statements, if there is a client whose session is not shared.
-    async fn all(
+    async fn from_texts(
         client: Option<&Client>,
         schema: &Schema,
         texts: impl Iterator<Item = (K, Typed)> + Send,
@@ -78,17 +78,17 @@ impl<K: Ord> Statements<K> {
 }
 
 impl Reads {
-    pub(super) async fn prepare(client: Option<&Client>, schema: &Schema) -> Result<Self, tokio_postgres::Error> {
+    pub(super) async fn build(client: Option<&Client>, schema: &Schema) -> Result<Self, tokio_postgres::Error> {
         let of_table = |table: Table| {
             let list = (table.lists() != Lists::None).then(|| (Read::List(table), list(table)));
             once((Read::Find(table), find(table))).chain(list)
         };
-        Self::all(client, schema, Table::ALL.into_iter().flat_map(of_table)).await
+        Self::from_texts(client, schema, Table::ALL.into_iter().flat_map(of_table)).await
     }
 }
 
 impl Writes {
-    pub(super) async fn prepare(client: Option<&Client>, schema: &Schema) -> Result<Self, tokio_postgres::Error> {
+    pub(super) async fn build(client: Option<&Client>, schema: &Schema) -> Result<Self, tokio_postgres::Error> {
         let of_table = |table| {
             let rows = Action::ALL.into_iter().flat_map(move |action| {
                 let one = (Written::One(table, action), write(table, action, one(table, action)));
@@ -98,7 +98,7 @@ impl Writes {
             });
             rows.chain(once((Written::Purge(table), purge(table))))
         };
-        Self::all(client, schema, Table::ALL.into_iter().flat_map(of_table)).await
+        Self::from_texts(client, schema, Table::ALL.into_iter().flat_map(of_table)).await
     }
 }
 

@@ -56,9 +56,10 @@ async fn one_by_one(link: &Link, batches: Vec<Batch>) {
     if batches.is_empty() {
         return;
     }
-    let end = Instant::now() + link.lock_timeout;
+    let lock_timeout = link.settings.lock_timeout;
+    let end = Instant::now() + lock_timeout;
     // If the connection is lost, the next statement fails.
-    let _ = link.wait_for_locks(link.lock_timeout / 40).await;
+    let _ = link.wait_for_locks(lock_timeout / 40).await;
     let mut locked: Option<(Option<Vec<u8>>, PostgresError)> = None;
     for batch in batches.into_iter().flat_map(Batch::split) {
         if let Some((key, failure)) = &locked
@@ -78,7 +79,7 @@ async fn one_by_one(link: &Link, batches: Vec<Batch>) {
             }
         }
     }
-    let _ = link.wait_for_locks(link.lock_timeout).await;
+    let _ = link.wait_for_locks(lock_timeout).await;
 }
 
 /// Sends one statement and returns the places of the applied writes among those that were sent.

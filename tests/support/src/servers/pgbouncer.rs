@@ -21,12 +21,17 @@ pub struct PgBouncer {
 impl PgBouncer {
     /// Starts one that has so many connections to the server.
     pub fn start(server: &PostgresServer, connections: usize) -> Self {
+        Self::start_with(server, connections, "")
+    }
+
+    /// Starts one whose entry for the server has further settings.
+    pub fn start_with(server: &PostgresServer, connections: usize, entry: &str) -> Self {
         let folder = new_folder();
         let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
         let (settings, users) = (folder.join("pgbouncer.ini"), folder.join("users.txt"));
         let text = format!(
             "[databases]
-            * = host=127.0.0.1 port={}
+            * = host=127.0.0.1 port={} {entry}
             [pgbouncer]
             listen_addr = 127.0.0.1
             listen_port = {port}

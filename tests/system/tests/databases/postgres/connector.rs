@@ -14,7 +14,7 @@ use grantor::{PostgresStore, Timestamp};
 use tokio::net::TcpStream;
 use tokio_postgres::{Config, NoTls};
 
-use crate::postgres::shared::{options_of, server};
+use crate::postgres::shared::{options_of, server, store_of};
 use support::servers::postgres::PASSWORD;
 
 /// Opens its own socket, and fetches the password for each login.
@@ -47,10 +47,35 @@ async fn every_connection_comes_from_the_given_connector() {
     let grant = Arc::new(records::grant(&records::subject(), Timestamp::from_seconds(3_000_000_000)));
     assert_eq!(store.insert(grant).await.unwrap(), Insertion::Inserted);
     // They belong to the store alone, so a write is a prepared statement, and not a transaction as through a pooler.
-    let last = "SELECT query FROM pg_stat_activity WHERE application_name = 'of its own'";
+    let last = "SELECT query FROM pg_stat_activity WHERE application_name LIKE 'of its own-________'";
     let rows = server().client().await.query(last, &[]).await.unwrap();
     let statements: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     assert!(statements.len() == 2 && statements.iter().any(|text| text.starts_with("INSERT")), "{statements:?}");
+}
+
+/// PostgreSQL keeps 63 bytes of a name, and writes each byte that is not ASCII as up to four.
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn any_application_name_leaves_the_sessions_to_the_store() {
+    let connection = format!("{} application_name={}", server().connection(), "\u{fc}".repeat(60));
+    let store = store_of(options_of(&connection)).await;
+    let grant = Arc::new(records::grant(&records::subject(), Timestamp::from_seconds(3_000_000_000)));
+    assert_eq!(store.insert(grant).await.unwrap(), Insertion::Inserted);
+    let last = "SELECT query FROM pg_stat_activity WHERE application_name LIKE repeat('?', 54) || '-________'";
+    let rows = server().client().await.query(last, &[]).await.unwrap();
+    assert!(rows.len() == 2 && rows.iter().any(|row| row.get::<_, &str>(0).starts_with("INSERT")), "{rows:?}");
+}
+
+#[test]
+#[ignore = "runs with the tests that start a PostgreSQL server"]
+fn root_certificates_do_not_replace_a_connector() {
+    let ca = include_bytes!("../../../../data/postgres-tls/ca.pem");
+    let options = PostgresOptions::new("host=a").unwrap();
+    let refused = options.clone().connector(Failing).root_certificates(ca).unwrap_err();
+    assert!(refused.problem() == PostgresProblem::Configuration, "{refused:?}");
+    let source = Error::source(&refused).unwrap().to_string();
+    assert!(source.contains("PostgresOptions::connector") && source.contains("pass these to it"), "{source}");
+    let _ = options.root_certificates(ca).unwrap().connector(Failing);
 }
 
 struct Failing;

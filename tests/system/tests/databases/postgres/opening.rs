@@ -224,9 +224,13 @@ async fn authorities_of_the_system_are_trusted_without_a_setting() {
     };
     let trusting = run("ca.pem");
     assert!(trusting.status.success(), "{}", String::from_utf8_lossy(&trusting.stdout));
-    let without = run("none.pem");
+    // A file without a certificate.
+    let without = run("server.key");
     let text = String::from_utf8_lossy(&without.stdout);
     assert!(text.contains("the system has none"), "{text}");
+    let mistyped = run("mistyped.pem");
+    let text = String::from_utf8_lossy(&mistyped.stdout);
+    assert!(text.contains("cannot be read") && text.contains("mistyped.pem"), "{text}");
 }
 
 #[tokio::test]

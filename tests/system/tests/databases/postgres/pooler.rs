@@ -1,15 +1,16 @@
 //! The store through PgBouncer, which gives each transaction any of its connections.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use grantor::store::postgres::PostgresProblem;
+use grantor::store::postgres::{PostgresError, PostgresProblem};
 use grantor::store::{Grant, Insertion, Record, RecordStore, Replacement};
 use grantor::testing::records;
 use grantor::{PostgresStore, Timestamp};
 use tokio::time::Instant;
-use tokio_postgres::NoTls;
+use tokio_postgres::{Client, NoTls};
 
 use crate::postgres::shared::{options_of, pooler, server};
 use support::servers::pgbouncer::PgBouncer;
@@ -53,9 +54,26 @@ async fn stores_share_fewer_connections_than_they_have() {
 async fn nothing_of_a_store_stays_in_the_sessions() {
     // With one connection, the session is the one that the store used.
     let own = PgBouncer::start(server(), 1);
-    let options = options_of(&own.connection());
     let (client, connection) = tokio_postgres::connect(&own.connection(), NoTls).await.unwrap();
     tokio::spawn(connection);
+    a_store_leaves_nothing(&own, &client).await;
+}
+
+/// Its sessions begin under the name that the store is configured with.
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_pooler_with_the_application_name_of_the_store_is_recognized() {
+    let own = PgBouncer::start_with(server(), 1, "application_name=grantor");
+    let (client, connection) = tokio_postgres::connect(&own.connection(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let name = "SELECT reset_val FROM pg_settings WHERE name = 'application_name'";
+    assert_eq!(client.query_typed_one(name, &[]).await.unwrap().get::<_, &str>(0), "grantor");
+    a_store_leaves_nothing(&own, &client).await;
+}
+
+/// Uses the pooler's only session, and compares it.
+async fn a_store_leaves_nothing(own: &PgBouncer, client: &Client) {
+    let options = options_of(&own.connection());
     let state = async || {
         let settings = "SELECT name, setting FROM pg_settings WHERE source = 'session' AND name <> 'application_name'
             UNION ALL SELECT 'statement', name FROM pg_prepared_statements ORDER BY 1, 2";
@@ -90,7 +108,8 @@ async fn a_locked_row_is_waited_for_no_longer_than_without_a_pooler() {
     let replace = |grant: &Arc<Grant>| store.replace(grant.version(), Arc::new(records::refreshed(grant, END)));
     let (stopped, other) = tokio::join!(replace(&locked), replace(&free));
     let error = stopped.unwrap_err();
-    assert!(error.is_transient() && format!("{error:?}").contains("Locked"), "{error:?}");
+    let problem = error.source().and_then(|source| source.downcast_ref()).map(PostgresError::problem);
+    assert!(error.is_transient() && problem == Some(PostgresProblem::Locked), "{error:?}");
     assert_eq!(other.unwrap(), Replacement::Replaced);
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     operator.batch_execute("ROLLBACK").await.unwrap();
