@@ -13,9 +13,9 @@ use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::schema::Schema;
 
 /// The longest time-out of a statement. A write may begin within three time-outs of being sent (`Link::latest`), and
-/// then runs for one at most. A write that has not been applied after this time never will be. With 10 minutes, these
-/// are 40 minutes, less than the hour within which a store applies a write or never does.
-const LONGEST_STATEMENT: Duration = Duration::from_secs(10 * 60);
+/// then runs for one at most. Through a pooler, its transaction may then be idle for one, and its commit takes one at most.
+/// With 8 minutes, these are 48 minutes, less than the hour within which a store applies a write or never does.
+const LONGEST_STATEMENT: Duration = Duration::from_secs(8 * 60);
 /// How long a statement waits for a row that others have locked, but at most half of its own time-out.
 const LONGEST_LOCK: Duration = Duration::from_secs(2);
 /// The default of tokio-postgres, which means that the connection string sets none.
@@ -127,7 +127,7 @@ impl PostgresOptions {
     }
 
     /// Sets how long the server may work on one statement: 10 seconds by default, at least 100 milliseconds and at most
-    /// 10 minutes. Other values become the nearest of these. After one and a half times that, the connection is closed.
+    /// 8 minutes. Other values become the nearest of these. After one and a half times that, the connection is closed.
     #[must_use]
     pub fn statement_timeout(mut self, limit: Duration) -> Self {
         self.statement_timeout = limit.clamp(Duration::from_millis(100), LONGEST_STATEMENT);

@@ -40,6 +40,8 @@ fn server() -> AuthorizationServer {
     let client = Client::builder(ClientId::new(CLIENT).unwrap())
         .authentication_methods(AuthenticationMethods::only(AuthenticationMethod::PrivateKeyJwt))
         .keys(ClientKeys::Set(keys))
+        // Then any question uses the assertion up.
+        .may_introspect()
         .build();
     let store = MemoryStore::new();
     let stores = Stores::new(store).with_clients(Directory::of([client]));
@@ -66,7 +68,7 @@ fn is_admitted(server: &AuthorizationServer, token: &[u8]) -> bool {
     let form =
         format!("{}&client_assertion={assertion}", encode(&[("token", "x"), ("client_assertion_type", JWT_BEARER)]));
     let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Bytes(form.as_bytes()));
-    let response = at_once(server.serve(Endpoint::Revocation, &request));
+    let response = at_once(server.serve(Endpoint::Introspection, &request));
     answer::check(&response, &[200, 400, 413]);
     answer::is_not_stored(&response);
     if response.status() != 200 {
