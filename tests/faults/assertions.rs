@@ -61,8 +61,12 @@ impl Scene {
 
     /// Whether the assertion was recorded. After this call, it is.
     async fn is_recorded(&self, assertion: &str) -> bool {
-        let form = [("token", "x"), ("client_assertion_type", JWT_BEARER), ("client_assertion", assertion)];
-        self.world.post(Endpoint::Revocation, &form).send().await.status() != 200
+        let token = ("token", &*self.pair.access);
+        let form = [token, ("client_assertion_type", JWT_BEARER), ("client_assertion", assertion)];
+        let answer = self.world.post(Endpoint::Introspection, &form).send().await;
+        let is_known = answer.status() == 401;
+        assert!(is_known || String::from_utf8_lossy(answer.body()).contains("\"active\":true"));
+        is_known
     }
 }
 

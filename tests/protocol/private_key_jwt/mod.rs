@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use crate::cimd::web::Web;
 use support::directory::{Directory, client};
 use support::keys::Signer;
-use support::world::{Call, Credentials, ISSUER, START, World, config_of, e400, r401};
+use support::world::{Call, Credentials, ISSUER, START, World, config_of, e400, e401, r401};
 
 /// The client of these tests.
 const ID: &str = "app";
@@ -135,7 +135,8 @@ impl Scene {
 
     /// Returns whether the assertion authenticates its client. If not, the response is the same for every cause.
     async fn accepts(&self, assertion: &str) -> bool {
-        let response = self.post(Endpoint::Revocation, assertion).send().await;
+        // A client that may introspect uses an assertion up with any question.
+        let response = self.post(Endpoint::Introspection, assertion).send().await;
         if response.status() == 200 {
             return true;
         }
@@ -143,10 +144,11 @@ impl Scene {
         false
     }
 
-    /// Asserts the `EIC` response of the revocation endpoint.
+    /// Asserts the `EIC` response of the revocation endpoint, or of another one.
     fn refuses(&self, response: &Response) {
         if self.offers(AuthenticationMethod::ClientSecretBasic) {
-            r401(response);
+            let is_of_revocation = response.header("Content-Type") == Some("application/json");
+            if is_of_revocation { r401(response) } else { e401(response, "invalid_client") }
         } else {
             e400(response, "invalid_client");
         }
@@ -189,7 +191,7 @@ fn key_set(signers: &[&Signer]) -> Value {
 }
 
 fn builder(id: &str) -> ClientBuilder {
-    client(id).authentication_methods(AuthenticationMethods::KEY)
+    client(id).authentication_methods(AuthenticationMethods::KEY).may_introspect()
 }
 
 fn with_set(builder: ClientBuilder, set: &Value) -> Client {

@@ -180,13 +180,19 @@ impl Flow {
         form.authentication_methods = AuthenticationMethods::KEY;
         form.jwks = Some(signer.key_set());
         let client = self.world.register(form).await;
+        // Then any question uses an assertion up.
+        let (registrar, id) = (self.world.server.registrar().unwrap(), ClientId::new(&*client.id).unwrap());
+        let version = registrar.application(&id).await.unwrap().version();
+        let mut privileges = self.world.server.client(&id).await.unwrap().unwrap().privileges();
+        privileges.may_introspect = true;
+        registrar.set_privileges(&id, version, privileges).await.unwrap();
         let now = self.world.clock.now().seconds().into();
         let of = |signer: &Signer| signer.assertion(&client.id, self.world.server.issuer(), now, unchanged);
         let (good, forged) = (of(&signer), of(&signer.another()));
         for (assertion, status) in [(&good, 200), (&good, 401), (&forged, 401)] {
             self.exposure.secret("assertion", assertion, None);
             let form = [("token", "x"), ("client_assertion_type", JWT_BEARER), ("client_assertion", assertion)];
-            let answer = self.world.post(Endpoint::Revocation, &form).send().await;
+            let answer = self.world.post(Endpoint::Introspection, &form).send().await;
             assert_eq!(answer.status(), status);
             self.answer("the answer to an assertion", &answer);
         }
