@@ -19,7 +19,7 @@ pub struct McpHostFinding {
     pub host: &'static str,
     /// When the hosts were recorded, as the first and the last month. They may have changed since.
     pub recorded: &'static str,
-    /// The field of [`Config`](crate::Config) that decides.
+    /// The field of [`Config`] that decides.
     pub setting: &'static str,
     /// What happens, and what to set.
     pub message: String,
