@@ -7,7 +7,7 @@ use support::folder::Folder;
 /// The lines that the program prints with these options. It stops by itself.
 fn lines(options: &[&str]) -> Vec<String> {
     let folder = Folder::new("mcp");
-    let own = ["--doctor", "--listen", "127.0.0.1:0", "--database", folder.file().to_str().unwrap()].map(str::to_owned);
+    let own = ["--doctor", "--database", folder.file().to_str().unwrap()].map(str::to_owned);
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp"));
     let output = command.args(own).args(options).output().unwrap();
     assert!(output.status.success(), "{output:?}");
