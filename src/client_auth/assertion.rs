@@ -92,8 +92,8 @@ fn judge_audience(
     if is_for_token_url { Ok(TOKEN_URL_LIFETIME) } else { Err("aud is not the issuer".into()) }
 }
 
-/// Whether the client's metadata document lists `none`: its key protects nothing, so an assertion that was made for
-/// another server does no harm here.
+/// Whether the client's metadata document lists `none`: it is public, so an assertion that was made for another server
+/// opens nothing that the document does not open to everybody.
 fn is_public_by_document(client: &Client) -> bool {
     client.is_of_document() && client.form.authentication_methods.contains(AuthenticationMethod::None)
 }

@@ -142,11 +142,11 @@ async fn authenticate<'a>(
     match outcome.and_then(|verified| admit(context, endpoint, verified)) {
         Ok(Verified { client, assertion }) => {
             // A public client does not authenticate, and an assertion counts once it is recorded.
-            if client.form.client_type != ClientType::Public && assertion.is_none() {
+            let authenticates = client.form.client_type != ClientType::Public;
+            if authenticates && assertion.is_none() {
                 context.note_authentication(&attempt).await;
             }
-            let uses = Uses::new(&attempt, &client, assertion);
-            Ok((client, uses))
+            Ok((client, Uses::new(&attempt, authenticates, assertion)))
         }
         Err(reason) => {
             context.note_failed_authentication(&attempt, &reason).await;

@@ -45,9 +45,8 @@ pub struct RegistrationSettings {
     /// # Security
     ///
     /// RFC 10070 section 4 forbids that audience: a malicious server can name this server's token endpoint as its own,
-    /// and get an assertion that is accepted here. For a client that may also come without a key, that server
-    /// gains nothing. Each
-    /// code still needs PKCE, and each refresh token is rotated.
+    /// and get an assertion that is accepted here. For a client that may also come without a key, that server gains
+    /// nothing. Each code still needs PKCE, and each refresh token is rotated.
     pub token_url_audience: bool,
     /// What happens to scopes that the catalog or the policy does not admit, in requests of clients that registered
     /// themselves or have a metadata document [RFC 6749 section 3.3]; they are refused, in the MCP profile dropped.

@@ -7,7 +7,6 @@ use crate::context::Context;
 use crate::error::Reason;
 use crate::hooks::{Attempt, AttemptKind};
 use crate::model::Replay;
-use crate::model::client::{Client, ClientType};
 use crate::wire::Endpoint;
 
 /// What a request uses up. It is recorded before the first write of the request, or before an answer with a token or about
@@ -26,14 +25,13 @@ struct UseOfAssertion {
     endpoint: Endpoint,
     client: Option<Box<str>>,
     peer: Option<IpAddr>,
-    /// Whether it proves more than the id: a public client does not authenticate.
+    /// Whether the client authenticates with it, and not only signs.
     authenticates: bool,
 }
 
 impl Uses {
     /// Creates the uses of a request that has no proof.
-    pub(crate) fn new(attempt: &Attempt<'_>, client: &Client, assertion: Option<Replay>) -> Self {
-        let authenticates = client.form.client_type != ClientType::Public;
+    pub(crate) fn new(attempt: &Attempt<'_>, authenticates: bool, assertion: Option<Replay>) -> Self {
         let Attempt { endpoint, client, peer, .. } = *attempt;
         let of_attempt =
             |replay| UseOfAssertion { replay, endpoint, client: client.map(Into::into), peer, authenticates };

@@ -185,7 +185,7 @@ impl Config {
 }
 
 /// Returns the path of the issuer, without a slash at its end.
-fn path_of(issuer: &str) -> &str {
+pub(crate) fn path_of(issuer: &str) -> &str {
     let path = issuer.split_once("://").and_then(|(_, rest)| rest.find('/').and_then(|start| rest.get(start..)));
     path.unwrap_or_default().trim_end_matches('/')
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use crate::bounds::split_surplus;
+use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::grant::list::Reader;
 use crate::grant::revocation;
 use crate::model::client::Client;
-use crate::model::id::GrantId;
+use crate::model::id::{ClientId, GrantId};
 use crate::model::subject::Subject;
 use crate::model::{Grant, RevocationReason};
 use crate::store::StoreError;
@@ -41,25 +42,27 @@ pub(crate) async fn newest(
     let mut newest: Option<Arc<Grant>> = None;
     let mut list = Reader::new(GrantId::from_bytes);
     while let Some(rows) = list.next(&*context.stores.tokens, subject.as_str()).await {
-        let live = rows.into_iter().filter(|grant: &Arc<Grant>| {
-            grant.client == client.id && grant.epoch == client.epoch && grant.is_live(now)
-        });
+        let live = rows.into_iter().filter(|grant| is_live(grant, &client.id, client.epoch, now));
         newest = newest.into_iter().chain(live).max_by_key(|grant| grant.created);
     }
     list.finish()?;
     Ok(newest)
 }
 
+/// Returns whether a grant to that client is live, and the client has not revoked its grants since.
+fn is_live(grant: &Grant, client: &ClientId, epoch: u32, now: Timestamp) -> bool {
+    grant.client == *client && grant.epoch == epoch && grant.is_live(now)
+}
+
 /// Reads one page if the user has fewer records than there may be grants.
 async fn surplus(context: &Context, subject: &Subject, new: &Grant) -> Result<Vec<Arc<Grant>>, StoreError> {
     let (max, now) = (context.config.limits.grants, context.now());
-    let is_counted = |grant: &Arc<Grant>| grant.client == new.client && grant.epoch == new.epoch && grant.is_live(now);
     let mut live = Vec::new();
     let mut list = Reader::new(GrantId::from_bytes);
     while let Some(rows) = list.next(&*context.stores.tokens, subject.as_str()).await {
         // Most users have one page with fewer records than the limit: then nothing is collected.
         if rows.len() > max || !live.is_empty() || list.has_more() {
-            live.extend(rows.into_iter().filter(is_counted));
+            live.extend(rows.into_iter().filter(|grant| is_live(grant, &new.client, new.epoch, now)));
         }
     }
     list.finish()?;

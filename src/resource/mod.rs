@@ -373,12 +373,8 @@ pub(crate) fn check_required(
 ) -> Result<(), ConfigError> {
     let known = context.config.scopes.check_required(scope, permission);
     known.map_err(|error| ConfigError::unknown_scope(scope, &error))?;
-    let at = context.resources.default();
-    let serves = context.resources.entry_at(at).and_then(|entry| entry.serves.as_ref());
-    let is_served = serves.is_none_or(|serves| match permission {
-        Some(permission) => serves.contains(scope, permission),
-        None => serves.contains_name(scope),
-    });
+    let required = ScopeSet::from_scopes([Scope::new(scope, permission)]);
+    let is_served = context.resources.default().is_none_or(|at| context.resources.serves(at, &required));
     if is_served { Ok(()) } else { Err(ConfigError::scope_not_served(scope)) }
 }
 

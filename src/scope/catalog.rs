@@ -52,9 +52,10 @@ impl ScopeCatalog {
     /// Parses the parameter of a request, and leaves out what the catalog does not have. Also returns whether something
     /// was left out.
     pub(crate) fn read_known(&self, wire: &[u8]) -> Result<(ScopeSet, bool), ScopeError> {
-        let tokens = self.tokens(wire)?;
-        let is_known = |token: &&str| self.0.read(token).is_ok();
-        Ok((self.select(tokens.clone().filter(is_known))?, !tokens.clone().all(|token| is_known(&token))))
+        let tokens: Vec<_> = self.tokens(wire)?.collect();
+        let known: Vec<_> = tokens.iter().copied().filter(|token| self.0.read(token).is_ok()).collect();
+        let has_unknown = known.len() < tokens.len();
+        Ok((self.select(known)?, has_unknown))
     }
 
     fn tokens<'w>(&self, wire: &'w [u8]) -> Result<impl Iterator<Item = &'w str> + Clone, ScopeError> {

@@ -56,7 +56,7 @@ impl Hosts {
     pub fn refusal(&self, authority: Option<&[u8]>) -> Option<Response> {
         authority.filter(|authority| !self.contains(authority))?;
         let explanation = format!("The request is for another host. This service is at {}.", self.origin);
-        Some(page(421, "Wrong address", &explanation))
+        Some(page(421, "Wrong address", [&*explanation]))
     }
 }
 

@@ -1,14 +1,15 @@
 //! What hosts of the Model Context Protocol meet under these settings: for each, what would fail and why.
 
-use std::error::Error as _;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::config::{AssertionAudience, Config, DynamicRegistration};
+use crate::endpoint::table::path_of;
 use crate::fetch::documents::Documents;
 use crate::hooks::{DocumentRequest, RegistrationPolicy};
 use crate::jose::IS_AVAILABLE;
 use crate::model::client_metadata::{DocumentError, DocumentUrl, RegistrationBounds};
+use crate::text::causes::with_causes;
 use crate::wire::Endpoint;
 
 /// Why the users of a host of the Model Context Protocol cannot connect.
@@ -124,8 +125,7 @@ pub(super) async fn report_documents(
         let cause = if let DocumentError::Status(status) = &*error {
             format!("answered {status} to this machine")
         } else {
-            let source = error.source().map(|source| format!(": {source}")).unwrap_or_default();
-            format!("is of no use to this machine ({error}{source})")
+            format!("is of no use to this machine ({})", with_causes(&*error))
         };
         let message = format!(
             "{text} {cause}. Its users see an error page. Keep a client under that id in a ClientStore of yours, or \
@@ -195,11 +195,9 @@ impl Habit {
                 config.is_development_on_loopback().then(|| ("issuer", message.into()))
             }
             Self::RootMetadata => {
-                let (_, rest) = config.issuer.split_once("://")?;
-                let has_path = rest.split_once('/').is_some_and(|(_, path)| !path.is_empty());
                 let message = "the issuer has a path: some of its releases ask only the root form of the metadata, and \
                                find nothing there. Use an issuer without a path.";
-                has_path.then(|| ("issuer", message.into()))
+                (!path_of(&config.issuer).is_empty()).then(|| ("issuer", message.into()))
             }
             Self::Scheme(scheme) => {
                 let is_named = config.redirect_uris.private_use_schemes.named().iter().any(|named| named == scheme);
@@ -226,32 +224,38 @@ fn key_beside_none(config: &Config) -> Option<Failure> {
     let takes_token_url =
         registration.token_url_audience || authentication.assertion_audience == AssertionAudience::Legacy;
     let failure = |setting, message: &str| Some((setting, message.to_owned()));
-    match () {
-        () if !registration.metadata_documents => None,
-        () if !config.public_clients => failure(
+    if !registration.metadata_documents {
+        return None;
+    }
+    if !config.public_clients {
+        return failure(
             "public_clients",
             "it cannot connect: its document lists none, so it is a public client. Set public_clients.",
-        ),
-        () if !has_keys && !registration.none_beside_private_key_jwt => failure(
+        );
+    }
+    if !has_keys && !registration.none_beside_private_key_jwt {
+        return failure(
             "registration.none_beside_private_key_jwt",
             "it cannot connect: its document asks for private_key_jwt, which is off. Set \
              registration.none_beside_private_key_jwt, or add private_key_jwt.",
-        ),
-        () if has_keys && !authentication.rs256 => failure(
+        );
+    }
+    if has_keys && !authentication.rs256 {
+        return failure(
             "client_authentication.rs256",
             "its users will agree and then see an error: it signs with RS256, which is off. Set \
              client_authentication.rs256, or remove private_key_jwt.",
-        ),
-        () if has_keys && !takes_token_url => {
-            let (token_url, issuer) = (config.url_of(Endpoint::Token), &config.issuer);
-            let message = format!(
-                "its users will agree and then see an error: it signs for {token_url}, and assertion_audience takes \
-                 {issuer} alone. Set registration.token_url_audience, or remove private_key_jwt."
-            );
-            failure("registration.token_url_audience", &message)
-        }
-        () => None,
+        );
     }
+    if has_keys && !takes_token_url {
+        let (token_url, issuer) = (config.url_of(Endpoint::Token), &config.issuer);
+        let message = format!(
+            "its users will agree and then see an error: it signs for {token_url}, and assertion_audience takes \
+             {issuer} alone. Set registration.token_url_audience, or remove private_key_jwt."
+        );
+        return failure("registration.token_url_audience", &message);
+    }
+    None
 }
 
 /// Names the scopes of the metadata that the bounds do not admit. Protected resources with basic scopes name others.

@@ -61,10 +61,8 @@ impl PageKind {
 /// shown during development.
 pub(crate) fn error_page(status: u16, kind: PageKind, cause: Option<&str>) -> Response {
     let (title, explanation) = kind.texts();
-    match cause.map(escape) {
-        Some(cause) => page(status, title, &format!("{explanation}</p>\n<p>Shown during development: {cause}")),
-        None => page(status, title, explanation),
-    }
+    let cause = cause.map(|cause| format!("Shown during development: {}", escape(cause)));
+    page(status, title, [Some(explanation), cause.as_deref()].into_iter().flatten())
 }
 
 /// Creates the page that a user sees before the browser goes to an unreviewed client. Its one link is the redirect.
@@ -74,25 +72,26 @@ pub(crate) fn page_with_link(status: u16, title: &str, host: &str, location: &st
         "Nobody at this service has reviewed the application. To tell it, your browser would go to \
          <strong>{host}</strong>. <a href=\"{location}\" rel=\"noreferrer\">Continue to {host}</a>"
     );
-    page(status, title, &explanation)
+    page(status, title, [&*explanation])
 }
 
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }
 
-/// Creates a page. Title and explanation are HTML.
-pub(crate) fn page(status: u16, title: &str, explanation: &str) -> Response {
+/// Creates a page. Title and paragraphs are HTML.
+pub(crate) fn page<'a>(status: u16, title: &str, paragraphs: impl IntoIterator<Item = &'a str>) -> Response {
     let page = Response::new(status)
         .with_header("Content-Type", "text/html;charset=UTF-8")
         .with_header("Content-Security-Policy", CONTENT_SECURITY_POLICY);
     COMMON_HEADERS
         .into_iter()
         .fold(page, |page, (name, value)| page.with_header(name, value))
-        .with_body(document(title, explanation).into_bytes())
+        .with_body(document(title, paragraphs).into_bytes())
 }
 
-fn document(title: &str, explanation: &str) -> String {
+fn document<'a>(title: &str, paragraphs: impl IntoIterator<Item = &'a str>) -> String {
+    let paragraphs: String = paragraphs.into_iter().map(|paragraph| format!("<p>{paragraph}</p>\n")).collect();
     format!(
         r#"<!DOCTYPE html>
 <html lang="en">
@@ -105,8 +104,7 @@ fn document(title: &str, explanation: &str) -> String {
 <body>
 <main>
 <h1>{title}</h1>
-<p>{explanation}</p>
-</main>
+{paragraphs}</main>
 </body>
 </html>
 "#

@@ -153,11 +153,10 @@ impl MetadataRules {
         let Some(sent) = members.text("scope")? else { return Ok(None) };
         let known = sent.split(' ').filter(|token| self.catalog.read(token.as_bytes()).is_ok());
         let known = self.catalog.select(known).unwrap_or_default();
-        match known.is_empty() {
-            true if self.drops_unknown_scopes => Ok(None),
-            true => Err(MetadataError::NoScope),
-            false => Ok(Some(known)),
+        if !known.is_empty() {
+            return Ok(Some(known));
         }
+        if self.drops_unknown_scopes { Ok(None) } else { Err(MetadataError::NoScope) }
     }
 }
 
