@@ -2,13 +2,16 @@
 
 use grantor::client::{AuthenticationMethod, AuthenticationMethods, ClientType, RefreshRotation};
 use grantor::config::{AssertionAudience, PushedRequests};
+use grantor::hooks::ApproveWithin;
+use grantor::server::Builder;
 use grantor::wire::{Endpoint, Response};
 use grantor::{Approval, Clock, Config};
 use serde_json::{Value, json};
 
 use super::keys::{KEYS, authorized, by_value, chatgpt, keyed, set, stored};
-use super::{URI, URL, Web, client, id, pair_of, queueing_on, refused, with, world_with};
+use super::{URI, URL, Web, bounds, client, id, pair_of, queueing_on, refused, with, world_with};
 use crate::key_registration::{JWT_BEARER, by_key, exchange_by_key, refresh_by_key};
+use support::attempts::{Attempts, Noted};
 use support::keys::Signer;
 use support::world::{ISSUER, PKCE, Pair, Reviewer, VERIFIER, World, e400, e401, logo, ok, pair};
 
@@ -150,6 +153,20 @@ async fn host_aud_01_a_client_that_signs_and_lists_none_is_public() {
     config.public_clients = false;
     let web = Web::with(URL, chatgpt());
     refused(&world_with(config, &web).await, URL).await;
+}
+
+/// HOST-AUD-01
+#[tokio::test]
+async fn host_aud_01_its_signature_is_no_authentication_to_the_throttle() {
+    for (document, authenticates) in [(chatgpt(), 0), (key_alone(), 1)] {
+        let web = Web::with(URL, document);
+        web.publish(KEYS, set(&[&signer()]));
+        let (policy, attempts) = (ApproveWithin::new(bounds()), Attempts::default());
+        let hooks = |builder: Builder| builder.registration_policy(policy).fetcher(web).throttle(attempts.clone());
+        let world = World::built(keyed(), hooks).await;
+        ok(&exchange_by_key(&world, URL, &signer(), &authorized(&world).await).await);
+        assert_eq!(attempts.count(Noted::Authenticated), authenticates);
+    }
 }
 
 /// HOST-AUD-01, CIMD-8.4-02
