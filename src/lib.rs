@@ -44,12 +44,13 @@
 //!
 //! The names at the root are those of the guides' first steps. Every other name is in the module of its noun:
 //! [`client`], [`application`], [`redirect_uri`], [`scope`], [`secret`], [`config`], [`hooks`], [`fetch`], [`store`],
-//! [`registration`], [`authorization`], [`resource`], [`wire`].
+//! [`registration`], [`authorization`], [`interaction`], [`resource`], [`wire`].
 //!
 //! The folders of the source, from the top down. A folder uses those below it:
 //!
 //! ```text
 //! server         what you call; removal of expired records
+//! interaction    what a user sees: the pages, and the flow between them
 //! endpoint       one file for each URL
 //! authorization  what a browser does: the request, the consent, the decision
 //! registration   applications and their review; clients that register themselves
@@ -86,8 +87,9 @@
 //! are bound to a key [RFC 9449].
 //!
 //! It does not sign users in, draw pages other than one fixed error page, speak HTTP, or keep a task
-//! running: your service has sessions, templates, a framework and a timer that calls
-//! [`AuthorizationServer::purge_expired`]. There is no implicit grant, no password grant, no OpenID
+//! running: your service has sessions, a framework and a timer that calls
+//! [`AuthorizationServer::purge_expired`]. The pages are your own, or those of the package `grantor-pages`: see
+//! [`interaction`]. There is no implicit grant, no password grant, no OpenID
 //! Connect.
 //!
 //! # Features
@@ -143,6 +145,7 @@ mod grant;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 pub mod hooks;
+pub mod interaction;
 pub mod jose;
 mod model;
 pub mod registration;

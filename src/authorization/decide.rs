@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::authorization::consent_requests;
 use crate::authorization::document_client;
 use crate::authorization::judge::{Asked, judge_client, judge_decision, judge_held};
-use crate::authorization::pending::{AuthorizationError, Destination, PendingAuthorization};
+use crate::authorization::pending::{Answer, AuthorizationError, Destination, PendingAuthorization};
 use crate::authorization::pushed_request;
 use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim, draw_version};
 use crate::clock::Timestamp;
@@ -25,7 +25,7 @@ use crate::registration::usage;
 use crate::secret::opaque::{self, Presented};
 use crate::secret::{ConsentTicket, Digest};
 use crate::store::StoreError;
-use crate::wire::{Endpoint, Response};
+use crate::wire::Endpoint;
 
 /// Stores the request for this user and session and returns the ticket for the form.
 pub(crate) async fn hold(
@@ -185,7 +185,7 @@ pub(crate) async fn decide(
     subject: &Subject,
     session: &[u8],
     decision: &Decision,
-) -> Result<Response, AuthorizationError> {
+) -> Result<Answer, AuthorizationError> {
     let now = context.now();
     let found = find_held(context, ticket, Asked { subject, session }, now).await;
     let held = found.map_err(|reason| AuthorizationError::page(context, reason))?;
@@ -240,7 +240,7 @@ async fn approve(
     client: &Client,
     granted: Granted,
     now: Timestamp,
-) -> Result<Response, AuthorizationError> {
+) -> Result<Answer, AuthorizationError> {
     let minted = opaque::mint(&*context.entropy);
     let end = now.plus(context.config.authorization.code_lifetime);
     let next = Authorization {
@@ -255,7 +255,7 @@ async fn approve(
     let grant = held.id.into();
     context.raise(&Event::CodeIssued { grant, client: &held.client, subject: held.subject(), scopes: &scopes });
     let code = minted.text(&context.prefixes.code, &IdText::of(held.id.as_bytes()));
-    Ok(destination(held).code(context, &code))
+    Ok((destination(held).code(context, &code), None))
 }
 
 /// Keeps a client that registered itself for as long as the tokens for this code may be valid. This is written before
@@ -273,7 +273,7 @@ async fn note_approval(
 }
 
 /// § 4.1.2.1: the client learns that the user refused.
-async fn deny(context: &Context, held: &Arc<Authorization>, client: &Client) -> Result<Response, AuthorizationError> {
+async fn deny(context: &Context, held: &Arc<Authorization>, client: &Client) -> Result<Answer, AuthorizationError> {
     let taken = take(context, held, held.denied()).await;
     taken.map_err(|reason| undecided(context, held, client, reason))?;
     context.raise(&Event::Denied { client: &held.client, subject: held.subject() });

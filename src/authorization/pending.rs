@@ -20,6 +20,7 @@ use crate::registration::DocumentAdmission;
 use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
 use crate::secret::pkce::CodeChallenge;
 use crate::text::causes::debug_as_text;
+use crate::wire::page::ErrorKind;
 use crate::wire::params::append_query;
 use crate::wire::{Endpoint, Response};
 
@@ -64,11 +65,7 @@ impl PendingAuthorization {
 
     /// Returns the requested scopes with their definitions, in the order of the catalog.
     pub fn requested(&self) -> impl Iterator<Item = RequestedScope<'_>> {
-        self.scopes.iter().filter_map(|scope| {
-            let definition = self.catalog.definition(scope.name())?;
-            let token = self.catalog.to_wire(&ScopeSet::from_scopes([scope])).into_owned();
-            Some(RequestedScope { token, permission: scope.permission(), definition })
-        })
+        RequestedScope::each(&self.catalog, &self.scopes)
     }
 
     /// Returns the requested resources. If they are specified, the user picks some of them.
@@ -180,7 +177,17 @@ pub struct RequestedScope<'a> {
     definition: &'a ScopeDefinition,
 }
 
-impl RequestedScope<'_> {
+impl<'a> RequestedScope<'a> {
+    /// The scopes of a set with their definitions, in the order of the set. Those that the catalog no longer has are
+    /// left out.
+    pub(crate) fn each(catalog: &'a ScopeCatalog, scopes: &ScopeSet) -> impl Iterator<Item = Self> {
+        scopes.iter().filter_map(|scope| {
+            let definition = catalog.definition(scope.name())?;
+            let token = catalog.to_wire(&ScopeSet::from_scopes([scope])).into_owned();
+            Some(Self { token, permission: scope.permission(), definition })
+        })
+    }
+
     /// Returns the token of the scope, for the wire and for a form in which the user can untick it.
     #[must_use]
     pub fn token(&self) -> &str {
@@ -207,7 +214,7 @@ struct Refusal {
     reason: Reason,
     redirect: Option<Redirect>,
     trusted: bool,
-    page: Response,
+    page: response::UserPage,
 }
 
 impl Refusal {
@@ -220,6 +227,18 @@ impl Refusal {
 struct Redirect {
     response: Response,
     form_action_sources: String,
+    /// Set if the response is the page before the redirect to an unreviewed client.
+    link: Option<Link>,
+}
+
+/// A redirect, or the page before the redirect to an unreviewed client, with its link.
+pub(crate) type Answer = (Response, Option<Link>);
+
+/// The host of an unreviewed client, and the redirect to it.
+#[derive(Clone)]
+pub(crate) struct Link {
+    pub(crate) host: String,
+    pub(crate) location: String,
 }
 
 impl AuthorizationError {
@@ -241,8 +260,9 @@ impl AuthorizationError {
     /// An error that goes to the client. That of an unreviewed client is a page first, whose one link is the redirect:
     /// anyone can register one, and would otherwise make this server redirect to any site [RFC 9700 section 4.11.2].
     pub(crate) fn redirect(context: &Context, client: &Client, destination: Destination<'_>, reason: Reason) -> Self {
-        let response = destination.error(context, client, &reason);
-        let redirect = Some(Redirect { response, form_action_sources: destination.redirect_uri.form_action_sources() });
+        let (response, link) = destination.error(context, client, &reason);
+        let form_action_sources = destination.redirect_uri.form_action_sources();
+        let redirect = Some(Redirect { response, form_action_sources, link });
         let refusal = Refusal { redirect, trusted: client.privileges.trusted, ..Refusal::page(context, reason) };
         Self::raise(context, Some(&client.id), None, refusal)
     }
@@ -294,9 +314,33 @@ impl AuthorizationError {
     /// unreviewed client, or the error page.
     #[must_use]
     pub fn response(self, signed_in: Option<&Subject>) -> Response {
-        let may_redirect = signed_in.is_some() || self.0.trusted;
-        self.0.redirect.filter(|_| may_redirect).map_or(self.0.page, |redirect| redirect.response)
+        let reaches_client = self.reaches_client(signed_in.is_some());
+        let Refusal { reason, page, redirect, .. } = *self.0;
+        redirect.filter(|_| reaches_client).map_or_else(|| page.response(&reason), |redirect| redirect.response)
     }
+
+    /// Whether the response leads to the client, by a redirect or by a page with a link.
+    const fn reaches_client(&self, is_signed_in: bool) -> bool {
+        self.0.redirect.is_some() && (is_signed_in || self.0.trusted)
+    }
+
+    /// Returns what the page says; `None` if the response is a redirect.
+    pub(crate) fn shown(&self, is_signed_in: bool) -> Option<Shown<'_>> {
+        let cause = self.0.page.cause.as_deref();
+        let Some(redirect) = self.0.redirect.as_ref().filter(|_| self.reaches_client(is_signed_in)) else {
+            return Some(Shown { kind: self.0.page.kind, cause, link: None });
+        };
+        let link = redirect.link.as_ref()?;
+        Some(Shown { kind: response::page_before_redirect(&self.0.reason).1, cause, link: Some(link) })
+    }
+}
+
+/// What a page says about an error.
+pub(crate) struct Shown<'a> {
+    pub(crate) kind: ErrorKind,
+    pub(crate) cause: Option<&'a str>,
+    /// The unreviewed client that the page links to.
+    pub(crate) link: Option<&'a Link>,
 }
 
 debug_as_text!(AuthorizationError);
@@ -328,16 +372,18 @@ impl Destination<'_> {
     }
 
     /// § 4.1.2.1: `error` and its description, then `state` and `iss`.
-    pub(crate) fn error(&self, context: &Context, client: &Client, reason: &Reason) -> Response {
+    pub(crate) fn error(&self, context: &Context, client: &Client, reason: &Reason) -> Answer {
         let code = response::code_in_redirect(reason);
         let is_denied = code == ErrorCode::AccessDenied;
         let description = if is_denied { "the request was denied".into() } else { reason.wire_error().description };
         let location = self.location(context, &[("error", code.as_str()), ("error_description", &description)]);
         // No site is on the loopback, and programs wait there for the answer.
         if client.is_unreviewed() && !self.redirect_uri.is_loopback() {
-            return response::before_redirect(reason, self.redirect_uri.host(), &location);
+            let host = self.redirect_uri.host();
+            let response = response::before_redirect(reason, host, &location);
+            return (response, Some(Link { host: host.to_owned(), location }));
         }
-        Response::redirect(context.config.authorization.redirect_status, location)
+        (Response::redirect(context.config.authorization.redirect_status, location), None)
     }
 
     /// The redirect URI itself plus parameters, never a re-serialized URL.

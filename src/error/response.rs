@@ -7,7 +7,7 @@ use crate::model::client::AuthenticationMethod;
 use crate::text::causes::with_causes;
 use crate::wire::challenge::{TokenScheme, challenge};
 use crate::wire::message::ErrorResponse;
-use crate::wire::page::{PageKind, error_page, page_with_link};
+use crate::wire::page::{ErrorKind, error_page, page_with_link};
 use crate::wire::request::HeaderLine;
 use crate::wire::{Endpoint, Request, Response};
 
@@ -43,25 +43,36 @@ fn is_challenged(request: &Request<'_>, config: &Config) -> bool {
     is_offered || !matches!(request.authorization, HeaderLine::Absent)
 }
 
-/// Shows the user a fixed page. Only the event sink gets the cause, and during development on one machine the page. If
-/// clients register themselves, an application may still have the id of a removed client.
-pub(crate) fn to_user(reason: &Reason, config: &Config) -> Response {
-    let cause = config.is_development_on_loopback().then(|| shown(reason));
-    let page = |status, kind| error_page(status, kind, cause.as_deref());
-    if matches!(reason, Reason::AlreadyDecided) {
-        return page(400, PageKind::AlreadyAnswered);
+/// A fixed page for the user.
+pub(crate) struct UserPage {
+    status: u16,
+    pub(crate) kind: ErrorKind,
+    /// Only the event sink gets the cause, and during development on one machine the page.
+    pub(crate) cause: Option<String>,
+}
+
+impl UserPage {
+    pub(crate) fn response(&self, reason: &Reason) -> Response {
+        let page = error_page(self.status, self.kind, self.cause.as_deref());
+        if self.status == 405 {
+            return page.with_header("Allow", Endpoint::Authorization.allow());
+        }
+        with_retry_after(page, reason)
     }
-    if matches!(reason, Reason::ClientAwaitsReview) {
-        return page(400, PageKind::AwaitsReview);
-    }
-    if config.registration.is_dynamic() && matches!(reason, Reason::UnknownClient) {
-        return page(400, PageKind::UnknownClient);
-    }
-    match status(reason) {
-        status @ (429 | 500 | 503) => with_retry_after(page(status, PageKind::Unavailable), reason),
-        405 => page(405, PageKind::LinkCannotBeAccessed).with_header("Allow", Endpoint::Authorization.allow()),
-        _ => page(400, PageKind::LinkCannotBeAccessed),
-    }
+}
+
+/// Returns the page that a user sees. If clients register themselves, an application may still have the id of a removed
+/// client.
+pub(crate) fn to_user(reason: &Reason, config: &Config) -> UserPage {
+    let (status, kind) = match (reason, status(reason)) {
+        (Reason::AlreadyDecided, _) => (400, ErrorKind::AlreadyAnswered),
+        (Reason::ClientAwaitsReview, _) => (400, ErrorKind::AwaitsReview),
+        (Reason::UnknownClient, _) if config.registration.is_dynamic() => (400, ErrorKind::UnknownClient),
+        (_, status @ (429 | 500 | 503)) => (status, ErrorKind::Unavailable),
+        (_, 405) => (405, ErrorKind::LinkCannotBeAccessed),
+        _ => (400, ErrorKind::LinkCannotBeAccessed),
+    };
+    UserPage { status, kind, cause: config.is_development_on_loopback().then(|| shown(reason)) }
 }
 
 /// The text of a reason with its causes. Those of a fetch would reveal what answers inside the network.
@@ -70,15 +81,20 @@ fn shown(reason: &Reason) -> String {
     if is_of_fetch { reason.to_string() } else { with_causes(reason) }
 }
 
-/// Shows the user a page whose one link is the redirect to an unreviewed client: 200 if the user denied the request, 400,
-/// or the status of a failure.
+/// Shows the user a page whose one link is the redirect to an unreviewed client.
 pub(crate) fn before_redirect(reason: &Reason, host: &str, location: &str) -> Response {
-    let (status, title) = match (reason, status(reason)) {
-        (Reason::AccessDenied, _) => (200, "Access was not granted"),
-        (_, status @ (429 | 500 | 503)) => (status, "The service is temporarily unavailable"),
-        _ => (400, "The request of the application was refused"),
-    };
-    with_retry_after(page_with_link(status, title, host, location), reason)
+    let (status, kind) = page_before_redirect(reason);
+    with_retry_after(page_with_link(status, kind, host, location), reason)
+}
+
+/// Returns the status and the content of that page: 200 if the user denied the request, 400, or the status of a
+/// failure.
+pub(crate) fn page_before_redirect(reason: &Reason) -> (u16, ErrorKind) {
+    match (reason, status(reason)) {
+        (Reason::AccessDenied, _) => (200, ErrorKind::NotGranted),
+        (_, status @ (429 | 500 | 503)) => (status, ErrorKind::Unavailable),
+        _ => (400, ErrorKind::RequestRefused),
+    }
 }
 
 /// Returns the error code for a redirect [RFC 6749 section 4.1.2.1]. Redirects have fewer codes than JSON responses.
@@ -279,7 +295,7 @@ mod tests {
         let page = |issuer: &str, development, reason: &Reason| {
             let mut config = Config::strict(issuer);
             config.development = development;
-            String::from_utf8(to_user(reason, &config).into_body()).unwrap()
+            String::from_utf8(to_user(reason, &config).response(reason).into_body()).unwrap()
         };
         let (loopback, public) = ("http://127.0.0.1:8080", "https://auth.example");
         let fixed = page(public, false, &unknown());

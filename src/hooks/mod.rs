@@ -161,6 +161,15 @@ pub enum ThrottleDecision {
 pub trait Subjects: fmt::Debug + Send + Sync + 'static {
     /// Returns whether this user may be given tokens for that client.
     async fn status(&self, subject: &Subject, client: &Client) -> SubjectStatus;
+
+    /// Returns the name by which other users may know this user; by default none.
+    ///
+    /// The [pages of an interaction](crate::interaction) show it as the publisher of the applications that this user
+    /// submitted.
+    async fn public_name(&self, subject: &Subject) -> Option<String> {
+        let _ = subject;
+        None
+    }
 }
 
 /// The answer of [`Subjects`].

@@ -232,7 +232,7 @@ impl ScopeCatalogBuilder {
     /// # Errors
     ///
     /// [`ScopeCatalogError`] if there is no scope, if a name cannot be a scope token or is longer than 100 bytes, if a
-    /// token could mean two scopes, or if a title, description or group has a character that could mislead its readers.
+    /// token could mean two scopes, or if a text for readers has a character that could mislead them.
     pub fn build(self) -> Result<ScopeCatalog, ScopeCatalogError> {
         if self.definitions.is_empty() {
             return Err(ScopeCatalogError::Empty);
@@ -300,7 +300,7 @@ fn judge_name(name: &str, notation: &ScopeNotation) -> Result<(), ScopeCatalogEr
 }
 
 fn judge_words(definition: &ScopeDefinition) -> Result<(), ScopeCatalogError> {
-    for text in [definition.title(), definition.description(), definition.group()] {
+    for text in definition.words() {
         check_line(text).map_err(|error| ScopeCatalogError::Words { name: definition.name().to_owned(), error })?;
     }
     Ok(())

@@ -13,6 +13,10 @@ pub struct ScopeDefinition {
     title: Cow<'static, str>,
     description: Cow<'static, str>,
     group: Cow<'static, str>,
+    /// For read-only access, or for a scope without a permission.
+    read: Cow<'static, str>,
+    /// For read-write access.
+    write: Cow<'static, str>,
 }
 
 impl ScopeDefinition {
@@ -26,6 +30,8 @@ impl ScopeDefinition {
             title: Cow::default(),
             description: Cow::default(),
             group: Cow::default(),
+            read: Cow::default(),
+            write: Cow::default(),
         }
     }
 
@@ -56,6 +62,16 @@ impl ScopeDefinition {
         self
     }
 
+    /// Sets what a client may do with read-only and with read-write access, as a consent page lists it: a verb first,
+    /// such as `Read your notes` and `Read, write and delete your notes`.
+    ///
+    /// Leave empty what the scope is never granted with. A scope without a permission has the first text.
+    #[must_use]
+    pub fn with_verbs(mut self, read: impl Into<Cow<'static, str>>, write: impl Into<Cow<'static, str>>) -> Self {
+        (self.read, self.write) = (read.into(), write.into());
+        self
+    }
+
     /// Returns the name that clients send, without permission.
     pub fn name(&self) -> &str {
         &self.name
@@ -79,6 +95,21 @@ impl ScopeDefinition {
     /// Returns the heading under which a consent page lists the scope; empty if none was set.
     pub fn group(&self) -> &str {
         &self.group
+    }
+
+    /// Returns what a client may do with that permission, or with a scope without a permission; `None` if that was not
+    /// set.
+    pub fn verbs(&self, permission: Option<Permission>) -> Option<&str> {
+        let text = match permission {
+            Some(Permission::ReadWrite) => &self.write,
+            Some(Permission::Read) | None => &self.read,
+        };
+        Some(&**text).filter(|text| !text.is_empty())
+    }
+
+    /// Returns the texts that people read.
+    pub(super) fn words(&self) -> [&str; 5] {
+        [self.title(), &self.description, &self.group, &self.read, &self.write]
     }
 }
 
@@ -149,5 +180,16 @@ mod tests {
         assert_eq!((bare.title(), bare.description(), bare.group()), ("files", "", ""));
         let full = bare.with_title("Your files").with_description("All of them.").with_group("Storage");
         assert_eq!((full.title(), full.description(), full.group()), ("Your files", "All of them.", "Storage"));
+    }
+
+    #[test]
+    fn verbs_differ_by_permission() {
+        let bare = ScopeDefinition::new("files", Permissions::ReadOnlyOrReadWrite);
+        assert_eq!((bare.verbs(Some(Permission::Read)), bare.verbs(None)), (None, None));
+        let full = bare.with_verbs("Read your files", "Read and change your files");
+        assert_eq!(full.verbs(Some(Permission::Read)), Some("Read your files"));
+        assert_eq!(full.verbs(Some(Permission::ReadWrite)), Some("Read and change your files"));
+        let plain = ScopeDefinition::plain("orders").with_verbs("See your orders", "");
+        assert_eq!((plain.verbs(None), plain.verbs(Some(Permission::ReadWrite))), (Some("See your orders"), None));
     }
 }

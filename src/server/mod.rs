@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::authorization::decide;
 use crate::authorization::decide::Decision;
-use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
+use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::config::error::ConfigError;
@@ -61,7 +61,7 @@ use crate::wire::{Endpoint, Request, Response};
 /// Clones are cheap and share everything. All its futures may be dropped at any time: nothing is lost or done twice.
 #[derive(Clone, Debug)]
 pub struct AuthorizationServer {
-    context: Arc<Context>,
+    pub(crate) context: Arc<Context>,
 }
 
 impl AuthorizationServer {
@@ -278,6 +278,17 @@ impl AuthorizationServer {
         session: &[u8],
         decision: &Decision,
     ) -> Result<Response, AuthorizationError> {
+        Ok(self.decide_with_link(ticket, subject, session, decision).await?.0)
+    }
+
+    /// The same. If the response is the page before the redirect to an unreviewed client, its link too.
+    pub(crate) async fn decide_with_link(
+        &self,
+        ticket: &str,
+        subject: &Subject,
+        session: &[u8],
+        decision: &Decision,
+    ) -> Result<Answer, AuthorizationError> {
         in_span("decision", decide::decide(&self.context, ticket, subject, session, decision)).await
     }
 

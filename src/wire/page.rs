@@ -14,17 +14,31 @@ pub fn protective_headers() -> impl Iterator<Item = (&'static str, &'static str)
     [("Content-Security-Policy", "frame-ancestors 'none'")].into_iter().chain(COMMON_HEADERS)
 }
 
-/// The content of an error page.
+/// What an error page says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PageKind {
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The link that led to the server is incomplete, not valid, or not in use.
     LinkCannotBeAccessed,
+    /// The user has answered this request before.
     AlreadyAnswered,
+    /// The form is too old, or belongs to another sign-in or another browser. Nothing was granted.
+    Stale,
+    /// The form did not arrive as a page of this server sends it. Nothing was changed.
+    MalformedForm,
+    /// The service is overloaded, or its store failed.
     Unavailable,
+    /// The client must be reviewed before it can be used.
     AwaitsReview,
+    /// The client is unknown, on a server where clients register themselves.
     UnknownClient,
+    /// The user denied the request of an unreviewed client. The page links to that client.
+    NotGranted,
+    /// The request of an unreviewed client is not valid. The page links to that client.
+    RequestRefused,
 }
 
-impl PageKind {
+impl ErrorKind {
     /// The title and the explanation.
     const fn texts(self) -> (&'static str, &'static str) {
         match self {
@@ -37,6 +51,15 @@ impl PageKind {
                 "This request has already been answered",
                 "Your answer was recorded and cannot be sent a second time. \
                  To start over, go back to the application you came from.",
+            ),
+            Self::Stale => (
+                "This page was open for too long",
+                "Nothing was granted. You have signed in again since the page was made, or too much time has passed. \
+                 To start over, go back to the application you came from.",
+            ),
+            Self::MalformedForm => (
+                "The form did not arrive",
+                "Nothing was changed. The form was incomplete or did not come from this service. Please try again.",
             ),
             Self::Unavailable => (
                 "The service is temporarily unavailable",
@@ -53,26 +76,28 @@ impl PageKind {
                  Its registration may have expired because you did not use it for a long time. \
                  In the application, remove the connection to this service and add it again.",
             ),
+            Self::NotGranted => ("Access was not granted", UNREVIEWED),
+            Self::RequestRefused => ("The request of the application was refused", UNREVIEWED),
         }
     }
 }
 
 /// Creates a page with a fixed text, so that nothing of the request can appear in it, except in the cause, which is
 /// shown during development.
-pub(crate) fn error_page(status: u16, kind: PageKind, cause: Option<&str>) -> Response {
+pub(crate) fn error_page(status: u16, kind: ErrorKind, cause: Option<&str>) -> Response {
     let (title, explanation) = kind.texts();
     let cause = cause.map(|cause| format!("Shown during development: {}", escape(cause)));
     page(status, title, [Some(explanation), cause.as_deref()].into_iter().flatten())
 }
 
 /// Creates the page that a user sees before the browser goes to an unreviewed client. Its one link is the redirect.
-pub(crate) fn page_with_link(status: u16, title: &str, host: &str, location: &str) -> Response {
+pub(crate) fn page_with_link(status: u16, kind: ErrorKind, host: &str, location: &str) -> Response {
     let (host, location) = (escape(host), escape(location));
     let explanation = format!(
-        "Nobody at this service has reviewed the application. To tell it, your browser would go to \
+        "{UNREVIEWED} To tell it, your browser would go to \
          <strong>{host}</strong>. <a href=\"{location}\" rel=\"noreferrer\">Continue to {host}</a>"
     );
-    page(status, title, [&*explanation])
+    page(status, kind.texts().0, [&*explanation])
 }
 
 fn escape(text: &str) -> String {
@@ -111,10 +136,11 @@ fn document<'a>(title: &str, paragraphs: impl IntoIterator<Item = &'a str>) -> S
     )
 }
 
+const UNREVIEWED: &str = "Nobody at this service has reviewed the application.";
 const NO_ACCESS: &str = "This link cannot be accessed";
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-const COMMON_HEADERS: [(&str, &str); 4] = [
+pub(crate) const COMMON_HEADERS: [(&str, &str); 4] = [
     ("Cache-Control", "no-store"),
     ("X-Frame-Options", "DENY"),
     ("Referrer-Policy", "no-referrer"),
@@ -128,11 +154,11 @@ mod tests {
     #[test]
     fn pages_are_protected_and_say_what_happened() {
         let table = [
-            (400, PageKind::LinkCannotBeAccessed, "This link cannot be accessed"),
-            (409, PageKind::AlreadyAnswered, "This request has already been answered"),
-            (503, PageKind::Unavailable, "The service is temporarily unavailable"),
-            (400, PageKind::AwaitsReview, "awaits review"),
-            (400, PageKind::UnknownClient, "add it again"),
+            (400, ErrorKind::LinkCannotBeAccessed, "This link cannot be accessed"),
+            (409, ErrorKind::AlreadyAnswered, "This request has already been answered"),
+            (503, ErrorKind::Unavailable, "The service is temporarily unavailable"),
+            (400, ErrorKind::AwaitsReview, "awaits review"),
+            (400, ErrorKind::UnknownClient, "add it again"),
         ];
         for (status, kind, title) in table {
             let page = error_page(status, kind, None);

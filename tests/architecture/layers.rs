@@ -7,6 +7,7 @@ use crate::source::{self, Source};
 /// Each line may import only lines below it; within a group, left may import right.
 const LAYERS: &str = "
 leaves      store/cached   store/memory   store/postgres   store/redis   store/sqlite   testing   hooks/throttle   hooks/tracing_events   guide
+pages       interaction
 facade      server
 protocol    endpoint -> authorization -> registration -> grant   endpoint -> resource -> client_auth   authorization -> client_auth
 claim       claim

@@ -13,6 +13,7 @@ use grantor::error::*;
 use grantor::fetch::*;
 use grantor::hooks::*;
 use grantor::id::*;
+use grantor::interaction::*;
 use grantor::jose::*;
 use grantor::protected_resource::*;
 use grantor::redirect_uri::*;
@@ -55,6 +56,24 @@ const fn every_record_is_shared<R: Record>() {
 const _: () = (every_engine_is_shared::<SqliteStore>(), every_record_is_shared::<Grant>()).0;
 
 shared! {
+    ApplicationsNotice,
+    ApplicationsPage<'static>,
+    Browser,
+    ConnectedApplication<'static>,
+    ConsentPage<'static>,
+    ConsentProblem,
+    ErrorKind,
+    ErrorLink<'static>,
+    ErrorPage<'static>,
+    Flow,
+    dyn Pages,
+    ReturnTo,
+    ReturnToError,
+    Reviewed,
+    Route,
+    SignedIn,
+    Step,
+    Visitor<'static>,
     AccessToken,
     AccessTokenRevocation,
     Application,

@@ -11,7 +11,7 @@ const MAX_ENTRIES: usize = 25;
 #[test]
 fn the_documentation_names_every_entry_of_src() {
     let entries = entries();
-    assert!(entries.len() < MAX_ENTRIES, "{entries:?}");
+    assert!(entries.len() <= MAX_ENTRIES, "{entries:?}");
     let crate_docs = read("src/lib.rs").replace("//! ", "");
     for (file, named) in [
         ("src/lib.rs", in_block(&crate_docs)),

@@ -19,6 +19,7 @@ mod grant_table;
 mod hooks;
 mod host_report;
 mod http;
+mod interaction;
 mod interleaved;
 mod key_registration;
 mod largest;

@@ -1,0 +1,147 @@
+//! The cookie that identifies a browser, before and after the sign-in.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::model::id::letters_and_digits;
+use crate::model::subject::Subject;
+use crate::secret::Digest;
+use crate::secret::entropy::Entropy;
+
+/// Letters and digits of the cookie's value: 190 random bits.
+const CHARACTERS: usize = 32;
+
+/// A browser, by the cookie that a [`Flow`](crate::interaction::Flow) gave it.
+///
+/// The cookie exists before the sign-in and outlasts it, as pushed requests need [RFC 9126 section 4], and it is not the
+/// session of your service. Consent tickets and form tokens are bound to its value.
+#[derive(Clone)]
+pub struct Browser {
+    value: String,
+    set_cookie: Option<String>,
+}
+
+impl Browser {
+    /// Returns the `Set-Cookie` header that the response must have; `None` if the browser sent the cookie.
+    #[must_use]
+    pub fn set_cookie(&self) -> Option<&str> {
+        self.set_cookie.as_deref()
+    }
+
+    pub(super) fn session(&self) -> &[u8] {
+        self.value.as_bytes()
+    }
+
+    /// Returns the token that a form of this browser and user must contain. Another site can read neither, and so
+    /// cannot forge the form.
+    pub(super) fn form_token(&self, subject: &Subject) -> String {
+        // The value has a fixed length, so that no other pair gives the same bytes.
+        let digest = Digest::of(format!("grantor form token {}{subject}", self.value).as_bytes());
+        URL_SAFE_NO_PAD.encode(digest.bytes())
+    }
+
+    /// Whether a form has the token of this browser and user.
+    pub(super) fn accepts(&self, token: &str, subject: &Subject) -> bool {
+        Digest::of(token.as_bytes()) == Digest::of(self.form_token(subject).as_bytes())
+    }
+}
+
+impl fmt::Debug for Browser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Browser").field("is_new", &self.set_cookie.is_some()).finish_non_exhaustive()
+    }
+}
+
+/// The name of the cookie and its attributes.
+///
+/// The name has a part of the issuer's digest, since browsers send cookies to every port of a host. With the prefix
+/// `__Host-`, no other host and no plain connection can set it [RFC 6265bis section 4.1.3.2]. An issuer with plain
+/// `http`, in development, goes without.
+#[derive(Clone, Debug)]
+pub(super) struct BrowserCookie {
+    name: String,
+    is_secure: bool,
+}
+
+impl BrowserCookie {
+    pub(super) fn of(issuer: &str) -> Self {
+        let digest = Digest::of(issuer.as_bytes());
+        let part: String = digest.bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let is_secure = issuer.starts_with("https://");
+        let prefix = if is_secure { "__Host-" } else { "" };
+        Self { name: format!("{prefix}grantor-{part}"), is_secure }
+    }
+
+    /// Reads the browser from the values of its `Cookie` headers, or draws a new one.
+    pub(super) fn read<'c>(&self, cookies: impl IntoIterator<Item = &'c [u8]>, entropy: &dyn Entropy) -> Browser {
+        let pairs = cookies.into_iter().filter_map(|line| str::from_utf8(line).ok()).flat_map(|line| line.split(';'));
+        let mut named = pairs.filter_map(|pair| pair.trim().split_once('=')).filter(|(name, _)| *name == self.name);
+        // A value of another form is not one of ours: without the prefix, another port of the host may have set it.
+        let sound = named
+            .find(|(_, value)| value.len() == CHARACTERS && value.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        if let Some((_, value)) = sound {
+            return Browser { value: value.to_owned(), set_cookie: None };
+        }
+        let value = letters_and_digits::<CHARACTERS>(entropy);
+        let secure = if self.is_secure { "; Secure" } else { "" };
+        // `Strict` would withhold it from users who arrive from a client.
+        let set_cookie = format!("{}={value}; Path=/; HttpOnly; SameSite=Lax{secure}", self.name);
+        Browser { value, set_cookie: Some(set_cookie) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secret::SystemEntropy;
+
+    fn read(cookie: &BrowserCookie, lines: &[&str]) -> Browser {
+        cookie.read(lines.iter().map(|line| line.as_bytes()), &SystemEntropy)
+    }
+
+    #[test]
+    fn the_cookies_name_has_the_issuers_digest() {
+        let one = BrowserCookie::of("https://auth.example");
+        // printf https://auth.example | sha256sum
+        assert_eq!(one.name, "__Host-grantor-644d89f1");
+        assert_ne!(one.name, BrowserCookie::of("https://auth.example:8443").name);
+        let attributes = read(&one, &[]).set_cookie.unwrap().split_once("; ").unwrap().1.to_owned();
+        assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Lax; Secure");
+        let plain = read(&BrowserCookie::of("http://127.0.0.1:8080"), &[]).set_cookie.unwrap();
+        assert!(plain.starts_with("grantor-") && !plain.contains("Secure"), "{plain}");
+    }
+
+    #[test]
+    fn a_browser_keeps_its_value_and_any_other_value_is_replaced() {
+        let cookie = BrowserCookie::of("https://auth.example");
+        let first = read(&cookie, &["theme=dark"]);
+        let sent = first.set_cookie().unwrap().split(';').next().unwrap();
+        for lines in [&[sent][..], &["theme=dark", sent], &[&format!("a=b; {sent}; c=d")], &[&format!("a=b;{sent}")]] {
+            let again = read(&cookie, lines);
+            assert_eq!((again.session(), again.set_cookie()), (first.session(), None), "{lines:?}");
+        }
+        let (name, value) = sent.split_once('=').unwrap();
+        for other in [format!("{name}="), format!("{name}={value}x"), format!("{name}=\"{}", &value[1..]), value.into()]
+        {
+            let new = read(&cookie, &[&other]);
+            assert!(new.set_cookie().is_some() && new.session() != first.session(), "{other}");
+        }
+        let after_a_forged_one = read(&cookie, &[&format!("{name}=short; {sent}")]);
+        assert_eq!(after_a_forged_one.session(), first.session());
+        assert!(!format!("{first:?}").contains(value));
+    }
+
+    #[test]
+    fn a_form_token_belongs_to_one_browser_and_one_user() {
+        let cookie = BrowserCookie::of("https://auth.example");
+        let (one, other) = (read(&cookie, &[]), read(&cookie, &[]));
+        let (alice, bob) = (Subject::new("alice").unwrap(), Subject::new("bob").unwrap());
+        let token = one.form_token(&alice);
+        assert!(one.accepts(&token, &alice));
+        assert!(!one.accepts(&token, &bob) && !other.accepts(&token, &alice));
+        assert!(!one.accepts("", &alice) && !one.accepts(&token[1..], &alice));
+        assert!(!token.contains(str::from_utf8(one.session()).unwrap()));
+    }
+}

@@ -1,0 +1,98 @@
+//! What the form of the consent page sent.
+
+use crate::authorization::decide::{Consent, Decision};
+use crate::interaction::return_to::ReturnTo;
+
+/// Why an answer had no effect: the user chose nothing that could be allowed. This is not a denial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConsentProblem {
+    /// No scope is chosen.
+    NoScope,
+    /// No resource is chosen, although the page lists resources.
+    NoResource,
+}
+
+/// The fields of the form.
+#[derive(Clone, Debug)]
+pub(super) struct ConsentForm {
+    pub(super) ticket: String,
+    pub(super) decision: Decision,
+    /// The request that the page asked about. The form may have been altered, so it leads nowhere else.
+    pub(super) return_to: Option<ReturnTo>,
+    lists_resources: bool,
+}
+
+impl ConsentForm {
+    /// Reads a form; `None` if it has no ticket or no decision.
+    pub(super) fn read(body: &[u8], authorization_path: &str) -> Option<Self> {
+        let (ticket, decision) = Decision::from_form(body);
+        let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).unwrap_or_default();
+        let field = |name| fields.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
+        let return_to = field("return_to").and_then(|text| ReturnTo::parse(text).ok());
+        let return_to = return_to.filter(|return_to| return_to.query_at(authorization_path).is_some());
+        let lists_resources = field("lists").is_some_and(|list| list == "resources");
+        (!ticket.is_empty()).then_some(Self { ticket, decision, return_to, lists_resources })
+    }
+
+    /// Returns what the user chose, unless the answer is to deny.
+    pub(super) const fn consent(&self) -> Option<&Consent> {
+        match &self.decision {
+            Decision::Approve(consent) => Some(consent),
+            Decision::Deny => None,
+        }
+    }
+
+    /// Returns what is missing, if the answer is to allow and does not say what.
+    pub(super) fn problem(&self) -> Option<ConsentProblem> {
+        let is_empty = |list: &Option<Vec<String>>| list.as_ref().is_none_or(Vec::is_empty);
+        let consent = self.consent()?;
+        if is_empty(&consent.scopes) {
+            return Some(ConsentProblem::NoScope);
+        }
+        (self.lists_resources && is_empty(&consent.resources)).then_some(ConsentProblem::NoResource)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(body: &str) -> Option<ConsentForm> {
+        ConsentForm::read(body.as_bytes(), "/oauth2/auth")
+    }
+
+    #[test]
+    fn an_answer_that_allows_nothing_is_a_problem_and_not_a_denial() {
+        for (fields, problem) in [
+            ("decision=allow", Some(ConsentProblem::NoScope)),
+            ("decision=allow&resource=a", Some(ConsentProblem::NoScope)),
+            ("decision=allow&scope=a", None),
+            ("decision=allow&scope=a&lists=resources", Some(ConsentProblem::NoResource)),
+            ("decision=allow&scope=a&lists=resources&resource=b", None),
+            ("decision=deny", None),
+            ("decision=deny&lists=resources", None),
+            ("decision=other", None),
+        ] {
+            assert_eq!(read(&format!("handle=t&{fields}")).unwrap().problem(), problem, "{fields}");
+        }
+    }
+
+    #[test]
+    fn a_form_without_ticket_or_decision_is_none() {
+        for body in ["", "handle=t", "decision=allow", "handle=&decision=allow"] {
+            assert!(read(body).is_none(), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_form_leads_only_back_to_its_request() {
+        let return_to = |path| read(&format!("handle=t&decision=deny&return_to={path}")).unwrap().return_to;
+        assert_eq!(return_to("%2Foauth2%2Fauth%3Fa%3Db").unwrap().as_str(), "/oauth2/auth?a=b");
+        for other in
+            ["", "%2F", "%2Fsign-out%3Fa", "%2Foauth2%2Fauth", "%2F%2Fevil.example%3F", "%2Foauth2%2Fauthx%3Fa"]
+        {
+            assert_eq!(return_to(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! The flow between the pages. An adapter translates requests and responses, and adds nothing.
+
+use std::fmt;
+use std::sync::Arc;
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::authorization::pending::{AuthorizationError, Link};
+use crate::error::Reason;
+use crate::interaction::Pages;
+use crate::interaction::applications;
+use crate::interaction::browser::{Browser, BrowserCookie};
+use crate::interaction::consent_form::ConsentForm;
+use crate::interaction::page::{ApplicationsNotice, ApplicationsPage, ConsentPage, ErrorLink, ErrorPage, Reviewed};
+use crate::interaction::return_to::ReturnTo;
+use crate::interaction::signed_in::SignedIn;
+use crate::model::application::LogoSlot;
+use crate::model::client::{Client, ClientState};
+use crate::model::id::ClientId;
+use crate::registration::RegistrarError;
+use crate::server::AuthorizationServer;
+use crate::store::StoreError;
+use crate::wire::page::{COMMON_HEADERS, ErrorKind};
+use crate::wire::{Body, Endpoint, RedirectStatus, Request, Response};
+
+/// A page of a [`Flow`], by its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Route {
+    /// The authorization endpoint, which asks the user.
+    Authorization,
+    /// Where the consent page sends its form.
+    Consent,
+    /// The list of authorized applications, and where its forms are sent.
+    Applications,
+    /// The logo of an application that a person has approved.
+    Logo,
+}
+
+impl Route {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Authorization, Self::Consent, Self::Applications, Self::Logo];
+
+    /// The methods, as the `Allow` header lists them.
+    const fn allow(self) -> &'static str {
+        match self {
+            Self::Authorization | Self::Logo => "GET, HEAD",
+            Self::Consent => "POST",
+            Self::Applications => "GET, HEAD, POST",
+        }
+    }
+}
+
+/// What an adapter does with a request.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "an adapter must handle both")]
+pub enum Step {
+    /// It sends this response.
+    Respond(Response),
+    /// It sends the user to the sign-in, and from there to this address.
+    SignIn(ReturnTo),
+}
+
+/// Who sent a request, as the adapter found out.
+#[derive(Clone, Copy, Debug)]
+pub struct Visitor<'a> {
+    browser: &'a Browser,
+    user: Option<&'a SignedIn>,
+    languages: &'a str,
+    switch_account: Option<&'a str>,
+}
+
+impl<'a> Visitor<'a> {
+    /// Creates a visitor who is not signed in.
+    #[must_use]
+    pub const fn new(browser: &'a Browser) -> Self {
+        Self { browser, user: None, languages: "", switch_account: None }
+    }
+
+    /// Sets the user who is signed in.
+    #[must_use]
+    pub const fn user(mut self, user: &'a SignedIn) -> Self {
+        self.user = Some(user);
+        self
+    }
+
+    /// Sets the value of the `Accept-Language` header [RFC 9110 section 12.5.4].
+    #[must_use]
+    pub const fn languages(mut self, header: &'a str) -> Self {
+        self.languages = header;
+        self
+    }
+
+    /// Sets the path where a user can change to another account. The parameter `return_to` is added to it.
+    #[must_use]
+    pub const fn switch_account(mut self, path: &'a str) -> Self {
+        self.switch_account = Some(path);
+        self
+    }
+}
+
+/// The pages of one server, and the flow between them.
+///
+/// An adapter routes every method of each [`Route`] at its [`path`](Self::path) to [`serve`](Self::serve). It reads
+/// [`FORM_BYTES`](Self::FORM_BYTES) of a body, and adds the cookie of the [`browser`](Self::browser) to every response, to
+/// that of the sign-in too. It keeps the flow itself, never a server that it finds elsewhere, so that two servers can run
+/// in one program.
+#[derive(Clone)]
+pub struct Flow {
+    server: AuthorizationServer,
+    pages: Arc<dyn Pages>,
+    cookie: BrowserCookie,
+    /// The part of the policy that is the same for every page.
+    policy: Arc<str>,
+}
+
+impl Flow {
+    /// How many bytes of a form an adapter must read. The consent form contains its own address, in which every byte of
+    /// `state` may be escaped twice.
+    pub const FORM_BYTES: usize = 256 * 1024;
+
+    /// Creates the flow of a server.
+    #[must_use]
+    pub fn new(server: &AuthorizationServer, pages: impl Pages) -> Self {
+        let sources: String = pages.sources().chars().filter(|own| *own == ' ' || own.is_ascii_graphic()).collect();
+        Self {
+            server: server.clone(),
+            cookie: BrowserCookie::of(server.issuer()),
+            policy: format!("default-src 'none'; {sources}; frame-ancestors 'none'; base-uri 'none'").into(),
+            pages: Arc::new(pages),
+        }
+    }
+
+    /// Returns the server.
+    #[must_use]
+    pub const fn server(&self) -> &AuthorizationServer {
+        &self.server
+    }
+
+    /// Returns the public path of a page. All are below the authorization endpoint.
+    #[must_use]
+    pub fn path(&self, route: Route) -> String {
+        let start = self.server.path(Endpoint::Authorization);
+        match route {
+            Route::Authorization => start,
+            Route::Consent => start + "/consent",
+            Route::Applications => start + "/applications",
+            Route::Logo => start + "/logo",
+        }
+    }
+
+    /// Recognizes a browser by the values of its `Cookie` headers.
+    #[must_use]
+    pub fn browser<'c>(&self, cookies: impl IntoIterator<Item = &'c [u8]>) -> Browser {
+        self.cookie.read(cookies, &*self.server.context.entropy)
+    }
+
+    /// Answers a request.
+    pub async fn serve(&self, route: Route, request: &Request<'_>, visitor: &Visitor<'_>) -> Step {
+        if !route.allow().split(", ").any(|method| method == request.method) {
+            let page = self.error(405, ErrorKind::LinkCannotBeAccessed, visitor);
+            return Step::Respond(page.with_header("Allow", route.allow()));
+        }
+        match route {
+            Route::Authorization => self.ask(request, visitor, None).await,
+            Route::Consent => self.decide(request, visitor).await,
+            Route::Applications => self.applications(request, visitor).await,
+            Route::Logo => Step::Respond(self.logo(request.query).await),
+        }
+    }
+
+    /// Checks the request, has its user sign in, and asks; or asks again if the answer sent `before` has a problem.
+    async fn ask(&self, request: &Request<'_>, visitor: &Visitor<'_>, before: Option<&ConsentForm>) -> Step {
+        let return_to = ReturnTo::of(&self.path(Route::Authorization), request.query);
+        let session = visitor.browser.session();
+        let subject = visitor.user.map(SignedIn::subject);
+        let request = subject.into_iter().fold(request.session(session), Request::subject);
+        let pending = match self.server.authorize(&request).await {
+            Ok(pending) => pending,
+            Err(error) if subject.is_none() && error.needs_sign_in() => return Step::SignIn(return_to),
+            Err(error) => return Step::Respond(self.refuse(error, visitor, None)),
+        };
+        let Some(user) = visitor.user else { return Step::SignIn(return_to) };
+        let reviewed = match self.reviewed(&pending.client).await {
+            Ok(reviewed) => reviewed,
+            Err(_) => return Step::Respond(self.error(503, ErrorKind::Unavailable, visitor)),
+        };
+        let ticket = match self.server.hold(&pending, user.subject(), session).await {
+            Ok(ticket) => ticket,
+            Err(error) => return Step::Respond(self.refuse(error, visitor, None)),
+        };
+        let problem = before.and_then(ConsentForm::problem);
+        let html = self.pages.consent(&ConsentPage {
+            languages: visitor.languages,
+            pending: &pending,
+            reviewed: reviewed.as_ref(),
+            user,
+            switch_account: visitor.switch_account.map(|path| return_to.query(path)).as_deref(),
+            action: &self.path(Route::Consent),
+            ticket: &ticket,
+            return_to: &return_to,
+            problem,
+            chosen: before.and_then(ConsentForm::consent),
+        });
+        let status = if problem.is_some() { 422 } else { 200 };
+        Step::Respond(self.page(status, html, &pending.form_action_sources()))
+    }
+
+    /// Applies the decision. The ticket belongs to this user and this browser, which protects the form against requests
+    /// forged by other sites [RFC 6749 section 10.12].
+    async fn decide(&self, request: &Request<'_>, visitor: &Visitor<'_>) -> Step {
+        let path = self.path(Route::Authorization);
+        let Some(form) = body(request).and_then(|body| ConsentForm::read(body, &path)) else {
+            return Step::Respond(self.error(400, ErrorKind::MalformedForm, visitor));
+        };
+        // A user who has signed out meanwhile is asked the same again.
+        let Some(user) = visitor.user else {
+            let elsewhere = || ReturnTo::of(&self.path(Route::Applications), b"");
+            return Step::SignIn(form.return_to.unwrap_or_else(elsewhere));
+        };
+        let query = form.return_to.as_ref().and_then(|return_to| return_to.query_at(&path));
+        if let Some(query) = query.filter(|_| form.problem().is_some()) {
+            let again = Request::new("GET").query(query.as_bytes());
+            let again = request.peer.into_iter().fold(again, Request::peer);
+            return self.ask(&again, visitor, Some(&form)).await;
+        }
+        let session = visitor.browser.session();
+        let decided = self.server.decide_with_link(&form.ticket, user.subject(), session, &form.decision).await;
+        Step::Respond(match decided {
+            Ok((response, None)) => response,
+            Ok((response, Some(link))) => self.page_with_link(response, ErrorKind::NotGranted, &link, visitor),
+            Err(error) => self.refuse(error, visitor, form.return_to.as_ref()),
+        })
+    }
+
+    /// Lists the authorized applications, or revokes one.
+    async fn applications(&self, request: &Request<'_>, visitor: &Visitor<'_>) -> Step {
+        let path = self.path(Route::Applications);
+        let Some(user) = visitor.user else { return Step::SignIn(ReturnTo::of(&path, b"")) };
+        let answer = match body(request).filter(|_| request.method == "POST") {
+            Some(form) => self.revoke(form, user, visitor, &path).await,
+            None if request.method == "POST" => Ok(self.error(400, ErrorKind::MalformedForm, visitor)),
+            None => self.list(request, user, visitor, &path).await,
+        };
+        Step::Respond(answer.unwrap_or_else(|_| self.error(503, ErrorKind::Unavailable, visitor)))
+    }
+
+    async fn list(
+        &self,
+        request: &Request<'_>,
+        user: &SignedIn,
+        visitor: &Visitor<'_>,
+        path: &str,
+    ) -> Result<Response, StoreError> {
+        let all = applications::read(&self.server, user.subject()).await?;
+        let mut shown = Vec::new();
+        for id in applications::clients(&all) {
+            let client = self.server.client(&id).await?;
+            let client = client.filter(|client| client.state != ClientState::Deleted);
+            let reviewed = match &client {
+                Some(client) => self.reviewed(client).await?,
+                None => None,
+            };
+            shown.push(applications::joined(&all, id, client, reviewed, &self.server.config().scopes));
+        }
+        let html = self.pages.applications(&ApplicationsPage {
+            languages: visitor.languages,
+            user,
+            applications: &shown,
+            action: path,
+            form_token: &visitor.browser.form_token(user.subject()),
+            notice: (request.query == REVOKED.as_bytes()).then_some(ApplicationsNotice::Revoked),
+            now: self.server.context.now(),
+        });
+        Ok(self.page(200, html, ""))
+    }
+
+    async fn revoke(
+        &self,
+        form: &[u8],
+        user: &SignedIn,
+        visitor: &Visitor<'_>,
+        path: &str,
+    ) -> Result<Response, StoreError> {
+        let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(form).unwrap_or_default();
+        let field = |name| fields.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value);
+        let client = ClientId::new(field("client_id")).ok();
+        let client = client.filter(|_| visitor.browser.accepts(field("token"), user.subject()));
+        let Some(client) = client else { return Ok(self.error(400, ErrorKind::MalformedForm, visitor)) };
+        self.server.revoke_application(user.subject(), &client).await?;
+        Ok(Response::redirect(RedirectStatus::SeeOther, format!("{path}?{REVOKED}")))
+    }
+
+    /// Reads what is known about a client; `None` if no person has reviewed it.
+    async fn reviewed(&self, client: &Client) -> Result<Option<Reviewed>, StoreError> {
+        if client.is_unreviewed() {
+            return Ok(None);
+        }
+        let Some(registrar) = self.server.registrar() else { return Ok(Some(Reviewed::default())) };
+        let application = match registrar.application(client.id()).await {
+            Ok(application) => application,
+            Err(RegistrarError::Store(error)) => return Err(error),
+            // It is kept elsewhere.
+            Err(_) => return Ok(Some(Reviewed::default())),
+        };
+        let publisher = match (&self.server.context.subjects, &application.owner) {
+            (Some(subjects), Some(owner)) => subjects.public_name(owner).await,
+            (_, _) => None,
+        };
+        let logo = application.logo.filter(|_| client.state == ClientState::Approved).map(|_| {
+            let id = utf8_percent_encode(client.id().as_str(), NON_ALPHANUMERIC);
+            format!("{}?v={}&client={id}", self.path(Route::Logo), client.version())
+        });
+        Ok(Some(Reviewed { publisher, description: client.form().description.clone(), logo }))
+    }
+
+    /// Answers with the logo of an approved application. Its address changes with the application.
+    async fn logo(&self, query: &[u8]) -> Response {
+        let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(query).unwrap_or_default();
+        let field = |name| fields.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value);
+        let missing = || Response::new(404).with_header("Cache-Control", "no-store");
+        let (Ok(id), Some(registrar)) = (ClientId::new(field("client")), self.server.registrar()) else {
+            return missing();
+        };
+        let Ok(Some(client)) = self.server.client(&id).await else { return missing() };
+        if client.state != ClientState::Approved || client.is_unreviewed() {
+            return missing();
+        }
+        let Ok(Some(logo)) = registrar.logo(&id, LogoSlot::InForce).await else { return missing() };
+        let is_current = field("v") == client.version().to_string();
+        Response::new(200)
+            .with_header("Content-Type", logo.media_type())
+            .with_header("Cache-Control", if is_current { "max-age=31536000, immutable" } else { "no-cache" })
+            // A browser must treat the file as an image, even if it contains more.
+            .with_header("X-Content-Type-Options", "nosniff")
+            .with_header("Content-Security-Policy", "default-src 'none'; sandbox")
+            .with_body(logo.bytes().to_vec())
+    }
+
+    /// Returns the redirect to the client, or a page.
+    fn refuse(&self, error: AuthorizationError, visitor: &Visitor<'_>, again: Option<&ReturnTo>) -> Response {
+        let subject = visitor.user.map(SignedIn::subject);
+        let Some(shown) = error.shown(subject.is_some()) else { return error.response(subject) };
+        let is_stale = matches!(error.reason(), Reason::UnknownConsentTicket | Reason::HoldExpired);
+        let html = self.pages.error(&ErrorPage {
+            languages: visitor.languages,
+            kind: if is_stale { ErrorKind::Stale } else { shown.kind },
+            again: again.filter(|_| is_stale),
+            link: shown.link.map(|link| ErrorLink { host: &link.host, location: &link.location }),
+            cause: shown.cause,
+        });
+        self.in_place_of(error.response(subject), html)
+    }
+
+    fn page_with_link(&self, response: Response, kind: ErrorKind, link: &Link, visitor: &Visitor<'_>) -> Response {
+        let link = Some(ErrorLink { host: &link.host, location: &link.location });
+        let page = ErrorPage { languages: visitor.languages, kind, again: None, link, cause: None };
+        self.in_place_of(response, self.pages.error(&page))
+    }
+
+    /// Returns the page with the status of the core's own page, and the headers that say when and how to retry.
+    fn in_place_of(&self, core: Response, html: String) -> Response {
+        let page = self.page(core.status(), html, "");
+        let kept = ["Allow", "Retry-After"].into_iter();
+        kept.filter_map(|name| core.header(name).map(|value| (name, value.to_owned())))
+            .fold(page, |page, (name, value)| page.with_header(name, value))
+    }
+
+    fn error(&self, status: u16, kind: ErrorKind, visitor: &Visitor<'_>) -> Response {
+        let page = ErrorPage { languages: visitor.languages, kind, again: None, link: None, cause: None };
+        self.page(status, self.pages.error(&page), "")
+    }
+
+    /// Returns a page whose forms go to this service, and from there to the other sources of `form_action`.
+    fn page(&self, status: u16, html: String, form_action: &str) -> Response {
+        let page = Response::new(status)
+            .with_header("Content-Type", "text/html;charset=UTF-8")
+            .with_header("Content-Security-Policy", format!("{}; form-action 'self' {form_action}", self.policy))
+            // No link can scroll the page to a button before its reader has seen what is above [WICG, Scroll to text].
+            .with_header("Document-Policy", "force-load-at-top");
+        COMMON_HEADERS
+            .into_iter()
+            .fold(page, |page, (name, value)| page.with_header(name, value))
+            .with_body(html.into())
+    }
+}
+
+impl fmt::Debug for Flow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Flow").field("issuer", &self.server.issuer()).finish_non_exhaustive()
+    }
+}
+
+/// The query after an application was revoked.
+const REVOKED: &str = "revoked";
+
+fn body<'a>(request: &Request<'a>) -> Option<&'a [u8]> {
+    match request.body {
+        Body::Bytes(bytes) => Some(bytes),
+        Body::Empty | Body::TooLarge => None,
+    }
+}

@@ -1,0 +1,49 @@
+//! What a user sees: the pages, and the flow between them, for every web framework.
+//!
+//! You say who is signed in and where users sign in. A [`Flow`] does the rest: it answers the authorization endpoint,
+//! shows the consent page, takes the decision, and lists and revokes what a user has authorized. The adapters mount it
+//! in one call. The package `grantor-pages` draws the pages; your own pages are another [`Pages`].
+//!
+//! A flow of your own needs none of this: see [`writing_an_adapter`](crate::guide::writing_an_adapter).
+
+mod applications;
+mod browser;
+mod consent_form;
+mod flow;
+mod page;
+mod return_to;
+mod signed_in;
+
+pub use self::browser::Browser;
+pub use self::consent_form::ConsentProblem;
+pub use self::flow::{Flow, Route, Step, Visitor};
+pub use self::page::{
+    ApplicationsNotice, ApplicationsPage, ConnectedApplication, ConsentPage, ErrorLink, ErrorPage, Reviewed,
+};
+pub use self::return_to::{ReturnTo, ReturnToError};
+pub use self::signed_in::SignedIn;
+pub use crate::wire::page::ErrorKind;
+
+/// Draws the pages of a [`Flow`].
+///
+/// Each method returns a whole HTML document. It must escape every text of the page: names, websites and descriptions
+/// come from applications.
+pub trait Pages: Send + Sync + 'static {
+    /// Asks the user for a decision. [`ConsentPage`] lists the fields of the form.
+    fn consent(&self, page: &ConsentPage<'_>) -> String;
+
+    /// Explains an error.
+    fn error(&self, page: &ErrorPage<'_>) -> String;
+
+    /// Lists the applications that the user has authorized, each with a form that revokes it.
+    fn applications(&self, page: &ApplicationsPage<'_>) -> String;
+
+    /// Returns what the pages load, as directives of a Content-Security-Policy; by default style sheets and images of
+    /// this service.
+    ///
+    /// The flow adds `default-src 'none'`, so that scripts, fonts and frames are refused unless a directive allows them.
+    /// It sets `form-action`, `frame-ancestors` and `base-uri` itself. Characters that a header cannot have are left out.
+    fn sources(&self) -> &str {
+        "style-src 'self'; img-src 'self'"
+    }
+}

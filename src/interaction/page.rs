@@ -1,0 +1,158 @@
+//! What the pages show.
+
+use std::sync::Arc;
+
+use crate::authorization::decide::Consent;
+use crate::authorization::pending::{PendingAuthorization, RequestedScope};
+use crate::clock::Timestamp;
+use crate::interaction::consent_form::ConsentProblem;
+use crate::interaction::return_to::ReturnTo;
+use crate::interaction::signed_in::SignedIn;
+use crate::model::client::Client;
+use crate::model::id::ClientId;
+use crate::scope::ResourceScope;
+use crate::secret::ConsentTicket;
+use crate::wire::page::ErrorKind;
+
+/// The page that asks the user for a decision [RFC 6749 section 4.1.1].
+///
+/// Its form is sent with `POST` to [`action`](Self::action) and has these fields:
+///
+/// | field | value |
+/// |---|---|
+/// | `handle` | [`ticket`](Self::ticket) |
+/// | `return_to` | [`return_to`](Self::return_to) |
+/// | `decision` | `allow` or `deny`, by the button |
+/// | `scope` | for each chosen scope, its [`token`](RequestedScope::token) |
+/// | `resource` | for each chosen resource, if the request [specifies](crate::scope::ResourceScope::Specified) some |
+/// | `lists` | `resources`, if the page lists resources to choose from |
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ConsentPage<'a> {
+    /// The languages that the browser prefers: its `Accept-Language` header.
+    pub languages: &'a str,
+    /// What is asked, and by which client.
+    pub pending: &'a PendingAuthorization,
+    /// What is known about a client that a person has reviewed; `None` for an unreviewed one, whose name and links are
+    /// its own claims.
+    pub reviewed: Option<&'a Reviewed>,
+    /// The user who is asked.
+    pub user: &'a SignedIn,
+    /// Where the user can sign in with another account, and then see the same request.
+    pub switch_account: Option<&'a str>,
+    /// Where the form is sent.
+    pub action: &'a str,
+    /// The ticket of the request.
+    pub ticket: &'a ConsentTicket,
+    /// The address of this page.
+    pub return_to: &'a ReturnTo,
+    /// Why the answer that was sent before had no effect.
+    pub problem: Option<ConsentProblem>,
+    /// What that answer chose.
+    pub(super) chosen: Option<&'a Consent>,
+}
+
+impl ConsentPage<'_> {
+    /// Returns whether the box of a scope is checked: at first, and when the page is shown again, if it was.
+    #[must_use]
+    pub fn is_scope_chosen(&self, scope: &RequestedScope<'_>) -> bool {
+        is_chosen(self.chosen.map(|chosen| &chosen.scopes), scope.token())
+    }
+
+    /// Returns whether the box of a resource is checked.
+    #[must_use]
+    pub fn is_resource_chosen(&self, resource: &str) -> bool {
+        is_chosen(self.chosen.map(|chosen| &chosen.resources), resource)
+    }
+}
+
+fn is_chosen(before: Option<&Option<Vec<String>>>, own: &str) -> bool {
+    before.is_none_or(|chosen| chosen.iter().flatten().any(|text| text == own))
+}
+
+/// What is known about a client that a person has reviewed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reviewed {
+    /// The [public name](crate::hooks::Subjects::public_name) of the developer who submitted it.
+    pub publisher: Option<String>,
+    /// What the developer says about it.
+    pub description: Option<String>,
+    /// The address of its logo at this service.
+    pub logo: Option<String>,
+}
+
+/// The page that explains an error.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ErrorPage<'a> {
+    /// The languages that the browser prefers: its `Accept-Language` header.
+    pub languages: &'a str,
+    /// What happened.
+    pub kind: ErrorKind,
+    /// The address that asks the same again.
+    pub again: Option<&'a ReturnTo>,
+    /// The unreviewed client that the user may return to.
+    pub link: Option<ErrorLink<'a>>,
+    /// The cause, for developers; only with [`Config::development`](crate::Config::development) and a loopback issuer.
+    pub cause: Option<&'a str>,
+}
+
+/// A link to an unreviewed client. The page must not lead there by itself [RFC 9700 section 4.11.2].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ErrorLink<'a> {
+    /// The host, or the scheme of an app.
+    pub host: &'a str,
+    /// The address.
+    pub location: &'a str,
+}
+
+/// The page that lists what the user has authorized.
+///
+/// Its forms are sent with `POST` to [`action`](Self::action). Each has the fields `token`, the
+/// [`form_token`](Self::form_token), and `client_id`, the id of the client whose access is revoked.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ApplicationsPage<'a> {
+    /// The languages that the browser prefers: its `Accept-Language` header.
+    pub languages: &'a str,
+    /// The user.
+    pub user: &'a SignedIn,
+    /// The applications, one entry for each, whatever the number of grants.
+    pub applications: &'a [ConnectedApplication<'a>],
+    /// Where the forms are sent.
+    pub action: &'a str,
+    /// The token that protects the forms against requests forged by other sites.
+    pub form_token: &'a str,
+    /// What the user has just done.
+    pub notice: Option<ApplicationsNotice>,
+    /// The time of the request.
+    pub now: Timestamp,
+}
+
+/// An application that a user has authorized, with everything that it may do, whatever the number of grants.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ConnectedApplication<'a> {
+    /// Its id.
+    pub client_id: ClientId,
+    /// The client as it is now; `None` if it was removed.
+    pub client: Option<Arc<Client>>,
+    /// What is known about it, if a person has reviewed it.
+    pub reviewed: Option<Reviewed>,
+    /// What it may do: what the user allowed, as far as its registration still allows it.
+    pub scopes: Vec<RequestedScope<'a>>,
+    /// On which resources, each once.
+    pub resources: Vec<ResourceScope>,
+    /// When it last renewed its access; `None` if it has not used its authorization yet.
+    pub renewed: Option<Timestamp>,
+}
+
+/// What the user has just done on the page that lists applications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ApplicationsNotice {
+    /// The access of an application was revoked.
+    Revoked,
+}

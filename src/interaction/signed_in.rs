@@ -1,0 +1,50 @@
+//! The user who is signed in, as your service says.
+
+use crate::model::subject::Subject;
+
+/// The user who is signed in to your service in this browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedIn {
+    subject: Subject,
+    name: Option<String>,
+}
+
+impl SignedIn {
+    /// Takes your service's name for the user, which the tokens will have.
+    #[must_use]
+    pub const fn new(subject: Subject) -> Self {
+        Self { subject, name: None }
+    }
+
+    /// Sets the name by which users know the account, such as an e-mail address. The pages show it, so that a user with
+    /// several accounts sees which one is meant. By default it is the subject.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Returns your service's name for the user.
+    #[must_use]
+    pub const fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    /// Returns the name that the pages show.
+    #[must_use]
+    pub fn shown_name(&self) -> &str {
+        self.name.as_deref().unwrap_or_else(|| self.subject.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_without_a_name_is_shown_by_the_subject() {
+        let alice = SignedIn::new(Subject::new("user-1").unwrap());
+        assert_eq!(alice.shown_name(), "user-1");
+        assert_eq!(alice.name("alice@example.com").shown_name(), "alice@example.com");
+    }
+}
