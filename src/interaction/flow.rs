@@ -181,9 +181,8 @@ impl Flow {
             Err(error) => return Step::Respond(self.refuse(error, visitor, None)),
         };
         let Some(user) = visitor.user else { return Step::SignIn(return_to) };
-        let reviewed = match self.reviewed(&pending.client).await {
-            Ok(reviewed) => reviewed,
-            Err(_) => return Step::Respond(self.error(503, ErrorKind::Unavailable, visitor)),
+        let Ok(reviewed) = self.reviewed(&pending.client).await else {
+            return Step::Respond(self.error(503, ErrorKind::Unavailable, visitor));
         };
         let ticket = match self.server.hold(&pending, user.subject(), session).await {
             Ok(ticket) => ticket,

@@ -1,0 +1,150 @@
+//! The consent page.
+
+use askama::Template;
+use grantor::authorization::PendingAuthorization;
+use grantor::interaction::{ConsentPage, ConsentProblem};
+use grantor::scope::ResourceScope;
+
+use crate::sentence::{Part, Sentence};
+use crate::texts::Texts;
+use crate::{Brand, Mark, verbs, whereabouts};
+
+#[derive(Template)]
+#[template(path = "consent.html")]
+struct Consent<'a> {
+    brand: &'a Brand,
+    texts: &'a Texts,
+    title: Sentence<'a>,
+    mark: Mark,
+    publisher: Option<Sentence<'a>>,
+    description: Option<Sentence<'a>>,
+    unreviewed: Option<Unreviewed<'a>>,
+    signed_in: Sentence<'a>,
+    switch_account: Option<&'a str>,
+    warning: Option<&'a str>,
+    action: &'a str,
+    handle: &'a str,
+    return_to: &'a str,
+    problem: Option<&'a str>,
+    allows: Sentence<'a>,
+    scopes: Vec<Choice>,
+    /// Whether there are scopes to choose from.
+    is_choice: bool,
+    where_: Option<&'static str>,
+    resources: Vec<Choice>,
+    apis: Vec<(&'a str, &'a str)>,
+    goes_to: Sentence<'a>,
+}
+
+/// A box of the form.
+struct Choice {
+    value: String,
+    text: String,
+    is_chosen: bool,
+}
+
+/// What is known about a client that no person has reviewed. Several owners may share a host by path, so the page shows
+/// the whole id.
+struct Unreviewed<'a> {
+    introduction: Sentence<'a>,
+    document: Option<(Sentence<'a>, &'a str)>,
+    answer_goes_to: Sentence<'a>,
+    name: Sentence<'a>,
+    looks_like_another: bool,
+    first_seen: Sentence<'a>,
+}
+
+pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ConsentPage<'_>) -> String {
+    let pending = page.pending;
+    let client = pending.client();
+    let open = client.open().filter(|_| page.reviewed.is_none());
+    // Hyphens that no line ends at.
+    let day = open.map(|open| open.registered.to_string().replace('-', "\u{2011}"));
+    let day = day.as_deref().and_then(|time| time.split('T').next()).unwrap_or_default();
+    let name = if page.reviewed.is_some() { client.form().name.as_str() } else { texts.this_application };
+    let title = if page.reviewed.is_some() { texts.consent_title } else { texts.unreviewed_title };
+    let has_permissions = pending.requested().any(|scope| scope.permission().is_some());
+    let scopes: Vec<_> = pending
+        .requested()
+        .map(|scope| Choice {
+            value: scope.token().to_owned(),
+            text: verbs(texts, &scope),
+            is_chosen: page.is_scope_chosen(&scope),
+        })
+        .collect();
+    let resources = match pending.resource_scope() {
+        ResourceScope::Specified(list) => list.iter().map(|name| resource(page, name)).collect(),
+        ResourceScope::All | ResourceScope::Public => Vec::new(),
+    };
+    let publisher = page.reviewed.and_then(|reviewed| reviewed.publisher.as_deref());
+    let description = page.reviewed.and_then(|reviewed| reviewed.description.as_deref());
+    let consent = Consent {
+        brand,
+        texts,
+        title: Sentence::new(title, &[("client", name), ("service", &brand.name)]),
+        mark: Mark::of(client, page.reviewed),
+        publisher: publisher.map(|name| Sentence::new(texts.publisher, &[("publisher", name)])),
+        description: description.map(|text| Sentence::new(texts.description, &[("description", text)])),
+        unreviewed: open.map(|open| Unreviewed {
+            introduction: Sentence::new(texts.unreviewed, &[("service", &brand.name)]),
+            document: pending
+                .client_id_host()
+                .map(|host| (Sentence::new(texts.described_at, &[("host", host)]), client.id().as_str())),
+            answer_goes_to: Sentence::new(texts.answer_goes_to, &[("host", pending.redirect_host())]),
+            name: match client.form().name.as_str() {
+                "" => Sentence::new(texts.no_name, &[]),
+                name => Sentence::new(texts.calls_itself, &[("name", name)]),
+            },
+            looks_like_another: open.looks_like_another,
+            first_seen: Sentence::new(texts.first_seen, &[("date", day)]),
+        }),
+        signed_in: Sentence::new(texts.signed_in, &[("user", page.user.shown_name())]),
+        switch_account: page.switch_account,
+        warning: warning(texts, pending),
+        action: page.action,
+        handle: page.ticket.expose(),
+        return_to: page.return_to.as_str(),
+        problem: page.problem.map(|problem| match problem {
+            ConsentProblem::NoResource => texts.no_resource_chosen,
+            _ => texts.no_scope_chosen,
+        }),
+        allows: Sentence::new(texts.allows, &[("client", name)]),
+        is_choice: scopes.len() > 1,
+        scopes,
+        where_: whereabouts(texts, pending.resource_scope()).filter(|_| has_permissions),
+        resources,
+        apis: pending.protected_resources().map(|api| (api.shown_name(), api.identifier.as_str())).collect(),
+        goes_to: goes_to(texts, pending),
+    };
+    consent.render().unwrap_or_default()
+}
+
+fn resource(page: &ConsentPage<'_>, name: &str) -> Choice {
+    Choice { value: name.to_owned(), text: name.to_owned(), is_chosen: page.is_resource_chosen(name) }
+}
+
+fn goes_to<'a>(texts: &'a Texts, pending: &'a PendingAuthorization) -> Sentence<'a> {
+    let uri = pending.redirect_uri();
+    let text = if uri.is_loopback() {
+        texts.goes_to_device
+    } else if uri.is_private_use() {
+        texts.goes_to_app
+    } else {
+        texts.goes_to
+    };
+    Sentence::new(text, &[("host", pending.redirect_host())])
+}
+
+/// Why the service cannot be sure which program asks [RFC 8252 section 8.6].
+fn warning<'a>(texts: &'a Texts, pending: &PendingAuthorization) -> Option<&'a str> {
+    let uri = pending.redirect_uri();
+    if pending.is_client_identity_assured() {
+        None
+    } else if pending.is_client_unreviewed() && pending.is_loopback_only() {
+        Some(texts.warning_any_program)
+    } else if uri.is_loopback() || uri.is_private_use() {
+        Some(texts.warning_device)
+    } else {
+        Some(texts.warning_no_secret)
+    }
+}
