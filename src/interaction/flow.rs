@@ -41,6 +41,13 @@ impl Route {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Authorization, Self::Consent, Self::Applications, Self::Logo];
 
+    /// Returns whether the answer depends on the browser and the user. That of the logo does not, and caches keep it, so it
+    /// must have no cookie.
+    #[must_use]
+    pub const fn has_visitor(self) -> bool {
+        !matches!(self, Self::Logo)
+    }
+
     /// The methods, as the `Allow` header lists them.
     const fn allow(self) -> &'static str {
         match self {
@@ -102,8 +109,8 @@ impl<'a> Visitor<'a> {
 /// The pages of one server, and the flow between them.
 ///
 /// An adapter routes every method of each [`Route`] at its [`path`](Self::path) to [`serve`](Self::serve). It reads
-/// [`FORM_BYTES`](Self::FORM_BYTES) of a body, and adds the cookie of the [`browser`](Self::browser) to every response, to
-/// that of the sign-in too. It keeps the flow itself, never a server that it finds elsewhere, so that two servers can run
+/// [`FORM_BYTES`](Self::FORM_BYTES) of a body. Where a route [has a visitor](Route::has_visitor), it adds the cookie of the
+/// [`browser`](Self::browser) to the response, to that of the sign-in too. It keeps the flow itself, never a server that it finds elsewhere, so that two servers can run
 /// in one program.
 #[derive(Clone)]
 pub struct Flow {

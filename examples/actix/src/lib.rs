@@ -2,6 +2,10 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod interaction;
+
+pub use crate::interaction::{Interaction, Users};
+
 use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -10,7 +14,8 @@ use std::time::Duration;
 use actix_web::body::{BodyStream, EitherBody, MessageBody, to_bytes_limited};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::error::{Error, InternalError};
-use actix_web::http::header::{HOST, HeaderValue};
+use actix_web::http::Uri;
+use actix_web::http::header::{HOST, HeaderMap, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::web::{self, Bytes, Data, ServiceConfig};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse};
@@ -200,13 +205,16 @@ pub async fn refuse_other_hosts<B: MessageBody>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
-    // HTTP/2 has it in the URI.
-    let host = request.headers().get(HOST).map(HeaderValue::as_bytes);
-    let host = host.or_else(|| request.uri().authority().map(|authority| authority.as_str().as_bytes()));
-    match hosts.refusal(host) {
+    match hosts.refusal(host(request.headers(), request.uri())) {
         Some(refusal) => Ok(request.into_response(respond(refusal)).map_into_right_body()),
         None => next.call(request).await.map(ServiceResponse::map_into_left_body),
     }
+}
+
+/// The host that a request is for. HTTP/2 has it in the URI.
+fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a [u8]> {
+    let host = headers.get(HOST).map(HeaderValue::as_bytes);
+    host.or_else(|| uri.authority().map(|authority| authority.as_str().as_bytes()))
 }
 
 /// The scope that a route requires, named by a type.

@@ -5,6 +5,9 @@
 
 #[cfg(feature = "accept")]
 pub mod accept;
+mod interaction;
+
+pub use crate::interaction::{Interaction, Users};
 
 use std::convert::Infallible;
 use std::marker::PhantomData;

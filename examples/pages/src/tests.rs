@@ -219,7 +219,7 @@ async fn deny_and_allow_come_last_and_enter_presses_neither() {
     // The first button of the form is the one that Enter presses.
     assert_eq!(before.matches("<button").count(), 1);
     let form = between(&page, "<form method=\"post\" action=\"/oauth2/auth/consent\"", "<input");
-    assert!(form.contains("<button disabled hidden></button>"), "{form}");
+    assert!(form.contains("<button formmethod=\"dialog\" hidden></button>"), "{form}");
     let style = between(&page, "<style>", "</style>");
     assert!(style.contains("button:target { scroll-margin-block-start: 9999rem; }"));
     for moved in ["position: sticky", "position: fixed", " order:", "flex-direction: row-reverse", "column-reverse"] {

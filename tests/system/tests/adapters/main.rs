@@ -7,6 +7,7 @@ mod consent;
 mod direct;
 mod documents;
 mod hosts;
+mod interaction;
 mod machine;
 mod open_clients;
 mod registration;
