@@ -394,6 +394,24 @@ mod tests {
     }
 
     #[test]
+    fn every_platform_scope_has_verbs_of_its_own() {
+        let platform = ScopeCatalog::platform();
+        let mut seen = Vec::new();
+        for definition in platform.definitions() {
+            for permission in [Permission::Read, Permission::ReadWrite] {
+                let verbs = definition.verbs(Some(permission));
+                let is_granted = definition.permissions().allows(permission);
+                assert_eq!(verbs.is_some(), is_granted, "{} {permission:?}", definition.name());
+                seen.extend(verbs);
+            }
+        }
+        let count = seen.len();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!((seen.len(), count), (43, 43), "two scopes in the same words");
+    }
+
+    #[test]
     fn requests_become_canonical() {
         let catalog = ScopeCatalog::platform();
         for (wire, expected) in [

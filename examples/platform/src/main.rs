@@ -26,7 +26,6 @@ mod review;
 mod session;
 mod sign_in;
 mod third_party;
-mod verbs;
 mod web;
 mod words;
 

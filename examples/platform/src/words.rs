@@ -5,8 +5,6 @@ use grantor::scope::{Permission, ResourceScope, ScopeCatalog, ScopeSet};
 use grantor::{Application, Client, Timestamp};
 use time::OffsetDateTime;
 
-use crate::verbs::verbs;
-
 /// The permission of a scope; a scope without a permission is granted as a whole.
 pub(crate) const fn permission(permission: Option<Permission>) -> &'static str {
     match permission {
@@ -133,7 +131,7 @@ pub(crate) fn scope_groups(catalog: &ScopeCatalog, scopes: &ScopeSet) -> Vec<Sco
         let definition = catalog.definition(scope.name());
         let title = definition.map_or_else(|| scope.name(), |definition| definition.title());
         let permission = permission(scope.permission());
-        let verbs = verbs(scope.name(), scope.permission());
+        let verbs = definition.and_then(|definition| definition.verbs(scope.permission()));
         let words = ScopeWords {
             token: scope.to_string(),
             title: title.to_owned(),
