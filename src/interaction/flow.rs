@@ -224,8 +224,10 @@ impl Flow {
             let elsewhere = || ReturnTo::of(&self.path(Route::Applications), b"");
             return Step::SignIn(form.return_to.unwrap_or_else(elsewhere));
         };
-        let query = form.return_to.as_ref().and_then(|return_to| return_to.query_at(&path));
-        if let Some(query) = query.filter(|_| form.problem().is_some()) {
+        if form.problem().is_some() {
+            let Some(query) = form.return_to.as_ref().and_then(|return_to| return_to.query_at(&path)) else {
+                return Step::Respond(self.error(400, ErrorKind::MalformedForm, visitor));
+            };
             let again = Request::new("GET").query(query.as_bytes());
             let again = request.peer.into_iter().fold(again, Request::peer);
             return self.ask(&again, visitor, Some(&form)).await;

@@ -182,6 +182,10 @@ async fn an_answer_that_chooses_nothing_is_asked_for_again() {
     let again = respond(visit.answer(&page, "allow", &[]).await);
     assert_eq!((again.status(), line(&again, "problem").as_str()), (422, "Some(NoScope)"));
     assert!(!line(&again, "boxes").contains("true"));
+    // Without its question, it cannot be asked again, and is no denial either.
+    let form = [("handle", line(&again, "handle")), ("decision", "allow".to_owned())];
+    let bare = visit.post(Route::Consent, &form.each_ref().map(|(name, value)| (*name, value.as_str()))).await;
+    assert_eq!((bare.status(), line(&bare, "kind").as_str()), (400, "MalformedForm"));
     world::code(&respond(visit.answer(&again, "allow", &["repo-code:rw"]).await));
     let page = visit.get(Route::Authorization, &world.query(&[])).await;
     world::red(&respond(visit.answer(&page, "deny", &[]).await), "access_denied");

@@ -72,7 +72,7 @@ impl Pages {
     }
 
     /// Sets the address of your logo. It must be at this service, such as `/logo.svg`, since the pages load nothing from
-    /// elsewhere. By default the pages show the first letter of the name.
+    /// elsewhere. It is the icon of the pages too. By default the pages show the first letter of the name.
     #[must_use]
     pub fn logo(mut self, address: impl Into<String>) -> Self {
         self.brand.logo = Some(address.into());

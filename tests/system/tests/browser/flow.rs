@@ -1,0 +1,152 @@
+//! The pages of `grantor-pages`, mounted by `grantor-axum`.
+
+use std::future::pending;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
+use axum::response::Response;
+use axum::routing::get;
+use grantor::interaction::{ReturnTo, SignedIn};
+use grantor::scope::ResourceScope;
+use grantor::{ApplicationForm, Config, Subject};
+use grantor_axum::{Interaction, Users};
+use grantor_pages::Pages;
+use support::world::{self, With as _, World};
+use thirtyfour::prelude::*;
+use tokio::net::TcpListener;
+
+use crate::browser::{Browser, SCREENS};
+
+/// Every browser belongs to Alice.
+struct Alice;
+
+impl Users for Alice {
+    async fn signed_in(&self, _: &mut Parts) -> Result<Option<SignedIn>, Response> {
+        Ok(Some(SignedIn::new(Subject::new("alice").unwrap()).name("alice@example.com")))
+    }
+
+    fn sign_in(&self, _: &ReturnTo) -> Response {
+        unreachable!("Alice is signed in")
+    }
+
+    fn switch_account(&self) -> Option<&str> {
+        Some("/switch")
+    }
+}
+
+/// A service on the loopback, where the application waits for its answer too.
+struct Service {
+    world: World,
+    base: String,
+}
+
+impl Service {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let mut config = Config::platform(&*base);
+        config.development = true;
+        let world = World::built(config, |builder| builder).await;
+        let pages = Pages::new("Platform").accent("#0b6e4f").unwrap().logo("/logo.svg");
+        let app = Router::new()
+            .merge(Interaction::new(&world.server, pages, Alice).routes())
+            .route("/logo.svg", get(async || ([(CONTENT_TYPE, "image/svg+xml")], LOGO)))
+            // For the page of the application, which names no icon.
+            .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
+            .route("/done", get(async || "The application has its answer."));
+        tokio::spawn(grantor_axum::accept::serve(listener, app, pending()));
+        Self { world, base }
+    }
+
+    /// The address of a request of a new application for these scopes.
+    async fn question(&self, name: &str, scopes: &str) -> String {
+        let asked = |form: &mut ApplicationForm| {
+            form.name = name.into();
+            form.redirect_uris = vec!["http://127.0.0.1/done".into()];
+            form.scopes = scopes.into();
+            form.resource_scope = Some(ResourceScope::All);
+        };
+        let client = self.world.register(world::form().with(asked)).await;
+        let redirect_uri = format!("{}/done", self.base);
+        format!("{}/oauth2/auth?{}", self.base, self.world.query_of(&client, &[("redirect_uri", &redirect_uri)]))
+    }
+}
+
+const LOGO: &str =
+    r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><circle cx="4" cy="4" r="4" fill="#0b6e4f"/></svg>"##;
+const FOUR: &str = "repo-code:rw repo-issue:r account-profile:r account-email:r";
+const TWELVE: &str = "repo-code:rw repo-pr:rw repo-issue:rw repo-notes:rw repo-release:rw repo-commit-status:r \
+                      repo-platform-trigger:rw repo-platform-history:r repo-manage:rw repo-security:r \
+                      account-profile:r account-email:r";
+
+/// Scrolls in steps until the first pixel of the button is in view, and counts what has not been wholly in view then.
+const SCROLL: &str = "
+    const rows = [...document.querySelectorAll('.row'), document.querySelector('#resources')];
+    const button = document.querySelector('#approve');
+    const start = scrollY, seen = new Set();
+    for (let last = -1; ; scrollBy(0, 100)) {
+        for (const row of rows) {
+            const { top, bottom } = row.getBoundingClientRect();
+            if (top >= 0 && bottom <= innerHeight) seen.add(row);
+        }
+        if (button.getBoundingClientRect().top < innerHeight || scrollY == last) break;
+        last = scrollY;
+    }
+    return [start, rows.length, rows.length - seen.size];";
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn every_permission_was_in_view_before_allow_is() {
+    let (service, browser) = (Service::start().await, Browser::start("flow-scroll").await);
+    for (name, scopes, count) in [("Four", FOUR, 4), ("Twelve", TWELVE, 12)] {
+        let question = service.question(name, scopes).await;
+        browser.turn_to(SCREENS[1]).await;
+        for fragment in ["", "#approve", "#:~:text=Allow"] {
+            browser.open("about:blank").await;
+            browser.open(&format!("{question}{fragment}")).await;
+            let scrolled = browser.driver.execute(SCROLL, vec![]).await.unwrap();
+            let [start, rows, unseen]: [usize; 3] = scrolled.convert().unwrap();
+            assert_eq!((start, rows, unseen), (0, count + 1, 0), "{name} {fragment}");
+        }
+        browser.open(&question).await;
+        browser.inspect(&format!("flow-{}", name.to_lowercase())).await;
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn enter_in_a_box_decides_nothing_and_the_buttons_do() {
+    let (service, browser) = (Service::start().await, Browser::start("flow-decision").await);
+    let question = service.question("Shop Assistant", FOUR).await;
+    browser.open(&question).await;
+    let boxed = browser.driver.find(By::Css("input[type=checkbox]")).await.unwrap();
+    boxed.send_keys(Key::Enter + "").await.unwrap();
+    browser.assert_sees("Shop Assistant wants to access your Platform account").await;
+    assert_eq!(browser.url().await, question);
+    browser.press("Deny").await;
+    assert!(browser.url().await.contains("/done?error=access_denied"), "{}", browser.url().await);
+
+    browser.open(&question).await;
+    for boxed in browser.driver.find_all(By::Css("input[name=scope]")).await.unwrap() {
+        boxed.click().await.unwrap();
+    }
+    browser.press("Allow").await;
+    browser.assert_sees("Nothing is chosen.").await;
+    browser.inspect_error("flow-nothing-chosen", 422).await;
+    browser.driver.find(By::Css("input[name=scope]")).await.unwrap().click().await.unwrap();
+    browser.press("Allow").await;
+    browser.assert_sees("The application has its answer.").await;
+    assert!(browser.url().await.contains("/done?code="), "{}", browser.url().await);
+
+    browser.open(&format!("{}/oauth2/auth/applications", service.base)).await;
+    browser.assert_sees("Access not used yet").await;
+    browser.inspect("flow-applications").await;
+    browser.press("Revoke access of Shop Assistant").await;
+    browser.assert_sees("The access was revoked.").await;
+    browser.assert_sees("No application can use your account alice@example.com.").await;
+    browser.open(&format!("{}/oauth2/auth?client_id=unknown", service.base)).await;
+    browser.assert_sees("This link cannot be accessed").await;
+    browser.inspect_error("flow-error", 400).await;
+}
