@@ -44,5 +44,5 @@ pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ErrorPage<'_>) -> Stri
         name: Sentence::new(texts.continue_to, &[("host", link.host)]).plain(),
     });
     let again = page.again.map(ReturnTo::as_str);
-    Error { brand, texts, title, text, link, again, cause: page.cause.as_deref() }.render().unwrap_or_default()
+    Error { brand, texts, title, text, link, again, cause: page.cause }.render().unwrap_or_default()
 }
