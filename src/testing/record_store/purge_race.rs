@@ -6,7 +6,9 @@ use std::sync::Arc;
 use crate::clock::Timestamp;
 use crate::store::{RecordStore, Replacement};
 use crate::testing::at_once::{MEETINGS, at_once, pause};
-use crate::testing::calls::{add, due, far, find, in_turn, left, meetings, never_ends, purge_all, purge_step, replace};
+use crate::testing::calls::{
+    add, add_all, due, far, find_all, in_turn, left, meetings, never_ends, purge_all, purge_step, replace,
+};
 use crate::testing::records;
 use crate::testing::sample::Sample;
 use crate::testing::told::cut;
@@ -29,12 +31,8 @@ pub async fn a_purge_loses_no_write<R: Sample>(store: &dyn RecordStore<R>, anoth
         let (subject, end) = (records::subject(), due());
         purge_all(store, end, 1000).await;
         let subject = &subject;
-        let mut dead = Vec::new();
-        for _ in 0..ROWS {
-            let row = R::first(subject, end);
-            add(store, &row).await;
-            dead.push(row);
-        }
+        let dead: Vec<_> = (0..ROWS).map(|_| R::first(subject, end)).collect();
+        add_all(store, &dead).await;
         let saved: Vec<_> = dead.iter().map(|row| R::next(row, far())).collect();
         let fresh: Vec<_> = dead.iter().take(NEWCOMERS).map(|_| R::first(subject, far())).collect();
         let writes = dead.iter().zip(&saved).zip(PAUSES.into_iter().cycle());
@@ -45,8 +43,8 @@ pub async fn a_purge_loses_no_write<R: Sample>(store: &dyn RecordStore<R>, anoth
         purge_all(another, end, 100).await;
         let all: Vec<_> = saved.iter().chain(&fresh).cloned().collect();
         let listed = left(store, subject, &all).await;
-        for (row, answer) in saved.iter().zip(answers) {
-            let found = find(store, row.key()).await;
+        let found = find_all(store, &all).await;
+        for ((row, found), answer) in saved.iter().zip(&found).zip(answers) {
             let listed = listed.iter().find(|own| own.key() == row.key());
             let is_there = found.as_ref() == Some(row) && listed == Some(row);
             let is_gone = found.is_none() && listed.is_none();
@@ -55,8 +53,7 @@ pub async fn a_purge_loses_no_write<R: Sample>(store: &dyn RecordStore<R>, anoth
                 Some(Replacement::Lost) | None => assert!(is_gone, "a write that lost to a purge left {}", cut(row)),
             }
         }
-        for row in &fresh {
-            let found = find(store, row.key()).await;
+        for (row, found) in fresh.iter().zip(&found[ROWS..]) {
             let is_there = found.as_ref() == Some(row) && listed.contains(row);
             assert!(is_there, "a purge removed {}, which was inserted beside it", cut(row));
         }
@@ -93,9 +90,8 @@ pub async fn purges_share_the_work<R: Sample>(store: &dyn RecordStore<R>, anothe
         purge_all(store, end, 1000).await;
         let stays = R::first(&subject, far());
         add(store, &stays).await;
-        for _ in 0..DEAD {
-            add(store, &R::first(&subject, end)).await;
-        }
+        let dead: Vec<_> = (0..DEAD).map(|_| R::first(&subject, end)).collect();
+        add_all(store, &dead).await;
         let calls = in_turn(store, another).take(PURGES + 1).map(|handle| purge_with_pauses(handle, end));
         let mut removed: usize = at_once(meeting, calls).await.into_iter().sum();
         removed += purge_all(store, end, 1000).await;

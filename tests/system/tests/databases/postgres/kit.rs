@@ -1,5 +1,5 @@
-//! The contract of the stores: over one handle, over two servers that share a database, over two whose
-//! connections a pooler shares, and over connections that the service opens itself.
+//! The contract of the stores: over one handle, over two servers that share a database, over two whose connections a
+//! pooler shares, and, for one kind, over connections that the service opens itself.
 
 use crate::postgres::connector::Own;
 use crate::postgres::shared::{another, options, options_of, pooler, store, store_of};
@@ -20,16 +20,6 @@ mod of_two_servers {
     }
 }
 
-mod through_a_pooler {
-    use super::*;
-
-    grantor::store_tests! {
-        #[tokio::test]
-        #[ignore = "starts a PostgreSQL server"]
-        => store_of(options_of(&pooler().connection())).await
-    }
-}
-
 mod of_two_servers_through_a_pooler {
     use super::*;
 
@@ -43,7 +33,8 @@ mod of_two_servers_through_a_pooler {
 mod over_own_connections {
     use super::*;
 
-    grantor::store_tests! {
+    // A connection is the same for every kind of record, so one kind is enough.
+    grantor::token_store_tests! {
         #[tokio::test]
         #[ignore = "starts a PostgreSQL server"]
         => store_of(options().connector(Own::default())).await
