@@ -28,10 +28,14 @@ pub struct Limits {
     pub body_bytes: usize,
     /// How many unreviewed clients there may be; 100 000. 10 to 16 777 216 are accepted.
     ///
-    /// Half of the room is for clients with a metadata document, and half for clients that register themselves. Of each
-    /// half, a fifth is for clients that no user has approved: a further one replaces the oldest that it finds and that
-    /// awaits no user's decision. The rest is for clients that a user has approved: a further one replaces the one longest without a
-    /// live grant. If a request finds none that may be replaced, it is answered with 503. One user is the first to
+    /// Half of the places are for clients with a metadata document, half for those that register themselves. In each
+    /// half:
+    ///
+    /// - A fifth is for clients that no user has approved. A further one replaces the oldest that it finds and that
+    ///   awaits no decision.
+    /// - The rest is for approved clients. A further one replaces the one longest without a live grant.
+    ///
+    /// If none may be replaced, the answer is 503. One user is the first to
     /// approve at most 50 of them: a further one replaces the one used longest ago that no other user has approved, and is
     /// refused if all of them must stay. Below 500, one user can fill a room.
     pub unreviewed_clients: u32,

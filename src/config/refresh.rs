@@ -18,12 +18,12 @@ pub struct RefreshSettings {
     pub rotation: RefreshRotation,
     /// Keys outside the database, from which the successors of refresh tokens are derived; none.
     ///
-    /// Without a key, anyone who has a copy of the database and a superseded refresh token whose link is still in the row
-    /// of its grant can derive every pair after it, access tokens included, without a request. All servers of one store
+    /// Without a key, a copy of the database and one superseded refresh token are enough to derive every later pair, access
+    /// tokens included, as long as the row still has the token's link. All servers of one store
     /// need the same keys. New pairs are derived with the first key, and all keys are accepted.
     ///
     /// To replace a key, add the new one after the old one on every server. Then move it to the front on every server.
-    /// Remove the old one after twice the longest grace of refresh tokens. The very first key is used at once: until
+    /// Remove the old one after twice the longest grace of refresh tokens. The first key ever set is used at once. Until
     /// every server has it, a server without it may answer as described below.
     ///
     /// If a record names a key that is missing here, the request is answered with 503 and `Retry-After`, and

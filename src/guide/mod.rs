@@ -1,32 +1,36 @@
-//! The guides: prose whose examples are tested.
+//! The guides: prose whose examples are tested, in the order in which a service needs them.
 
 #[doc = include_str!("getting_started.md")]
 pub mod getting_started {}
+#[doc = include_str!("consent.md")]
+pub mod consent {}
+#[doc = include_str!("public_clients.md")]
+pub mod public_clients {}
 #[doc = include_str!("self_registered_clients.md")]
 pub mod self_registered_clients {}
-#[doc = include_str!("high_assurance.md")]
-pub mod high_assurance {}
 #[doc = include_str!("protected_resources.md")]
 pub mod protected_resources {}
-#[doc = include_str!("writing_an_adapter.md")]
-pub mod writing_an_adapter {}
-#[doc = include_str!("writing_a_store.md")]
-pub mod writing_a_store {}
+#[doc = include_str!("high_assurance.md")]
+pub mod high_assurance {}
 #[doc = include_str!("choosing_a_store.md")]
 pub mod choosing_a_store {}
+#[doc = include_str!("writing_a_store.md")]
+pub mod writing_a_store {}
 #[doc = include_str!("operating.md")]
 pub mod operating {}
 #[doc = include_str!("several_servers.md")]
 pub mod several_servers {}
 #[doc = include_str!("performance.md")]
 pub mod performance {}
-#[doc = include_str!("profiles_and_defaults.md")]
-pub mod profiles_and_defaults {}
 #[doc = include_str!("security.md")]
 pub mod security {}
-#[doc = include_str!("contributing.md")]
-pub mod contributing {}
+#[doc = include_str!("profiles_and_defaults.md")]
+pub mod profiles_and_defaults {}
 #[doc = include_str!("conformance.md")]
 pub mod conformance {}
 #[doc = include_str!("design.md")]
 pub mod design {}
+#[doc = include_str!("writing_an_adapter.md")]
+pub mod writing_an_adapter {}
+#[doc = include_str!("contributing.md")]
+pub mod contributing {}

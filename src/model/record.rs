@@ -42,8 +42,8 @@ pub trait Record: Sealed + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
     /// Returns the time from which a purge may remove the record; `None` if it stays.
     fn purge_after(&self) -> Option<Timestamp>;
 
-    /// Returns whether the record may be removed much sooner than its previous version, or that one had no end. A store then
-    /// moves the row in its purge index.
+    /// Returns whether the record is due much sooner than its previous version was, or is due while that one never was. A store
+    /// then moves the row in its purge index.
     fn is_due_sooner(&self) -> bool {
         false
     }

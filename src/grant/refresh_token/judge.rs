@@ -175,8 +175,8 @@ impl Judge<'_> {
             Again::Issued(issued) => return Ok(Verdict { next: None, issued, superseded_for }),
             Again::Not(newest) => newest,
         };
-        // A token in grace never rotates, unless a clock that had jumped issued the newest pair: that one is dead until
-        // then.
+        // A token in grace never rotates, unless the newest pair was issued in the future, after a clock jump. That
+        // pair cannot be used yet.
         let rotates = newest.in_grace.is_none() || !newest.pair.access.issued.has_come(self.now);
         let (next, issued) = match self.secrets(&newest)? {
             Secrets::Pair(secrets, link) if rotates => self.rotate(grant, &newest, asked, secrets, link)?,
@@ -370,7 +370,7 @@ impl Judge<'_> {
     }
 
     /// Issues one more access token beside the newest pair. The refresh token of the pair stays as it is. A use in grace
-    /// never ends the pair's own access token, which the others get who present a token in grace.
+    /// never ends the pair's own access token: other uses in grace return it.
     fn keep(
         &self,
         grant: &Grant,

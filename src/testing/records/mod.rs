@@ -44,7 +44,7 @@ mod tests {
             ("a logo", super::huge_logo(None).encode().len()),
             ("a subject", subject.as_str().len()),
             ("a client id", application.id().as_str().len()),
-            ("the key of a filter", filter.key().len()),
+            ("the name of a list", filter.key().len()),
         ] {
             let row = guide.lines().find_map(|line| line.strip_prefix(&format!("| {what} | ")));
             let said: String = row.unwrap().chars().filter(char::is_ascii_digit).collect();

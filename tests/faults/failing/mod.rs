@@ -197,7 +197,7 @@ async fn an_exchange_whose_answer_and_look_are_lost_costs_a_new_sign_in() {
     assert!(scene.world.opens(&signed_in_again.access).await);
 }
 
-/// The same at a refresh without grace. With grace, the next try returns a sibling.
+/// The same at a refresh without grace. Within the grace, the next try returns the newest pair.
 #[tokio::test]
 async fn a_refresh_without_grace_whose_answer_and_look_are_lost_costs_a_new_sign_in() {
     for (world, has_grace) in [(strict_public().await, false), (World::platform().await, true)] {
