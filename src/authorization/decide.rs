@@ -20,7 +20,7 @@ use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::model::client::{Client, Granted};
 use crate::model::id::{AuthorizationId, IdText};
 use crate::model::subject::Subject;
-use crate::model::{Authorization, Stage};
+use crate::model::{Authorization, Stage, Visit};
 use crate::registration::usage;
 use crate::secret::opaque::{self, Presented};
 use crate::secret::{ConsentTicket, Digest};
@@ -88,7 +88,8 @@ pub(crate) async fn hold(
     let current = judge_client(current, &record, &context.config).map_err(page)?;
     record.epoch = current.epoch;
     if let Some(from) = &record.pushed {
-        pushed_request::keep_open(context, from, record.end).await.map_err(page)?;
+        let visit = Visit { session: record.session, until: record.end };
+        pushed_request::keep_open(context, from, visit).await.map_err(page)?;
     }
     let mut flow = Holding::new(context, record, room.place);
     claim(context, &mut flow, Some(ATTEMPTS)).await.map_err(redirect)?;

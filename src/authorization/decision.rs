@@ -41,7 +41,7 @@ pub struct Consent {
 }
 
 impl Consent {
-    /// Agrees to the boxes that the user chosen in the page's form, and to nothing else.
+    /// Agrees to the boxes that the user ticked, and to nothing else.
     ///
     /// `resources` counts only if the application asked for specified ones, so it can always be passed as received. In
     /// that case, an empty list of resources means a refusal. An empty list of scopes always does.

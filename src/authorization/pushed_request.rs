@@ -1,7 +1,7 @@
 //! A pushed request from the browser's first visit to the decision [RFC 9126 section 4].
 //!
 //! A visit does not use it up. A visit without a signed-in user is noted, so that the same session may return after the
-//! `request_uri` has expired. A consent request keeps the pushed one open. Approval and denial both use it up: before the
+//! `request_uri` has expired. A consent request keeps the pushed one open, and notes its session too. Approval and denial both use it up: before the
 //! decision is written, the pushed request is claimed for one consent request. So at most one of several gets a code.
 
 use std::sync::Arc;
@@ -42,14 +42,14 @@ pub(crate) async fn visit(
     claim(context, &mut flow, Some(ATTEMPTS)).await
 }
 
-/// Keeps the pushed request open until the end of a consent request.
+/// Keeps the pushed request open until the end of a consent request, whose session may present it until then.
 ///
 /// # Errors
 ///
 /// [`Reason::AlreadyDecided`] if it was decided meanwhile; [`Reason::UnknownRequestUri`] if it can no longer be
 /// decided; the store's error.
-pub(crate) async fn keep_open(context: &Context, from: &PushedFrom, until: Timestamp) -> Result<(), Reason> {
-    let change = Change::KeepOpen { until, now: context.now() };
+pub(crate) async fn keep_open(context: &Context, from: &PushedFrom, visit: Visit) -> Result<(), Reason> {
+    let change = Change::KeepOpen { visit, now: context.now() };
     claim(context, &mut Changing { context, from: *from, change }, Some(ATTEMPTS)).await
 }
 
@@ -126,8 +126,7 @@ fn judge_visit(
     if pushed.client.as_str().as_bytes() != browser.client || !pushed.is_open(now) {
         return Err(Reason::UnknownRequestUri);
     }
-    let live = || pushed.visits.iter().filter(|visit| now < visit.until);
-    let is_noted = live().any(|visit| Some(visit.session) == browser.session);
+    let is_noted = browser.session.is_some_and(|session| is_noted(pushed, session, now));
     // > An expired request_uri MUST be rejected as invalid.
     //
     // For a session that has presented it before, it has not expired: the user may need longer to sign in.
@@ -135,11 +134,19 @@ fn judge_visit(
         return Err(Reason::UnknownRequestUri);
     }
     match browser.session {
-        Some(session) if !is_noted && !browser.is_signed_in && live().count() < VISITS => {
+        Some(session) if !is_noted && !browser.is_signed_in && has_room(pushed, now) => {
             Ok(Outcome::Noted(Visit { session, until }))
         }
         Some(_) | None => Ok(Outcome::Passed),
     }
+}
+
+fn is_noted(pushed: &PushedRequest, session: Digest, now: Timestamp) -> bool {
+    pushed.visits.iter().any(|visit| now < visit.until && visit.session == session)
+}
+
+fn has_room(pushed: &PushedRequest, now: Timestamp) -> bool {
+    pushed.visits.iter().filter(|visit| now < visit.until).count() < VISITS
 }
 
 /// Keeps a pushed request open, or uses it up.
@@ -151,8 +158,8 @@ struct Changing<'a> {
 
 /// What a consent request does with its pushed request.
 enum Change {
-    /// Keeps it open until that time.
-    KeepOpen { until: Timestamp, now: Timestamp },
+    /// Keeps it open until the end of the visit.
+    KeepOpen { visit: Visit, now: Timestamp },
     /// Uses it up for the decision of the consent request with that ticket.
     UseUp { ticket: Digest },
 }
@@ -169,13 +176,16 @@ impl Flow for Changing<'_> {
     fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Step<PushedRequest, ()>, Reason> {
         let found = seen.found().filter(|found| found.is_of(&self.from));
         match self.change {
-            Change::KeepOpen { until, now } => {
+            Change::KeepOpen { visit, now } => {
                 let found = found.ok_or(Reason::UnknownRequestUri)?;
                 match found.used_by {
                     Some(_) => Err(Reason::AlreadyDecided),
                     None if !found.is_open(now) => Err(Reason::UnknownRequestUri),
-                    None if is_held_until(found, until) => Ok(Step::Leave(())),
-                    None => Ok(Step::Replace(Arc::new(found.held(until)), ())),
+                    None if is_kept_open(found, visit, now) => Ok(Step::Leave(())),
+                    None if is_noted(found, visit.session, now) || !has_room(found, now) => {
+                        Ok(Step::Replace(Arc::new(found.held(visit.until)), ()))
+                    }
+                    None => Ok(Step::Replace(Arc::new(found.held(visit.until).visited(visit, now)), ())),
                 }
             }
             Change::UseUp { ticket } => {
@@ -193,14 +203,15 @@ impl Flow for Changing<'_> {
     fn is_done(&self, found: &PushedRequest, _: &PushedRequest, _: After) -> bool {
         found.is_of(&self.from)
             && match self.change {
-                Change::KeepOpen { until, .. } => found.used_by.is_none() && is_held_until(found, until),
+                Change::KeepOpen { visit, now } => found.used_by.is_none() && is_kept_open(found, visit, now),
                 Change::UseUp { ticket } => found.used_by == Some(ticket),
             }
     }
 }
 
-fn is_held_until(pushed: &PushedRequest, until: Timestamp) -> bool {
-    pushed.is_held() && pushed.open_until >= until
+fn is_kept_open(pushed: &PushedRequest, visit: Visit, now: Timestamp) -> bool {
+    let may_return = is_noted(pushed, visit.session, now) || !has_room(pushed, now);
+    pushed.is_held() && pushed.open_until >= visit.until && may_return
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ const CHARACTERS: usize = 32;
 
 /// A browser, by the cookie that a [`Flow`](crate::interaction::Flow) gave it.
 ///
-/// The cookie exists before the sign-in and outlasts it, as pushed requests need [RFC 9126 section 4], and it is not the
+/// The cookie exists before the sign-in and outlasts it: pushed requests need that [RFC 9126 section 4]. It is not the
 /// session of your service. Consent tickets and form tokens are bound to its value.
 #[derive(Clone)]
 pub struct Browser {
@@ -34,11 +34,16 @@ impl Browser {
         self.value.as_bytes()
     }
 
-    /// Returns the token that a form of this browser and user must contain. Another site can read neither, and so
-    /// cannot forge the form.
+    /// Returns the token that a form of this browser and user must contain. Another site can read neither the cookie
+    /// nor this token, so it cannot forge the form.
     pub(super) fn form_token(&self, subject: &Subject) -> String {
+        self.token("form", subject)
+    }
+
+    /// Returns a token of this browser and user for a fixed purpose.
+    pub(super) fn token(&self, purpose: &str, subject: &Subject) -> String {
         // The value has a fixed length, so that no other pair gives the same bytes.
-        let digest = Digest::of(format!("grantor form token {}{subject}", self.value).as_bytes());
+        let digest = Digest::of(format!("grantor token, {purpose}: {}{subject}", self.value).as_bytes());
         URL_SAFE_NO_PAD.encode(digest.bytes())
     }
 
@@ -76,12 +81,15 @@ impl BrowserCookie {
 
     /// Reads the browser from the values of its `Cookie` headers, or draws a new one.
     pub(super) fn read<'c>(&self, cookies: impl IntoIterator<Item = &'c [u8]>, entropy: &dyn Entropy) -> Browser {
-        let pairs = cookies.into_iter().filter_map(|line| str::from_utf8(line).ok()).flat_map(|line| line.split(';'));
-        let mut named = pairs.filter_map(|pair| pair.trim().split_once('=')).filter(|(name, _)| *name == self.name);
-        // A value of another form is not one of ours: without the prefix, another port of the host may have set it.
-        let sound = named
-            .find(|(_, value)| value.len() == CHARACTERS && value.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-        if let Some((_, value)) = sound {
+        // Only a space is cut off: a name after any other blank is another name, which every host of the domain can set.
+        let pairs = cookies.into_iter().flat_map(|line| line.split(|byte| *byte == b';'));
+        let values = pairs.filter_map(|pair| {
+            let pair = pair.strip_prefix(b" ").unwrap_or(pair);
+            pair.strip_prefix(self.name.as_bytes())?.strip_prefix(b"=")
+        });
+        // A value of another form is ignored. Without the prefix, a server at another port of the host may have set it.
+        let is_sound = |value: &&[u8]| value.len() == CHARACTERS && value.iter().all(u8::is_ascii_alphanumeric);
+        if let Some(value) = values.filter(is_sound).find_map(|value| str::from_utf8(value).ok()) {
             return Browser { value: value.to_owned(), set_cookie: None };
         }
         let value = letters_and_digits::<CHARACTERS>(entropy);
@@ -131,6 +139,20 @@ mod tests {
         let after_a_forged_one = read(&cookie, &[&format!("{name}=short; {sent}")]);
         assert_eq!(after_a_forged_one.session(), first.session());
         assert!(!format!("{first:?}").contains(value));
+    }
+
+    /// A host below the same domain can set a cookie whose name begins with a blank that some parsers cut off.
+    #[test]
+    fn a_name_after_a_blank_is_another_name_and_bytes_that_are_no_text_hide_nothing() {
+        let cookie = BrowserCookie::of("https://auth.example");
+        let (own, forged) = (read(&cookie, &[]), "A".repeat(CHARACTERS));
+        let sent = own.set_cookie().unwrap().split(';').next().unwrap();
+        for blank in ["\u{2000}", "\u{3000}", "\u{85}", "\u{a0}", "\t", "\u{c}", "  "] {
+            let again = read(&cookie, &[&format!("{blank}{}={forged}; {sent}", cookie.name)]);
+            assert_eq!(again.session(), own.session(), "{blank:?}");
+        }
+        let line = [b"x=\xff; ", sent.as_bytes()].concat();
+        assert_eq!(cookie.read([&*line], &SystemEntropy).session(), own.session());
     }
 
     #[test]

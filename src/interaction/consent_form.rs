@@ -18,7 +18,7 @@ pub enum ConsentProblem {
 pub(super) struct ConsentForm {
     pub(super) ticket: String,
     pub(super) decision: Decision,
-    /// The request that the page asked about. The form may have been altered, so it leads nowhere else.
+    /// The address of the request. Only one at the authorization endpoint is kept, since the form may have been altered.
     pub(super) return_to: Option<ReturnTo>,
     lists_resources: bool,
 }

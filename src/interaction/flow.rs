@@ -11,7 +11,7 @@ use crate::interaction::Pages;
 use crate::interaction::applications;
 use crate::interaction::browser::{Browser, BrowserCookie};
 use crate::interaction::consent_form::ConsentForm;
-use crate::interaction::page::{ApplicationsNotice, ApplicationsPage, ConsentPage, ErrorLink, ErrorPage, Reviewed};
+use crate::interaction::page::{ApplicationsPage, ConsentPage, ErrorLink, ErrorPage, Reviewed};
 use crate::interaction::return_to::ReturnTo;
 use crate::interaction::signed_in::SignedIn;
 use crate::model::application::LogoSlot;
@@ -133,7 +133,8 @@ impl Flow {
         Self {
             server: server.clone(),
             cookie: BrowserCookie::of(server.issuer()),
-            policy: format!("default-src 'none'; {sources}; frame-ancestors 'none'; base-uri 'none'").into(),
+            // The first directive of a name counts [CSP3 section 2.2.1].
+            policy: format!("; frame-ancestors 'none'; base-uri 'none'; default-src 'none'; {sources}").into(),
             pages: Arc::new(pages),
         }
     }
@@ -277,7 +278,7 @@ impl Flow {
             applications: &shown,
             action: path,
             form_token: &visitor.browser.form_token(user.subject()),
-            notice: (request.query == REVOKED.as_bytes()).then_some(ApplicationsNotice::Revoked),
+            is_revoked: request.query == revoked(visitor, user).as_bytes(),
             now: self.server.context.now(),
         });
         Ok(self.page(200, html, ""))
@@ -296,7 +297,7 @@ impl Flow {
         let client = client.filter(|_| visitor.browser.accepts(field("token"), user.subject()));
         let Some(client) = client else { return Ok(self.error(400, ErrorKind::MalformedForm, visitor)) };
         self.server.revoke_application(user.subject(), &client).await?;
-        Ok(Response::redirect(RedirectStatus::SeeOther, format!("{path}?{REVOKED}")))
+        Ok(Response::redirect(RedirectStatus::SeeOther, format!("{path}?{}", revoked(visitor, user))))
     }
 
     /// Reads what is known about a client; `None` if no person has reviewed it.
@@ -383,7 +384,7 @@ impl Flow {
     fn page(&self, status: u16, html: String, form_action: &str) -> Response {
         let page = Response::new(status)
             .with_header("Content-Type", "text/html;charset=UTF-8")
-            .with_header("Content-Security-Policy", format!("{}; form-action 'self' {form_action}", self.policy))
+            .with_header("Content-Security-Policy", format!("form-action 'self' {form_action}{}", self.policy))
             // No link can scroll the page to a button before its reader has seen what is above [WICG, Scroll to text].
             .with_header("Document-Policy", "force-load-at-top");
         COMMON_HEADERS
@@ -399,12 +400,17 @@ impl fmt::Debug for Flow {
     }
 }
 
-/// The query after an application was revoked.
-const REVOKED: &str = "revoked";
+/// Fields of a form. A page sends one for each scope, one for each of at most 100 resources, and five more.
+const MAX_FIELDS: usize = 1024;
 
+/// Returns the query after an application was revoked. No other site knows it, so none can make the page say so.
+fn revoked(visitor: &Visitor<'_>, user: &SignedIn) -> String {
+    format!("revoked={}", visitor.browser.token("after a revocation", user.subject()))
+}
+
+/// Returns the form, if it has no more fields than a page sends.
 fn body<'a>(request: &Request<'a>) -> Option<&'a [u8]> {
-    match request.body {
-        Body::Bytes(bytes) => Some(bytes),
-        Body::Empty | Body::TooLarge => None,
-    }
+    let Body::Bytes(bytes) = request.body else { return None };
+    let fields = bytes.split(|byte| *byte == b'&').count();
+    Some(bytes).filter(|_| fields <= MAX_FIELDS)
 }

@@ -17,9 +17,7 @@ mod signed_in;
 pub use self::browser::Browser;
 pub use self::consent_form::ConsentProblem;
 pub use self::flow::{Flow, Route, Step, Visitor};
-pub use self::page::{
-    ApplicationsNotice, ApplicationsPage, ConnectedApplication, ConsentPage, ErrorLink, ErrorPage, Reviewed,
-};
+pub use self::page::{ApplicationsPage, ConnectedApplication, ConsentPage, ErrorLink, ErrorPage, Reviewed};
 pub use self::return_to::{ReturnTo, ReturnToError};
 pub use self::signed_in::SignedIn;
 pub use crate::wire::page::ErrorKind;
@@ -42,7 +40,7 @@ pub trait Pages: Send + Sync + 'static {
     /// this service.
     ///
     /// The flow adds `default-src 'none'`, so that scripts, fonts and frames are refused unless a directive allows them.
-    /// It sets `form-action`, `frame-ancestors` and `base-uri` itself. Characters that a header cannot have are left out.
+    /// It sets `form-action`, `frame-ancestors` and `base-uri` itself, before these. Characters that a header cannot have are left out.
     fn sources(&self) -> &str {
         "style-src 'self'; img-src 'self'"
     }

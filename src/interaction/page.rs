@@ -53,7 +53,8 @@ pub struct ConsentPage<'a> {
 }
 
 impl ConsentPage<'_> {
-    /// Returns whether the box of a scope is checked: at first, and when the page is shown again, if it was.
+    /// Returns whether the box of a scope is checked. At first every box is; when the page is shown again, those that the user
+    /// had ticked are.
     #[must_use]
     pub fn is_scope_chosen(&self, scope: &RequestedScope<'_>) -> bool {
         is_chosen(self.chosen.map(|chosen| &chosen.scopes), scope.token())
@@ -90,7 +91,7 @@ pub struct ErrorPage<'a> {
     pub languages: &'a str,
     /// What happened.
     pub kind: ErrorKind,
-    /// The address that asks the same again.
+    /// The address of the same request; only for a page that is stale.
     pub again: Option<&'a ReturnTo>,
     /// The unreviewed client that the user may return to.
     pub link: Option<ErrorLink<'a>>,
@@ -125,8 +126,8 @@ pub struct ApplicationsPage<'a> {
     pub action: &'a str,
     /// The token that protects the forms against requests forged by other sites.
     pub form_token: &'a str,
-    /// What the user has just done.
-    pub notice: Option<ApplicationsNotice>,
+    /// Whether the user has just revoked the access of one.
+    pub is_revoked: bool,
     /// The time of the request.
     pub now: Timestamp,
 }
@@ -147,12 +148,4 @@ pub struct ConnectedApplication<'a> {
     pub resources: Vec<ResourceScope>,
     /// When it last renewed its access; `None` if it has not used its authorization yet.
     pub renewed: Option<Timestamp>,
-}
-
-/// What the user has just done on the page that lists applications.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ApplicationsNotice {
-    /// The access of an application was revoked.
-    Revoked,
 }

@@ -40,10 +40,10 @@ impl Pages for Plain {
     fn applications(&self, page: &ApplicationsPage<'_>) -> String {
         let rows = page.applications.iter().map(|row| format!("{} {}", row.client_id, row.scopes.len()));
         format!(
-            "applications\ntoken {}\nrows {}\nnotice {:?}",
+            "applications\ntoken {}\nrows {}\nis_revoked {}",
             page.form_token,
             rows.collect::<Vec<_>>().join(", "),
-            page.notice
+            page.is_revoked
         )
     }
 
@@ -130,8 +130,8 @@ async fn a_user_signs_in_is_asked_and_returns_with_a_code() {
     assert_eq!((page.status(), page.header("Document-Policy")), (200, Some("force-load-at-top")));
     assert_eq!(
         page.header("Content-Security-Policy").unwrap(),
-        "default-src 'none'; style-src 'sha256-x'X-Other: 1; frame-ancestors 'none'; base-uri 'none'; \
-         form-action 'self' https: http:"
+        "form-action 'self' https: http:; frame-ancestors 'none'; base-uri 'none'; default-src 'none'; \
+         style-src 'sha256-x'X-Other: 1"
     );
     for header in ["Cache-Control", "X-Frame-Options", "Referrer-Policy", "X-Content-Type-Options"] {
         assert!(page.header(header).is_some(), "{header}");
@@ -208,11 +208,13 @@ async fn errors_that_do_not_reach_the_client_are_pages() {
         let page = respond(visit.step(route, Request::new(method)).await);
         assert_eq!((page.status(), page.header("Allow")), (405, Some(allow)), "{route:?}");
     }
-    for body in [Body::Empty, Body::TooLarge, Body::Bytes(b"decision=allow")] {
+    let many = format!("handle=x&decision=allow{}", "&a".repeat(1023));
+    for body in [Body::Empty, Body::TooLarge, Body::Bytes(b"decision=allow"), Body::Bytes(many.as_bytes())] {
         let page = respond(visit.step(Route::Consent, Request::new("POST").body(body)).await);
         assert_eq!((page.status(), line(&page, "kind").as_str()), (400, "MalformedForm"));
     }
-    let mut config = config_of(Profile::Platform);
+    // During development on one machine, the page has the cause.
+    let mut config = grantor::Config::platform("http://127.0.0.1:8080");
     config.development = true;
     let world = World::built(config, |builder| builder).await;
     let flow = Flow::new(&world.server, Plain);
@@ -272,10 +274,16 @@ async fn revoking_needs_the_form_token_of_this_user_and_browser() {
     }
     assert!(world.opens(&tokens.access).await);
     let done = visit.post(Route::Applications, &[("client_id", id), ("token", &token)]).await;
-    assert_eq!((done.status(), done.header("Location")), (303, Some("/oauth2/auth/applications?revoked")));
+    assert_eq!(done.status(), 303);
     assert!(!world.opens(&tokens.access).await);
-    let page = visit.get(Route::Applications, "revoked").await;
-    assert_eq!((line(&page, "rows").as_str(), line(&page, "notice").as_str()), ("", "Some(Revoked)"));
+    let query = done.header("Location").unwrap().strip_prefix("/oauth2/auth/applications?").unwrap();
+    let page = visit.get(Route::Applications, query).await;
+    assert_eq!((line(&page, "rows").as_str(), line(&page, "is_revoked").as_str()), ("", "true"));
+    // A link of another site does not make the page say that something was revoked.
+    assert!(query.len() > 40 && !query.contains(&token), "{query}");
+    for (visit, query) in [(&visit, "revoked"), (&visit, "revoked="), (&other, query)] {
+        assert_eq!(line(&visit.get(Route::Applications, query).await, "is_revoked"), "false", "{query}");
+    }
 }
 
 /// The cookie exists before the sign-in and outlasts it.
@@ -292,6 +300,22 @@ async fn a_slow_sign_in_does_not_lose_a_pushed_request() {
     let mut other = Visit::new(&flow);
     other.sign_in("alice");
     assert_eq!(other.get(Route::Authorization, &query).await.status(), 400);
+}
+
+/// The user was signed in at once, and answers after the `request_uri` has expired.
+#[tokio::test]
+async fn a_slow_answer_that_chooses_nothing_does_not_lose_a_pushed_request() {
+    let world = World::with(Profile::Platform, |config| config.pushed_requests.mode = PushedRequests::Optional).await;
+    let flow = Flow::new(&world.server, Plain);
+    let query = world.reference(&world.push().await);
+    let mut visit = Visit::new(&flow);
+    visit.sign_in("alice");
+    let page = visit.get(Route::Authorization, &query).await;
+    world.advance(303);
+    let again = respond(visit.answer(&page, "allow", &[]).await);
+    assert_eq!((again.status(), line(&again, "problem").as_str()), (422, "Some(NoScope)"));
+    let done = respond(visit.answer(&again, "allow", &["repo-code:r"]).await);
+    assert!(done.header("Location").unwrap().contains("code="), "{done:?}");
 }
 
 #[derive(Debug)]

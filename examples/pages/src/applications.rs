@@ -2,7 +2,7 @@
 
 use askama::Template;
 use grantor::Timestamp;
-use grantor::interaction::{ApplicationsNotice, ApplicationsPage, ConnectedApplication};
+use grantor::interaction::{ApplicationsPage, ConnectedApplication};
 use grantor::scope::ResourceScope;
 
 use crate::sentence::{Part, Sentence};
@@ -24,7 +24,7 @@ struct Applications<'a> {
 /// An application, whatever the number of grants.
 struct Row<'a> {
     id: &'a str,
-    name: &'a str,
+    name: &'a Sentence<'a>,
     /// The id of an unreviewed application, whose name is its own claim.
     shown_id: Option<&'a str>,
     mark: Mark,
@@ -32,7 +32,7 @@ struct Row<'a> {
     renewed: String,
     can: Vec<String>,
     where_: Vec<String>,
-    revoke_for: Sentence<'a>,
+    revoke_for: String,
 }
 
 pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ApplicationsPage<'_>) -> String {
@@ -48,7 +48,7 @@ pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ApplicationsPage<'_>) 
         brand,
         texts,
         introduction: Sentence::new(introduction, &[("user", page.user.shown_name())]),
-        is_revoked: page.notice == Some(ApplicationsNotice::Revoked),
+        is_revoked: page.is_revoked,
         rows: &rows,
         action: page.action,
         form_token: page.form_token,
@@ -56,17 +56,22 @@ pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ApplicationsPage<'_>) 
     applications.render().unwrap_or_default()
 }
 
-/// The application's name, if that was reviewed; otherwise marked as a claim.
-fn name(texts: &Texts, application: &ConnectedApplication<'_>) -> String {
-    let Some(client) = &application.client else { return texts.removed_application.to_owned() };
+/// The name that the row shows: a reviewed name, or a text that marks it as a claim, or the application as removed.
+fn name<'a>(texts: &'a Texts, application: &'a ConnectedApplication<'_>) -> Sentence<'a> {
+    let Some(client) = &application.client else { return Sentence::new(texts.removed_application, &[]) };
     match (&application.reviewed, client.form().name.as_str()) {
-        (Some(_), name) => name.to_owned(),
-        (None, "") => texts.nameless_application.to_owned(),
-        (None, name) => Sentence::new(texts.unreviewed_application, &[("name", name)]).plain(),
+        (Some(_), name) => Sentence(vec![Part::Value(name.into())]),
+        (None, "") => Sentence::new(texts.nameless_application, &[]),
+        (None, name) => Sentence::new(texts.unreviewed_application, &[("name", name)]),
     }
 }
 
-fn row<'a>(texts: &'a Texts, application: &'a ConnectedApplication<'_>, name: &'a str, now: Timestamp) -> Row<'a> {
+fn row<'a>(
+    texts: &'a Texts,
+    application: &'a ConnectedApplication<'_>,
+    name: &'a Sentence<'a>,
+    now: Timestamp,
+) -> Row<'a> {
     let id = application.client_id.as_str();
     let publisher = application.reviewed.as_ref().and_then(|reviewed| reviewed.publisher.as_deref());
     let ago = application.renewed.map(|renewed| (texts.ago)(now.seconds_since(renewed)));
@@ -92,6 +97,6 @@ fn row<'a>(texts: &'a Texts, application: &'a ConnectedApplication<'_>, name: &'
         ),
         can: application.scopes.iter().map(|scope| verbs(texts, scope)).collect(),
         where_: application.resources.iter().filter(|_| has_permissions).map(where_).collect(),
-        revoke_for: Sentence::new(texts.revoke_for, &[("client", name)]),
+        revoke_for: Sentence::new(texts.revoke_for, &[("client", &name.plain())]).plain(),
     }
 }

@@ -155,13 +155,14 @@ impl Source {
     }
 
     /// Checks the throttle by host, since many clients may name the host of a third party, and by the address of the
-    /// request that begins the fetch, since one caller may have many clients with a host each. The host of a client's
-    /// metadata document counts as its own, so other clients do not use up its fetches there.
+    /// request that begins the fetch, since one caller may have many clients with a host each. The host of a client's own
+    /// metadata document is not counted, so other clients do not use up its fetches there.
     async fn check_throttle(&self, client: &ClientId, host: &str, peer: Option<IpAddr>) -> Result<(), KeyFetchError> {
         let is_own = DocumentUrl::parse(client.as_str()).is_ok_and(|own| own.host().eq_ignore_ascii_case(host));
-        let Some(throttle) = self.throttle.as_ref().filter(|_| !is_own) else { return Ok(()) };
+        let Some(throttle) = &self.throttle else { return Ok(()) };
+        let host = Some(host).filter(|_| !is_own);
         let begun = Attempt::new(AttemptKind::KeySet, Endpoint::Token);
-        match throttle.check(&Attempt { client: Some(client.as_str()), host: Some(host), peer, ..begun }).await {
+        match throttle.check(&Attempt { client: Some(client.as_str()), host, peer, ..begun }).await {
             ThrottleDecision::Allow => Ok(()),
             ThrottleDecision::Refuse { .. } => Err(KeyFetchError::Throttled),
         }

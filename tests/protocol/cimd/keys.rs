@@ -1,11 +1,13 @@
 //! Clients whose document has keys.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use grantor::MemoryThrottle;
 use grantor::client::AuthenticationMethods;
 use grantor::config::PushedRequests;
 use grantor::fetch::FetchErrorKind;
-use grantor::hooks::RegistrationDecision;
+use grantor::hooks::{ApproveWithin, Rate, RegistrationDecision, ThrottleLimits};
 use grantor::wire::{Endpoint, Response};
 use grantor::{Client, Clock, Config, Consent, Decision};
 use serde_json::{Value, json};
@@ -179,6 +181,31 @@ async fn later_steps_fetch_the_key_set_and_never_the_document() {
     assert_eq!(web.count(), 0, "the pause has not ended");
     assert!(world.opens(&tokens.access).await);
     assert_eq!(web.count(), 0);
+}
+
+/// CIMD-5-04, NEG-JOSE-04
+/// No other client can use up the fetches from a client's own host, so these are counted by the caller's network alone.
+#[tokio::test]
+async fn key_fetches_from_the_host_of_the_document_are_bounded_by_the_network_of_the_caller() {
+    let (signer, unknown) = (Signer::es256().named("own"), Signer::es256().another().named("unknown"));
+    let document = with(json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": KEYS}));
+    let web = Web::with(URL, document);
+    web.publish(KEYS, set(&[&signer]));
+    let hour = Duration::from_secs(3600);
+    let mut limits = ThrottleLimits::default();
+    (limits.document_hosts, limits.document_fetches) = (Rate::new(1, hour), Rate::new(2, hour));
+    let world = World::built(keyed(), |builder| {
+        let throttle = MemoryThrottle::with_limits(limits);
+        builder.registration_policy(ApproveWithin::new(bounds())).fetcher(web.clone()).throttle(throttle)
+    });
+    let world = world.await;
+    let tokens = pair_by_key(&world, &signer).await;
+    assert_eq!(web.take(), [URL, KEYS]);
+    for expected in [1, 0, 0] {
+        world.advance(60);
+        let _ = refresh_by_key(&world, URL, &unknown, &tokens.refresh).await;
+        assert_eq!(web.count(), expected);
+    }
 }
 
 /// CIMD-5-04

@@ -142,6 +142,18 @@ async fn a_sign_in_begun_in_time_may_last_longer() {
 }
 
 /// 9126-4-04
+#[tokio::test]
+async fn a_question_asked_in_time_may_be_asked_again() {
+    let world = world().await;
+    let uri = world.push().await;
+    held(&world, &uri).await;
+    world.advance(310);
+    page(&opened(&world, &uri, b"another session", &world.alice).await.unwrap_err());
+    assert!(world.visit(&world.reference(&uri), SESSION, None).await.is_ok(), "after a sign-out");
+    code(&approved(&world, &held(&world, &uri).await).await);
+}
+
+/// 9126-4-04
 /// The limit is one hold lifetime after the visit in time.
 #[tokio::test]
 async fn a_session_that_came_in_time_is_late_in_the_end() {
