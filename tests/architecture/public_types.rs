@@ -56,7 +56,6 @@ const fn every_record_is_shared<R: Record>() {
 const _: () = (every_engine_is_shared::<SqliteStore>(), every_record_is_shared::<Grant>()).0;
 
 shared! {
-    ApplicationsNotice,
     ApplicationsPage<'static>,
     Browser,
     ConnectedApplication<'static>,
