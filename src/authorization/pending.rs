@@ -14,7 +14,7 @@ use crate::model::client::{Client, ClientOrigin};
 use crate::model::client_metadata::DocumentUrl;
 use crate::model::id::ClientId;
 use crate::model::protected_resource::{Audience, ProtectedResource};
-use crate::model::redirect_uri::RedirectUri;
+use crate::model::redirect_uri::{RedirectUri, shown};
 use crate::model::subject::Subject;
 use crate::registration::DocumentAdmission;
 use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
@@ -255,6 +255,15 @@ impl AuthorizationError {
     /// An error that shows a page because this redirect URI may not be used.
     pub(crate) fn page_for_uri(context: &Context, client: &ClientId, uri: &[u8], reason: Reason) -> Self {
         Self::raise(context, Some(client), Some(uri), Refusal::page(context, reason))
+    }
+
+    /// Adds what a developer must compare to the cause, which only the page of a service in development shows.
+    pub(crate) fn comparing(mut self, requested: &[u8], client: &Client) -> Self {
+        if let Some(cause) = &mut self.0.page.cause {
+            let registered: Vec<_> = client.form.redirect_uris.iter().map(|uri| uri.as_str()).collect();
+            *cause += &format!(". Requested: {}. Registered: {}", shown(requested), registered.join(" "));
+        }
+        self
     }
 
     /// An error that goes to the client. That of an unreviewed client is a page first, whose one link is the redirect:

@@ -154,7 +154,8 @@ fn no_destination(context: &Context, client: &Client, refused: NoDestination<'_>
     match refused {
         NoDestination::Missing => AuthorizationError::page_for(context, &client.id, Reason::MissingRedirectUri),
         NoDestination::Refused(uri, error) => {
-            AuthorizationError::page_for_uri(context, &client.id, uri, Reason::RedirectUri(error))
+            let reason = Reason::RedirectUri(error);
+            AuthorizationError::page_for_uri(context, &client.id, uri, reason).comparing(uri, client)
         }
     }
 }

@@ -30,7 +30,10 @@ impl Browser {
         self.set_cookie.as_deref()
     }
 
-    pub(super) fn session(&self) -> &[u8] {
+    /// Returns the value that the flow binds requests to. A sign-in page that names the client of the request that
+    /// continues after it passes the value to [`Request::session`](crate::wire::Request::session).
+    #[must_use]
+    pub fn session(&self) -> &[u8] {
         self.value.as_bytes()
     }
 
@@ -79,6 +82,17 @@ impl BrowserCookie {
         Self { name: format!("{prefix}grantor-{part}"), is_secure }
     }
 
+    /// Returns the header that removes the cookie.
+    pub(super) fn removal(&self) -> String {
+        format!("{}; Max-Age=0", self.set(""))
+    }
+
+    fn set(&self, value: &str) -> String {
+        let secure = if self.is_secure { "; Secure" } else { "" };
+        // `Strict` would withhold it from users who arrive from a client.
+        format!("{}={value}; Path=/; HttpOnly; SameSite=Lax{secure}", self.name)
+    }
+
     /// Reads the browser from the values of its `Cookie` headers, or draws a new one.
     pub(super) fn read<'c>(&self, cookies: impl IntoIterator<Item = &'c [u8]>, entropy: &dyn Entropy) -> Browser {
         // Only a space is cut off: a name after any other blank is another name, which every host of the domain can set.
@@ -93,10 +107,8 @@ impl BrowserCookie {
             return Browser { value: value.to_owned(), set_cookie: None };
         }
         let value = letters_and_digits::<CHARACTERS>(entropy);
-        let secure = if self.is_secure { "; Secure" } else { "" };
-        // `Strict` would withhold it from users who arrive from a client.
-        let set_cookie = format!("{}={value}; Path=/; HttpOnly; SameSite=Lax{secure}", self.name);
-        Browser { value, set_cookie: Some(set_cookie) }
+        let set_cookie = Some(self.set(&value));
+        Browser { value, set_cookie }
     }
 }
 
@@ -139,6 +151,8 @@ mod tests {
         let after_a_forged_one = read(&cookie, &[&format!("{name}=short; {sent}")]);
         assert_eq!(after_a_forged_one.session(), first.session());
         assert!(!format!("{first:?}").contains(value));
+        let removed = cookie.removal();
+        assert_eq!(removed, format!("{name}=; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=0"));
     }
 
     /// A host below the same domain can set a cookie whose name begins with a blank that some parsers cut off.

@@ -115,7 +115,7 @@ impl<'a> Visitor<'a> {
 #[derive(Clone)]
 pub struct Flow {
     server: AuthorizationServer,
-    pages: Arc<dyn Pages>,
+    pub(super) pages: Arc<dyn Pages>,
     cookie: BrowserCookie,
     /// The part of the policy that is the same for every page.
     policy: Arc<str>,
@@ -161,6 +161,13 @@ impl Flow {
     #[must_use]
     pub fn browser<'c>(&self, cookies: impl IntoIterator<Item = &'c [u8]>) -> Browser {
         self.cookie.read(cookies, &*self.server.context.entropy)
+    }
+
+    /// Returns the `Set-Cookie` header for the response that signs a user out: another user may use the browser next, and
+    /// must not find a request that the browser had begun.
+    #[must_use]
+    pub fn forget_browser(&self) -> String {
+        self.cookie.removal()
     }
 
     /// Answers a request.

@@ -11,6 +11,7 @@ mod browser;
 mod consent_form;
 mod flow;
 mod page;
+mod preview;
 mod return_to;
 mod signed_in;
 

@@ -4,11 +4,11 @@ use grantor::client_metadata::RegistrationBounds;
 use grantor::config::{DynamicRegistration, Profile, PushedRequests};
 use grantor::hooks::{ApproveWithin, SubjectStatus, Subjects};
 use grantor::interaction::{
-    ApplicationsPage, Browser, ConsentPage, ErrorPage, Flow, Pages, ReturnTo, Route, SignedIn, Step, Visitor,
+    ApplicationsPage, Browser, ConsentPage, ErrorPage, Flow, Pages, ReturnTo, Reviewed, Route, SignedIn, Step, Visitor,
 };
 use grantor::scope::ResourceScope;
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{Client, Subject};
+use grantor::{ApplicationForm, Client, Subject};
 use support::world::{self, ISSUER, PKCE, World, config_of};
 
 /// Shows the fields of a page, one a line.
@@ -220,6 +220,40 @@ async fn errors_that_do_not_reach_the_client_are_pages() {
     let flow = Flow::new(&world.server, Plain);
     let page = Visit::new(&flow).get(Route::Authorization, "client_id=unknown&response_type=code").await;
     assert_eq!(line(&page, "cause"), r#"Some("the client is unknown")"#);
+    // A developer sees both addresses.
+    let client = world.register(world::form()).await;
+    let query = world.query_of(&client, &[("redirect_uri", "https://other.example/cb?code=1")]);
+    let page = Visit::new(&flow).get(Route::Authorization, &query).await;
+    let cause = line(&page, "cause");
+    assert!(cause.contains("Requested: https://other.example/cb…. Registered: https://"), "{cause}");
+}
+
+/// The next user of the browser finds nothing that it had begun.
+#[tokio::test]
+async fn a_sign_out_removes_the_cookie_of_the_browser() {
+    let world = World::platform().await;
+    let flow = Flow::new(&world.server, Plain);
+    let set = flow.browser([]).set_cookie().unwrap().to_owned();
+    let (name, removal) = (set.split('=').next().unwrap(), flow.forget_browser());
+    assert!(removal.starts_with(&format!("{name}=; ")) && removal.ends_with("; Max-Age=0"), "{removal}");
+}
+
+/// Before the application exists: its buttons have no ticket.
+#[tokio::test]
+async fn a_preview_is_the_consent_page_of_a_form() {
+    let world = World::platform().await;
+    let flow = Flow::new(&world.server, Plain);
+    let config = world.server.config();
+    let mut form = world::form();
+    let check = |form: &ApplicationForm| form.check(&config.registration.form, &config.scopes, &config.redirect_uris);
+    let mut reviewed = Reviewed::default();
+    reviewed.publisher = Some("Devon".to_owned());
+    let alice = SignedIn::new(Subject::new("alice").unwrap());
+    let page = flow.preview(&check(&form).unwrap(), &reviewed, &alice, "en").unwrap();
+    assert!(page.starts_with("consent\nuser alice\nhandle \n"), "{page}");
+    assert!(page.contains("=true") && page.contains("Devon"), "{page}");
+    form.redirect_uris = vec!["http://127.0.0.1/cb".to_owned()];
+    assert!(flow.preview(&check(&form).unwrap(), &reviewed, &alice, "en").is_some());
 }
 
 /// Anyone can register a client, and would otherwise make the server redirect to any site.

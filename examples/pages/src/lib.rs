@@ -46,6 +46,8 @@ struct Brand {
     initial: String,
     /// The address of the logo.
     logo: Option<String>,
+    /// The address of the start page.
+    home: Option<String>,
     style: String,
 }
 
@@ -56,7 +58,7 @@ impl Pages {
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         let name = name.into();
-        let brand = Brand { initial: initial(&name), name, logo: None, style: String::new() };
+        let brand = Brand { initial: initial(&name), name, logo: None, home: None, style: String::new() };
         let pages = Self { brand, languages: vec![Texts::ENGLISH, Texts::GERMAN], sources: String::new() };
         pages.styled(&colour::properties(ACCENT).unwrap_or_default())
     }
@@ -76,6 +78,14 @@ impl Pages {
     #[must_use]
     pub fn logo(mut self, address: impl Into<String>) -> Self {
         self.brand.logo = Some(address.into());
+        self
+    }
+
+    /// Sets the address of your start page, such as `/`. The list of authorized applications links to it. By default it
+    /// has no link.
+    #[must_use]
+    pub fn home(mut self, address: impl Into<String>) -> Self {
+        self.brand.home = Some(address.into());
         self
     }
 

@@ -60,7 +60,7 @@ pub(crate) fn print_plain(addresses: &Addresses<'_>, demo: Option<&DemoApplicati
     }
     println!("\nWhat to try");
     println!("  1. Open {third_party}/, connect, and sign in as alice.");
-    println!("  2. Open {platform}/authorized to see what was granted, and withdraw it.");
+    println!("  2. Open {platform}/oauth2/auth/applications to see what was granted, and revoke it.");
     println!("  3. As devon, submit an application at {platform}/applications.");
     println!("  4. As admin, approve it at {platform}/review.\n");
     match demo {

@@ -22,10 +22,9 @@ pub(crate) fn random() -> String {
 }
 
 /// Returns the header that sets a cookie for `path`, or for all paths if browsers reach the service over TLS: a cookie
-/// with the prefix must be valid for the whole host. Without `seconds`, it is valid until the browser is closed.
-pub(crate) fn set(platform: &Platform, name: &str, value: &str, path: &str, seconds: Option<u32>) -> String {
+/// with the prefix must be valid for the whole host.
+pub(crate) fn set(platform: &Platform, name: &str, value: &str, path: &str, seconds: u32) -> String {
     let name = platform.cookie_name(name);
     let place = if platform.is_secure() { "/; Secure" } else { path };
-    let age = seconds.map_or_else(String::new, |seconds| format!("; Max-Age={seconds}"));
-    format!("{name}={value}; Path={place}{age}; HttpOnly; SameSite=Lax")
+    format!("{name}={value}; Path={place}; Max-Age={seconds}; HttpOnly; SameSite=Lax")
 }

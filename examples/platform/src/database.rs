@@ -19,7 +19,6 @@ const TABLES: &str = "
     CREATE TABLE known_browsers (
         token_digest BLOB PRIMARY KEY, account TEXT NOT NULL REFERENCES accounts, expires INTEGER NOT NULL
     ) STRICT;
-    CREATE TABLE publications (client_id TEXT PRIMARY KEY, since INTEGER NOT NULL) STRICT;
     CREATE TABLE demo_application (client_id TEXT NOT NULL) STRICT;
     CREATE TABLE repositories (
         owner TEXT NOT NULL REFERENCES accounts, name TEXT NOT NULL, description TEXT NOT NULL, public INTEGER NOT NULL,

@@ -11,7 +11,6 @@ use tracing::warn;
 
 use crate::accounts::DEMO_ACCOUNTS;
 use crate::database::{Database, DatabaseError};
-use crate::publications;
 
 const NAME: &str = "Release Notes";
 const DESCRIPTION: &str = "Drafts the notes of your next release from the issues of your repositories.";
@@ -56,7 +55,6 @@ impl DemoApplication {
         let client_secret = match application.state() {
             ClientState::Pending => {
                 registrar.approve(&id, application.version(), Approval::default()).await?;
-                publications::note(database, &id).await;
                 Some(next_secret(&registrar, &id).await?)
             }
             ClientState::Approved => {

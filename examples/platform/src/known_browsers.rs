@@ -38,5 +38,5 @@ pub(crate) async fn remember(platform: &Platform, account: &Subject) -> Result<S
     let row = (digest, account.to_string(), SystemClock.now().seconds().saturating_add(SECONDS));
     let insert = "INSERT INTO known_browsers VALUES (?1, ?2, ?3)";
     platform.database.call(move |connection| connection.execute(insert, row).map(drop)).await?;
-    Ok(cookies::set(platform, NAME, &token, "/sign-in", Some(SECONDS)))
+    Ok(cookies::set(platform, NAME, &token, "/sign-in", SECONDS))
 }

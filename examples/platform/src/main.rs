@@ -6,26 +6,22 @@
 mod accounts;
 mod api;
 mod applications;
-mod authorized;
-mod consent;
 mod console;
 mod cookies;
 mod database;
 mod demo_application;
 mod guesses;
 mod known_browsers;
-mod logos;
 mod options;
 mod pages;
-mod publications;
 mod purge;
-mod refusal;
 mod registration;
 mod repositories;
 mod review;
 mod session;
 mod sign_in;
 mod third_party;
+mod users;
 mod web;
 mod words;
 
@@ -40,9 +36,11 @@ use grantor::client::{AuthenticationMethod, AuthenticationMethods};
 use grantor::client_metadata::RegistrationBounds;
 use grantor::config::{DynamicRegistration, PushedRequests};
 use grantor::hooks::{ApproveWithin, QueueAll};
+use grantor::interaction::Flow;
 use grantor::scope::ResourceScope;
 use grantor::{AuthorizationServer, Config, SqliteStore, TracingEvents};
 use grantor_fetch::Fetch;
+use grantor_pages::Pages;
 use tokio::net::TcpListener;
 
 use crate::console::Addresses;
@@ -51,6 +49,7 @@ use crate::demo_application::DemoApplication;
 use crate::guesses::Guesses;
 use crate::options::{OpenClients, Options};
 use crate::third_party::Registration;
+use crate::users::Accounts;
 use crate::web::Platform;
 
 #[tokio::main]
@@ -98,6 +97,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
         .clock(options.times.clock())
         .events(TracingEvents)
         .fetcher(Fetch::new()?)
+        .subjects(Accounts(database.clone()))
         .throttle(demo::throttle::throttle(&base, options.throttle));
     let builder = match options.open_clients {
         Some(OpenClients::Approve) => builder.registration_policy(ApproveWithin::new(bounds)),
@@ -126,7 +126,10 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
             .map(|DemoApplication { client_id, client_secret }| Registration { client_id, client_secret }),
         file: Some(beside(&options.database, "-release-notes.json")),
     })?;
+    let pages = Pages::new("Platform").logo("/icon.svg").home("/");
     let platform = Platform {
+        flow: Flow::new(&server, pages.clone()),
+        pages,
         server,
         database,
         base: base.into(),

@@ -9,6 +9,7 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
+use grantor::interaction::ReturnTo;
 use grantor::wire::protective_headers;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tracing::error;
@@ -90,7 +91,7 @@ fn send(template: &impl Template, policy: &str) -> Response {
 pub(crate) enum Failure {
     /// The visitor must sign in, and then continues at this path.
     SignInFirst {
-        next: String,
+        return_to: ReturnTo,
         sent: Sent,
     },
     Forbidden,
@@ -161,10 +162,9 @@ pub(crate) async fn with_navigation(State(platform): State<Platform>, request: R
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let (status, title, explanation) = match self {
-            Self::SignInFirst { next, sent } => {
-                let next = utf8_percent_encode(&next, NON_ALPHANUMERIC);
-                let lost = if sent == Sent::Form { "&lost=form" } else { "" };
-                return Redirect::to(&format!("/sign-in?next={next}{lost}")).into_response();
+            Self::SignInFirst { return_to, sent } => {
+                let page = if sent == Sent::Form { "/sign-in?lost=form" } else { "/sign-in" };
+                return Redirect::to(&return_to.query(page)).into_response();
             }
             Self::Forbidden => (StatusCode::FORBIDDEN, "Access denied", "Your account may not open this page.".into()),
             Self::ForeignForm => {

@@ -1,7 +1,10 @@
 //! Browser sessions, kept in the database, so that users stay signed in after a restart.
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderValue;
+use axum::http::header::COOKIE;
 use axum::http::request::Parts;
+use grantor::interaction::Browser;
 use grantor::{Clock as _, SystemClock};
 use rusqlite::OptionalExtension as _;
 use sha2::{Digest as _, Sha256};
@@ -12,15 +15,13 @@ use tower_sessions::session_store::{Error, Result};
 use tower_sessions::{Expiry, Session, SessionManagerLayer, SessionStore};
 
 use crate::accounts::Account;
-use crate::cookies;
 use crate::database::{Database, DatabaseError};
 use crate::pages::{Failure, Sent};
+use crate::sign_in::local;
 use crate::web::Platform;
 
 const ACCOUNT: &str = "account";
 const ENDS: &str = "ends";
-/// The cookie with the browser's name.
-const BROWSER: &str = "platform_browser";
 /// Seconds from the sign-in after which a session ends, however busy it is: seven days.
 const LONGEST: u32 = 7 * 86_400;
 
@@ -39,9 +40,8 @@ pub(crate) fn layer(platform: &Platform) -> SessionManagerLayer<Sessions> {
 pub(crate) struct Visitor {
     pub(crate) session: Session,
     pub(crate) account: Option<Account>,
-    /// A name of this browser. Unlike the session id, it stays the same after a sign-in. Each request has a new one
-    /// until [`keep_browser`](Self::keep_browser) is sent.
-    pub(crate) browser: String,
+    /// The browser as the consent page knows it, by a cookie that exists before the sign-in and outlasts it.
+    pub(crate) browser: Browser,
 }
 
 impl Visitor {
@@ -58,21 +58,6 @@ impl Visitor {
             return Ok(());
         }
         Ok(self.session.flush().await?)
-    }
-
-    /// Returns the header that keeps the browser's name in a cookie. Nothing is stored for visitors who never sign in.
-    pub(crate) fn keep_browser(&self, platform: &Platform) -> String {
-        cookies::set(platform, BROWSER, &self.browser, "/", None)
-    }
-
-    /// Returns the header that removes the cookie: another user may sit at the browser next.
-    pub(crate) fn forget_browser(platform: &Platform) -> String {
-        cookies::set(platform, BROWSER, "", "/", Some(0))
-    }
-
-    /// Returns the session's value that a consent request is bound to.
-    pub(crate) fn session_bytes(&self) -> [u8; 16] {
-        self.session.id().map_or([0; 16], |id| id.0.to_be_bytes())
     }
 }
 
@@ -91,7 +76,7 @@ impl FromRequestParts<Platform> for Visitor {
             }
             None => None,
         };
-        let browser = cookies::find(platform, &parts.headers, BROWSER).map_or_else(cookies::random, str::to_owned);
+        let browser = platform.flow.browser(parts.headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes));
         Ok(Self { session, account, browser })
     }
 }
@@ -110,9 +95,9 @@ impl FromRequestParts<Platform> for SignedIn {
         let visitor = Visitor::from_request_parts(parts, platform).await?;
         let Some(account) = visitor.account.clone() else {
             // Every address that accepts a form redirects a GET to the page with the form.
-            let next = parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
+            let return_to = local(parts.uri.path_and_query().map_or("/", |path| path.as_str()));
             let sent = if parts.method.is_safe() { Sent::Nothing } else { Sent::Form };
-            return Err(Failure::SignInFirst { next, sent });
+            return Err(Failure::SignInFirst { return_to, sent });
         };
         Ok(Self { visitor, account })
     }

@@ -10,6 +10,7 @@ use axum::http::header::{RETRY_AFTER, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
+use grantor::interaction::ReturnTo;
 use grantor::wire::{Endpoint, Request};
 use serde::Deserialize;
 
@@ -41,7 +42,7 @@ struct SignInPage {
 #[derive(Default, Deserialize)]
 pub(crate) struct Next {
     #[serde(default)]
-    next: String,
+    return_to: String,
     #[serde(default)]
     lost: String,
 }
@@ -51,7 +52,7 @@ pub(crate) struct Credentials {
     username: String,
     password: String,
     #[serde(default)]
-    next: String,
+    return_to: String,
 }
 
 pub(crate) async fn form(
@@ -59,8 +60,9 @@ pub(crate) async fn form(
     visitor: Visitor,
     query: Result<Query<Next>, QueryRejection>,
 ) -> Response {
-    let Query(Next { next, lost }) = query.unwrap_or_default();
-    show(&platform, &visitor, Entered { next, is_form_lost: !lost.is_empty(), ..Entered::default() }).await
+    let Query(Next { return_to, lost }) = query.unwrap_or_default();
+    let entered = Entered { is_form_lost: !lost.is_empty(), ..Entered::at(local(return_to)) };
+    show(&platform, &visitor, entered).await
 }
 
 pub(crate) async fn submit(
@@ -70,13 +72,14 @@ pub(crate) async fn submit(
     headers: HeaderMap,
     form: Result<Form<Credentials>, FormRejection>,
 ) -> Result<Response, Failure> {
-    let Ok(Form(Credentials { username, password, next })) = form else {
+    let Ok(Form(Credentials { username, password, return_to })) = form else {
         return Err(Failure::BadRequest("User name and password did not arrive. Please try again.".into()));
     };
+    let return_to = local(return_to);
     if username.len() > LONGEST_USERNAME || password.len() > LONGEST_PASSWORD {
         let problem =
             format!("A user name has at most {LONGEST_USERNAME} bytes, and a password at most {LONGEST_PASSWORD}.");
-        let mut response = show(&platform, &visitor, Entered::refused(next, String::new(), problem.into())).await;
+        let mut response = show(&platform, &visitor, Entered::refused(return_to, String::new(), problem.into())).await;
         *response.status_mut() = StatusCode::BAD_REQUEST;
         return Ok(response);
     }
@@ -87,7 +90,7 @@ pub(crate) async fn submit(
         Err(TooMany { seconds }) => {
             let unit = if seconds == 1 { "second" } else { "seconds" };
             let problem = format!("Too many tries. Please wait {seconds} {unit} and try again.").into();
-            let mut response = show(&platform, &visitor, Entered::refused(next, username, problem)).await;
+            let mut response = show(&platform, &visitor, Entered::refused(return_to, username, problem)).await;
             *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
             return Ok(([(RETRY_AFTER, seconds.to_string())], response).into_response());
         }
@@ -98,7 +101,7 @@ pub(crate) async fn submit(
     match account {
         Some(account) => {
             visitor.sign_in(&account).await?;
-            let redirect = Redirect::to(local(&next));
+            let redirect = Redirect::to(return_to.as_str());
             if known.is_some() {
                 return Ok(redirect.into_response());
             }
@@ -107,27 +110,22 @@ pub(crate) async fn submit(
         }
         None => {
             let problem = "Wrong user name or password.".into();
-            Ok(show(&platform, &visitor, Entered::refused(next, username, problem)).await)
+            Ok(show(&platform, &visitor, Entered::refused(return_to, username, problem)).await)
         }
     }
 }
 
-/// Signs out, and redirects to where the form says, so that another user can answer the same request.
-pub(crate) async fn out(
-    State(platform): State<Platform>,
-    visitor: Visitor,
-    form: Result<Form<Next>, FormRejection>,
-) -> Result<Response, Failure> {
+/// Signs out. Another user may sit at the browser next, so that it is no longer known to the consent page either.
+pub(crate) async fn out(State(platform): State<Platform>, visitor: Visitor) -> Result<Response, Failure> {
     visitor.sign_out().await?;
-    let Form(Next { next, .. }) = form.unwrap_or_default();
-    let cookie = (SET_COOKIE, Visitor::forget_browser(&platform));
-    Ok((AppendHeaders([cookie]), Redirect::to(local(&next))).into_response())
+    let cookie = (SET_COOKIE, platform.flow.forget_browser());
+    Ok((AppendHeaders([cookie]), Redirect::to("/")).into_response())
 }
 
 /// What the page shows beside the empty fields.
-#[derive(Default)]
 struct Entered {
-    next: String,
+    /// Where the user continues after the sign-in.
+    return_to: ReturnTo,
     username: String,
     problem: Option<Cow<'static, str>>,
     /// Whether a form was lost because the session had expired.
@@ -135,13 +133,17 @@ struct Entered {
 }
 
 impl Entered {
-    fn refused(next: String, username: String, problem: Cow<'static, str>) -> Self {
-        Self { next, username, problem: Some(problem), is_form_lost: false }
+    const fn at(return_to: ReturnTo) -> Self {
+        Self { return_to, username: String::new(), problem: None, is_form_lost: false }
+    }
+
+    fn refused(return_to: ReturnTo, username: String, problem: Cow<'static, str>) -> Self {
+        Self { username, problem: Some(problem), ..Self::at(return_to) }
     }
 }
 
 async fn show(platform: &Platform, visitor: &Visitor, entered: Entered) -> Response {
-    let Ahead { application, leads_to } = ahead(platform, visitor, &entered.next).await.unwrap_or_default();
+    let Ahead { application, leads_to } = ahead(platform, visitor, &entered.return_to).await.unwrap_or_default();
     let page = SignInPage { frame: Frame::of(visitor), entered, application, demo_accounts: DEMO_ACCOUNTS };
     page_with_form_action(&page, &leads_to)
 }
@@ -158,12 +160,12 @@ struct Ahead {
 ///
 /// If the request is invalid, the sign-in leads to a redirect to the application with the error. `leads_to` is what the
 /// page's `form-action` must allow then: browsers check it for every redirect that follows a form.
-async fn ahead(platform: &Platform, visitor: &Visitor, next: &str) -> Option<Ahead> {
-    let (path, query) = next.split_once('?')?;
+async fn ahead(platform: &Platform, visitor: &Visitor, return_to: &ReturnTo) -> Option<Ahead> {
+    let (path, query) = return_to.as_str().split_once('?')?;
     if path != platform.server.path(Endpoint::Authorization) {
         return None;
     }
-    let request = Request::new("GET").query(query.as_bytes()).session(visitor.browser.as_bytes());
+    let request = Request::new("GET").query(query.as_bytes()).session(visitor.browser.session());
     match platform.server.authorize(&request).await {
         Ok(pending) => Some(Ahead { application: Some(words::called(pending.client())), leads_to: String::new() }),
         Err(error) if error.needs_sign_in() => {
@@ -174,8 +176,8 @@ async fn ahead(platform: &Platform, visitor: &Visitor, next: &str) -> Option<Ahe
     }
 }
 
-/// Returns `next` if it is a path of this service. Any other address would make the sign-in an open redirector.
-pub(crate) fn local(next: &str) -> &str {
-    let is_path = next.starts_with('/') && !next.starts_with("//");
-    if is_path && next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') { next } else { "/" }
+/// Returns the path, or the start page if the text is not a path of this service. Any other address would make the
+/// sign-in an open redirector.
+pub(crate) fn local(text: impl Into<String>) -> ReturnTo {
+    ReturnTo::parse(text).or_else(|_| ReturnTo::parse("/")).expect("a fixed path")
 }

@@ -10,17 +10,24 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use grantor::AuthorizationServer;
+use grantor::interaction::Flow;
+use grantor_axum::Interaction;
+use grantor_pages::Pages;
 
 use crate::database::Database;
 use crate::guesses::Guesses;
 use crate::pages::{Failure, Frame, page, with_navigation};
 use crate::session::{self, Visitor};
-use crate::{api, applications, authorized, consent, logos, review, sign_in};
+use crate::users::PlatformUsers;
+use crate::{api, applications, review, sign_in};
 
 /// The state of all handlers.
 #[derive(Clone, Debug)]
 pub(crate) struct Platform {
     pub(crate) server: AuthorizationServer,
+    /// The pages that users see, and what the sign-in and the previews need of them.
+    pub(crate) pages: Pages,
+    pub(crate) flow: Flow,
     pub(crate) database: Database,
     /// The address of the service, without a slash at the end.
     pub(crate) base: Arc<str>,
@@ -56,8 +63,6 @@ pub(crate) fn app(platform: Platform) -> Router {
         .route("/sample_logo.png", get(sample_logo))
         .route("/sign-in", get(sign_in::form).post(sign_in::submit).layer(DefaultBodyLimit::max(sign_in::FORM_BYTES)))
         .route("/sign-out", post(sign_in::out))
-        .merge(consent::routes(&platform.server))
-        .merge(authorized::routes())
         .merge(applications::routes())
         .merge(review::routes())
         .fallback(async || Failure::NotFound)
@@ -65,13 +70,16 @@ pub(crate) fn app(platform: Platform) -> Router {
         .layer(session::layer(&platform))
         .layer(from_fn(refuse_other_origins))
         .with_state(platform.clone());
-    // These use neither session nor cookie. Applications call the first two, browsers the last.
-    let machines = grantor_axum::routes(&platform.server).with_state(platform.server.clone());
+    // Its forms have tokens of their own.
+    let interaction = Interaction::new(&platform.server, platform.pages.clone(), PlatformUsers(platform.clone()));
+    let interaction = interaction.routes().layer(session::layer(&platform));
+    // Applications call it, without a cookie.
     let api = Router::new().nest("/api", api::routes()).with_state(platform.clone());
-    let logos = logos::routes().with_state(platform.clone());
-    let all = pages.merge(machines).merge(api).merge(logos);
     // The passwords of the demo accounts are public.
-    all.layer(from_fn_with_state(platform.server.hosts(), grantor_axum::refuse_other_hosts))
+    pages
+        .merge(interaction)
+        .merge(api)
+        .layer(from_fn_with_state(platform.server.hosts(), grantor_axum::refuse_other_hosts))
 }
 
 #[derive(Template)]

@@ -77,7 +77,7 @@ pub(crate) fn called(client: &Client) -> String {
     }
 }
 
-/// The texts of these two choices on the registration form, the consent page and the lists.
+/// The texts of these two choices on the registration form and the lists.
 pub(crate) const ALL_RESOURCES: &str = "All resources of the account, private ones and later ones too";
 pub(crate) const ALL_PUBLIC_RESOURCES: &str = "All public resources of the account, later ones too";
 
@@ -92,7 +92,7 @@ pub(crate) fn resources(scope: &ResourceScope) -> Resources {
     let summary = match scope {
         ResourceScope::All => ALL_RESOURCES,
         ResourceScope::Public => ALL_PUBLIC_RESOURCES,
-        ResourceScope::Specified(list) if list.is_empty() => return no_resource(),
+        ResourceScope::Specified(list) if list.is_empty() => "No resource",
         ResourceScope::Specified(_) => "Only these resources",
     };
     let names = match scope {
@@ -100,10 +100,6 @@ pub(crate) fn resources(scope: &ResourceScope) -> Resources {
         ResourceScope::All | ResourceScope::Public => Vec::new(),
     };
     Resources { summary, names }
-}
-
-pub(crate) const fn no_resource() -> Resources {
-    Resources { summary: "No resource", names: Vec::new() }
 }
 
 /// Scopes under the heading that the catalog gives them.
@@ -153,12 +149,6 @@ pub(crate) struct When {
     /// RFC 3339, for the attribute `datetime`.
     pub(crate) exact: String,
     pub(crate) text: String,
-}
-
-/// A day without a time, such as `22 November 2026`.
-pub(crate) fn day(time: Timestamp) -> When {
-    let at = OffsetDateTime::from(time);
-    When { exact: time.to_string(), text: format!("{} {} {}", at.day(), at.month(), at.year()) }
 }
 
 pub(crate) fn when(time: Timestamp) -> When {

@@ -8,7 +8,6 @@ use tower_sessions::Session;
 
 use crate::applications::SAMPLE_LOGO;
 use crate::pages::Failure;
-use crate::publications;
 use crate::registration::problems::{misleading, without_line_ends};
 use crate::registration::{Controls, Named};
 use crate::review::details::{Refusal, acting, conclude, refuse};
@@ -42,9 +41,6 @@ pub(super) async fn approve(
             "Approved. The developer can use it now, and makes its secret."
         }
     });
-    if done.is_ok() {
-        publications::note(&platform.database, &id).await;
-    }
     conclude(&platform, &account, &id, &session, done).await
 }
 

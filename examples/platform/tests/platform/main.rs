@@ -38,7 +38,7 @@ async fn a_request_for_another_host_is_refused() {
 #[tokio::test]
 async fn a_logo_is_sent_as_an_image_and_nothing_else() {
     let platform = start("logos");
-    let path = format!("/logos/{}", platform.about("client_id"));
+    let path = format!("/oauth2/auth/logo?client={}", platform.about("client_id"));
     let answer = Request::to("GET", platform.url(&path)).send().await;
     assert_eq!(answer.status, 200);
     for (name, value) in [

@@ -47,26 +47,27 @@ async fn the_consent_page_says_that_nobody_reviewed_it() {
         assert!(!policy.contains("client.example"), "{policy}");
         let page = answer.text();
         for words in [
-            "Platform has not reviewed it.",
-            "<strong id=\"goes-to\">127.0.0.1</strong>",
-            "It calls itself “Notes of “Example””. That is its own claim.",
-            "It was first seen here on <time",
+            "Nobody at <strong><bdi>Platform</bdi></strong> has reviewed this application.",
+            "Your answer goes to <strong><bdi>127.0.0.1</bdi></strong>",
+            "It calls itself <strong><bdi>Notes of “Example”</bdi></strong>. That is its own claim.",
+            "It was first seen here on <strong>",
             "any program can claim to be this application",
         ] {
             assert!(page.contains(words), "no {words:?} in {page}");
         }
-        for loaded in ["<img", "client.example", "Published by"] {
+        for loaded in ["/logo", "client.example", "Published by"] {
             assert!(!page.contains(loaded), "{loaded} in {page}");
         }
-        let host = page.find("id=\"goes-to\"").unwrap();
+        assert_eq!(page.matches("<img").count(), 1, "that of the platform: {page}");
+        let host = page.find("Your answer goes to").unwrap();
         assert!(host < page.find(NAME).unwrap(), "first where the answer goes, then its own claims");
         // The user is asked each time, even after an earlier consent.
         let page = Page::open(&question(&platform, &id), &alice).await;
         page.decide(&[("scope", "repo-issue:r"), ("decision", "allow")]).await;
     }
-    let list = get(&platform, "/authorized", &alice).await.text();
-    assert!(list.contains("An application that calls itself “Notes of “Example””"), "{list}");
-    assert!(!list.contains("client.example") && !list.contains("<img class=\"logo\""), "{list}");
+    let list = get(&platform, "/oauth2/auth/applications", &alice).await.text();
+    assert!(list.contains("Unreviewed application that calls itself “Notes of “Example””"), "{list}");
+    assert!(!list.contains("client.example") && !list.contains("<img"), "{list}");
 }
 
 /// MCP-1125-04
@@ -133,7 +134,8 @@ async fn the_review_shows_what_it_says_of_itself_and_takes_other_words() {
         "{page}"
     );
     let page = Request::to("GET", question(&platform, &id)).cookies(&alice).send().await.text();
-    assert!(page.contains("<h1>Authorize Example Notes</h1>") && !page.contains("has not reviewed"), "{page}");
+    assert!(page.contains("<bdi>Example Notes</bdi></strong> wants to access"), "{page}");
+    assert!(!page.contains("has reviewed this application"), "{page}");
 }
 
 /// A client that a policy approved can be reviewed later, but no longer rejected.

@@ -5,18 +5,23 @@ use support::http::{Answer, Page, Request, value_after};
 use support::started::Started;
 use url::Url;
 
+/// The list of authorized applications.
+const AUTHORIZED: &str = "/oauth2/auth/applications";
+
 #[tokio::test]
 async fn the_consent_page_says_who_asks_for_what() {
     let platform = start("consent-page");
     let alice = sign_in(&platform, ALICE).send().await.cookies();
     let page = question(&platform, &alice).await.text();
+    let switch = "<a href=\"/sign-in?return_to=%2Foauth2%2Fauth%3Fresponse%5Ftype%3Dcode";
     for words in [
+        "<bdi>Release Notes</bdi></strong> wants to access your <strong><bdi>Platform</bdi></strong> account",
         "Read, open and edit issues",
         "See your verified e-mail address",
-        "Published by Devon Developer · in use since <time",
-        "<strong>Alice Archer</strong> (alice@platform.example)",
-        "Not you? Sign out",
-        "Your answer goes to a program on your own device",
+        "Published by <strong><bdi>Devon Developer</bdi></strong>",
+        "Signed in as <strong><bdi>Alice Archer (alice@platform.example)</bdi></strong>",
+        "The program on your device cannot be verified.",
+        switch,
     ] {
         assert!(page.contains(words), "no {words:?} in {page}");
     }
@@ -29,7 +34,7 @@ async fn the_consent_page_has_the_warning_that_applies() {
     let devon = sign_in(&platform, DEVON).send().await.cookies();
     let admin = sign_in(&platform, ADMIN).send().await.cookies();
     let alice = sign_in(&platform, ALICE).send().await.cookies();
-    let (device, secret) = ("a program on your own device", "cannot keep a secret");
+    let (device, secret) = ("The program on your device cannot be verified", "cannot prove who it is");
     for (client_type, application_type, uri, warnings) in [
         ("confidential", "web", "https://changelog.example/cb", [false, false]),
         ("confidential", "web", "http://127.0.0.1/cb", [true, false]),
@@ -54,21 +59,17 @@ async fn the_consent_page_has_the_warning_that_applies() {
 async fn consent_to_nothing_is_no_denial() {
     let platform = start("nothing");
     let alice = sign_in(&platform, ALICE).send().await.cookies();
-    let page = question(&platform, &alice).await.text();
-    let (handle, next) = (value_after(&page, "name=\"handle\""), value_after(&page, "name=\"next\""));
-    let next = next.replace("&#38;", "&").replace("&amp;", "&");
-    let answer = decide(&platform, &alice, &[("handle", handle), ("next", &next), ("decision", "allow")]).await;
+    let page = Page::open(&ask(&platform), &alice).await;
+    let answer = allow(&platform, &page, &[]).await;
     assert_eq!(answer.status, 422);
-    let again = answer.text();
-    assert!(again.contains("Nothing is chosen.") && !again.contains(" checked>"), "{again}");
+    let again = Page { html: answer.text(), ..page.clone() };
+    assert!(again.html.contains("Nothing is chosen.") && !again.html.contains(" checked>"), "{}", again.html);
     // Without the address of the page, no form is shown, and no answer is sent to the application either.
-    let answer = decide(&platform, &alice, &[("handle", handle), ("next", "/"), ("decision", "allow")]).await;
+    let answer = allow(&platform, &page, &[("return_to", "/")]).await;
     assert_eq!(answer.status, 400);
     // Both questions are still open.
-    for page in [&page, &again] {
-        let handle = value_after(page, "name=\"handle\"");
-        let form = [("handle", handle), ("scope", "repo-issue:rw"), ("decision", "allow")];
-        let callback = location(&platform, &decide(&platform, &alice, &form).await);
+    for page in [page, again] {
+        let callback = page.decide(&[("scope", "repo-issue:rw"), ("decision", "allow")]).await;
         assert!(callback.query_pairs().any(|(name, _)| name == "code"), "{callback}");
     }
 }
@@ -81,22 +82,19 @@ async fn none_of_the_listed_repositories_is_no_denial() {
     let alice = sign_in(&platform, ALICE).send().await.cookies();
     let kind = [("client_type", "confidential"), ("application_type", "web"), ("sample_logo", "on")];
     let place = [("redirect_uris", "https://changelog.example/cb"), ("resource_scope", "specified")];
-    let rest = [("resources", "alice/garden\r\nalice/none"), ("action", "submit")];
+    let rest = [("resources", "alice/garden\r\nalice/diary"), ("action", "submit")];
     let id = register_and_approve(&platform, [&devon, &admin], &[&kind[..], &place, &rest].concat()).await;
 
-    let next = format!("/oauth2/auth?response_type=code&client_id={id}");
-    let page = get(&platform, &next, &alice).await.text();
-    let chosen = |page: &str| page.matches("\" checked>").count();
-    assert_eq!(chosen(&page), 2, "the scope, and the repository that Alice has: {page}");
-    let (handle, lists) = (value_after(&page, "name=\"handle\""), value_after(&page, "name=\"lists\""));
-    let form =
-        [("handle", handle), ("lists", lists), ("next", &next), ("scope", "repo-issue:r"), ("decision", "allow")];
-    let answer = decide(&platform, &alice, &form).await;
+    let question = platform.url(&format!("/oauth2/auth?response_type=code&client_id={id}"));
+    let page = Page::open(&Url::parse(&question).unwrap(), &alice).await;
+    let chosen = |page: &Page| page.html.matches("\" checked>").count();
+    assert_eq!(chosen(&page), 2, "the repositories: {}", page.html);
+    let answer = allow(&platform, &page, &[("scope", "repo-issue:r"), ("lists", "resources")]).await;
     assert_eq!(answer.status, 422);
-    let again = answer.text();
-    assert!(again.contains("No repository is chosen.") && chosen(&again) == 1, "{again}");
-    let answer = decide(&platform, &alice, &[&form[..], &[("resource", "alice/garden")]].concat()).await;
-    assert!(location(&platform, &answer).query_pairs().any(|(name, _)| name == "code"), "{answer:?}");
+    let again = Page { html: answer.text(), ..page.clone() };
+    assert!(again.html.contains("No resource is chosen.") && chosen(&again) == 0, "{}", again.html);
+    let callback = again.decide(&[("resource", "alice/garden"), ("decision", "allow")]).await;
+    assert!(callback.query_pairs().any(|(name, _)| name == "code"), "{callback}");
 }
 
 #[tokio::test]
@@ -105,7 +103,7 @@ async fn the_sign_in_says_what_it_is_for() {
     let page = Request::to("GET", ask(&platform)).send().await;
     let page = Request::to("GET", location(&platform, &page)).send().await.text();
     assert!(page.contains("<strong>Release Notes</strong> would like to use your account."), "{page}");
-    let page = Request::to("GET", platform.url("/sign-in?next=/authorized")).send().await.text();
+    let page = Request::to("GET", platform.url("/sign-in?return_to=/oauth2/auth/applications")).send().await.text();
     assert!(!page.contains("would like to use"), "{page}");
 }
 
@@ -113,68 +111,48 @@ async fn the_sign_in_says_what_it_is_for() {
 async fn a_page_that_is_not_there_keeps_its_navigation() {
     let platform = start("navigation");
     let alice = sign_in(&platform, ALICE).send().await.cookies();
-    for path in ["/nowhere", "/applications/nowhere", "/authorized/nowhere/withdraw"] {
+    for path in ["/nowhere", "/applications/nowhere"] {
         let answer = Request::to("GET", platform.url(path)).cookies(&alice).send().await;
         assert_eq!(answer.status, 404, "{path}");
         let page = answer.text();
-        assert!(page.contains("Alice Archer") && page.contains("href=\"/authorized\""), "{path}: {page}");
+        assert!(page.contains("Alice Archer") && page.contains(&format!("href=\"{AUTHORIZED}\"")), "{path}: {page}");
     }
     let page = Request::to("GET", platform.url("/nowhere")).send().await.text();
     assert!(page.contains("href=\"/sign-in\""), "{page}");
 }
 
+/// All grants, and an approval that the application has not used yet.
 #[tokio::test]
-async fn a_withdrawal_is_confirmed_first() {
-    let platform = start("confirmation");
+async fn one_answer_revokes_all_that_an_application_may_do() {
+    let platform = start("revocation");
     let alice = sign_in(&platform, ALICE).send().await.cookies();
-    connect(&platform, &alice).await;
-    let list = async || get(&platform, "/authorized", &alice).await.text();
-    let page = list().await;
-    assert!(page.contains("Last used"), "{page}");
-    let (_, rest) = page.split_once("href=\"/authorized/").unwrap();
-    let address = format!("/authorized/{}", rest.split('"').next().unwrap());
-    let confirmation = get(&platform, &address, &alice).await.text();
-    assert!(confirmation.contains("Withdraw access of Release Notes?"), "{confirmation}");
-    assert!(confirmation.contains(&format!("<form method=\"post\" action=\"{address}\"")), "{confirmation}");
-    assert_eq!(list().await, page, "looking withdraws nothing");
-    let withdrawn = Request::to("POST", platform.url(&address)).cookies(&alice).send().await;
-    assert_eq!(location(&platform, &withdrawn).query(), Some("withdrawn"));
-    assert!(list().await.contains("No application can use your account."));
-    assert_eq!(location(&platform, &get(&platform, &address, &alice).await).query(), Some("over"));
-}
-
-/// What is approved and not redeemed is listed, can be withdrawn by itself, and ends with its application.
-#[tokio::test]
-async fn an_approval_whose_code_was_not_used_is_listed_and_withdrawn() {
-    let platform = start("unredeemed");
-    let alice = sign_in(&platform, ALICE).send().await.cookies();
-    let list = async || get(&platform, "/authorized", &alice).await.text();
-    approve(&alice, &ask(&platform)).await;
-    let page = list().await;
-    assert!(page.contains("Read, open and edit issues") && page.contains("it has not fetched its tokens"), "{page}");
-    let (_, rest) = page.split_once("href=\"/authorized/").unwrap();
-    let address = format!("/authorized/{}", rest.split('"').next().unwrap());
-    assert!(get(&platform, &address, &alice).await.text().contains("Withdraw access of Release Notes?"));
-    let withdrawn = Request::to("POST", platform.url(&address)).cookies(&alice).send().await;
-    assert_eq!(location(&platform, &withdrawn).query(), Some("withdrawn"));
-    assert!(list().await.contains("No application can use your account."));
-
-    // With another connection: both end, and the unused code is not valid.
-    connect(&platform, &alice).await;
+    let list = async || Page::open(&Url::parse(&platform.url(AUTHORIZED)).unwrap(), &alice).await;
+    assert!(list().await.html.contains("No application can use your account"));
     let (waiting, browser) = start_connecting(&platform).await;
     let callback = approve(&alice, &waiting).await;
-    let address = format!("/authorized/applications/{}/withdraw", platform.about("client_id"));
-    assert!(list().await.contains("Withdraw all 2 authorizations of Release Notes"));
-    let confirmation = get(&platform, &address, &alice).await.text();
-    assert!(confirmation.contains("Withdraw all 2 authorizations"), "{confirmation}");
-    let withdrawn = Request::to("POST", platform.url(&address)).cookies(&alice).send().await;
-    assert_eq!(location(&platform, &withdrawn).query(), Some("withdrawn-all"));
-    assert!(list().await.contains("No application can use your account."));
+    let page = list().await.html;
+    assert!(page.contains("Read, open and edit issues") && page.contains("Access not used yet"), "{page}");
+    for _ in 0..2 {
+        connect(&platform, &alice).await;
+    }
+    let page = list().await;
+    assert_eq!(page.html.matches("<section").count(), 1, "{}", page.html);
+    assert!(page.html.contains("Access last renewed just now"), "{}", page.html);
+
+    let client = platform.about("client_id");
+    let devon = Page { cookies: sign_in(&platform, DEVON).send().await.cookies(), ..page.clone() };
+    for refused in
+        [page.submit(&[("client_id", client), ("token", "x")]).await, devon.submit(&[("client_id", client)]).await]
+    {
+        assert_eq!(refused.status, 400, "its token is that of the user and the browser");
+    }
+    assert!(list().await.html.contains("Release Notes"));
+    let revoked = page.submit(&[("client_id", client)]).await;
+    let page = Page::open(&location(&platform, &revoked), &page.cookies).await.html;
+    assert!(page.contains("The access was revoked.") && page.contains("No application can use"), "{page}");
     let refused = Request::to("GET", callback).cookies(&browser).send().await;
     assert!(!(300..400).contains(&refused.status), "{refused:?}");
-    assert!(list().await.contains("No application can use your account."));
-    let withdrawn = Request::to("POST", platform.url(&address)).cookies(&alice).send().await;
-    assert_eq!(location(&platform, &withdrawn).query(), Some("over"));
+    assert!(list().await.html.contains("No application can use"));
 }
 
 /// A form without a file, submitted from the preview: its logo is the sample.
@@ -207,7 +185,7 @@ async fn scripts_run_from_their_file_alone_and_where_they_are_needed() {
     let ask = ask(&platform);
     let consent = ask.as_str().strip_prefix(platform.about("issuer")).unwrap();
     for (path, has_script) in
-        [(&*own, true), ("/", false), (consent, false), ("/authorized", false), ("/applications/new", false)]
+        [(&*own, true), ("/", false), (consent, false), (AUTHORIZED, false), ("/applications/new", false)]
     {
         let answer = get(&platform, path, &devon).await;
         let policy = answer.header("content-security-policy").unwrap().to_owned();
@@ -235,8 +213,15 @@ pub(crate) async fn get(platform: &Started, path: &str, cookies: &str) -> Answer
     Request::to("GET", platform.url(path)).cookies(cookies).send().await
 }
 
-async fn decide(platform: &Started, cookies: &str, form: &[(&str, &str)]) -> Answer {
-    Request::to("POST", platform.url("/consent")).cookies(cookies).fields(form).send().await
+/// Presses "Allow" with only these fields besides those of the request.
+async fn allow(platform: &Started, page: &Page, fields: &[(&str, &str)]) -> Answer {
+    let own = |name: &str| value_after(&page.html, &format!("name=\"{name}\"")).replace("&#38;", "&");
+    let (handle, return_to) = (own("handle"), own("return_to"));
+    let request = [("handle", &*handle), ("decision", "allow"), ("return_to", &*return_to)];
+    let is_replaced = |name: &str| fields.iter().any(|(own, _)| *own == name);
+    let kept = request.into_iter().filter(|(name, _)| !is_replaced(name));
+    let form: Vec<_> = kept.chain(fields.iter().copied()).collect();
+    Request::to("POST", platform.url("/oauth2/auth/consent")).cookies(&page.cookies).fields(&form).send().await
 }
 
 /// Has the third-party application connected to this account, as its user would.

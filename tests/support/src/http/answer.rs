@@ -88,6 +88,14 @@ impl Answer {
         self.headers_of("set-cookie").filter_map(|line| line.split(';').next()).collect::<Vec<_>>().join("; ")
     }
 
+    /// The cookies of the browser that sent these, once it has the answer.
+    pub fn cookies_after(&self, sent: &str) -> String {
+        let set = self.cookies();
+        let name = |cookie: &str| cookie.split('=').next().map(str::to_owned);
+        let is_kept = |cookie: &&str| !cookie.is_empty() && set.split("; ").all(|own| name(own) != name(cookie));
+        sent.split("; ").filter(is_kept).chain(Some(&*set).filter(|set| !set.is_empty())).collect::<Vec<_>>().join("; ")
+    }
+
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }

@@ -6,7 +6,7 @@ use crate::http::answer::Answer;
 use crate::http::request::Request;
 
 /// A page with a form, and the cookies of the browser that shows it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Page {
     pub url: Url,
     pub html: String,
@@ -18,22 +18,22 @@ impl Page {
     pub async fn open(link: &Url, cookies: &str) -> Self {
         let mut url = link.clone();
         let mut answer = Request::to("GET", &url).cookies(cookies).send().await;
+        let mut cookies = answer.cookies_after(cookies);
         if answer.status == 303 {
             url = answer.location(&url);
-            answer = Request::to("GET", &url).cookies(cookies).send().await;
+            answer = Request::to("GET", &url).cookies(&cookies).send().await;
+            cookies = answer.cookies_after(&cookies);
         }
         assert_eq!(answer.status, 200, "{answer:?}");
         assert_eq!(answer.header("x-frame-options"), Some("DENY"));
-        let (html, set) = (answer.text(), answer.cookies());
-        let cookies = if set.is_empty() { cookies.to_owned() } else { set };
-        Self { url, html, cookies }
+        Self { url, html: answer.text(), cookies }
     }
 
     /// Signs in and goes where that leads.
     pub async fn sign_in(&self, username: &str, password: &str) -> Self {
         let answer = self.submit(&[("username", username), ("password", password)]).await;
         assert_eq!(answer.status, 303, "{answer:?}");
-        Self::open(&answer.location(&self.url), &answer.cookies()).await
+        Self::open(&answer.location(&self.url), &answer.cookies_after(&self.cookies)).await
     }
 
     /// Presses a button of the consent page, with what is chosen; returns the URL of the client's callback.

@@ -3,7 +3,7 @@
 use serde_json::json;
 use thirtyfour::prelude::*;
 
-use crate::authorization::{ask_for_consent, assert_connected};
+use crate::authorization::{AUTHORIZED, ask_for_consent, assert_connected};
 use crate::browser::{Browser, SCREENS};
 use crate::platform::Platform;
 use crate::registration::fill_form;
@@ -20,7 +20,7 @@ async fn nothing_chosen_is_no_answer() {
         browser.tick(verbs).await;
     }
     browser.press("Allow").await;
-    assert_eq!(browser.heading().await, "Authorize Release Notes");
+    assert_eq!(browser.heading().await, "Release Notes wants to access your Platform account");
     browser.assert_sees("Nothing is chosen.").await;
     browser.inspect_error("consent-nothing", 422).await;
     // The boxes are as they were left, and the request is still to be answered.
@@ -136,10 +136,9 @@ async fn everything_works_without_script() {
     ask_for_consent(&browser, &platform).await;
     browser.press("Allow").await;
     assert_connected(&browser, &platform).await;
-    browser.open(&platform.url("/authorized")).await;
-    browser.follow(browser.element("//a[starts-with(normalize-space(), 'Withdraw')]").await).await;
-    browser.press("Withdraw").await;
-    browser.assert_sees("No application can use your account.").await;
+    browser.open(&platform.url(AUTHORIZED)).await;
+    browser.press("Revoke access of Release Notes").await;
+    browser.assert_sees("No application can use your account").await;
 }
 
 #[tokio::test]

@@ -109,7 +109,7 @@ async fn from_the_registration_to_a_connected_user_and_to_the_disconnection() {
     browser.fill("Client secret", &client_secret).await;
     browser.press("Save").await;
     ask_for_consent(&browser, &platform).await;
-    assert_eq!(browser.heading().await, "Authorize Changelog");
+    assert_eq!(browser.heading().await, "Changelog wants to access your Platform account");
     browser.assert_sees_not("Code").await;
     browser.press("Allow").await;
     assert_connected(&browser, &platform).await;

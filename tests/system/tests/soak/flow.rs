@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::application::Application;
 use crate::connection::{Connection, Stop};
-use crate::steps::{SURELY_LIVE, Tokens, quoted_after};
+use crate::steps::{SURELY_LIVE, Tokens};
 
 /// Superseded tokens younger than this are in grace.
 const SURELY_IN_GRACE: Duration = Duration::from_secs(3);
@@ -22,10 +22,8 @@ const SURELY_REUSED: Duration = Duration::from_millis(6500);
 pub(crate) enum Role {
     /// What a client does.
     Client,
-    /// The user withdraws each grant on the platform's page.
-    WithdrawsOne,
-    /// The user withdraws all grants of the application there.
-    WithdrawsAll,
+    /// The user revokes the access of the application on the platform's page.
+    Revokes,
 }
 
 /// The flows of one connection.
@@ -75,8 +73,7 @@ impl<'a> Flows<'a> {
         }
         match self.role {
             Role::Client => self.client_flow(),
-            Role::WithdrawsOne => self.withdraw_one(),
-            Role::WithdrawsAll => self.withdraw_all(),
+            Role::Revokes => self.revoke_all(),
         }
     }
 
@@ -162,29 +159,22 @@ impl<'a> Flows<'a> {
         Ok(())
     }
 
-    fn withdraw_one(&mut self) -> Result<(), Stop> {
-        let code = self.code()?;
-        let tokens = self.exchange(&code)?;
-        self.resource("resource", &tokens, 200)?;
-        let page = self.authorized()?.text();
-        let found = quoted_after(&page, "href=\"").find(|action| action.starts_with("/authorized/"));
-        let action = found.ok_or_else(|| self.connection.fault("the grant is not listed"))?;
-        self.withdraw(action, "/authorized?withdrawn")?;
-        self.assert_ended(&[&tokens])
-    }
-
-    fn withdraw_all(&mut self) -> Result<(), Stop> {
+    fn revoke_all(&mut self) -> Result<(), Stop> {
         let code = self.code()?;
         let first = self.exchange(&code)?;
+        self.resource("resource", &first, 200)?;
         let code = self.code()?;
         let second = self.exchange(&code)?;
         let waiting = self.code()?;
-        let action = format!("/authorized/applications/{}/withdraw", self.application.id);
-        self.authorized()?;
-        self.withdraw(&action, "/authorized?withdrawn-all")?;
+        let token = self.authorized()?.ok_or_else(|| self.connection.fault("the application is not listed"))?;
+        self.revoke_application(&token)?;
         self.assert_ended(&[&first, &second])?;
-        // A code that was not exchanged ends with them, and nothing is left to withdraw.
+        // A code that was not exchanged ends with them, and nothing is left to revoke.
         self.refused_code(&waiting)?;
-        self.withdraw(&action, "/authorized?over")
+        self.revoke_application(&token)?;
+        match self.authorized()? {
+            Some(_) => Err(self.connection.fault("the application is still listed")),
+            None => Ok(()),
+        }
     }
 }

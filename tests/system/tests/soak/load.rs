@@ -37,10 +37,10 @@ impl User {
             |username: &str, password: &str, role| Self { cookies: sign_in(server, username, password), role };
         let mut users = match server.example {
             Example::Axum | Example::Actix => vec![Self { cookies: String::new(), role: Role::Client }],
-            // Connections that withdraw have their own account, so that they see no other connection's grants.
+            // Connections that revoke have their own account, so that they see no other connection's grants.
             Example::Platform => vec![
-                signed_in("devon", "devon-likes-rust", Role::WithdrawsOne),
-                signed_in("admin", "ada-likes-order", Role::WithdrawsAll),
+                signed_in("devon", "devon-likes-rust", Role::Revokes),
+                signed_in("admin", "ada-likes-order", Role::Revokes),
                 signed_in("alice", "alice-likes-tea", Role::Client),
             ],
         };

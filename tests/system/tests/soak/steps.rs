@@ -12,6 +12,9 @@ use crate::flow::Flows;
 /// Tokens younger than this are good.
 pub(crate) const SURELY_LIVE: Duration = Duration::from_secs(20);
 
+/// The list of authorized applications, of the platform alone.
+const AUTHORIZED: &str = "/oauth2/auth/applications";
+
 #[derive(Clone, Debug)]
 pub(crate) struct Tokens {
     pub(crate) access: String,
@@ -20,29 +23,36 @@ pub(crate) struct Tokens {
     pub(crate) since: Instant,
 }
 
+/// The form of the page that asks the user.
+pub(crate) struct Form {
+    action: String,
+    fields: Vec<(&'static str, String)>,
+}
+
 impl Flows<'_> {
     /// The page that asks the user, and what its form holds.
-    pub(crate) fn hold(&mut self) -> Result<Vec<(&'static str, String)>, Stop> {
+    pub(crate) fn hold(&mut self) -> Result<Form, Stop> {
         let Application { id, redirect_uri, .. } = self.application;
         let state = self.turn.to_string();
         let query = [("response_type", "code"), ("client_id", id), ("redirect_uri", redirect_uri), ("state", &state)];
         let target = format!("/oauth2/auth?{}", serde_urlencoded::to_string(query).unwrap());
         let page = self.connection.ask("authorize", 200, Request::get(&target).cookies(&self.cookies))?;
         self.connection.add_record();
-        if self.cookies.is_empty() {
-            self.cookies = page.cookies();
-        }
+        self.cookies = page.cookies_after(&self.cookies);
         let html = page.text();
         let found = |name: &'static str, start| quoted_after(&html, start).map(move |value| (name, value.to_owned()));
         let handle = found("handle", "name=\"handle\" value=\"");
-        Ok(handle.chain(found("scope", "name=\"scope\" value=\"")).collect())
+        let fields = handle.chain(found("scope", "name=\"scope\" value=\"")).collect();
+        let form = html.split("<form ").find(|form| form.contains("name=\"handle\"")).unwrap_or_default();
+        let action = quoted_after(form, "action=\"").next().unwrap_or_default().to_owned();
+        Ok(Form { action, fields })
     }
 
     /// Where the user's answer leads.
     pub(crate) fn decide(&mut self, kind: &'static str, decision: &str) -> Result<Answer, Stop> {
         let form = self.hold()?;
-        let form = form.iter().map(|(name, value)| (*name, &**value)).chain([("decision", decision)]);
-        let request = Request::post("/consent", &form.collect::<Vec<_>>()).cookies(&self.cookies);
+        let fields = form.fields.iter().map(|(name, value)| (*name, &**value)).chain([("decision", decision)]);
+        let request = Request::post(&form.action, &fields.collect::<Vec<_>>()).cookies(&self.cookies);
         let answer = self.connection.ask(kind, 302, request)?;
         let comes_back = location(&answer).starts_with(&self.application.redirect_uri)
             && self.parameter(&answer, "state") == Some(self.turn.to_string());
@@ -159,14 +169,22 @@ impl Flows<'_> {
         if is_right { Ok(()) } else { Err(self.connection.fault(&format!("metadata: {answer:?}"))) }
     }
 
-    pub(crate) fn authorized(&mut self) -> Result<Answer, Stop> {
-        self.connection.ask("list of grants", 200, Request::get("/authorized").cookies(&self.cookies))
+    /// Lists what the user has authorized; returns the token of the form that revokes it, if there is anything.
+    pub(crate) fn authorized(&mut self) -> Result<Option<String>, Stop> {
+        let request = Request::get(AUTHORIZED).cookies(&self.cookies);
+        let page = self.connection.ask("list of applications", 200, request)?.text();
+        Ok(quoted_after(&page, "name=\"token\" value=\"").next().map(str::to_owned))
     }
 
-    pub(crate) fn withdraw(&mut self, action: &str, leads_to: &str) -> Result<(), Stop> {
-        let answer = self.connection.ask("withdrawal", 303, Request::post(action, &[]).cookies(&self.cookies))?;
-        let is_right = location(&answer) == leads_to;
-        if is_right { Ok(()) } else { Err(self.connection.fault(&format!("withdrawal: {answer:?}"))) }
+    pub(crate) fn revoke_application(&mut self, token: &str) -> Result<(), Stop> {
+        let form = [("token", token), ("client_id", &*self.application.id)];
+        let answer = self.connection.ask(
+            "revocation by the user",
+            303,
+            Request::post(AUTHORIZED, &form).cookies(&self.cookies),
+        )?;
+        let is_right = location(&answer) == "/oauth2/auth/applications?revoked";
+        if is_right { Ok(()) } else { Err(self.connection.fault(&format!("revocation by the user: {answer:?}"))) }
     }
 
     /// One of the requests that no server accepts.

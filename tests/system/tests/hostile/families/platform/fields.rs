@@ -45,9 +45,9 @@ async fn a_registration_form_comes_back_with_its_words_escaped() {
 
 /// A form and its fields.
 const FORMS: [(&str, &[&str]); 9] = [
-    ("/consent", &["handle", "next", "decision", "scope", "resource", "lists"]),
-    ("/sign-out", &["next"]),
-    ("/authorized/h0st1le/withdraw", &["h0st1le"]),
+    ("/oauth2/auth/consent", &["handle", "return_to", "decision", "scope", "resource", "lists"]),
+    ("/sign-out", &["h0st1le"]),
+    ("/oauth2/auth/applications", &["token", "client_id"]),
     ("/review/h0st1le/approve", &["version", "scope", "trusted"]),
     ("/review/h0st1le/reject", &["version", "reason"]),
     ("/review/h0st1le/privileges", &["version", "trusted"]),
@@ -79,17 +79,17 @@ async fn no_other_form_shows_a_word_without_its_escapes() {
 const TARGETS: [&str; 14] = [
     "/*",
     "/?*=*",
-    "/sign-in?next=*",
-    "/sign-in?next=/*",
-    "/sign-in?next=/oauth2/auth?client_id=*",
+    "/sign-in?return_to=*",
+    "/sign-in?return_to=/*",
+    "/sign-in?return_to=/oauth2/auth?client_id=*",
     "/sign-in?lost=*",
     "/oauth2/auth?response_type=code&client_id=*&state=*",
     "/applications/*",
     "/applications/drafts/*/logo",
     "/review/*",
     "/review?state=*&after=*",
-    "/logos/*",
-    "/authorized/*/withdraw",
+    "/oauth2/auth/logo?client=*&v=*",
+    "/oauth2/auth/applications?*",
     "/api/repositories/*/*/issues",
 ];
 
@@ -130,7 +130,7 @@ const ELSEWHERE: [&str; 16] = [
 async fn a_sign_in_and_a_sign_out_lead_nowhere_else() {
     let site = Site::start("sign-in-words");
     for next in ELSEWHERE {
-        let form = [("username", DEVON.0), ("password", DEVON.1), ("next", next)];
+        let form = [("username", DEVON.0), ("password", DEVON.1), ("return_to", next)];
         for (path, form) in [("/sign-in", &form[..]), ("/sign-out", &form[2..])] {
             let answer = site.post(path, form, "").await;
             assert_eq!((answer.status, answer.header("location")), (303, Some("/")), "{path} {next:?}");
