@@ -13,8 +13,8 @@ use crate::model::protected_resource::Audience;
 use crate::secret::ConsentTicket;
 
 impl Flow {
-    /// Returns the consent page that users will see, for the developer or the reviewer of an application. `languages` is
-    /// the value of the `Accept-Language` header.
+    /// Returns the consent page that users will see, for the developer of an application. `languages` is the value of the
+    /// `Accept-Language` header.
     ///
     /// Show it in a frame with `sandbox`: its buttons answer no request. `None` if the server accepts no redirect URI of
     /// the form.

@@ -214,8 +214,8 @@ async fn errors_that_do_not_reach_the_client_are_pages() {
         assert_eq!((page.status(), line(&page, "kind").as_str()), (400, "MalformedForm"));
     }
     // During development on one machine, the page has the cause.
-    let mut config = grantor::Config::platform("http://127.0.0.1:8080");
-    config.development = true;
+    let mut config = config_of(Profile::Platform);
+    (config.issuer, config.development) = ("http://127.0.0.1:8080".into(), true);
     let world = World::built(config, |builder| builder).await;
     let flow = Flow::new(&world.server, Plain);
     let page = Visit::new(&flow).get(Route::Authorization, "client_id=unknown&response_type=code").await;

@@ -332,6 +332,14 @@ async fn pages_are_in_the_language_of_the_browser() {
 }
 
 #[tokio::test]
+async fn the_list_of_applications_links_to_the_start_page() {
+    for (pages, expected) in [(Pages::new("Notes"), 0), (Pages::new("Notes").home("/?a=1&b=2"), 1)] {
+        let page = Service::with(pages).page(Route::Applications, "").await;
+        assert_eq!(page.matches("<p class=\"home\"><a href=\"/?a=1&#38;b=2\">").count(), expected, "{page}");
+    }
+}
+
+#[tokio::test]
 async fn an_application_is_one_row_whatever_the_number_of_grants() {
     let service = Service::new();
     let id = service.register(|form| form.client_type = ClientType::Public, None).await;

@@ -9,7 +9,7 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
-use grantor::interaction::ReturnTo;
+use grantor::interaction::{Pages, ReturnTo};
 use grantor::wire::protective_headers;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tracing::error;
@@ -59,22 +59,28 @@ pub(crate) fn page(template: &impl Template) -> Response {
 
 /// Sends a page whose form may be answered by a redirect to another place.
 pub(crate) fn page_with_form_action(template: &impl Template, other: &str) -> Response {
-    send(template, &format!("form-action 'self' {other}"))
+    send(template, OWN, &format!("form-action 'self' {other}"))
+}
+
+/// Sends a page with a page of the flow in a frame, which inherits this page's policy.
+pub(crate) fn page_with_preview(template: &impl Template, pages: &impl Pages) -> Response {
+    send(template, &pages.sources().replace("style-src", "style-src 'self'"), "form-action 'self'")
 }
 
 /// Sends a page that runs this service's own script, for buttons that copy. The page must work without the script.
 pub(crate) fn page_with_script(template: &impl Template) -> Response {
-    send(template, "form-action 'self'; script-src 'self'")
+    send(template, OWN, "form-action 'self'; script-src 'self'")
 }
 
-fn send(template: &impl Template, policy: &str) -> Response {
+/// The sources of the platform's own pages.
+const OWN: &str = "style-src 'self'; img-src 'self'";
+
+fn send(template: &impl Template, sources: &str, policy: &str) -> Response {
     let text = match template.render() {
         Ok(text) => text,
         Err(error) => return Failure::internal(error).into_response(),
     };
-    let policy = format!(
-        "default-src 'none'; style-src 'self'; img-src 'self'; {policy}; frame-ancestors 'none'; base-uri 'none'"
-    );
+    let policy = format!("default-src 'none'; {sources}; {policy}; frame-ancestors 'none'; base-uri 'none'");
     let mut response = ([(CONTENT_TYPE, "text/html; charset=utf-8")], text).into_response();
     let headers = response.headers_mut();
     for (name, value) in protective_headers() {

@@ -116,8 +116,6 @@ pub(crate) struct ScopeWords {
     pub(crate) token: String,
     pub(crate) title: String,
     pub(crate) permission: &'static str,
-    /// What it allows, in verbs: "Read, open and edit issues".
-    pub(crate) verbs: String,
 }
 
 /// Groups the scopes of a set as the catalog does. A scope that the catalog no longer has keeps its name.
@@ -127,13 +125,7 @@ pub(crate) fn scope_groups(catalog: &ScopeCatalog, scopes: &ScopeSet) -> Vec<Sco
         let definition = catalog.definition(scope.name());
         let title = definition.map_or_else(|| scope.name(), |definition| definition.title());
         let permission = permission(scope.permission());
-        let verbs = definition.and_then(|definition| definition.verbs(scope.permission()));
-        let words = ScopeWords {
-            token: scope.to_string(),
-            title: title.to_owned(),
-            permission,
-            verbs: verbs.map_or_else(|| format!("{title}: {}", permission.to_lowercase()), str::to_owned),
-        };
+        let words = ScopeWords { token: scope.to_string(), title: title.to_owned(), permission };
         let title = definition.map_or("Other", |definition| definition.group());
         match groups.iter_mut().find(|group| group.title == title) {
             Some(group) => group.scopes.push(words),

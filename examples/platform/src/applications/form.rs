@@ -4,15 +4,14 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 use grantor::application::RegistrationLimits;
-use grantor::client::CheckedForm;
 use grantor::scope::{Permission, ScopeDefinition};
 use grantor::{ClientId, Config};
 
 use crate::accounts::Account;
 use crate::applications::entered::{Entered, Kind};
-use crate::pages::{Frame, page};
-use crate::registration::form_words::FormWords;
+use crate::pages::{Frame, page_with_preview};
 use crate::registration::problems::{Problems, size};
+use crate::web::Platform;
 use crate::words;
 
 #[derive(Template)]
@@ -23,8 +22,8 @@ struct FormPage<'a> {
     id: Option<&'a ClientId>,
     entered: &'a Entered,
     problems: &'a Problems,
-    /// The form as it would be submitted, if nothing is wrong with it.
-    preview: Option<FormWords>,
+    /// The consent page, if nothing is wrong with the form.
+    preview: Option<String>,
     logo: Option<String>,
     limits: &'a RegistrationLimits,
     logo_size: String,
@@ -61,23 +60,24 @@ pub(super) struct Shown<'a> {
     pub(super) kind: Kind,
     /// The address of the logo that would be submitted.
     pub(super) logo: Option<String>,
-    pub(super) preview: Option<&'a CheckedForm>,
+    pub(super) preview: Option<String>,
     pub(super) awaits_review: bool,
 }
 
 pub(super) fn show(
-    config: &Config,
+    platform: &Platform,
     account: &Account,
     entered: &Entered,
     problems: &Problems,
     shown: Shown<'_>,
 ) -> Response {
-    let mut response = page(&FormPage {
+    let config = platform.server.config();
+    let page = FormPage {
         frame: Frame::for_account(account),
         id: shown.id,
         entered,
         problems,
-        preview: shown.preview.map(|form| FormWords::new(form, config)),
+        preview: shown.preview,
         logo: shown.logo,
         limits: &config.registration.form,
         logo_size: size(config.registration.form.logo),
@@ -85,7 +85,8 @@ pub(super) fn show(
         kind_is_open: shown.kind == Kind::Open,
         public_clients: config.public_clients,
         awaits_review: shown.awaits_review,
-    });
+    };
+    let mut response = page_with_preview(&page, &platform.pages);
     if !problems.is_empty() {
         *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
     }

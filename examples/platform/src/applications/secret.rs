@@ -59,7 +59,7 @@ pub(super) async fn retire(
 ) -> Result<Response, Failure> {
     let session = &signed_in.visitor.session;
     if !controls.has("confirmed") {
-        return to_application(session, &id, "Nothing was retired: tick the box first.").await;
+        return to_application(session, &id, "Nothing was retired: check the box first.").await;
     }
     let owner = &signed_in.account.subject;
     let outcome = platform.registrar()?.revoke_previous_secret(&id, owner, controls.version()?).await;
@@ -74,7 +74,7 @@ pub(super) async fn delete(
 ) -> Result<Response, Failure> {
     let session = &signed_in.visitor.session;
     if !controls.has("confirmed") {
-        return to_application(session, &id, "Nothing was deleted: tick the box first.").await;
+        return to_application(session, &id, "Nothing was deleted: check the box first.").await;
     }
     match platform.registrar()?.delete_own(&id, &signed_in.account.subject, controls.version()?).await {
         Ok(()) => Ok(Redirect::to("/applications").into_response()),

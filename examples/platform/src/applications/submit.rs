@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use grantor::application::{ApplicationFilter, Field, Logo, LogoSlot};
 use grantor::client::{CheckedForm, ClientState};
+use grantor::interaction::Reviewed;
 use grantor::store::Page;
 use grantor::{Application, ApplicationForm, ClientId, Registrar, RegistrarError};
 
@@ -23,7 +24,7 @@ const MAX_AWAITING: usize = 10;
 
 pub(super) async fn new(State(platform): State<Platform>, signed_in: SignedIn) -> Response {
     let shown = Shown { id: None, kind: Kind::Open, logo: None, preview: None, awaits_review: false };
-    show(platform.server.config(), &signed_in.account, &Entered::blank(), &Problems::default(), shown)
+    show(&platform, &signed_in.account, &Entered::blank(), &Problems::default(), shown)
 }
 
 pub(super) async fn create(
@@ -177,14 +178,25 @@ impl Attempt<'_> {
         problems: &Problems,
         preview: Option<&CheckedForm>,
     ) -> Result<Response, Failure> {
+        let logo = self.logo_address(entered).await?;
+        let preview = preview.and_then(|form| self.preview(form, logo.clone()));
         let shown = Shown {
             id: self.application.map(Application::id),
             kind: self.kind(),
-            logo: self.logo_address(entered).await?,
+            logo,
             preview,
             awaits_review: self.application.is_some_and(Application::awaits_review),
         };
-        Ok(show(self.platform.server.config(), self.account, entered, problems, shown))
+        Ok(show(self.platform, self.account, entered, problems, shown))
+    }
+
+    /// The consent page as users would see it.
+    fn preview(&self, form: &CheckedForm, logo: Option<String>) -> Option<String> {
+        let mut reviewed = Reviewed::default();
+        reviewed.publisher = Some(self.account.name.clone());
+        reviewed.description.clone_from(&form.description);
+        reviewed.logo = logo;
+        self.platform.flow.preview(form, &reviewed, &self.account.signed_in(), "en")
     }
 
     async fn logo_address(&self, entered: &Entered) -> Result<Option<String>, Failure> {

@@ -1,4 +1,4 @@
-//! Administration of applications in force: suspend, resume, remove scopes, withdraw, transfer, delete.
+//! Administration of applications in force: suspend, resume, remove scopes, revoke, transfer, delete.
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect, Response};
@@ -48,7 +48,7 @@ pub(super) async fn set_privileges(
     privileges.trusted = controls.has("trusted");
     privileges.may_introspect = controls.has("may_introspect");
     let outcome = registrar.set_privileges(&id, controls.version()?, privileges).await;
-    conclude(&platform, &account, &id, &session, outcome.map(|()| "Its special settings are saved.")).await
+    conclude(&platform, &account, &id, &session, outcome.map(|()| "Its privileges are saved.")).await
 }
 
 pub(super) async fn reduce(
@@ -76,7 +76,7 @@ pub(super) async fn end_secrets(
     controls: Controls,
 ) -> Result<Response, Failure> {
     if !controls.has("confirmed") {
-        let text = "No secret was ended: tick the box to confirm.";
+        let text = "No secret was ended: check the box to confirm.";
         return refuse(&platform, &account, &id, text).await;
     }
     let outcome = acting(&platform, &account)?.end_secrets(&id).await;
@@ -105,7 +105,7 @@ pub(super) async fn delete(
     controls: Controls,
 ) -> Result<Response, Failure> {
     if !controls.has("confirmed") {
-        let text = "Nothing was deleted: tick the box to confirm.";
+        let text = "Nothing was deleted: check the box to confirm.";
         return refuse(&platform, &account, &id, text).await;
     }
     match acting(&platform, &account)?.delete(&id, controls.version()?).await {
@@ -122,10 +122,10 @@ pub(super) async fn revoke_grants(
     controls: Controls,
 ) -> Result<Response, Failure> {
     if !controls.has("confirmed") {
-        let text = "Nothing was withdrawn: tick the box to confirm.";
+        let text = "Nothing was revoked: check the box to confirm.";
         return refuse(&platform, &account, &id, text).await;
     }
     let outcome = acting(&platform, &account)?.revoke_grants(&id).await;
-    let done = "Everything that users had granted to it is withdrawn.";
+    let done = "Everything that users had granted to it is revoked.";
     conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
 }

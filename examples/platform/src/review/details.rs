@@ -119,6 +119,10 @@ struct Standing {
 }
 
 impl Standing {
+    const fn has_everything(&self) -> bool {
+        self.requires_pkce && self.is_trusted && (self.may_introspect || !self.can_introspect)
+    }
+
     fn of(client: &Client) -> Self {
         Self {
             can_introspect: !client.counts_as_public(),

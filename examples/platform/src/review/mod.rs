@@ -29,7 +29,7 @@ pub(crate) fn routes() -> Router<Platform> {
         .route("/review/{id}/reduce", get(details::back).post(administer::reduce))
         .route("/review/{id}/end-secrets", get(details::back).post(administer::end_secrets))
         .route("/review/{id}/transfer", get(details::back).post(administer::transfer))
-        .route("/review/{id}/withdraw-grants", get(details::back).post(administer::revoke_grants))
+        .route("/review/{id}/revoke-grants", get(details::back).post(administer::revoke_grants))
         .route("/review/{id}/delete", get(details::back).post(administer::delete))
         .route("/review/{id}/logo/in-force", get(logo_in_force))
         .route("/review/{id}/logo/proposed", get(proposed_logo))

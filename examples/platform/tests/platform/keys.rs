@@ -86,7 +86,7 @@ async fn an_application_with_a_public_key_gets_a_token_and_no_secret() {
 
     // The administrator sees the keys.
     let review = get(&platform, &format!("/review/{id}"), &admin).await.text();
-    assert!(review.contains("https://changelog.example/jwks.json") && !review.contains("End its secrets"), "{review}");
+    assert!(review.contains("https://changelog.example/jwks.json") && !review.contains("/end-secrets"), "{review}");
 }
 
 /// 7591-2-20, 7517-4-01

@@ -236,18 +236,6 @@ impl Browser {
         self.on_screen(screen, SCHEMES[0]).await;
     }
 
-    /// Asserts that an element is on the screen when the page opens, with nothing over it.
-    pub(crate) async fn assert_in_first_screen(&self, path: &str) {
-        let look = "window.scrollTo(0, 0);
-            const box = arguments[0].getBoundingClientRect();
-            const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
-            return [box.top >= 0 && box.bottom <= window.innerHeight, arguments[0].contains(top)];";
-        let element = self.element(path).await.to_json().unwrap();
-        let (is_inside, is_on_top): (bool, bool) =
-            self.driver.execute(look, vec![element]).await.unwrap().convert().unwrap();
-        assert!(is_inside && is_on_top, "{path} at {}: inside {is_inside}, on top {is_on_top}", self.url().await);
-    }
-
     /// Allows or forbids the scripts of pages; those of the test still run.
     pub(crate) async fn set_scripts(&self, are_allowed: bool) {
         self.developer_tools("Emulation.setScriptExecutionDisabled", json!({ "value": !are_allowed })).await;

@@ -34,6 +34,19 @@ pub(crate) async fn register(browser: &Browser, platform: &Platform, name: &str,
     browser.press("Submit for review").await;
 }
 
+/// Asserts that the consent page in the frame says this, and has its style and its logos.
+pub(crate) async fn assert_previews(browser: &Browser, words: &[&str]) {
+    browser.driver.enter_frame(0).await.unwrap();
+    for words in words {
+        browser.assert_sees(words).await;
+    }
+    let sound = "return [...document.images].every(image => image.naturalWidth > 0)
+        && getComputedStyle(document.querySelector('.answers')).display == 'grid';";
+    let is_sound: bool = browser.driver.execute(sound, vec![]).await.unwrap().convert().unwrap();
+    assert!(is_sound, "the frame has no style or no logo");
+    browser.driver.enter_default_frame().await.unwrap();
+}
+
 pub(crate) fn logo() -> PathBuf {
     support::folder::repository().join("examples/platform/assets/release_notes.png")
 }
@@ -58,9 +71,7 @@ async fn a_developer_is_told_what_is_wrong_and_sees_a_preview() {
     browser.fill("Official website", "https://changelog.example").await;
     browser.press("Check and preview").await;
     browser.assert_sees("The form is correct").await;
-    browser.assert_sees("Drafts release notes from issues.").await;
-    browser.assert_sees("Read, open and edit issues").await;
-    browser.element("//img[@alt='The logo']").await;
+    assert_previews(&browser, &["Drafts release notes from issues.", "Read, open and edit issues"]).await;
     browser.inspect("application-preview").await;
 
     browser.press_in("//section[h2[@id='preview']]", "Submit for review").await;
