@@ -5,13 +5,12 @@
 use std::error::Error;
 
 use grantor::application::Logo;
-use grantor::client::{GrantType, GrantTypes};
 use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::secret::CodeVerifier;
 use grantor::wire::message::{AuthorizationCodeExchange, AuthorizationRequest, AuthorizationResponse};
 use grantor::wire::message::{TokenRefresh, TokenRequest, TokenResponse};
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{ApplicationForm, Approval, AuthorizationServer, Client, ClientId, ClientSecret, Config};
+use grantor::{ApplicationForm, Approval, AuthorizationServer, ClientId, ClientSecret, Config};
 use grantor::{Consent, Decision, MemoryStore, Subject};
 
 fn build() -> Result<AuthorizationServer, Box<dyn Error>> {
@@ -152,17 +151,10 @@ async fn revoke(server: &AuthorizationServer, user: &Subject, app: &ClientId) ->
 
 /// At each start of your service: a client of your own.
 async fn ensure_export(server: &AuthorizationServer) -> Result<(ClientId, ClientSecret), Box<dyn Error>> {
-    let registrar = server.registrar().ok_or("the store takes no registrations")?;
     // 32 to 255 random characters from your configuration.
     let secret = ClientSecret::new("R4ndOm-characters-from-your-configuration");
-    let export = Client::builder(ClientId::new("nightly-export")?)
-        .name("Nightly export")
-        .grant_types(GrantTypes::NONE.with(GrantType::ClientCredentials))
-        .client_scopes(server.config().scopes.parse(b"orders")?)
-        .client_resources(ResourceScope::All)
-        .secret(&secret)?
-        .build();
-    Ok((registrar.ensure_client(&export).await?.id().clone(), secret))
+    let export = server.own_client("nightly-export").name("Nightly export").client_scopes("orders");
+    Ok((export.secret(secret.expose()).ensure().await?.id().clone(), secret))
 }
 
 /// In your API: a call for which no user is needed.

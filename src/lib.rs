@@ -6,7 +6,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), grantor::ConfigError> {
-//! let server = AuthorizationServer::new(Config::platform("https://auth.example"), MemoryStore::new())?;
+//! let server = AuthorizationServer::new(Config::strict("https://auth.example"), MemoryStore::new())?;
 //!
 //! // In the handler of `POST /oauth2/token`, with the bytes as they arrived:
 //! let form = b"grant_type=authorization_code&code=made-up&client_id=nobody&client_secret=guessed";

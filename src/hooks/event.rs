@@ -184,6 +184,12 @@ pub enum Event<'a> {
         /// The newest time that this process and the store have seen.
         newest: Timestamp,
     },
+    /// A purge stopped, since a store failed. The next one continues.
+    #[non_exhaustive]
+    PurgeFailed {
+        /// The failure.
+        error: &'a StoreError,
+    },
     /// The key set at a client's `jwks_uri` was fetched and contains keys that are not used: private or malformed ones,
     /// or keys that are not for signatures. Raised once for each such fetch.
     #[non_exhaustive]
@@ -353,6 +359,7 @@ impl Event<'_> {
     pub(crate) fn facts(&self) -> Facts<'_> {
         use Severity::{Error, Info, Warning};
 
+        let of_store = |failure: &StoreError| if failure.is_transient() { Warning } else { Error };
         match *self {
             Self::Application { client, actor, change } => {
                 Facts { actor, ..Facts::of_client(change.event_name(), Info, client) }
@@ -395,6 +402,9 @@ impl Event<'_> {
             Self::PurgeRefused { now, newest } => {
                 Facts { why: Some(Why::Clock { now, newest }), ..Facts::named("purge_refused", Error) }
             }
+            Self::PurgeFailed { error } => {
+                Facts { why: Some(Why::Store(error)), ..Facts::named("purge_failed", of_store(error)) }
+            }
             Self::PeerAddressMissing { endpoint } => {
                 Facts { endpoint: Some(endpoint), ..Facts::named("peer_address_missing", Warning) }
             }
@@ -417,7 +427,6 @@ impl Event<'_> {
                 ..Facts::of_grant("introspection_refused", Warning, grant, client)
             },
             Self::Refused { endpoint, client, redirect_uri, reason } => {
-                let of_store = |failure: &StoreError| if failure.is_transient() { Warning } else { Error };
                 let severity = if let Reason::Store(failure) = reason { of_store(failure) } else { Info };
                 Facts {
                     client: client.map(ClientId::as_str),
@@ -481,6 +490,7 @@ impl<'a> Facts<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Why<'a> {
     Reason(&'a Reason),
+    Store(&'a StoreError),
     Revocation(RevocationReason),
     Clock { now: Timestamp, newest: Timestamp },
 }
@@ -489,6 +499,7 @@ impl fmt::Display for Why<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reason(reason) => f.write_str(&with_causes(*reason)),
+            Self::Store(error) => f.write_str(&with_causes(*error)),
             Self::Revocation(reason) => f.write_str(reason.as_str()),
             Self::Clock { now, newest } => {
                 write!(f, "the clock shows {now}, and the newest time seen before is {newest}")
@@ -582,6 +593,7 @@ mod tests {
         let now = Timestamp::from_seconds(1);
         for event in [
             Event::PurgeRefused { now, newest: now },
+            Event::PurgeFailed { error: &StoreError::transient("busy") },
             Event::PeerAddressMissing { endpoint },
             Event::RequiredScopeUnknown { reason },
         ] {

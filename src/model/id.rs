@@ -226,7 +226,7 @@ impl fmt::Debug for ClientId {
 }
 
 /// A text that cannot be a [`ClientId`].
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("a client id must have 1 to 512 characters, each a visible one of ASCII or a space")]
 #[non_exhaustive]
 pub struct ClientIdError;

@@ -21,6 +21,7 @@ mod last_use;
 mod logos;
 mod management;
 mod open;
+mod own_client;
 mod owner;
 mod places;
 mod reduction;
@@ -39,6 +40,7 @@ pub(crate) use initial_token::InitialAccess;
 pub use initial_token::{InitialAccessTokenTerms, MadeInitialAccessToken};
 pub(crate) use management::Decided;
 pub(crate) use open::{Admission, Registered};
+pub use own_client::OwnClient;
 pub use reduction::Reduction;
 pub(crate) use rules::RegistrationRules;
 
@@ -114,7 +116,9 @@ impl Registrar {
     ///
     /// [`StoreError`] if there is none all the same.
     pub(crate) fn required(context: &Arc<Context>) -> Result<Self, StoreError> {
-        Self::new(Arc::clone(context)).ok_or_else(|| StoreError::permanent("there is no registry"))
+        Self::new(Arc::clone(context)).ok_or_else(|| {
+            StoreError::permanent("the clients are in a directory (Stores::with_clients), so there is no registry")
+        })
     }
 
     /// Sets the actor that the events of the steps name ([`Event::Application`]). Without it, events of an owner's

@@ -41,7 +41,7 @@ use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::ResourceTable;
 use crate::model::subject::Subject;
 use crate::model::{Authorization, Grant};
-use crate::registration::Registrar;
+use crate::registration::{OwnClient, Registrar};
 use crate::resource;
 use crate::resource::possession;
 use crate::resource::{Authenticated, ResourceError, ResourceServer};
@@ -430,6 +430,35 @@ impl AuthorizationServer {
         Registrar::new(self.context.clone())
     }
 
+    /// Describes a client of your own, to be registered at each start.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use grantor::scope::{ScopeCatalog, ScopeDefinition};
+    /// use grantor::{AuthorizationServer, Config, MemoryStore};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut config = Config::strict("https://auth.example");
+    /// config.scopes = ScopeCatalog::builder().scope(ScopeDefinition::plain("notes")).build()?;
+    /// let server = AuthorizationServer::new(config, MemoryStore::new())?;
+    /// let wiki = server
+    ///     .own_client("wiki")
+    ///     .name("Wiki")
+    ///     .secret("32-or-more-random-characters-from-your-configuration")
+    ///     .scopes("notes")
+    ///     .redirect_uri("https://wiki.example/callback")
+    ///     .ensure()
+    ///     .await?;
+    /// assert_eq!(wiki.id().as_str(), "wiki");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn own_client(&self, id: impl AsRef<str>) -> OwnClient {
+        OwnClient::new(self.context.clone(), id.as_ref())
+    }
+
     /// Returns the current client with that id, bypassing caches. A page that lists grants can use it.
     ///
     /// For some time after a deletion it returns what is left: a client without a name, in the state
@@ -532,8 +561,8 @@ impl AuthorizationServer {
     /// # Errors
     ///
     /// [`PurgeError::ClockAhead`] if the clock seems to have jumped forward, or if the service was stopped for as long;
-    /// nothing was removed, and [`Event::PurgeRefused`](crate::Event::PurgeRefused) was raised.
-    /// [`PurgeError::Store`] if a store failed, after the others did their part; call again.
+    /// nothing was removed. [`PurgeError::Store`] if a store failed, after the others did their part; call again. Each
+    /// raises an event: [`PurgeRefused`](crate::Event::PurgeRefused), [`PurgeFailed`](crate::Event::PurgeFailed).
     pub async fn purge_expired(&self, limit: usize) -> Result<Purge, PurgeError> {
         purge::purge_expired(&self.context, limit).await
     }

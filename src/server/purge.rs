@@ -44,13 +44,21 @@ debug_as_text!(PurgeError);
 
 /// Removes expired records, examining at most `limit` in each store.
 pub(crate) async fn purge_expired(context: &Context, limit: usize) -> Result<Purge, PurgeError> {
+    let purged = purge(context, limit).await;
+    match &purged {
+        Ok(_) => {}
+        Err(PurgeError::ClockAhead { now, newest }) => {
+            context.raise(&Event::PurgeRefused { now: *now, newest: *newest });
+        }
+        Err(PurgeError::Store(error)) => context.raise(&Event::PurgeFailed { error }),
+    }
+    purged
+}
+
+async fn purge(context: &Context, limit: usize) -> Result<Purge, PurgeError> {
     let now = context.now();
     let mut flow = Accepting { context, next: record(context, now) };
-    let accepted = claim(context, &mut flow, Some(ATTEMPTS)).await;
-    if let Err(PurgeError::ClockAhead { now, newest }) = &accepted {
-        context.raise(&Event::PurgeRefused { now: *now, newest: *newest });
-    }
-    let accepted = accepted?;
+    let accepted = claim(context, &mut flow, Some(ATTEMPTS)).await?;
     context.newest.advance_to(now);
     match accepted {
         // Without an earlier purge, the clock cannot be checked.

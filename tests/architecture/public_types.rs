@@ -197,6 +197,7 @@ shared! {
     MoreMetadata,
     Reduction,
     NonceKey,
+    OwnClient,
     SelfRegistration,
     RegistrationSettings,
     Page<ClientId>,

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::jose::{JwkSetError, SigningAlgorithm};
-use crate::model::client::{AuthenticationMethod, AuthenticationMethods};
+use crate::model::client::{AuthenticationMethod, AuthenticationMethods, ClientSecretError};
+use crate::model::id::ClientIdError;
 use crate::model::redirect_uri::RedirectUriError;
 use crate::scope::ScopeError;
 use crate::text::TextError;
@@ -135,6 +136,12 @@ pub enum Problem {
     /// The text has no visible character.
     #[error("has no visible character")]
     Blank,
+    /// The text cannot be an id.
+    #[error("{0}")]
+    ClientId(ClientIdError),
+    /// The secret cannot be that of a client.
+    #[error("{0}")]
+    ClientSecret(ClientSecretError),
     /// The image is empty or too large.
     #[error("has a side that is not 1 to {limit} pixels long")]
     Dimensions {
@@ -176,8 +183,9 @@ pub enum Problem {
     /// There is no value, or an empty one.
     #[error("is missing")]
     Missing,
-    /// A client that your service describes lacks this field: see [`ClientBuilder`](crate::client::ClientBuilder).
-    #[error("is missing (ClientBuilder::{method} sets it)")]
+    /// A client that your service describes lacks this field: see [`ClientBuilder`](crate::client::ClientBuilder) and
+    /// [`OwnClient`](crate::registration::OwnClient).
+    #[error("is missing ({method}(…) sets it)")]
     #[non_exhaustive]
     NotDescribed {
         /// The method that sets it.

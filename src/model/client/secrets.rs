@@ -57,7 +57,7 @@ pub(super) fn check_secret(text: &[u8]) -> Result<(), ClientSecretError> {
 }
 
 /// A secret that a client cannot have. The text never shows it.
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientSecretError {
     /// A public client has no secret [RFC 6749 section 2.1].

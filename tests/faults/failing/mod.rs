@@ -457,8 +457,11 @@ async fn a_purge_of_one_kind_that_fails_does_not_stop_the_other() {
         world.pair().await;
         world.advance(15_552_000 + 3600 + 600);
         world.server.confirm_clock().await.unwrap();
+        world.events.take();
         let failed = over(&world, failing_once(call, 1)).server.purge_expired(100).await;
         assert!(failed.is_err(), "{call}");
+        let events = world.events.take();
+        assert!(events.iter().any(|event| event.starts_with("PurgeFailed")), "{events:?}");
         assert_eq!((world.store.authorization_count().await, world.store.grant_count().await), left, "{call}");
     }
 }

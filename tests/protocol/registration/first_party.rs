@@ -106,13 +106,13 @@ async fn no_other_client_is_taken_over() {
         assert!(builder(&world, "wiki").secret(&ClientSecret::new(secret)).is_err());
     }
     let unproven = registrar.ensure_client(&builder(&world, "wiki").build()).await.unwrap_err();
-    assert_eq!(unproven.to_string(), "refused: client_secret: is missing (ClientBuilder::secret sets it)");
+    assert_eq!(unproven.to_string(), "refused: client_secret: is missing (secret(…) sets it)");
     let nameless = registrar.ensure_client(&Client::builder(ClientId::new("wiki").unwrap()).build()).await.unwrap_err();
     assert_eq!(
         nameless.to_string(),
-        "refused: client_secret: is missing (ClientBuilder::secret sets it); name: is missing (ClientBuilder::name sets \
-         it); redirect_uris: is missing (ClientBuilder::redirect_uri sets it); scopes: is missing (ClientBuilder::scopes \
-         sets it); resource_scope: is missing (ClientBuilder::resource_scope sets it)"
+        "refused: client_secret: is missing (secret(…) sets it); name: is missing (name(…) sets it); redirect_uris: is \
+         missing (redirect_uri(…) sets it); scopes: is missing (scopes(…) sets it); resource_scope: is missing \
+         (resource_scope(…) sets it)"
     );
     assert!(registrar.client(&ClientId::new("wiki").unwrap()).await.is_err());
 }

@@ -7,6 +7,7 @@ mod first_party;
 mod form;
 mod lists;
 mod logos;
+mod own_client;
 mod review;
 mod secret;
 mod states;

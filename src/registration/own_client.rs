@@ -1,0 +1,130 @@
+//! Your own clients in few words: texts in place of types.
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::model::application::{Field, FieldError, Problem};
+use crate::model::client::{Client, ClientBuilder, GrantType, GrantTypes};
+use crate::model::id::ClientId;
+use crate::model::redirect_uri::RegisteredRedirectUri;
+use crate::registration::Registrar;
+use crate::registration::error::RegistrarError;
+use crate::scope::{ResourceScope, ScopeSet};
+use crate::secret::ClientSecret;
+
+/// Describes a client of your own and registers it: the short form of [`Client::builder`] and
+/// [`Registrar::ensure_client`]. [`AuthorizationServer::own_client`] returns it.
+///
+/// It takes texts, and reads them under the settings of the server. By default the client is confidential, and its scopes
+/// are for all resources. [`with`](Self::with) sets everything else.
+///
+/// [`AuthorizationServer::own_client`]: crate::AuthorizationServer::own_client
+#[derive(Clone, Debug)]
+#[must_use = "`ensure` registers the client"]
+pub struct OwnClient {
+    context: Arc<Context>,
+    builder: ClientBuilder,
+    grant_types: GrantTypes,
+    redirect_uris: usize,
+    refused: Vec<FieldError>,
+}
+
+impl OwnClient {
+    pub(crate) fn new(context: Arc<Context>, id: &str) -> Self {
+        let (id, refused) = match ClientId::new(id) {
+            Ok(id) => (id, Vec::new()),
+            // A client with a refused field is not registered.
+            Err(error) => {
+                let refused = FieldError::new(Field::ClientId, Problem::ClientId(error));
+                (ClientId::generate(&*context.entropy), vec![refused])
+            }
+        };
+        let builder = Client::builder(id).resource_scope(ResourceScope::All);
+        Self { context, builder, grant_types: GrantTypes::NONE, redirect_uris: 0, refused }
+    }
+
+    /// Sets the name shown to the user.
+    pub fn name(self, name: impl Into<String>) -> Self {
+        self.with(|client| client.name(name))
+    }
+
+    /// Adds a redirect URI.
+    pub fn redirect_uri(mut self, uri: &str) -> Self {
+        self.redirect_uris += 1;
+        let number = self.redirect_uris;
+        match RegisteredRedirectUri::parse(uri, &self.context.config.redirect_uris) {
+            Ok(uri) => self.with(|client| client.redirect_uri(uri)),
+            Err(error) => self.refuse(Field::RedirectUris, Problem::RedirectUri { number, error }),
+        }
+    }
+
+    /// Sets the scopes that the client may ask users for, separated by spaces. It then may use codes and refresh tokens.
+    pub fn scopes(mut self, scopes: &str) -> Self {
+        self.grant_types = self.grant_types.with(GrantType::AuthorizationCode).with(GrantType::RefreshToken);
+        self.with_scopes(Field::Scopes, scopes, ClientBuilder::scopes)
+    }
+
+    /// Sets the scopes of its tokens without a user [RFC 6749 section 4.4], separated by spaces. The server's
+    /// [`Config::client_credentials.on`](crate::Config::client_credentials) must be on.
+    pub fn client_scopes(mut self, scopes: &str) -> Self {
+        self.grant_types = self.grant_types.with(GrantType::ClientCredentials);
+        let set = |client: ClientBuilder, scopes| client.client_scopes(scopes).client_resources(ResourceScope::All);
+        self.with_scopes(Field::ClientScopes, scopes, set)
+    }
+
+    /// Sets the secret: 32 to 255 random characters from your configuration. To replace it without an interruption, call
+    /// this with the previous one first, and then with the new one.
+    pub fn secret(self, secret: impl Into<String>) -> Self {
+        match self.builder.clone().secret(&ClientSecret::new(secret)) {
+            Ok(builder) => self.with(|_| builder),
+            Err(error) => self.refuse(Field::ClientSecret, Problem::ClientSecret(error)),
+        }
+    }
+
+    /// Sets what has no method here, such as `.with(|client| client.client_type(ClientType::Public))`.
+    pub fn with(mut self, set: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Self {
+        self.builder = set(self.builder);
+        self
+    }
+
+    fn with_scopes(
+        self,
+        field: Field,
+        scopes: &str,
+        set: impl FnOnce(ClientBuilder, ScopeSet) -> ClientBuilder,
+    ) -> Self {
+        let grant_types = self.grant_types;
+        let own = self.with(|client| client.grant_types(grant_types));
+        match own.context.config.scopes.parse(scopes.as_bytes()) {
+            Ok(scopes) => own.with(|client| set(client, scopes)),
+            Err(error) => own.refuse(field, Problem::Scope(error)),
+        }
+    }
+
+    fn refuse(mut self, field: Field, problem: Problem) -> Self {
+        self.refused.push(FieldError::new(field, problem));
+        self
+    }
+
+    /// Registers the client, or updates it to match the description, as [`Registrar::ensure_client`] does. Call it at
+    /// each start.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registrar::ensure_client`]. [`RegistrarError::Invalid`] lists all that is wrong. [`RegistrarError::Store`] also if
+    /// the clients are in a [directory of your own](crate::store::Stores::with_clients).
+    pub async fn ensure(self) -> Result<Arc<Client>, RegistrarError> {
+        let registrar = Registrar::required(&self.context)?;
+        let (client, mut refused) = (self.builder.build(), self.refused);
+        if refused.is_empty() {
+            return registrar.ensure_client(&client).await;
+        }
+        // The client lacks what was refused above.
+        if let Err(RegistrarError::Invalid(others)) = registrar.rules.check_description(&client) {
+            let fields: Vec<_> = refused.iter().map(FieldError::field).collect();
+            refused.extend(others.into_iter().filter(|other| !fields.contains(&other.field())));
+        }
+        refused.sort_by_key(FieldError::field);
+        Err(RegistrarError::Invalid(refused))
+    }
+}
