@@ -5,6 +5,7 @@ mod dependencies;
 mod layers;
 mod public_api;
 mod public_types;
+mod readmes;
 mod source;
 mod test_index;
 mod tree;

@@ -24,8 +24,8 @@ fn the_documentation_names_every_entry_of_src() {
 
 /// A reader copies it from the place that is read first.
 #[test]
-fn the_purge_is_the_same_in_each_guide() {
-    let [axum, actix, operating] = ["examples/axum/README.md", "examples/actix/README.md", "src/guide/operating.md"]
+fn the_purge_is_the_same_in_adapters_and_guide() {
+    let [axum, actix, operating] = ["examples/axum/src/lib.rs", "examples/actix/src/lib.rs", "src/guide/operating.md"]
         .map(|file| {
             let text = read(file);
             let (_, purge) = text.split_once("async fn purge(").expect(file);

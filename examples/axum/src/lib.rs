@@ -171,6 +171,18 @@ pub async fn decide(server: &AuthorizationServer, request: &Incoming, user: &Sub
     respond(server.decide(&ticket, user, session, &decision).await.unwrap_or_else(|error| error.response(Some(user))))
 }
 
+/// Removes expired records, once a minute: `tokio::spawn(grantor_axum::purge(server.clone()))`. It never returns.
+pub async fn purge(server: AuthorizationServer) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        // An event reports an error: `PurgeRefused` or `PurgeFailed`.
+        while server.purge_expired(1000).await.is_ok_and(|purge| !purge.is_finished()) {
+            // Requests are served before the next 1000 records are examined.
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
 /// Refuses requests for other host names with 421: a function for
 /// [`from_fn_with_state`](axum::middleware::from_fn_with_state). [`Hosts`] says which services need it.
 ///

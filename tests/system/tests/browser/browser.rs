@@ -289,7 +289,7 @@ impl Browser {
     }
 
     /// The whole page, not only what the screen shows of it.
-    async fn picture(&self, width: u32) -> Vec<u8> {
+    pub(crate) async fn picture(&self, width: u32) -> Vec<u8> {
         let height = self.driver.execute("return document.documentElement.scrollHeight;", vec![]).await.unwrap();
         let height: u32 = height.convert().unwrap();
         let clip = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });

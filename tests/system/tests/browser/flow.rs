@@ -13,7 +13,8 @@ use grantor::scope::ResourceScope;
 use grantor::{ApplicationForm, Config, Subject};
 use grantor_axum::{Interaction, Users};
 use grantor_pages::Pages;
-use support::world::{self, With as _, World};
+use support::folder::repository;
+use support::world::{self, Credentials, With as _, World};
 use thirtyfour::prelude::*;
 use tokio::net::TcpListener;
 
@@ -149,4 +150,25 @@ async fn enter_in_a_box_decides_nothing_and_the_buttons_do() {
     browser.open(&format!("{}/oauth2/auth?client_id=unknown", service.base)).await;
     browser.assert_sees("This link cannot be accessed").await;
     browser.inspect_error("flow-error", 400).await;
+}
+
+/// This is the picture of the README. With `WRITE_PICTURES` set, it is taken anew.
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn the_page_of_an_own_client_warns_of_nothing() {
+    let (service, browser) = (Service::start().await, Browser::start("flow-own-client").await);
+    let client = Credentials { id: "shop-assistant".into(), secret: "thirty-two characters and no less".into() };
+    let described = service.world.server.own_client(&client.id).name("Shop Assistant").secret(&client.secret);
+    described.scopes(FOUR).redirect_uri("https://shop.example/callback").ensure().await.unwrap();
+    let query = service.world.query_of(&client, &[("redirect_uri", "https://shop.example/callback"), ("scope", FOUR)]);
+    browser.turn_to(SCREENS[1]).await;
+    browser.open(&format!("{}/oauth2/auth?{query}", service.base)).await;
+    browser.assert_sees("This will allow Shop Assistant to:").await;
+    browser.assert_sees("shop.example").await;
+    browser.assert_sees_not("cannot be verified").await;
+    if std::env::var_os("WRITE_PICTURES").is_some() {
+        let picture = browser.picture(SCREENS[1].1).await;
+        assert!(picture.len() < 60_000, "{}", picture.len());
+        std::fs::write(repository().join("examples/pages/consent.png"), picture).unwrap();
+    }
 }

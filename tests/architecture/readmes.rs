@@ -1,0 +1,62 @@
+//! The READMEs: their samples are the examples, and their links lead to files.
+
+use std::path::Path;
+
+use crate::{read, root};
+
+const READMES: [&str; 7] = [
+    "README.md",
+    ".github/SECURITY.md",
+    "examples/actix/README.md",
+    "examples/axum/README.md",
+    "examples/fetch/README.md",
+    "examples/mcp/README.md",
+    "examples/pages/README.md",
+];
+
+/// What a newcomer reads first fits on one screen, and is what runs.
+#[test]
+fn the_first_sample_of_a_readme_is_the_quick_start() {
+    for (readme, fence, example) in [
+        ("README.md", "rust,ignore", "examples/axum/examples/quickstart.rs"),
+        ("examples/axum/README.md", "rust,no_run", "examples/axum/examples/quickstart.rs"),
+        ("examples/actix/README.md", "rust,no_run", "examples/actix/examples/quickstart.rs"),
+    ] {
+        let (text, program) = (read(readme), read(example));
+        let (_, block) = text.split_once("```rust").expect(readme);
+        assert_eq!(format!("rust{}", block.split_once("```").unwrap().0), format!("{fence}\n{program}"), "{readme}");
+        let lines = program.lines().filter(|line| !line.trim().is_empty()).count();
+        assert!(lines <= 60, "{example} has {lines} lines");
+        assert!(program.contains("Config::strict("), "{example}");
+    }
+}
+
+/// The package's README is compiled; this one cannot be, since the crate does not depend on its adapter.
+#[test]
+fn every_sample_of_the_readme_is_one_of_axums() {
+    let (readme, axum) = (read("README.md"), read("examples/axum/README.md"));
+    let samples: Vec<_> = readme.split("```rust,ignore\n").skip(1).map(|rest| rest.split("```").next()).collect();
+    assert!(samples.len() > 1);
+    for sample in samples {
+        assert!(axum.contains(sample.unwrap()), "not in axum's README: {sample:?}");
+    }
+}
+
+/// In a clone and on a code host.
+#[test]
+fn every_relative_link_of_a_readme_leads_to_a_file() {
+    let mut followed = 0;
+    for readme in READMES {
+        let text = read(readme);
+        let folder = root().join(readme).parent().map(Path::to_owned).unwrap();
+        let inline = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
+        let listed = text.lines().filter_map(|line| line.strip_prefix('[')?.split_once("]: ").map(|(_, link)| link));
+        let shown = text.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next());
+        for link in inline.chain(listed).chain(shown).filter(|link| !link.contains("://") && !link.starts_with('#')) {
+            let file = link.split('#').next().unwrap();
+            assert!(folder.join(file).exists(), "{readme}: {link}");
+            followed += 1;
+        }
+    }
+    assert!(followed > 10, "{followed}");
+}
