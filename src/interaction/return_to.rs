@@ -5,6 +5,8 @@ use std::fmt;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_encode, utf8_percent_encode};
 use serde::Deserialize;
 
+use crate::text::causes::debug_as_text;
+
 /// A path of your service with its query, where a user continues after the sign-in.
 ///
 /// It begins with one slash and has only visible ASCII characters and no backslash. So it never leads to another
@@ -81,10 +83,12 @@ impl TryFrom<String> for ReturnTo {
 }
 
 /// A text that is not a local path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("return_to must be a path of this service: one slash first, visible ASCII characters, no backslash")]
 #[non_exhaustive]
 pub struct ReturnToError;
+
+debug_as_text!(ReturnToError);
 
 #[cfg(test)]
 mod tests {
