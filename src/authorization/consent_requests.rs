@@ -33,26 +33,57 @@ pub(crate) struct Room {
 pub(crate) async fn find_room(context: &Context, subject: &Subject, client: &ClientId) -> Result<Room, StoreError> {
     let (lifetime, now) = (context.config.authorization.hold_lifetime, context.now());
     let max = context.config.limits.consent_requests;
-    if max == usize::MAX {
-        return Ok(Room::default());
-    }
-    let start = AuthorizationId::first_at(now.minus(lifetime).minus(lifetime));
-    let page = Page::after(start, max.saturating_add(DECIDED));
-    match context.stores.codes.list(subject.as_str(), page).await {
-        Ok(rows) => Ok(judge(rows, client, max, lifetime, now)),
+    match recent(context, subject).await {
+        Ok(Some(rows)) => Ok(judge(rows, client, max, lifetime, now)),
+        Ok(None) => Ok(Room::default()),
         Err(error) if error.unreadable_key().is_some() => Ok(Room::default()),
         Err(error) => Err(error),
     }
 }
 
-/// The oldest of the client make room first, then the oldest of the user. A client may have a fifth of the user's.
+/// Returns how many codes of the client the user's browser got in the last [`hold_lifetime`]; `None` if there is no room
+/// for one without a page. Exchanged ones count too. So a page that sends a browser here again and again gets few of them.
+///
+/// [`hold_lifetime`]: crate::Config::authorization
+pub(crate) async fn recent_codes(
+    context: &Context,
+    subject: &Subject,
+    client: &ClientId,
+) -> Result<Option<usize>, StoreError> {
+    let (lifetime, now) = (context.config.authorization.hold_lifetime, context.now());
+    let max = context.config.limits.consent_requests;
+    let Some(rows) = recent(context, subject).await? else { return Ok(Some(0)) };
+    let is_code = |row: &&Arc<Authorization>| {
+        row.client == *client && matches!(row.stage, Stage::CodeIssued(_)) && lasts(row, lifetime, now)
+    };
+    let codes = rows.iter().filter(is_code).count();
+    Ok((codes < max_of_client(max) && rows.len() < max.saturating_add(DECIDED)).then_some(codes))
+}
+
+/// Reads the user's requests of the last two lifetimes; `None` if they are not limited.
+async fn recent(context: &Context, subject: &Subject) -> Result<Option<Vec<Arc<Authorization>>>, StoreError> {
+    let lifetime = context.config.authorization.hold_lifetime;
+    let max = context.config.limits.consent_requests;
+    if max == usize::MAX {
+        return Ok(None);
+    }
+    let start = AuthorizationId::first_at(context.now().minus(lifetime).minus(lifetime));
+    let page = Page::after(start, max.saturating_add(DECIDED));
+    context.stores.codes.list(subject.as_str(), page).await.map(Some)
+}
+
+/// A client may have a fifth of the user's requests.
+fn max_of_client(max: usize) -> usize {
+    (max / 5).max(1)
+}
+
+/// The oldest of the client make room first, then the oldest of the user.
 fn judge(rows: Vec<Arc<Authorization>>, client: &ClientId, max: usize, lifetime: Duration, now: Timestamp) -> Room {
-    let of_client = (max / 5).max(1);
     let is_own = |row: &Arc<Authorization>| row.client == *client;
     let age = |row: &Arc<Authorization>| (row.created, row.id);
     let (held, ended): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.is_held(now));
     let (own, others): (Vec<_>, Vec<_>) = held.into_iter().partition(is_own);
-    let (mut surplus, own) = split_surplus(own, of_client - 1, age);
+    let (mut surplus, own) = split_surplus(own, max_of_client(max) - 1, age);
     let (of_user, _) = split_surplus([own, others].concat(), max - 1, age);
     surplus.extend(of_user);
 

@@ -1,5 +1,6 @@
 //! Holds a request while its consent page is shown, and takes the decision.
 
+pub(crate) use crate::authorization::decision::Basis;
 pub use crate::authorization::decision::{Consent, Decision};
 
 use std::sync::Arc;
@@ -17,8 +18,9 @@ use crate::error::Reason;
 use crate::grant::live_grants;
 use crate::grant::revocation;
 use crate::hooks::{Attempt, AttemptKind, Event};
-use crate::model::client::{Client, Granted};
+use crate::model::client::{AskConsent, Client, Granted};
 use crate::model::id::{AuthorizationId, IdText};
+use crate::model::remembered_consent::RememberedConsent;
 use crate::model::subject::Subject;
 use crate::model::{Authorization, Stage, Visit};
 use crate::registration::usage;
@@ -110,7 +112,8 @@ async fn is_step_up_in_vain(
     subject: &Subject,
 ) -> Result<bool, Reason> {
     let now = context.now();
-    let newest = live_grants::newest(context, subject, &pending.client).await?;
+    let grants = live_grants::to_client(context, subject, &pending.client).await?;
+    let newest = grants.iter().max_by_key(|grant| grant.created);
     Ok(newest.is_some_and(|grant| {
         now < grant.created.plus(STEP_UP)
             && pending.scopes.is_subset_of(&grant.scopes)
@@ -186,6 +189,7 @@ pub(crate) async fn decide(
     subject: &Subject,
     session: &[u8],
     decision: &Decision,
+    basis: Basis,
 ) -> Result<Answer, AuthorizationError> {
     let now = context.now();
     let found = find_held(context, ticket, Asked { subject, session }, now).await;
@@ -203,7 +207,7 @@ pub(crate) async fn decide(
     let fail = |reason| undecided(context, &held, &client, reason);
     match judge_decision(&held, &client, decision, &context.config) {
         Ok(granted) => match context.check_subject(held.subject(), &client).await {
-            Ok(()) => approve(context, &held, &client, granted, now).await,
+            Ok(()) => approve(context, &held, &client, granted, basis, now).await,
             Err(reason) => {
                 if matches!(reason, Reason::SubjectRefused) {
                     // The user did not refuse, so no event is raised.
@@ -240,21 +244,31 @@ async fn approve(
     held: &Arc<Authorization>,
     client: &Client,
     granted: Granted,
+    basis: Basis,
     now: Timestamp,
 ) -> Result<Answer, AuthorizationError> {
     let minted = opaque::mint(&*context.entropy);
     let end = now.plus(context.config.authorization.code_lifetime);
+    let consent = match basis {
+        Basis::Page if context.config.ask_consent(client) == AskConsent::Once => {
+            Some(RememberedConsent { asked: now, terms: client.consent_terms(&held.redirect_uri) })
+        }
+        Basis::Remembered(consent) => Some(consent),
+        Basis::Page | Basis::Skipped => None,
+    };
     let next = Authorization {
         epoch: client.epoch,
         scopes: granted.scopes,
         resources: granted.resources,
+        audience: consent.map_or_else(|| held.audience.clone(), |consent| held.audience.with_consent(consent)),
         ..held.with_code(minted.digest, now, end)
     };
     let scopes = next.scopes.clone();
     note_approval(context, held, client, end).await.map_err(|reason| undecided(context, held, client, reason))?;
     take(context, held, next).await.map_err(|reason| undecided(context, held, client, reason))?;
     let grant = held.id.into();
-    context.raise(&Event::CodeIssued { grant, client: &held.client, subject: held.subject(), scopes: &scopes });
+    let asked = basis == Basis::Page;
+    context.raise(&Event::CodeIssued { grant, client: &held.client, subject: held.subject(), scopes: &scopes, asked });
     let code = minted.text(&context.prefixes.code, &IdText::of(held.id.as_bytes()));
     Ok((destination(held).code(context, &code), None))
 }

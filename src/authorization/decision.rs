@@ -1,5 +1,7 @@
 //! What the user decided, and how much the user agrees to.
 
+use crate::model::remembered_consent::RememberedConsent;
+
 /// What the user decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -31,6 +33,17 @@ impl Decision {
         let approval = Self::Approve(Consent::chosen(all("scope"), all("resource")));
         (all("handle").next().unwrap_or_default().to_owned(), if decision == "allow" { approval } else { Self::Deny })
     }
+}
+
+/// Why a request is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// The user answered a page.
+    Page,
+    /// An earlier consent stands in for the answer.
+    Remembered(RememberedConsent),
+    /// The client needs none.
+    Skipped,
 }
 
 /// How much the user agrees to: by default, all that was asked.

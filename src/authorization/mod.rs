@@ -8,6 +8,7 @@ pub(crate) mod judge;
 pub(crate) mod pending;
 pub(crate) mod pushed_request;
 pub(crate) mod request;
+pub(crate) mod silent;
 
 pub use decide::{Consent, Decision};
 pub use pending::{AuthorizationError, PendingAuthorization, RequestedScope};

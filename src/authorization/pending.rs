@@ -10,7 +10,7 @@ use crate::error::response;
 use crate::error::{ErrorCode, Reason};
 use crate::jose::JwkThumbprint;
 use crate::model::PushedFrom;
-use crate::model::client::{Client, ClientOrigin};
+use crate::model::client::{AskConsent, Client, ClientOrigin};
 use crate::model::client_metadata::DocumentUrl;
 use crate::model::id::ClientId;
 use crate::model::protected_resource::{Audience, ProtectedResource};
@@ -48,6 +48,10 @@ pub struct PendingAuthorization {
     pub(crate) key: Option<JwkThumbprint>,
     /// The pushed request that it came from.
     pub(crate) pushed: Option<PushedFrom>,
+    /// When users of the client are asked.
+    pub(crate) ask_consent: AskConsent,
+    /// Whether a page must be shown: users are asked each time, the request wants it, or no user navigates to it.
+    pub(crate) needs_page: bool,
 }
 
 impl PendingAuthorization {
@@ -151,11 +155,14 @@ impl PendingAuthorization {
 
     /// Returns whether the client's identity is assured, so that an earlier consent may replace the user's click [RFC 8252
     /// section 8.6]: the client is confidential and not unreviewed, and the browser does not go to the user's own device.
+    /// Of public clients, only those are assured whose users need not be asked each time: see [`AskConsent`].
     #[must_use]
     pub fn is_client_identity_assured(&self) -> bool {
         let uri = &self.redirect_uri;
         let client = &self.client;
-        !client.counts_as_public() && !client.is_unreviewed() && !uri.is_loopback() && !uri.is_private_use()
+        let is_confidential = !client.counts_as_public() && !client.is_unreviewed();
+        let is_elsewhere = !uri.is_loopback() && !uri.is_private_use();
+        is_confidential && is_elsewhere || self.ask_consent != AskConsent::Always
     }
 }
 

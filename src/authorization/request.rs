@@ -13,7 +13,7 @@ use crate::model::protected_resource::{Audience, Named, ProtectedResource, Targe
 use crate::model::redirect_uri::{RedirectUri, RedirectUriError};
 use crate::scope::{ScopeError, ScopeSet};
 use crate::secret::pkce::CodeChallenge;
-use crate::wire::params::{Params, RESOURCE};
+use crate::wire::params::{Params, RESOURCE, parameters_named};
 
 /// The thumbprint of the key that the code is bound to [RFC 9449 section 10].
 const DPOP_JKT: &str = "dpop_jkt";
@@ -36,6 +36,18 @@ pub(crate) fn names(config: &Config) -> &'static [&'static str] {
     const ALL: &[&str] = &NAMES;
     if config.dpop.reads_proofs() { ALL } else { ALL.split_last().map_or(ALL, |(_, others)| others) }
 }
+
+/// Returns whether a request wants a page. Apart from that, `prompt` is an unknown parameter: no value of it is an error.
+///
+/// > consent: The Authorization Server SHOULD prompt the End-User for consent before returning information to the Client.
+///
+/// [OpenID Connect Core section 3.1.2.1]
+pub(crate) fn wants_page(parameters: &[u8]) -> bool {
+    !matches!(&*parameters_named(parameters, &["prompt"]), b"" | b"prompt" | b"prompt=" | b"prompt=none")
+}
+
+/// What is kept of `prompt` in a pushed request that [wants a page](wants_page).
+pub(crate) const WANTS_PAGE: &str = "&prompt=consent";
 
 /// What a client asks for, after all checks.
 pub(crate) struct Asked {

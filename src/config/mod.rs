@@ -38,7 +38,7 @@ pub use crate::config::revocation::{
 pub use crate::config::tokens::{ClientCredentialsSettings, TokenSettings};
 use crate::jose::{IS_AVAILABLE, SigningAlgorithm};
 use crate::model::client::{
-    AuthenticationMethod, AuthenticationMethods, Client, ClientType, KeyRules, RefreshRotation,
+    AskConsent, AuthenticationMethod, AuthenticationMethods, Client, ClientType, KeyRules, RefreshRotation,
 };
 use crate::model::protected_resource::ProtectedResource;
 use crate::model::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy};
@@ -252,6 +252,18 @@ impl Config {
             return RefreshRotation::Rotate;
         }
         client.privileges.refresh_rotation.unwrap_or(self.refresh.rotation)
+    }
+
+    /// Returns whether each code needs a page, whatever the client has.
+    pub(crate) fn always_asks(&self) -> bool {
+        self.profile == Profile::Platform
+    }
+
+    /// Returns when users of that client are asked for consent.
+    pub(crate) fn ask_consent(&self, client: &Client) -> AskConsent {
+        let own = client.privileges.ask_consent;
+        let is_asked = own == AskConsent::Always || self.always_asks();
+        if is_asked || client.check_identity().is_err() { AskConsent::Always } else { own }
     }
 
     /// Returns whether only the refresh token itself proves who refreshes. This is so if the client is public, or if

@@ -11,12 +11,12 @@ use crate::authorization::check_client;
 use crate::authorization::document_client;
 use crate::authorization::pending::{AuthorizationError, Destination, PendingAuthorization};
 use crate::authorization::pushed_request;
-use crate::authorization::request::{self, Asked, Fault, NoDestination, names};
+use crate::authorization::request::{self, Asked, Fault, NoDestination, names, wants_page};
 use crate::config::AuthorizationErrors;
 use crate::context::Context;
 use crate::error::Reason;
 use crate::model::PushedRequest;
-use crate::model::client::Client;
+use crate::model::client::{AskConsent, Client};
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::RedirectUri;
 use crate::wire::params::{PARAMETERS, ParamLimits, Params, QUERY_BYTES, parameters_named};
@@ -113,6 +113,8 @@ async fn check(
     let asked = judge(context, &client, query, pushed.is_some());
     let asked = asked.map_err(|fault| refused(context, &client, &redirect_uri, query, fault))?;
     let Asked { challenge, key, state, scopes, has_dropped_scopes, audience, protected_resources } = asked;
+    let ask_consent = context.config.ask_consent(&client);
+    let sent = pushed.map_or(request.query, |pushed| pushed.parameters.as_bytes());
     Ok(PendingAuthorization {
         client,
         redirect_uri,
@@ -128,6 +130,8 @@ async fn check(
         document,
         key: pushed.and_then(|pushed| pushed.key).or(key),
         pushed: pushed.map(PushedRequest::reference),
+        ask_consent,
+        needs_page: ask_consent == AskConsent::Always || !request.is_navigation() || wants_page(sent),
     })
 }
 

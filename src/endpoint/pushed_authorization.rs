@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::authorization::pushed_request::REQUEST_URI_PREFIX;
-use crate::authorization::request::{self, Fault, NoDestination, names};
+use crate::authorization::request::{self, Fault, NoDestination, WANTS_PAGE, names, wants_page};
 use crate::bounds::{Met, draw_places, key_of_place};
 use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
 use crate::client_auth::{Caller, proof};
@@ -23,7 +23,7 @@ use crate::secret::Digest;
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::wire::message::PushedAuthorizationResponse;
 use crate::wire::params::Params;
-use crate::wire::{Endpoint, Request, Response};
+use crate::wire::{Body, Endpoint, Request, Response};
 
 /// The parameters that are refused in a pushed request.
 const REFUSED: [&str; 2] = ["request_uri", "request"];
@@ -38,7 +38,7 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
         Err(response) => return response,
     };
     let judged = match judge(context, &caller, &form) {
-        Ok(()) => push(context, &caller, &form).await,
+        Ok(()) => push(context, &caller, parameters(context, request, &form)).await,
         Err(reason) => Err(reason),
     };
     match judged {
@@ -85,8 +85,15 @@ fn judge(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<(), Re
     }
 }
 
+/// Returns the parameters that the authorization endpoint reads. No credential is among them.
+fn parameters(context: &Context, request: &Request<'_>, form: &Params<'_>) -> Box<str> {
+    let wants_page = matches!(request.body, Body::Bytes(body) if wants_page(body));
+    let parameters = form.to_query(names(&context.config));
+    (parameters + if wants_page { WANTS_PAGE } else { "" }).into()
+}
+
 /// Stores the request in a free place, and returns its `request_uri`.
-async fn push(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<String, Reason> {
+async fn push(context: &Context, caller: &Caller, parameters: Box<str>) -> Result<String, Reason> {
     let (client, now) = (&*caller.client, context.now());
     let end = now.plus(context.config.pushed_requests.lifetime);
     let minted = opaque::mint(&*context.entropy);
@@ -100,8 +107,7 @@ async fn push(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<S
         created: now,
         end,
         open_until: end,
-        // No credential is among these names.
-        parameters: form.to_query(names(&context.config)).into(),
+        parameters,
         key: caller.key,
         visits: Vec::new(),
         used_by: None,

@@ -1,4 +1,4 @@
-//! The live grants that a user gave to one client: the newest, and how many there may be.
+//! The live grants that a user gave to one client, and how many there may be.
 
 use std::sync::Arc;
 
@@ -28,25 +28,24 @@ pub(crate) async fn keep_within_bound(context: &Context, new: &Grant) {
     }
 }
 
-/// Returns the newest live grant of a user to that client.
+/// Returns the live grants of a user to that client.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if a grant cannot be read.
-pub(crate) async fn newest(
+pub(crate) async fn to_client(
     context: &Context,
     subject: &Subject,
     client: &Client,
-) -> Result<Option<Arc<Grant>>, StoreError> {
+) -> Result<Vec<Arc<Grant>>, StoreError> {
     let now = context.now();
-    let mut newest: Option<Arc<Grant>> = None;
+    let mut live = Vec::new();
     let mut list = Reader::new(GrantId::from_bytes);
     while let Some(rows) = list.next(&*context.stores.tokens, subject.as_str()).await {
-        let live = rows.into_iter().filter(|grant| is_live(grant, &client.id, client.epoch, now));
-        newest = newest.into_iter().chain(live).max_by_key(|grant| grant.created);
+        live.extend(rows.into_iter().filter(|grant| is_live(grant, &client.id, client.epoch, now)));
     }
     list.finish()?;
-    Ok(newest)
+    Ok(live)
 }
 
 /// Returns whether a grant to that client is live, and the client has not revoked its grants since.

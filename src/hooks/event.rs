@@ -29,7 +29,7 @@ pub enum Event<'a> {
         /// What was done.
         change: ApplicationChange<'a>,
     },
-    /// The user consented, and the browser was redirected with a code.
+    /// The user consented, or did not have to, and the browser was redirected with a code.
     #[non_exhaustive]
     CodeIssued {
         /// The grant that the code will become.
@@ -40,6 +40,8 @@ pub enum Event<'a> {
         subject: Option<&'a Subject>,
         /// What the user granted.
         scopes: &'a ScopeSet,
+        /// Whether the user was asked. If not, the client's [`AskConsent`](crate::client::AskConsent) spared the page.
+        asked: bool,
     },
     /// The user refused.
     #[non_exhaustive]
@@ -364,8 +366,9 @@ impl Event<'_> {
             Self::Application { client, actor, change } => {
                 Facts { actor, ..Facts::of_client(change.event_name(), Info, client) }
             }
-            Self::CodeIssued { grant, client, subject, scopes } => {
-                Facts { scopes: Some(scopes), ..Facts::of_grant("code_issued", Info, grant, client).by(subject) }
+            Self::CodeIssued { grant, client, subject, scopes, asked } => {
+                let name = if asked { "code_issued" } else { "code_issued_silently" };
+                Facts { scopes: Some(scopes), ..Facts::of_grant(name, Info, grant, client).by(subject) }
             }
             Self::Denied { client, subject } => Facts::of_client("denied", Info, client).by(subject),
             Self::Exchanged { grant, client, subject } => Facts::of_grant("exchanged", Info, grant, client).by(subject),
@@ -552,7 +555,7 @@ mod tests {
         ];
         // The event, and whether it has a subject, a grant, an endpoint and a reason.
         let mut events = vec![
-            (Event::CodeIssued { grant, client, subject, scopes }, [true, true, false, false]),
+            (Event::CodeIssued { grant, client, subject, scopes, asked: true }, [true, true, false, false]),
             (Event::Denied { client, subject }, [true, false, false, false]),
             (Event::Exchanged { grant, client, subject }, [true, true, false, false]),
             (Event::CodeReplayed { grant, client, subject }, [true, true, false, false]),

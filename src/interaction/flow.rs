@@ -196,6 +196,14 @@ impl Flow {
             Err(error) => return Step::Respond(self.refuse(error, visitor, None)),
         };
         let Some(user) = visitor.user else { return Step::SignIn(return_to) };
+        // A user who has answered is asked again.
+        if before.is_none() {
+            match self.server.decide_silently(&pending, subject, session).await {
+                Ok(None) => {}
+                Ok(Some(response)) => return Step::Respond(response),
+                Err(error) => return Step::Respond(self.refuse(error, visitor, None)),
+            }
+        }
         let Ok(reviewed) = self.reviewed(&pending.client).await else {
             return Step::Respond(self.error(503, ErrorKind::Unavailable, visitor));
         };

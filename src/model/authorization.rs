@@ -13,6 +13,7 @@ use crate::model::kinds::Table;
 use crate::model::protected_resource::{Audience, read_audience, write_audience};
 use crate::model::record::{Columns, Record, key_and_version};
 use crate::model::redirect_uri::RedirectUri;
+use crate::model::remembered_consent::RememberedConsent;
 use crate::model::subject::Subject;
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
@@ -99,10 +100,11 @@ impl Stage {
 }
 
 impl Authorization {
-    /// The tags of the optional fields: the audience, the key, and the pushed request.
+    /// The tags of the optional fields: the audience, the key, the pushed request, and the remembered consent.
     const AUDIENCE: u8 = 1;
     const KEY: u8 = 2;
     const PUSHED: u8 = 3;
+    const CONSENT: u8 = 4;
 
     /// Returns the key of the record.
     #[must_use]
@@ -273,12 +275,15 @@ impl Record for Authorization {
                 writer.array(secret.bytes());
             });
         }
+        if let Some(consent) = audience.consent() {
+            writer.tagged(Self::CONSENT, |writer| consent.write(writer));
+        }
         writer.finish()
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::AUTHORIZATION)?;
-        let authorization = Self {
+        let mut authorization = Self {
             id: AuthorizationId::from_bytes(reader.array()?),
             version: reader.number()?,
             client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
@@ -305,6 +310,9 @@ impl Record for Authorization {
             key: reader.tagged(Self::KEY, |reader| reader.array().map(JwkThumbprint::from_bytes))?.map(Box::new),
             pushed: reader.tagged(Self::PUSHED, read_pushed)?.map(Box::new),
         };
+        if let Some(consent) = reader.tagged(Self::CONSENT, RememberedConsent::read)? {
+            authorization.audience = authorization.audience.with_consent(consent);
+        }
         reader.finish()?;
         Ok(authorization)
     }
@@ -322,6 +330,7 @@ fn read_pushed(reader: &mut Reader<'_>) -> Result<PushedFrom, DecodeError> {
 mod tests {
     use super::*;
     use crate::model::fixtures::compared_layout;
+    use crate::model::remembered_consent::CONSENT_TERMS_BYTES;
 
     fn authorization() -> Authorization {
         Authorization {
@@ -430,6 +439,15 @@ mod tests {
             altered[position] = bad;
             assert_eq!(Authorization::decode(&altered), Err(DecodeError::Malformed), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_remembered_consent_comes_back() {
+        let consent = RememberedConsent { asked: Timestamp::from_seconds(7), terms: [9; CONSENT_TERMS_BYTES] };
+        let remembered = Authorization { audience: Audience::UNSET.with_consent(consent), ..authorization() };
+        let read = Authorization::decode(&remembered.encode()).unwrap();
+        assert_eq!((&read, read.audience.consent()), (&remembered, Some(&consent)));
+        assert_eq!(read.denied().audience.consent(), None);
     }
 
     #[test]

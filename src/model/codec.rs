@@ -104,7 +104,7 @@ pub(crate) struct Reader<'a> {
 /// The layout of every record.
 const LAYOUT: u8 = 1;
 
-/// The first bytes of all kinds of records, and of the two texts that are only digested.
+/// The first bytes of all kinds of records, and of the three texts that are only digested.
 pub(crate) mod kind {
     pub(crate) const AUTHORIZATION: u8 = b'A';
     pub(crate) const CLIENT: u8 = b'C';
@@ -115,6 +115,8 @@ pub(crate) mod kind {
     pub(crate) const METADATA: u8 = b'M';
     /// What a user consents to; only digested.
     pub(crate) const CONSENT: u8 = b'N';
+    /// What a remembered consent was given for; only digested.
+    pub(crate) const CONSENT_TERMS: u8 = b'T';
     /// An image.
     pub(crate) const APPLICATION_LOGO: u8 = b'O';
     pub(crate) const APPLICATION: u8 = b'P';

@@ -13,6 +13,7 @@ use crate::model::id::{ClientId, GrantId};
 use crate::model::kinds::Table;
 use crate::model::protected_resource::{read_audience, write_audience};
 use crate::model::record::{Columns, Ended, Record, key_and_version};
+use crate::model::remembered_consent::RememberedConsent;
 use crate::model::{
     AccessRecord, Grant, Pairs, RETENTION, RefreshRecord, Restrictions, Revocation, RevocationReason, SupersededPair,
     TokenPair,
@@ -25,6 +26,8 @@ use crate::secret::refresh::{Family, FamilyIdDigest, TagKey};
 const AUDIENCE: u8 = 1;
 /// The tag of the number of the first bound pair.
 const BOUND_FROM: u8 = 2;
+/// The tag of the remembered consent.
+const CONSENT: u8 = 3;
 
 impl Record for Grant {
     const TABLE: Table = Table::Grants;
@@ -102,12 +105,15 @@ impl Record for Grant {
         if let Some(number) = bound_from {
             writer.tagged(BOUND_FROM, |writer| writer.number(number.get()));
         }
+        if let Some(consent) = audience.consent() {
+            writer.tagged(CONSENT, |writer| consent.write(writer));
+        }
         writer.finish()
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::GRANT)?;
-        let grant = Self {
+        let mut grant = Self {
             id: GrantId::from_bytes(reader.array()?),
             version: reader.number()?,
             client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
@@ -129,6 +135,9 @@ impl Record for Grant {
             audience: reader.tagged(AUDIENCE, read_audience)?.unwrap_or_default(),
             bound_from: reader.tagged(BOUND_FROM, read_number)?,
         };
+        if let Some(consent) = reader.tagged(CONSENT, RememberedConsent::read)? {
+            grant.audience = grant.audience.with_consent(consent);
+        }
         reader.finish()?;
         Ok(grant)
     }
@@ -209,9 +218,12 @@ fn read_superseded(reader: &mut Reader<'_>) -> Result<SupersededPair, DecodeErro
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::model::fixtures::compared_layout;
     use crate::model::protected_resource::Audience;
+    use crate::model::remembered_consent::CONSENT_TERMS_BYTES;
     use crate::model::subject::Subject;
     use crate::scope::{ResourceScope, ScopeSet};
 
@@ -327,6 +339,21 @@ mod tests {
         writer.tagged(BOUND_FROM, |writer| writer.number(0));
         let bytes = [&grant(2).encode()[..], &writer.finish()[2..]].concat();
         assert_eq!(Grant::decode(&bytes), Err(DecodeError::Malformed), "numbers begin with 1");
+    }
+
+    #[test]
+    fn a_remembered_consent_comes_back_until_the_grant_is_revoked() {
+        let consent = RememberedConsent { asked: at(7), terms: [9; CONSENT_TERMS_BYTES] };
+        for (audience, bound_from) in [(Audience::UNSET, None), (both(), NonZeroU32::new(8))] {
+            let remembered = Grant { audience: audience.with_consent(consent), bound_from, ..grant(2) };
+            let read = Grant::decode(&remembered.encode()).unwrap();
+            assert_eq!((&read, read.audience.consent()), (&remembered, Some(&consent)));
+            assert_eq!(read.with_pairs(Pairs::default()).audience.consent(), Some(&consent));
+            let without = Grant { audience, bound_from, ..grant(2) }.encode();
+            assert_eq!(remembered.encode().len() - without.len(), 5 + 4 + CONSENT_TERMS_BYTES);
+            let revoked = read.revoked_at(at(8), RevocationReason::RevokedByUser, Duration::ZERO);
+            assert_eq!(revoked.audience.consent(), None);
+        }
     }
 
     #[test]

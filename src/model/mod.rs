@@ -20,6 +20,7 @@ pub mod protected_resource;
 mod pushed_request;
 pub(crate) mod record;
 pub mod redirect_uri;
+pub(crate) mod remembered_consent;
 mod replay;
 pub mod subject;
 

@@ -1,23 +1,24 @@
 //! What a reviewer grants, and the result.
 
 use crate::model::application::Logo;
-use crate::model::client::{CheckedForm, Privileges, RefreshRotation};
+use crate::model::client::{AskConsent, CheckedForm, Privileges, RefreshRotation};
 use crate::model::id::ClientId;
 use crate::scope::ResourceScope;
 
 /// What a reviewer grants to an application; by default everything that it requested, except [`ResourceScope::All`] for
 /// tokens without a user: see [`client_resources`](Self::client_resources).
 ///
-/// When a change is approved, `require_pkce`, `trusted`, `may_introspect` and `refresh_rotation` of an earlier approval
-/// stay. [`Registrar::set_privileges`](crate::Registrar::set_privileges) withdraws them. Scopes and resources are those
+/// When a change is approved, `require_pkce`, `trusted`, `may_introspect`, `refresh_rotation` and `ask_consent` of an
+/// earlier approval stay. [`Registrar::set_privileges`](crate::Registrar::set_privileges) withdraws them. Scopes and resources are those
 /// of the changed form.
 ///
 /// # Errors
 ///
 /// [`Registrar::approve`](crate::Registrar::approve) returns
 /// [`RegistrarError::ScopesNotAsked`](crate::RegistrarError::ScopesNotAsked) for anything that the application did not
-/// request, and [`RegistrarError::PublicClient`](crate::RegistrarError::PublicClient) for anything that a public client
-/// cannot have.
+/// request, [`RegistrarError::PublicClient`](crate::RegistrarError::PublicClient) for anything that a public client
+/// cannot have, and [`RegistrarError::MustAsk`](crate::RegistrarError::MustAsk) if the users of the client must be asked
+/// for consent each time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approval {
     pub(super) scopes: Option<String>,
@@ -66,6 +67,14 @@ impl Approval {
     #[must_use]
     pub fn require_pkce(mut self) -> Self {
         self.privileges.require_pkce = true;
+        self
+    }
+
+    /// Sets when users are asked for consent: see [`AskConsent`], also for who must not have it. A later approval of a
+    /// change never makes the server ask more often.
+    #[must_use]
+    pub fn ask_consent(mut self, ask_consent: AskConsent) -> Self {
+        self.privileges.ask_consent = ask_consent;
         self
     }
 

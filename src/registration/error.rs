@@ -3,7 +3,7 @@
 use crate::clock::Timestamp;
 use crate::error::Reason;
 use crate::model::application::FieldError;
-use crate::model::client::ClientState;
+use crate::model::client::{ClientState, MustAsk};
 use crate::model::client_metadata::MetadataError;
 use crate::registration::extension::Extension;
 use crate::store::StoreError;
@@ -12,7 +12,7 @@ use crate::text::causes::debug_as_text;
 /// An error of the registrar.
 ///
 /// Error texts contain nothing of a submitted form except what [`FieldError`] allows. [`Extends`](Self::Extends) names
-/// what an administrator passed.
+/// what an administrator passed, and [`MustAsk`](Self::MustAsk) a redirect URI that was accepted before.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistrarError {
@@ -61,6 +61,10 @@ pub enum RegistrarError {
         /// The time from which the id can be reused.
         until: Timestamp,
     },
+    /// The users of the client must be asked for consent each time, so it cannot have this
+    /// [`AskConsent`](crate::client::AskConsent).
+    #[error(transparent)]
+    MustAsk(#[from] MustAsk),
     /// The approval contains scopes or resources that the application did not request.
     #[error("the approval has scopes or resources that the application did not request")]
     ScopesNotAsked,
@@ -91,6 +95,7 @@ impl From<RegistrarError> for Reason {
             error @ (RegistrarError::ChangedMeanwhile
             | RegistrarError::FirstParty
             | RegistrarError::Invalid(_)
+            | RegistrarError::MustAsk(_)
             | RegistrarError::NoSecret
             | RegistrarError::NothingProposed
             | RegistrarError::NotFirstParty

@@ -16,7 +16,7 @@ use crate::registration::error::RegistrarError;
 use crate::registration::keys;
 use crate::registration::last_use;
 use crate::registration::reduction::Reduction;
-use crate::registration::rules::{RegistrationRules, check_privileges};
+use crate::registration::rules::RegistrationRules;
 use crate::registration::update::{Update, check_token, management, put_update_in_force};
 use crate::registration::user_approval;
 use crate::scope::ResourceScope;
@@ -132,7 +132,7 @@ impl Step<'_> {
             Action::SetPrivileges(privileges) => {
                 refuse_first_party(next)?;
                 require_approved(&next.client)?;
-                check_privileges(&next.client, privileges)?;
+                rules.check_privileges(&next.client, *privileges)?;
                 next.client_mut().privileges = *privileges;
             }
             Action::Reduce(reducing) => {
@@ -313,8 +313,9 @@ fn approve(
     }
     next.client_mut().put_form(form);
     put_update_in_force(next);
-    check_privileges(&next.client, &approval.privileges)?;
-    next.client_mut().privileges = next.client.privileges.with(approval.privileges);
+    let privileges = next.client.privileges.with(approval.privileges);
+    rules.check_privileges(&next.client, privileges)?;
+    next.client_mut().privileges = privileges;
     next.rejection = None;
     next.logo = next.proposed_logo.take().or(next.logo);
     if first_review {
@@ -447,6 +448,7 @@ mod tests {
             limits: RegistrationLimits::default(),
             redirect_uris: RedirectUriPolicy::default(),
             public_clients: true,
+            always_asks: false,
             grant_types: GrantType::ALL.iter().copied().collect(),
             keys: KeyRules::of_tests(),
             reservation: Duration::from_secs(1000),

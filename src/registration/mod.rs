@@ -103,6 +103,7 @@ impl Registrar {
             limits: config.registration.form.clone(),
             redirect_uris: config.redirect_uris.clone(),
             public_clients: config.public_clients,
+            always_asks: config.always_asks(),
             grant_types: grant::offered(config).collect(),
             keys: config.key_rules(context.key_sets.is_some()),
             reservation: reservation(config),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::model::application::{ApplicationForm, Field, FieldError, Logo, Problem, RegistrationLimits};
 use crate::model::client::{
-    CheckedForm, Client, ClientType, GrantType, GrantTypes, KeyRules, Privileges, RefreshRotation,
+    AskConsent, CheckedForm, Client, ClientType, GrantType, GrantTypes, KeyRules, MustAsk, Privileges, RefreshRotation,
 };
 use crate::model::redirect_uri::RedirectUriPolicy;
 use crate::registration::approval::Approval;
@@ -19,6 +19,8 @@ pub(crate) struct RegistrationRules {
     pub(crate) limits: RegistrationLimits,
     pub(crate) redirect_uris: RedirectUriPolicy,
     pub(crate) public_clients: bool,
+    /// Whether users are asked for consent each time, whatever a client has.
+    pub(crate) always_asks: bool,
     pub(crate) grant_types: GrantTypes,
     pub(crate) keys: KeyRules,
     /// How long the id of a deleted client is kept.
@@ -96,7 +98,20 @@ impl RegistrationRules {
         if !errors.is_empty() {
             return Err(RegistrarError::Invalid(errors.into_iter().map(of_builder).collect()));
         }
-        check_privileges(client, &client.privileges())
+        self.check_privileges(client, client.privileges)
+    }
+
+    /// Checks privileges that only a confidential web application may have, and whether users may go unasked.
+    pub(super) fn check_privileges(&self, client: &Client, privileges: Privileges) -> Result<(), RegistrarError> {
+        let keeps = privileges.refresh_rotation == Some(RefreshRotation::Keep);
+        if client.counts_as_public() && (privileges.may_introspect || keeps) {
+            return Err(RegistrarError::PublicClient);
+        }
+        match privileges.ask_consent {
+            AskConsent::Always => Ok(()),
+            AskConsent::Once | AskConsent::Never if self.always_asks => Err(MustAsk::PlatformProfile.into()),
+            AskConsent::Once | AskConsent::Never => Ok(client.check_identity()?),
+        }
     }
 
     fn check(&self, form: &ApplicationForm) -> Result<CheckedForm, Vec<FieldError>> {
@@ -126,13 +141,6 @@ impl RegistrationRules {
             GrantType::AuthorizationCode | GrantType::RefreshToken => Problem::NotOffered,
         })
     }
-}
-
-/// Checks privileges that only a confidential web application may have.
-pub(super) fn check_privileges(client: &Client, privileges: &Privileges) -> Result<(), RegistrarError> {
-    let keeps = privileges.refresh_rotation == Some(RefreshRotation::Keep);
-    let is_refused = client.counts_as_public() && (privileges.may_introspect || keeps);
-    if is_refused { Err(RegistrarError::PublicClient) } else { Ok(()) }
 }
 
 /// Names the method of the builder that sets a missing field.

@@ -8,8 +8,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use crate::authorization::decide;
-use crate::authorization::decide::Decision;
+use crate::authorization::decide::{Basis, Decision};
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
+use crate::authorization::silent;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::config::error::ConfigError;
@@ -262,6 +263,27 @@ impl AuthorizationServer {
         in_span("hold", decide::hold(&self.context, pending, subject, session)).await
     }
 
+    /// Decides a request without a page, and returns the redirect to the client; `None` if the page must be shown, or no
+    /// user is signed in. Call it before [`hold`](Self::hold), whose session it takes.
+    ///
+    /// It returns `None` unless a client's [`AskConsent`](crate::client::AskConsent) says more, which also lists when the
+    /// page is shown nevertheless. Pass all headers with [`Request::header`]: a browser says there whether its user
+    /// navigates. A pushed request [RFC 9126] is used up.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError`] as from [`hold`](Self::hold) and [`decide`](Self::decide).
+    pub async fn decide_silently(
+        &self,
+        pending: &PendingAuthorization,
+        signed_in: Option<&Subject>,
+        session: &[u8],
+    ) -> Result<Option<Response>, AuthorizationError> {
+        let decided = silent::decide_silently(&self.context, pending, signed_in, session);
+        // The page before a redirect is for unreviewed clients, whose users are always asked.
+        Ok(in_span("silent_decision", decided).await?.map(|(response, _)| response))
+    }
+
     /// Records the user's decision, once, and returns the redirect to the client [RFC 6749 section 4.1.2].
     ///
     /// Client, redirect URI and scopes are checked again, as they are at that time. Of several pages for one pushed request
@@ -289,7 +311,7 @@ impl AuthorizationServer {
         session: &[u8],
         decision: &Decision,
     ) -> Result<Answer, AuthorizationError> {
-        in_span("decision", decide::decide(&self.context, ticket, subject, session, decision)).await
+        in_span("decision", decide::decide(&self.context, ticket, subject, session, decision, Basis::Page)).await
     }
 
     /// Checks the access token of a request to a resource, and returns what it grants [RFC 6750, RFC 9449 section 7].

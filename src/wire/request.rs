@@ -39,6 +39,9 @@ pub struct Request<'a> {
     pub(crate) origin: HeaderLine<'a>,
     pub(crate) dpop: HeaderLine<'a>,
     asks_for_method: bool,
+    sec_fetch_mode: FetchMetadata,
+    sec_fetch_dest: FetchMetadata,
+    is_prefetch: bool,
     pub(crate) body: Body<'a>,
     pub(crate) peer: Option<IpAddr>,
     pub(crate) subject: Option<&'a Subject>,
@@ -60,6 +63,9 @@ impl<'a> Request<'a> {
             origin: HeaderLine::Absent,
             dpop: HeaderLine::Absent,
             asks_for_method: false,
+            sec_fetch_mode: FetchMetadata::Absent,
+            sec_fetch_dest: FetchMetadata::Absent,
+            is_prefetch: false,
             body: Body::Empty,
             peer: None,
             subject: None,
@@ -106,6 +112,12 @@ impl<'a> Request<'a> {
             self.dpop = self.dpop.and(value);
         } else if name.eq_ignore_ascii_case("Access-Control-Request-Method") {
             self.asks_for_method = true;
+        } else if name.eq_ignore_ascii_case("Sec-Fetch-Mode") {
+            self.sec_fetch_mode = self.sec_fetch_mode.and(value, b"navigate");
+        } else if name.eq_ignore_ascii_case("Sec-Fetch-Dest") {
+            self.sec_fetch_dest = self.sec_fetch_dest.and(value, b"document");
+        } else if PREFETCH.iter().any(|own| name.eq_ignore_ascii_case(own)) {
+            self.is_prefetch = true;
         }
     }
 
@@ -174,6 +186,16 @@ impl<'a> Request<'a> {
         self.asks_for_method && self.method == "OPTIONS"
     }
 
+    /// Returns whether a user navigates to the address, as far as the browser says so: with `GET`, in a window or tab, and
+    /// not in advance [Fetch Metadata Request Headers sections 2.1 and 2.2]. Old browsers say nothing.
+    pub(crate) fn is_navigation(&self) -> bool {
+        let is_document = match (self.sec_fetch_mode, self.sec_fetch_dest) {
+            (FetchMetadata::Absent, FetchMetadata::Absent) | (FetchMetadata::Expected, FetchMetadata::Expected) => true,
+            (FetchMetadata::Absent | FetchMetadata::Expected | FetchMetadata::Other, _) => false,
+        };
+        self.method == "GET" && is_document && !self.is_prefetch
+    }
+
     /// Returns whether the body is declared as a form, ignoring the media type's parameters and case [6749-3.2-02,
     /// 6749-3.2-03].
     pub(crate) fn is_form(&self) -> bool {
@@ -189,6 +211,24 @@ impl<'a> Request<'a> {
         let HeaderLine::One(value) = self.content_type else { return false };
         let end = memchr(b';', value).unwrap_or(value.len());
         trim_blanks(value.get(..end).unwrap_or_default()).eq_ignore_ascii_case(media_type)
+    }
+}
+
+/// The headers of requests that a browser sends before its user does anything.
+const PREFETCH: [&str; 3] = ["Sec-Purpose", "Purpose", "X-Moz"];
+
+/// What a browser says about a request in one header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FetchMetadata {
+    Absent,
+    /// The value of a navigation, once.
+    Expected,
+    Other,
+}
+
+impl FetchMetadata {
+    fn and(self, value: &[u8], expected: &[u8]) -> Self {
+        if self == Self::Absent && value.trim_ascii() == expected { Self::Expected } else { Self::Other }
     }
 }
 
@@ -339,6 +379,37 @@ mod tests {
         let request = Request::new("GET").header("Cookie", b"a").header("X-Authorization", b"b");
         assert!(matches!(request.authorization, HeaderLine::Absent));
         assert!(matches!(request.content_type, HeaderLine::Absent));
+    }
+
+    #[test]
+    fn a_navigation_is_a_get_of_a_document() {
+        const NAVIGATE: (&str, &str) = ("Sec-Fetch-Mode", "navigate");
+        const DOCUMENT: (&str, &str) = ("sec-fetch-dest", "document");
+        let is_navigation = |method, headers: &[(&str, &'static str)]| {
+            let request = headers
+                .iter()
+                .fold(Request::new(method), |request, (name, value)| request.header(name, value.as_bytes()));
+            request.is_navigation()
+        };
+        assert!(is_navigation("GET", &[]) && is_navigation("GET", &[NAVIGATE, DOCUMENT]));
+        for method in ["HEAD", "POST", "get"] {
+            assert!(!is_navigation(method, &[]) && !is_navigation(method, &[NAVIGATE, DOCUMENT]), "{method}");
+        }
+        for headers in [
+            &[NAVIGATE][..],
+            &[DOCUMENT],
+            &[NAVIGATE, ("Sec-Fetch-Dest", "iframe")],
+            &[NAVIGATE, ("Sec-Fetch-Dest", "empty")],
+            &[("Sec-Fetch-Mode", "no-cors"), DOCUMENT],
+            &[("Sec-Fetch-Mode", ""), DOCUMENT],
+            &[("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty")],
+            &[NAVIGATE, NAVIGATE, DOCUMENT],
+            &[NAVIGATE, DOCUMENT, ("Sec-Purpose", "prefetch;prerender")],
+            &[NAVIGATE, DOCUMENT, ("Purpose", "prefetch")],
+            &[("X-moz", "prefetch")],
+        ] {
+            assert!(!is_navigation("GET", headers), "{headers:?}");
+        }
     }
 
     #[test]

@@ -76,6 +76,8 @@ shared! {
     AccessToken,
     AccessTokenRevocation,
     Application,
+    AskConsent,
+    MustAsk,
     ApplicationChange<'static>,
     ApplicationFilter,
     ApplicationForm,
@@ -349,13 +351,14 @@ fn every_public_type_is_in_the_list_of_those_that_threads_share() {
 }
 
 /// Read in a `match`, or the cause of another error: no public function returns one of these.
-const KINDS_AND_CAUSES: [&str; 13] = [
+const KINDS_AND_CAUSES: [&str; 14] = [
     "DocumentError",
     "DocumentUrlError",
     "FetchErrorKind",
     "JwkError",
     "KeyFetchError",
     "MetadataError",
+    "MustAsk",
     "PostgresProblem",
     "Problem",
     "Reason",

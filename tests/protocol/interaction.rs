@@ -12,7 +12,7 @@ use grantor::{ApplicationForm, Client, Subject};
 use support::world::{self, ISSUER, PKCE, World, config_of};
 
 /// Shows the fields of a page, one a line.
-struct Plain;
+pub(crate) struct Plain;
 
 impl Pages for Plain {
     fn consent(&self, page: &ConsentPage<'_>) -> String {
@@ -53,18 +53,18 @@ impl Pages for Plain {
 }
 
 /// One browser, and whoever is signed in there.
-struct Visit<'a> {
+pub(crate) struct Visit<'a> {
     flow: &'a Flow,
     browser: Browser,
     user: Option<SignedIn>,
 }
 
 impl<'a> Visit<'a> {
-    fn new(flow: &'a Flow) -> Self {
+    pub(crate) fn new(flow: &'a Flow) -> Self {
         Self { flow, browser: flow.browser([]), user: None }
     }
 
-    fn sign_in(&mut self, name: &str) {
+    pub(crate) fn sign_in(&mut self, name: &str) {
         self.user = Some(SignedIn::new(Subject::new(name).unwrap()).name(format!("{name}@example.com")));
     }
 
@@ -74,7 +74,7 @@ impl<'a> Visit<'a> {
         self.flow.serve(route, &request, &visitor).await
     }
 
-    async fn get(&self, route: Route, query: &str) -> Response {
+    pub(crate) async fn get(&self, route: Route, query: &str) -> Response {
         respond(self.step(route, Request::new("GET").query(query.as_bytes())).await)
     }
 
@@ -88,6 +88,11 @@ impl<'a> Visit<'a> {
         form.extend(scopes.iter().map(|scope| ("scope", (*scope).to_owned())));
         let form: Vec<_> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
         self.step(Route::Consent, Request::new("POST").body(Body::Bytes(world::encode(&form).as_bytes()))).await
+    }
+
+    /// The answer to an answer, unless it needs a sign-in.
+    pub(crate) async fn answered(&self, page: &Response, decision: &str, scopes: &[&str]) -> Response {
+        respond(self.answer(page, decision, scopes).await)
     }
 }
 
@@ -110,7 +115,7 @@ fn text(response: &Response) -> &str {
 }
 
 /// The rest of the line that begins with a word.
-fn line(response: &Response, word: &str) -> String {
+pub(crate) fn line(response: &Response, word: &str) -> String {
     let found = text(response).lines().find_map(|line| line.strip_prefix(word)?.strip_prefix(' '));
     found.unwrap_or_else(|| panic!("no {word} in {}", text(response))).to_owned()
 }

@@ -60,4 +60,5 @@ mod rfc9449;
 mod rfc9700;
 mod rfc9728;
 mod service;
+mod silent_consent;
 mod unreliable;

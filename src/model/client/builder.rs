@@ -3,7 +3,8 @@
 use crate::jose::SigningAlgorithm;
 use crate::model::client::secrets::{ClientSecretError, ClientSecrets, check_secret};
 use crate::model::client::{
-    ApplicationType, AuthenticationMethods, Client, ClientKeys, ClientState, ClientType, GrantTypes, RefreshRotation,
+    ApplicationType, AskConsent, AuthenticationMethods, Client, ClientKeys, ClientState, ClientType, GrantTypes,
+    RefreshRotation,
 };
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::RegisteredRedirectUri;
@@ -253,6 +254,16 @@ impl ClientBuilder {
     #[must_use]
     pub const fn refresh_rotation(mut self, rotation: RefreshRotation) -> Self {
         self.client.privileges.refresh_rotation = Some(rotation);
+        self
+    }
+
+    /// Sets when users are asked for consent: see [`AskConsent`]. [`ensure_client`] refuses other values than
+    /// [`AskConsent::Always`] for a client that does not qualify. Elsewhere they have no effect for such a client.
+    ///
+    /// [`ensure_client`]: crate::Registrar::ensure_client
+    #[must_use]
+    pub const fn ask_consent(mut self, ask_consent: AskConsent) -> Self {
+        self.client.privileges.ask_consent = ask_consent;
         self
     }
 

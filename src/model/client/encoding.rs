@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::jose::SigningAlgorithm;
 use crate::model::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientKeys, ClientOrigin,
-    ClientSecrets, ClientState, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation, SelfRegistration,
+    ApplicationType, AskConsent, AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientKeys,
+    ClientOrigin, ClientSecrets, ClientState, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation,
+    SelfRegistration,
 };
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::id::ClientId;
@@ -20,7 +21,7 @@ impl Client {
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let Self { id, version, state, epoch, secrets, privileges, form, keys_of_previous_owner, open } = self;
-        let Privileges { require_pkce, trusted, may_introspect, refresh_rotation } = privileges;
+        let Privileges { require_pkce, trusted, may_introspect, refresh_rotation, ask_consent } = privileges;
         let ClientSecrets { current, previous, current_is_of_previous_owner, previous_is_of_previous_owner } = secrets;
         let mut writer = Writer::new(kind::CLIENT);
         writer.text(id.as_str());
@@ -41,6 +42,9 @@ impl Client {
         if let Some(open) = open {
             writer.tagged(OPEN, |writer| write_open(writer, open));
         }
+        if *ask_consent != AskConsent::Always {
+            writer.tagged(ASK_CONSENT, |writer| write_one_of(writer, &AskConsent::ALL, *ask_consent));
+        }
         writer.finish()
     }
 
@@ -52,7 +56,7 @@ impl Client {
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::CLIENT)?;
         let id = ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?;
-        let client = Self {
+        let mut client = Self {
             id,
             version: reader.number()?,
             state: read_one_of(&mut reader, &ClientState::ALL)?,
@@ -68,11 +72,14 @@ impl Client {
                 trusted: reader.flag()?,
                 may_introspect: reader.flag()?,
                 refresh_rotation: reader.optional(read_rotation)?,
+                ask_consent: AskConsent::Always,
             },
             form: CheckedForm::read(&mut reader)?,
             keys_of_previous_owner: reader.optional(ClientKeys::read)?,
             open: reader.tagged(OPEN, read_open)?.map(Arc::new),
         };
+        let ask_consent = reader.tagged(ASK_CONSENT, |reader| read_one_of(reader, &AskConsent::ALL))?;
+        client.privileges.ask_consent = ask_consent.unwrap_or_default();
         reader.finish()?;
         Ok(client)
     }
@@ -140,6 +147,8 @@ impl CheckedForm {
 
 /// The tag of the part of a client that registered itself.
 const OPEN: u8 = b'O';
+/// The tag of [`Privileges::ask_consent`], unless users are always asked.
+const ASK_CONSENT: u8 = b'S';
 
 fn write_open(writer: &mut Writer, open: &SelfRegistration) {
     let SelfRegistration {
@@ -359,6 +368,10 @@ mod tests {
         };
         let deleted = Client { state: ClientState::Deleted, ..Client::blank(client().id) };
         let all = Client { open: open().open, ..with_keys() };
+        for ask_consent in [AskConsent::Once, AskConsent::Never] {
+            let record = Client { privileges: Privileges { ask_consent, ..client().privileges }, ..open() };
+            assert_eq!(Client::decode(&record.encode()), Ok(record));
+        }
         for record in [client(), public, native, deleted, open(), with_document(), with_keys(), at_an_address(), all] {
             let untagged = Client { open: None, ..record.clone() }.encode().len();
             let bytes = record.encode();

@@ -1,5 +1,6 @@
 //! The client: the part of a registered application that every request reads.
 
+mod ask_consent;
 mod authentication_method;
 mod builder;
 mod client_type;
@@ -10,6 +11,7 @@ mod keys;
 mod secrets;
 mod self_registration;
 
+pub use ask_consent::{AskConsent, MustAsk};
 pub use authentication_method::{AuthenticationMethod, AuthenticationMethods};
 pub use builder::ClientBuilder;
 pub(crate) use client_type::counts_as_public;
@@ -27,7 +29,8 @@ use std::sync::Arc;
 use crate::clock::Timestamp;
 use crate::model::codec::{Writer, kind};
 use crate::model::id::ClientId;
-use crate::model::redirect_uri::RegisteredRedirectUri;
+use crate::model::redirect_uri::{RedirectUri, RegisteredRedirectUri};
+use crate::model::remembered_consent::CONSENT_TERMS_BYTES;
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 
@@ -204,6 +207,29 @@ impl Client {
         *Digest::of(&writer.finish()).bytes()
     }
 
+    /// Checks that a code for this client reaches nobody else, so that a page may be spared.
+    pub(crate) fn check_identity(&self) -> Result<(), MustAsk> {
+        if self.open().is_some() {
+            return Err(MustAsk::SelfRegistered);
+        }
+        if self.form.application_type == ApplicationType::Native {
+            return Err(MustAsk::Native);
+        }
+        let weak = self.form.redirect_uris.iter().find(|uri| !uri.as_requested().is_https_on_a_domain());
+        weak.map_or(Ok(()), |uri| Err(MustAsk::RedirectUri(uri.as_str().to_owned())))
+    }
+
+    /// Returns the digest of the whole registration and of the redirect URI that a request used: what a remembered consent
+    /// was given for.
+    pub(crate) fn consent_terms(&self, redirect_uri: &RedirectUri) -> [u8; CONSENT_TERMS_BYTES] {
+        let mut writer = Writer::new(kind::CONSENT_TERMS);
+        self.form.write(&mut writer);
+        writer.text(redirect_uri.as_str());
+        let mut terms = [0; CONSENT_TERMS_BYTES];
+        terms.iter_mut().zip(Digest::of(&writer.finish()).bytes()).for_each(|(to, from)| *to = *from);
+        terms
+    }
+
     /// Returns whether the client may have tokens for the protected resource with that identifier.
     #[inline]
     pub(crate) fn reaches(&self, identifier: &str) -> bool {
@@ -298,6 +324,8 @@ pub struct Privileges {
     /// [`RefreshRotation::Keep`] is for confidential web applications, and for native clients that authenticate with a
     /// key alone.
     pub refresh_rotation: Option<RefreshRotation>,
+    /// When users are asked for consent.
+    pub ask_consent: AskConsent,
 }
 
 impl Privileges {
@@ -308,6 +336,7 @@ impl Privileges {
             may_introspect: self.may_introspect | granted.may_introspect,
             require_pkce: self.require_pkce | granted.require_pkce,
             refresh_rotation: granted.refresh_rotation.or(self.refresh_rotation),
+            ask_consent: self.ask_consent.max(granted.ask_consent),
         }
     }
 }

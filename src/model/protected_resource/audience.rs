@@ -3,12 +3,22 @@
 use std::sync::Arc;
 
 use crate::model::codec::{DecodeError, Reader, Writer};
+use crate::model::remembered_consent::RememberedConsent;
 
 /// The identifiers of the protected resources that a consent or a token is for [RFC 8707], as they were configured.
 ///
 /// Unset in records that are older than the first protected resource of the server. A clone shares the list.
+///
+/// The audience of a code or grant also has the remembered consent, if there is one: behind the same pointer, it takes no
+/// room in the others.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Audience(Option<Arc<Box<[Box<str>]>>>);
+pub(crate) struct Audience(Option<Arc<Listed>>);
+
+#[derive(Debug)]
+struct Listed {
+    identifiers: Box<[Box<str>]>,
+    consent: Option<Box<RememberedConsent>>,
+}
 
 impl Audience {
     /// No protected resource was configured.
@@ -16,39 +26,50 @@ impl Audience {
 
     /// Creates an audience from distinct identifiers. An empty list is the same as unset.
     pub(crate) fn new<'i>(identifiers: impl IntoIterator<Item = &'i str>) -> Self {
-        let list: Box<[Box<str>]> = identifiers.into_iter().map(Into::into).collect();
-        if list.is_empty() { Self::UNSET } else { Self(Some(Arc::new(list))) }
+        let identifiers: Box<[Box<str>]> = identifiers.into_iter().map(Into::into).collect();
+        if identifiers.is_empty() { Self::UNSET } else { Self(Some(Arc::new(Listed { identifiers, consent: None }))) }
     }
 
-    pub(crate) const fn is_unset(&self) -> bool {
-        self.0.is_none()
+    /// Returns the same audience with a remembered consent.
+    pub(crate) fn with_consent(&self, consent: RememberedConsent) -> Self {
+        let identifiers = self.iter().map(Into::into).collect();
+        Self(Some(Arc::new(Listed { identifiers, consent: Some(Box::new(consent)) })))
+    }
+
+    pub(crate) fn consent(&self) -> Option<&RememberedConsent> {
+        self.0.as_ref()?.consent.as_deref()
+    }
+
+    pub(crate) fn is_unset(&self) -> bool {
+        self.len() == 0
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().flat_map(|list| list.iter()).map(AsRef::as_ref)
+        self.0.iter().flat_map(|listed| listed.identifiers.iter()).map(AsRef::as_ref)
     }
 
     pub(crate) fn contains(&self, identifier: &str) -> bool {
         self.iter().any(|own| own == identifier)
     }
 
+    /// Returns whether a consent for this audience includes one for the other.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        self.is_unset() == other.is_unset() && other.iter().all(|identifier| self.contains(identifier))
+    }
+
     fn len(&self) -> usize {
-        self.0.as_ref().map_or(0, |list| list.len())
+        self.0.as_ref().map_or(0, |listed| listed.identifiers.len())
     }
 }
 
 /// The unset audience, for borrowing.
 pub(crate) static NO_AUDIENCE: Audience = Audience::UNSET;
 
-/// The order has no meaning.
+/// The order has no meaning, and the consent is not compared.
 impl PartialEq for Audience {
     fn eq(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
-            (None, None) => true,
-            (Some(own), Some(others)) if Arc::ptr_eq(own, others) => true,
-            (Some(_), Some(_)) => self.len() == other.len() && self.iter().all(|own| other.contains(own)),
-            (None, Some(_)) | (Some(_), None) => false,
-        }
+        let is_same = || self.0.as_ref().zip(other.0.as_ref()).is_some_and(|(own, others)| Arc::ptr_eq(own, others));
+        is_same() || self.len() == other.len() && self.iter().all(|own| other.contains(own))
     }
 }
 
@@ -69,6 +90,8 @@ pub(crate) fn read_audience(reader: &mut Reader<'_>) -> Result<Audience, DecodeE
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Timestamp;
+    use crate::model::remembered_consent::CONSENT_TERMS_BYTES;
 
     #[test]
     fn audiences_are_equal_in_any_order() {
@@ -79,6 +102,19 @@ mod tests {
         assert_ne!(a, Audience::new(["b"]));
         assert_ne!(a, Audience::UNSET);
         assert_eq!(Audience::new([]), Audience::UNSET);
+        let consent = RememberedConsent { asked: Timestamp::from_seconds(7), terms: [1; CONSENT_TERMS_BYTES] };
+        for audience in [Audience::UNSET, ab] {
+            let remembered = audience.with_consent(consent);
+            assert_eq!((&remembered, remembered.is_unset()), (&audience, audience.is_unset()));
+            assert_eq!((remembered.consent(), audience.consent()), (Some(&consent), None));
+        }
+    }
+
+    #[test]
+    fn a_consent_includes_one_for_fewer_resources() {
+        let (a, ab) = (Audience::new(["a"]), Audience::new(["a", "b"]));
+        assert!(ab.covers(&a) && ab.covers(&ab) && Audience::UNSET.covers(&Audience::UNSET));
+        assert!(!a.covers(&ab) && !Audience::UNSET.covers(&a) && !a.covers(&Audience::UNSET));
     }
 
     #[test]

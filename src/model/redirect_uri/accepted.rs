@@ -1,11 +1,12 @@
 //! The redirect URI of one authorization.
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use crate::model::redirect_uri::policy::LoopbackHost;
 use crate::model::redirect_uri::syntax::uri_text;
 use crate::model::redirect_uri::target::is_app_scheme;
-use crate::model::redirect_uri::web::WebUri;
+use crate::model::redirect_uri::web::{WebScheme, WebUri};
 
 /// A redirect URI of a request, named or by default, that the client may use [RFC 6749 section 3.1.2].
 ///
@@ -62,6 +63,16 @@ impl RedirectUri {
     /// Returns whether it is an https or http address.
     pub(crate) fn is_web(&self) -> bool {
         WebUri::split(&self.0).is_ok()
+    }
+
+    /// Returns whether it is an https address with a domain name that is not one of the user's own device.
+    pub(crate) fn is_https_on_a_domain(&self) -> bool {
+        WebUri::split(&self.0).is_ok_and(|uri| {
+            let host = uri.host.trim_end_matches('.').to_ascii_lowercase();
+            let is_address = host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok();
+            let is_local = host == "localhost" || host.ends_with(".localhost");
+            uri.scheme == WebScheme::Https && !is_address && !is_local
+        })
     }
 
     /// Returns the sources that a `form-action` must list so that a browser follows the redirect, and further redirects

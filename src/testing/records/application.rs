@@ -13,8 +13,8 @@ use crate::model::application::{
     RegistrationLimits,
 };
 use crate::model::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientKeys, ClientOrigin,
-    ClientSecrets, ClientState, ClientType, GrantTypes, Privileges, SelfRegistration,
+    ApplicationType, AskConsent, AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientKeys,
+    ClientOrigin, ClientSecrets, ClientState, ClientType, GrantTypes, Privileges, SelfRegistration,
 };
 use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
 use crate::model::id::{ClientId, LogoId};
@@ -182,7 +182,13 @@ fn other_choices(mut application: Application) -> Application {
     client.form.redirect_uris = Vec::new();
     client.form.resource_scope = ResourceScope::none();
     client.secrets = ClientSecrets::default().rotated(draw::digest()).rotated(draw::digest()).under_another_owner();
-    client.privileges = Privileges { trusted: true, may_introspect: true, require_pkce: true, refresh_rotation: None };
+    client.privileges = Privileges {
+        trusted: true,
+        may_introspect: true,
+        require_pkce: true,
+        refresh_rotation: None,
+        ask_consent: AskConsent::Once,
+    };
     application
 }
 

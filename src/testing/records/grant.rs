@@ -10,6 +10,7 @@ use crate::jose::JwkThumbprint;
 use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::Audience;
 use crate::model::record::Record;
+use crate::model::remembered_consent::RememberedConsent;
 use crate::model::subject::Subject;
 use crate::model::{
     AccessRecord, GraceEnds, Grant, OwnAccess, Pairs, RefreshRecord, Restrictions, Revocation, RevocationReason,
@@ -113,6 +114,8 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
         Grant { scopes: ScopeSet::empty(), resources: ResourceScope::none(), ..plain() },
         Grant { resources: hostile::longest_list(1), ..plain() },
         Grant { audience: hostile::audience(), ..plain() },
+        Grant { audience: hostile::audience().with_consent(consent()), ..plain() },
+        Grant { audience: Audience::UNSET.with_consent(consent()), ..plain() },
         Grant { audience: hostile::audience(), ..with(for_one_resource(purge_after)) },
         with(for_one_resource(purge_after)),
         Grant { bound_from: Some(NonZeroU32::MAX), ..with(pair_of(purge_after, with_key())) },
@@ -135,6 +138,10 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
     }
     all.extend(hostile::subjects().into_iter().map(|subject| Grant { subject: Some(subject), ..plain() }));
     all
+}
+
+fn consent() -> RememberedConsent {
+    RememberedConsent { asked: draw::now(), terms: draw::bytes() }
 }
 
 /// Returns an access token for a part of the grant, and a further one.

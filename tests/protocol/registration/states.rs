@@ -265,8 +265,8 @@ async fn every_step_raises_its_event_and_a_refused_step_none() {
         "Resumed",
         "GrantsRevoked",
         "PrivilegesSet { old: Privileges { trusted: false, may_introspect: false, require_pkce: false, \
-         refresh_rotation: None }, new: Privileges { trusted: true, may_introspect: false, require_pkce: false, \
-         refresh_rotation: None } }",
+         refresh_rotation: None, ask_consent: Always }, new: Privileges { trusted: true, may_introspect: false, \
+         require_pkce: false, refresh_rotation: None, ask_consent: Always } }",
         "Reduced",
         "SecretsEnded",
         "Transferred { from: Some(\"developer\"), to: \"alice\" }",

@@ -8,9 +8,10 @@ use actix_web::{App, HttpRequest, HttpResponse, HttpServer};
 use axum::http::header::COOKIE;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Redirect, Response};
+use grantor::client::AskConsent;
 use grantor::config::{Profile, PushedRequests};
 use grantor::interaction::{ReturnTo, SignedIn};
-use grantor::{ApplicationForm, AuthorizationServer, Config, Subject};
+use grantor::{ApplicationForm, Approval, AuthorizationServer, Config, Subject};
 use grantor_pages::Pages;
 use support::http::{Answer, Request, value_after};
 use support::world::{self, With as _, World};
@@ -165,6 +166,26 @@ async fn the_pages_of_a_service_are_mounted_in_one_call() {
             let foreign = browser.send(Request::get(target).host("evil.example")).await;
             assert_eq!((foreign.status, foreign.header("set-cookie")), (421, None), "{framework:?}: {target}");
         }
+    }
+}
+
+/// The core decides without a page only where it sees that a user navigates.
+#[tokio::test]
+async fn what_a_browser_says_about_a_navigation_reaches_the_core() {
+    for framework in Thin::BOTH {
+        let world = World::strict().await;
+        let client = world.register_as(world::form(), Approval::default().ask_consent(AskConsent::Never)).await;
+        let mut browser = Browser::new(serve(framework, vec![world.server.clone()]));
+        browser.sign_in("alice");
+        let target = format!("/oauth2/auth?{}", world.query_of(&client, &world::PKCE));
+        for (destination, status) in [("document", 303), ("iframe", 200), ("empty", 200)] {
+            let visit = Request::get(&target).header("Sec-Fetch-Mode", "navigate");
+            let answer = browser.send(visit.header("Sec-Fetch-Dest", destination)).await;
+            assert_eq!(answer.status, status, "{framework:?}: {destination}: {answer:?}");
+            assert_eq!(answer.header("location").is_some_and(|uri| uri.contains("code=")), status == 303);
+        }
+        let prefetch = browser.send(Request::get(&target).header("Sec-Purpose", "prefetch")).await;
+        assert_eq!(prefetch.status, 200, "{framework:?}");
     }
 }
 

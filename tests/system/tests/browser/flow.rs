@@ -1,6 +1,7 @@
 //! The pages of `grantor-pages`, mounted by `grantor-axum`.
 
 use std::future::pending;
+use std::time::Duration;
 
 use axum::Router;
 use axum::http::StatusCode;
@@ -8,15 +9,17 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::Response;
 use axum::routing::get;
+use grantor::client::AskConsent;
 use grantor::interaction::{ReturnTo, SignedIn};
-use grantor::scope::ResourceScope;
-use grantor::{ApplicationForm, Config, Subject};
+use grantor::scope::{ResourceScope, ScopeCatalog};
+use grantor::{ApplicationForm, Approval, Config, Subject};
 use grantor_axum::{Interaction, Users};
 use grantor_pages::Pages;
 use support::folder::repository;
 use support::world::{self, Credentials, With as _, World};
 use thirtyfour::prelude::*;
 use tokio::net::TcpListener;
+use tokio::time::sleep;
 
 use crate::browser::{Browser, SCREENS};
 
@@ -45,9 +48,13 @@ struct Service {
 
 impl Service {
     async fn start() -> Self {
+        Self::with(|base| Config::platform(base)).await
+    }
+
+    async fn with(config: impl FnOnce(&str) -> Config) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let mut config = Config::platform(&*base);
+        let mut config = config(&base);
         config.development = true;
         let world = World::built(config, |builder| builder).await;
         let pages = Pages::new("Platform").accent("#0b6e4f").unwrap().logo("/logo.svg");
@@ -73,6 +80,64 @@ impl Service {
         let redirect_uri = format!("{}/done", self.base);
         format!("{}/oauth2/auth?{}", self.base, self.world.query_of(&client, &[("redirect_uri", &redirect_uri)]))
     }
+}
+
+/// A host that no browser finds. The address bar shows what it would have got.
+const NOWHERE: &str = "https://app.invalid/done";
+
+impl Browser {
+    /// Goes to an address that leads [nowhere](NOWHERE), and returns the code that the browser has there.
+    async fn code_at(&self, address: &str) -> String {
+        let _ = self.driver.goto(address).await;
+        self.code_nowhere().await
+    }
+
+    async fn code_nowhere(&self) -> String {
+        for _ in 0..100 {
+            let url = self.url().await;
+            if let Some(query) = url.strip_prefix(NOWHERE) {
+                return value_of(query, "code").unwrap_or_else(|| panic!("no code: {url}"));
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+        panic!("the browser stayed at {}", self.url().await)
+    }
+}
+
+fn value_of(query: &str, name: &str) -> Option<String> {
+    query.split(['?', '&']).find_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')).map(str::to_owned)
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn a_page_is_skipped_or_shown_once() {
+    let strict = |base: &str| {
+        let mut config = Config::strict(base);
+        config.scopes = ScopeCatalog::platform();
+        config
+    };
+    let (service, browser) = (Service::with(strict).await, Browser::start("flow-silent").await);
+    let client = async |ask_consent| {
+        let form = world::form().with(|form| form.redirect_uris = vec![NOWHERE.into()]);
+        service.world.register_as(form, Approval::default().ask_consent(ask_consent)).await
+    };
+    let question =
+        |client: &Credentials| format!("{}/oauth2/auth?{}", service.base, service.world.query_of(client, &world::PKCE));
+    let skipping = client(AskConsent::Never).await;
+    let code = browser.code_at(&question(&skipping)).await;
+    world::ok(&service.world.exchange_as(&skipping, &code).await);
+
+    let once = client(AskConsent::Once).await;
+    browser.open(&question(&once)).await;
+    browser.assert_sees("Example App wants to access your Platform account").await;
+    browser.driver.find(By::Id("approve")).await.unwrap().click().await.unwrap();
+    let code = browser.code_nowhere().await;
+    world::ok(&service.world.exchange_as(&once, &code).await);
+    browser.open("about:blank").await;
+    let code = browser.code_at(&question(&once)).await;
+    world::ok(&service.world.exchange_as(&once, &code).await);
+    browser.open(&format!("{}&prompt=consent", question(&once))).await;
+    browser.assert_sees("Example App wants to access your Platform account").await;
 }
 
 const LOGO: &str =

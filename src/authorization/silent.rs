@@ -1,0 +1,163 @@
+//! Whether a request needs the user's sign-in, the consent page, or neither.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::authorization::consent_requests;
+use crate::authorization::decide::{decide, hold};
+use crate::authorization::decision::{Basis, Consent, Decision};
+use crate::authorization::pending::{Answer, AuthorizationError, Destination, PendingAuthorization};
+use crate::clock::Timestamp;
+use crate::context::Context;
+use crate::grant::live_grants;
+use crate::model::Grant;
+use crate::model::client::AskConsent;
+use crate::model::remembered_consent::{CONSENT_TERMS_BYTES, RememberedConsent};
+use crate::model::subject::Subject;
+use crate::store::StoreError;
+
+/// How long after the last page a consent may stand in for a later one.
+const LONGEST: Duration = Duration::from_secs(180 * 86_400);
+
+/// What is known about a request that was checked.
+struct Known<'a> {
+    user: Option<&'a Subject>,
+    needs_page: bool,
+    ask_consent: AskConsent,
+    /// Whether the user may get one more code and grant of the client before another one gives way.
+    has_room: bool,
+    /// The newest consent that covers the request.
+    remembered: Option<RememberedConsent>,
+    now: Timestamp,
+}
+
+/// What the request needs next.
+#[derive(Debug, PartialEq, Eq)]
+enum Next<'a> {
+    SignIn,
+    Page,
+    Code(&'a Subject, Basis),
+}
+
+/// > The authorization server SHOULD NOT process authorization requests automatically without user consent or
+/// > interaction, except when the identity of the client can be assured.
+///
+/// [RFC 8252 section 8.6]
+fn next<'a>(known: &Known<'a>) -> Next<'a> {
+    let Some(user) = known.user else { return Next::SignIn };
+    if known.needs_page || !known.has_room {
+        return Next::Page;
+    }
+    match (known.ask_consent, known.remembered) {
+        (AskConsent::Never, _) => Next::Code(user, Basis::Skipped),
+        (AskConsent::Once, Some(consent)) if is_fresh(&consent, known.now) => {
+            Next::Code(user, Basis::Remembered(consent))
+        }
+        (AskConsent::Once | AskConsent::Always, _) => Next::Page,
+    }
+}
+
+fn is_fresh(consent: &RememberedConsent, now: Timestamp) -> bool {
+    consent.asked.has_come(now) && now < consent.asked.plus(LONGEST)
+}
+
+/// Issues a code without a page, if the request and its client allow it: the request is held and approved at once, with
+/// every check of both.
+pub(crate) async fn decide_silently(
+    context: &Arc<Context>,
+    pending: &PendingAuthorization,
+    user: Option<&Subject>,
+    session: &[u8],
+) -> Result<Option<Answer>, AuthorizationError> {
+    let known = match read(context, pending, user).await {
+        Ok(known) => known,
+        // The page does not depend on it.
+        Err(error) if error.unreadable_key().is_some() => return Ok(None),
+        Err(error) => {
+            let destination = Destination { redirect_uri: &pending.redirect_uri, state: pending.state.as_deref() };
+            return Err(AuthorizationError::redirect(context, &pending.client, destination, error.into()));
+        }
+    };
+    let Next::Code(user, basis) = next(&known) else { return Ok(None) };
+    let ticket = hold(context, pending, user, session).await?;
+    let everything = Decision::Approve(Consent::to_everything());
+    decide(context, ticket.expose(), user, session, &everything, basis).await.map(Some)
+}
+
+/// Reads what the rule needs. The client of the request may come from a cache, which must not hide a withdrawn privilege.
+async fn read<'a>(
+    context: &Context,
+    pending: &PendingAuthorization,
+    user: Option<&'a Subject>,
+) -> Result<Known<'a>, StoreError> {
+    let (needs_page, now) = (pending.needs_page, context.now());
+    let ask_consent = AskConsent::Always;
+    let mut known = Known { user, needs_page, ask_consent, has_room: false, remembered: None, now };
+    let Some(user) = user.filter(|_| !needs_page) else { return Ok(known) };
+    let client = context.stores.clients.current_client(&pending.client.id).await?;
+    let Some(client) = client.filter(|client| !context.is_gone(client)) else { return Ok(known) };
+    known.ask_consent = context.config.ask_consent(&client);
+    if known.ask_consent == AskConsent::Always {
+        return Ok(known);
+    }
+    let grants = live_grants::to_client(context, user, &client).await?;
+    let codes = consent_requests::recent_codes(context, user, &client.id).await?;
+    known.has_room = codes.is_some_and(|codes| grants.len().saturating_add(codes) < context.config.limits.grants);
+    let terms = client.consent_terms(&pending.redirect_uri);
+    let covering = grants.iter().filter_map(|grant| consent_of(grant, pending, terms));
+    known.remembered = covering.max_by_key(|consent| consent.asked);
+    Ok(known)
+}
+
+/// Returns the consent that a grant was given with, if it covers the request.
+fn consent_of(
+    grant: &Grant,
+    pending: &PendingAuthorization,
+    terms: [u8; CONSENT_TERMS_BYTES],
+) -> Option<RememberedConsent> {
+    let covers = pending.scopes.is_subset_of(&grant.scopes)
+        && grant.resources.covers(pending.resource_scope())
+        && grant.audience.covers(&pending.audience);
+    grant.audience.consent().copied().filter(|consent| covers && consent.terms == terms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_asked_unless_everything_speaks_against_it() {
+        const DAY: u32 = 86_400;
+        let alice = Subject::new("alice").unwrap();
+        let asked = |day: u32| RememberedConsent { asked: Timestamp::from_seconds(day * DAY), terms: [7; 16] };
+        let base = |ask_consent, remembered| Known {
+            user: Some(&alice),
+            needs_page: false,
+            ask_consent,
+            has_room: true,
+            remembered,
+            now: Timestamp::from_seconds(1000 * DAY),
+        };
+        let skipped = || Next::Code(&alice, Basis::Skipped);
+        let remembered = |day| Next::Code(&alice, Basis::Remembered(asked(day)));
+        for (ask_consent, consent, expected) in [
+            (AskConsent::Always, None, Next::Page),
+            (AskConsent::Always, Some(asked(1000)), Next::Page),
+            (AskConsent::Never, None, skipped()),
+            (AskConsent::Never, Some(asked(1)), skipped()),
+            (AskConsent::Once, None, Next::Page),
+            (AskConsent::Once, Some(asked(1000)), remembered(1000)),
+            (AskConsent::Once, Some(asked(821)), remembered(821)),
+            (AskConsent::Once, Some(asked(820)), Next::Page),
+            (AskConsent::Once, Some(asked(1001)), Next::Page),
+        ] {
+            assert_eq!(next(&base(ask_consent, consent)), expected, "{ask_consent:?} {consent:?}");
+            for (needs_page, has_room) in [(true, true), (false, false), (true, false)] {
+                let known = Known { needs_page, has_room, ..base(ask_consent, consent) };
+                assert_eq!(next(&known), Next::Page, "{ask_consent:?} {consent:?}");
+                assert_eq!(next(&Known { user: None, ..known }), Next::SignIn, "{ask_consent:?} {consent:?}");
+            }
+            assert_eq!(next(&Known { user: None, ..base(ask_consent, consent) }), Next::SignIn);
+        }
+    }
+}
