@@ -397,9 +397,10 @@ impl Flow {
 
     /// Returns a page whose forms go to this service, and from there to the other sources of `form_action`.
     fn page(&self, status: u16, html: String, form_action: &str) -> Response {
+        let own = format!("form-action 'self' {form_action}");
         let page = Response::new(status)
             .with_header("Content-Type", "text/html;charset=UTF-8")
-            .with_header("Content-Security-Policy", format!("form-action 'self' {form_action}{}", self.policy))
+            .with_header("Content-Security-Policy", format!("{}{}", own.trim_end(), self.policy))
             // No link can scroll the page to a button before its reader has seen what is above [WICG, Scroll to text].
             .with_header("Document-Policy", "force-load-at-top");
         COMMON_HEADERS

@@ -1,9 +1,9 @@
 //! A web service on actix-web that is its own authorization server: one user, one application, one resource.
 //!
-//! `cargo run -p grantor-actix --example actix` prints where to begin. Its routes are in `examples/demo/src/actix.rs`.
+//! `cargo run -p grantor-actix --example actix` prints where to begin. Every browser is signed in as the same user. Its routes
+//! are in `examples/demo/src/actix.rs`.
 
 use std::error::Error;
-use std::net::TcpListener;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ async fn main() -> ExitCode {
 }
 
 async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
-    let listener = TcpListener::bind(&options.listen).map_err(|error| options.cannot_listen(error))?;
+    let listener = options.bind()?;
     let issuer = options.issuer(listener.local_addr()?);
     let listener = demo::tls::terminate(&options, listener)?;
     let server = demo::authorization_server(&options, issuer).await?;

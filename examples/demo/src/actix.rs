@@ -1,20 +1,22 @@
-//! The routes of the thin server on actix-web. The README of grantor-actix has the same in one file.
+//! The routes of the thin server on actix-web.
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::header::{COOKIE, HeaderName, HeaderValue, SET_COOKIE};
+use actix_web::http::header::{HeaderName, LOCATION};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data, ReqData, ServiceConfig};
 use actix_web::{Error, HttpRequest, HttpResponse};
 use grantor::config::Profile;
+use grantor::interaction::{ReturnTo, SignedIn};
 use grantor::scope::Permission;
-use grantor::wire::{Body, Endpoint};
+use grantor::wire::Body;
 use grantor::{Authenticated, AuthorizationServer, Subject};
 use grantor_actix::{
-    Incoming, Refused, RequireScope, RequiredScope, page, refuse_other_hosts, require_scopes, to_request,
+    Interaction, Refused, RequireScope, RequiredScope, Users, refuse_other_hosts, require_scopes, to_request,
 };
 
-use crate::{INTERACTION, LOOPBACK_NAMES, Me, PROFILE, Session, consent_page, protected_resources, require_profile};
+use crate::LOOPBACK_NAMES;
+use crate::service::{Alice, INTERACTION, Me, PROFILE, pages, protected_resources, require_profile};
 
 /// Configures all routes of the service.
 pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
@@ -25,9 +27,8 @@ pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
 
 fn routes(services: &mut ServiceConfig, server: &AuthorizationServer) {
     services
-        .configure(grantor_actix::configure(server))
-        .route(&server.path(Endpoint::Authorization), web::to(authorize))
-        .route("/consent", web::to(consent))
+        .app_data(Data::new(server.clone()))
+        .configure(Interaction::new(server, pages(), Alice).hosts(LOOPBACK_NAMES).configure())
         .service(match server.config().profile() {
             Profile::Fapi => web::resource("/api/me").wrap(from_fn(returned)).to(me_of_anyone),
             _ => web::resource("/api/me").wrap(from_fn(returned)).to(me),
@@ -38,21 +39,15 @@ fn routes(services: &mut ServiceConfig, server: &AuthorizationServer) {
     }
 }
 
-/// Asks the user. A real service requires a sign-in first.
-async fn authorize(server: Data<AuthorizationServer>, request: Incoming) -> Result<HttpResponse, Refused> {
-    let session = session(&request);
-    let held = grantor_actix::authorize(&server, &request, Some(&session.user), session.id.as_bytes()).await?;
-    let html = held.map(|held| consent_page(&held.pending, &session, &held.ticket)).unwrap_or_default();
-    let mut page = page(html);
-    let cookie = HeaderValue::try_from(session.set_cookie()).expect("the id is hexadecimal");
-    page.headers_mut().append(SET_COOKIE, cookie);
-    Ok(page)
-}
+impl Users for Alice {
+    async fn signed_in(&self, _: &HttpRequest) -> Result<Option<SignedIn>, Error> {
+        Ok(Some(Self::user()))
+    }
 
-/// Applies the decision. The form's ticket is not valid without this user's session.
-async fn consent(server: Data<AuthorizationServer>, request: Incoming) -> HttpResponse {
-    let session = session(&request);
-    grantor_actix::decide(&server, &request, &session.user, session.id.as_bytes()).await
+    /// Never called, since she is always signed in.
+    fn sign_in(&self, return_to: &ReturnTo) -> HttpResponse {
+        HttpResponse::SeeOther().insert_header((LOCATION, return_to.as_str())).finish()
+    }
 }
 
 /// The scope of the resource.
@@ -98,8 +93,4 @@ async fn returned(
         response.headers_mut().insert(HeaderName::from_static(INTERACTION), id);
     }
     Ok(response)
-}
-
-fn session(request: &Incoming) -> Session {
-    Session::of(request.request.headers().get(COOKIE).and_then(|cookies| cookies.to_str().ok()))
 }

@@ -1,5 +1,5 @@
-//! The common parts of the thin servers: options, the demo application, the session cookie, the consent page, the
-//! purge. Also the routes of each thin server.
+//! The common parts of the thin servers: options, the demo application and its user, the purge. Also the routes of each
+//! thin server.
 
 #[cfg(feature = "actix")]
 pub mod actix;
@@ -7,10 +7,10 @@ mod application;
 #[cfg(feature = "axum")]
 pub mod axum;
 mod clients;
-mod consent_page;
 mod options;
 pub mod purge;
-mod session;
+#[cfg(any(feature = "actix", feature = "axum"))]
+mod service;
 pub mod throttle;
 pub mod times;
 pub mod tls;
@@ -20,20 +20,16 @@ use std::process::ExitCode;
 
 use grantor::client_metadata::RegistrationBounds;
 use grantor::hooks::ApproveWithin;
-#[cfg(any(feature = "actix", feature = "axum"))]
-use grantor::scope::{Permission, Resource};
-use grantor::scope::{ResourceScope, ScopeSet};
+use grantor::scope::ResourceScope;
+use grantor::secret::{Entropy as _, SystemEntropy};
 use grantor::server::Builder;
-#[cfg(any(feature = "actix", feature = "axum"))]
-use grantor::{Authenticated, ResourceError};
-use grantor::{AuthorizationServer, MemoryStore, ResourceServer};
-use serde::Serialize;
+use grantor::{AuthorizationServer, MemoryStore};
 
 pub use self::application::{Application, LOGO};
 pub use self::clients::from_metadata;
-pub use self::consent_page::{consent_page, escape};
 pub use self::options::Options;
-pub use self::session::{Session, random_id};
+#[cfg(any(feature = "actix", feature = "axum"))]
+pub use self::service::{Alice, Me, pages, protected_resources};
 
 /// Runs a thin server with the options of the command line. Prints an error as text.
 pub async fn start(serve: impl AsyncFnOnce(Options) -> Result<(), Box<dyn Error>>) -> ExitCode {
@@ -99,55 +95,13 @@ pub fn builder(options: &Options, issuer: String) -> Result<Builder, Box<dyn Err
     Ok(builder.throttle(throttle).registration_policy(ApproveWithin::new(bounds)))
 }
 
-/// Returns the path of each protected resource in the settings, with the arguments for the guard of its routes.
-///
-/// # Panics
-///
-/// Panics if a resource does not serve the scope of the profile.
-#[must_use]
-pub fn protected_resources(server: &AuthorizationServer) -> Vec<(String, (ResourceServer, ScopeSet))> {
-    let guarded = server.config().resources.iter().map(|settings| {
-        let resource = server.resource(&settings.identifier).expect("it is in the settings");
-        let needed = resource.scopes(["account-profile:r"]).expect("it serves the scope");
-        let metadata = settings.metadata_path();
-        let path = metadata.strip_prefix("/.well-known/oauth-protected-resource").unwrap_or_default();
-        (if path.is_empty() { "/" } else { path }.to_owned(), (resource, needed))
-    });
-    guarded.collect()
-}
-
-/// The answer of the resource: the user of the token, or the application if it has no user, and the scopes.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-pub struct Me<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub application: Option<&'a str>,
-    pub scope: &'a str,
-}
-
-/// Requires the scope of the resource of any token: for the account of its user, or for the application if it has none.
-///
-/// # Errors
-///
-/// [`ResourceError`] if the token does not have the scope there.
-#[cfg(any(feature = "actix", feature = "axum"))]
-fn require_profile(server: &AuthorizationServer, token: &Authenticated) -> Result<(), ResourceError> {
-    let resource = match token.subject() {
-        Some(_) => Resource::Account,
-        None => Resource::Private(token.client_id().as_str()),
-    };
-    server.require(token, PROFILE, Permission::Read, resource)
-}
-
-/// The scope of the resource.
-#[cfg(any(feature = "actix", feature = "axum"))]
-const PROFILE: &str = "account-profile";
-
 /// The names of this machine that no attacker can let point elsewhere. The thin servers are asked for under any of them.
 pub const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// The request header that the resource returns in its response, for tests of the FAPI profile.
-#[cfg(any(feature = "actix", feature = "axum"))]
-const INTERACTION: &str = "x-fapi-interaction-id";
+/// Returns 128 random bits in hexadecimal.
+#[must_use]
+pub fn random_id() -> String {
+    let mut bytes = [0; 16];
+    SystemEntropy.fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

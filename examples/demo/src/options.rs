@@ -1,6 +1,7 @@
 //! The options of the command line.
 
-use std::net::SocketAddr;
+use std::fmt::Display;
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
 use grantor::client::AuthenticationMethod;
@@ -14,7 +15,7 @@ use crate::times::{self, Times};
 
 const USAGE: &str = "\
 Options
-  --listen ADDR       where to listen, 127.0.0.1:8080 by default
+  --listen ADDR       where to listen: on the loopback, 127.0.0.1:8080 by default
   --redirect-uri URI  the redirect URI of the demo application, http://127.0.0.1/callback by default
   --profile NAME      strict, platform, mcp or fapi; platform by default. fapi needs --clients and an https issuer
   --open-clients      let applications register themselves
@@ -139,10 +140,21 @@ impl Options {
         throttle::throttle(issuer, self.throttle)
     }
 
-    /// Returns a message that says where it cannot listen, and what to do about it.
-    #[must_use]
-    pub fn cannot_listen(&self, error: std::io::Error) -> String {
-        format!("cannot listen on {}: {error} (--listen chooses another address)", self.listen)
+    /// Listens on the loopback alone: every browser is signed in. With the FAPI profile, which is for the conformance
+    /// suite, other machines may reach the server.
+    ///
+    /// # Errors
+    ///
+    /// A message that says where it cannot listen, and what to do about it.
+    pub fn bind(&self) -> Result<TcpListener, String> {
+        let cannot =
+            |why: &dyn Display| format!("cannot listen on {}: {why} (--listen chooses another address)", self.listen);
+        let listener = TcpListener::bind(&self.listen).map_err(|error| cannot(&error))?;
+        let address = listener.local_addr().map_err(|error| cannot(&error))?;
+        if !address.ip().is_loopback() && (self.profile)(String::new()).profile() != Profile::Fapi {
+            return Err(cannot(&"it is not a loopback address, and every browser is signed in as alice here"));
+        }
+        Ok(listener)
     }
 }
 
@@ -153,5 +165,22 @@ fn profile(name: &str) -> Result<fn(String) -> Config, String> {
         "mcp" => Ok(Config::mcp),
         "fapi" => Ok(Config::fapi),
         _ => Err(format!("--profile must be strict, platform, mcp or fapi, not {name:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Options;
+
+    #[test]
+    fn whoever_opens_a_page_is_alice_so_other_machines_reach_the_fapi_fixture_alone() {
+        let bound = |options: &[&str]| {
+            Options::read(options.iter().map(ToString::to_string)).unwrap().unwrap().bind().map(drop)
+        };
+        assert_eq!(bound(&["--listen", "127.0.0.1:0"]), Ok(()));
+        assert_eq!(bound(&["--listen", "localhost:0"]), Ok(()));
+        assert_eq!(bound(&["--listen", "0.0.0.0:0", "--profile", "fapi"]), Ok(()));
+        let refused = bound(&["--listen", "0.0.0.0:0", "--profile", "strict"]).unwrap_err();
+        assert!(refused.starts_with("cannot listen on 0.0.0.0:0: it is not a loopback address"), "{refused}");
     }
 }

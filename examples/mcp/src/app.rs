@@ -6,8 +6,10 @@ use std::sync::Arc;
 use axum::Router;
 use axum::http::{HeaderName, Method, header};
 use axum::middleware::from_fn_with_state;
+use demo::{Alice, LOOPBACK_NAMES};
 use grantor::AuthorizationServer;
-use grantor_axum::refuse_other_hosts;
+use grantor_axum::{Interaction, refuse_other_hosts};
+use grantor_pages::Pages;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
@@ -26,9 +28,9 @@ pub(crate) fn app(
     review: Option<Review>,
     origins: &[String],
 ) -> Result<Router, Box<dyn Error>> {
-    let hosts = server.hosts().and(demo::LOOPBACK_NAMES);
-    let authorization = grantor_axum::routes(server).merge(demo::axum::pages(server)).with_state(server.clone());
-    let app = authorization.merge(mcp(server, Origins::new(hosts.clone(), origins))?);
+    let hosts = server.hosts().and(LOOPBACK_NAMES);
+    let interaction = Interaction::new(server, Pages::new("Notes"), Alice).hosts(LOOPBACK_NAMES);
+    let app = interaction.routes().merge(mcp(server, Origins::new(hosts.clone(), origins))?);
     let app = match review {
         Some(review) => app.merge(review::routes(review)),
         None => app,

@@ -9,7 +9,7 @@ use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
-use demo::{escape, random_id};
+use demo::random_id;
 use grantor::Subject;
 use grantor::application::RegistrationLimits;
 use grantor::application::{ApplicationFilter, Logo};
@@ -177,6 +177,11 @@ fn show(notice: &str, content: &str) -> Response {
          <meta name=\"viewport\" content=\"width=device-width\"></head><body><main><h1>Review</h1>{notice}{content}\
          </main></body></html>"
     ))
+}
+
+/// Escapes a text for HTML, also in attributes.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }
 
 fn value<'f>(fields: &'f Fields, wanted: &str) -> &'f str {

@@ -59,12 +59,12 @@ fn config(issuer: &str, resource: String) -> Result<Config, Box<dyn Error>> {
         .scope(
             ScopeDefinition::new("notes", Permissions::ReadOnlyOrReadWrite)
                 .with_title("Notes")
-                .with_description("Your notes"),
+                .with_verbs("Read your notes", "Read and write your notes"),
         )
         .scope(
             ScopeDefinition::plain("publish")
                 .with_title("Publish")
-                .with_description("Show notes to everybody, in your name"),
+                .with_verbs("Show notes to everybody, in your name", ""),
         )
         .build()?;
     let mut resource = ProtectedResource::new(resource, "Notes");

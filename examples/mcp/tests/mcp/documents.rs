@@ -110,9 +110,9 @@ async fn a_client_with_a_document_registers_nothing() {
     let client = publish("https://assistant.example/callback").await;
     let page = Page::open(&server.question(&client, &[]), "").await.html;
     let [document, answer, name] = [
-        "<strong>localhost</strong>",
-        "<strong>assistant.example</strong>",
-        "“Example Assistant”. That is its own claim.",
+        "<bdi>localhost</bdi>",
+        "<bdi>assistant.example</bdi>",
+        "<bdi>Example Assistant</bdi></strong>. That is its own claim.",
     ]
     .map(|words| page.find(words).unwrap_or_else(|| panic!("no {words:?} in {page}")));
     assert!(document < answer && answer < name, "the host that was checked comes first: {page}");
@@ -188,7 +188,7 @@ async fn a_client_with_a_document_awaits_the_review_too() {
     let approved = review::decide(&server, &cookies, &approval(&page, &client)).await;
     assert_eq!(approved.status, 303, "{approved:?}");
     let page = Page::open(&server.question(&client, &[]), "").await.html;
-    assert!(page.contains("<h1>Authorize Example Assistant</h1>"), "{page}");
+    assert!(page.contains("<h1><strong><bdi>Example Assistant</bdi></strong> wants to access"), "{page}");
 }
 
 /// CIMD-8.4-01

@@ -87,7 +87,14 @@ async fn a_page_of_an_origin_that_is_not_allowed_is_refused() {
 #[tokio::test]
 async fn a_request_for_another_host_is_refused() {
     let server = Server::start(&[]);
-    let paths = ["/mcp", "/oauth2/auth", "/register", "/consent", "/.well-known/oauth-authorization-server", "/none"];
+    let paths = [
+        "/mcp",
+        "/oauth2/auth",
+        "/register",
+        "/oauth2/auth/consent",
+        "/.well-known/oauth-authorization-server",
+        "/none",
+    ];
     for path in paths {
         for method in ["GET", "POST", "OPTIONS"] {
             for (host, is_foreign) in [("evil.example", true), ("127.0.0.1.evil.example", true), ("localhost:1", false)]

@@ -18,17 +18,18 @@ async fn the_page_says_that_nobody_reviewed_the_client() {
     let client = Client { id, redirect_uri: "http://127.0.0.1:4711/callback".into() };
     let page = Page::open(&server.question(&client, &[]), "").await.html;
     for words in [
-        "This service has not reviewed it.",
-        "Your answer goes to <strong>127.0.0.1</strong>.",
-        "“&lt;b&gt;Known &amp; Trusted&lt;/b&gt;”",
-        "That is its own claim.",
-        "It was first seen here on 20",
+        "Nobody at <strong><bdi>Notes</bdi></strong> has reviewed this application.",
+        "Your answer goes to <strong><bdi>127.0.0.1</bdi></strong>.",
+        "<bdi>&#60;b&#62;Known &#38; Trusted&#60;/b&#62;</bdi></strong>. That is its own claim.",
+        "It was first seen here on <strong><bdi>20",
         "any program can claim to be this application",
-        "the account <strong>alice</strong> at <strong>Notes</strong>:",
+        "Signed in as <strong><bdi>alice</bdi></strong>",
+        "Read your notes",
+        "<li>Notes <code ",
     ] {
         assert!(page.contains(words), "no {words:?} in {page}");
     }
-    let host = page.find("<strong>127.0.0.1</strong>").unwrap();
+    let host = page.find("<bdi>127.0.0.1</bdi>").unwrap();
     assert!(host < page.find("Known").unwrap(), "first where the answer goes, then its own claims");
     for loaded in ["<b>", "<img", "<script", "<link", "logo.png", "client.example"] {
         assert!(!page.contains(loaded), "{loaded} in {page}");
@@ -45,14 +46,15 @@ async fn the_page_is_shown_each_time() {
     let again = Request::to("GET", server.question(&client, &[])).cookies(&first.cookies).send().await;
     assert_eq!(again.status, 200, "no silent code");
     let page = again.text();
-    assert!(page.contains("name=\"handle\"") && page.contains("has not reviewed it"), "{page}");
+    assert!(page.contains("name=\"handle\"") && page.contains("has reviewed this application"), "{page}");
 }
 
 #[tokio::test]
 async fn the_page_of_a_client_that_is_known_has_no_such_words() {
     let server = Server::start(&[]);
     let page = Page::open(&server.question(&server.demo_client(), &[]), "").await.html;
-    assert!(page.contains("<h1>Authorize Demo Client</h1>") && !page.contains("has not reviewed"), "{page}");
+    assert!(page.contains("<h1><strong><bdi>Demo Client</bdi></strong> wants to access"), "{page}");
+    assert!(!page.contains("has reviewed"), "{page}");
 }
 
 /// RC-IDE-01
@@ -79,7 +81,7 @@ async fn the_scheme_of_an_editor_is_accepted_since_it_is_named() {
         assert_eq!(answer["redirect_uris"].as_array().unwrap().len(), kept);
         let client = Client { id: answer["client_id"].as_str().unwrap().to_owned(), redirect_uri: desktop.into() };
         let page = Page::open(&server.question(&client, &[]), "").await;
-        assert!(page.html.contains("<strong>cursor</strong>"), "{}", page.html);
+        assert!(page.html.contains("<bdi>cursor</bdi>"), "{}", page.html);
         let callback = page.decide(&[("decision", "allow")]).await;
         assert!(callback.as_str().starts_with(desktop), "{callback}");
         assert_eq!(server.exchange(&client, &crate::code(&callback)).await.status, 200);

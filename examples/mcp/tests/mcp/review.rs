@@ -49,7 +49,8 @@ async fn a_client_waits_until_it_is_approved() {
     assert!(list(&server, &cookies).await.contains("Nothing awaits review."));
 
     let page = Page::open(&server.question(&client, &[]), "").await.html;
-    assert!(page.contains("<h1>Authorize Command Line</h1>") && !page.contains("has not reviewed"), "{page}");
+    assert!(page.contains("<h1><strong><bdi>Command Line</bdi></strong> wants to access"), "{page}");
+    assert!(!page.contains("has reviewed"), "{page}");
     let tokens = server.tokens(&client, &[]).await;
     assert!(
         said(&server.call(text(&tokens, "access_token"), "list_notes", serde_json::json!({})).await).contains("alice")

@@ -1,11 +1,10 @@
 //! What the examples must answer: the same service with nothing but the core under it.
 
-use demo::Session;
+use demo::Alice;
+use grantor::interaction::{Flow, Route, Step, Visitor};
 use grantor::scope::{Permission, ScopeSet};
-use grantor::wire::{self, Body, Endpoint, protective_headers};
-use grantor::{
-    Authenticated, AuthorizationError, AuthorizationServer, Consent, Decision, ResourceError, ResourceServer,
-};
+use grantor::wire::{self, Body, Endpoint};
+use grantor::{Authenticated, AuthorizationServer, ResourceError, ResourceServer};
 
 use support::http::{Answer, Request};
 
@@ -13,11 +12,12 @@ pub(crate) async fn answer(server: &AuthorizationServer, request: &Request) -> A
     let borrowed = to_request(request);
     let path = str::from_utf8(&request.path).unwrap();
     let of = |endpoint: &Endpoint| server.paths(*endpoint).iter().any(|own| is_routed(own, path));
-    let mut answer = match path {
-        "/consent" => consent(server, request).await,
-        "/api/me" => me(server, &borrowed).await.unwrap_or_else(|error| plain(error.into_response())),
-        _ if of(&Endpoint::Authorization) => authorize(server, request, &borrowed).await,
-        _ => match (Endpoint::MACHINE.iter().copied().find(of), guarded(server, path)) {
+    let flow = Flow::new(server, demo::pages());
+    let page = Route::ALL.into_iter().find(|route| flow.path(*route) == path);
+    let mut answer = match (path, page) {
+        (_, Some(route)) => shown(&flow, route, request, borrowed).await,
+        ("/api/me", None) => me(server, &borrowed).await.unwrap_or_else(|error| plain(error.into_response())),
+        (_, None) => match (Endpoint::MACHINE.iter().copied().find(of), guarded(server, path)) {
             (Some(endpoint), _) => plain(server.serve(endpoint, &borrowed).await),
             (None, Some((resource, needed))) => {
                 me_there(&resource, &borrowed, &needed).await.unwrap_or_else(|error| plain(error.into_response()))
@@ -53,44 +53,21 @@ fn to_request(request: &Request) -> wire::Request<'_> {
     headers.fold(borrowed, |borrowed, (name, value)| borrowed.header(name, value)).peer([127, 0, 0, 1].into())
 }
 
-async fn authorize(server: &AuthorizationServer, request: &Request, borrowed: &wire::Request<'_>) -> Answer {
-    let session = session(request);
-    let page = async {
-        let pending = server.authorize(borrowed).await?;
-        let handle = server.hold(&pending, &session.user, session.id.as_bytes()).await?;
-        Ok::<_, AuthorizationError>(demo::consent_page(&pending, &session, &handle))
-    };
-    match page.await {
-        Ok(page) => {
-            let common = [("content-type", "text/html; charset=utf-8")].into_iter().chain(protective_headers());
-            let cookie = ("set-cookie".into(), session.set_cookie());
-            let headers = common.map(|(name, value)| (name.into(), value.into())).chain([cookie]);
-            made(200, headers, page.into_bytes())
-        }
-        Err(error) => plain(error.response(Some(&session.user))),
-    }
-}
-
-async fn consent(server: &AuthorizationServer, request: &Request) -> Answer {
-    let session = session(request);
-    let body = request.body.as_deref().filter(|body| body.len() <= server.body_limit());
-    let decision = body.and_then(decision);
-    let (handle, decision) = decision.unwrap_or((String::new(), Decision::Deny));
-    let decided = server.decide(&handle, &session.user, session.id.as_bytes(), &decision).await;
-    plain(decided.unwrap_or_else(|error| error.response(Some(&session.user))))
-}
-
-/// Reads what the page's form sent: the handle and the decision.
-fn decision(body: &[u8]) -> Option<(String, Decision)> {
-    let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).ok()?;
-    let value = |wanted: &str| fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
-    let chosen =
-        |wanted: &'static str| fields.iter().filter(move |(name, _)| name == wanted).map(|(_, value)| value.as_str());
-    let decision = match value("decision")?.as_str() {
-        "allow" => Decision::Approve(Consent::chosen(chosen("scope"), chosen("resource"))),
-        _ => Decision::Deny,
-    };
-    Some((value("handle")?, decision))
+/// A page, with the cookie of a new browser.
+async fn shown(flow: &Flow, route: Route, request: &Request, borrowed: wire::Request<'_>) -> Answer {
+    let values =
+        |wanted: &'static str| request.headers.iter().filter(move |(name, _)| name == wanted).map(|(_, own)| own);
+    let browser = flow.browser(values("Cookie").map(Vec::as_slice));
+    let languages = values("Accept-Language").next().map(|value| str::from_utf8(value).unwrap()).unwrap_or_default();
+    let user = Alice::user();
+    let visitor = Visitor::new(&browser).languages(languages).user(&user);
+    let is_too_large = request.body.as_ref().is_some_and(|body| body.len() > Flow::FORM_BYTES);
+    let borrowed = if is_too_large { borrowed.body(Body::TooLarge) } else { borrowed };
+    let Step::Respond(response) = flow.serve(route, &borrowed, &visitor).await else { panic!("she is signed in") };
+    let mut answer = plain(response);
+    let cookie = browser.set_cookie().filter(|_| route.has_visitor());
+    answer.headers.extend(cookie.map(|cookie| ("set-cookie".into(), cookie.into())));
+    answer
 }
 
 async fn me(server: &AuthorizationServer, borrowed: &wire::Request<'_>) -> Result<Answer, ResourceError> {
@@ -119,11 +96,6 @@ fn about(token: &Authenticated) -> Answer {
 fn plain(response: wire::Response) -> Answer {
     let headers = response.headers().map(|(name, value)| (name.to_owned(), value.to_owned()));
     made(response.status(), headers.collect::<Vec<_>>(), response.into_body())
-}
-
-fn session(request: &Request) -> Session {
-    let cookie = request.headers.iter().find(|(name, _)| name == "Cookie");
-    Session::of(cookie.and_then(|(_, value)| str::from_utf8(value).ok()))
 }
 
 /// An answer as it is read from the wire: header names in lower case.

@@ -55,9 +55,9 @@ async fn the_page_shows_the_host_first_and_loads_nothing_of_the_document() {
         assert_eq!(answer.status, 200, "{}: {}", thin.name(), answer.text());
         let html = answer.text();
         let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text} in {html}"));
-        assert!(place("client.example") < place("&lt;b&gt;Bank"), "the host comes first");
-        assert!(place("reviewed") < place("<form") && place("on your device") < place("<form"));
-        assert!(html.contains("You will be sent to <strong>127.0.0.1</strong>"), "{html}");
+        assert!(place("client.example") < place("&#60;b&#62;Bank"), "the host comes first");
+        assert!(place("reviewed") < place("<form") && place("on your own device") < place("<form"));
+        assert!(html.contains("a program on this device, at <strong><bdi>127.0.0.1</bdi></strong>"), "{html}");
         for foreign in ["cdn.example", "bank.example", "<img", "<script", "src="] {
             assert!(!html.contains(foreign), "{foreign} in {html}");
         }

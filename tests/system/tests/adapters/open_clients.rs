@@ -27,7 +27,11 @@ async fn a_stranger_registers_where_it_is_switched_on_and_the_page_says_so() {
         let own = [("response_type", "code"), ("client_id", &*id), ("redirect_uri", URI)];
         let question = format!("{}/oauth2/auth?{}", open.issuer, encode(&[&own[..], &PKCE].concat()));
         let page = Page::open(&Url::parse(&question).unwrap(), "").await;
-        for words in ["has not reviewed it", "App &amp; Co”. That is its own claim.", "on your device"] {
+        for words in [
+            "has reviewed this application",
+            "App &#38; Co</bdi></strong>. That is its own claim.",
+            "on your own device",
+        ] {
             assert!(page.html.contains(words), "{}: no {words:?} in {}", thin.name(), page.html);
         }
         let callback = page.decide(&[("decision", "allow")]).await;

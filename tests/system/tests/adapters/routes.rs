@@ -3,7 +3,7 @@
 use grantor::config::Profile;
 use grantor::wire::Cors;
 
-use crate::trio::{COOKIE, Trio};
+use crate::trio::{CONSENT, COOKIE, Trio};
 use support::http::{Answer, Request};
 use support::world::{World, config_at};
 
@@ -20,7 +20,9 @@ async fn every_method_reaches_the_core() {
         ("/oauth2/revoke", [405, 405, 400, 405, 405, 405, 405, 405, 405, 405]),
         ("/oauth2/introspect", [405, 405, 400, 405, 405, 405, 405, 405, 405, 405]),
         ("/.well-known/oauth-authorization-server", [200, 200, 405, 405, 405, 405, 405, 405, 405, 405]),
-        ("/consent", [400; 10]),
+        (CONSENT, [405, 405, 400, 405, 405, 405, 405, 405, 405, 405]),
+        ("/oauth2/auth/applications", [200, 200, 400, 405, 405, 405, 405, 405, 405, 405]),
+        ("/oauth2/auth/logo", [404, 404, 405, 405, 405, 405, 405, 405, 405, 405]),
         ("/api/me", [401; 10]),
     ];
     for (path, statuses) in paths {
@@ -62,7 +64,7 @@ async fn a_method_that_is_not_taken_is_refused_whatever_the_body() {
 #[tokio::test]
 async fn a_request_for_another_host_is_refused() {
     let trio = Trio::start().await;
-    let paths = ["/oauth2/auth", "/consent", "/oauth2/token", "/.well-known/oauth-authorization-server", "/api/me"];
+    let paths = ["/oauth2/auth", CONSENT, "/oauth2/token", "/.well-known/oauth-authorization-server", "/api/me"];
     for path in paths {
         for method in ["GET", "POST", "OPTIONS"] {
             for host in ["evil.example", "evil.example:80", "auth.example.evil.example", "10.0.0.1", "localhost."] {
@@ -97,7 +99,8 @@ async fn an_unknown_path_is_not_found() {
         "/.well-known/oauth-authorization-server/x",
         "/.well-known/openid-configuration",
         "/api/me/",
-        "/consent/",
+        "/consent",
+        "/oauth2/auth/consent/",
     ];
     for path in unknown {
         for method in ["GET", "POST", "OPTIONS", "BREW"] {

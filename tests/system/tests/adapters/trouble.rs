@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use grantor::hooks::{Attempt, SubjectStatus, Subjects, Throttle, ThrottleDecision};
 use grantor::{Client, Config, Subject};
 
-use crate::trio::{COOKIE, Trio};
+use crate::trio::{CONSENT, COOKIE, Trio};
 use support::http::Request;
 use support::intercepted::{Failure, Fate, over};
 use support::world::{ISSUER, World};
@@ -79,7 +79,7 @@ async fn a_user_who_may_not_or_whom_nobody_knows_right_now_gets_nothing() {
         trio.answers(answer, &Request::post("/oauth2/token", &refresh).basic(&client.id, &client.secret)).await;
         let handle = trio.handle(&trio.query(&[("state", "x")])).await;
         let form = [("handle", handle.as_str()), ("decision", "allow"), ("scope", "account-profile:r")];
-        trio.answers(302, &Request::post("/consent", &form).header("Cookie", COOKIE)).await;
+        trio.answers(302, &Request::post(CONSENT, &form).header("Cookie", COOKIE)).await;
     }
 }
 
@@ -101,7 +101,7 @@ async fn a_store_that_is_down_is_trouble_and_not_the_callers_fault() {
             (status, call("/oauth2/revoke", &[("token", &pair.access)])),
             (status, call("/oauth2/introspect", &[("token", &pair.access)])),
             (status, Request::get("/oauth2/auth").query(&query).header("Cookie", COOKIE)),
-            (status, Request::post("/consent", &decision).header("Cookie", COOKIE)),
+            (status, Request::post(CONSENT, &decision).header("Cookie", COOKIE)),
             (status, Request::get("/api/me").header("Authorization", format!("Bearer {}", pair.access))),
             (401, Request::get("/api/me")),
             (200, Request::get("/.well-known/oauth-authorization-server")),

@@ -66,7 +66,7 @@ impl Service {
         if let Some([username, password]) = &self.account {
             page = page.sign_in(username, password).await;
         }
-        assert!(page.html.contains("<h1>Authorize ") && page.html.contains("127.0.0.1"), "{}", page.html);
+        assert!(page.html.contains("id=\"consent\"") && page.html.contains("127.0.0.1"), "{}", page.html);
         page.decide(&[("decision", button)]).await
     }
 

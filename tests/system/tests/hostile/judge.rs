@@ -11,14 +11,14 @@ pub(crate) fn judge(answer: &Answer, base: &Url, redirect_uri: &str) -> Result<(
     if answer.status >= 500 {
         return broken("the server blames itself");
     }
-    let body = answer.text().to_lowercase();
+    let body = without_return_to(&answer.text().to_lowercase());
     if body.contains(MARK) || body.contains("<script") || body.contains("onerror=") {
         return broken("the body has something of the request");
     }
     for (name, value) in &answer.headers {
         let is_good = match name.as_str() {
             "location" => leads_home(value, base, redirect_uri),
-            "set-cookie" => is_session(value),
+            "set-cookie" => is_browser(value),
             "content-type" => TYPES.contains(&value.as_str()),
             name => HEADERS.contains(&name) && !value.to_lowercase().contains(MARK),
         };
@@ -51,18 +51,29 @@ fn leads_home(location: &str, base: &Url, redirect_uri: &str) -> bool {
     is_plain && same && !reflects && location.bytes().all(escaped)
 }
 
-fn is_session(cookie: &str) -> bool {
-    let id = cookie.strip_prefix("session=").and_then(|rest| rest.strip_suffix("; Path=/; HttpOnly; SameSite=Lax"));
-    id.is_some_and(|id| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+/// A body without the field that holds the address of the request. It ends at the next quotation mark.
+fn without_return_to(body: &str) -> String {
+    let Some((before, rest)) = body.split_once("<input type=\"hidden\" name=\"return_to\" value=\"") else {
+        return body.to_owned();
+    };
+    format!("{before}{}", rest.split_once('"').map_or(rest, |(_, after)| after))
 }
 
-const HEADERS: [&str; 13] = [
+fn is_browser(cookie: &str) -> bool {
+    let cookie = cookie.strip_prefix("grantor-").and_then(|rest| rest.strip_suffix("; Path=/; HttpOnly; SameSite=Lax"));
+    let Some((issuer, value)) = cookie.and_then(|cookie| cookie.split_once('=')) else { return false };
+    let is_digest = issuer.len() == 8 && issuer.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_digest && value.len() == 32 && value.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+const HEADERS: [&str; 14] = [
     "allow",
     "cache-control",
     "connection",
     "content-length",
     "content-security-policy",
     "date",
+    "document-policy",
     "pragma",
     "referrer-policy",
     "retry-after",
@@ -86,16 +97,19 @@ fn every_rule_is_noticed_when_it_is_broken() {
     };
     let html = |body: &str| answer(200, "Content-Type: text/html;charset=UTF-8\r\n", body);
     let to = |location: &str| answer(302, &format!("Location: {location}\r\n"), "");
-    let good = [html("a page"), answer(404, "", ""), to("https://app.example.com/callback?state=%22h0st1le")];
+    let field = "<input type=\"hidden\" name=\"return_to\" value=\"/?state=h0st1le\">";
+    let good =
+        [html("a page"), html(field), answer(404, "", ""), to("https://app.example.com/callback?state=%22h0st1le")];
     let bad = [
         answer(500, "", ""),
         answer(200, "", "a page without a type"),
         html("h0st1le"),
+        html("<input type=\"hidden\" name=\"return_to\" value=\"/?state=\"h0st1le\">"),
         html("<Script src=x>"),
         html("<img onerror=x>"),
         answer(200, "X-Hostile: x\r\n", ""),
         answer(200, "Allow: h0st1le\r\n", ""),
-        answer(200, "Set-Cookie: session=x\r\n", ""),
+        answer(200, "Set-Cookie: grantor-0a1b2c3d=x\r\n", ""),
         answer(200, "Allow: a\nb\r\n", ""),
         answer(200, "not a line\r\n", ""),
         to("/"),

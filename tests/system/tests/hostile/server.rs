@@ -8,6 +8,7 @@ use grantor::client::{AuthenticationMethod, AuthenticationMethods, ClientKeys};
 use grantor::client_metadata::RegistrationBounds;
 use grantor::config::{DpopBoundTokens, DynamicRegistration, PushedRequests};
 use grantor::hooks::ApproveWithin;
+use grantor::interaction::Flow;
 use grantor::jose::JwkSet;
 use grantor::redirect_uri::RegisteredRedirectUri;
 use grantor::scope::{ResourceScope, ScopeCatalog};
@@ -22,8 +23,8 @@ use crate::values::encode;
 /// Where the servers' application is, unless a test says otherwise.
 pub(crate) const HOME: &str = "https://app.example.com/callback";
 
-/// A cookie that the servers made or would make.
-pub(crate) const COOKIE: &str = "session=5e5510c0ffee5e5510c0ffee5e5510c0";
+/// The path of the consent form.
+pub(crate) const CONSENT: &str = "/oauth2/auth/consent";
 
 /// One server, with what a client of it knows.
 pub(crate) struct Server {
@@ -33,6 +34,8 @@ pub(crate) struct Server {
     pub(crate) id: String,
     pub(crate) secret: String,
     pub(crate) redirect_uri: String,
+    /// A cookie that the server made or would make.
+    pub(crate) cookie: String,
 }
 
 impl Server {
@@ -54,6 +57,7 @@ impl Server {
                 id: application.client_id,
                 secret: application.client_secret,
                 redirect_uri: application.redirect_uri,
+                cookie: cookie(&application.issuer),
             }
         })
     }
@@ -71,6 +75,7 @@ impl Server {
                     id: ID.to_owned(),
                     secret: SECRET.to_owned(),
                     redirect_uri: HOME.to_owned(),
+                    cookie: cookie(ISSUER),
                 }
             })
         });
@@ -88,7 +93,8 @@ impl Server {
 
     /// The handle of a new consent page.
     pub(crate) async fn handle(&self) -> String {
-        let page = self.send(Request::get("/oauth2/auth").query(self.query()).header("Cookie", COOKIE)).await.text();
+        let page =
+            self.send(Request::get("/oauth2/auth").query(self.query()).header("Cookie", &self.cookie)).await.text();
         value_after(&page, "name=\"handle\"").to_owned()
     }
 
@@ -98,7 +104,7 @@ impl Server {
         assert!(panics.is_empty(), "{}: {panics:?}", self.name);
         let handle = self.handle().await;
         let allow = encode(&[("handle", &handle), ("decision", "allow"), ("scope", "account-profile:r")]);
-        let answer = self.send(Request::form("/consent", allow).header("Cookie", COOKIE)).await;
+        let answer = self.send(Request::form(CONSENT, allow).header("Cookie", &self.cookie)).await;
         let callback = answer.location(&self.base);
         let code = callback.query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned();
         let first = self.token(&[("grant_type", "authorization_code"), ("code", &code)]).await;
@@ -127,6 +133,15 @@ pub(crate) const KEY_ID: &str = "demo-with-a-key";
 pub(crate) const ISSUER: &str = "http://127.0.0.1";
 const ID: &str = "demo";
 const SECRET: &str = "a-secret-of-43-characters-that-nobody-draws";
+
+/// Returns the cookie of a browser. Its name has a part of the digest of the issuer.
+fn cookie(issuer: &str) -> String {
+    let mut config = Config::platform(issuer);
+    config.development = true;
+    let server = AuthorizationServer::new(config, MemoryStore::new()).unwrap();
+    let browser = Flow::new(&server, demo::pages()).browser([]);
+    browser.set_cookie().unwrap().split(';').next().unwrap().to_owned()
+}
 
 /// As the thin servers make it, with registration on and without a throttle.
 async fn open_server() -> AuthorizationServer {

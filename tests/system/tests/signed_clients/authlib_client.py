@@ -1,5 +1,6 @@
 """Authlib: private_key_jwt alone. Its audience is the token endpoint unless another one is set."""
 
+import html
 import json
 import re
 import sys
@@ -19,8 +20,9 @@ def decide(link, verify):
         inputs = re.findall(r'<input [^>]*name="([^"]*)" value="([^"]*)"', page.text)
         fields = {}
         for name, value in inputs:
-            fields.setdefault(name, []).append(value)
-        answer = browser.post(httpx.URL(link).join("/consent"), data={**fields, "decision": "allow"})
+            fields.setdefault(name, []).append(html.unescape(value))
+        action = re.search(r'<form [^>]*action="([^"]*)"', page.text)[1]
+        answer = browser.post(httpx.URL(link).join(action), data={**fields, "decision": "allow"})
         return answer.headers["location"]
 
 

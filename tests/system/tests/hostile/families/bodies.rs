@@ -2,7 +2,7 @@
 
 use crate::case::{CLOSED, Case};
 use crate::families::{ENDPOINTS, form, on_both};
-use crate::server::{COOKIE, Server};
+use crate::server::{CONSENT, Server};
 use support::http::Request;
 use support::http::Then;
 
@@ -14,8 +14,8 @@ async fn no_body_is_read_beyond_its_limit() {
 pub(crate) fn cases(server: &Server) -> Vec<Case> {
     let fields = "grant_type=refresh_token&refresh_token=h0st1le&token=h0st1le&x=";
     let mut cases = Vec::new();
-    for path in ENDPOINTS.into_iter().chain(["/consent"]) {
-        let refused: &[u16] = if path == "/consent" { &[400, CLOSED] } else { &[413, CLOSED] };
+    for path in ENDPOINTS.into_iter().chain([CONSENT]) {
+        let refused: &[u16] = if path == CONSENT { &[400, CLOSED] } else { &[413, CLOSED] };
         let begun = || form(server, path, "").head();
         for bytes in [65_537, 1 << 20] {
             let body = [fields.as_bytes(), &vec![b'a'; bytes]].concat();
@@ -40,7 +40,7 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
         for body in
             ["h0st1le", "<script>h0st1le()</script>", "response_type=token&client_id=h0st1le&state=h0st1le", "\0"]
         {
-            let request = Request::get(path).query(server.query()).header("Cookie", COOKIE).body(body);
+            let request = Request::get(path).query(server.query()).header("Cookie", &server.cookie).body(body);
             cases.push(Case::new(format!("{body} to {path}"), request, &[status]));
         }
         let bytes =

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, run_all};
 use crate::families::{all, form};
-use crate::server::{COOKIE, Server};
+use crate::server::{CONSENT, Server};
 use crate::values::{BROKEN, BYTES, texts};
 use support::http::Request;
 
@@ -12,7 +12,7 @@ async fn nothing_is_consented_to_but_what_the_page_showed() {
         let handle = server.handle().await;
         run_all(server, &cases(server, &handle)).await?;
         // None of it decided anything.
-        let denial = Request::form("/consent", format!("handle={handle}&decision=deny")).header("Cookie", COOKIE);
+        let denial = Request::form(CONSENT, format!("handle={handle}&decision=deny")).header("Cookie", &server.cookie);
         assert_eq!(server.send(denial).await.status, 302, "{}", server.name);
         Ok(())
     })
@@ -27,7 +27,7 @@ async fn what_is_decided_in_hostile_words_leads_to_the_application_alone() {
             // A resource is the user's own word; there is none with control characters.
             for (name, statuses) in [("decision", &[302][..]), ("decision=allow&resource", &[302, 400])] {
                 let body = format!("handle={}&scope=account-profile:r&{name}={value}", server.handle().await);
-                let request = Request::form("/consent", body).header("Cookie", COOKIE);
+                let request = Request::form(CONSENT, body).header("Cookie", &server.cookie);
                 cases.push(Case::new(format!("{name} {value}"), request, statuses));
             }
         }
@@ -67,14 +67,23 @@ pub(crate) fn cases(server: &Server, handle: &str) -> Vec<Case> {
     let forms = FORMS.into_iter().map(|body| body.replace('*', handle));
     let with_cookie = filled.chain(forms).map(|body| {
         let name = body.replace(handle, "*");
-        Case::new(name, Request::form("/consent", body).header("Cookie", COOKIE), &[400])
+        Case::new(name, Request::form(CONSENT, body).header("Cookie", &server.cookie), &[400])
     });
-    let cookies =
-        ["session=", "session=h0st1le", "session=\"", "h0st1le", "", "session=5E5510C0FFEE5E5510C0FFEE5E5510C0"];
+    let cookies = [
+        "*",
+        "*h0st1le",
+        "*\"",
+        "h0st1le",
+        "",
+        "*5E5510C0FFEE5E5510C0FFEE5E5510C0",
+        "session=5e5510c0ffee5e5510c0ffee5e5510c0",
+    ];
     let good = format!("handle={handle}&decision=allow&scope=account-profile:r");
     let of_others = cookies.into_iter().map(|cookie| {
+        let (own, _) = server.cookie.split_once('=').unwrap();
+        let cookie = cookie.replace('*', &format!("{own}="));
         let name = format!("with the cookie {cookie}");
-        Case::new(name, form(server, "/consent", &good).header("Cookie", cookie), &[400])
+        Case::new(name, form(server, CONSENT, &good).header("Cookie", cookie), &[400])
     });
     with_cookie.chain(of_others).collect::<Vec<_>>()
 }

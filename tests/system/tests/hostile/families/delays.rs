@@ -8,7 +8,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::case::{CLOSED, Case, run_together};
 use crate::families::{ENDPOINTS, all, form};
-use crate::server::Server;
+use crate::server::{CONSENT, Server};
 use support::http::Request;
 use support::http::Then;
 
@@ -86,11 +86,11 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
             cases.push(Case::new(name, head, &[400, 408, CLOSED]).then(then));
         }
     }
-    for path in ENDPOINTS.into_iter().chain(["/consent", "/oauth2/auth", "/api/me"]) {
+    for path in ENDPOINTS.into_iter().chain([CONSENT, "/oauth2/auth", "/api/me"]) {
         let refused = match path {
             "/oauth2/auth" => 405,
             "/api/me" => 401,
-            "/consent" => 400,
+            CONSENT => 400,
             _ => 413,
         };
         for body in BODIES {

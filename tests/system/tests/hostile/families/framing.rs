@@ -2,7 +2,7 @@
 
 use crate::case::{CLOSED, Case};
 use crate::families::{all, form, on_both};
-use crate::server::Server;
+use crate::server::{CONSENT, Server};
 use support::http::Answer;
 use support::http::{Then, exchange};
 
@@ -155,7 +155,7 @@ fn kept(bytes: &[u8]) -> Vec<u8> {
 
 pub(crate) fn cases(server: &Server) -> Vec<Case> {
     let mut cases = Vec::new();
-    for path in ["/oauth2/token", "/oauth2/revoke", "/consent"] {
+    for path in ["/oauth2/token", "/oauth2/revoke", CONSENT] {
         cases.extend(bodies(path, &form(server, path, "").head()));
     }
     for head in HEADS {

@@ -2,7 +2,7 @@
 
 use crate::case::{CLOSED, Case};
 use crate::families::on_both;
-use crate::server::Server;
+use crate::server::{CONSENT, Server};
 use support::http::Request;
 
 #[tokio::test]
@@ -25,7 +25,7 @@ const PATHS: [(&str, u16); 8] = [
     ("/oauth2/revoke", 405),
     ("/oauth2/introspect", 405),
     ("/.well-known/oauth-authorization-server", 405),
-    ("/consent", 400),
+    (CONSENT, 405),
     ("/api/me", 401),
     ("/h0st1le", 404),
 ];

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::families::{form, on_both};
-use crate::server::{COOKIE, Server};
+use crate::server::Server;
 use crate::values::{BROKEN, BYTES, texts};
 use support::http::Request;
 
@@ -53,7 +53,7 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
             let kept = ["response_type=code", &format!("client_id={}", server.id)];
             let kept = kept.into_iter().filter(|pair| pair.split('=').next() != Some(name)).collect::<Vec<_>>();
             let query = format!("{}&{name}={value}", kept.join("&"));
-            let request = Request::get("/oauth2/auth").query(query).header("Cookie", COOKIE);
+            let request = Request::get("/oauth2/auth").query(query).header("Cookie", &server.cookie);
             Case::new(format!("{name} {value}"), request, &[status])
         })
     });

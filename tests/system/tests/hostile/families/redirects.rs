@@ -2,7 +2,7 @@
 
 use crate::case::{Case, run_all};
 use crate::families::{all, on_both};
-use crate::server::{COOKIE, Server};
+use crate::server::Server;
 use crate::values::encode;
 use support::http::Request;
 
@@ -189,7 +189,8 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
     cases.extend(refused(server, &tails.each_ref().map(String::as_str)));
     for tail in OWN {
         let uri = format!("{}{tail}", server.redirect_uri);
-        let with = |more: &str| Request::get("/oauth2/auth").query(query(server, &uri, more)).header("Cookie", COOKIE);
+        let with =
+            |more: &str| Request::get("/oauth2/auth").query(query(server, &uri, more)).header("Cookie", &server.cookie);
         cases.push(Case::new(uri.clone(), with(""), &[200]));
         cases.push(Case::new(format!("{uri} with a fault"), with("&scope=h0st1le&state=h0st1le"), &[302]));
     }
@@ -208,7 +209,7 @@ fn refused(server: &Server, uris: &[&str]) -> Vec<Case> {
         ]
     });
     ways.map(|(name, query)| {
-        Case::new(name, Request::get("/oauth2/auth").query(query).header("Cookie", COOKIE), &[400])
+        Case::new(name, Request::get("/oauth2/auth").query(query).header("Cookie", &server.cookie), &[400])
     })
     .collect()
 }

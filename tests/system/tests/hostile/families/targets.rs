@@ -2,7 +2,7 @@
 
 use crate::case::{CLOSED, Case};
 use crate::families::on_both;
-use crate::server::Server;
+use crate::server::{CONSENT, Server};
 use support::http::Request;
 
 #[tokio::test]
@@ -89,7 +89,7 @@ const AROUND: [&str; 16] = [
 const WITH_SLASH: &str = "/.well-known/oauth-authorization-server/";
 
 const PATHS: [&str; 6] =
-    ["/oauth2/auth", "/oauth2/token", "/.well-known/oauth-authorization-server", "/consent", "/api/me", "/oauth2"];
+    ["/oauth2/auth", "/oauth2/token", "/.well-known/oauth-authorization-server", CONSENT, "/api/me", "/oauth2"];
 
 pub(crate) fn cases(_: &Server) -> Vec<Case> {
     let around = PATHS.into_iter().flat_map(|path| AROUND.into_iter().map(move |around| around.replace('*', path)));
