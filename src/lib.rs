@@ -105,7 +105,8 @@
 //!
 //! # Where to go next
 //!
-//! [`guide::getting_started`] walks through a whole flow. [`guide::self_registered_clients`] lets clients register themselves,
+//! [`guide::getting_started`] walks through a whole flow. [`guide::sign_in`] shows the sign-in with your sessions.
+//! [`guide::self_registered_clients`] lets clients register themselves,
 //! [`guide::protected_resources`] issues tokens for several APIs. [`guide::high_assurance`] explains the FAPI profile:
 //! clients that authenticate with a key, and tokens that are bound to one. [`guide::writing_an_adapter`],
 //! [`guide::choosing_a_store`], [`guide::writing_a_store`], [`guide::operating`], [`guide::several_servers`] and

@@ -2,6 +2,8 @@
 
 #[doc = include_str!("getting_started.md")]
 pub mod getting_started {}
+#[doc = include_str!("sign_in.md")]
+pub mod sign_in {}
 #[doc = include_str!("consent.md")]
 pub mod consent {}
 #[doc = include_str!("public_clients.md")]

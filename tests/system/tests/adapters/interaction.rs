@@ -78,13 +78,13 @@ fn serve(framework: Thin, servers: Vec<AuthorizationServer>) -> SocketAddr {
 }
 
 /// A browser that keeps its cookies.
-struct Browser {
+pub(crate) struct Browser {
     address: SocketAddr,
     cookies: Vec<String>,
 }
 
 impl Browser {
-    const fn new(address: SocketAddr) -> Self {
+    pub(crate) const fn new(address: SocketAddr) -> Self {
         Self { address, cookies: Vec::new() }
     }
 
@@ -97,19 +97,22 @@ impl Browser {
         self.cookies.retain(|cookie| !cookie.starts_with("user="));
     }
 
-    async fn send(&mut self, request: Request) -> Answer {
+    pub(crate) async fn send(&mut self, request: Request) -> Answer {
         let answer = request.cookies(&self.cookies.join("; ")).send_to(self.address).await;
         for (_, cookie) in answer.headers.iter().filter(|(name, _)| name == "set-cookie") {
-            self.cookies.push(cookie.split(';').next().unwrap().to_owned());
+            let cookie = cookie.split(';').next().unwrap();
+            let is_same = |own: &String| own.split('=').next() == cookie.split('=').next();
+            self.cookies.retain(|own| !is_same(own));
+            self.cookies.push(cookie.to_owned());
         }
         answer
     }
 
-    async fn get(&mut self, target: &str) -> Answer {
+    pub(crate) async fn get(&mut self, target: &str) -> Answer {
         self.send(Request::get(target)).await
     }
 
-    async fn answer(&mut self, page: &Answer, decision: &str, scope: &str) -> Answer {
+    pub(crate) async fn answer(&mut self, page: &Answer, decision: &str, scope: &str) -> Answer {
         let text = page.text();
         let return_to = value_after(&text, "name=\"return_to\"").replace("&#38;", "&").replace("&amp;", "&");
         let form = [
@@ -122,7 +125,7 @@ impl Browser {
     }
 }
 
-fn location(answer: &Answer) -> &str {
+pub(crate) fn location(answer: &Answer) -> &str {
     answer.header("location").unwrap_or_else(|| panic!("{answer:?}"))
 }
 

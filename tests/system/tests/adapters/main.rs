@@ -14,5 +14,6 @@ mod registration;
 mod resource;
 mod routes;
 mod serving;
+mod sessions;
 mod trio;
 mod trouble;
