@@ -7,7 +7,7 @@ use crate::interaction::flow::{Flow, Route};
 use crate::interaction::page::{ConsentPage, Reviewed};
 use crate::interaction::return_to::ReturnTo;
 use crate::interaction::signed_in::SignedIn;
-use crate::model::client::{CheckedForm, Client};
+use crate::model::client::{AskConsent, CheckedForm, Client};
 use crate::model::id::ClientId;
 use crate::model::protected_resource::Audience;
 use crate::secret::ConsentTicket;
@@ -38,6 +38,8 @@ impl Flow {
             document: None,
             key: None,
             pushed: None,
+            ask_consent: AskConsent::Always,
+            needs_page: true,
         };
         Some(self.pages.consent(&ConsentPage {
             languages,
