@@ -105,7 +105,8 @@
 //!
 //! # Where to go next
 //!
-//! [`guide::getting_started`] walks through a whole flow. [`guide::sign_in`] shows the sign-in with your sessions.
+//! [`guide::getting_started`] walks through a whole flow. [`guide::sign_in`] shows the sign-in with your sessions,
+//! [`guide::consent`] the pages, [`guide::own_applications`] and [`guide::public_clients`] how clients are registered.
 //! [`guide::self_registered_clients`] lets clients register themselves,
 //! [`guide::protected_resources`] issues tokens for several APIs. [`guide::high_assurance`] explains the FAPI profile:
 //! clients that authenticate with a key, and tokens that are bound to one. [`guide::writing_an_adapter`],

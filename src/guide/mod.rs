@@ -6,6 +6,8 @@ pub mod getting_started {}
 pub mod sign_in {}
 #[doc = include_str!("consent.md")]
 pub mod consent {}
+#[doc = include_str!("own_applications.md")]
+pub mod own_applications {}
 #[doc = include_str!("public_clients.md")]
 pub mod public_clients {}
 #[doc = include_str!("self_registered_clients.md")]

@@ -21,7 +21,7 @@ pub(super) struct Access {
     renewed: Option<Timestamp>,
 }
 
-/// Reads what a subject has authorized, the oldest first.
+/// Reads what a subject has authorized: the grants, then approved requests that are not yet grants.
 ///
 /// # Errors
 ///
@@ -70,10 +70,10 @@ pub(super) fn joined<'a>(
     catalog: &'a ScopeCatalog,
 ) -> ConnectedApplication<'a> {
     let own = || all.iter().filter(|access| access.client == client_id);
-    // The registration limits what tokens can do.
+    // The registration limits what tokens can do. Those of a removed client can do nothing.
     let form = client.as_deref().map(Client::form);
     let scopes: Vec<_> = own()
-        .map(|access| form.map_or_else(|| access.scopes.clone(), |form| access.scopes.intersection(&form.scopes)))
+        .map(|access| form.map_or_else(|| ScopeSet::default(), |form| access.scopes.intersection(&form.scopes)))
         .collect();
     let mut resources = Vec::new();
     for access in own() {
@@ -124,6 +124,6 @@ mod tests {
         assert_eq!(one.resources, [ResourceScope::All, ResourceScope::Public]);
         assert_eq!(one.renewed, Some(Timestamp::from_seconds(30)));
         let removed = joined(&all, ids[1].clone(), None, None, &catalog);
-        assert_eq!((removed.scopes.len(), removed.resources.len()), (1, 0));
+        assert_eq!((removed.scopes.len(), removed.resources.len()), (0, 0));
     }
 }

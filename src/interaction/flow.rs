@@ -23,7 +23,7 @@ use crate::store::StoreError;
 use crate::wire::page::{COMMON_HEADERS, ErrorKind};
 use crate::wire::{Body, Endpoint, RedirectStatus, Request, Response};
 
-/// A page of a [`Flow`], by its address.
+/// An address of a [`Flow`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Route {
@@ -145,7 +145,7 @@ impl Flow {
         &self.server
     }
 
-    /// Returns the public path of a page. All are below the authorization endpoint.
+    /// Returns the public path of a page. Each begins with the path of the authorization endpoint.
     #[must_use]
     pub fn path(&self, route: Route) -> String {
         let start = self.server.path(Endpoint::Authorization);
@@ -184,7 +184,8 @@ impl Flow {
         }
     }
 
-    /// Checks the request, has its user sign in, and asks; or asks again if the answer sent `before` has a problem.
+    /// Checks the request, lets the user sign in, and shows the consent page. After an answer with a problem, `before`, it
+    /// shows the page again.
     async fn ask(&self, request: &Request<'_>, visitor: &Visitor<'_>, before: Option<&ConsentForm>) -> Step {
         let return_to = ReturnTo::of(&self.path(Route::Authorization), request.query);
         let session = visitor.browser.session();
@@ -401,7 +402,7 @@ impl Flow {
         let page = Response::new(status)
             .with_header("Content-Type", "text/html;charset=UTF-8")
             .with_header("Content-Security-Policy", format!("{}{}", own.trim_end(), self.policy))
-            // No link can scroll the page to a button before its reader has seen what is above [WICG, Scroll to text].
+            // A link must not scroll the page past what the user allows [WICG, Scroll to text].
             .with_header("Document-Policy", "force-load-at-top");
         COMMON_HEADERS
             .into_iter()

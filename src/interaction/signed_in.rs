@@ -10,7 +10,7 @@ pub struct SignedIn {
 }
 
 impl SignedIn {
-    /// Takes your service's name for the user, which the tokens will have.
+    /// Creates a signed-in user by the subject, to which the grants will belong.
     #[must_use]
     pub const fn new(subject: Subject) -> Self {
         Self { subject, name: None }

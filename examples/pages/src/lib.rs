@@ -89,7 +89,7 @@ impl Pages {
         self
     }
 
-    /// Sets the languages, the default one first.
+    /// Sets the languages, the default one first. Without any, the pages are in English and German.
     #[must_use]
     pub fn languages(mut self, languages: impl IntoIterator<Item = Texts>) -> Self {
         self.languages = languages.into_iter().collect();
@@ -169,7 +169,7 @@ fn verbs(texts: &Texts, scope: &RequestedScope<'_>) -> String {
     sentence::Sentence::new(text, &[("title", definition.title())]).plain()
 }
 
-/// On which resources: one line, unless they are named.
+/// The line that says on which resources; `None` if they are listed.
 fn whereabouts(texts: &Texts, resources: &ResourceScope) -> Option<&'static str> {
     match resources {
         ResourceScope::All => Some(texts.all_resources),
