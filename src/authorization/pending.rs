@@ -14,7 +14,7 @@ use crate::model::client::{AskConsent, Client, ClientOrigin};
 use crate::model::client_metadata::DocumentUrl;
 use crate::model::id::ClientId;
 use crate::model::protected_resource::{Audience, ProtectedResource};
-use crate::model::redirect_uri::{RedirectUri, shown};
+use crate::model::redirect_uri::RedirectUri;
 use crate::model::subject::Subject;
 use crate::registration::DocumentAdmission;
 use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
@@ -264,11 +264,12 @@ impl AuthorizationError {
         Self::raise(context, Some(client), Some(uri), Refusal::page(context, reason))
     }
 
-    /// Adds what a developer must compare to the cause, which only the page of a service in development shows.
-    pub(crate) fn comparing(mut self, requested: &[u8], client: &Client) -> Self {
+    /// Adds the registered redirect URIs to the cause, which only the page of a service in development shows. The event has
+    /// the requested one: a page repeats nothing of a request.
+    pub(crate) fn naming_registered(mut self, client: &Client) -> Self {
         if let Some(cause) = &mut self.0.page.cause {
             let registered: Vec<_> = client.form.redirect_uris.iter().map(|uri| uri.as_str()).collect();
-            *cause += &format!(". Requested: {}. Registered: {}", shown(requested), registered.join(" "));
+            *cause += &format!(". Registered: {}", registered.join(" "));
         }
         self
     }

@@ -159,7 +159,7 @@ fn no_destination(context: &Context, client: &Client, refused: NoDestination<'_>
         NoDestination::Missing => AuthorizationError::page_for(context, &client.id, Reason::MissingRedirectUri),
         NoDestination::Refused(uri, error) => {
             let reason = Reason::RedirectUri(error);
-            AuthorizationError::page_for_uri(context, &client.id, uri, reason).comparing(uri, client)
+            AuthorizationError::page_for_uri(context, &client.id, uri, reason).naming_registered(client)
         }
     }
 }
