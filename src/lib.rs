@@ -18,6 +18,8 @@
 //! # }
 //! ```
 //!
+//! On axum or actix-web, begin with `grantor-axum` or `grantor-actix`: they mount all endpoints and pages in one call.
+//!
 //! # The flow
 //!
 //! 1. A developer submits an application, an administrator approves it, the developer makes its secret: [`Registrar`].
@@ -57,7 +59,7 @@
 //! resource       the check of access tokens at resources
 //! grant          one file for each grant type; revocation
 //! client_auth    one file for each method of client authentication; DPoP proofs
-//! claim          writes one record, and finds out whether the write was applied
+//! claim          writes one record, and finds out whether the write was applied; bounds on how many records there are
 //! context        what every request uses: stores, settings, clock, hooks
 //! hooks          what you implement: events, throttle, subjects, policy
 //! fetch          documents and key sets of clients: the fetcher, caches, shared fetches
@@ -70,7 +72,6 @@
 //! secret         tokens, codes, digests, randomness, PKCE
 //! scope          scopes and resource scopes
 //! text           the rule for texts that people read
-//! bounds         limits on what callers can make the server keep
 //! clock          time
 //! testing        a manual clock, repeatable randomness, the rules of stores as tests
 //! guide          the guides
@@ -87,7 +88,7 @@
 //! are bound to a key [RFC 9449].
 //!
 //! It does not sign users in, draw pages other than one fixed error page, speak HTTP, or keep a task
-//! running: your service has sessions, a framework and a timer that calls
+//! running: your service has sessions and a framework. The adapters speak HTTP and have the task that calls
 //! [`AuthorizationServer::purge_expired`]. The pages are your own, or those of the package `grantor-pages`: see
 //! [`interaction`]. There is no implicit grant, no password grant, no OpenID
 //! Connect.
@@ -134,7 +135,6 @@
 )]
 
 pub mod authorization;
-mod bounds;
 mod claim;
 mod client_auth;
 pub mod clock;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bounds::split_surplus;
+use crate::claim::bounds::split_surplus;
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::model::id::{AuthorizationId, ClientId};

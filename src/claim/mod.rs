@@ -13,6 +13,7 @@
 //!   fail-over. So a record that was read instead of written is [confirmed](crate::store::RecordStore::confirm) before
 //!   the answer.
 
+pub(crate) mod bounds;
 #[cfg(test)]
 mod tests;
 

@@ -1,6 +1,6 @@
 //! The endpoint for pushed authorization requests [RFC 9126 section 2].
 //!
-//! The requests of a client are stored in [places](crate::bounds): each request takes a free place, and a client has as
+//! The requests of a client are stored in [places](crate::claim::bounds): each request takes a free place, and a client has as
 //! many places as it may have open requests. A push reads only some of the places. If none of these is free, the push is
 //! refused. Anyone can push for a public client, so the requests of a public client replace each other instead.
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::authorization::pushed_request::REQUEST_URI_PREFIX;
 use crate::authorization::request::{self, Fault, NoDestination, WANTS_PAGE, names, wants_page};
-use crate::bounds::{Met, draw_places, key_of_place};
+use crate::claim::bounds::{Met, draw_places, key_of_place};
 use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
 use crate::client_auth::{Caller, proof};
 use crate::context::Context;

@@ -1,11 +1,11 @@
 //! Issues an access token for the client itself [RFC 6749 section 4.4], without a user or a refresh token.
 //!
-//! A client's tokens are stored in eight grants, its [places](crate::bounds). A request starts at a random place and
+//! A client's tokens are stored in eight grants, its [places](crate::claim::bounds). A request starts at a random place and
 //! takes the first one with room.
 
 use std::sync::Arc;
 
-use crate::bounds::{Met, draw_places, key_of_place};
+use crate::claim::bounds::{Met, draw_places, key_of_place};
 use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
 use crate::clock::Timestamp;
 use crate::config::Config;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bounds::split_surplus;
+use crate::claim::bounds::split_surplus;
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::grant::list::Reader;

@@ -73,7 +73,7 @@ pub(super) fn joined<'a>(
     // The registration limits what tokens can do. Those of a removed client can do nothing.
     let form = client.as_deref().map(Client::form);
     let scopes: Vec<_> = own()
-        .map(|access| form.map_or_else(|| ScopeSet::default(), |form| access.scopes.intersection(&form.scopes)))
+        .map(|access| form.map_or_else(ScopeSet::default, |form| access.scopes.intersection(&form.scopes)))
         .collect();
     let mut resources = Vec::new();
     for access in own() {

@@ -15,7 +15,7 @@ use crate::interaction::page::{ApplicationsPage, ConsentPage, ErrorLink, ErrorPa
 use crate::interaction::return_to::ReturnTo;
 use crate::interaction::signed_in::SignedIn;
 use crate::model::application::LogoSlot;
-use crate::model::client::{Client, ClientState};
+use crate::model::client::{AskConsent, Client, ClientState};
 use crate::model::id::ClientId;
 use crate::registration::RegistrarError;
 use crate::server::AuthorizationServer;
@@ -197,8 +197,8 @@ impl Flow {
             Err(error) => return Step::Respond(self.refuse(error, visitor, None)),
         };
         let Some(user) = visitor.user else { return Step::SignIn(return_to) };
-        // A user who has answered is asked again.
-        if before.is_none() {
+        // A user who was asked before is asked again, whatever happened since: an answer may have been lost.
+        if before.is_none() && !return_to.asks() {
             match self.server.decide_silently(&pending, subject, session).await {
                 Ok(None) => {}
                 Ok(Some(response)) => return Step::Respond(response),
@@ -212,6 +212,7 @@ impl Flow {
             Ok(ticket) => ticket,
             Err(error) => return Step::Respond(self.refuse(error, visitor, None)),
         };
+        let return_to = if pending.ask_consent == AskConsent::Always { return_to } else { return_to.asking() };
         let problem = before.and_then(ConsentForm::problem);
         let html = self.pages.consent(&ConsentPage {
             languages: visitor.languages,

@@ -5,11 +5,13 @@ use std::fmt;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_encode, utf8_percent_encode};
 use serde::Deserialize;
 
+use crate::authorization::request::WANTS_PAGE;
+
 use crate::text::causes::debug_as_text;
 
 /// A path of your service with its query, where a user continues after the sign-in.
 ///
-/// It begins with one slash and has only visible ASCII characters and no backslash. So it never leads to another
+/// It begins with one slash and has only visible ASCII characters, and no backslash, quotation mark or angle bracket. So it never leads to another
 /// host, and a sign-in page may redirect to it even if the link to that page was forged [RFC 9700 section 4.11].
 ///
 /// ```
@@ -35,18 +37,29 @@ impl ReturnTo {
     /// [`ReturnToError`] if it is not a local path.
     pub fn parse(text: impl Into<String>) -> Result<Self, ReturnToError> {
         let text = text.into();
-        // Browsers read a backslash as a slash, and skip tabs and line breaks [WHATWG URL].
+        // Browsers read a backslash as a slash, and skip tabs and line breaks [WHATWG URL]. They escape quotation marks and
+        // angle brackets themselves, so a page that forgets to is not open to a forged link.
         let is_local = text.starts_with('/') && !text.starts_with("//");
-        let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\\\"'<>".contains(&byte));
         if is_local && is_plain { Ok(Self(text)) } else { Err(ReturnToError) }
     }
 
     /// Joins a path of this service and the query of a request. Bytes that may not stand in a URL are escaped, which
     /// does not change their meaning.
     pub(super) fn of(path: &str, query: &[u8]) -> Self {
-        const RAW: AsciiSet = CONTROLS.add(b' ').add(b'\\');
+        const RAW: AsciiSet = CONTROLS.add(b' ').add(b'\\').add(b'"').add(b'\'').add(b'<').add(b'>');
         let separator = if query.is_empty() { "" } else { "?" };
         Self(format!("{path}{separator}{}", percent_encode(query, &RAW)))
+    }
+
+    /// Returns the address of the same request, which shows the page whatever is remembered.
+    pub(super) fn asking(self) -> Self {
+        if self.asks() { self } else { Self(self.0 + WANTS_PAGE) }
+    }
+
+    /// Whether [`asking`](Self::asking) returned it. Beside a `request_uri`, no other parameter says so.
+    pub(super) fn asks(&self) -> bool {
+        self.0.ends_with(WANTS_PAGE)
     }
 
     /// Returns the query, if the path is this one.
@@ -84,7 +97,9 @@ impl TryFrom<String> for ReturnTo {
 
 /// A text that is not a local path.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("return_to must be a path of this service: one slash first, visible ASCII characters, no backslash")]
+#[error(
+    "return_to must be a path of this service: one slash first, visible ASCII characters, no backslash, quotation mark or angle bracket"
+)]
 #[non_exhaustive]
 pub struct ReturnToError;
 
@@ -112,6 +127,8 @@ mod tests {
             "/a b",
             " /a",
             "/\u{e4}",
+            "/\"><script>",
+            "/'x",
         ] {
             assert_eq!(ReturnTo::parse(other), Err(ReturnToError), "{other:?}");
         }
@@ -121,9 +138,9 @@ mod tests {
     fn the_query_of_a_request_is_kept_in_visible_characters() {
         let query = b"state=\xe4 \\\"<&scope=a%20b";
         let return_to = ReturnTo::of("/oauth2/auth", query);
-        assert_eq!(return_to.as_str(), "/oauth2/auth?state=%E4%20%5C\"<&scope=a%20b");
+        assert_eq!(return_to.as_str(), "/oauth2/auth?state=%E4%20%5C%22%3C&scope=a%20b");
         assert_eq!(ReturnTo::parse(return_to.as_str()), Ok(return_to.clone()));
-        assert_eq!(return_to.query_at("/oauth2/auth"), Some("state=%E4%20%5C\"<&scope=a%20b"));
+        assert_eq!(return_to.query_at("/oauth2/auth"), Some("state=%E4%20%5C%22%3C&scope=a%20b"));
         assert_eq!(return_to.query_at("/oauth2"), None);
         assert_eq!(ReturnTo::of("/list", b"").as_str(), "/list");
     }

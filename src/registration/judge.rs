@@ -6,7 +6,7 @@ use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
 use crate::model::application::{Application, Asked, Field, FieldError, Problem};
 use crate::model::client::{
-    CheckedForm, Client, ClientKeys, ClientSecrets, ClientState, ClientType, Privileges, SelfRegistration,
+    AskConsent, CheckedForm, Client, ClientKeys, ClientSecrets, ClientState, ClientType, Privileges, SelfRegistration,
 };
 use crate::model::id::LogoId;
 use crate::model::subject::Subject;
@@ -362,6 +362,8 @@ fn transfer(next: &mut Application, to: &Subject) -> Result<(), RegistrarError> 
         let keys = next.form().keys.clone();
         next.client_mut().keys_of_previous_owner = keys;
         next.owner = Some(to.clone());
+        // Users agreed to an application of the previous owner.
+        next.client_mut().privileges.ask_consent = AskConsent::Always;
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! The places of clients that no person has reviewed: which one a client gets, and who gives way for it.
 //!
-//! [`bounds`](crate::bounds) has the rule. A place is a list with one client, or with a few after concurrent writes: the
+//! [`bounds`](crate::claim::bounds) has the rule. A place is a list with one client, or with a few after concurrent writes: the
 //! next request that reads the place finds them all.
 
 use std::sync::Arc;
 
-use crate::bounds::{CLIENTS_PER_SUBJECT, Met, draw_places};
+use crate::claim::bounds::{CLIENTS_PER_SUBJECT, Met, draw_places};
 use crate::clock::Timestamp;
 use crate::hooks::ApplicationChange;
 use crate::model::Authorization;

@@ -19,7 +19,7 @@ endpoints   endpoint/table
 settings    config
 model       model
 messages    wire/message -> secret/pkce
-vocabulary  bounds, scope -> text -> secret -> model/id -> secret/entropy, clock   model/codec -> clock   fetch -> fetch/cache, fetch/flight -> clock   jose -> wire/json   wire -> model/subject   hooks/span
+vocabulary  scope -> text -> secret -> model/id -> secret/entropy, clock   model/codec -> clock   fetch -> fetch/cache, fetch/flight -> clock   jose -> wire/json   wire -> model/subject   hooks/span
 causes      text/causes
 ";
 

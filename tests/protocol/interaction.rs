@@ -56,7 +56,7 @@ impl Pages for Plain {
 pub(crate) struct Visit<'a> {
     flow: &'a Flow,
     browser: Browser,
-    user: Option<SignedIn>,
+    pub(crate) user: Option<SignedIn>,
 }
 
 impl<'a> Visit<'a> {
@@ -82,7 +82,7 @@ impl<'a> Visit<'a> {
         respond(self.step(route, Request::new("POST").body(Body::Bytes(world::encode(form).as_bytes()))).await)
     }
 
-    async fn answer(&self, page: &Response, decision: &str, scopes: &[&str]) -> Step {
+    pub(crate) async fn answer(&self, page: &Response, decision: &str, scopes: &[&str]) -> Step {
         let mut form = vec![("handle", line(page, "handle")), ("return_to", line(page, "return_to"))];
         form.push(("decision", decision.to_owned()));
         form.extend(scopes.iter().map(|scope| ("scope", (*scope).to_owned())));
@@ -103,7 +103,7 @@ fn respond(step: Step) -> Response {
     }
 }
 
-fn sign_in(step: Step) -> ReturnTo {
+pub(crate) fn sign_in(step: Step) -> ReturnTo {
     match step {
         Step::SignIn(return_to) => return_to,
         Step::Respond(response) => panic!("{response:?}"),

@@ -17,7 +17,7 @@ use grantor::{
     RegistrarError, Subject, Timestamp,
 };
 
-use crate::interaction::{Plain, Visit, line};
+use crate::interaction::{Plain, Visit, line, sign_in};
 use crate::rfc8707::{own_scopes, resource};
 use support::directory::Directory;
 use support::world::{
@@ -112,18 +112,25 @@ async fn the_platform_asks_each_time() {
     assert!(matches!(refused, Err(RegistrarError::MustAsk(MustAsk::PlatformProfile))), "{refused:?}");
     // Nor has it an effect where nothing checks it.
     let config = config_of(Profile::Platform);
-    let uri = RegisteredRedirectUri::parse(REDIRECT_URI, &config.redirect_uris).unwrap();
-    let own = Client::builder(ClientId::new("own").unwrap())
-        .redirect_uri(uri)
-        .scopes(config.scopes.parse(b"repo-code:r").unwrap())
-        .resource_scope(ResourceScope::All)
-        .secret(&ClientSecret::new("s".repeat(32)))
-        .unwrap()
-        .ask_consent(AskConsent::Never)
-        .build();
-    for (config, is_silent) in [(config, false), (config_of(Profile::Strict), true)] {
-        let stores = Stores::new(world.store.clone()).with_clients(Directory::of([own.clone()]));
-        let server = world.builder(config, stores).build().unwrap();
+    let own = |uri: &str, application_type| {
+        Client::builder(ClientId::new("own").unwrap())
+            .redirect_uri(RegisteredRedirectUri::parse(uri, &config.redirect_uris).unwrap())
+            .application_type(application_type)
+            .scopes(config.scopes.parse(b"repo-code:r").unwrap())
+            .resource_scope(ResourceScope::All)
+            .secret(&ClientSecret::new("s".repeat(32)))
+            .unwrap()
+            .ask_consent(AskConsent::Never)
+            .build()
+    };
+    for (profile, client, is_silent) in [
+        (Profile::Platform, own(REDIRECT_URI, ApplicationType::Web), false),
+        (Profile::Strict, own(REDIRECT_URI, ApplicationType::Web), true),
+        (Profile::Strict, own("http://127.0.0.1/cb", ApplicationType::Web), false),
+        (Profile::Strict, own(REDIRECT_URI, ApplicationType::Native), false),
+    ] {
+        let stores = Stores::new(world.store.clone()).with_clients(Directory::of([client]));
+        let server = world.builder(config_of(profile), stores).build().unwrap();
         let query = encode(&[("response_type", "code"), ("client_id", "own"), PKCE[0], PKCE[1]]);
         let request = Request::new("GET").query(query.as_bytes());
         assert_eq!(answer(&server, request, Some(&world.alice)).await.is_some(), is_silent);
@@ -487,4 +494,42 @@ async fn a_flow_shows_the_page_only_where_it_is_needed() {
     let asking = visit.get(Route::Authorization, &(asked + "&prompt=consent")).await;
     assert_eq!(asking.status(), 200);
     assert_eq!(line(&asking, "user"), "alice@example.com");
+}
+
+/// The answer was to deny, and it was lost with the sign-in.
+#[tokio::test]
+async fn a_user_whose_answer_was_lost_is_asked_again() {
+    let world = World::with(Profile::Strict, |config| config.pushed_requests.mode = PushedRequests::Optional).await;
+    let once = client(&world, AskConsent::Once).await;
+    let asked = query(&world, &once, &[]);
+    let pushed = world.par(&once, &[]).raw_body(asked.as_str()).send().await;
+    let flow = Flow::new(&world.server, Plain);
+    for request in [asked.clone(), reference(&once, &pushed)] {
+        let mut visit = Visit::new(&flow);
+        visit.sign_in("alice");
+        let page = visit.get(Route::Authorization, &request).await;
+        assert_eq!(page.status(), 200, "{request}");
+        // In another tab, the user allows the same.
+        asked_pair(&world, &once, &asked, Consent::to_everything()).await;
+        visit.user = None;
+        let return_to = sign_in(visit.answer(&page, "deny", &[]).await);
+        visit.sign_in("alice");
+        let (_, again) = return_to.as_str().split_once('?').unwrap();
+        let again = visit.get(Route::Authorization, again).await;
+        assert_eq!(again.status(), 200, "{request}");
+        red(&visit.answered(&again, "deny", &[]).await, "access_denied");
+        world.server.revoke_subject(&world.alice).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_application_of_another_owner_asks_each_time() {
+    let world = World::strict().await;
+    let skipping = client(&world, AskConsent::Never).await;
+    let asked = query(&world, &skipping, &[]);
+    assert!(is_silent(&world, &asked).await);
+    let registrar = world.server.registrar().unwrap();
+    let version = registrar.application(&skipping.client_id()).await.unwrap().version();
+    registrar.transfer(&skipping.client_id(), version, Subject::new("another").unwrap()).await.unwrap();
+    assert!(!is_silent(&world, &asked).await);
 }
