@@ -1,8 +1,5 @@
 //! The use of an assertion is recorded once, even if the store fails or the request is dropped.
 
-use std::pin::pin;
-use std::task::{Context, Waker};
-
 use futures::future::join_all;
 use grantor::client::{AuthenticationMethod, AuthenticationMethods};
 use grantor::config::Profile;
@@ -13,7 +10,7 @@ use support::intercepted::{Failure, Fate, over};
 use support::keys::{Signer, unchanged};
 use support::world::{Credentials, PKCE, Pair, VERIFIER, World, e401, form, ok, pair};
 
-use crate::waiting::Waiting;
+use crate::waiting::{Waiting, dropped_after};
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
@@ -133,11 +130,7 @@ async fn a_dropped_request_uses_up_its_assertion_at_most() {
         let scene = Scene::new().await;
         let assertion = scene.assertion();
         let slow = over(&scene.world, Waiting);
-        let is_done = {
-            let mut request = pin!(scene.refresh(&slow, &assertion));
-            let mut context = Context::from_waker(Waker::noop());
-            (0..polls).any(|_| request.as_mut().poll(&mut context).is_ready())
-        };
+        let is_done = dropped_after(polls, scene.refresh(&slow, &assertion)).await;
         seen[usize::from(scene.is_recorded(&assertion).await)] = true;
         assert!(scene.is_recorded(&assertion).await);
         assert!(scene.world.opens(&scene.pair.access).await);

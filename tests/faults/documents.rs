@@ -1,10 +1,8 @@
 //! The row of a client with a metadata document is written once, even if the store fails or the request is dropped.
 
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Waker};
 
-use crate::waiting::Waiting;
+use crate::waiting::{Waiting, dropped_after};
 use async_trait::async_trait;
 use futures::future::join_all;
 use grantor::application::ApplicationFilter;
@@ -130,11 +128,7 @@ async fn a_dropped_request_leaves_the_row_of_before_or_after() {
             let world = scene(has_row).await;
             let before = row(&world).await;
             let slow = over_with(&world, Waiting, |builder| approving(builder, "After"));
-            let mut context = Context::from_waker(Waker::noop());
-            let is_done = {
-                let mut held = pin!(hold(&slow, &world.alice));
-                (0..polls).any(|_| held.as_mut().poll(&mut context).is_ready())
-            };
+            let is_done = dropped_after(polls, hold(&slow, &world.alice)).await;
             let after = row(&world).await;
             let is_after = after.as_ref().is_some_and(|after| after.form().name == "After");
             assert!(is_after || after == before, "{has_row} {polls}: {after:?}");

@@ -1,14 +1,10 @@
 //! A pushed request while a call of the store fails, or the future of a step is dropped.
 
-use std::future::poll_fn;
-use std::pin::pin;
-use std::task::Poll;
-
 use grantor::config::Profile;
 use grantor::config::PushedRequests;
 use grantor::{AuthorizationError, Consent, Decision};
 
-use crate::waiting::Waiting;
+use crate::waiting::{Waiting, dropped_after};
 use support::intercepted::scripts::Calls;
 use support::intercepted::step::Answer;
 use support::intercepted::{Failure, Fate, over};
@@ -132,18 +128,7 @@ async fn a_dropped_step_never_leaves_two_codes() {
         for polls in 1.. {
             let scene = Scene::new().await;
             let world = over(&scene.world, Waiting);
-            let mut left = polls;
-            let is_complete = {
-                let mut step = pin!(scene.take(taken, &world));
-                poll_fn(|context| {
-                    if step.as_mut().poll(context).is_ready() {
-                        return Poll::Ready(true);
-                    }
-                    left -= 1;
-                    if left == 0 { Poll::Ready(false) } else { Poll::Pending }
-                })
-                .await
-            };
+            let is_complete = dropped_after(polls, scene.take(taken, &world)).await;
             let what = format!("{taken:?}, dropped at wait {polls}");
             if !is_complete {
                 let again = scene.take(taken, &scene.world).await;

@@ -1,6 +1,7 @@
 //! Calls that wait, so that a request can be dropped there.
 
 use std::future::poll_fn;
+use std::pin::pin;
 use std::task::Poll;
 
 use async_trait::async_trait;
@@ -21,6 +22,21 @@ impl Script for Waiting {
     async fn after(&self, _: &'static str) {
         pending_once().await;
     }
+}
+
+/// Polls a future so many times, each time when it was woken, then drops it. Returns whether it ended.
+///
+/// A future that is polled without being woken would need thousands of polls over a store on a server.
+pub(crate) async fn dropped_after(polls: usize, future: impl Future) -> bool {
+    let (mut future, mut left) = (pin!(future), polls);
+    poll_fn(|context| {
+        if future.as_mut().poll(context).is_ready() {
+            return Poll::Ready(true);
+        }
+        left -= 1;
+        if left == 0 { Poll::Ready(false) } else { Poll::Pending }
+    })
+    .await
 }
 
 /// Waits once, and wakes its task at once.

@@ -183,7 +183,7 @@ impl Flows<'_> {
             303,
             Request::post(AUTHORIZED, &form).cookies(&self.cookies),
         )?;
-        let is_right = location(&answer) == "/oauth2/auth/applications?revoked";
+        let is_right = location(&answer).starts_with("/oauth2/auth/applications?revoked=");
         if is_right { Ok(()) } else { Err(self.connection.fault(&format!("revocation by the user: {answer:?}"))) }
     }
 
