@@ -1,6 +1,7 @@
 //! What the user decided, and how much the user agrees to.
 
 use crate::model::remembered_consent::RememberedConsent;
+use crate::wire::fields::Fields;
 
 /// What the user decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,11 +28,13 @@ impl Decision {
     /// ```
     #[must_use]
     pub fn from_form(body: &[u8]) -> (String, Self) {
-        let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).unwrap_or_default();
-        let all = |wanted: &'static str| fields.iter().filter(move |(name, _)| name == wanted).map(|(_, own)| &**own);
-        let Some(decision) = all("decision").next() else { return (String::new(), Self::Deny) };
-        let approval = Self::Approve(Consent::chosen(all("scope"), all("resource")));
-        (all("handle").next().unwrap_or_default().to_owned(), if decision == "allow" { approval } else { Self::Deny })
+        Self::from_fields(&Fields::read(body))
+    }
+
+    pub(crate) fn from_fields(fields: &Fields) -> (String, Self) {
+        let Some(decision) = fields.all("decision").next() else { return (String::new(), Self::Deny) };
+        let approval = Self::Approve(Consent::chosen(fields.all("scope"), fields.all("resource")));
+        (fields.first("handle").to_owned(), if decision == "allow" { approval } else { Self::Deny })
     }
 }
 

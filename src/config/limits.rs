@@ -35,9 +35,9 @@ pub struct Limits {
     ///   awaits no decision.
     /// - The rest is for approved clients. A further one replaces the one longest without a live grant.
     ///
-    /// If none may be replaced, the answer is 503. One user is the first to
-    /// approve at most 50 of them: a further one replaces the one used longest ago that no other user has approved, and is
-    /// refused if all of them must stay. Below 500, one user can fill a room.
+    /// If none may be replaced, the answer is 503. One user is the first to approve at most 50 of them: a further one
+    /// replaces the one used longest ago that no other user has approved, and is refused if all of them must stay. Below
+    /// 500, one user can fill a half.
     pub unreviewed_clients: u32,
 }
 

@@ -19,8 +19,8 @@ pub struct RefreshSettings {
     /// Keys outside the database, from which the successors of refresh tokens are derived; none.
     ///
     /// Without a key, a copy of the database and one superseded refresh token are enough to derive every later pair, access
-    /// tokens included, as long as the row still has the token's link. All servers of one store
-    /// need the same keys. New pairs are derived with the first key, and all keys are accepted.
+    /// tokens included, as long as the row still has the token's link. All servers of one store need the same keys. New
+    /// pairs are derived with the first key, and all keys are accepted.
     ///
     /// To replace a key, add the new one after the old one on every server. Then move it to the front on every server.
     /// Remove the old one after twice the longest grace of refresh tokens. The first key ever set is used at once. Until

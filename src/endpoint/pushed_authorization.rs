@@ -1,7 +1,7 @@
 //! The endpoint for pushed authorization requests [RFC 9126 section 2].
 //!
-//! The requests of a client are stored in [places](crate::claim::bounds): each request takes a free place, and a client has as
-//! many places as it may have open requests. A push reads only some of the places. If none of these is free, the push is
+//! The requests of a client are stored in [places](crate::claim::bounds): each request takes a free place, and a client
+//! has as many places as it may have open requests. A push reads only some of the places. If none of these is free, the push is
 //! refused. Anyone can push for a public client, so the requests of a public client replace each other instead.
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Issues an access token for the client itself [RFC 6749 section 4.4], without a user or a refresh token.
 //!
-//! A client's tokens are stored in eight grants, its [places](crate::claim::bounds). A request starts at a random place and
-//! takes the first one with room.
+//! A client's tokens are stored in eight grants, its [places](crate::claim::bounds). A request starts at a random place
+//! and takes the first one with room.
 
 use std::sync::Arc;
 

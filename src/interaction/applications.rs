@@ -21,12 +21,15 @@ pub(super) struct Access {
     renewed: Option<Timestamp>,
 }
 
-/// Reads what a subject has authorized: the grants, then approved requests that are not yet grants.
+/// Reads what a subject has authorized, by client: the grants, then approved requests that are not yet grants.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if a list cannot be read. A partial list would hide an application that has access.
-pub(super) async fn read(server: &AuthorizationServer, subject: &Subject) -> Result<Vec<Access>, StoreError> {
+pub(super) async fn read(
+    server: &AuthorizationServer,
+    subject: &Subject,
+) -> Result<Vec<(ClientId, Vec<Access>)>, StoreError> {
     // Read before the grants: an approval that becomes a grant in between is found twice, but not missed.
     let approved = server.authorizations_of(subject).await?;
     let grants = server.grants_of(subject).await?;
@@ -47,36 +50,37 @@ pub(super) async fn read(server: &AuthorizationServer, subject: &Subject) -> Res
             all.push(Access { id, client, scopes, resources: approved.resource_scope().clone(), renewed: None });
         }
     }
-    Ok(all)
+    Ok(by_client(all))
 }
 
-/// Returns the ids of the clients, each once.
-pub(super) fn clients(all: &[Access]) -> Vec<ClientId> {
-    let mut ids = Vec::new();
+/// Groups by client, in the order in which the clients first appear.
+fn by_client(all: Vec<Access>) -> Vec<(ClientId, Vec<Access>)> {
+    let mut groups: Vec<(ClientId, Vec<Access>)> = Vec::new();
     for access in all {
-        if !ids.contains(&access.client) {
-            ids.push(access.client.clone());
+        match groups.iter_mut().find(|(id, _)| *id == access.client) {
+            Some((_, own)) => own.push(access),
+            None => groups.push((access.client.clone(), vec![access])),
         }
     }
-    ids
+    groups
 }
 
 /// Joins all that one client may do.
 pub(super) fn joined<'a>(
-    all: &[Access],
+    own: &[Access],
     client_id: ClientId,
     client: Option<Arc<Client>>,
     reviewed: Option<Reviewed>,
     catalog: &'a ScopeCatalog,
 ) -> ConnectedApplication<'a> {
-    let own = || all.iter().filter(|access| access.client == client_id);
     // The registration limits what tokens can do. Those of a removed client can do nothing.
     let form = client.as_deref().map(Client::form);
-    let scopes: Vec<_> = own()
+    let scopes: Vec<_> = own
+        .iter()
         .map(|access| form.map_or_else(ScopeSet::default, |form| access.scopes.intersection(&form.scopes)))
         .collect();
     let mut resources = Vec::new();
-    for access in own() {
+    for access in own {
         let left = form.map_or_else(ResourceScope::none, |form| access.resources.reduced_to(&form.resource_scope));
         if !left.is_empty() && !resources.contains(&left) {
             resources.push(left);
@@ -84,7 +88,7 @@ pub(super) fn joined<'a>(
     }
     let scopes = catalog.union(&scopes.iter().collect::<Vec<_>>());
     let scopes = RequestedScope::each(catalog, &scopes).collect();
-    let renewed = own().filter_map(|access| access.renewed).max();
+    let renewed = own.iter().filter_map(|access| access.renewed).max();
     ConnectedApplication { client_id, client, reviewed, scopes, resources, renewed }
 }
 
@@ -112,18 +116,19 @@ mod tests {
             access(3, "one", "repo-code:rw account-email:r repo-delete:rw", ResourceScope::Public, Some(30)),
             access(4, "one", "account-email:r", ResourceScope::All, None),
         ];
-        let ids = clients(&all);
-        assert_eq!(ids.iter().map(ClientId::as_str).collect::<Vec<_>>(), ["one", "other"]);
-        let client = Client::builder(ids[0].clone())
+        let groups = by_client(all.into());
+        assert_eq!(groups.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["one", "other"]);
+        let [(one_id, one), (other_id, other)] = &groups[..] else { panic!("two clients") };
+        let client = Client::builder(one_id.clone())
             .scopes(ScopeSet::from_canonical("repo-code:rw account-email:rw"))
             .resource_scope(ResourceScope::All)
             .build();
-        let one = joined(&all, ids[0].clone(), Some(Arc::new(client)), None, &catalog);
+        let one = joined(one, one_id.clone(), Some(Arc::new(client)), None, &catalog);
         let tokens: Vec<_> = one.scopes.iter().map(RequestedScope::token).collect();
         assert_eq!(tokens, ["repo-code:rw", "account-email:r"]);
         assert_eq!(one.resources, [ResourceScope::All, ResourceScope::Public]);
         assert_eq!(one.renewed, Some(Timestamp::from_seconds(30)));
-        let removed = joined(&all, ids[1].clone(), None, None, &catalog);
+        let removed = joined(other, other_id.clone(), None, None, &catalog);
         assert_eq!((removed.scopes.len(), removed.resources.len()), (0, 0));
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use crate::interaction::route::Route;
 use crate::model::id::letters_and_digits;
 use crate::model::subject::Subject;
 use crate::secret::Digest;
@@ -24,10 +25,13 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Returns the `Set-Cookie` header that the response must have; `None` if the browser sent the cookie.
+    /// Returns the `Set-Cookie` header that the response to a request with that method must have; `None` if the browser
+    /// sent the cookie, or the response must have none.
+    ///
+    /// A form of another site comes without the cookie: a new one in the response would replace the browser's own.
     #[must_use]
-    pub fn set_cookie(&self) -> Option<&str> {
-        self.set_cookie.as_deref()
+    pub fn set_cookie(&self, route: Route, method: &str) -> Option<&str> {
+        self.set_cookie.as_deref().filter(|_| route.has_visitor() && method != "POST")
     }
 
     /// Returns the value that the flow binds requests to. A sign-in page that names the client of the request that
@@ -137,16 +141,16 @@ mod tests {
     fn a_browser_keeps_its_value_and_any_other_value_is_replaced() {
         let cookie = BrowserCookie::of("https://auth.example");
         let first = read(&cookie, &["theme=dark"]);
-        let sent = first.set_cookie().unwrap().split(';').next().unwrap();
+        let sent = first.set_cookie.as_deref().unwrap().split(';').next().unwrap();
         for lines in [&[sent][..], &["theme=dark", sent], &[&format!("a=b; {sent}; c=d")], &[&format!("a=b;{sent}")]] {
             let again = read(&cookie, lines);
-            assert_eq!((again.session(), again.set_cookie()), (first.session(), None), "{lines:?}");
+            assert_eq!((again.session(), again.set_cookie.as_deref()), (first.session(), None), "{lines:?}");
         }
         let (name, value) = sent.split_once('=').unwrap();
         for other in [format!("{name}="), format!("{name}={value}x"), format!("{name}=\"{}", &value[1..]), value.into()]
         {
             let new = read(&cookie, &[&other]);
-            assert!(new.set_cookie().is_some() && new.session() != first.session(), "{other}");
+            assert!(new.set_cookie.is_some() && new.session() != first.session(), "{other}");
         }
         let after_a_forged_one = read(&cookie, &[&format!("{name}=short; {sent}")]);
         assert_eq!(after_a_forged_one.session(), first.session());
@@ -160,7 +164,7 @@ mod tests {
     fn a_name_after_a_blank_is_another_name_and_bytes_that_are_no_text_hide_nothing() {
         let cookie = BrowserCookie::of("https://auth.example");
         let (own, forged) = (read(&cookie, &[]), "A".repeat(CHARACTERS));
-        let sent = own.set_cookie().unwrap().split(';').next().unwrap();
+        let sent = own.set_cookie.as_deref().unwrap().split(';').next().unwrap();
         for blank in ["\u{2000}", "\u{3000}", "\u{85}", "\u{a0}", "\t", "\u{c}", "  "] {
             let again = read(&cookie, &[&format!("{blank}{}={forged}; {sent}", cookie.name)]);
             assert_eq!(again.session(), own.session(), "{blank:?}");

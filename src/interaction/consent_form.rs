@@ -2,6 +2,7 @@
 
 use crate::authorization::decide::{Consent, Decision};
 use crate::interaction::return_to::ReturnTo;
+use crate::wire::fields::Fields;
 
 /// Why an answer had no effect: the user chose nothing that could be allowed. This is not a denial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,12 +27,11 @@ pub(super) struct ConsentForm {
 impl ConsentForm {
     /// Reads a form; `None` if it has no ticket or no decision.
     pub(super) fn read(body: &[u8], authorization_path: &str) -> Option<Self> {
-        let (ticket, decision) = Decision::from_form(body);
-        let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).unwrap_or_default();
-        let field = |name| fields.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
-        let return_to = field("return_to").and_then(|text| ReturnTo::parse(text).ok());
+        let fields = Fields::read(body);
+        let (ticket, decision) = Decision::from_fields(&fields);
+        let return_to = ReturnTo::parse(fields.first("return_to")).ok();
         let return_to = return_to.filter(|return_to| return_to.query_at(authorization_path).is_some());
-        let lists_resources = field("lists").is_some_and(|list| list == "resources");
+        let lists_resources = fields.first("lists") == "resources";
         (!ticket.is_empty()).then_some(Self { ticket, decision, return_to, lists_resources })
     }
 

@@ -13,6 +13,7 @@ use crate::interaction::browser::{Browser, BrowserCookie};
 use crate::interaction::consent_form::ConsentForm;
 use crate::interaction::page::{ApplicationsPage, ConsentPage, ErrorLink, ErrorPage, Reviewed};
 use crate::interaction::return_to::ReturnTo;
+use crate::interaction::route::Route;
 use crate::interaction::signed_in::SignedIn;
 use crate::model::application::LogoSlot;
 use crate::model::client::{AskConsent, Client, ClientState};
@@ -20,43 +21,9 @@ use crate::model::id::ClientId;
 use crate::registration::RegistrarError;
 use crate::server::AuthorizationServer;
 use crate::store::StoreError;
+use crate::wire::fields::Fields;
 use crate::wire::page::{COMMON_HEADERS, ErrorKind};
 use crate::wire::{Body, Endpoint, RedirectStatus, Request, Response};
-
-/// An address of a [`Flow`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Route {
-    /// The authorization endpoint, which asks the user.
-    Authorization,
-    /// Where the consent page sends its form.
-    Consent,
-    /// The list of authorized applications, and where its forms are sent.
-    Applications,
-    /// The logo of an application that a person has approved.
-    Logo,
-}
-
-impl Route {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Authorization, Self::Consent, Self::Applications, Self::Logo];
-
-    /// Returns whether the answer depends on the browser and the user. That of the logo does not, and caches keep it, so it
-    /// must have no cookie.
-    #[must_use]
-    pub const fn has_visitor(self) -> bool {
-        !matches!(self, Self::Logo)
-    }
-
-    /// The methods, as the `Allow` header lists them.
-    const fn allow(self) -> &'static str {
-        match self {
-            Self::Authorization | Self::Logo => "GET, HEAD",
-            Self::Consent => "POST",
-            Self::Applications => "GET, HEAD, POST",
-        }
-    }
-}
 
 /// What an adapter does with a request.
 #[derive(Debug)]
@@ -109,9 +76,9 @@ impl<'a> Visitor<'a> {
 /// The pages of one server, and the flow between them.
 ///
 /// An adapter routes every method of each [`Route`] at its [`path`](Self::path) to [`serve`](Self::serve). It reads
-/// [`FORM_BYTES`](Self::FORM_BYTES) of a body. Where a route [has a visitor](Route::has_visitor), it adds the cookie of the
-/// [`browser`](Self::browser) to the response, to that of the sign-in too. It keeps the flow itself, never a server that it finds elsewhere, so that two servers can run
-/// in one program.
+/// [`FORM_BYTES`](Self::FORM_BYTES) of a body. It adds the [cookie](Browser::set_cookie) of the [`browser`](Self::browser) to
+/// the response, to that of the sign-in too. It keeps the flow itself, never a server that it finds elsewhere, so that
+/// two servers can run in one program.
 #[derive(Clone)]
 pub struct Flow {
     server: AuthorizationServer,
@@ -278,16 +245,15 @@ impl Flow {
         visitor: &Visitor<'_>,
         path: &str,
     ) -> Result<Response, StoreError> {
-        let all = applications::read(&self.server, user.subject()).await?;
         let mut shown = Vec::new();
-        for id in applications::clients(&all) {
+        for (id, own) in applications::read(&self.server, user.subject()).await? {
             let client = self.server.client(&id).await?;
             let client = client.filter(|client| client.state != ClientState::Deleted);
             let reviewed = match &client {
                 Some(client) => self.reviewed(client).await?,
                 None => None,
             };
-            shown.push(applications::joined(&all, id, client, reviewed, &self.server.config().scopes));
+            shown.push(applications::joined(&own, id, client, reviewed, &self.server.config().scopes));
         }
         let html = self.pages.applications(&ApplicationsPage {
             languages: visitor.languages,
@@ -308,10 +274,9 @@ impl Flow {
         visitor: &Visitor<'_>,
         path: &str,
     ) -> Result<Response, StoreError> {
-        let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(form).unwrap_or_default();
-        let field = |name| fields.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value);
-        let client = ClientId::new(field("client_id")).ok();
-        let client = client.filter(|_| visitor.browser.accepts(field("token"), user.subject()));
+        let fields = Fields::read(form);
+        let client = ClientId::new(fields.first("client_id")).ok();
+        let client = client.filter(|_| visitor.browser.accepts(fields.first("token"), user.subject()));
         let Some(client) = client else { return Ok(self.error(400, ErrorKind::MalformedForm, visitor)) };
         self.server.revoke_application(user.subject(), &client).await?;
         Ok(Response::redirect(RedirectStatus::SeeOther, format!("{path}?{}", revoked(visitor, user))))
@@ -342,10 +307,9 @@ impl Flow {
 
     /// Answers with the logo of an approved application. Its address changes with the application.
     async fn logo(&self, query: &[u8]) -> Response {
-        let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(query).unwrap_or_default();
-        let field = |name| fields.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value);
+        let fields = Fields::read(query);
         let missing = || Response::new(404).with_header("Cache-Control", "no-store");
-        let (Ok(id), Some(registrar)) = (ClientId::new(field("client")), self.server.registrar()) else {
+        let (Ok(id), Some(registrar)) = (ClientId::new(fields.first("client")), self.server.registrar()) else {
             return missing();
         };
         let Ok(Some(client)) = self.server.client(&id).await else { return missing() };
@@ -353,7 +317,7 @@ impl Flow {
             return missing();
         }
         let Ok(Some(logo)) = registrar.logo(&id, LogoSlot::InForce).await else { return missing() };
-        let is_current = field("v") == client.version().to_string();
+        let is_current = fields.first("v") == client.version().to_string();
         Response::new(200)
             .with_header("Content-Type", logo.media_type())
             .with_header("Cache-Control", if is_current { "max-age=31536000, immutable" } else { "no-cache" })
@@ -369,18 +333,16 @@ impl Flow {
         let Some(shown) = error.shown(subject.is_some()) else { return error.response(subject) };
         let is_stale = matches!(error.reason(), Reason::UnknownConsentTicket | Reason::HoldExpired);
         let html = self.pages.error(&ErrorPage {
-            languages: visitor.languages,
-            kind: if is_stale { ErrorKind::Stale } else { shown.kind },
             again: again.filter(|_| is_stale),
-            link: shown.link.map(|link| ErrorLink { host: &link.host, location: &link.location }),
+            link: shown.link.map(error_link),
             cause: shown.cause,
+            ..error_page(if is_stale { ErrorKind::Stale } else { shown.kind }, visitor)
         });
         self.in_place_of(error.response(subject), html)
     }
 
     fn page_with_link(&self, response: Response, kind: ErrorKind, link: &Link, visitor: &Visitor<'_>) -> Response {
-        let link = Some(ErrorLink { host: &link.host, location: &link.location });
-        let page = ErrorPage { languages: visitor.languages, kind, again: None, link, cause: None };
+        let page = ErrorPage { link: Some(error_link(link)), ..error_page(kind, visitor) };
         self.in_place_of(response, self.pages.error(&page))
     }
 
@@ -393,8 +355,7 @@ impl Flow {
     }
 
     fn error(&self, status: u16, kind: ErrorKind, visitor: &Visitor<'_>) -> Response {
-        let page = ErrorPage { languages: visitor.languages, kind, again: None, link: None, cause: None };
-        self.page(status, self.pages.error(&page), "")
+        self.page(status, self.pages.error(&error_page(kind, visitor)), "")
     }
 
     /// Returns a page whose forms go to this service, and from there to the other sources of `form_action`.
@@ -416,6 +377,14 @@ impl fmt::Debug for Flow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Flow").field("issuer", &self.server.issuer()).finish_non_exhaustive()
     }
+}
+
+const fn error_page<'a>(kind: ErrorKind, visitor: &Visitor<'a>) -> ErrorPage<'a> {
+    ErrorPage { languages: visitor.languages, kind, again: None, link: None, cause: None }
+}
+
+fn error_link(link: &Link) -> ErrorLink<'_> {
+    ErrorLink { host: &link.host, location: &link.location }
 }
 
 /// Fields of a form. A page sends one for each scope, one for each of at most 100 resources, and five more.

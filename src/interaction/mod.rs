@@ -13,13 +13,15 @@ mod flow;
 mod page;
 mod preview;
 mod return_to;
+mod route;
 mod signed_in;
 
 pub use self::browser::Browser;
 pub use self::consent_form::ConsentProblem;
-pub use self::flow::{Flow, Route, Step, Visitor};
+pub use self::flow::{Flow, Step, Visitor};
 pub use self::page::{ApplicationsPage, ConnectedApplication, ConsentPage, ErrorLink, ErrorPage, Reviewed};
 pub use self::return_to::{ReturnTo, ReturnToError};
+pub use self::route::Route;
 pub use self::signed_in::SignedIn;
 pub use crate::wire::page::ErrorKind;
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::authorization::pending::PendingAuthorization;
-use crate::interaction::flow::{Flow, Route};
+use crate::interaction::flow::Flow;
 use crate::interaction::page::{ConsentPage, Reviewed};
 use crate::interaction::return_to::ReturnTo;
+use crate::interaction::route::Route;
 use crate::interaction::signed_in::SignedIn;
 use crate::model::client::{AskConsent, CheckedForm, Client};
 use crate::model::id::ClientId;

@@ -6,13 +6,13 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_encode, utf
 use serde::Deserialize;
 
 use crate::authorization::request::WANTS_PAGE;
-
 use crate::text::causes::debug_as_text;
 
 /// A path of your service with its query, where a user continues after the sign-in.
 ///
-/// It begins with one slash and has only visible ASCII characters, and no backslash, quotation mark or angle bracket. So it never leads to another
-/// host, and a sign-in page may redirect to it even if the link to that page was forged [RFC 9700 section 4.11].
+/// It begins with one slash and has only visible ASCII characters, and no backslash, quotation mark or angle bracket. So
+/// it never leads to another host, and a sign-in page may redirect to it even if the link to that page was forged
+/// [RFC 9700 section 4.11].
 ///
 /// ```
 /// use grantor::interaction::ReturnTo;

@@ -1,7 +1,7 @@
 //! The places of clients that no person has reviewed: which one a client gets, and who gives way for it.
 //!
-//! [`bounds`](crate::claim::bounds) has the rule. A place is a list with one client, or with a few after concurrent writes: the
-//! next request that reads the place finds them all.
+//! [`bounds`](crate::claim::bounds) has the rule. A place is a list with one client, or with a few after concurrent
+//! writes: the next request that reads the place finds them all.
 
 use std::sync::Arc;
 

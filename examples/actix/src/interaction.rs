@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use actix_web::body::{BodyStream, to_bytes_limited};
 use actix_web::error::Error;
-use actix_web::http::Method;
 use actix_web::http::header::{ACCEPT_LANGUAGE, COOKIE, HeaderValue, SET_COOKIE};
 use actix_web::web::{self, Bytes, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
@@ -142,15 +141,12 @@ impl<U: Users> Interaction<U> {
         let visitor = Visitor::new(&browser).languages(languages);
         let visitor = self.users.switch_account().into_iter().fold(visitor, Visitor::switch_account);
         let visitor = user.iter().fold(visitor, Visitor::user);
-        let method = request.method().clone();
-        let request = to_request(request, body.as_deref().map_or(Body::TooLarge, Body::Bytes));
-        let mut response = match self.flow.serve(route, &request, &visitor).await {
+        let seen = to_request(request, body.as_deref().map_or(Body::TooLarge, Body::Bytes));
+        let mut response = match self.flow.serve(route, &seen, &visitor).await {
             Step::Respond(response) => respond(response),
             Step::SignIn(return_to) => self.users.sign_in(&return_to),
         };
-        // A form of another site comes without the cookie: a new one in the answer would replace the browser's own.
-        let gives_cookie = route.has_visitor() && method != Method::POST;
-        let cookie = browser.set_cookie().filter(|_| gives_cookie);
+        let cookie = browser.set_cookie(route, request.method().as_str());
         if let Some(cookie) = cookie.and_then(|cookie| HeaderValue::from_str(cookie).ok()) {
             response.headers_mut().append(SET_COOKIE, cookie);
         }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::Request;
+use axum::http::HeaderValue;
 use axum::http::header::{ACCEPT_LANGUAGE, COOKIE, SET_COOKIE};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Method};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::any;
@@ -130,15 +130,12 @@ impl<U: Users> Interaction<U> {
         let visitor = Visitor::new(&browser).languages(languages);
         let visitor = self.users.switch_account().into_iter().fold(visitor, Visitor::switch_account);
         let visitor = user.iter().fold(visitor, Visitor::user);
-        let method = parts.method.clone();
         let request = to_request(&parts, body.as_deref().map_or(Body::TooLarge, Body::Bytes));
         let mut response = match self.flow.serve(route, &request, &visitor).await {
             Step::Respond(response) => respond(response),
             Step::SignIn(return_to) => self.users.sign_in(&return_to),
         };
-        // A form of another site comes without the cookie: a new one in the answer would replace the browser's own.
-        let gives_cookie = route.has_visitor() && method != Method::POST;
-        let cookie = browser.set_cookie().filter(|_| gives_cookie);
+        let cookie = browser.set_cookie(route, parts.method.as_str());
         if let Some(cookie) = cookie.and_then(|cookie| HeaderValue::from_str(cookie).ok()) {
             response.headers_mut().append(SET_COOKIE, cookie);
         }

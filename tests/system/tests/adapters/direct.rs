@@ -65,7 +65,7 @@ async fn shown(flow: &Flow, route: Route, request: &Request, borrowed: wire::Req
     let borrowed = if is_too_large { borrowed.body(Body::TooLarge) } else { borrowed };
     let Step::Respond(response) = flow.serve(route, &borrowed, &visitor).await else { panic!("she is signed in") };
     let mut answer = plain(response);
-    let cookie = browser.set_cookie().filter(|_| route.has_visitor() && request.method != b"POST");
+    let cookie = browser.set_cookie(route, str::from_utf8(&request.method).unwrap());
     answer.headers.extend(cookie.map(|cookie| ("set-cookie".into(), cookie.into())));
     answer
 }

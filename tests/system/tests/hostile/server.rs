@@ -8,7 +8,7 @@ use grantor::client::{AuthenticationMethod, AuthenticationMethods, ClientKeys};
 use grantor::client_metadata::RegistrationBounds;
 use grantor::config::{DpopBoundTokens, DynamicRegistration, PushedRequests};
 use grantor::hooks::ApproveWithin;
-use grantor::interaction::Flow;
+use grantor::interaction::{Flow, Route};
 use grantor::jose::JwkSet;
 use grantor::redirect_uri::RegisteredRedirectUri;
 use grantor::scope::{ResourceScope, ScopeCatalog};
@@ -140,7 +140,7 @@ fn cookie(issuer: &str) -> String {
     config.development = true;
     let server = AuthorizationServer::new(config, MemoryStore::new()).unwrap();
     let browser = Flow::new(&server, demo::pages()).browser([]);
-    browser.set_cookie().unwrap().split(';').next().unwrap().to_owned()
+    browser.set_cookie(Route::Authorization, "GET").unwrap().split(';').next().unwrap().to_owned()
 }
 
 /// As the thin servers make it, with registration on and without a throttle.
