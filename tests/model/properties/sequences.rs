@@ -16,7 +16,7 @@ use crate::properties::play::Play;
 /// In each profile.
 const SEQUENCES: u32 = 750;
 /// The same over a store that is slower than memory.
-const SEQUENCES_OVER_OTHERS: u32 = 250;
+const SEQUENCES_OVER_OTHERS: u32 = 100;
 /// With so many, everything is all but certain to happen.
 const MANY: u32 = 500;
 /// What must happen in many sequences; otherwise they show nothing.

@@ -1,5 +1,6 @@
 //! Third-party tools that check servers.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use support::judges;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::Command;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use url::Url;
 
 use crate::course::REDIRECT_URI;
@@ -143,10 +144,16 @@ async fn conformance(service: &Service, client: &str, results: &Path) {
     assert!(status.success(), "the tool ends with {status}");
 }
 
-/// The browser follows the redirect to the tool.
+/// The browser follows the redirect to the tool. The tool prints its link before it listens, so the browser tries again
+/// while nobody does.
 async fn come_back(callback: &Url) {
     let address = format!("127.0.0.1:{}", callback.port().expect("the tool's port"));
-    let mut stream = TcpStream::connect(&address).await.unwrap();
+    let mut stream = loop {
+        match TcpStream::connect(&address).await {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => sleep(Duration::from_millis(50)).await,
+            connected => break connected.unwrap(),
+        }
+    };
     let query = callback.query().unwrap_or_default();
     let request = format!("GET {}?{query} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n", callback.path());
     stream.write_all(request.as_bytes()).await.unwrap();
