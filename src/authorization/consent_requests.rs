@@ -41,23 +41,25 @@ pub(crate) async fn find_room(context: &Context, subject: &Subject, client: &Cli
     }
 }
 
-/// Returns how many codes of the client the user's browser got in the last [`hold_lifetime`]; `None` if there is no room
-/// for one without a page. Exchanged ones count too. So a page that sends a browser here again and again gets few of them.
+/// Finds room for a request that is decided without a page, and returns how many codes of the client the user's browser
+/// got in the last [`hold_lifetime`]; `None` if there is no room. Exchanged ones count too. So a page that sends a browser
+/// here again and again gets few of them.
 ///
 /// [`hold_lifetime`]: crate::Config::authorization
-pub(crate) async fn recent_codes(
+pub(crate) async fn find_room_without_page(
     context: &Context,
     subject: &Subject,
     client: &ClientId,
-) -> Result<Option<usize>, StoreError> {
+) -> Result<Option<(Room, usize)>, StoreError> {
     let (lifetime, now) = (context.config.authorization.hold_lifetime, context.now());
     let max = context.config.limits.consent_requests;
-    let Some(rows) = recent(context, subject).await? else { return Ok(Some(0)) };
+    let Some(rows) = recent(context, subject).await? else { return Ok(Some((Room::default(), 0))) };
     let is_code = |row: &&Arc<Authorization>| {
         row.client == *client && matches!(row.stage, Stage::CodeIssued(_)) && lasts(row, lifetime, now)
     };
     let codes = rows.iter().filter(is_code).count();
-    Ok((codes < max_of_client(max) && rows.len() < max.saturating_add(DECIDED)).then_some(codes))
+    let has_room = codes < max_of_client(max) && rows.len() < max.saturating_add(DECIDED);
+    Ok(has_room.then(|| (judge(rows, client, max, lifetime, now), codes)))
 }
 
 /// Reads the user's requests of the last two lifetimes; `None` if they are not limited.

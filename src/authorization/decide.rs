@@ -6,12 +6,12 @@ pub use crate::authorization::decision::{Consent, Decision};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::authorization::consent_requests;
+use crate::authorization::consent_requests::{self, Room};
 use crate::authorization::document_client;
 use crate::authorization::judge::{Asked, judge_client, judge_decision, judge_held};
 use crate::authorization::pending::{Answer, AuthorizationError, Destination, PendingAuthorization};
 use crate::authorization::pushed_request;
-use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim, draw_version};
+use crate::claim::{ATTEMPTS, After, Claim, Contended, Effect, Seen, claim, claim_record, draw_version};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::error::Reason;
@@ -20,6 +20,7 @@ use crate::grant::revocation;
 use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::model::client::{AskConsent, Client, Granted};
 use crate::model::id::{AuthorizationId, IdText};
+use crate::model::protected_resource::Audience;
 use crate::model::remembered_consent::RememberedConsent;
 use crate::model::subject::Subject;
 use crate::model::{Authorization, Stage, Visit};
@@ -36,8 +37,33 @@ pub(crate) async fn hold(
     subject: &Subject,
     session: &[u8],
 ) -> Result<ConsentTicket, AuthorizationError> {
+    admit(context, pending, subject, session).await?;
     let client = &pending.client;
-    let destination = Destination { redirect_uri: &pending.redirect_uri, state: pending.state.as_deref() };
+    let room = consent_requests::find_room(context, subject, &client.id).await;
+    let room = room.map_err(|error| pending.redirect(context, error.into()))?;
+    // The client of the request may come from a cache. No user is asked about a client that has been suspended or
+    // deleted.
+    let current = context.stores.clients.current_client(&client.id).await;
+    let current = current.map_err(|error| AuthorizationError::page_for(context, &client.id, error.into()))?;
+    let audience = match pending.ask_consent {
+        // What the page shows is remembered, and not what is registered at the decision.
+        AskConsent::Once => pending.audience.with_consent(RememberedConsent {
+            asked: context.now(),
+            terms: client.consent_terms(&pending.redirect_uri),
+        }),
+        AskConsent::Always | AskConsent::Never => pending.audience.clone(),
+    };
+    Ok(store(context, pending, Asked { subject, session }, current, room, audience).await?.ticket)
+}
+
+/// Checks that the request may be held, and stores what a metadata document says of its client.
+pub(crate) async fn admit(
+    context: &Arc<Context>,
+    pending: &PendingAuthorization,
+    subject: &Subject,
+    session: &[u8],
+) -> Result<(), AuthorizationError> {
+    let client = &pending.client;
     let page = |reason| AuthorizationError::page_for(context, &client.id, reason);
     if session.is_empty() {
         return Err(page(Reason::MissingSession));
@@ -49,15 +75,35 @@ pub(crate) async fn hold(
         ..Attempt::new(AttemptKind::ConsentRequest, Endpoint::Authorization)
     };
     context.check_throttle(&attempt).await.map_err(page)?;
-    let redirect = |reason| AuthorizationError::redirect(context, client, destination, reason);
+    let redirect = |reason| pending.redirect(context, reason);
     if let Some(admission) = &pending.document {
         document_client::store(context, admission).await.map_err(page)?;
     }
     if pending.has_dropped_scopes && is_step_up_in_vain(context, pending, subject).await.map_err(redirect)? {
         return Err(redirect(Reason::ExcessScope));
     }
-    let room =
-        consent_requests::find_room(context, subject, &client.id).await.map_err(|error| redirect(error.into()))?;
+    Ok(())
+}
+
+/// A request that was held, the client as it was read for it, and the ticket for the form.
+pub(crate) struct Held {
+    pub(crate) record: Arc<Authorization>,
+    pub(crate) client: Arc<Client>,
+    ticket: ConsentTicket,
+}
+
+/// Stores a request that was admitted, for the client as it is now. Its audience has the consent that an approval
+/// remembers, if any.
+pub(crate) async fn store(
+    context: &Arc<Context>,
+    pending: &PendingAuthorization,
+    asked: Asked<'_>,
+    current: Option<Arc<Client>>,
+    room: Room,
+    audience: Audience,
+) -> Result<Held, AuthorizationError> {
+    let (client, Asked { subject, session }) = (&pending.client, asked);
+    let page = |reason| AuthorizationError::page_for(context, &client.id, reason);
     let now = context.now();
     let id = AuthorizationId::new(now, &*context.entropy);
     let minted = opaque::mint(&*context.entropy);
@@ -79,13 +125,10 @@ pub(crate) async fn hold(
         state: pending.state.clone(),
         scopes: pending.scopes.clone(),
         resources: client.form.resource_scope.clone(),
-        audience: pending.audience.clone(),
+        audience,
         key: pending.key.map(Box::new),
         pushed: pending.pushed.map(Box::new),
     };
-    // The client of the request may come from a cache. No user is asked about a client that has been suspended or
-    // deleted.
-    let current = context.stores.clients.current_client(&client.id).await.map_err(|error| page(error.into()))?;
     let current = current.filter(|client| !context.is_gone(client));
     let current = judge_client(current, &record, &context.config).map_err(page)?;
     record.epoch = current.epoch;
@@ -94,14 +137,16 @@ pub(crate) async fn hold(
         pushed_request::keep_open(context, from, visit).await.map_err(page)?;
     }
     let mut flow = Holding::new(context, record, room.place);
-    claim(context, &mut flow, Some(ATTEMPTS)).await.map_err(redirect)?;
-    usage::note_request(context, &current, subject, &flow.record).await.map_err(|error| page(error.into()))?;
+    let claimed = claim_record(context, &mut flow, Some(ATTEMPTS)).await;
+    let ((), written) = claimed.map_err(|reason| pending.redirect(context, reason))?;
+    let record = written.unwrap_or(flow.record);
+    usage::note_request(context, &current, subject, &record).await.map_err(|error| page(error.into()))?;
     for surplus in room.surplus {
         // The request is held. Requests that could not be ended now are ended when the next one is held.
         let _ = revocation::end_held(context, surplus).await;
     }
-    let id = IdText::of(flow.record.id.as_bytes());
-    Ok(ConsentTicket::new(minted.text(&context.prefixes.handle, &id)))
+    let ticket = minted.text(&context.prefixes.handle, &IdText::of(record.id.as_bytes()));
+    Ok(Held { record, client: current, ticket: ConsentTicket::new(ticket) })
 }
 
 /// Returns whether the client got everything that is left of its request a moment ago. A resource then wants a scope that
@@ -147,7 +192,7 @@ impl<'a> Holding<'a> {
     }
 }
 
-impl Flow for Holding<'_> {
+impl Claim for Holding<'_> {
     type Row = Authorization;
     type Won = ();
     type Error = Reason;
@@ -159,18 +204,18 @@ impl Flow for Holding<'_> {
         Ok(self.context.stores.codes.find(&self.record.id).await?.into())
     }
 
-    fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Step<Authorization, ()>, Reason> {
+    fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Effect<Authorization, ()>, Reason> {
         match (seen, self.place.take()) {
-            (Seen::Unread, _) => Ok(Step::Insert(self.record.clone(), ())),
+            (Seen::Unread, _) => Ok(Effect::Insert(self.record.clone(), ())),
             (Seen::Found(found), Some(place)) if found.version == place.version => {
                 self.place = Some(place);
-                Ok(Step::Replace(self.record.clone(), ()))
+                Ok(Effect::Replace(self.record.clone(), ()))
             }
             // Another request took the place, or its user decided.
             (_, Some(_)) => {
                 let record = Authorization { id: self.id, ..Authorization::clone(&self.record) };
                 self.record = Arc::new(record);
-                Ok(Step::Insert(self.record.clone(), ()))
+                Ok(Effect::Insert(self.record.clone(), ()))
             }
             // Another request has the same 96 random bits in the same minute.
             (Seen::Missing | Seen::Found(_), None) => Err(StoreError::transient(Contended).into()),
@@ -189,10 +234,8 @@ pub(crate) async fn decide(
     subject: &Subject,
     session: &[u8],
     decision: &Decision,
-    basis: Basis,
 ) -> Result<Answer, AuthorizationError> {
-    let now = context.now();
-    let found = find_held(context, ticket, Asked { subject, session }, now).await;
+    let found = find_held(context, ticket, Asked { subject, session }, context.now()).await;
     let held = found.map_err(|reason| AuthorizationError::page(context, reason))?;
     let page = |reason| AuthorizationError::page_for(context, &held.client, reason);
     let client = context.stores.clients.current_client(&held.client).await.map_err(|error| page(error.into()))?;
@@ -204,21 +247,28 @@ pub(crate) async fn decide(
         }
         page(reason)
     })?;
-    let fail = |reason| undecided(context, &held, &client, reason);
-    match judge_decision(&held, &client, decision, &context.config) {
-        Ok(granted) => match context.check_subject(held.subject(), &client).await {
-            Ok(()) => approve(context, &held, &client, granted, basis, now).await,
-            Err(reason) => {
-                if matches!(reason, Reason::SubjectRefused) {
-                    // The user did not refuse, so no event is raised.
-                    take(context, &held, held.denied()).await.map_err(fail)?;
-                }
-                Err(fail(reason))
-            }
+    take_decision(context, &held, &client, decision, Basis::Page).await
+}
+
+/// Takes a decision about a request that was held, for the client as it is now.
+pub(crate) async fn take_decision(
+    context: &Arc<Context>,
+    held: &Arc<Authorization>,
+    client: &Client,
+    decision: &Decision,
+    basis: Basis,
+) -> Result<Answer, AuthorizationError> {
+    let fail = |reason| undecided(context, held, client, reason);
+    match judge_decision(held, client, decision, &context.config) {
+        Ok(granted) => match context.check_subject(held.subject(), client).await {
+            Ok(()) => approve(context, held, client, granted, basis).await,
+            Err(reason @ Reason::SubjectRefused) => Err(end(context, held, client, reason).await),
+            Err(reason) => Err(fail(reason)),
         },
-        Err(Reason::AccessDenied) => deny(context, &held, &client).await,
-        Err(reason @ Reason::MissingChallenge) => Err(fail(reason)),
-        Err(reason) => Err(page(reason)),
+        Err(Reason::AccessDenied) => deny(context, held, client).await,
+        Err(reason @ Reason::ExcessScope) => Err(end(context, held, client, reason).await),
+        Err(Reason::MissingChallenge) => Err(fail(Reason::MissingChallenge)),
+        Err(reason) => Err(AuthorizationError::page_for(context, &client.id, reason)),
     }
 }
 
@@ -245,22 +295,13 @@ async fn approve(
     client: &Client,
     granted: Granted,
     basis: Basis,
-    now: Timestamp,
 ) -> Result<Answer, AuthorizationError> {
-    let minted = opaque::mint(&*context.entropy);
+    let (minted, now) = (opaque::mint(&*context.entropy), context.now());
     let end = now.plus(context.config.authorization.code_lifetime);
-    let consent = match basis {
-        Basis::Page if context.config.ask_consent(client) == AskConsent::Once => {
-            Some(RememberedConsent { asked: now, terms: client.consent_terms(&held.redirect_uri) })
-        }
-        Basis::Remembered(consent) => Some(consent),
-        Basis::Page | Basis::Skipped => None,
-    };
     let next = Authorization {
         epoch: client.epoch,
         scopes: granted.scopes,
         resources: granted.resources,
-        audience: consent.map_or_else(|| held.audience.clone(), |consent| held.audience.with_consent(consent)),
         ..held.with_code(minted.digest, now, end)
     };
     let scopes = next.scopes.clone();
@@ -295,6 +336,12 @@ async fn deny(context: &Context, held: &Arc<Authorization>, client: &Client) -> 
     Ok(destination(held).error(context, client, &Reason::AccessDenied))
 }
 
+/// Ends a request that can have no code. The user did not refuse, so no event is raised.
+async fn end(context: &Context, held: &Arc<Authorization>, client: &Client, reason: Reason) -> AuthorizationError {
+    let reason = take(context, held, held.denied()).await.err().unwrap_or(reason);
+    undecided(context, held, client, reason)
+}
+
 /// Reports to the client why the decision was not taken, unless another decision was.
 fn undecided(context: &Context, held: &Authorization, client: &Client, reason: Reason) -> AuthorizationError {
     // `UnknownClient`: the client was removed meanwhile.
@@ -322,7 +369,7 @@ struct Deciding<'a> {
     has_read: bool,
 }
 
-impl Flow for Deciding<'_> {
+impl Claim for Deciding<'_> {
     type Row = Authorization;
     type Won = ();
     type Error = Reason;
@@ -334,12 +381,12 @@ impl Flow for Deciding<'_> {
         Ok(self.context.stores.codes.find(&self.held.id).await?.into())
     }
 
-    fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Step<Authorization, ()>, Reason> {
+    fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Effect<Authorization, ()>, Reason> {
         match seen {
             Seen::Found(found) if found.version == self.held.version => {
                 // If it is unset, the first attempt lost although the row is unchanged: the store may have failed.
                 let next = self.next.take().ok_or_else(|| StoreError::transient(Contended))?;
-                Ok(Step::Replace(next, ()))
+                Ok(Effect::Replace(next, ()))
             }
             Seen::Found(_) | Seen::Missing | Seen::Unread => Err(Reason::AlreadyDecided),
         }

@@ -1,6 +1,5 @@
 //! What the user decided, and how much the user agrees to.
 
-use crate::model::remembered_consent::RememberedConsent;
 use crate::wire::fields::Fields;
 
 /// What the user decided.
@@ -43,10 +42,8 @@ impl Decision {
 pub(crate) enum Basis {
     /// The user answered a page.
     Page,
-    /// An earlier consent stands in for the answer.
-    Remembered(RememberedConsent),
-    /// The client needs none.
-    Skipped,
+    /// An earlier consent stands in for the answer, or the client needs none.
+    NoPage,
 }
 
 /// How much the user agrees to: by default, all that was asked.
@@ -57,7 +54,7 @@ pub struct Consent {
 }
 
 impl Consent {
-    /// Agrees to the boxes that the user ticked, and to nothing else.
+    /// Agrees to the boxes that the user checked, and to nothing else.
     ///
     /// `resources` counts only if the application asked for specified ones, so it can always be passed as received. In
     /// that case, an empty list of resources means a refusal. An empty list of scopes always does.

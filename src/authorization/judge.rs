@@ -53,8 +53,8 @@ pub(crate) fn judge_client(
     Ok(client)
 }
 
-/// Returns what is granted: at most what the user saw and what the client may still have. If nothing is left, it is a
-/// refusal.
+/// Returns what is granted: at most what the user saw and what the client may still have. It is a refusal if the user chose
+/// nothing, and [`Reason::ExcessScope`] if the client may have nothing of it any more.
 pub(crate) fn judge_decision(
     held: &Authorization,
     client: &Client,
@@ -67,6 +67,7 @@ pub(crate) fn judge_decision(
     }
     let chosen = match &consent.scopes {
         None => config.scopes.known_part(&held.scopes),
+        Some(tokens) if tokens.is_empty() => return Err(Reason::AccessDenied),
         Some(tokens) => {
             let tokens = tokens.iter().map(String::as_str);
             config.scopes.select(tokens).map_err(|_| Reason::ExcessDecision)?
@@ -84,8 +85,9 @@ pub(crate) fn judge_decision(
     if !chosen.is_subset_of(&held.scopes) || !asked.covers(&resource_scope) {
         return Err(Reason::ExcessDecision);
     }
-    client.still_granted(&chosen, &resource_scope).ok_or(Reason::AccessDenied)
+    client.still_granted(&chosen, &resource_scope).ok_or(Reason::ExcessScope)
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,7 +186,7 @@ mod tests {
         ("ExcessDecision", |scene| {
             scene.decision = Decision::Approve(Consent::to_everything().scopes(["account-profile:r"]));
         }),
-        ("AccessDenied", |scene| own(scene).form.scopes = ScopeSet::empty()),
+        ("ExcessScope", |scene| own(scene).form.scopes = ScopeSet::empty()),
     ];
 
     #[test]

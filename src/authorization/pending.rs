@@ -55,6 +55,12 @@ pub struct PendingAuthorization {
 }
 
 impl PendingAuthorization {
+    /// Creates an error that goes to the client.
+    pub(crate) fn redirect(&self, context: &Context, reason: Reason) -> AuthorizationError {
+        let destination = Destination { redirect_uri: &self.redirect_uri, state: self.state.as_deref() };
+        AuthorizationError::redirect(context, &self.client, destination, reason)
+    }
+
     /// Returns the client that sent the request.
     #[must_use]
     pub fn client(&self) -> &Client {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
+use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::error::Reason;
@@ -87,7 +87,7 @@ struct Visiting<'a> {
     now: Timestamp,
 }
 
-impl Flow for Visiting<'_> {
+impl Claim for Visiting<'_> {
     type Row = PushedRequest;
     type Won = Arc<PushedRequest>;
     type Error = Reason;
@@ -96,17 +96,17 @@ impl Flow for Visiting<'_> {
         Ok(find(self.context, &self.from.id).await?)
     }
 
-    fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Step<PushedRequest, Arc<PushedRequest>>, Reason> {
+    fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Effect<PushedRequest, Arc<PushedRequest>>, Reason> {
         let Seen::Found(found) = seen else { return Err(Reason::UnknownRequestUri) };
         if !found.is_of(&self.from) {
             return Err(Reason::UnknownRequestUri);
         }
         let until = self.now.plus(self.context.config.authorization.hold_lifetime);
         Ok(match judge_visit(found, &self.browser, self.now, until)? {
-            Outcome::Passed => Step::Leave(found.clone()),
+            Outcome::Passed => Effect::Leave(found.clone()),
             Outcome::Noted(visit) => {
                 let visited = Arc::new(found.visited(visit, self.now));
-                Step::Replace(visited.clone(), visited)
+                Effect::Replace(visited.clone(), visited)
             }
         })
     }
@@ -164,7 +164,7 @@ enum Change {
     UseUp { ticket: Digest },
 }
 
-impl Flow for Changing<'_> {
+impl Claim for Changing<'_> {
     type Row = PushedRequest;
     type Won = ();
     type Error = Reason;
@@ -173,7 +173,7 @@ impl Flow for Changing<'_> {
         Ok(find(self.context, &self.from.id).await?)
     }
 
-    fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Step<PushedRequest, ()>, Reason> {
+    fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Effect<PushedRequest, ()>, Reason> {
         let found = seen.found().filter(|found| found.is_of(&self.from));
         match self.change {
             Change::KeepOpen { visit, now } => {
@@ -181,20 +181,20 @@ impl Flow for Changing<'_> {
                 match found.used_by {
                     Some(_) => Err(Reason::AlreadyDecided),
                     None if !found.is_open(now) => Err(Reason::UnknownRequestUri),
-                    None if is_kept_open(found, visit, now) => Ok(Step::Leave(())),
+                    None if is_kept_open(found, visit, now) => Ok(Effect::Leave(())),
                     None if is_noted(found, visit.session, now) || !has_room(found, now) => {
-                        Ok(Step::Replace(Arc::new(found.held(visit.until)), ()))
+                        Ok(Effect::Replace(Arc::new(found.held(visit.until)), ()))
                     }
-                    None => Ok(Step::Replace(Arc::new(found.held(visit.until).visited(visit, now)), ())),
+                    None => Ok(Effect::Replace(Arc::new(found.held(visit.until).visited(visit, now)), ())),
                 }
             }
             Change::UseUp { ticket } => {
                 let found = found.ok_or(Reason::AlreadyDecided)?;
                 match found.used_by {
                     // Claimed by an earlier attempt, which did not write the decision.
-                    Some(used_by) if used_by == ticket => Ok(Step::Confirm(())),
+                    Some(used_by) if used_by == ticket => Ok(Effect::Confirm(())),
                     Some(_) => Err(Reason::AlreadyDecided),
-                    None => Ok(Step::Replace(Arc::new(found.used(ticket)), ())),
+                    None => Ok(Effect::Replace(Arc::new(found.used(ticket)), ())),
                 }
             }
         }

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::authorization::consent_requests;
-use crate::authorization::decide::{decide, hold};
+use crate::authorization::consent_requests::{self, Room};
+use crate::authorization::decide::{admit, store, take_decision};
 use crate::authorization::decision::{Basis, Consent, Decision};
-use crate::authorization::pending::{Answer, AuthorizationError, Destination, PendingAuthorization};
+use crate::authorization::judge::Asked;
+use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::grant::live_grants;
 use crate::model::Grant;
-use crate::model::client::AskConsent;
+use crate::model::client::{AskConsent, Client};
 use crate::model::remembered_consent::{CONSENT_TERMS_BYTES, RememberedConsent};
 use crate::model::subject::Subject;
 use crate::store::StoreError;
@@ -36,7 +37,8 @@ struct Known<'a> {
 enum Next<'a> {
     SignIn,
     Page,
-    Code(&'a Subject, Basis),
+    /// The consent stands in for the page; if there is none, the client needs none.
+    Code(&'a Subject, Option<RememberedConsent>),
 }
 
 /// > The authorization server SHOULD NOT process authorization requests automatically without user consent or
@@ -49,10 +51,8 @@ fn next<'a>(known: &Known<'a>) -> Next<'a> {
         return Next::Page;
     }
     match (known.ask_consent, known.remembered) {
-        (AskConsent::Never, _) => Next::Code(user, Basis::Skipped),
-        (AskConsent::Once, Some(consent)) if is_fresh(&consent, known.now) => {
-            Next::Code(user, Basis::Remembered(consent))
-        }
+        (AskConsent::Never, _) => Next::Code(user, None),
+        (AskConsent::Once, Some(consent)) if is_fresh(&consent, known.now) => Next::Code(user, Some(consent)),
         (AskConsent::Once | AskConsent::Always, _) => Next::Page,
     }
 }
@@ -62,26 +62,32 @@ fn is_fresh(consent: &RememberedConsent, now: Timestamp) -> bool {
 }
 
 /// Issues a code without a page, if the request and its client allow it: the request is held and approved at once, with
-/// every check of both.
+/// every check of both. The client and the lists that the rule needs are read once, for all of this.
 pub(crate) async fn decide_silently(
     context: &Arc<Context>,
     pending: &PendingAuthorization,
     user: Option<&Subject>,
     session: &[u8],
 ) -> Result<Option<Answer>, AuthorizationError> {
-    let known = match read(context, pending, user).await {
-        Ok(known) => known,
+    let (known, found) = match read(context, pending, user).await {
+        Ok(read) => read,
         // The page does not depend on it.
         Err(error) if error.unreadable_key().is_some() => return Ok(None),
-        Err(error) => {
-            let destination = Destination { redirect_uri: &pending.redirect_uri, state: pending.state.as_deref() };
-            return Err(AuthorizationError::redirect(context, &pending.client, destination, error.into()));
-        }
+        Err(error) => return Err(pending.redirect(context, error.into())),
     };
-    let Next::Code(user, basis) = next(&known) else { return Ok(None) };
-    let ticket = hold(context, pending, user, session).await?;
+    let (Next::Code(user, consent), Some(Found { client, room })) = (next(&known), found) else { return Ok(None) };
+    admit(context, pending, user, session).await?;
+    let asked = Asked { subject: user, session };
+    let audience = consent.map_or_else(|| pending.audience.clone(), |consent| pending.audience.with_consent(consent));
+    let held = store(context, pending, asked, Some(client), room, audience).await?;
     let everything = Decision::Approve(Consent::to_everything());
-    decide(context, ticket.expose(), user, session, &everything, basis).await.map(Some)
+    take_decision(context, &held.record, &held.client, &everything, Basis::NoPage).await.map(Some)
+}
+
+/// What was read for the rule, and serves to hold the request as well.
+struct Found {
+    client: Arc<Client>,
+    room: Room,
 }
 
 /// Reads what the rule needs. The client of the request may come from a cache, which must not hide a withdrawn privilege.
@@ -89,24 +95,25 @@ async fn read<'a>(
     context: &Context,
     pending: &PendingAuthorization,
     user: Option<&'a Subject>,
-) -> Result<Known<'a>, StoreError> {
+) -> Result<(Known<'a>, Option<Found>), StoreError> {
     let (needs_page, now) = (pending.needs_page, context.now());
     let ask_consent = AskConsent::Always;
     let mut known = Known { user, needs_page, ask_consent, has_room: false, remembered: None, now };
-    let Some(user) = user.filter(|_| !needs_page) else { return Ok(known) };
+    let Some(user) = user.filter(|_| !needs_page) else { return Ok((known, None)) };
     let client = context.stores.clients.current_client(&pending.client.id).await?;
-    let Some(client) = client.filter(|client| !context.is_gone(client)) else { return Ok(known) };
+    let Some(client) = client.filter(|client| !context.is_gone(client)) else { return Ok((known, None)) };
     known.ask_consent = context.config.ask_consent(&client);
     if known.ask_consent == AskConsent::Always {
-        return Ok(known);
+        return Ok((known, None));
     }
     let grants = live_grants::to_client(context, user, &client).await?;
-    let codes = consent_requests::recent_codes(context, user, &client.id).await?;
-    known.has_room = codes.is_some_and(|codes| grants.len().saturating_add(codes) < context.config.limits.grants);
+    let found = consent_requests::find_room_without_page(context, user, &client.id).await?;
+    let Some((room, codes)) = found else { return Ok((known, None)) };
+    known.has_room = grants.len().saturating_add(codes) < context.config.limits.grants;
     let terms = client.consent_terms(&pending.redirect_uri);
     let covering = grants.iter().filter_map(|grant| consent_of(grant, pending, terms));
     known.remembered = covering.max_by_key(|consent| consent.asked);
-    Ok(known)
+    Ok((known, Some(Found { client, room })))
 }
 
 /// Returns the consent that a grant was given with, if it covers the request.
@@ -138,8 +145,8 @@ mod tests {
             remembered,
             now: Timestamp::from_seconds(1000 * DAY),
         };
-        let skipped = || Next::Code(&alice, Basis::Skipped);
-        let remembered = |day| Next::Code(&alice, Basis::Remembered(asked(day)));
+        let skipped = || Next::Code(&alice, None);
+        let remembered = |day| Next::Code(&alice, Some(asked(day)));
         for (ask_consent, consent, expected) in [
             (AskConsent::Always, None, Next::Page),
             (AskConsent::Always, Some(asked(1000)), Next::Page),

@@ -1,13 +1,13 @@
 //! Writes a record once, and finds out after a lost claim or a store error whether the write was applied.
 //!
-//! Every flow of the server changes its record here. A flow states how to read the record, what to write (a
+//! Every claim of the server changes its record here. A claim states how to read the record, what to write (a
 //! function without `async`), and how to recognize its own write. Nothing else in the library calls `insert`,
 //! `replace` or `confirm` of a store, except that [`Context::use_once`] inserts replays.
 //!
 //! It follows two rules:
 //!
 //! - After a store error the outcome is unknown: the write may have been applied or not. So the record is read again.
-//!   If it contains what the flow wanted to write, the flow won. If not, the error is returned. The flow does not judge
+//!   If it contains what the claim wanted to write, the claim won. If not, the error is returned. The claim does not judge
 //!   the record again, because a caller must not mistake its own write for another caller's.
 //! - If reads are not settled, a read proves nothing: a failed write may be visible on one server and be lost in a
 //!   fail-over. So a record that was read instead of written is [confirmed](crate::store::RecordStore::confirm) before
@@ -24,11 +24,11 @@ use crate::context::Context;
 use crate::secret::entropy::Entropy;
 use crate::store::{Insertion, Record, Replacement, StoreError, Stored, Stores};
 
-/// How often a flow tries before it gives up: 128 times, far more than the requests that change one record concurrently.
+/// How often a claim tries before it gives up: 128 times, far more than the requests that change one record concurrently.
 pub(crate) const ATTEMPTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(127);
 
 /// What one caller wants to write.
-pub(crate) trait Flow: Send {
+pub(crate) trait Claim: Send {
     type Row: Row;
     /// What the caller gets once the record has the intended state.
     type Won: Send;
@@ -42,12 +42,12 @@ pub(crate) trait Flow: Send {
     /// A store's error, or a hook's refusal.
     fn read(&mut self) -> impl Future<Output = Result<Seen<Self::Row>, Self::Error>> + Send;
 
-    /// Decides by what was read. It calls no store and reads no clock; it may only note in the flow what it decided.
+    /// Decides by what was read. It calls no store and reads no clock; it may only note in the claim what it decided.
     ///
     /// # Errors
     ///
     /// Why the request is refused.
-    fn judge(&mut self, seen: &Seen<Self::Row>) -> Result<Step<Self::Row, Self::Won>, Self::Error>;
+    fn judge(&mut self, seen: &Seen<Self::Row>) -> Result<Effect<Self::Row, Self::Won>, Self::Error>;
 
     /// Does what must be done before the record is written, or an answer relies on it. It may be called several times.
     ///
@@ -62,7 +62,7 @@ pub(crate) trait Flow: Send {
     fn is_done(&self, found: &Self::Row, meant: &Self::Row, after: After) -> bool;
 }
 
-/// What a flow knows about its record.
+/// What a claim knows about its record.
 #[derive(Debug)]
 pub(crate) enum Seen<R> {
     /// It was not read: an insert needs no prior read.
@@ -87,9 +87,9 @@ impl<R> From<Option<Arc<R>>> for Seen<R> {
     }
 }
 
-/// What a flow does next, and what its caller then gets.
+/// What a claim does next, and what its caller then gets.
 #[derive(Debug)]
-pub(crate) enum Step<R, W> {
+pub(crate) enum Effect<R, W> {
     Insert(Arc<R>, W),
     /// Replaces the record that was found. The claim draws the new version.
     Replace(Arc<R>, W),
@@ -123,7 +123,7 @@ pub(crate) trait Row: Send + Sync + Sized + 'static {
     fn confirm(row: Arc<Self>, stores: &Stores) -> impl Future<Output = Result<Replacement, StoreError>> + Send;
 }
 
-/// Reads, judges and writes until the record has the state that the flow wants, or the flow refuses.
+/// Reads, judges and writes until the record has the state that the claim wants, or the claim refuses.
 ///
 /// With `None` as `attempts` it never gives up: a revocation must win against all requests in flight.
 ///
@@ -131,12 +131,12 @@ pub(crate) trait Row: Send + Sync + Sized + 'static {
 ///
 /// The error of `read`, `judge` or `prepare`; the store's error if a write failed and is not known to have been applied;
 /// [`Contended`], as a transient store error, if every attempt lost.
-pub(crate) async fn claim<F: Flow>(
+pub(crate) async fn claim<C: Claim>(
     context: &Context,
-    flow: &mut F,
+    claim: &mut C,
     attempts: Option<NonZeroU32>,
-) -> Result<F::Won, F::Error> {
-    Ok(claim_record(context, flow, attempts).await?.0)
+) -> Result<C::Won, C::Error> {
+    Ok(claim_record(context, claim, attempts).await?.0)
 }
 
 /// Does what [`claim`] does, and returns the record as well: the one that was written, or else the one that the outcome
@@ -145,20 +145,20 @@ pub(crate) async fn claim<F: Flow>(
 /// # Errors
 ///
 /// As [`claim`].
-pub(crate) async fn claim_record<F: Flow>(
+pub(crate) async fn claim_record<C: Claim>(
     context: &Context,
-    flow: &mut F,
+    claim: &mut C,
     attempts: Option<NonZeroU32>,
-) -> Result<(F::Won, Option<Arc<F::Row>>), F::Error> {
+) -> Result<(C::Won, Option<Arc<C::Row>>), C::Error> {
     let stores = &context.stores;
     let mut left = attempts.map(NonZeroU32::get);
-    let mut lost: Option<(Arc<F::Row>, F::Won)> = None;
+    let mut lost: Option<(Arc<C::Row>, C::Won)> = None;
     while left != Some(0) {
         left = left.map(|left| left - 1);
-        let seen = flow.read().await?;
+        let seen = claim.read().await?;
         if let Some((meant, won)) = lost.take()
             && let Seen::Found(found) = &seen
-            && flow.is_done(found, &meant, After::Loss)
+            && claim.is_done(found, &meant, After::Loss)
         {
             if is_confirmed(stores, found).await? {
                 return Ok((won, Some(meant)));
@@ -166,34 +166,34 @@ pub(crate) async fn claim_record<F: Flow>(
             lost = Some((meant, won));
             continue;
         }
-        let step = flow.judge(&seen)?;
-        if !matches!(step, Step::Leave(_)) {
-            flow.prepare().await?;
+        let effect = claim.judge(&seen)?;
+        if !matches!(effect, Effect::Leave(_)) {
+            claim.prepare().await?;
         }
-        lost = match (step, &seen) {
-            (Step::Leave(won), Seen::Found(found)) => return Ok((won, Some(found.clone()))),
-            (Step::Leave(won), Seen::Unread | Seen::Missing) => return Ok((won, None)),
-            (Step::Confirm(won), Seen::Found(found)) => {
+        lost = match (effect, &seen) {
+            (Effect::Leave(won), Seen::Found(found)) => return Ok((won, Some(found.clone()))),
+            (Effect::Leave(won), Seen::Unread | Seen::Missing) => return Ok((won, None)),
+            (Effect::Confirm(won), Seen::Found(found)) => {
                 if is_confirmed(stores, found).await? {
                     return Ok((won, Some(found.clone())));
                 }
                 None
             }
-            (Step::Replace(mut row, won), Seen::Found(found)) => {
-                F::Row::set_version(&mut row, other_version(found.version(), &*context.entropy));
-                match F::Row::replace(found.version(), row.clone(), stores).await {
+            (Effect::Replace(mut row, won), Seen::Found(found)) => {
+                C::Row::set_version(&mut row, other_version(found.version(), &*context.entropy));
+                match C::Row::replace(found.version(), row.clone(), stores).await {
                     Ok(Replacement::Replaced) => return Ok((won, Some(row))),
                     Ok(Replacement::Lost) => Some((row, won)),
-                    Err(error) => return after_error(stores, flow, &row, error).await.map(|()| (won, Some(row))),
+                    Err(error) => return after_error(stores, claim, &row, error).await.map(|()| (won, Some(row))),
                 }
             }
-            (Step::Insert(row, won), _) => match F::Row::insert(row.clone(), stores).await {
+            (Effect::Insert(row, won), _) => match C::Row::insert(row.clone(), stores).await {
                 Ok(Insertion::Inserted) => return Ok((won, Some(row))),
                 Ok(Insertion::Exists) => Some((row, won)),
-                Err(error) => return after_error(stores, flow, &row, error).await.map(|()| (won, Some(row))),
+                Err(error) => return after_error(stores, claim, &row, error).await.map(|()| (won, Some(row))),
             },
             // There is no record to replace or to rely on, so it is read again.
-            (Step::Replace(..) | Step::Confirm(_), Seen::Unread | Seen::Missing) => None,
+            (Effect::Replace(..) | Effect::Confirm(_), Seen::Unread | Seen::Missing) => None,
         };
     }
     Err(StoreError::transient(Contended).into())
@@ -204,18 +204,18 @@ pub(crate) async fn claim_record<F: Flow>(
 /// # Errors
 ///
 /// That error, if the write was not applied or this cannot be found out.
-async fn after_error<F: Flow>(
+async fn after_error<C: Claim>(
     stores: &Stores,
-    flow: &mut F,
-    meant: &F::Row,
+    claim: &mut C,
+    meant: &C::Row,
     error: StoreError,
-) -> Result<(), F::Error> {
+) -> Result<(), C::Error> {
     for _ in 0..ATTEMPTS.get() {
-        let found = match flow.read().await {
+        let found = match claim.read().await {
             Ok(Seen::Found(found)) => found,
             Ok(Seen::Unread | Seen::Missing) | Err(_) => break,
         };
-        if !flow.is_done(&found, meant, After::Error) {
+        if !claim.is_done(&found, meant, After::Error) {
             break;
         }
         match is_confirmed(stores, &found).await {

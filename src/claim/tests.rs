@@ -100,7 +100,7 @@ impl<const SETTLED: bool> Row for Scripted<SETTLED> {
 
 struct Following<const SETTLED: bool>(Script);
 
-impl<const SETTLED: bool> Flow for Following<SETTLED> {
+impl<const SETTLED: bool> Claim for Following<SETTLED> {
     type Row = Scripted<SETTLED>;
     type Won = ();
     type Error = Failure;
@@ -114,12 +114,12 @@ impl<const SETTLED: bool> Flow for Following<SETTLED> {
         })
     }
 
-    fn judge(&mut self, _: &Seen<Self::Row>) -> Result<Step<Self::Row, ()>, Failure> {
+    fn judge(&mut self, _: &Seen<Self::Row>) -> Result<Effect<Self::Row, ()>, Failure> {
         Ok(match self.0.answer("judge").as_str() {
-            "insert" => Step::Insert(self.0.row(), ()),
-            "replace" => Step::Replace(self.0.row(), ()),
-            "confirm" => Step::Confirm(()),
-            "leave" => Step::Leave(()),
+            "insert" => Effect::Insert(self.0.row(), ()),
+            "replace" => Effect::Replace(self.0.row(), ()),
+            "confirm" => Effect::Confirm(()),
+            "leave" => Effect::Leave(()),
             _ => return Err(Failure::Refused),
         })
     }
@@ -130,7 +130,7 @@ impl<const SETTLED: bool> Flow for Following<SETTLED> {
     }
 }
 
-fn go<F: Flow>(flow: &mut F, attempts: Option<NonZeroU32>) -> Result<F::Won, F::Error> {
+fn go<C: Claim>(flow: &mut C, attempts: Option<NonZeroU32>) -> Result<C::Won, C::Error> {
     let context = context();
     let claim = std::pin::pin!(claim(&context, flow, attempts));
     match claim.poll(&mut Context::from_waker(Waker::noop())) {
@@ -463,7 +463,7 @@ enum Won {
     Ended,
 }
 
-impl<const SETTLED: bool> Flow for Caller<SETTLED> {
+impl<const SETTLED: bool> Claim for Caller<SETTLED> {
     type Row = Marks<SETTLED>;
     type Won = Won;
     type Error = Failure;
@@ -484,7 +484,7 @@ impl<const SETTLED: bool> Flow for Caller<SETTLED> {
         }
     }
 
-    fn judge(&mut self, seen: &Seen<Self::Row>) -> Result<Step<Self::Row, Won>, Failure> {
+    fn judge(&mut self, seen: &Seen<Self::Row>) -> Result<Effect<Self::Row, Won>, Failure> {
         let row = |content| Arc::new(Marks(content, self.shelf.clone()));
         let found = match seen {
             Seen::Found(found) => Some(&found.0),
@@ -494,17 +494,17 @@ impl<const SETTLED: bool> Flow for Caller<SETTLED> {
             (Wish::Mark(_), Some(found)) if found.has_ended => return Err(Failure::Refused),
             (Wish::Mark(mark), Some(found)) => {
                 let marks = [found.marks.as_slice(), &[mark]].concat();
-                Step::Replace(row(Content { marks, ..found.clone() }), Won::Marks(vec![mark]))
+                Effect::Replace(row(Content { marks, ..found.clone() }), Won::Marks(vec![mark]))
             }
             (Wish::First(_), Some(_)) => return Err(Failure::Refused),
             (Wish::Mark(mark) | Wish::First(mark), None) => {
                 let content = Content { version: mark.into(), marks: vec![mark], has_ended: false };
-                Step::Insert(row(content), Won::Marks(vec![mark]))
+                Effect::Insert(row(content), Won::Marks(vec![mark]))
             }
-            (Wish::Read, Some(found)) => Step::Confirm(Won::Marks(found.marks.clone())),
-            (Wish::End, Some(found)) if found.has_ended => Step::Confirm(Won::Ended),
-            (Wish::End, Some(found)) => Step::Replace(row(Content { has_ended: true, ..found.clone() }), Won::Ended),
-            (Wish::Read | Wish::End, None) => Step::Leave(Won::Marks(Vec::new())),
+            (Wish::Read, Some(found)) => Effect::Confirm(Won::Marks(found.marks.clone())),
+            (Wish::End, Some(found)) if found.has_ended => Effect::Confirm(Won::Ended),
+            (Wish::End, Some(found)) => Effect::Replace(row(Content { has_ended: true, ..found.clone() }), Won::Ended),
+            (Wish::Read | Wish::End, None) => Effect::Leave(Won::Marks(Vec::new())),
         })
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::authorization::pushed_request::REQUEST_URI_PREFIX;
 use crate::authorization::request::{self, Fault, NoDestination, WANTS_PAGE, names, wants_page};
 use crate::claim::bounds::{Met, draw_places, key_of_place};
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
+use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
 use crate::client_auth::{Caller, proof};
 use crate::context::Context;
 use crate::context::uses::Uses;
@@ -166,7 +166,7 @@ enum Filled {
     Open(Arc<PushedRequest>),
 }
 
-impl Flow for Filling<'_> {
+impl Claim for Filling<'_> {
     type Row = PushedRequest;
     type Won = Filled;
     type Error = Reason;
@@ -175,17 +175,17 @@ impl Flow for Filling<'_> {
         Ok(self.context.stores.pushed_requests.find(&self.record.id).await?.into())
     }
 
-    fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Step<PushedRequest, Filled>, Reason> {
+    fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Effect<PushedRequest, Filled>, Reason> {
         let (now, pushed) = (self.record.created, Filled::Pushed(self.record.id));
         Ok(match seen {
             Seen::Found(found) => {
                 let is_replaced = self.replaced == Some(found.secret) && !found.is_held();
                 if found.is_open(now) && !is_replaced {
-                    return Ok(Step::Leave(Filled::Open(Arc::clone(found))));
+                    return Ok(Effect::Leave(Filled::Open(Arc::clone(found))));
                 }
-                Step::Replace(Arc::new(self.record.clone()), pushed)
+                Effect::Replace(Arc::new(self.record.clone()), pushed)
             }
-            Seen::Unread | Seen::Missing => Step::Insert(Arc::new(self.record.clone()), pushed),
+            Seen::Unread | Seen::Missing => Effect::Insert(Arc::new(self.record.clone()), pushed),
         })
     }
 

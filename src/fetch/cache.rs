@@ -1,4 +1,5 @@
-//! A bounded cache by text, whose entries expire.
+//! A bounded cache with text keys and expiring entries. It holds fetched documents and key sets, and the clients whose
+//! refused introspections were reported.
 
 use std::collections::HashMap;
 

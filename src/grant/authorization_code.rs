@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim, draw_version};
+use crate::claim::{ATTEMPTS, After, Claim, Contended, Effect, Seen, claim, draw_version};
 use crate::clock::Timestamp;
 use crate::config::{Config, ExchangeRedirectUri};
 use crate::context::Context;
@@ -262,7 +262,7 @@ impl Inserting<'_> {
     }
 }
 
-impl Flow for Inserting<'_> {
+impl Claim for Inserting<'_> {
     type Row = Grant;
     type Won = ();
     type Error = Reason;
@@ -277,9 +277,9 @@ impl Flow for Inserting<'_> {
         Ok(self.found.clone().into())
     }
 
-    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, ()>, Reason> {
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, ()>, Reason> {
         match seen {
-            Seen::Unread => Ok(Step::Insert(self.grant.clone(), ())),
+            Seen::Unread => Ok(Effect::Insert(self.grant.clone(), ())),
             Seen::Found(_) => Err(Reason::CodeReplayed),
             // The record that had the place was removed since.
             Seen::Missing => Err(StoreError::transient(Contended).into()),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::claim::bounds::{Met, draw_places, key_of_place};
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
+use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
 use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::context::Context;
@@ -123,7 +123,7 @@ enum Filled {
     },
 }
 
-impl Flow for Filling<'_> {
+impl Claim for Filling<'_> {
     type Row = Grant;
     type Won = Filled;
     type Error = Reason;
@@ -132,7 +132,7 @@ impl Flow for Filling<'_> {
         Ok(self.context.stores.tokens.find(&self.place.id).await?.into())
     }
 
-    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Filled>, Reason> {
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, Filled>, Reason> {
         let found = match seen {
             Seen::Found(grant) => Some(&**grant),
             Seen::Unread | Seen::Missing => None,
@@ -151,7 +151,7 @@ impl Flow for Filling<'_> {
 
 impl Place<'_> {
     /// Adds the token if there is room.
-    fn step(&self, found: Option<&Grant>) -> Result<Step<Grant, Filled>, Reason> {
+    fn step(&self, found: Option<&Grant>) -> Result<Effect<Grant, Filled>, Reason> {
         // If all grants of the client were revoked after it was read, a token of the old epoch would be invalid.
         let now = self.access.issued;
         if let Some(grant) = found.filter(|grant| grant.is_live(now)) {
@@ -164,11 +164,11 @@ impl Place<'_> {
         }
         if live.len() >= self.room {
             let end = live.iter().map(|token| token.end).min().unwrap_or(self.access.end);
-            return Ok(Step::Leave(Filled::Full { end }));
+            return Ok(Effect::Leave(Filled::Full { end }));
         }
         Ok(match found {
-            Some(grant) => Step::Replace(Arc::new(self.next(grant, live)), Filled::Issued),
-            None => Step::Insert(Arc::new(self.first()), Filled::Issued),
+            Some(grant) => Effect::Replace(Arc::new(self.next(grant, live)), Filled::Issued),
+            None => Effect::Insert(Arc::new(self.first()), Filled::Issued),
         })
     }
 
@@ -341,8 +341,10 @@ mod tests {
         let mut grant: Option<Grant> = None;
         for token in tokens {
             grant = match place(client, token).step(grant.as_ref()).unwrap() {
-                Step::Insert(next, Filled::Issued) | Step::Replace(next, Filled::Issued) => Some(Grant::clone(&next)),
-                other @ (Step::Insert(..) | Step::Replace(..) | Step::Confirm(_) | Step::Leave(_)) => {
+                Effect::Insert(next, Filled::Issued) | Effect::Replace(next, Filled::Issued) => {
+                    Some(Grant::clone(&next))
+                }
+                other @ (Effect::Insert(..) | Effect::Replace(..) | Effect::Confirm(_) | Effect::Leave(_)) => {
                     panic!("{other:?}")
                 }
             };
@@ -367,13 +369,13 @@ mod tests {
         assert_eq!((full.version, full.epoch, issued(&full)), (70, 3, vec![0, 10, 20]));
 
         let next = access(4, 99);
-        let Ok(Step::Leave(Filled::Full { end })) = place(&client, &next).step(Some(&full)) else {
+        let Ok(Effect::Leave(Filled::Full { end })) = place(&client, &next).step(Some(&full)) else {
             panic!("it has room")
         };
         assert_eq!(end, at(100));
 
         let next = access(4, 100);
-        let Ok(Step::Replace(grant, Filled::Issued)) = place(&client, &next).step(Some(&full)) else {
+        let Ok(Effect::Replace(grant, Filled::Issued)) = place(&client, &next).step(Some(&full)) else {
             panic!("it has no room")
         };
         assert_eq!(issued(&grant), [10, 20, 100]);
@@ -381,7 +383,7 @@ mod tests {
         let mut revoked = full;
         revoked.pairs.revoke_access(&tokens[1].digest);
         let next = access(4, 30);
-        let Ok(Step::Replace(grant, Filled::Issued)) = place(&client, &next).step(Some(&revoked)) else {
+        let Ok(Effect::Replace(grant, Filled::Issued)) = place(&client, &next).step(Some(&revoked)) else {
             panic!("it has no room")
         };
         assert_eq!(issued(&grant), [0, 20, 30]);
@@ -394,7 +396,7 @@ mod tests {
         let grant = filled(&client, &[access(1, 1000), access(2, 1000), access(3, 0)]);
         assert_eq!(issued(&grant), [1000, 1000, 0]);
         let next = access(4, 10);
-        let Ok(Step::Replace(grant, Filled::Issued)) = place(&client, &next).step(Some(&grant)) else {
+        let Ok(Effect::Replace(grant, Filled::Issued)) = place(&client, &next).step(Some(&grant)) else {
             panic!("it has no room")
         };
         assert_eq!(issued(&grant), [0, 10]);
@@ -406,7 +408,7 @@ mod tests {
         let full = filled(&before, &[access(1, 0), access(2, 10), access(3, 20)]);
         let after = Client { epoch: 4, ..client() };
         let next = access(4, 30);
-        let Ok(Step::Replace(grant, Filled::Issued)) = place(&after, &next).step(Some(&full)) else {
+        let Ok(Effect::Replace(grant, Filled::Issued)) = place(&after, &next).step(Some(&full)) else {
             panic!("it is full")
         };
         assert_eq!((grant.epoch, issued(&grant)), (4, vec![30]));
@@ -415,7 +417,7 @@ mod tests {
 
         let reason = RevocationReason::RevokedByUser;
         let revoked = Grant { revoked: Some(Revocation { at: at(25), reason }), ..full };
-        let Ok(Step::Replace(grant, Filled::Issued)) = place(&before, &next).step(Some(&revoked)) else {
+        let Ok(Effect::Replace(grant, Filled::Issued)) = place(&before, &next).step(Some(&revoked)) else {
             panic!("it is full")
         };
         assert_eq!((grant.revoked, issued(&grant)), (None, vec![30]));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::claim::{After, Flow, Seen, Step, claim, draw_version};
+use crate::claim::{After, Claim, Effect, Seen, claim, draw_version};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::grant::list::Reader;
@@ -46,7 +46,7 @@ struct Revoking<'a> {
     found: Option<Arc<Grant>>,
 }
 
-impl Flow for Revoking<'_> {
+impl Claim for Revoking<'_> {
     type Row = Grant;
     type Won = Outcome;
     type Error = StoreError;
@@ -56,14 +56,14 @@ impl Flow for Revoking<'_> {
         Ok(self.found.clone().into())
     }
 
-    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Outcome>, StoreError> {
-        let Seen::Found(grant) = seen else { return Ok(Step::Leave(Outcome::Missing)) };
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, Outcome>, StoreError> {
+        let Seen::Found(grant) = seen else { return Ok(Effect::Leave(Outcome::Missing)) };
         if grant.revoked.is_some() {
-            return Ok(Step::Confirm(Outcome::AlreadyRevoked));
+            return Ok(Effect::Confirm(Outcome::AlreadyRevoked));
         }
         let Revocation { at, reason } = self.revocation;
         let revoked = grant.revoked_at(at, reason, kept_after_revocation(self.context));
-        Ok(Step::Replace(Arc::new(revoked), Outcome::Revoked))
+        Ok(Effect::Replace(Arc::new(revoked), Outcome::Revoked))
     }
 
     /// A row that another call revoked first is judged again, because this call did not revoke it.
@@ -247,7 +247,7 @@ enum Ended<R> {
     Later(Arc<R>),
 }
 
-impl Flow for Denying<'_> {
+impl Claim for Denying<'_> {
     type Row = Authorization;
     type Won = Ended<Authorization>;
     type Error = StoreError;
@@ -259,17 +259,17 @@ impl Flow for Denying<'_> {
         }
     }
 
-    fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Step<Authorization, Ended<Authorization>>, StoreError> {
+    fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Effect<Authorization, Ended<Authorization>>, StoreError> {
         let gone = Ended::Now { was_live: false };
-        let Seen::Found(found) = seen else { return Ok(Step::Leave(gone)) };
+        let Seen::Found(found) = seen else { return Ok(Effect::Leave(gone)) };
         Ok(match found.stage {
             // A request that was held later took the record over, which ended this one.
-            _ if found.ticket != self.ticket => Step::Confirm(gone),
-            Stage::Denied => Step::Confirm(gone),
-            Stage::CodeIssued(_) => Step::Leave(Ended::Later(found.clone())),
+            _ if found.ticket != self.ticket => Effect::Confirm(gone),
+            Stage::Denied => Effect::Confirm(gone),
+            Stage::CodeIssued(_) => Effect::Leave(Ended::Later(found.clone())),
             Stage::Held => {
                 let was_live = self.now < found.end;
-                Step::Replace(Arc::new(found.denied()), Ended::Now { was_live })
+                Effect::Replace(Arc::new(found.denied()), Ended::Now { was_live })
             }
         })
     }
@@ -304,7 +304,7 @@ struct Killing<'a> {
     has_read: bool,
 }
 
-impl Flow for Killing<'_> {
+impl Claim for Killing<'_> {
     type Row = Grant;
     type Won = Ended<Grant>;
     type Error = StoreError;
@@ -316,12 +316,12 @@ impl Flow for Killing<'_> {
         Ok(self.context.stores.tokens.find(&self.tombstone.id).await?.into())
     }
 
-    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Ended<Grant>>, StoreError> {
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, Ended<Grant>>, StoreError> {
         Ok(match seen {
             Seen::Unread | Seen::Missing => {
-                Step::Insert(self.tombstone.clone(), Ended::Now { was_live: self.code_was_live })
+                Effect::Insert(self.tombstone.clone(), Ended::Now { was_live: self.code_was_live })
             }
-            Seen::Found(grant) => Step::Leave(Ended::Later(grant.clone())),
+            Seen::Found(grant) => Effect::Leave(Ended::Later(grant.clone())),
         })
     }
 

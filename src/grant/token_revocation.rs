@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::claim::{After, Flow, Seen, Step, claim};
+use crate::claim::{After, Claim, Effect, Seen, claim};
 use crate::clock::Timestamp;
 use crate::config::{AccessTokenRevocation, Config, ForeignTokenAnswer, SupersededTokenRevocation};
 use crate::context::Context;
@@ -68,7 +68,7 @@ struct RevokingAccess<'a> {
     now: Timestamp,
 }
 
-impl Flow for RevokingAccess<'_> {
+impl Claim for RevokingAccess<'_> {
     type Row = Grant;
     type Won = OfAccess;
     type Error = Reason;
@@ -81,13 +81,13 @@ impl Flow for RevokingAccess<'_> {
         Ok(found.into())
     }
 
-    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, OfAccess>, Reason> {
-        let Seen::Found(grant) = seen else { return Ok(Step::Leave(OfAccess::Nothing)) };
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, OfAccess>, Reason> {
+        let Seen::Found(grant) = seen else { return Ok(Effect::Leave(OfAccess::Nothing)) };
         let outcome = judge_access(grant, self.holder, &self.digest, &self.context.config, self.now)?;
         Ok(match outcome {
-            OfAccess::IsRevoked => Step::Confirm(outcome),
-            OfAccess::Nothing | OfAccess::RevokeGrant => Step::Leave(outcome),
-            OfAccess::RevokeToken => Step::Replace(Arc::new(without_access(grant, &self.digest)), outcome),
+            OfAccess::IsRevoked => Effect::Confirm(outcome),
+            OfAccess::Nothing | OfAccess::RevokeGrant => Effect::Leave(outcome),
+            OfAccess::RevokeToken => Effect::Replace(Arc::new(without_access(grant, &self.digest)), outcome),
         })
     }
 

@@ -291,7 +291,7 @@ impl Flow {
         let application = match registrar.application(client.id()).await {
             Ok(application) => application,
             Err(RegistrarError::Store(error)) => return Err(error),
-            // It is kept elsewhere.
+            // A directory of the service has it, and the registrar does not.
             Err(_) => return Ok(Some(Reviewed::default())),
         };
         let publisher = match (&self.server.context.subjects, &application.owner) {

@@ -54,7 +54,7 @@ pub struct ConsentPage<'a> {
 
 impl ConsentPage<'_> {
     /// Returns whether the box of a scope is checked. At first every box is; when the page is shown again, those that the user
-    /// had ticked are.
+    /// had chosen are.
     #[must_use]
     pub fn is_scope_chosen(&self, scope: &RequestedScope<'_>) -> bool {
         is_chosen(self.chosen.map(|chosen| &chosen.scopes), scope.token())

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
+use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
 use crate::config::Config;
 use crate::context::Context;
 use crate::hooks::ApplicationChange;
@@ -129,7 +129,7 @@ struct Storing<'a> {
     current: Option<Arc<Application>>,
 }
 
-impl Flow for Storing<'_> {
+impl Claim for Storing<'_> {
     type Row = Application;
     /// Whether anything was written.
     type Won = Result<bool, RegistrarError>;
@@ -139,15 +139,19 @@ impl Flow for Storing<'_> {
         Ok(self.context.stores.applications.find(&self.draft.admission.id).await?.into())
     }
 
-    fn judge(&mut self, seen: &Seen<Application>) -> Result<Step<Application, Self::Won>, RegistrarError> {
+    fn judge(&mut self, seen: &Seen<Application>) -> Result<Effect<Application, Self::Won>, RegistrarError> {
         self.current = seen.found().cloned();
         match self.draft.next(self.current.as_deref()) {
-            Ok(None) => Ok(Step::Confirm(Ok(false))),
+            Ok(None) => Ok(Effect::Confirm(Ok(false))),
             Ok(Some(next)) => {
                 let next = Arc::new(next);
-                Ok(if self.current.is_some() { Step::Replace(next, Ok(true)) } else { Step::Insert(next, Ok(true)) })
+                Ok(if self.current.is_some() {
+                    Effect::Replace(next, Ok(true))
+                } else {
+                    Effect::Insert(next, Ok(true))
+                })
             }
-            Err(error @ (RegistrarError::NotFound | RegistrarError::WrongState(_))) => Ok(Step::Confirm(Err(error))),
+            Err(error @ (RegistrarError::NotFound | RegistrarError::WrongState(_))) => Ok(Effect::Confirm(Err(error))),
             Err(error) => Err(error),
         }
     }

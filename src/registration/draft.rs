@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::claim::Contended;
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
-use crate::model::application::{Application, ClientPlace, OpenApplication};
+use crate::model::application::{Application, ClientPlace, OpenApplication, ProposedUpdate};
 use crate::model::client::{
     AuthenticationMethods, CheckedForm, Client, ClientOrigin, ClientState, Privileges, SelfRegistration,
 };
@@ -217,14 +217,26 @@ impl Draft<'_> {
         if is_same && is_known {
             return Ok(None);
         }
-        let open = Some(Arc::new(self.unreviewed(open)));
-        let mut client = Client { open, ..Client::clone(&current.client) };
+        let described = self.unreviewed(open);
+        // Until a person approves the change, the grants of the client reach what they did. The reviewer sees the rest.
+        let in_force = SelfRegistration {
+            default_scopes: open.default_scopes.clone(),
+            resources: open.resources.clone(),
+            ..described
+        };
+        let mut client = Client { open: Some(Arc::new(in_force)), ..Client::clone(&current.client) };
         if !current.client.is_unreviewed() {
             // Privileges end with the review. Otherwise they would survive if a policy approved the next change.
             client.privileges = Privileges::default();
         }
         let mut next = self.successor(current, client)?;
-        next.proposed = Some(self.admission.admitted.form.clone());
+        let SelfRegistration { default_scopes, resources, end, has_foreign_links, looks_like_another, .. } = described;
+        let Admitted { form, more, .. } = self.admission.admitted.clone();
+        let update = ProposedUpdate { default_scopes, resources, end, has_foreign_links, looks_like_another, more };
+        if let Some(open) = &mut next.open {
+            open.proposed = Some(Box::new(update));
+        }
+        next.proposed = Some(form);
         next.rejection = None;
         Ok(Some(next))
     }
@@ -232,10 +244,11 @@ impl Draft<'_> {
     fn successor(&self, current: &Application, client: Client) -> Result<Application, RegistrarError> {
         let place = current.place().or(self.place).ok_or_else(|| StoreError::transient(Contended))?;
         let (more, kept) = (self.admission.admitted.more.clone(), current.open.as_deref().cloned().unwrap_or_default());
+        let open = OpenApplication { place: Some(place), more, management: None, proposed: None, ..kept };
         Ok(Application {
             client: Arc::new(client),
             submitted: self.now,
-            open: Some(Box::new(OpenApplication { place: Some(place), more, management: None, ..kept })),
+            open: Some(Box::new(open)),
             // They were reviewed with an earlier version of the document.
             logo: None,
             proposed_logo: None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim_record, draw_version};
+use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim_record, draw_version};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::hooks::ApplicationChange;
@@ -81,7 +81,7 @@ struct Ensuring<'a> {
     version: u32,
 }
 
-impl Flow for Ensuring<'_> {
+impl Claim for Ensuring<'_> {
     type Row = Application;
     /// Whether anything was written.
     type Won = Result<bool, RegistrarError>;
@@ -91,16 +91,16 @@ impl Flow for Ensuring<'_> {
         Ok(self.context.stores.applications.find(&self.description.id).await?.into())
     }
 
-    fn judge(&mut self, seen: &Seen<Application>) -> Result<Step<Application, Self::Won>, RegistrarError> {
+    fn judge(&mut self, seen: &Seen<Application>) -> Result<Effect<Application, Self::Won>, RegistrarError> {
         let current = seen.found();
         match self.next(current.map(|current| &**current)) {
-            Ok(None) => Ok(Step::Confirm(Ok(false))),
+            Ok(None) => Ok(Effect::Confirm(Ok(false))),
             Ok(Some(next)) => {
                 let next = Arc::new(next);
-                Ok(if current.is_some() { Step::Replace(next, Ok(true)) } else { Step::Insert(next, Ok(true)) })
+                Ok(if current.is_some() { Effect::Replace(next, Ok(true)) } else { Effect::Insert(next, Ok(true)) })
             }
             Err(error @ (RegistrarError::NotFirstParty | RegistrarError::Reserved { .. })) => {
-                Ok(Step::Confirm(Err(error)))
+                Ok(Effect::Confirm(Err(error)))
             }
             Err(error) => Err(error),
         }

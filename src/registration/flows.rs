@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::claim::{After, Flow, Seen, Step};
+use crate::claim::{After, Claim, Effect, Seen};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::model::application::Application;
@@ -20,7 +20,7 @@ pub(super) struct Submitting<'a> {
     pub(super) tried: Option<ClientId>,
 }
 
-impl Flow for Submitting<'_> {
+impl Claim for Submitting<'_> {
     type Row = Application;
     type Won = ();
     type Error = RegistrarError;
@@ -30,10 +30,10 @@ impl Flow for Submitting<'_> {
         Ok(self.context.stores.applications.find(tried).await?.into())
     }
 
-    fn judge(&mut self, _: &Seen<Application>) -> Result<Step<Application, ()>, RegistrarError> {
+    fn judge(&mut self, _: &Seen<Application>) -> Result<Effect<Application, ()>, RegistrarError> {
         let id = ClientId::generate(&*self.context.entropy);
         self.tried = Some(id.clone());
-        Ok(Step::Insert(Arc::new(self.submission.application(id)), ()))
+        Ok(Effect::Insert(Arc::new(self.submission.application(id)), ()))
     }
 
     fn is_done(&self, found: &Application, meant: &Application, _: After) -> bool {
@@ -56,7 +56,7 @@ pub(super) struct Taken {
     pub(super) after: Arc<Application>,
 }
 
-impl Flow for Taking<'_> {
+impl Claim for Taking<'_> {
     type Row = Application;
     /// The application before the step.
     type Won = Result<Arc<Application>, RegistrarError>;
@@ -66,13 +66,13 @@ impl Flow for Taking<'_> {
         Ok(self.context.stores.applications.find(self.id).await?.into())
     }
 
-    fn judge(&mut self, seen: &Seen<Application>) -> Result<Step<Application, Self::Won>, RegistrarError> {
+    fn judge(&mut self, seen: &Seen<Application>) -> Result<Effect<Application, Self::Won>, RegistrarError> {
         let current = seen.found().ok_or(RegistrarError::NotFound)?;
         if self.step.is_needless(current, self.now) {
-            return Ok(Step::Leave(Ok(current.clone())));
+            return Ok(Effect::Leave(Ok(current.clone())));
         }
         match self.step.judge(current, self.rules, self.now) {
-            Ok(next) => Ok(Step::Replace(Arc::new(next), Ok(current.clone()))),
+            Ok(next) => Ok(Effect::Replace(Arc::new(next), Ok(current.clone()))),
             // The error names the state of the application. The step may already have taken effect at an earlier
             // attempt.
             Err(
@@ -81,7 +81,7 @@ impl Flow for Taking<'_> {
                 | RegistrarError::NothingProposed
                 | RegistrarError::SecretExists
                 | RegistrarError::WrongState(_)),
-            ) => Ok(Step::Confirm(Err(error))),
+            ) => Ok(Effect::Confirm(Err(error))),
             Err(error) => Err(error),
         }
     }

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
+use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::error::Reason;
@@ -164,7 +164,7 @@ struct Making<'a> {
     has_read: bool,
 }
 
-impl Flow for Making<'_> {
+impl Claim for Making<'_> {
     type Row = InitialToken;
     type Won = ();
     type Error = RegistrarError;
@@ -176,8 +176,8 @@ impl Flow for Making<'_> {
         Ok(self.context.stores.initial_tokens.find(&self.record.id).await?.into())
     }
 
-    fn judge(&mut self, _: &Seen<InitialToken>) -> Result<Step<InitialToken, ()>, RegistrarError> {
-        Ok(Step::Insert(self.record.clone(), ()))
+    fn judge(&mut self, _: &Seen<InitialToken>) -> Result<Effect<InitialToken, ()>, RegistrarError> {
+        Ok(Effect::Insert(self.record.clone(), ()))
     }
 
     fn is_done(&self, found: &InitialToken, meant: &InitialToken, _: After) -> bool {
@@ -191,7 +191,7 @@ struct Spending<'a> {
     now: Timestamp,
 }
 
-impl Flow for Spending<'_> {
+impl Claim for Spending<'_> {
     type Row = InitialToken;
     type Won = ();
     type Error = Reason;
@@ -200,11 +200,11 @@ impl Flow for Spending<'_> {
         Ok(self.context.stores.initial_tokens.find(&self.initial.id).await?.into())
     }
 
-    fn judge(&mut self, seen: &Seen<InitialToken>) -> Result<Step<InitialToken, ()>, Reason> {
+    fn judge(&mut self, seen: &Seen<InitialToken>) -> Result<Effect<InitialToken, ()>, Reason> {
         let found = seen.found().ok_or(Reason::WrongInitialAccessToken)?;
         judge(found, &self.initial.digest, self.now)?;
         let uses_left = found.uses_left.saturating_sub(1);
-        Ok(Step::Replace(Arc::new(InitialToken { uses_left, ..InitialToken::clone(found) }), ()))
+        Ok(Effect::Replace(Arc::new(InitialToken { uses_left, ..InitialToken::clone(found) }), ()))
     }
 
     /// If another request has spent a use since, the write of this request cannot be recognized, and its use is lost.
@@ -218,7 +218,7 @@ struct Ending<'a> {
     id: &'a ClientId,
 }
 
-impl Flow for Ending<'_> {
+impl Claim for Ending<'_> {
     type Row = InitialToken;
     type Won = ();
     type Error = RegistrarError;
@@ -227,12 +227,12 @@ impl Flow for Ending<'_> {
         Ok(self.context.stores.initial_tokens.find(self.id).await?.into())
     }
 
-    fn judge(&mut self, seen: &Seen<InitialToken>) -> Result<Step<InitialToken, ()>, RegistrarError> {
+    fn judge(&mut self, seen: &Seen<InitialToken>) -> Result<Effect<InitialToken, ()>, RegistrarError> {
         let found = seen.found().ok_or(RegistrarError::NotFound)?;
         if found.uses_left == 0 {
-            return Ok(Step::Confirm(()));
+            return Ok(Effect::Confirm(()));
         }
-        Ok(Step::Replace(Arc::new(InitialToken { uses_left: 0, ..InitialToken::clone(found) }), ()))
+        Ok(Effect::Replace(Arc::new(InitialToken { uses_left: 0, ..InitialToken::clone(found) }), ()))
     }
 
     fn is_done(&self, found: &InitialToken, _: &InitialToken, _: After) -> bool {

@@ -351,8 +351,7 @@ fn let_updates_await_review(application: &mut Application) {
 /// Transfers the application as it is, without a change that the previous owner proposed.
 fn transfer(next: &mut Application, to: &Subject) -> Result<(), RegistrarError> {
     refuse_first_party(next)?;
-    next.proposed = None;
-    next.proposed_logo = None;
+    next.drop_proposed();
     if let Some(open) = &mut next.open {
         // The owner manages it from here on, not the client.
         open.management = None;
@@ -373,11 +372,10 @@ fn reject(next: &mut Application) -> Result<(), RegistrarError> {
         ClientState::Pending => next.client_mut().state = ClientState::Rejected,
         state @ (ClientState::Rejected | ClientState::Deleted) => return Err(RegistrarError::WrongState(state)),
         ClientState::Approved | ClientState::Suspended => {
-            next.proposed.take().ok_or(RegistrarError::NothingProposed)?;
-            if let Some(management) = management(next) {
-                management.proposed = None;
+            if next.proposed.is_none() {
+                return Err(RegistrarError::NothingProposed);
             }
-            next.proposed_logo = None;
+            next.drop_proposed();
         }
     }
     Ok(())

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
+use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::model::ApplicationLogo;
@@ -98,7 +98,7 @@ struct Inserting<'a> {
     has_read: bool,
 }
 
-impl Flow for Inserting<'_> {
+impl Claim for Inserting<'_> {
     type Row = ApplicationLogo;
     type Won = ();
     type Error = RegistrarError;
@@ -110,8 +110,8 @@ impl Flow for Inserting<'_> {
         Ok(self.context.stores.application_logos.find(&self.record.id).await?.into())
     }
 
-    fn judge(&mut self, _: &Seen<ApplicationLogo>) -> Result<Step<ApplicationLogo, ()>, RegistrarError> {
-        Ok(Step::Insert(self.record.clone(), ()))
+    fn judge(&mut self, _: &Seen<ApplicationLogo>) -> Result<Effect<ApplicationLogo, ()>, RegistrarError> {
+        Ok(Effect::Insert(self.record.clone(), ()))
     }
 
     fn is_done(&self, found: &ApplicationLogo, meant: &ApplicationLogo, _: After) -> bool {
@@ -126,7 +126,7 @@ struct Ending<'a> {
     end: Option<Timestamp>,
 }
 
-impl Flow for Ending<'_> {
+impl Claim for Ending<'_> {
     type Row = ApplicationLogo;
     type Won = ();
     type Error = RegistrarError;
@@ -135,13 +135,13 @@ impl Flow for Ending<'_> {
         Ok(self.context.stores.application_logos.find(&self.id).await?.into())
     }
 
-    fn judge(&mut self, seen: &Seen<ApplicationLogo>) -> Result<Step<ApplicationLogo, ()>, RegistrarError> {
+    fn judge(&mut self, seen: &Seen<ApplicationLogo>) -> Result<Effect<ApplicationLogo, ()>, RegistrarError> {
         let missing = || RegistrarError::Invalid(vec![FieldError::new(Field::Logo, Problem::Missing)]);
         let found = seen.found().ok_or_else(missing)?;
         if found.end == self.end {
-            return Ok(Step::Confirm(()));
+            return Ok(Effect::Confirm(()));
         }
-        Ok(Step::Replace(Arc::new(ApplicationLogo { end: self.end, ..ApplicationLogo::clone(found) }), ()))
+        Ok(Effect::Replace(Arc::new(ApplicationLogo { end: self.end, ..ApplicationLogo::clone(found) }), ()))
     }
 
     fn is_done(&self, found: &ApplicationLogo, _: &ApplicationLogo, _: After) -> bool {

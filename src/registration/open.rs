@@ -71,7 +71,7 @@ impl Admission {
         let client = with_end(&client, limits);
         let management = token.map(|token| {
             let (token, bounds) = (Digest::of(token.expose().as_bytes()), bounds.clone());
-            Box::new(Management { token, bounds, updates_await_review: false, proposed: None })
+            Box::new(Management { token, bounds, updates_await_review: false })
         });
         let application = OpenApplication {
             place: Some(place),

@@ -80,18 +80,15 @@ impl Update {
         let awaits_review = self.awaits_review || own.updates_await_review;
         let update = self.beside_the_form(&next.client, &admitted, now);
         next.submitted = now;
+        if let Some(open) = &mut next.open {
+            open.proposed = update.map(Box::new);
+        }
         if awaits_review && next.state() == ClientState::Approved {
             next.proposed = Some(admitted.form);
-            if let Some(management) = management(next) {
-                management.proposed = update;
-            }
             return Ok(());
         }
         next.client_mut().put_form(admitted.form);
         next.proposed = None;
-        if let Some(management) = management(next) {
-            management.proposed = update;
-        }
         put_update_in_force(next);
         keep_end(next, &self.limits);
         if !awaits_review {
@@ -129,12 +126,12 @@ fn check_fixed(client: &Client, admitted: &Admitted) -> Result<(), MetadataError
     Ok(())
 }
 
-/// Puts those members of a proposed update in force that its form does not contain.
+/// Puts those members of a proposed change in force that its form does not contain.
 pub(super) fn put_update_in_force(next: &mut Application) {
-    let update = management(next).and_then(|own| own.proposed.take());
-    let (Some(update), Some(application)) = (update, &mut next.open) else { return };
+    let Some(application) = &mut next.open else { return };
+    let Some(update) = application.proposed.take() else { return };
     let Some(open) = &mut Arc::make_mut(&mut next.client).open else { return };
-    let ProposedUpdate { default_scopes, resources, end, has_foreign_links, looks_like_another, more } = update;
+    let ProposedUpdate { default_scopes, resources, end, has_foreign_links, looks_like_another, more } = *update;
     application.more = more;
     let client = SelfRegistration {
         default_scopes,

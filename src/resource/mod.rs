@@ -15,6 +15,7 @@ use crate::error::Reason;
 use crate::error::response::{self, Challenge};
 use crate::hooks::Event;
 use crate::jose::JwkThumbprint;
+use crate::model::Replay;
 use crate::model::client::Client;
 use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::ProtectedResource;
@@ -277,7 +278,7 @@ impl ResourceServer {
         let at = Some(self.place);
         let basic = self.context.resources.entry(self.place).map_or("", |entry| entry.basic.as_str());
         let refused = |reason| ResourceError::refused(&self.context, at, request, reason, basic);
-        look_up(&self.context, at, request).await.map_err(refused)
+        admit(&self.context, at, request, refused, |_| Ok(())).await
     }
 
     /// Authenticates a request by its access token, and requires that it has these scopes.
@@ -300,13 +301,12 @@ impl ResourceServer {
             return self.authenticate(request).await;
         }
         let at = Some(self.place);
-        let token = look_up(&self.context, at, request).await.map_err(|reason| {
+        let refused = |reason| {
             let needed = self.context.resources.scopes_at(at, needed);
             let scope = self.context.config.scopes.to_wire(&needed);
             ResourceError::refused(&self.context, at, request, reason, &scope)
-        })?;
-        self.require_scopes(&token, needed)?;
-        Ok(token)
+        };
+        admit(&self.context, at, request, refused, |token| self.require_scopes(token, needed)).await
     }
 
     /// Requires that a token has all of these scopes at this resource.
@@ -326,10 +326,9 @@ impl ResourceServer {
 /// Authenticates a request by its access token, at the default resource if there is one.
 pub(crate) async fn authenticate(context: &Context, request: &Request<'_>) -> Result<Authenticated, ResourceError> {
     let at = context.resources.default();
-    look_up(context, at, request).await.map_err(|reason| {
-        let basic = context.resources.entry_at(at).map_or("", |entry| entry.basic.as_str());
-        ResourceError::refused(context, at, request, reason, basic)
-    })
+    let basic = context.resources.entry_at(at).map_or("", |entry| entry.basic.as_str());
+    let refused = |reason| ResourceError::refused(context, at, request, reason, basic);
+    admit(context, at, request, refused, |_| Ok(())).await
 }
 
 /// The same, and requires a scope for the account as a whole. With protected resources, the challenge of a 401 names
@@ -344,16 +343,19 @@ pub(crate) async fn authenticate_for(
     // No token can have a mistyped scope, and a client could only request it in vain.
     let unless_mistyped = |error| mistyped(context, scope, permission).unwrap_or(error);
     let at = context.resources.default();
-    let token = look_up(context, at, request).await.map_err(|reason| {
+    let refused = |reason| {
         let needed = ScopeSet::from_scopes(at.map(|_| Scope::new(scope, permission)));
         let needed = context.resources.scopes_at(at, &needed);
         unless_mistyped(ResourceError::refused(context, at, request, reason, &context.config.scopes.to_wire(&needed)))
-    })?;
-    let granted = match permission {
-        Some(permission) => require(context, &token, scope, permission, Resource::Account),
-        None => require_scope(context, &token, scope),
     };
-    granted.map(|()| token).map_err(unless_mistyped)
+    let check = |token: &Authenticated| {
+        let granted = match permission {
+            Some(permission) => require(context, token, scope, permission, Resource::Account),
+            None => require_scope(context, token, scope),
+        };
+        granted.map_err(unless_mistyped)
+    };
+    admit(context, at, request, refused, check).await
 }
 
 /// Returns the error for a scope that no token can have, and raises the event.
@@ -430,12 +432,33 @@ pub(crate) fn require_subject<'t>(context: &Context, token: &'t Authenticated) -
     token.subject().ok_or_else(reason)
 }
 
-/// Looks up the token at the resource in that place. If there are protected resources, a token is always for one.
+/// Authenticates a request, checks its token, and only then records that its proof was used: a request that is refused
+/// records nothing, so its sender may send the proof again.
+async fn admit(
+    context: &Context,
+    at: Option<usize>,
+    request: &Request<'_>,
+    refused: impl Fn(Reason) -> ResourceError,
+    check: impl FnOnce(&Authenticated) -> Result<(), ResourceError>,
+) -> Result<Authenticated, ResourceError> {
+    let (token, proof) = look_up(context, at, request).await.map_err(&refused)?;
+    check(&token)?;
+    if let Some(proof) = proof {
+        context.use_proof(proof).await.map_err(&refused)?;
+    }
+    Ok(token)
+}
+
+/// Looks up the token at the resource in that place, and verifies its proof, if the token is bound to a key. If there are protected resources, a token is always for one.
 ///
 /// > such a protected resource MUST reject a DPoP-bound access token received as a bearer token
 ///
 /// [RFC 9449 section 7.2]
-async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) -> Result<Authenticated, Reason> {
+async fn look_up(
+    context: &Context,
+    at: Option<usize>,
+    request: &Request<'_>,
+) -> Result<(Authenticated, Option<Replay>), Reason> {
     let in_body = if context.config.bearer_in_body { form(context, request)? } else { None };
     let in_body = in_body.as_ref().and_then(|params| params.bytes("access_token"));
     let is_accepted = |scheme| scheme == TokenScheme::Bearer || context.config.dpop.reads_proofs();
@@ -453,13 +476,13 @@ async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) ->
     if !is_for_it {
         return Err(Reason::AnotherAudience);
     }
-    match (scheme, token.key()) {
-        (TokenScheme::Bearer, None) => {}
-        (TokenScheme::Dpop, Some(key)) => possession::prove(context, at, request, sent, key).await?,
+    let proof = match (scheme, token.key()) {
+        (TokenScheme::Bearer, None) => None,
+        (TokenScheme::Dpop, Some(key)) => Some(possession::prove(context, at, request, sent, key)?),
         (TokenScheme::Bearer, Some(_)) | (TokenScheme::Dpop, None) => return Err(Reason::WrongTokenScheme),
-    }
+    };
     let serves = context.resources.entry_at(at).and_then(|entry| entry.serves.clone());
-    Ok(Authenticated { token, at, serves })
+    Ok((Authenticated { token, at, serves }, proof))
 }
 
 /// § 2.2: a single-part form, not with GET.

@@ -13,30 +13,21 @@ use crate::model::Replay;
 use crate::model::protected_resource::origin_of;
 use crate::wire::Request;
 
-/// Verifies the proof of a request with an access token that is bound to a key, and then records that it was used.
-///
-/// # Errors
-///
-/// The [`Reason`] why the request is refused. A refused proof is not recorded, unless the store failed.
-pub(crate) async fn prove(
-    context: &Context,
-    at: Option<usize>,
-    request: &Request<'_>,
-    token: &[u8],
-    key: &JwkThumbprint,
-) -> Result<(), Reason> {
-    context.use_proof(judge(context, at, request, token, key)?).await
-}
-
 /// Returns the nonce that is handed out to clients of resources now; `None` if proofs need no nonce [RFC 9449 section
 /// 9].
 pub(crate) fn nonce(context: &Context) -> Option<String> {
     nonce::current(&context.config, Role::Resource, context.now())
 }
 
+/// Verifies the proof of a request with an access token that is bound to a key, and returns what records its use.
+///
 /// > the resource server MUST … check that the public key of the DPoP proof matches the public key to which the access
 /// > token is bound
-fn judge(
+///
+/// # Errors
+///
+/// The [`Reason`] why the request is refused.
+pub(crate) fn prove(
     context: &Context,
     at: Option<usize>,
     request: &Request<'_>,

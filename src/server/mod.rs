@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use crate::authorization::decide;
-use crate::authorization::decide::{Basis, Decision};
+use crate::authorization::decide::Decision;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
 use crate::authorization::silent;
 use crate::clock::{Clock, SystemClock};
@@ -155,7 +155,7 @@ impl AuthorizationServer {
     /// Returns every path under which an adapter routes an endpoint, [`path`](Self::path) first.
     ///
     /// The metadata has two, since some clients keep the slash at the end of an issuer. Every other path belongs to the
-    /// embedder, or is answered with 404. This includes the path without that of the issuer, which would serve another
+    /// service, or is answered with 404. This includes the path without that of the issuer, which would serve another
     /// issuer's document [RFC 8414 section 3.3].
     ///
     /// [`Endpoint::ResourceMetadata`] has those of all [`Config::resources`], and none without any. Pass the path of
@@ -292,7 +292,8 @@ impl AuthorizationServer {
     /// # Errors
     ///
     /// [`AuthorizationError`] if the ticket is unknown to this subject and session, too old or decided already, if more
-    /// was granted than requested, if the user may not be given tokens, or if the store failed.
+    /// was granted than requested, if the client has lost all of it since, if the user may not be given tokens, or if the
+    /// store failed.
     pub async fn decide(
         &self,
         ticket: &str,
@@ -311,7 +312,7 @@ impl AuthorizationServer {
         session: &[u8],
         decision: &Decision,
     ) -> Result<Answer, AuthorizationError> {
-        in_span("decision", decide::decide(&self.context, ticket, subject, session, decision, Basis::Page)).await
+        in_span("decision", decide::decide(&self.context, ticket, subject, session, decision)).await
     }
 
     /// Checks the access token of a request to a resource, and returns what it grants [RFC 6750, RFC 9449 section 7].

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
+use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::hooks::Event;
@@ -105,7 +105,7 @@ struct Accepting<'a> {
     next: LastPurge,
 }
 
-impl Flow for Accepting<'_> {
+impl Claim for Accepting<'_> {
     type Row = LastPurge;
     type Won = Accepted;
     type Error = PurgeError;
@@ -114,19 +114,19 @@ impl Flow for Accepting<'_> {
         Ok(self.context.stores.last_purge.find(&LastPurge::KEY).await?.into())
     }
 
-    fn judge(&mut self, seen: &Seen<LastPurge>) -> Result<Step<LastPurge, Accepted>, PurgeError> {
+    fn judge(&mut self, seen: &Seen<LastPurge>) -> Result<Effect<LastPurge, Accepted>, PurgeError> {
         let now = self.next.time();
         let Seen::Found(last) = seen else {
-            return Ok(Step::Insert(Arc::new(self.next), Accepted::First));
+            return Ok(Effect::Insert(Arc::new(self.next), Accepted::First));
         };
         let newest = last.time().max(self.context.newest.time());
         if now > newest.plus(self.context.config.clock_jump) {
             return Err(PurgeError::ClockAhead { now, newest });
         }
         if now.seconds_since(last.time()) < WRITTEN_EVERY {
-            return Ok(Step::Leave(Accepted::Within));
+            return Ok(Effect::Leave(Accepted::Within));
         }
-        Ok(Step::Replace(Arc::new(self.next), Accepted::Within))
+        Ok(Effect::Replace(Arc::new(self.next), Accepted::Within))
     }
 
     fn is_done(&self, found: &LastPurge, meant: &LastPurge, _: After) -> bool {
@@ -139,7 +139,7 @@ struct Confirming<'a> {
     next: LastPurge,
 }
 
-impl Flow for Confirming<'_> {
+impl Claim for Confirming<'_> {
     type Row = LastPurge;
     type Won = ();
     type Error = StoreError;
@@ -148,11 +148,11 @@ impl Flow for Confirming<'_> {
         Ok(self.context.stores.last_purge.find(&LastPurge::KEY).await?.into())
     }
 
-    fn judge(&mut self, seen: &Seen<LastPurge>) -> Result<Step<LastPurge, ()>, StoreError> {
+    fn judge(&mut self, seen: &Seen<LastPurge>) -> Result<Effect<LastPurge, ()>, StoreError> {
         Ok(match seen {
-            Seen::Found(last) if last.time() == self.next.time() => Step::Confirm(()),
-            Seen::Found(_) => Step::Replace(Arc::new(self.next), ()),
-            Seen::Missing | Seen::Unread => Step::Insert(Arc::new(self.next), ()),
+            Seen::Found(last) if last.time() == self.next.time() => Effect::Confirm(()),
+            Seen::Found(_) => Effect::Replace(Arc::new(self.next), ()),
+            Seen::Missing | Seen::Unread => Effect::Insert(Arc::new(self.next), ()),
         })
     }
 

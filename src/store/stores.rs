@@ -19,7 +19,7 @@ macro_rules! define_stores {
         #[derive(Clone, Debug)]
         pub struct Stores {
             pub(crate) clients: Arc<dyn ClientStore>,
-            /// Whether clients are registered here, and not in a directory of the embedder's own.
+            /// Whether clients are registered here, and not in a directory of the service.
             pub(crate) has_registry: bool,
             $(pub(crate) $field: Arc<dyn RecordStore<$record>>,)*
         }

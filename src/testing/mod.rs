@@ -4,7 +4,7 @@
 //!
 //! Every rule in the contract of a store that a test can show has an async function, which panics with a description if the store breaks the
 //! rule. Most are in [`record_store`], generic over the kind of record. Macros define tests of all rules that need only a
-//! store; six more are called by hand: [`token_store_tests!`](crate::token_store_tests), [`code_store_tests!`](crate::code_store_tests),
+//! store; six more are called directly: [`token_store_tests!`](crate::token_store_tests), [`code_store_tests!`](crate::code_store_tests),
 //! [`application_store_tests!`](crate::application_store_tests), [`client_store_tests!`](crate::client_store_tests),
 //! [`pushed_request_store_tests!`](crate::pushed_request_store_tests),
 //! [`replay_store_tests!`](crate::replay_store_tests), [`whole_store_tests!`](crate::whole_store_tests), and

@@ -2,11 +2,12 @@
 //! show.
 
 use futures::executor::block_on;
-use grantor::{Consent, Decision};
+use grantor::client::AskConsent;
+use grantor::{Approval, Consent, Decision};
 
 use support::intercepted::over;
 use support::intercepted::scripts::Calls;
-use support::world::{PKCE, SESSION, World, empty, ok, pair};
+use support::world::{PKCE, SESSION, World, empty, form, ok, pair};
 
 fn observed() -> (World, Calls) {
     let log = Calls::recorded().with_settled_reads(true);
@@ -28,6 +29,18 @@ fn an_authorization_is_two_writes_and_an_exchange_one_each_with_a_list() {
     ok(&block_on(world.exchange(&code)));
     // The list enforces the limit of live grants.
     assert_eq!(log.take(), ["clients.find", "codes.find", "tokens.insert", "tokens.list"]);
+}
+
+#[test]
+fn a_decision_without_a_page_reads_nothing_twice() {
+    let log = Calls::recorded().with_settled_reads(true);
+    let world = over(&block_on(World::strict()), log.clone());
+    let client = block_on(world.register_as(form(), Approval::default().ask_consent(AskConsent::Never)));
+    log.take();
+    let pending = block_on(world.authorize(&world.query_of(&client, &PKCE))).unwrap();
+    assert_eq!(log.take(), ["clients.find"]);
+    assert!(block_on(world.server.decide_silently(&pending, Some(&world.alice), SESSION)).unwrap().is_some());
+    assert_eq!(log.take(), ["clients.current", "tokens.list", "codes.list", "codes.insert", "codes.replace"]);
 }
 
 #[test]

@@ -8,13 +8,15 @@ use grantor::config::{DynamicRegistration, Profile, PushedRequests};
 use grantor::hooks::{ApproveWithin, Rate, ThrottleLimits};
 use grantor::interaction::{Flow, Route};
 use grantor::redirect_uri::RegisteredRedirectUri;
+use grantor::registration::Reduction;
 use grantor::scope::ResourceScope;
+use grantor::secret::ConsentTicket;
 use grantor::store::Stores;
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
-    ApplicationForm, Approval, AuthorizationServer, Client, ClientId, ClientSecret, Consent, Decision, MemoryThrottle,
-    RegistrarError, Subject, Timestamp,
+    ApplicationForm, Approval, AuthorizationError, AuthorizationServer, Client, ClientId, ClientSecret, Consent,
+    Decision, MemoryThrottle, RegistrarError, Subject, Timestamp,
 };
 
 use crate::interaction::{Plain, Visit, line, sign_in};
@@ -67,6 +69,29 @@ async fn silent_pair(world: &World, client: &Credentials, query: &str) -> Pair {
 async fn asked_pair(world: &World, client: &Credentials, query: &str, consent: Consent) -> Pair {
     let answer = world.decide(query, Decision::Approve(consent)).await;
     pair(&world.exchange_as(client, &text(&code(&answer), "code")).await)
+}
+
+/// The ticket of a page that is shown.
+async fn shown(world: &World, query: &str) -> ConsentTicket {
+    let pending = world.authorize(query).await.unwrap();
+    world.server.hold(&pending, &world.alice, SESSION).await.unwrap()
+}
+
+/// The answer after everything on the page was allowed.
+async fn allowed(world: &World, ticket: &ConsentTicket) -> Result<Response, AuthorizationError> {
+    let all = Decision::Approve(Consent::to_everything());
+    world.server.decide(ticket.expose(), &world.alice, SESSION, &all).await
+}
+
+/// A change of the registration is approved.
+async fn rename(world: &World, client: &Credentials, name: &str) {
+    let changed = form().with(|form| {
+        form.name = name.into();
+        form.redirect_uris.push(OTHER_URI.into());
+    });
+    let registrar = world.server.registrar().unwrap();
+    registrar.change_now(&client.client_id(), changed, None).await.unwrap();
+    registrar.approve_now(&client.client_id(), Approval::default()).await.unwrap();
 }
 
 /// The query that presents a pushed request.
@@ -404,22 +429,47 @@ async fn a_changed_registration_asks_again() {
     let asked = query(&world, &once, &[("scope", "repo-code:r")]);
     let tokens = asked_pair(&world, &once, &asked, Consent::to_everything()).await;
     let registrar = world.server.registrar().unwrap();
-    let change = async |name: &str| {
-        let changed = form().with(|form| {
-            form.name = name.into();
-            form.redirect_uris.push(OTHER_URI.into());
-        });
-        registrar.change_now(&once.client_id(), changed, None).await.unwrap();
-        registrar.approve_now(&once.client_id(), Approval::default()).await.unwrap();
-    };
     registrar.rotate_now(&once.client_id()).await.unwrap();
     assert!(is_silent(&world, &asked).await, "a secret is not registered");
-    change("Other App").await;
+    rename(&world, &once, "Other App").await;
     assert!(!is_silent(&world, &asked).await);
     assert!(world.opens(&tokens.access).await);
-    change("Example App").await;
+    rename(&world, &once, "Example App").await;
     assert!(is_silent(&world, &asked).await, "as it was");
     registrar.revoke_grants(&once.client_id()).await.unwrap();
+    assert!(!is_silent(&world, &asked).await);
+}
+
+/// The registration changes while the page is shown.
+#[tokio::test]
+async fn what_the_page_showed_is_remembered() {
+    let world = World::strict().await;
+    let once = client(&world, AskConsent::Once).await;
+    let asked = query(&world, &once, &[("scope", "repo-code:r")]);
+    let ticket = shown(&world, &asked).await;
+    rename(&world, &once, "Other App").await;
+    let answer = allowed(&world, &ticket).await.unwrap();
+    pair(&world.exchange_as(&once, &text(&code(&answer), "code")).await);
+    assert!(!is_silent(&world, &asked).await);
+    rename(&world, &once, "Example App").await;
+    assert!(is_silent(&world, &asked).await, "as the page showed it");
+}
+
+/// The user decides 1000 seconds later.
+#[tokio::test]
+async fn a_remembered_consent_is_as_old_as_its_page() {
+    let world = World::strict().await;
+    let once = client(&world, AskConsent::Once).await;
+    let asked = query(&world, &once, &[]);
+    let ticket = shown(&world, &asked).await;
+    world.advance(1000);
+    let answer = allowed(&world, &ticket).await.unwrap();
+    pair(&world.exchange_as(&once, &text(&code(&answer), "code")).await);
+    world.advance(100 * DAY);
+    silent_pair(&world, &once, &asked).await;
+    world.advance(80 * DAY - 1001);
+    assert!(is_silent(&world, &asked).await);
+    world.advance(1);
     assert!(!is_silent(&world, &asked).await);
 }
 
@@ -471,6 +521,29 @@ async fn a_withdrawn_privilege_counts_at_once() {
     registrar.suspend(&skipping.client_id()).await.unwrap();
     let refused = world.server.decide_silently(&pending, Some(&world.alice), SESSION).await.unwrap_err();
     page(&refused.response(Some(&world.alice)));
+}
+
+/// The scopes of the client are reduced after the check, so nothing is left to grant. That ends the request.
+#[tokio::test]
+async fn lost_scopes_are_no_denial_by_the_user() {
+    let world = World::strict().await;
+    let skipping = client(&world, AskConsent::Never).await;
+    let asked = query(&world, &skipping, &[("scope", "repo-code:r")]);
+    let pending = world.authorize(&asked).await.unwrap();
+    let ticket = shown(&world, &asked).await;
+    let registrar = world.server.registrar().unwrap();
+    let version = registrar.application(&skipping.client_id()).await.unwrap().version();
+    registrar.reduce(&skipping.client_id(), version, Reduction::default().scopes("repo-issue:rw")).await.unwrap();
+    world.events.take();
+    let silently = world.server.decide_silently(&pending, Some(&world.alice), SESSION).await;
+    for refused in [silently.unwrap_err(), allowed(&world, &ticket).await.unwrap_err()] {
+        red(&refused.response(Some(&world.alice)), "invalid_scope");
+        let events = world.events.take();
+        assert!(!events.iter().any(|event| event.starts_with("Denied")), "{events:?}");
+    }
+    allowed(&world, &ticket).await.unwrap_err();
+    let events = world.events.take();
+    assert!(events.iter().any(|event| event.contains("AlreadyDecided")), "{events:?}");
 }
 
 #[tokio::test]

@@ -94,6 +94,13 @@ impl<U: Users> Interaction<U> {
         self.flow.path(route)
     }
 
+    /// Returns the `Set-Cookie` header for the response that signs a user out, as [`Flow::forget_browser`] does.
+    /// It is the same for all browsers: read it once, for the handler of your sign-out.
+    #[must_use]
+    pub fn forget_browser(&self) -> String {
+        self.flow.forget_browser()
+    }
+
     /// Returns what [`App::configure`](actix_web::App::configure) takes: the routes of all endpoints and pages.
     pub fn configure(&self) -> impl FnOnce(&mut ServiceConfig) + use<U> {
         let own = self.clone();

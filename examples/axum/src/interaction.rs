@@ -100,6 +100,13 @@ impl<U: Users> Interaction<U> {
         self.flow.path(route)
     }
 
+    /// Returns the `Set-Cookie` header for the response that signs a user out, as [`Flow::forget_browser`] does.
+    /// It is the same for all browsers: read it before [`routes`](Self::routes), for the handler of your sign-out.
+    #[must_use]
+    pub fn forget_browser(&self) -> String {
+        self.flow.forget_browser()
+    }
+
     /// Returns the routes, those of [`routes`] among them.
     pub fn routes<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
         let (server, hosts, shared) = (self.flow.server().clone(), self.hosts.clone(), Arc::new(self));

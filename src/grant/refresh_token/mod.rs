@@ -14,7 +14,7 @@ pub(crate) use state::{TokenState, state_of, was_bound};
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
+use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim};
 use crate::config::ReuseResponse;
 use crate::context::Context;
 use crate::error::Reason;
@@ -65,7 +65,7 @@ struct Won {
     superseded_for: Option<u32>,
 }
 
-impl Flow for Refreshing<'_> {
+impl Claim for Refreshing<'_> {
     type Row = Grant;
     type Won = Won;
     type Error = Reason;
@@ -84,13 +84,13 @@ impl Flow for Refreshing<'_> {
         Ok(self.found.clone().into())
     }
 
-    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Won>, Reason> {
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, Won>, Reason> {
         let Seen::Found(found) = seen else { return Err(Reason::UnknownRefreshToken) };
         let Verdict { next, issued, superseded_for } = self.judge.verdict(found)?;
         let won = Won { issued, superseded_for };
         Ok(match next {
-            Some(next) => Step::Replace(next, won),
-            None => Step::Confirm(won),
+            Some(next) => Effect::Replace(next, won),
+            None => Effect::Confirm(won),
         })
     }
 

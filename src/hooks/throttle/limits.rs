@@ -51,8 +51,8 @@ fn microseconds(duration: Duration) -> u64 {
 /// The limits of a [`MemoryThrottle`](crate::MemoryThrottle).
 ///
 /// Honest people and programs do not reach them, and guessing is slow. Secrets that this crate generates have 256
-/// random bits and cannot be guessed at any rate. The limits bound the cost of guesses, and protect secrets that an
-/// embedder chose.
+/// random bits and cannot be guessed at any rate. The limits bound the cost of guesses, and protect secrets that your
+/// service chose.
 ///
 /// ```
 /// use std::time::Duration;

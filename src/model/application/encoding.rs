@@ -209,6 +209,7 @@ mod tests {
                 software_version: text("1"),
             },
             management: None,
+            proposed: None,
         };
         Application { owner: None, open: Some(Box::new(open)), ..full() }
     }
@@ -234,9 +235,8 @@ mod tests {
             looks_like_another: false,
             more: open.more.clone(),
         };
-        let (token, proposed) = (Digest::of(b"token"), Some(proposed));
-        let management = Management { token, bounds: bounds(), updates_await_review: true, proposed };
-        open.management = Some(Box::new(management));
+        let management = Management { token: Digest::of(b"token"), bounds: bounds(), updates_await_review: true };
+        (open.management, open.proposed) = (Some(Box::new(management)), Some(Box::new(proposed)));
         application
     }
 

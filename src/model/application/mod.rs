@@ -135,6 +135,14 @@ impl Application {
         self.open.as_ref().and_then(|open| open.place)
     }
 
+    /// Drops a change that awaits review.
+    pub(crate) fn drop_proposed(&mut self) {
+        (self.proposed, self.proposed_logo) = (None, None);
+        if let Some(open) = &mut self.open {
+            open.proposed = None;
+        }
+    }
+
     /// Returns the user who was the first to approve the client, while that is unreviewed.
     pub(crate) fn approver(&self) -> Option<&Subject> {
         self.open.as_ref().and_then(|open| open.approver.as_ref())

@@ -27,6 +27,8 @@ pub(crate) struct OpenApplication {
     pub(crate) more: MoreMetadata,
     /// Set while the client may manage its registration.
     pub(crate) management: Option<Box<Management>>,
+    /// The members of a change that awaits review, except those of its form. They are in force from the approval on.
+    pub(crate) proposed: Option<Box<ProposedUpdate>>,
 }
 
 /// The place of an unreviewed client: one of the numbers of its room ([`Limits::unreviewed_clients`]).
@@ -88,11 +90,9 @@ pub(crate) struct Management {
     /// Whether a person has approved or reduced the client: every update then awaits review, even if the policy
     /// approves it.
     pub(crate) updates_await_review: bool,
-    /// The members of an update that awaits review, except those of its form.
-    pub(crate) proposed: Option<ProposedUpdate>,
 }
 
-/// The members of an update that are not part of an application's form.
+/// The members of an update, or of a changed metadata document, that are not part of an application's form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProposedUpdate {
     pub(crate) default_scopes: ScopeSet,
@@ -103,11 +103,12 @@ pub(crate) struct ProposedUpdate {
     pub(crate) more: MoreMetadata,
 }
 
-/// The tag of the part for management.
+/// The tags of the optional fields: the part for management, and a proposed change.
 const MANAGEMENT: u8 = b'M';
+const PROPOSED: u8 = b'P';
 
 pub(super) fn write_open(writer: &mut Writer, open: &OpenApplication) {
-    let OpenApplication { place, approver, is_shared, asked, more, management } = open;
+    let OpenApplication { place, approver, is_shared, asked, more, management, proposed } = open;
     writer.optional(*place, write_place);
     writer.optional(approver.as_ref(), |writer, approver| writer.text(approver.as_str()));
     writer.flag(*is_shared);
@@ -120,6 +121,9 @@ pub(super) fn write_open(writer: &mut Writer, open: &OpenApplication) {
     if let Some(management) = management {
         writer.tagged(MANAGEMENT, |writer| write_management(writer, management));
     }
+    if let Some(proposed) = proposed {
+        writer.tagged(PROPOSED, |writer| write_proposed(writer, proposed));
+    }
 }
 
 pub(super) fn read_open(reader: &mut Reader<'_>) -> Result<OpenApplication, DecodeError> {
@@ -130,6 +134,7 @@ pub(super) fn read_open(reader: &mut Reader<'_>) -> Result<OpenApplication, Deco
         asked: reader.list(read_asked)?,
         more: read_more(reader)?,
         management: reader.tagged(MANAGEMENT, read_management)?.map(Box::new),
+        proposed: reader.tagged(PROPOSED, read_proposed)?.map(Box::new),
     })
 }
 
@@ -150,11 +155,10 @@ fn read_place(reader: &mut Reader<'_>) -> Result<ClientPlace, DecodeError> {
 }
 
 fn write_management(writer: &mut Writer, management: &Management) {
-    let Management { token, bounds, updates_await_review, proposed } = management;
+    let Management { token, bounds, updates_await_review } = management;
     writer.array(token.bytes());
     write_bounds(writer, bounds);
     writer.flag(*updates_await_review);
-    writer.optional(proposed.as_ref(), write_proposed);
 }
 
 fn read_management(reader: &mut Reader<'_>) -> Result<Management, DecodeError> {
@@ -162,7 +166,6 @@ fn read_management(reader: &mut Reader<'_>) -> Result<Management, DecodeError> {
         token: reader.array().map(Digest::from_bytes)?,
         bounds: read_bounds(reader)?,
         updates_await_review: reader.flag()?,
-        proposed: reader.optional(read_proposed)?,
     })
 }
 

@@ -12,7 +12,7 @@ use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::{ClientSecret, Digest};
 
 impl Client {
-    /// Returns a builder for a client that is kept elsewhere, such as in a fixed list or a directory.
+    /// Returns a builder for a client that your service stores, such as in a fixed list or a directory.
     ///
     /// By default it is approved, confidential and a web application, and may use authorization code and refresh. It
     /// may authenticate with its secret in the header or in the form. It has no redirect URI, no scope, no resource
@@ -50,7 +50,7 @@ impl Client {
     }
 }
 
-/// Builds a client that is kept elsewhere. [`Client::builder`] returns it.
+/// Builds a client that your service stores. [`Client::builder`] returns it.
 #[derive(Clone, Debug)]
 pub struct ClientBuilder {
     client: Client,

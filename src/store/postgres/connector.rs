@@ -22,7 +22,7 @@ use crate::store::postgres::error::{PostgresError, PostgresProblem};
 /// Implement it for what a connection string cannot express: a password that is fetched for each login, such as an IAM
 /// token; another TLS library; a tunnel. The store calls it twice when it connects, and again after it lost a connection.
 ///
-/// [Operating](crate::guide::operating#connections-of-your-own) has an example.
+/// [Your PostgreSQL](crate::guide::your_postgresql#connections-of-your-own) has an example.
 #[async_trait]
 pub trait PostgresConnector: Send + Sync {
     /// Opens a new connection. `config` is the connection string with the defaults of

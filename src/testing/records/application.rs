@@ -285,12 +285,8 @@ pub(in crate::testing) fn registered_itself(mut application: Application, gone_a
         looks_like_another: true,
         more: more.clone(),
     };
-    let management = Management {
-        token: draw::digest(),
-        bounds: bounds.resources([unique()]),
-        updates_await_review: true,
-        proposed: Some(proposed),
-    };
+    let management =
+        Management { token: draw::digest(), bounds: bounds.resources([unique()]), updates_await_review: true };
     let management = Some(Box::new(management));
     let room = ClientRoom { has_document: true, is_approved: true };
     application.open = Some(Box::new(OpenApplication {
@@ -300,6 +296,7 @@ pub(in crate::testing) fn registered_itself(mut application: Application, gone_a
         asked: vec![Asked { request: draw::new_id(), subject: draw::subject() }],
         more,
         management,
+        proposed: Some(Box::new(proposed)),
     }));
     application.logo = None;
     application

@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use grantor::application::ApplicationFilter;
 use grantor::client::ClientState;
-use grantor::hooks::QueueAll;
+use grantor::hooks::{QueueAll, RegistrationDecision};
 use grantor::store::Page;
 use grantor::{Approval, Consent, Decision};
 use serde_json::json;
 
+use super::policy::Moody;
 use super::{
     SESSION, URI, URL, Web, ask_for, bounds, client, document, id, on, pair_of, purge, queueing, refused, with,
 };
-use support::world::{Reviewer, World, e401, logo, pair};
+use crate::rfc8707::{at, own_scopes, resource};
+use support::world::{Reviewer, World, e401, logo, pair, wa};
 
 pub(super) async fn awaiting(world: &World) -> Vec<String> {
     let filter = ApplicationFilter::AwaitingReview;
@@ -107,6 +109,43 @@ async fn a_changed_document_is_reviewed_again_and_grants_go_on() {
     world.advance(200 * 86_400);
     purge(&world).await;
     assert!(world.server.client(&id()).await.unwrap().is_some(), "it is reviewed again");
+}
+
+/// 7591-5-03, CIMD-8.4-01
+///
+/// The policy admits another resource for the changed document.
+#[tokio::test]
+async fn resources_of_a_change_count_from_its_approval() {
+    const A: &str = "https://a.example/mcp";
+    const B: &str = "https://b.example/mcp";
+    let (web, policy) = (Web::with(URL, document()), Moody::new());
+    let admits = |own| policy.set(true, RegistrationDecision::Queue(bounds().resources([own])));
+    let mut config = on();
+    config.scopes = own_scopes();
+    config.resources = [A, B].map(|identifier| resource(identifier, &[])).to_vec();
+    let policies = policy.clone();
+    let world = World::built(config, |builder| builder.registration_policy(policies).fetcher(web.clone())).await;
+    let registrar = world.server.registrar().unwrap();
+    admits(A);
+    awaits(&world).await;
+    registrar.approve_now(&id(), approval()).await.unwrap();
+    let mut tokens = pair_of(&world, URL).await;
+    admits(B);
+    for name in ["Other", "Another"] {
+        web.publish(URL, with(json!({ "client_name": name })));
+        world.advance(3600);
+        awaits(&world).await;
+        tokens = pair(&world.refresh_as(&client(URL), &tokens.refresh).await);
+        assert!(at(&world, A, &tokens.access).await.is_ok(), "{name}");
+        if name == "Other" {
+            registrar.reject_now(&id(), "no").await.unwrap();
+            assert!(at(&world, A, &tokens.access).await.is_ok(), "rejected");
+        }
+    }
+    registrar.approve_now(&id(), approval()).await.unwrap();
+    wa(at(&world, A, &tokens.access).await.unwrap_err(), 401, "invalid_token");
+    let token = pair_of(&world, URL).await.access;
+    assert!(at(&world, B, &token).await.is_ok());
 }
 
 /// CIMD-8.4-01

@@ -268,7 +268,7 @@ async fn a_decision_goes_by_the_registration_of_its_moment() {
     registrar.change_now(&client, fewer.clone(), None).await.unwrap();
     registrar.approve_now(&client, grantor::Approval::default()).await.unwrap();
     // As for every consent request without any right left.
-    red(&approved(&world, &wide).await, "access_denied");
+    red(&approved(&world, &wide).await, "invalid_scope");
     code(&approved(&world, &reduce).await);
 
     fewer.redirect_uris = vec!["https://app.example.com/new".into()];

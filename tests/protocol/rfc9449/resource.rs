@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use futures::future::join_all;
 use grantor::config::{DpopBoundTokens, Profile};
 use grantor::protected_resource::ProtectedResource;
+use grantor::scope::Permission;
 use grantor::secret::NonceKey;
 use grantor::store::Stores;
 use grantor::wire::Cors;
@@ -295,6 +296,35 @@ async fn a_proof_is_accepted_once_for_as_long_as_it_lives() {
     let by_post = same("POST");
     let request = Request::new("POST").path(PATH).header("Authorization", header.as_bytes());
     assert!(world.server.authenticate(&request.header("DPoP", by_post.as_bytes())).await.is_ok());
+}
+
+/// 9449-11.1-01
+///
+/// The guard requires a scope that the token does not have.
+#[tokio::test]
+async fn a_missing_scope_uses_up_no_proof() {
+    const API: &str = "https://api.example/v1";
+    let plain = world().await;
+    let named = world_with(|config| config.resources = vec![ProtectedResource::new(API, "API")]).await;
+    for world in [&plain, &named] {
+        let key = Signer::es256();
+        let token = bound_pair_of(world, &world.client, &key).await.access;
+        let at = if world.server.config().resources.is_empty() { ISSUER } else { "https://api.example" };
+        let proof = proof_for(world, &key, &token, "GET", &format!("{at}{PATH}"));
+        let header = format!("DPoP {token}");
+        let request = Request::new("GET").path(PATH).header("Authorization", header.as_bytes());
+        let request = request.header("DPoP", proof.as_bytes());
+        let missing = world.server.authenticate_for(&request, "repo-delete", Some(Permission::ReadWrite)).await;
+        assert_eq!(missing.unwrap_err().into_response().status(), 403);
+        if let Ok(resource) = world.server.resource(API) {
+            let needed = resource.scopes(["repo-delete:rw"]).unwrap();
+            let missing = resource.authenticate_for(&request, &needed).await;
+            assert_eq!(missing.unwrap_err().into_response().status(), 403);
+        }
+        let read = || world.server.authenticate_for(&request, "repo-code", Some(Permission::Read));
+        assert!(read().await.is_ok());
+        wd(read().await, "invalid_dpop_proof");
+    }
 }
 
 /// 9449-11.1-02

@@ -42,7 +42,8 @@ impl Model {
         // The application may have lost some of these rights while the page was open.
         let granted = chosen.and(self.clients[client].registered);
         if granted.is_empty() {
-            return self.deny(number, by);
+            self.requests[number].stage = Stage::Denied;
+            return self.redirected("invalid_scope");
         }
         match self.users[user] {
             Standing::Good => {}

@@ -4,8 +4,8 @@ use std::future::pending;
 use std::net::{SocketAddr, TcpListener};
 
 use actix_web::http::header as actix_header;
-use actix_web::{App, HttpRequest, HttpResponse, HttpServer};
-use axum::http::header::COOKIE;
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
+use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use grantor::client::AskConsent;
@@ -51,7 +51,7 @@ impl grantor_actix::Users for People {
     }
 }
 
-/// Serves all of the servers in one application.
+/// Serves all of the servers in one application, and the sign-out of each at `/sign-out/` and its number.
 fn serve(framework: Thin, servers: Vec<AuthorizationServer>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -59,8 +59,11 @@ fn serve(framework: Thin, servers: Vec<AuthorizationServer>) -> SocketAddr {
         Thin::Axum => {
             listener.set_nonblocking(true).unwrap();
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-            let routes = servers.iter().map(|server| {
-                grantor_axum::Interaction::new(server, Pages::new("Notes"), People).hosts(["localhost"]).routes()
+            let routes = servers.iter().enumerate().map(|(number, server)| {
+                let own = grantor_axum::Interaction::new(server, Pages::new("Notes"), People).hosts(["localhost"]);
+                let cookie = own.forget_browser();
+                let sign_out = move || async move { [(SET_COOKIE, cookie)] };
+                own.routes().route(&format!("/sign-out/{number}"), axum::routing::get(sign_out))
             });
             let app = routes.fold(axum::Router::new(), axum::Router::merge);
             tokio::spawn(grantor_axum::accept::serve(listener, app, pending()));
@@ -70,7 +73,16 @@ fn serve(framework: Thin, servers: Vec<AuthorizationServer>) -> SocketAddr {
                 .iter()
                 .map(|server| grantor_actix::Interaction::new(server, Pages::new("Notes"), People).hosts(["localhost"]))
                 .collect();
-            let app = move || all.iter().fold(App::new(), |app, own| app.configure(own.configure()));
+            let app = move || {
+                all.iter().enumerate().fold(App::new(), |app, (number, own)| {
+                    let cookie = own.forget_browser();
+                    let sign_out = move || {
+                        let cookie = cookie.clone();
+                        async move { HttpResponse::Ok().insert_header((actix_header::SET_COOKIE, cookie)).finish() }
+                    };
+                    app.configure(own.configure()).route(&format!("/sign-out/{number}"), web::get().to(sign_out))
+                })
+            };
             tokio::spawn(HttpServer::new(app).workers(1).disable_signals().listen(listener).unwrap().run());
         }
     }
@@ -232,6 +244,24 @@ async fn a_sign_out_during_consent_comes_back_to_the_question() {
         browser.sign_in("alice");
         let again = browser.get(&target).await;
         assert!(location(&browser.answer(&again, "allow", "repo-code:rw").await).contains("code="));
+    }
+}
+
+/// The next user of the browser does not find what it had begun.
+#[tokio::test]
+async fn a_sign_out_can_forget_the_browser() {
+    for framework in Thin::BOTH {
+        let pushed = |config: &mut Config| config.pushed_requests.mode = PushedRequests::Optional;
+        let world = World::with(Profile::Platform, pushed).await;
+        let mut browser = Browser::new(serve(framework, vec![world.server.clone()]));
+        let target = format!("/oauth2/auth?{}", world.reference(&world.push().await));
+        assert_eq!(browser.get(&target).await.status, 303);
+        browser.sign_in("alice");
+        browser.get("/sign-out/0").await;
+        browser.sign_out();
+        world.advance(303);
+        browser.sign_in("bob");
+        assert_eq!(browser.get(&target).await.status, 400, "{framework:?}");
     }
 }
 
