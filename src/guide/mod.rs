@@ -1,8 +1,12 @@
 //! The guides: prose whose examples are tested, in the order in which a service needs them.
+//!
+//! Three guides are left out of the tests of the documentation. Their blocks are parts of programs, which other tests
+//! compare and run: `tests/system/tests/clients/getting_started.rs`, `tests/system/tests/adapters/sessions.rs`, and for
+//! `mcp` `tests/architecture/readmes.rs` and `examples/mcp/tests/mcp/minimal.rs`.
 
-#[doc = include_str!("getting_started.md")]
+#[cfg_attr(not(doctest), doc = include_str!("getting_started.md"))]
 pub mod getting_started {}
-#[doc = include_str!("sign_in.md")]
+#[cfg_attr(not(doctest), doc = include_str!("sign_in.md"))]
 pub mod sign_in {}
 #[doc = include_str!("consent.md")]
 pub mod consent {}
@@ -12,6 +16,10 @@ pub mod own_applications {}
 pub mod public_clients {}
 #[doc = include_str!("self_registered_clients.md")]
 pub mod self_registered_clients {}
+#[cfg_attr(not(doctest), doc = include_str!("mcp.md"))]
+pub mod mcp {}
+#[doc = include_str!("machine_to_machine.md")]
+pub mod machine_to_machine {}
 #[doc = include_str!("protected_resources.md")]
 pub mod protected_resources {}
 #[doc = include_str!("high_assurance.md")]
@@ -20,21 +28,25 @@ pub mod high_assurance {}
 pub mod choosing_a_store {}
 #[doc = include_str!("writing_a_store.md")]
 pub mod writing_a_store {}
+#[doc = include_str!("your_postgresql.md")]
+pub mod your_postgresql {}
 #[doc = include_str!("operating.md")]
 pub mod operating {}
 #[doc = include_str!("several_servers.md")]
 pub mod several_servers {}
 #[doc = include_str!("performance.md")]
 pub mod performance {}
-#[doc = include_str!("security.md")]
-pub mod security {}
 #[doc = include_str!("profiles_and_defaults.md")]
 pub mod profiles_and_defaults {}
-#[doc = include_str!("conformance.md")]
-pub mod conformance {}
-#[doc = include_str!("design.md")]
-pub mod design {}
 #[doc = include_str!("writing_an_adapter.md")]
 pub mod writing_an_adapter {}
+#[doc = include_str!("security.md")]
+pub mod security {}
+#[doc = include_str!("conformance.md")]
+pub mod conformance {}
+#[doc = include_str!("comparison.md")]
+pub mod comparison {}
+#[doc = include_str!("design.md")]
+pub mod design {}
 #[doc = include_str!("contributing.md")]
 pub mod contributing {}

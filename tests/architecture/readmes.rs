@@ -42,6 +42,16 @@ fn every_sample_of_the_readme_is_one_of_axums() {
     }
 }
 
+/// It cannot be compiled there, since the crate does not depend on its adapter.
+#[test]
+fn the_guide_to_mcp_shows_the_program_that_runs() {
+    let (guide, program) = (read("src/guide/mcp.md"), read("examples/mcp/examples/minimal.rs"));
+    let (_, block) = guide.split_once("```rust\n").unwrap();
+    assert_eq!(block.split_once("```").unwrap().0, program);
+    let lines = program.lines().filter(|line| !line.trim().is_empty()).count();
+    assert!(lines <= 150, "{lines} lines");
+}
+
 /// In a clone and on a code host.
 #[test]
 fn every_relative_link_of_a_readme_leads_to_a_file() {

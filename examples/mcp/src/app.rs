@@ -41,8 +41,10 @@ pub(crate) fn app(
 fn mcp(server: &AuthorizationServer, origins: Origins) -> Result<Router, Box<dyn Error>> {
     let url = mcp_url(server)?;
     let guard = Guard::new(server.resource(url)?, origins.clone())?;
-    // Without MCP sessions: each request needs only the token, in every revision of MCP.
+    // Without MCP sessions: each request needs only the token, in every revision of MCP. `refuse_other_hosts` checks the
+    // host; `rmcp` by itself accepts only those of the loopback.
     let config = StreamableHttpServerConfig::default()
+        .disable_allowed_hosts()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(MESSAGE_BYTES);

@@ -106,6 +106,20 @@ async fn a_request_for_another_host_is_refused() {
     }
 }
 
+/// Behind a proxy, `Host` is the name that clients use.
+#[tokio::test]
+async fn the_mcp_server_answers_at_its_public_host() {
+    let server = Server::start(&["--resource", "https://notes.example/mcp"]);
+    let tokens = server.tokens(&server.register().await, &[("scope", "notes:r")]).await;
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
+    let request = Request::to("POST", server.url("/mcp")).host("notes.example").body(message.to_string());
+    let request = request.header("Content-Type", "application/json").bearer(text(&tokens, "access_token"));
+    let request = request.header("Accept", "application/json, text/event-stream");
+    let listed = request.header("MCP-Protocol-Version", "2025-11-25").send().await;
+    assert_eq!(listed.status, 200, "{listed:?}");
+    assert_eq!(listed.json()["result"]["tools"].as_array().unwrap().len(), 2, "{listed:?}");
+}
+
 #[tokio::test]
 async fn a_message_is_bounded_and_what_cannot_be_read_calls_no_tool() {
     let server = Server::start(&[]);

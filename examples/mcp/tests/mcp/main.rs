@@ -4,6 +4,7 @@ mod doctor;
 mod documents;
 mod flow;
 mod guard;
+mod minimal;
 mod pages;
 mod review;
 

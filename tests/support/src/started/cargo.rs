@@ -53,6 +53,8 @@ static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
         "actix",
         "--example",
         "getting_started",
+        "--example",
+        "minimal",
     ];
     let output = cargo("build")
         .args(["--quiet", "--workspace"])
