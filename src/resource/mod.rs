@@ -433,7 +433,7 @@ pub(crate) fn require_subject<'t>(context: &Context, token: &'t Authenticated) -
 }
 
 /// Authenticates a request, checks its token, and only then records that its proof was used: a request that is refused
-/// records nothing, so its sender may send the proof again.
+/// here records nothing, so its sender may send the proof again.
 async fn admit(
     context: &Context,
     at: Option<usize>,
