@@ -53,7 +53,7 @@ pub(crate) async fn hold(
         }),
         AskConsent::Always | AskConsent::Never => pending.audience.clone(),
     };
-    Ok(store(context, pending, Asked { subject, session }, current, room, audience).await?.ticket)
+    Ok(hold_admitted(context, pending, Asked { subject, session }, current, room, audience).await?.ticket)
 }
 
 /// Checks that the request may be held, and stores what a metadata document says of its client.
@@ -94,7 +94,7 @@ pub(crate) struct Held {
 
 /// Stores a request that was admitted, for the client as it is now. Its audience has the consent that an approval
 /// remembers, if any.
-pub(crate) async fn store(
+pub(crate) async fn hold_admitted(
     context: &Arc<Context>,
     pending: &PendingAuthorization,
     asked: Asked<'_>,
@@ -136,10 +136,10 @@ pub(crate) async fn store(
         let visit = Visit { session: record.session, until: record.end };
         pushed_request::keep_open(context, from, visit).await.map_err(page)?;
     }
-    let mut flow = Holding::new(context, record, room.place);
-    let claimed = claim_record(context, &mut flow, Some(ATTEMPTS)).await;
+    let mut holding = Holding::new(context, record, room.place);
+    let claimed = claim_record(context, &mut holding, Some(ATTEMPTS)).await;
     let ((), written) = claimed.map_err(|reason| pending.redirect(context, reason))?;
-    let record = written.unwrap_or(flow.record);
+    let record = written.unwrap_or(holding.record);
     usage::note_request(context, &current, subject, &record).await.map_err(|error| page(error.into()))?;
     for surplus in room.surplus {
         // The request is held. Requests that could not be ended now are ended when the next one is held.
@@ -357,8 +357,8 @@ async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization)
     if let Some(from) = &held.pushed {
         pushed_request::use_up(context, from, held.ticket).await?;
     }
-    let mut flow = Deciding { context, held: held.clone(), next: Some(Arc::new(next)), has_read: false };
-    claim(context, &mut flow, Some(ATTEMPTS)).await
+    let mut deciding = Deciding { context, held: held.clone(), next: Some(Arc::new(next)), has_read: false };
+    claim(context, &mut deciding, Some(ATTEMPTS)).await
 }
 
 struct Deciding<'a> {

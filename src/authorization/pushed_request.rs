@@ -33,13 +33,13 @@ pub(crate) async fn visit(
 ) -> Result<Arc<PushedRequest>, Reason> {
     let presented = Presented::parse(REQUEST_URI_PREFIX, uri).ok_or(Reason::UnknownRequestUri)?;
     let session = request.session.filter(|session| !session.is_empty()).map(Digest::of);
-    let mut flow = Visiting {
+    let mut visiting = Visiting {
         context,
         from: PushedFrom { id: PushedRequestId::from_bytes(presented.id), secret: presented.digest },
         browser: Browser { client, session, is_signed_in: request.subject.is_some() },
         now: context.now(),
     };
-    claim(context, &mut flow, Some(ATTEMPTS)).await
+    claim(context, &mut visiting, Some(ATTEMPTS)).await
 }
 
 /// Keeps the pushed request open until the end of a consent request, whose session may present it until then.

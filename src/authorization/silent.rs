@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::authorization::consent_requests::{self, Room};
-use crate::authorization::decide::{admit, store, take_decision};
+use crate::authorization::decide::{admit, hold_admitted, take_decision};
 use crate::authorization::decision::{Basis, Consent, Decision};
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
@@ -79,7 +79,7 @@ pub(crate) async fn decide_silently(
     admit(context, pending, user, session).await?;
     let asked = Asked { subject: user, session };
     let audience = consent.map_or_else(|| pending.audience.clone(), |consent| pending.audience.with_consent(consent));
-    let held = store(context, pending, asked, Some(client), room, audience).await?;
+    let held = hold_admitted(context, pending, asked, Some(client), room, audience).await?;
     let everything = Decision::Approve(Consent::to_everything());
     take_decision(context, &held.record, &held.client, &everything, Basis::NoPage).await.map(Some)
 }

@@ -24,7 +24,7 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// The flow uses only its rows, which contain their store.
+/// The claim uses only its rows, which contain their store.
 fn context() -> Arc<crate::context::Context> {
     let builder = AuthorizationServer::builder(Config::platform("https://auth.example"), MemoryStore::new());
     builder.entropy(Repeatable(Mutex::new(ChaCha20Rng::from_seed([1; 32])))).build().unwrap().context()
@@ -130,9 +130,9 @@ impl<const SETTLED: bool> Claim for Following<SETTLED> {
     }
 }
 
-fn go<C: Claim>(flow: &mut C, attempts: Option<NonZeroU32>) -> Result<C::Won, C::Error> {
+fn go<C: Claim>(own: &mut C, attempts: Option<NonZeroU32>) -> Result<C::Won, C::Error> {
     let context = context();
-    let claim = std::pin::pin!(claim(&context, flow, attempts));
+    let claim = std::pin::pin!(claim(&context, own, attempts));
     match claim.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => outcome,
         Poll::Pending => panic!("nothing waits"),

@@ -52,10 +52,11 @@ pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> R
     context.check_subject(authorization.subject(), request.client).await?;
 
     let (grant, issued) = first_pair(context, request, &authorization, exchanged, now);
-    let mut flow = Inserting { context, request, grant, code_end: authorization.end, has_read: false, found: None };
-    match claim(context, &mut flow, Some(ATTEMPTS)).await {
+    let mut inserting =
+        Inserting { context, request, grant, code_end: authorization.end, has_read: false, found: None };
+    match claim(context, &mut inserting, Some(ATTEMPTS)).await {
         Ok(()) => {}
-        Err(Reason::CodeReplayed) => return Err(flow.replayed().await?),
+        Err(Reason::CodeReplayed) => return Err(inserting.replayed().await?),
         Err(Reason::CodeExpired) => {
             return Err(out_of_time(context, request, &authorization, Reason::CodeExpired).await?);
         }
@@ -63,7 +64,7 @@ pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> R
     }
     let (client, subject) = (&request.client.id, authorization.subject());
     context.raise(&Event::Exchanged { grant: id.into(), client, subject });
-    live_grants::keep_within_bound(context, &flow.grant).await;
+    live_grants::keep_within_bound(context, &inserting.grant).await;
     Ok(issued)
 }
 

@@ -1,4 +1,4 @@
-//! Issues and revokes tokens. Each flow reads its record, decides by a pure function, and writes the outcome with
+//! Issues and revokes tokens. Each claim reads its record, decides by a pure function, and writes the outcome with
 //! one insert or one compare-and-swap, through [`claim`](crate::claim).
 
 pub(crate) mod authorization_code;

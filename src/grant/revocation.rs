@@ -30,9 +30,9 @@ pub(crate) enum Outcome {
 ///
 /// A lost claim is retried without limit, because a revocation must win against concurrent requests.
 pub(crate) async fn revoke(context: &Context, id: GrantId, reason: RevocationReason) -> Result<Outcome, StoreError> {
-    let mut flow = Revoking { context, id, revocation: Revocation { at: context.now(), reason }, found: None };
-    let outcome = claim(context, &mut flow, None).await?;
-    if let (Outcome::Revoked, Some(grant)) = (outcome, &flow.found) {
+    let mut revoking = Revoking { context, id, revocation: Revocation { at: context.now(), reason }, found: None };
+    let outcome = claim(context, &mut revoking, None).await?;
+    if let (Outcome::Revoked, Some(grant)) = (outcome, &revoking.found) {
         let (client, subject) = (&grant.client, grant.subject());
         context.raise(&Event::GrantRevoked { grant: id, client, subject, reason });
     }
@@ -211,8 +211,8 @@ async fn revoke_authorization(
     first: Arc<Authorization>,
     reason: RevocationReason,
 ) -> Result<bool, StoreError> {
-    let mut flow = Denying::new(context, first);
-    match claim(context, &mut flow, None).await? {
+    let mut denying = Denying::new(context, first);
+    match claim(context, &mut denying, None).await? {
         Ended::Now { was_live } => Ok(was_live),
         Ended::Later(authorization) => kill_code(context, &authorization, reason).await,
     }
@@ -289,8 +289,8 @@ async fn kill_code(
     let now = context.now();
     let never_exchanged = Grant::in_place_of(authorization, draw_version(&*context.entropy), now);
     let tombstone = Arc::new(never_exchanged.revoked_at(now, reason, kept_after_revocation(context)));
-    let mut flow = Killing { context, code_was_live: now < authorization.end, tombstone, has_read: false };
-    match claim(context, &mut flow, None).await? {
+    let mut killing = Killing { context, code_was_live: now < authorization.end, tombstone, has_read: false };
+    match claim(context, &mut killing, None).await? {
         Ended::Now { was_live } => Ok(was_live),
         Ended::Later(grant) => end(context, &grant, reason).await,
     }

@@ -47,8 +47,8 @@ pub(crate) async fn revoke_access(
 ) -> Result<(), Reason> {
     let id = GrantId::from_bytes(presented.id);
     let holder = Holder { caller: client, has_revoked: false };
-    let mut flow = RevokingAccess { context, holder, uses, id, digest: presented.digest, now: context.now() };
-    match claim(context, &mut flow, None).await? {
+    let mut revoking = RevokingAccess { context, holder, uses, id, digest: presented.digest, now: context.now() };
+    match claim(context, &mut revoking, None).await? {
         OfAccess::IsRevoked | OfAccess::Nothing => {}
         OfAccess::RevokeToken => context.raise(&Event::AccessTokenRevoked { grant: id, client: &client.id }),
         OfAccess::RevokeGrant => {

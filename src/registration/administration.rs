@@ -5,8 +5,8 @@ use crate::model::client::{ClientKeys, Privileges};
 use crate::model::id::ClientId;
 use crate::model::subject::Subject;
 use crate::registration::Registrar;
+use crate::registration::claims::Taken;
 use crate::registration::error::RegistrarError;
-use crate::registration::flows::Taken;
 use crate::registration::judge::Action;
 use crate::registration::reduction::Reduction;
 

@@ -72,10 +72,10 @@ impl Registrar {
             self.free(&found).await?;
             draft.place = Some(found.place);
         }
-        let mut flow = Storing { context: &self.context, draft, current: None };
-        let is_written = claim(&self.context, &mut flow, Some(ATTEMPTS)).await??;
+        let mut storing = Storing { context: &self.context, draft, current: None };
+        let is_written = claim(&self.context, &mut storing, Some(ATTEMPTS)).await??;
         if is_written {
-            self.expire_logos(flow.current.iter().flat_map(|before| before.logos())).await;
+            self.expire_logos(storing.current.iter().flat_map(|before| before.logos())).await;
             self.raise(&admission.id, None, ApplicationChange::DocumentStored);
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::claim::Contended;
 use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
-use crate::model::application::{Application, ClientPlace, OpenApplication, ProposedUpdate};
+use crate::model::application::{Application, ClientPlace, OpenApplication};
 use crate::model::client::{
     AuthenticationMethods, CheckedForm, Client, ClientOrigin, ClientState, Privileges, SelfRegistration,
 };
@@ -15,6 +15,7 @@ use crate::model::id::ClientId;
 use crate::registration::error::RegistrarError;
 use crate::registration::last_use::{DAY, with_end};
 use crate::registration::submission::{OpenSubmission, Submission};
+use crate::registration::update::proposed_update;
 use crate::secret::Digest;
 use crate::store::StoreError;
 
@@ -217,26 +218,23 @@ impl Draft<'_> {
         if is_same && is_known {
             return Ok(None);
         }
-        let described = self.unreviewed(open);
         // Until a person approves the change, the grants of the client reach what they did. The reviewer sees the rest.
         let in_force = SelfRegistration {
             default_scopes: open.default_scopes.clone(),
             resources: open.resources.clone(),
-            ..described
+            ..self.unreviewed(open)
         };
+        let update = proposed_update(&self.admission.admitted, in_force.end, self.looks_like_another);
         let mut client = Client { open: Some(Arc::new(in_force)), ..Client::clone(&current.client) };
         if !current.client.is_unreviewed() {
             // Privileges end with the review. Otherwise they would survive if a policy approved the next change.
             client.privileges = Privileges::default();
         }
         let mut next = self.successor(current, client)?;
-        let SelfRegistration { default_scopes, resources, end, has_foreign_links, looks_like_another, .. } = described;
-        let Admitted { form, more, .. } = self.admission.admitted.clone();
-        let update = ProposedUpdate { default_scopes, resources, end, has_foreign_links, looks_like_another, more };
         if let Some(open) = &mut next.open {
             open.proposed = Some(Box::new(update));
         }
-        next.proposed = Some(form);
+        next.proposed = Some(self.admission.admitted.form.clone());
         next.rejection = None;
         Ok(Some(next))
     }

@@ -61,8 +61,8 @@ impl Registrar {
     pub async fn ensure_client(&self, description: &Client) -> Result<Arc<Client>, RegistrarError> {
         self.rules.check_description(description)?;
         let (context, now) = (&*self.context, self.context.now());
-        let mut flow = Ensuring { context, description, now, version: draw_version(&*context.entropy) };
-        let (is_written, record) = claim_record(context, &mut flow, Some(ATTEMPTS)).await?;
+        let mut ensuring = Ensuring { context, description, now, version: draw_version(&*context.entropy) };
+        let (is_written, record) = claim_record(context, &mut ensuring, Some(ATTEMPTS)).await?;
         let is_written = is_written?;
         let client = record.ok_or(RegistrarError::NotFound)?.client().clone();
         if is_written {

@@ -104,8 +104,8 @@ impl Registrar {
         let (version, end) = (draw_version(entropy), now.plus(lifetime));
         let uses_left = uses.get();
         let record = InitialToken { id: id.clone(), version, token: digest, uses_left, made: now, end, bounds };
-        let mut flow = Making { context: &self.context, record: Arc::new(record), has_read: false };
-        claim(&self.context, &mut flow, Some(ATTEMPTS)).await?;
+        let mut making = Making { context: &self.context, record: Arc::new(record), has_read: false };
+        claim(&self.context, &mut making, Some(ATTEMPTS)).await?;
         self.raise(&id, None, ApplicationChange::InitialAccessTokenMade);
         Ok(MadeInitialAccessToken { id, token, end })
     }

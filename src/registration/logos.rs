@@ -14,8 +14,8 @@ use crate::model::application::{Field, FieldError, Logo, Problem};
 use crate::model::id::{ClientId, LogoId};
 use crate::model::subject::Subject;
 use crate::registration::Registrar;
+use crate::registration::claims::Taken;
 use crate::registration::error::RegistrarError;
-use crate::registration::flows::Taken;
 use crate::registration::judge::Action;
 use crate::registration::last_use::DAY;
 

@@ -5,6 +5,7 @@
 
 mod administration;
 mod approval;
+mod claims;
 mod deletion;
 mod document;
 mod draft;
@@ -13,7 +14,6 @@ mod error;
 mod extension;
 #[cfg(test)]
 mod fixtures;
-mod flows;
 mod initial_token;
 mod judge;
 mod keys;
@@ -60,7 +60,7 @@ use crate::model::application::{
 use crate::model::client::{Client, ClientState};
 use crate::model::id::ClientId;
 use crate::model::subject::Subject;
-use crate::registration::flows::{Submitting, Taken, Taking};
+use crate::registration::claims::{Submitting, Taken, Taking};
 use crate::registration::judge::Action;
 use crate::registration::submission::Submission;
 use crate::store::{Page, StoreError};
@@ -328,8 +328,8 @@ impl Registrar {
 
     /// Inserts a new application.
     async fn insert(&self, submission: Submission) -> Result<Arc<Application>, RegistrarError> {
-        let mut flow = Submitting { context: &self.context, submission, tried: None };
-        let ((), application) = claim_record(&self.context, &mut flow, Some(ATTEMPTS)).await?;
+        let mut submitting = Submitting { context: &self.context, submission, tried: None };
+        let ((), application) = claim_record(&self.context, &mut submitting, Some(ATTEMPTS)).await?;
         application.ok_or(RegistrarError::NotFound)
     }
 
@@ -357,8 +357,8 @@ impl Registrar {
     ) -> Result<Taken, RegistrarError> {
         let step = judge::Step { owner, version, action };
         let (context, rules, now) = (&*self.context, &self.rules, self.context.now());
-        let mut flow = Taking { context, rules, id, step: &step, now };
-        let (before, after) = claim_record(context, &mut flow, Some(ATTEMPTS)).await?;
+        let mut taking = Taking { context, rules, id, step: &step, now };
+        let (before, after) = claim_record(context, &mut taking, Some(ATTEMPTS)).await?;
         let (before, after) = (before?, after.ok_or(RegistrarError::NotFound)?);
         self.expire_logos(before.logos().filter(|logo| after.logos().all(|left| left != *logo))).await;
         Ok(Taken { before, after })

@@ -7,8 +7,8 @@ use crate::model::client::{ClientKeys, ClientState};
 use crate::model::id::ClientId;
 use crate::model::subject::Subject;
 use crate::registration::Registrar;
+use crate::registration::claims::Taken;
 use crate::registration::error::RegistrarError;
-use crate::registration::flows::Taken;
 use crate::registration::judge::Action;
 use crate::secret::{ClientSecret, Digest};
 

@@ -102,14 +102,19 @@ impl Update {
         let end = admitted.lifetime.map(|lifetime| now.plus(lifetime));
         // The end of the registration is never postponed, and a reviewed client has none.
         let end = if open.is_reviewed { None } else { open.end.into_iter().chain(end).min() };
-        Some(ProposedUpdate {
-            default_scopes: admitted.default_scopes.clone(),
-            resources: admitted.resources.clone(),
-            end,
-            has_foreign_links: admitted.has_foreign_links(),
-            looks_like_another: self.looks_like_another,
-            more: admitted.more.clone(),
-        })
+        Some(proposed_update(admitted, end, self.looks_like_another))
+    }
+}
+
+/// Returns the members of a change that are not part of its form.
+pub(super) fn proposed_update(admitted: &Admitted, end: Option<Timestamp>, looks_like_another: bool) -> ProposedUpdate {
+    ProposedUpdate {
+        default_scopes: admitted.default_scopes.clone(),
+        resources: admitted.resources.clone(),
+        end,
+        has_foreign_links: admitted.has_foreign_links(),
+        looks_like_another,
+        more: admitted.more.clone(),
     }
 }
 

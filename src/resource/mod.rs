@@ -449,7 +449,8 @@ async fn admit(
     Ok(token)
 }
 
-/// Looks up the token at the resource in that place, and verifies its proof, if the token is bound to a key. If there are protected resources, a token is always for one.
+/// Looks up the token at the resource in that place, and verifies the proof of one that is bound to a key. If there are
+/// protected resources, a token is always for one.
 ///
 /// > such a protected resource MUST reject a DPoP-bound access token received as a bearer token
 ///

@@ -57,8 +57,8 @@ pub(crate) async fn purge_expired(context: &Context, limit: usize) -> Result<Pur
 
 async fn purge(context: &Context, limit: usize) -> Result<Purge, PurgeError> {
     let now = context.now();
-    let mut flow = Accepting { context, next: record(context, now) };
-    let accepted = claim(context, &mut flow, Some(ATTEMPTS)).await?;
+    let mut accepting = Accepting { context, next: record(context, now) };
+    let accepted = claim(context, &mut accepting, Some(ATTEMPTS)).await?;
     context.newest.advance_to(now);
     match accepted {
         // Without an earlier purge, the clock cannot be checked.

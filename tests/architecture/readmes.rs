@@ -42,7 +42,7 @@ fn every_sample_of_the_readme_is_one_of_axums() {
     }
 }
 
-/// It cannot be compiled there, since the crate does not depend on its adapter.
+/// The block of the guide is not compiled, since the crate does not depend on its adapter.
 #[test]
 fn the_guide_to_mcp_shows_the_program_that_runs() {
     let (guide, program) = (read("src/guide/mcp.md"), read("examples/mcp/examples/minimal.rs"));

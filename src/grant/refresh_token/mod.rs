@@ -36,9 +36,9 @@ pub(crate) async fn refresh(context: &Context, request: &TokenRequest<'_>) -> Re
     let drawn = Drawn::new(request.client, config, &*context.entropy);
     let resources = &context.resources;
     let judge = Judge { request, presented: &presented, config, resources, now: context.now(), drawn };
-    let mut flow = Refreshing { context, judge, subject_asked: context.subjects.is_none(), found: None };
-    let won = claim(context, &mut flow, Some(ATTEMPTS)).await;
-    match (won, &flow.found) {
+    let mut refreshing = Refreshing { context, judge, subject_asked: context.subjects.is_none(), found: None };
+    let won = claim(context, &mut refreshing, Some(ATTEMPTS)).await;
+    match (won, &refreshing.found) {
         (Ok(Won { issued, superseded_for }), Some(grant)) => {
             let (grant, client, subject) = (grant.id, &grant.client, grant.subject());
             match superseded_for {
@@ -48,7 +48,7 @@ pub(crate) async fn refresh(context: &Context, request: &TokenRequest<'_>) -> Re
             Ok(issued)
         }
         (Ok(Won { issued, .. }), None) => Ok(issued),
-        (Err(reason), Some(grant)) => Err(refused(context, grant, request, flow.judge.presented, reason).await?),
+        (Err(reason), Some(grant)) => Err(refused(context, grant, request, refreshing.judge.presented, reason).await?),
         (Err(reason), None) => Err(reason),
     }
 }

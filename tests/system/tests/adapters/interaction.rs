@@ -51,7 +51,7 @@ impl grantor_actix::Users for People {
     }
 }
 
-/// Serves all of the servers in one application, and the sign-out of each at `/sign-out/` and its number.
+/// Serves all of the servers in one application, with a sign-out for the first at `/sign-out`.
 fn serve(framework: Thin, servers: Vec<AuthorizationServer>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -59,13 +59,14 @@ fn serve(framework: Thin, servers: Vec<AuthorizationServer>) -> SocketAddr {
         Thin::Axum => {
             listener.set_nonblocking(true).unwrap();
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-            let routes = servers.iter().enumerate().map(|(number, server)| {
-                let own = grantor_axum::Interaction::new(server, Pages::new("Notes"), People).hosts(["localhost"]);
-                let cookie = own.forget_browser();
-                let sign_out = move || async move { [(SET_COOKIE, cookie)] };
-                own.routes().route(&format!("/sign-out/{number}"), axum::routing::get(sign_out))
-            });
-            let app = routes.fold(axum::Router::new(), axum::Router::merge);
+            let all: Vec<_> = servers
+                .iter()
+                .map(|server| grantor_axum::Interaction::new(server, Pages::new("Notes"), People).hosts(["localhost"]))
+                .collect();
+            let cookie = all[0].forget_browser();
+            let sign_out = axum::routing::get(move || async move { [(SET_COOKIE, cookie)] });
+            let app = all.into_iter().fold(axum::Router::new(), |app, own| app.merge(own.routes()));
+            let app = app.route("/sign-out", sign_out);
             tokio::spawn(grantor_axum::accept::serve(listener, app, pending()));
         }
         Thin::Actix => {
@@ -74,14 +75,13 @@ fn serve(framework: Thin, servers: Vec<AuthorizationServer>) -> SocketAddr {
                 .map(|server| grantor_actix::Interaction::new(server, Pages::new("Notes"), People).hosts(["localhost"]))
                 .collect();
             let app = move || {
-                all.iter().enumerate().fold(App::new(), |app, (number, own)| {
-                    let cookie = own.forget_browser();
-                    let sign_out = move || {
-                        let cookie = cookie.clone();
-                        async move { HttpResponse::Ok().insert_header((actix_header::SET_COOKIE, cookie)).finish() }
-                    };
-                    app.configure(own.configure()).route(&format!("/sign-out/{number}"), web::get().to(sign_out))
-                })
+                let cookie = all[0].forget_browser();
+                let sign_out = move || {
+                    let cookie = cookie.clone();
+                    async move { HttpResponse::Ok().insert_header((actix_header::SET_COOKIE, cookie)).finish() }
+                };
+                let app = all.iter().fold(App::new(), |app, own| app.configure(own.configure()));
+                app.route("/sign-out", web::get().to(sign_out))
             };
             tokio::spawn(HttpServer::new(app).workers(1).disable_signals().listen(listener).unwrap().run());
         }
@@ -247,17 +247,23 @@ async fn a_sign_out_during_consent_comes_back_to_the_question() {
     }
 }
 
+/// A browser that came with a pushed request and was sent to the sign-in, and the address that it comes back to.
+async fn sent_to_sign_in(framework: Thin) -> (World, Browser, String) {
+    let pushed = |config: &mut Config| config.pushed_requests.mode = PushedRequests::Optional;
+    let world = World::with(Profile::Platform, pushed).await;
+    let mut browser = Browser::new(serve(framework, vec![world.server.clone()]));
+    let target = format!("/oauth2/auth?{}", world.reference(&world.push().await));
+    assert_eq!(browser.get(&target).await.status, 303);
+    (world, browser, target)
+}
+
 /// The next user of the browser does not find what it had begun.
 #[tokio::test]
 async fn a_sign_out_can_forget_the_browser() {
     for framework in Thin::BOTH {
-        let pushed = |config: &mut Config| config.pushed_requests.mode = PushedRequests::Optional;
-        let world = World::with(Profile::Platform, pushed).await;
-        let mut browser = Browser::new(serve(framework, vec![world.server.clone()]));
-        let target = format!("/oauth2/auth?{}", world.reference(&world.push().await));
-        assert_eq!(browser.get(&target).await.status, 303);
+        let (world, mut browser, target) = sent_to_sign_in(framework).await;
         browser.sign_in("alice");
-        browser.get("/sign-out/0").await;
+        assert_eq!(browser.get("/sign-out").await.status, 200);
         browser.sign_out();
         world.advance(303);
         browser.sign_in("bob");
@@ -268,11 +274,7 @@ async fn a_sign_out_can_forget_the_browser() {
 #[tokio::test]
 async fn a_pushed_request_outlasts_a_slow_sign_in() {
     for framework in Thin::BOTH {
-        let pushed = |config: &mut Config| config.pushed_requests.mode = PushedRequests::Optional;
-        let world = World::with(Profile::Platform, pushed).await;
-        let mut browser = Browser::new(serve(framework, vec![world.server.clone()]));
-        let target = format!("/oauth2/auth?{}", world.reference(&world.push().await));
-        assert_eq!(browser.get(&target).await.status, 303);
+        let (world, mut browser, target) = sent_to_sign_in(framework).await;
         world.advance(303);
         browser.sign_in("alice");
         assert_eq!(browser.get(&target).await.status, 200, "{framework:?}");

@@ -1,4 +1,4 @@
-//! The flows that write applications: the insertion of a submission, and a step.
+//! The claims that write applications: the insertion of a submission, and a step.
 
 use std::sync::Arc;
 
