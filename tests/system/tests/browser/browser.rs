@@ -1,6 +1,6 @@
 //! One headless Chromium, driven by what its user sees: labels, buttons, links, texts.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -331,7 +331,8 @@ impl Driver {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(PATIENCE))?;
         write!(stream, "DELETE /session/{session} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")?;
-        stream.read_to_end(&mut Vec::new()).map(drop)
+        // The driver answers once the session has ended, and keeps the connection open.
+        BufReader::new(stream).read_line(&mut String::new()).map(drop)
     }
 }
 
