@@ -313,12 +313,14 @@ mod tests {
             let _ = table.purge(DUE, 1);
             let after = room();
             assert_eq!(after.0 + 1, before.0);
-            if after.0 * 4 < before.1 {
+            assert!(after.1 <= after.0 * 4, "{before:?} {after:?}");
+            // A removed row may leave a mark in the map, which counts as one row less of capacity.
+            if after.1 < before.1 - 1 {
                 // Twice what is left, and what the map rounds that up to.
+                assert!(after.0 * 4 < before.1, "memory is released in large steps: {before:?} {after:?}");
                 assert!((after.0 * 2..after.0 * 4).contains(&after.1), "{before:?} {after:?}");
                 assert!((after.0 * 2..after.0 * 4).contains(&after.2), "{before:?} {after:?}");
             } else {
-                assert!(after.1 * 2 > before.1, "memory is released in large steps: {before:?} {after:?}");
                 assert_eq!(after.2, before.2);
             }
         }
