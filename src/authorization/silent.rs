@@ -10,9 +10,10 @@ use crate::authorization::judge::Asked;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
 use crate::clock::Timestamp;
 use crate::context::Context;
-use crate::grant::live_grants;
+use crate::grant::{live_grants, revocation};
 use crate::model::Grant;
 use crate::model::client::{AskConsent, Client};
+use crate::model::id::GrantId;
 use crate::model::remembered_consent::{CONSENT_TERMS_BYTES, RememberedConsent};
 use crate::model::subject::Subject;
 use crate::store::StoreError;
@@ -28,8 +29,15 @@ struct Known<'a> {
     /// Whether the user may get one more code and grant of the client before another one gives way.
     has_room: bool,
     /// The newest consent that covers the request.
-    remembered: Option<RememberedConsent>,
+    remembered: Option<Remembered>,
     now: Timestamp,
+}
+
+/// A consent, and the grant that was given with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Remembered {
+    consent: RememberedConsent,
+    grant: GrantId,
 }
 
 /// What the request needs next.
@@ -37,8 +45,16 @@ struct Known<'a> {
 enum Next<'a> {
     SignIn,
     Page,
-    /// The consent stands in for the page; if there is none, the client needs none.
-    Code(&'a Subject, Option<RememberedConsent>),
+    Code(&'a Subject, Because),
+}
+
+/// Why no page is needed.
+#[derive(Debug, PartialEq, Eq)]
+enum Because {
+    /// The users of this client are never asked.
+    NeverAsked,
+    /// An earlier consent covers the request.
+    Consented(Remembered),
 }
 
 /// > The authorization server SHOULD NOT process authorization requests automatically without user consent or
@@ -51,8 +67,10 @@ fn next<'a>(known: &Known<'a>) -> Next<'a> {
         return Next::Page;
     }
     match (known.ask_consent, known.remembered) {
-        (AskConsent::Never, _) => Next::Code(user, None),
-        (AskConsent::Once, Some(consent)) if is_fresh(&consent, known.now) => Next::Code(user, Some(consent)),
+        (AskConsent::Never, _) => Next::Code(user, Because::NeverAsked),
+        (AskConsent::Once, Some(earlier)) if is_fresh(&earlier.consent, known.now) => {
+            Next::Code(user, Because::Consented(earlier))
+        }
         (AskConsent::Once | AskConsent::Always, _) => Next::Page,
     }
 }
@@ -75,11 +93,22 @@ pub(crate) async fn decide_silently(
         Err(error) if error.unreadable_key().is_some() => return Ok(None),
         Err(error) => return Err(pending.redirect(context, error.into())),
     };
-    let (Next::Code(user, consent), Some(Found { client, room })) = (next(&known), found) else { return Ok(None) };
+    let (Next::Code(user, because), Some(Found { client, room })) = (next(&known), found) else { return Ok(None) };
     admit(context, pending, user, session).await?;
     let asked = Asked { subject: user, session };
-    let audience = consent.map_or_else(|| pending.audience.clone(), |consent| pending.audience.with_consent(consent));
+    let audience = match &because {
+        Because::NeverAsked => pending.audience.clone(),
+        Because::Consented(earlier) => pending.audience.with_consent(earlier.consent),
+    };
     let held = hold_admitted(context, pending, asked, Some(client), room, audience).await?;
+    if let Because::Consented(earlier) = because {
+        // A revocation finds the held request after it revoked the grant, or it revoked the grant before this read.
+        let is_live = live_grants::is_still_live(context, &earlier.grant, &held.client).await;
+        if !is_live.map_err(|error| pending.redirect(context, error.into()))? {
+            let ended = revocation::end_held(context, held.record).await;
+            return ended.map(|()| None).map_err(|error| pending.redirect(context, error.into()));
+        }
+    }
     let everything = Decision::Approve(Consent::to_everything());
     take_decision(context, &held.record, &held.client, &everything, Basis::NoPage).await.map(Some)
 }
@@ -112,20 +141,17 @@ async fn read<'a>(
     known.has_room = grants.len().saturating_add(codes) < context.config.limits.grants;
     let terms = client.consent_terms(&pending.redirect_uri);
     let covering = grants.iter().filter_map(|grant| consent_of(grant, pending, terms));
-    known.remembered = covering.max_by_key(|consent| consent.asked);
+    known.remembered = covering.max_by_key(|earlier| earlier.consent.asked);
     Ok((known, Some(Found { client, room })))
 }
 
 /// Returns the consent that a grant was given with, if it covers the request.
-fn consent_of(
-    grant: &Grant,
-    pending: &PendingAuthorization,
-    terms: [u8; CONSENT_TERMS_BYTES],
-) -> Option<RememberedConsent> {
+fn consent_of(grant: &Grant, pending: &PendingAuthorization, terms: [u8; CONSENT_TERMS_BYTES]) -> Option<Remembered> {
     let covers = pending.scopes.is_subset_of(&grant.scopes)
         && grant.resources.covers(pending.resource_scope())
         && grant.audience.covers(&pending.audience);
-    grant.audience.consent().copied().filter(|consent| covers && consent.terms == terms)
+    let consent = grant.audience.consent().copied().filter(|consent| covers && consent.terms == terms)?;
+    Some(Remembered { consent, grant: grant.id })
 }
 
 #[cfg(test)]
@@ -136,7 +162,10 @@ mod tests {
     fn a_user_is_asked_unless_everything_speaks_against_it() {
         const DAY: u32 = 86_400;
         let alice = Subject::new("alice").unwrap();
-        let asked = |day: u32| RememberedConsent { asked: Timestamp::from_seconds(day * DAY), terms: [7; 16] };
+        let asked = |day: u32| {
+            let asked = Timestamp::from_seconds(day * DAY);
+            Remembered { consent: RememberedConsent { asked, terms: [7; 16] }, grant: GrantId::from_bytes([1; 16]) }
+        };
         let base = |ask_consent, remembered| Known {
             user: Some(&alice),
             needs_page: false,
@@ -145,8 +174,8 @@ mod tests {
             remembered,
             now: Timestamp::from_seconds(1000 * DAY),
         };
-        let skipped = || Next::Code(&alice, None);
-        let remembered = |day| Next::Code(&alice, Some(asked(day)));
+        let skipped = || Next::Code(&alice, Because::NeverAsked);
+        let remembered = |day| Next::Code(&alice, Because::Consented(asked(day)));
         for (ask_consent, consent, expected) in [
             (AskConsent::Always, None, Next::Page),
             (AskConsent::Always, Some(asked(1000)), Next::Page),

@@ -48,6 +48,12 @@ pub(crate) async fn to_client(
     Ok(live)
 }
 
+/// Returns whether the grant with that id is live now, and that client has not revoked its grants since.
+pub(crate) async fn is_still_live(context: &Context, id: &GrantId, client: &Client) -> Result<bool, StoreError> {
+    let found = context.stores.tokens.find(id).await?;
+    Ok(found.is_some_and(|grant| is_live(&grant, &client.id, client.epoch, context.now())))
+}
+
 /// Returns whether a grant to that client is live, and the client has not revoked its grants since.
 fn is_live(grant: &Grant, client: &ClientId, epoch: u32, now: Timestamp) -> bool {
     grant.client == *client && grant.epoch == epoch && grant.is_live(now)

@@ -175,22 +175,41 @@ impl Extent<'_> {
 /// that were live.
 ///
 /// The requests come first. So a request that becomes a code meanwhile is found as a code, and a code that becomes a
-/// grant is found as a grant.
+/// grant is found as a grant. Those that rest on a remembered consent come last as well, because the consent counts
+/// until its grant is revoked.
 ///
 /// # Errors
 ///
 /// The first failure, after everything else was revoked.
 pub(crate) async fn revoke_all(context: &Context, subject: &Subject, extent: Extent<'_>) -> Result<usize, StoreError> {
+    let first = revoke_authorizations(context, subject, extent, |_| true).await;
+    let grants = revoke_grants(context, subject, extent).await;
+    let last = revoke_authorizations(context, subject, extent, |own| own.audience.consent().is_some()).await;
+    Ok(first? + grants? + last?)
+}
+
+async fn revoke_authorizations(
+    context: &Context,
+    subject: &Subject,
+    extent: Extent<'_>,
+    which: impl Fn(&Authorization) -> bool,
+) -> Result<usize, StoreError> {
     let mut revoked = 0;
     let mut codes = Reader::new(AuthorizationId::from_bytes);
     while let Some(authorizations) = codes.next(&*context.stores.codes, subject.as_str()).await {
-        for authorization in authorizations.into_iter().filter(|own| extent.includes(&own.client)) {
+        for authorization in authorizations.into_iter().filter(|own| extent.includes(&own.client) && which(own)) {
             match revoke_authorization(context, authorization, extent.reason()).await {
                 Ok(was_live) => revoked += usize::from(was_live),
                 Err(error) => codes.fail(error),
             }
         }
     }
+    codes.finish()?;
+    Ok(revoked)
+}
+
+async fn revoke_grants(context: &Context, subject: &Subject, extent: Extent<'_>) -> Result<usize, StoreError> {
+    let mut revoked = 0;
     let mut grants = Reader::new(GrantId::from_bytes);
     while let Some(found) = grants.next(&*context.stores.tokens, subject.as_str()).await {
         for grant in found.into_iter().filter(|own| extent.includes(&own.client)) {
@@ -200,7 +219,6 @@ pub(crate) async fn revoke_all(context: &Context, subject: &Subject, extent: Ext
             }
         }
     }
-    codes.finish()?;
     grants.finish()?;
     Ok(revoked)
 }

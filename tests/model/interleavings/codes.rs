@@ -1,10 +1,12 @@
 //! Decisions and codes: each works once.
 
+use grantor::Approval;
+use grantor::client::AskConsent;
 use grantor::id::GrantId;
 
 use crate::interleavings::explore::{Move, Scene, Waits, each, in_every_order, in_many_orders};
 use support::intercepted::step::{Answer, Step};
-use support::world::{Pair, World};
+use support::world::{Pair, World, form};
 
 /// A scene about a code that was just issued.
 async fn about_a_code(others: impl AsyncFn(&World, &str) -> Vec<Step>) -> Scene {
@@ -162,6 +164,46 @@ fn what_is_withdrawn_beats_a_decision() {
             assert_eq!(scene.live_grants().await, 0);
         });
     }
+}
+
+/// A decision without a page, by a remembered consent, beside a withdrawal of what it was given for.
+async fn about_a_remembered_consent(taking: Step) -> Scene {
+    let mut world = World::strict().await;
+    world.client = world.register_as(form(), Approval::default().ask_consent(AskConsent::Once)).await;
+    let pair = world.pair().await;
+    // Without the code, the withdrawal meets the grant alone.
+    world.advance(86_400);
+    Step::Purge.run(&world).await.good();
+    Scene { world, tasks: each([Step::DecideSilently, taking]), pair, pairs_made: 1 }
+}
+
+/// The consent gave no code that outlasts the withdrawal.
+async fn assert_forgotten(scene: &Scene, answers: &[Vec<Answer>]) {
+    assert!(answers[1][0].is_good(), "{answers:?}");
+    let code = answers[0][0].given.clone();
+    if !code.is_empty() {
+        assert_eq!(Step::Exchange(code).run(&scene.world).await.error, "invalid_grant", "{answers:?}");
+    }
+    assert_eq!(scene.live_grants().await, 0, "{answers:?}");
+    assert_eq!(Step::DecideSilently.run(&scene.world).await.good().given, "", "{answers:?}");
+}
+
+#[test]
+fn what_is_withdrawn_beats_a_remembered_consent() {
+    for taking in [Step::WithdrawApplication, Step::WithdrawClient] {
+        let scene = async move || about_a_remembered_consent(taking.clone()).await;
+        in_many_orders("decision without a page, withdrawal", scene, async |scene, answers| {
+            assert_forgotten(scene, answers).await;
+        });
+    }
+}
+
+#[test]
+#[ignore = "tries 19 158 schedules"]
+fn whatever_the_order_a_remembered_consent_ends_with_its_grant() {
+    let scene = async || about_a_remembered_consent(Step::WithdrawApplication).await;
+    let (name, waits) = ("decision without a page, withdrawal", Waits::CodesAndTokens);
+    in_every_order(name, waits, scene, async |scene, answers| assert_forgotten(scene, answers).await);
 }
 
 /// If a request is ended while another one takes over its record, the withdrawal ends nothing newer, and what was
