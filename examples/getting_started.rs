@@ -151,8 +151,8 @@ async fn revoke(server: &AuthorizationServer, user: &Subject, app: &ClientId) ->
 
 /// At each start of your service: a client of your own.
 async fn ensure_export(server: &AuthorizationServer) -> Result<(ClientId, ClientSecret), Box<dyn Error>> {
-    // 32 to 255 random characters from your configuration.
-    let secret = ClientSecret::new("R4ndOm-characters-from-your-configuration");
+    // For this program alone, whose store is empty at each start. A service reads it from its configuration.
+    let secret = ClientSecret::new("an-example-of-32-to-255-random-characters");
     let export = server.own_client("nightly-export").name("Nightly export").client_scopes("orders");
     Ok((export.secret(secret.expose()).ensure().await?.id().clone(), secret))
 }

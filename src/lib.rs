@@ -106,17 +106,9 @@
 //!
 //! # Where to go next
 //!
-//! [`guide::getting_started`] walks through a whole flow. [`guide::sign_in`] shows the sign-in with your sessions,
-//! [`guide::consent`] the pages, [`guide::own_applications`] and [`guide::public_clients`] how clients are registered.
-//! [`guide::self_registered_clients`] lets clients register themselves, [`guide::mcp`] has an MCP server,
-//! [`guide::machine_to_machine`] issues tokens without a user, and
-//! [`guide::protected_resources`] issues tokens for several APIs. [`guide::high_assurance`] explains the FAPI profile:
-//! clients that authenticate with a key, and tokens that are bound to one. [`guide::writing_an_adapter`],
-//! [`guide::choosing_a_store`], [`guide::writing_a_store`], [`guide::your_postgresql`], [`guide::operating`],
-//! [`guide::several_servers`] and [`guide::profiles_and_defaults`] cover what their names say. [`guide::design`] gives the
-//! reasons, [`guide::security`] covers the threats, [`guide::performance`] explains the measurements, and
-//! [`guide::conformance`] shows which test proves which rule. [`guide::comparison`] has other servers beside this one.
-//! [`guide::contributing`] is for those who change the crate.
+//! [`guide`] has the guides, in the order in which a service needs them. [`guide::getting_started`] walks through a whole
+//! flow, [`guide::sign_in`] shows the sign-in with your sessions, and [`guide::mcp`] has an MCP server. Before you run a
+//! service, read [`guide::security`] and [`guide::operating`].
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 #![deny(

@@ -192,7 +192,7 @@ async fn revoke_authorizations(
     context: &Context,
     subject: &Subject,
     extent: Extent<'_>,
-    which: impl Fn(&Authorization) -> bool,
+    which: fn(&Authorization) -> bool,
 ) -> Result<usize, StoreError> {
     let mut revoked = 0;
     let mut codes = Reader::new(AuthorizationId::from_bytes);

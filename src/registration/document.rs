@@ -1,7 +1,7 @@
 //! Clients with a metadata document: what is stored, and when.
 //!
 //! The row is written when a request is held, or when the client must await review. Every later step reads only the
-//! row. A client that a person approved stays approved until its document changes.
+//! row. A client that a person approved stays approved until a changed document is in force.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::hooks::ApplicationChange;
 use crate::model::application::{Application, ClientRoom};
 use crate::model::client::{Client, ClientState};
-use crate::model::id::ClientId;
+use crate::model::id::{ClientId, LogoId};
 use crate::registration::Registrar;
 use crate::registration::draft::{DocumentAdmission, Draft, is_reviewed};
 use crate::registration::error::RegistrarError;
@@ -65,6 +65,10 @@ impl Registrar {
     /// [`RegistrarError::Store`].
     pub(crate) async fn store_document(&self, admission: &DocumentAdmission) -> Result<(), RegistrarError> {
         let current = self.context.stores.applications.find(&admission.id).await?;
+        let now = self.context.now();
+        if current.as_ref().is_some_and(|own| admission.is_submitted(own) && !own.client.is_gone_at(now)) {
+            return Ok(());
+        }
         let mut draft = self.draft(admission, current.as_ref().map(|current| &**current.client())).await?;
         if !current.as_ref().is_some_and(|current| draft.needs_no_place(current)) {
             let is_approved = current.as_ref().is_some_and(|current| draft.was_reviewed(current));
@@ -72,10 +76,10 @@ impl Registrar {
             self.free(&found).await?;
             draft.place = Some(found.place);
         }
-        let mut storing = Storing { context: &self.context, draft, current: None };
+        let mut storing = Storing { context: &self.context, draft, left_out: Vec::new() };
         let is_written = claim(&self.context, &mut storing, Some(ATTEMPTS)).await??;
         if is_written {
-            self.expire_logos(storing.current.iter().flat_map(|before| before.logos())).await;
+            self.expire_logos(storing.left_out.into_iter()).await;
             self.raise(&admission.id, None, ApplicationChange::DocumentStored);
         }
         Ok(())
@@ -125,8 +129,8 @@ fn longest(config: &Config) -> Duration {
 struct Storing<'a> {
     context: &'a Context,
     draft: Draft<'a>,
-    /// The record that was judged last.
-    current: Option<Arc<Application>>,
+    /// The logos of the record that was judged last which the next one no longer names.
+    left_out: Vec<LogoId>,
 }
 
 impl Claim for Storing<'_> {
@@ -140,16 +144,14 @@ impl Claim for Storing<'_> {
     }
 
     fn judge(&mut self, seen: &Seen<Application>) -> Result<Effect<Application, Self::Won>, RegistrarError> {
-        self.current = seen.found().cloned();
-        match self.draft.next(self.current.as_deref()) {
+        let current = seen.found();
+        match self.draft.next(current.map(|current| &**current)) {
             Ok(None) => Ok(Effect::Confirm(Ok(false))),
             Ok(Some(next)) => {
+                let before = current.into_iter().flat_map(|before| before.logos());
+                self.left_out = before.filter(|logo| !next.logos().any(|named| named == *logo)).collect();
                 let next = Arc::new(next);
-                Ok(if self.current.is_some() {
-                    Effect::Replace(next, Ok(true))
-                } else {
-                    Effect::Insert(next, Ok(true))
-                })
+                Ok(if current.is_some() { Effect::Replace(next, Ok(true)) } else { Effect::Insert(next, Ok(true)) })
             }
             Err(error @ (RegistrarError::NotFound | RegistrarError::WrongState(_))) => Ok(Effect::Confirm(Err(error))),
             Err(error) => Err(error),

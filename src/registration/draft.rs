@@ -54,6 +54,7 @@ impl DocumentAdmission {
 
     /// Returns whether the client is as the document describes it, within what the policy admits now. It may have less:
     /// the bounds that were stored with it stay until the document changes, and an administrator may have reduced it.
+    /// Only the policy's bounds are compared: the digest covers the rest.
     pub(super) fn is_in_force(&self, client: &Client) -> bool {
         let Admitted { form, resources, .. } = &self.admitted;
         let Some(open) = client.open() else { return false };
@@ -63,14 +64,17 @@ impl DocumentAdmission {
         client.state == ClientState::Approved
             && open.document.as_ref() == Some(&self.digest)
             && is_bounded
-            // A change of these that a policy sent to review, and another admits, is not in force yet.
-            && client.form.client_type == form.client_type
-            && client.form.authentication_methods == form.authentication_methods
-            && client.form.keys == form.keys
-            && client.form.signing_algorithm == form.signing_algorithm
             && client.form.scopes.is_subset_of(&form.scopes)
             && form.resource_scope.covers(&client.form.resource_scope)
             && client.form.redirect_uris.iter().all(|uri| form.redirect_uris.contains(uri))
+    }
+
+    /// Returns whether a person must decide about the document, and it is stored as a change or was rejected as one.
+    pub(super) fn is_submitted(&self, current: &Application) -> bool {
+        let rejected = current.open.as_ref().and_then(|open| open.rejected);
+        let proposed = current.proposed_update().and_then(|update| update.document);
+        let is_known = [rejected, proposed].contains(&Some(self.digest));
+        self.awaits_review && current.state() == ClientState::Approved && is_known
     }
 }
 
@@ -115,7 +119,8 @@ impl Draft<'_> {
             _ if !client.is_of_document() => Err(StoreError::transient(Contended).into()),
             state @ (ClientState::Rejected | ClientState::Suspended) => Err(RegistrarError::WrongState(state)),
             ClientState::Approved if is_reviewed(client, &self.admission.digest) => Ok(None),
-            ClientState::Approved if self.admission.awaits_review => self.proposed(current),
+            ClientState::Approved if self.admission.is_submitted(current) => Ok(None),
+            ClientState::Approved if self.admission.awaits_review => Ok(Some(self.proposed(current))),
             ClientState::Approved if self.admission.is_in_force(client) => Ok(None),
             ClientState::Pending | ClientState::Approved => self.changed(current),
         }
@@ -204,54 +209,39 @@ impl Draft<'_> {
         if client == *current.client {
             return Ok(None);
         }
-        let mut next = self.successor(current, client)?;
-        next.proposed = None;
-        Ok(Some(next))
-    }
-
-    /// Returns the next row of a client in use whose changed document a person must approve. Until then no request of
-    /// the client is accepted, while its grants stay valid.
-    fn proposed(&self, current: &Application) -> Result<Option<Application>, RegistrarError> {
-        let Some(open) = current.client.open() else { return Ok(None) };
-        let is_same = open.document == Some(self.admission.digest);
-        let is_known = current.proposed.is_some() || current.rejection.is_some();
-        if is_same && is_known {
-            return Ok(None);
-        }
-        // Until a person approves the change, the grants of the client reach what they did. The reviewer sees the rest.
-        let in_force = SelfRegistration {
-            default_scopes: open.default_scopes.clone(),
-            resources: open.resources.clone(),
-            ..self.unreviewed(open)
-        };
-        let update = proposed_update(&self.admission.admitted, in_force.end, self.looks_like_another);
-        let mut client = Client { open: Some(Arc::new(in_force)), ..Client::clone(&current.client) };
-        if !current.client.is_unreviewed() {
-            // Privileges end with the review. Otherwise they would survive if a policy approved the next change.
-            client.privileges = Privileges::default();
-        }
-        let mut next = self.successor(current, client)?;
-        if let Some(open) = &mut next.open {
-            open.proposed = Some(Box::new(update));
-        }
-        next.proposed = Some(self.admission.admitted.form.clone());
-        next.rejection = None;
-        Ok(Some(next))
-    }
-
-    fn successor(&self, current: &Application, client: Client) -> Result<Application, RegistrarError> {
         let place = current.place().or(self.place).ok_or_else(|| StoreError::transient(Contended))?;
         let (more, kept) = (self.admission.admitted.more.clone(), current.open.as_deref().cloned().unwrap_or_default());
-        let open = OpenApplication { place: Some(place), more, management: None, proposed: None, ..kept };
-        Ok(Application {
+        let open =
+            OpenApplication { place: Some(place), more, management: None, proposed: None, rejected: None, ..kept };
+        Ok(Some(Application {
             client: Arc::new(client),
             submitted: self.now,
+            proposed: None,
             open: Some(Box::new(open)),
             // They were reviewed with an earlier version of the document.
             logo: None,
             proposed_logo: None,
             ..current.clone()
-        })
+        }))
+    }
+
+    /// Returns the next row of a client in use whose changed document a person must approve. Until then no request of
+    /// the client is accepted, and what is in force stays, except its privileges.
+    fn proposed(&self, current: &Application) -> Application {
+        let Admitted { form, .. } = &self.admission.admitted;
+        let digest = Some(self.admission.digest);
+        let update = proposed_update(&self.admission.admitted, self.looks_like_another, digest);
+        let mut next = Application { submitted: self.now, rejection: None, ..current.clone() };
+        next.drop_proposed();
+        next.proposed = Some(form.clone());
+        if let Some(open) = &mut next.open {
+            (open.proposed, open.rejected) = (Some(Box::new(update)), None);
+        }
+        if !current.client.is_unreviewed() {
+            // They were given to the earlier document alone.
+            next.client_mut().privileges = Privileges::default();
+        }
+        next
     }
 
     /// Returns whether a person had reviewed the client, so that it may have live grants.
@@ -259,10 +249,11 @@ impl Draft<'_> {
         !current.client.is_gone_at(self.now) && current.client.open().is_some_and(|open| open.is_reviewed)
     }
 
-    /// Returns whether the client has a place already, or is reviewed and needs none.
+    /// Returns whether the client has a place already, or is reviewed and stays so for now.
     pub(super) fn needs_no_place(&self, current: &Application) -> bool {
         let is_gone = current.client.is_gone_at(self.now);
-        let is_kept = is_reviewed(&current.client, &self.admission.digest);
+        let is_kept = is_reviewed(&current.client, &self.admission.digest)
+            || (self.admission.awaits_review && self.was_reviewed(current));
         // No other client is evicted for one that is refused.
         current.is_kept_out() || (!is_gone && (is_kept || current.place().is_some()))
     }

@@ -256,8 +256,10 @@ fn change(
             if !errors.is_empty() {
                 return Err(RegistrarError::Invalid(errors));
             }
-            next.proposed = Some(form.clone());
-            next.proposed_logo = logo.or(next.proposed_logo);
+            let logo = logo.or(next.proposed_logo);
+            // Nothing of another change is approved with this one.
+            next.drop_proposed();
+            (next.proposed, next.proposed_logo) = (Some(form.clone()), logo);
         }
         ClientState::Deleted => return Err(RegistrarError::WrongState(ClientState::Deleted)),
     }
@@ -281,8 +283,7 @@ fn approve(
         (state @ (ClientState::Rejected | ClientState::Deleted), _) => return Err(RegistrarError::WrongState(state)),
     };
     let mut form = match &next.open {
-        Some(_) if first_review => rules.check_open(asked, approval)?,
-        Some(_) => rules.check_again(&approval.supply(asked))?,
+        Some(_) => rules.check_open(asked, approval, first_review)?,
         None => rules.check_again(asked)?,
     };
     for (field, approved, asked) in [
@@ -318,8 +319,10 @@ fn approve(
     next.client_mut().privileges = privileges;
     next.rejection = None;
     next.logo = next.proposed_logo.take().or(next.logo);
-    if first_review {
+    if next.open.is_some() {
         next.logo = logo.or(next.logo);
+    }
+    if first_review {
         mark_reviewed(next);
     }
     if next.state() == ClientState::Pending {
@@ -374,6 +377,10 @@ fn reject(next: &mut Application) -> Result<(), RegistrarError> {
         ClientState::Approved | ClientState::Suspended => {
             if next.proposed.is_none() {
                 return Err(RegistrarError::NothingProposed);
+            }
+            let document = next.proposed_update().and_then(|update| update.document);
+            if let Some(open) = &mut next.open {
+                open.rejected = document.or(open.rejected);
             }
             next.drop_proposed();
         }

@@ -57,11 +57,17 @@ impl RegistrationRules {
         self.check(&form.to_form(&self.catalog)).map_err(RegistrarError::Invalid)
     }
 
-    /// Checks the form of a client that registered itself, for its first review. It has no logo yet.
-    pub(super) fn check_open(&self, form: &CheckedForm, approval: &Approval) -> Result<CheckedForm, RegistrarError> {
+    /// Checks the form of a client that registered itself. It has no logo before its first review.
+    pub(super) fn check_open(
+        &self,
+        form: &CheckedForm,
+        approval: &Approval,
+        first_review: bool,
+    ) -> Result<CheckedForm, RegistrarError> {
         let checked_logo = match &approval.logo {
             Some(logo) => logo.check(&self.limits),
-            None => Err(FieldError::new(Field::Logo, Problem::Missing)),
+            None if first_review => Err(FieldError::new(Field::Logo, Problem::Missing)),
+            None => Ok(()),
         };
         both(self.check(&approval.supply(form).to_form(&self.catalog)), checked_logo).map(|(form, ())| form)
     }

@@ -78,10 +78,9 @@ impl Update {
         let admitted = bounds.admit(self.replacement.metadata.clone(), &rules.catalog)?;
         check_fixed(&next.client, &admitted)?;
         let awaits_review = self.awaits_review || own.updates_await_review;
-        let update = self.beside_the_form(&next.client, &admitted, now);
         next.submitted = now;
         if let Some(open) = &mut next.open {
-            open.proposed = update.map(Box::new);
+            open.proposed = Some(Box::new(proposed_update(&admitted, self.looks_like_another, None)));
         }
         if awaits_review && next.state() == ClientState::Approved {
             next.proposed = Some(admitted.form);
@@ -90,31 +89,28 @@ impl Update {
         next.client_mut().put_form(admitted.form);
         next.proposed = None;
         put_update_in_force(next);
-        keep_end(next, &self.limits);
+        keep_end(next, admitted.lifetime.map(|lifetime| now.plus(lifetime)), &self.limits);
         if !awaits_review {
             next.client_mut().state = ClientState::Approved;
         }
         Ok(())
     }
-
-    fn beside_the_form(&self, client: &Client, admitted: &Admitted, now: Timestamp) -> Option<ProposedUpdate> {
-        let open = client.open()?;
-        let end = admitted.lifetime.map(|lifetime| now.plus(lifetime));
-        // The end of the registration is never postponed, and a reviewed client has none.
-        let end = if open.is_reviewed { None } else { open.end.into_iter().chain(end).min() };
-        Some(proposed_update(admitted, end, self.looks_like_another))
-    }
 }
 
-/// Returns the members of a change that are not part of its form.
-pub(super) fn proposed_update(admitted: &Admitted, end: Option<Timestamp>, looks_like_another: bool) -> ProposedUpdate {
+/// Returns the members of a change that are not part of its form. An approval removes the end of the registration, so a
+/// change has none.
+pub(super) fn proposed_update(
+    admitted: &Admitted,
+    looks_like_another: bool,
+    document: Option<Digest>,
+) -> ProposedUpdate {
     ProposedUpdate {
         default_scopes: admitted.default_scopes.clone(),
         resources: admitted.resources.clone(),
-        end,
         has_foreign_links: admitted.has_foreign_links(),
         looks_like_another,
         more: admitted.more.clone(),
+        document,
     }
 }
 
@@ -136,21 +132,13 @@ pub(super) fn put_update_in_force(next: &mut Application) {
     let Some(application) = &mut next.open else { return };
     let Some(update) = application.proposed.take() else { return };
     let Some(open) = &mut Arc::make_mut(&mut next.client).open else { return };
-    let ProposedUpdate { default_scopes, resources, end, has_foreign_links, looks_like_another, more } = *update;
-    application.more = more;
-    let client = SelfRegistration {
-        default_scopes,
-        resources,
-        end,
-        has_foreign_links,
-        looks_like_another,
-        ..SelfRegistration::clone(open)
-    };
-    *open = client.into();
+    *open = update.applied_to(open).into();
+    application.more = update.more;
 }
 
-/// Sets the time from which the client counts as unknown, as its end may have changed.
-fn keep_end(next: &mut Application, limits: &ClientLifetimes) {
+/// Sets the end of an unreviewed registration, which is never postponed, and the time from which it counts as unknown.
+fn keep_end(next: &mut Application, end: Option<Timestamp>, limits: &ClientLifetimes) {
     let Some(open) = &mut next.client_mut().open else { return };
-    *open = with_end(open, limits).into();
+    let end = open.end.into_iter().chain(end).min();
+    *open = with_end(&SelfRegistration { end, ..SelfRegistration::clone(open) }, limits).into();
 }

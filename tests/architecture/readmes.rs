@@ -52,6 +52,24 @@ fn the_guide_to_mcp_shows_the_program_that_runs() {
     assert!(lines <= 150, "{lines} lines");
 }
 
+/// In the README for those who read the files, and in the documentation of the crate.
+#[test]
+fn every_guide_is_in_readme_and_documentation() {
+    let (readme, modules) = (read("README.md"), read("src/guide/mod.rs"));
+    let (_, listed) = readme.split_once("## Where to read on").unwrap();
+    let (listed, _) = listed.split_once("\n## ").unwrap();
+    let mut guides = 0;
+    for file in std::fs::read_dir(root().join("src/guide")).unwrap() {
+        let file = file.unwrap().file_name().into_string().unwrap();
+        let Some(name) = file.strip_suffix(".md") else { continue };
+        assert!(listed.contains(&format!("](src/guide/{file})")), "{file} is not in README.md");
+        assert!(modules.contains(&format!("include_str!(\"{file}\")")), "{file} is not in src/guide/mod.rs");
+        assert!(modules.contains(&format!("pub mod {name} {{}}")), "{file} has no module");
+        guides += 1;
+    }
+    assert!(guides > 20, "{guides}");
+}
+
 /// In a clone and on a code host.
 #[test]
 fn every_relative_link_of_a_readme_leads_to_a_file() {

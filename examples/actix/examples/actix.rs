@@ -1,7 +1,7 @@
 //! A web service on actix-web that is its own authorization server: one user, one application, one resource.
 //!
-//! `cargo run -p grantor-actix --example actix` prints where to begin. Every browser is signed in as the same user. Its routes
-//! are in `examples/demo/src/actix.rs`.
+//! `cargo run -p grantor-actix --example actix` prints where to begin. Every browser is signed in as the same user. Its
+//! routes are in `examples/demo/src/actix.rs`.
 
 use std::error::Error;
 use std::process::ExitCode;

@@ -10,13 +10,14 @@ use grantor_pages::Pages;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     tracing_subscriber::fmt().init();
-    let mut config = Config::strict("http://127.0.0.1:8080");
-    config.development = true; // Accepts http on the loopback.
+    let mut config = Config::strict("http://127.0.0.1:8080"); // In production, your https URL.
+    config.development = config.issuer.starts_with("http:"); // `build` accepts http on the loopback alone.
     config.scopes = ScopeCatalog::builder().scope(ScopeDefinition::plain("notes").with_title("Read notes")).build()?;
+    let secret = std::env::var("NOTES_SECRET").ok().or_else(|| config.development.then(|| "development".repeat(3)));
     let builder = AuthorizationServer::builder(config, SqliteStore::open("notes.sqlite")?);
     let server = builder.throttle(MemoryThrottle::new()).events(TracingEvents).build()?;
     let client = server.own_client("notes-app").name("Notes App").redirect_uri("http://127.0.0.1:8081/callback");
-    client.scopes("notes").secret("32-or-more-random-characters-from-your-configuration").ensure().await?;
+    client.scopes("notes").secret(secret.ok_or("set NOTES_SECRET, 32 or more random characters")?).ensure().await?;
     tokio::spawn(grantor_actix::purge(server.clone()));
 
     let interaction = Interaction::new(&server, Pages::new("Notes"), MyUsers);
@@ -24,7 +25,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let app = move || {
         let sessions = SessionMiddleware::builder(CookieSessionStore::default(), key.clone());
         App::new()
-            .wrap(sessions.cookie_secure(false).build()) // Remove `cookie_secure` when you serve https.
+            .wrap(sessions.cookie_secure(server.issuer().starts_with("https:")).build())
             .app_data(Data::new(server.clone()))
             .configure(interaction.configure())
             .route("/notes", web::get().to(notes))
@@ -38,8 +39,7 @@ struct MyUsers;
 
 impl Users for MyUsers {
     async fn signed_in(&self, request: &HttpRequest) -> Result<Option<SignedIn>, actix_web::Error> {
-        let user: Option<String> = request.get_session().get("user")?;
-        Ok(user.and_then(|user| Subject::new(user).ok()).map(SignedIn::new))
+        Ok(request.get_session().get("user")?.and_then(|user: String| Subject::new(user).ok()).map(SignedIn::new))
     }
 
     fn sign_in(&self, return_to: &ReturnTo) -> HttpResponse {

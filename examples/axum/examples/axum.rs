@@ -1,7 +1,7 @@
 //! A web service on axum that is its own authorization server: one user, one application, one resource.
 //!
-//! `cargo run -p grantor-axum --example axum` prints where to begin. Every browser is signed in as the same user. Its routes
-//! are in `examples/demo/src/axum.rs`.
+//! `cargo run -p grantor-axum --example axum` prints where to begin. Every browser is signed in as the same user. Its
+//! routes are in `examples/demo/src/axum.rs`.
 
 use std::error::Error;
 use std::process::ExitCode;

@@ -1,34 +1,34 @@
 use axum::extract::{FromRequestParts, Query, State};
 use axum::http::{StatusCode, request::Parts};
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::{Router, routing::get};
+use axum::{Extension, Router, routing::get};
 use grantor::interaction::{ReturnTo, SignedIn};
 use grantor::scope::{ScopeCatalog, ScopeDefinition};
-use grantor::{AuthorizationServer, Config, MemoryThrottle, SqliteStore, Subject, TracingEvents};
-use grantor_axum::{Interaction, Refused, RequireScope, RequiredScope, Users};
+use grantor::{Authenticated, AuthorizationServer, Config, MemoryThrottle, SqliteStore, Subject, TracingEvents};
+use grantor_axum::{Interaction, Refused, RequiredScope, Users, require_scope};
 use grantor_pages::Pages;
 use tower_sessions::{MemoryStore, Session, SessionManagerLayer, cookie::SameSite};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     tracing_subscriber::fmt().init();
-    let mut config = Config::strict("http://127.0.0.1:8080");
-    config.development = true; // Accepts http on the loopback.
+    let mut config = Config::strict("http://127.0.0.1:8080"); // In production, your https URL.
+    config.development = config.issuer.starts_with("http:"); // `build` accepts http on the loopback alone.
     config.scopes = ScopeCatalog::builder().scope(ScopeDefinition::plain("notes").with_title("Read notes")).build()?;
+    let secret = std::env::var("NOTES_SECRET").ok().or_else(|| config.development.then(|| "development".repeat(3)));
     let builder = AuthorizationServer::builder(config, SqliteStore::open("notes.sqlite")?);
     let server = builder.throttle(MemoryThrottle::new()).events(TracingEvents).build()?;
     let client = server.own_client("notes-app").name("Notes App").redirect_uri("http://127.0.0.1:8081/callback");
-    client.scopes("notes").secret("32-or-more-random-characters-from-your-configuration").ensure().await?;
+    client.scopes("notes").secret(secret.ok_or("set NOTES_SECRET, 32 or more random characters")?).ensure().await?;
     tokio::spawn(grantor_axum::purge(server.clone()));
 
-    // A `Strict` cookie would not come with users who arrive from a client. Remove `with_secure` when you serve https.
-    let sessions = SessionManagerLayer::new(MemoryStore::default()).with_same_site(SameSite::Lax).with_secure(false);
+    let sessions = SessionManagerLayer::new(MemoryStore::default()).with_secure(server.issuer().starts_with("https:"));
     let app = Router::new()
-        .route("/notes", get(notes))
+        .route("/notes", get(notes).route_layer(require_scope::<Notes>(server.clone())?))
         .route("/sign-in", get(sign_in))
         .with_state(server.clone())
         .merge(Interaction::new(&server, Pages::new("Notes"), MyUsers).routes())
-        .layer(sessions)
+        .layer(sessions.with_same_site(SameSite::Lax)) // With `Strict`, users who arrive from a client look signed out.
         .into_make_service_with_connect_info::<std::net::SocketAddr>();
     Ok(axum::serve(tokio::net::TcpListener::bind("127.0.0.1:8080").await?, app).await?)
 }
@@ -65,6 +65,6 @@ impl RequiredScope for Notes {
     const NAME: &str = "notes";
 }
 
-async fn notes(State(server): State<AuthorizationServer>, guard: RequireScope<Notes>) -> Result<String, Refused> {
-    Ok(format!("the notes of {}\n", server.require_subject(&guard.token)?))
+async fn notes(State(server): State<AuthorizationServer>, token: Extension<Authenticated>) -> Result<String, Refused> {
+    Ok(format!("the notes of {}\n", server.require_subject(&token)?))
 }

@@ -1,10 +1,9 @@
-use std::collections::HashMap;
-use std::error::Error;
-use std::sync::Arc;
+use std::{collections::HashMap, error::Error, sync::Arc, time::Duration};
 
+use axum::body::to_bytes;
 use axum::extract::{FromRequestParts, Query, Request, State};
 use axum::http::{HeaderValue, StatusCode, header::ORIGIN, request::Parts};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Router, routing::get};
 use grantor::client_metadata::RegistrationBounds;
@@ -22,7 +21,7 @@ use rmcp::handler::server::{tool::Extension, wrapper::Parameters};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, ServerHandler, schemars, tool, tool_handler, tool_router};
-use tokio::sync::Mutex;
+use tokio::{signal, sync::Mutex, time::timeout};
 use tower_http::cors::{AllowHeaders, CorsLayer};
 use tower_sessions::{MemoryStore, Session, SessionManagerLayer, cookie::SameSite};
 
@@ -38,22 +37,28 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // The origins of pages that may call the MCP server: this one, and the MCP Inspector.
     let origins = vec![HeaderValue::from_str(&issuer)?, HeaderValue::from_static("http://localhost:6274")];
-    // A `Strict` cookie would not come with users who arrive from a client. Remove `with_secure` when you serve https.
-    let sessions = SessionManagerLayer::new(MemoryStore::default()).with_same_site(SameSite::Lax).with_secure(false);
+    let sessions = SessionManagerLayer::new(MemoryStore::default()).with_secure(issuer.starts_with("https:"));
     let app = Router::new()
         .route("/sign-in", get(sign_in))
         .merge(Interaction::new(&server, Pages::new("Notes"), MyUsers).routes())
-        .layer(sessions)
+        .layer(sessions.with_same_site(SameSite::Lax)) // With `Strict`, users who arrive from a client look signed out.
         .merge(mcp(&server, &mcp_url, origins)?)
         .layer(from_fn_with_state(server.hosts(), refuse_other_hosts));
+    #[cfg(unix)]
+    let mut terminated = signal::unix::signal(signal::unix::SignalKind::terminate())?;
+    #[cfg(windows)]
+    let mut terminated = signal::windows::ctrl_shutdown()?;
+    let stopped = async {
+        tokio::select! { _ = signal::ctrl_c() => {}, _ = terminated.recv() => {} }
+    };
     println!("Paste this address into an MCP client: {mcp_url}");
-    accept::serve(listener, app, async { drop(tokio::signal::ctrl_c().await) }).await;
+    accept::serve(listener, app, stopped).await;
     Ok(())
 }
 
 fn authorization_server(issuer: &str, mcp_url: &str) -> Result<AuthorizationServer, Box<dyn Error>> {
     let mut config = Config::mcp(issuer);
-    config.development = true; // Accepts http on the loopback.
+    config.development = issuer.starts_with("http:"); // `build` accepts http on the loopback alone.
     let notes = ScopeDefinition::plain("notes").with_title("Notes").with_verbs("Read and write your notes", "");
     config.scopes = ScopeCatalog::builder().scope(notes).build()?;
     let mut resource = ProtectedResource::new(mcp_url, "Notes");
@@ -80,6 +85,7 @@ fn mcp(server: &AuthorizationServer, url: &str, origins: Vec<HeaderValue>) -> Re
     let service = StreamableHttpService::new(move || Ok(notes.clone()), sessions, config);
     Ok(Router::new()
         .route_service("/mcp", service)
+        .route_layer(from_fn(read_message))
         .route_layer(from_fn_with_state((resource, needed), require_scopes))
         .route_layer(from_fn_with_state(origins.clone(), refuse_other_origins))
         .route_layer(CorsLayer::new().allow_origin(origins).allow_headers(AllowHeaders::mirror_request())))
@@ -87,10 +93,16 @@ fn mcp(server: &AuthorizationServer, url: &str, origins: Vec<HeaderValue>) -> Re
 
 /// Refuses requests of pages of other origins, as MCP requires. Programs send no `Origin`.
 async fn refuse_other_origins(State(origins): State<Vec<HeaderValue>>, request: Request, next: Next) -> Response {
-    match request.headers().get_all(ORIGIN).iter().all(|origin| origins.contains(origin)) {
-        true => next.run(request).await,
-        false => StatusCode::FORBIDDEN.into_response(),
-    }
+    let is_allowed = request.headers().get_all(ORIGIN).iter().all(|origin| origins.contains(origin));
+    if is_allowed { next.run(request).await } else { StatusCode::FORBIDDEN.into_response() }
+}
+
+/// Reads a message before `rmcp` does: up to 64 KiB, for at most ten seconds.
+async fn read_message(request: Request, next: Next) -> Result<Response, StatusCode> {
+    let (parts, body) = request.into_parts();
+    let body = timeout(Duration::from_secs(10), to_bytes(body, 64 * 1024)).await;
+    let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT)?.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?;
+    Ok(next.run(Request::from_parts(parts, body.into())).await)
 }
 
 /// In place of your database: the notes of each user.

@@ -90,6 +90,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     options.times.apply(&mut config);
     if options.open_clients.is_some() {
         config.registration.dynamic = DynamicRegistration::Open;
+        config.registration.management = true;
     }
     let scopes = config.scopes.parse(demo_application::SCOPES.as_bytes())?;
     let bounds = RegistrationBounds::new(scopes, ResourceScope::All);

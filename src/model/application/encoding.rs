@@ -210,6 +210,7 @@ mod tests {
             },
             management: None,
             proposed: None,
+            rejected: None,
         };
         Application { owner: None, open: Some(Box::new(open)), ..full() }
     }
@@ -230,13 +231,14 @@ mod tests {
         let proposed = ProposedUpdate {
             default_scopes: ScopeSet::read("repo-code:r").unwrap(),
             resources: Some(["https://a.example"].map(Box::from).into()),
-            end: Some(Timestamp::from_seconds(10)),
             has_foreign_links: true,
             looks_like_another: false,
             more: open.more.clone(),
+            document: Some(Digest::of(b"document")),
         };
         let management = Management { token: Digest::of(b"token"), bounds: bounds(), updates_await_review: true };
         (open.management, open.proposed) = (Some(Box::new(management)), Some(Box::new(proposed)));
+        open.rejected = Some(Digest::of(b"rejected"));
         application
     }
 

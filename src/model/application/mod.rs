@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::model::client::{CheckedForm, Client, ClientState};
+use crate::model::client::{CheckedForm, Client, ClientState, SelfRegistration};
 use crate::model::client_metadata::{DocumentUrl, MoreMetadata};
 use crate::model::id::{ClientId, LogoId};
 use crate::model::subject::Subject;
@@ -125,6 +125,27 @@ impl Application {
     #[must_use]
     pub fn more_metadata(&self) -> Option<&MoreMetadata> {
         self.open.as_ref().map(|open| &open.more)
+    }
+
+    /// Returns the part of a client that registered itself as it is to be once the change under review is approved: other
+    /// [`default_scopes`](SelfRegistration::default_scopes) and [`resources`](SelfRegistration::resources), and what is
+    /// noted about its links and its name. `None` if no change awaits review, or if it changes only the form.
+    ///
+    /// A reviewer must see it beside [`proposed`](Self::proposed).
+    #[must_use]
+    pub fn proposed_registration(&self) -> Option<SelfRegistration> {
+        Some(self.proposed_update()?.applied_to(self.client.open()?))
+    }
+
+    /// Returns the further metadata that the client is to have once the change under review is approved; `None` as
+    /// [`proposed_registration`](Self::proposed_registration).
+    #[must_use]
+    pub fn proposed_more_metadata(&self) -> Option<&MoreMetadata> {
+        self.proposed_update().map(|update| &update.more)
+    }
+
+    pub(crate) fn proposed_update(&self) -> Option<&ProposedUpdate> {
+        self.open.as_ref().and_then(|open| open.proposed.as_deref())
     }
 
     pub(crate) fn management(&self) -> Option<&Management> {
@@ -257,7 +278,7 @@ impl ApplicationFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::client::{ClientOrigin, SelfRegistration};
+    use crate::model::client::ClientOrigin;
     use crate::model::record::Record;
     use crate::model::redirect_uri::RedirectUriPolicy;
     use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::clock::Timestamp;
+use crate::model::client::SelfRegistration;
 use crate::model::client::encoding::{read_identifiers, read_scopes, read_subject, write_texts};
 use crate::model::client_metadata::encoding::{read_bounds, read_more, write_bounds, write_more};
 use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
@@ -29,6 +29,8 @@ pub(crate) struct OpenApplication {
     pub(crate) management: Option<Box<Management>>,
     /// The members of a change that awaits review, except those of its form. They are in force from the approval on.
     pub(crate) proposed: Option<Box<ProposedUpdate>>,
+    /// The digest of the metadata document that was last rejected as a change. It is not proposed again.
+    pub(crate) rejected: Option<Digest>,
 }
 
 /// The place of an unreviewed client: one of the numbers of its room ([`Limits::unreviewed_clients`]).
@@ -97,18 +99,35 @@ pub(crate) struct Management {
 pub(crate) struct ProposedUpdate {
     pub(crate) default_scopes: ScopeSet,
     pub(crate) resources: Option<BTreeSet<Box<str>>>,
-    pub(crate) end: Option<Timestamp>,
     pub(crate) has_foreign_links: bool,
     pub(crate) looks_like_another: bool,
     pub(crate) more: MoreMetadata,
+    /// The digest of the changed document; `None` for an update.
+    pub(crate) document: Option<Digest>,
 }
 
-/// The tags of the optional fields: the part for management, and a proposed change.
+impl ProposedUpdate {
+    /// Returns the data of the client with this change.
+    pub(crate) fn applied_to(&self, open: &SelfRegistration) -> SelfRegistration {
+        let Self { default_scopes, resources, has_foreign_links, looks_like_another, more: _, document } = self;
+        SelfRegistration {
+            default_scopes: default_scopes.clone(),
+            resources: resources.clone(),
+            has_foreign_links: *has_foreign_links,
+            looks_like_another: *looks_like_another,
+            document: document.or(open.document),
+            ..open.clone()
+        }
+    }
+}
+
+/// The tags of the optional fields: the part for management, a proposed change, and a rejected document.
 const MANAGEMENT: u8 = b'M';
 const PROPOSED: u8 = b'P';
+const REJECTED: u8 = b'R';
 
 pub(super) fn write_open(writer: &mut Writer, open: &OpenApplication) {
-    let OpenApplication { place, approver, is_shared, asked, more, management, proposed } = open;
+    let OpenApplication { place, approver, is_shared, asked, more, management, proposed, rejected } = open;
     writer.optional(*place, write_place);
     writer.optional(approver.as_ref(), |writer, approver| writer.text(approver.as_str()));
     writer.flag(*is_shared);
@@ -124,6 +143,9 @@ pub(super) fn write_open(writer: &mut Writer, open: &OpenApplication) {
     if let Some(proposed) = proposed {
         writer.tagged(PROPOSED, |writer| write_proposed(writer, proposed));
     }
+    if let Some(rejected) = rejected {
+        writer.tagged(REJECTED, |writer| writer.array(rejected.bytes()));
+    }
 }
 
 pub(super) fn read_open(reader: &mut Reader<'_>) -> Result<OpenApplication, DecodeError> {
@@ -135,6 +157,7 @@ pub(super) fn read_open(reader: &mut Reader<'_>) -> Result<OpenApplication, Deco
         more: read_more(reader)?,
         management: reader.tagged(MANAGEMENT, read_management)?.map(Box::new),
         proposed: reader.tagged(PROPOSED, read_proposed)?.map(Box::new),
+        rejected: reader.tagged(REJECTED, read_digest)?,
     })
 }
 
@@ -162,30 +185,30 @@ fn write_management(writer: &mut Writer, management: &Management) {
 }
 
 fn read_management(reader: &mut Reader<'_>) -> Result<Management, DecodeError> {
-    Ok(Management {
-        token: reader.array().map(Digest::from_bytes)?,
-        bounds: read_bounds(reader)?,
-        updates_await_review: reader.flag()?,
-    })
+    Ok(Management { token: read_digest(reader)?, bounds: read_bounds(reader)?, updates_await_review: reader.flag()? })
 }
 
 fn write_proposed(writer: &mut Writer, proposed: &ProposedUpdate) {
-    let ProposedUpdate { default_scopes, resources, end, has_foreign_links, looks_like_another, more } = proposed;
+    let ProposedUpdate { default_scopes, resources, has_foreign_links, looks_like_another, more, document } = proposed;
     writer.text(default_scopes.as_str());
     writer.optional(resources.as_ref(), write_texts);
-    writer.optional(*end, Writer::time);
     writer.flag(*has_foreign_links);
     writer.flag(*looks_like_another);
     write_more(writer, more);
+    writer.optional(document.as_ref(), |writer, document| writer.array(document.bytes()));
+}
+
+fn read_digest(reader: &mut Reader<'_>) -> Result<Digest, DecodeError> {
+    reader.array().map(Digest::from_bytes)
 }
 
 fn read_proposed(reader: &mut Reader<'_>) -> Result<ProposedUpdate, DecodeError> {
     Ok(ProposedUpdate {
         default_scopes: read_scopes(reader)?,
         resources: reader.optional(read_identifiers)?,
-        end: reader.optional(Reader::time)?,
         has_foreign_links: reader.flag()?,
         looks_like_another: reader.flag()?,
         more: read_more(reader)?,
+        document: reader.optional(read_digest)?,
     })
 }

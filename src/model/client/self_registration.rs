@@ -54,6 +54,6 @@ pub struct SelfRegistration {
     /// Whether its name, when registered or last updated, looked like that of an approved or suspended application, or
     /// too many share the look to tell.
     pub looks_like_another: bool,
-    /// The digest of its metadata document when it was last stored or reviewed.
+    /// The digest of the metadata document in force.
     pub(crate) document: Option<Digest>,
 }

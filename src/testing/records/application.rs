@@ -280,10 +280,10 @@ pub(in crate::testing) fn registered_itself(mut application: Application, gone_a
     let proposed = ProposedUpdate {
         default_scopes: application.client.form.scopes.clone(),
         resources: Some([unique()].map(Box::from).into()),
-        end: gone_at,
         has_foreign_links: false,
         looks_like_another: true,
         more: more.clone(),
+        document: Some(draw::digest()),
     };
     let management =
         Management { token: draw::digest(), bounds: bounds.resources([unique()]), updates_await_review: true };
@@ -297,6 +297,7 @@ pub(in crate::testing) fn registered_itself(mut application: Application, gone_a
         more,
         management,
         proposed: Some(Box::new(proposed)),
+        rejected: Some(draw::digest()),
     }));
     application.logo = None;
     application

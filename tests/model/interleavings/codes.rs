@@ -4,7 +4,7 @@ use grantor::Approval;
 use grantor::client::AskConsent;
 use grantor::id::GrantId;
 
-use crate::interleavings::explore::{Move, Scene, Waits, each, in_every_order, in_many_orders};
+use crate::interleavings::explore::{Move, Scene, Waits, decide_silently, each, in_every_order, in_many_orders};
 use support::intercepted::step::{Answer, Step};
 use support::world::{Pair, World, form};
 
@@ -174,7 +174,7 @@ async fn about_a_remembered_consent(taking: Step) -> Scene {
     // Without the code, the withdrawal meets the grant alone.
     world.advance(86_400);
     Step::Purge.run(&world).await.good();
-    Scene { world, tasks: each([Step::DecideSilently, taking]), pair, pairs_made: 1 }
+    Scene { world, tasks: vec![vec![Move::DecideSilently], vec![taking.into()]], pair, pairs_made: 1 }
 }
 
 /// The consent gave no code that outlasts the withdrawal.
@@ -185,7 +185,7 @@ async fn assert_forgotten(scene: &Scene, answers: &[Vec<Answer>]) {
         assert_eq!(Step::Exchange(code).run(&scene.world).await.error, "invalid_grant", "{answers:?}");
     }
     assert_eq!(scene.live_grants().await, 0, "{answers:?}");
-    assert_eq!(Step::DecideSilently.run(&scene.world).await.good().given, "", "{answers:?}");
+    assert_eq!(decide_silently(&scene.world).await.good().given, "", "{answers:?}");
 }
 
 #[test]

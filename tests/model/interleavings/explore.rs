@@ -11,9 +11,9 @@ use shuttle::future::{block_on, spawn, yield_now};
 use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner};
 
-use support::intercepted::step::{Answer, Step};
+use support::intercepted::step::{Answer, Step, pending};
 use support::intercepted::{Fate, Script, copy, over};
-use support::world::{Pair, World};
+use support::world::{Pair, SESSION, World};
 
 const VARIABLE: &str = "GRANTOR_SCHEDULES";
 /// Random schedules of each kind, where not every schedule is tried.
@@ -40,6 +40,8 @@ pub(crate) enum Move {
     Take(Step),
     /// A refresh with what the task was given last; with nothing, it does nothing.
     RefreshGiven,
+    /// The request is decided without a page; nothing is given if the page is needed.
+    DecideSilently,
     /// Seconds pass.
     Wait(u64),
 }
@@ -171,10 +173,20 @@ async fn go(world: World, moves: Vec<Move>) -> Vec<Answer> {
                     answers.push(Step::Refresh(pair.refresh).run(&world).await);
                 }
             }
+            Move::DecideSilently => answers.push(decide_silently(&world).await),
             Move::Wait(seconds) => world.clock.advance(Duration::from_secs(seconds)),
         }
     }
     answers
+}
+
+pub(crate) async fn decide_silently(world: &World) -> Answer {
+    let pending = pending(world).await.unwrap();
+    match world.server.decide_silently(&pending, Some(&world.alice), SESSION).await {
+        Ok(Some(response)) => response.into(),
+        Ok(None) => Answer { status: 200, ..Answer::default() },
+        Err(error) => error.into(),
+    }
 }
 
 #[derive(Clone, Copy)]

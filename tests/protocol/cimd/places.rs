@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use grantor::application::ApplicationFilter;
-use grantor::hooks::ApproveWithin;
+use grantor::hooks::{ApproveWithin, RegistrationDecision, RegistrationPolicy, RegistrationRequest};
 use grantor::store::Page;
 use serde_json::json;
 
 use super::{
-    SESSION, URL, Web, World, ask_for, bounds, client, document, id, on, pair_of, purge, with, world, world_with,
+    SESSION, URL, Web, World, ask_for, bounds, client, document, id, on, pair_of, purge, refused, with, world,
+    world_with,
 };
-use support::world::{e400, e401, logo, pair};
+use support::world::{Reviewer, e400, e401, logo, pair};
 
 const DAY: u64 = 86_400;
 
@@ -68,6 +70,46 @@ async fn clients_with_documents_have_places_like_all_open_clients() {
     for number in 0..12 {
         assert_eq!(hold(&world, &url(number)).await, 200);
     }
+}
+
+/// Queues the client of [`URL`], and approves all others.
+#[derive(Clone, Debug)]
+struct QueuesOne;
+
+#[async_trait]
+impl RegistrationPolicy for QueuesOne {
+    async fn decide(&self, request: &RegistrationRequest<'_>) -> RegistrationDecision {
+        if request.document_url == Some(URL) {
+            RegistrationDecision::Queue(bounds())
+        } else {
+            RegistrationDecision::Approve(bounds())
+        }
+    }
+}
+
+/// 7591-5-07, CIMD-8.4-01
+#[tokio::test]
+async fn a_queued_change_of_a_reviewed_client_needs_no_place() {
+    let mut config = on();
+    // Four for those that users approved.
+    config.limits.unreviewed_clients = 10;
+    let web = web_of(4);
+    web.publish(URL, document());
+    let world = World::built(config, |builder| builder.registration_policy(QueuesOne).fetcher(web.clone())).await;
+    let registrar = world.server.registrar().unwrap();
+    refused(&world, URL).await;
+    let approval = grantor::Approval::default().website("https://client.example/").logo(logo());
+    registrar.approve_now(&id(), approval).await.unwrap();
+    for number in 0..4 {
+        pair_of(&world, &url(number)).await;
+    }
+    web.publish(URL, with(json!({"client_name": "Other"})));
+    world.advance(3600);
+    refused(&world, URL).await;
+    let application = registrar.application(&id()).await.unwrap();
+    assert_eq!(application.proposed.as_ref().unwrap().name, "Other");
+    assert!(!application.is_unreviewed());
+    assert_eq!(unreviewed(&world).await, 4);
 }
 
 /// 7591-5-07, ADM-08

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use grantor::application::ApplicationFilter;
+use grantor::application::{ApplicationFilter, LogoSlot};
 use grantor::client::ClientState;
 use grantor::hooks::{QueueAll, RegistrationDecision};
 use grantor::store::Page;
-use grantor::{Approval, Consent, Decision};
+use grantor::{Application, Approval, Client, Consent, Decision};
 use serde_json::json;
 
 use super::policy::Moody;
@@ -15,6 +15,9 @@ use super::{
 };
 use crate::rfc8707::{at, own_scopes, resource};
 use support::world::{Reviewer, World, e401, logo, pair, wa};
+
+const A: &str = "https://a.example/mcp";
+const B: &str = "https://b.example/mcp";
 
 pub(super) async fn awaiting(world: &World) -> Vec<String> {
     let filter = ApplicationFilter::AwaitingReview;
@@ -116,15 +119,8 @@ async fn a_changed_document_is_reviewed_again_and_grants_go_on() {
 /// The policy admits another resource for the changed document.
 #[tokio::test]
 async fn resources_of_a_change_count_from_its_approval() {
-    const A: &str = "https://a.example/mcp";
-    const B: &str = "https://b.example/mcp";
-    let (web, policy) = (Web::with(URL, document()), Moody::new());
-    let admits = |own| policy.set(true, RegistrationDecision::Queue(bounds().resources([own])));
-    let mut config = on();
-    config.scopes = own_scopes();
-    config.resources = [A, B].map(|identifier| resource(identifier, &[])).to_vec();
-    let policies = policy.clone();
-    let world = World::built(config, |builder| builder.registration_policy(policies).fetcher(web.clone())).await;
+    let (world, web, policy) = moody().await;
+    let admits = |own| queue_for(&policy, own);
     let registrar = world.server.registrar().unwrap();
     admits(A);
     awaits(&world).await;
@@ -137,6 +133,10 @@ async fn resources_of_a_change_count_from_its_approval() {
         awaits(&world).await;
         tokens = pair(&world.refresh_as(&client(URL), &tokens.refresh).await);
         assert!(at(&world, A, &tokens.access).await.is_ok(), "{name}");
+        let application = registrar.application(&id()).await.unwrap();
+        assert_eq!(application.client().open().unwrap().resources, Some([A.into()].into()), "{name}");
+        // The reviewer sees what the approval puts in force.
+        assert_eq!(application.proposed_registration().unwrap().resources, Some([B.into()].into()), "{name}");
         if name == "Other" {
             registrar.reject_now(&id(), "no").await.unwrap();
             assert!(at(&world, A, &tokens.access).await.is_ok(), "rejected");
@@ -146,6 +146,163 @@ async fn resources_of_a_change_count_from_its_approval() {
     wa(at(&world, A, &tokens.access).await.unwrap_err(), 401, "invalid_token");
     let token = pair_of(&world, URL).await.access;
     assert!(at(&world, B, &token).await.is_ok());
+}
+
+/// Returns a world whose policy a test changes, with two protected resources.
+async fn moody() -> (World, Web, Moody) {
+    let (web, policy) = (Web::with(URL, document()), Moody::new());
+    let mut config = on();
+    config.scopes = own_scopes();
+    config.resources = [A, B].map(|identifier| resource(identifier, &[])).to_vec();
+    let policies = policy.clone();
+    let world = World::built(config, |builder| builder.registration_policy(policies).fetcher(web.clone())).await;
+    (world, web, policy)
+}
+
+/// 7591-2-08, CIMD-8.4-01
+#[tokio::test]
+async fn default_scopes_and_links_of_a_change_await_approval() {
+    let (world, web) = queueing().await;
+    awaits(&world).await;
+    let registrar = world.server.registrar().unwrap();
+    registrar.approve_now(&id(), approval()).await.unwrap();
+    let read = async || registrar.application(&id()).await.unwrap();
+    let open = |application: &Application| application.client().open().unwrap().clone();
+    let before = read().await;
+    assert_eq!((before.proposed_registration(), before.proposed_more_metadata()), (None, None));
+    let terms = "https://elsewhere.example/terms";
+    web.publish(URL, with(json!({"scope": "repo-code:r", "tos_uri": terms})));
+    world.advance(3600);
+    awaits(&world).await;
+    let queued = read().await;
+    assert_eq!((open(&queued), queued.more_metadata()), (open(&before), before.more_metadata()));
+    let shown = queued.proposed_registration().unwrap();
+    assert_eq!((shown.default_scopes.as_str(), shown.has_foreign_links), ("repo-code:r", true));
+    assert_eq!(queued.proposed_more_metadata().unwrap().tos_uri.as_deref(), Some(terms));
+    registrar.approve_now(&id(), approval()).await.unwrap();
+    let approved = read().await;
+    assert_eq!((open(&approved), approved.more_metadata()), (shown, queued.proposed_more_metadata()));
+    assert_eq!((approved.proposed_registration(), approved.proposed_more_metadata()), (None, None));
+    assert_eq!(ask_for(&world, URL).await.unwrap().scopes().as_str(), "repo-code:r");
+}
+
+fn queue_for(policy: &Moody, identifier: &str) {
+    policy.set(true, RegistrationDecision::Queue(bounds().resources([identifier])));
+}
+
+/// 7591-5-03, CIMD-8.4-01
+///
+/// The policy queues the change for one request, and approves it for the next.
+#[tokio::test]
+async fn a_policy_puts_a_queued_change_wholly_in_force() {
+    let (web, policy) = (Web::with(URL, document()), Moody::new());
+    let policies = policy.clone();
+    let world = World::built(on(), |builder| builder.registration_policy(policies).fetcher(web.clone())).await;
+    pair_of(&world, URL).await;
+    policy.set(true, RegistrationDecision::Queue(bounds()));
+    let website = "https://elsewhere.example/";
+    web.publish(URL, with(json!({"client_name": "Other", "client_uri": website})));
+    world.advance(3600);
+    awaits(&world).await;
+    let shown = |client: &Client| {
+        let (form, open) = (client.form(), client.open().unwrap());
+        (form.name.clone(), form.website.clone(), open.has_foreign_links)
+    };
+    let stored = async || world.server.client(&id()).await.unwrap().unwrap();
+    assert_eq!(shown(&*stored().await), ("App".to_owned(), String::new(), false));
+    policy.set(true, RegistrationDecision::Approve(bounds()));
+    let pending = ask_for(&world, URL).await.unwrap();
+    let other = ("Other".to_owned(), website.to_owned(), true);
+    assert_eq!(shown(pending.client()), other);
+    world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+    assert_eq!(shown(&*stored().await), other);
+    assert_eq!(awaiting(&world).await, [""; 0]);
+}
+
+/// 7591-5-06, CIMD-8.4-01
+///
+/// The policy has a lifetime, and the reviewer takes longer.
+#[tokio::test]
+async fn a_queued_change_ends_no_reviewed_registration() {
+    let web = Web::with(URL, document());
+    let policy = QueueAll::new(bounds().lifetime(Duration::from_secs(30 * 86_400)));
+    let world = World::built(on(), |builder| builder.registration_policy(policy).fetcher(web.clone())).await;
+    awaits(&world).await;
+    let registrar = world.server.registrar().unwrap();
+    registrar.approve_now(&id(), approval()).await.unwrap();
+    let tokens = pair_of(&world, URL).await;
+    web.publish(URL, with(json!({"client_name": "Other"})));
+    world.advance(3600);
+    awaits(&world).await;
+    world.advance(31 * 86_400);
+    purge(&world).await;
+    let tokens = pair(&world.refresh_as(&client(URL), &tokens.refresh).await);
+    registrar.approve_now(&id(), approval()).await.unwrap();
+    assert!(world.opens(&tokens.access).await);
+    assert_eq!(ask_for(&world, URL).await.unwrap().client().form().name, "Other");
+}
+
+/// CIMD-8.4-01
+#[tokio::test]
+async fn a_rejected_change_leaves_nothing_behind() {
+    let (world, web) = queueing().await;
+    awaits(&world).await;
+    let registrar = world.server.registrar().unwrap();
+    registrar.approve_now(&id(), approval()).await.unwrap();
+    let read = async || {
+        let application = registrar.application(&id()).await.unwrap();
+        let logo = registrar.logo(&id(), LogoSlot::InForce).await.unwrap();
+        let more = application.more_metadata().cloned();
+        (application.form().clone(), application.client().open().cloned(), more, logo)
+    };
+    let before = read().await;
+    assert!(before.3.is_some());
+    web.publish(URL, with(json!({"client_name": "Other", "tos_uri": "https://elsewhere.example/terms"})));
+    world.advance(3600);
+    for _ in 0..2 {
+        awaits(&world).await;
+        assert_eq!(read().await, before);
+    }
+    registrar.reject_now(&id(), "another host").await.unwrap();
+    assert_eq!(read().await, before);
+    awaits(&world).await;
+    assert_eq!(awaiting(&world).await, [""; 0], "it is not proposed again");
+    // The publisher returns to the version that the reviewer approved.
+    web.publish(URL, document());
+    world.advance(3600);
+    assert!(!ask_for(&world, URL).await.unwrap().is_client_unreviewed());
+}
+
+/// 7591-5-03, CIMD-8.4-01
+///
+/// The owner of a client with a document submits a change while that of the document awaits review.
+#[tokio::test]
+async fn an_owners_change_is_approved_as_it_was_shown() {
+    let (world, web, policy) = moody().await;
+    let registrar = world.server.registrar().unwrap();
+    queue_for(&policy, A);
+    awaits(&world).await;
+    registrar.approve_now(&id(), approval()).await.unwrap();
+    let version = registrar.application(&id()).await.unwrap().version();
+    registrar.transfer(&id(), version, world.alice.clone()).await.unwrap();
+    queue_for(&policy, B);
+    web.publish(URL, with(json!({"client_name": "Other", "tos_uri": "https://elsewhere.example/terms"})));
+    world.advance(3600);
+    awaits(&world).await;
+    let application = registrar.application(&id()).await.unwrap();
+    let mut own = application.form().to_form(&world.server.config().scopes);
+    own.name = "Own".to_owned();
+    registrar.change(&id(), &world.alice, own, None).await.unwrap();
+    registrar.approve_now(&id(), approval()).await.unwrap();
+    let approved = registrar.application(&id()).await.unwrap();
+    assert_eq!(approved.form().name, "Own");
+    let open = approved.client().open().unwrap();
+    assert_eq!(open.resources, Some([A.into()].into()));
+    assert_eq!((open.has_foreign_links, approved.more_metadata().unwrap().tos_uri.as_deref()), (false, None));
+    // The document still has to be reviewed.
+    awaits(&world).await;
+    assert_eq!(awaiting(&world).await, [URL]);
+    assert_eq!(registrar.application(&id()).await.unwrap().proposed.as_ref().unwrap().name, "Other");
 }
 
 /// CIMD-8.4-01

@@ -1,6 +1,8 @@
 //! The program of the guide "An MCP server", in a process of its own, and the client of the Rust SDK.
 
 use std::process::Stdio;
+#[cfg(unix)]
+use std::time::Duration;
 
 use rmcp::ServiceExt as _;
 use rmcp::model::{CallToolRequestParams, ClientConfig};
@@ -13,6 +15,8 @@ use support::http::{Page, Request};
 use support::started::cargo;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
+#[cfg(unix)]
+use tokio::time::timeout;
 use url::Url;
 
 use crate::{REDIRECT_URI, challenged, text};
@@ -24,7 +28,7 @@ const INSPECTOR: &str = "http://localhost:6274";
 struct Minimal {
     /// What it prints to be pasted into a client.
     url: String,
-    _process: Child,
+    process: Child,
     _folder: Folder,
 }
 
@@ -49,7 +53,7 @@ impl Minimal {
         };
         // Its log lines must not fill the pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        Self { url, _process: process, _folder: folder }
+        Self { url, process, _folder: folder }
     }
 
     fn at(&self, path: &str) -> Url {
@@ -81,6 +85,13 @@ async fn the_rust_sdk_connects_to_the_minimal_program() {
     let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| error).unwrap();
     let callback = server.allow(&Url::parse(session.get_authorization_url()).unwrap()).await;
     session.handle_callback_url(callback.as_str()).await.unwrap();
+
+    let token = session.auth_manager.get_access_token().await.unwrap();
+    // 406 is the answer of `rmcp` to a request without `Accept`.
+    for (bytes, status) in [(64 * 1024, 406), (64 * 1024 + 1, 413)] {
+        let answer = Request::to("POST", &server.url).bearer(&token).body(vec![b' '; bytes]).send().await;
+        assert_eq!(answer.status, status, "{bytes} bytes");
+    }
 
     let auth = AuthClient::new(reqwest::Client::default(), session.auth_manager);
     let config = StreamableHttpClientTransportConfig::with_uri(server.url.as_str());
@@ -139,4 +150,16 @@ async fn the_minimal_program_serves_http_on_the_loopback_alone() {
     assert!(!output.status.success());
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("loopback host"), "{error}");
+}
+
+/// As a supervisor stops it.
+#[cfg(unix)]
+#[tokio::test]
+async fn the_minimal_program_ends_at_sigterm() {
+    let mut server = Minimal::start().await;
+    let id = server.process.id().unwrap().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
+    let ended = timeout(Duration::from_secs(60), server.process.wait()).await.unwrap().unwrap();
+    // A process that the signal ends has no code.
+    assert_eq!(ended.code(), Some(0));
 }

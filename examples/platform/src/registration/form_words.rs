@@ -43,12 +43,6 @@ impl FormWords {
     }
 
     fn rows(&self) -> [(&'static str, Vec<String>); 7] {
-        let scopes = self.scopes.iter().flat_map(|group| {
-            let line = |scope: &words::ScopeWords| {
-                format!("{}, {}: {} ({})", group.title, scope.title, scope.permission.to_lowercase(), scope.token)
-            };
-            group.scopes.iter().map(line)
-        });
         let resources = std::iter::once(self.resources.summary.to_owned()).chain(self.resources.names.iter().cloned());
         [
             ("Name", vec![self.name.clone()]),
@@ -56,10 +50,21 @@ impl FormWords {
             ("Website", vec![self.website.clone()]),
             ("Authentication", self.authentication.clone()),
             ("Redirect URIs", self.redirect_uris.clone()),
-            ("Scopes", scopes.collect()),
+            ("Scopes", scope_lines(&self.scopes)),
             ("Resources", resources.collect()),
         ]
     }
+}
+
+/// Scopes as people read them, one a line.
+pub(crate) fn scope_lines(groups: &[ScopeGroup]) -> Vec<String> {
+    let lines = groups.iter().flat_map(|group| {
+        let line = |scope: &words::ScopeWords| {
+            format!("{}, {}: {} ({})", group.title, scope.title, scope.permission.to_lowercase(), scope.token)
+        };
+        group.scopes.iter().map(line)
+    });
+    lines.collect()
 }
 
 /// One field of a change, in force and proposed.
@@ -71,6 +76,15 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
+    /// Compares the lines of both sides.
+    pub(crate) fn new(label: &'static str, in_force: &[String], proposed: &[String]) -> Self {
+        let side = |own: &[String], other: &[String]| {
+            let line = |text: &String| Line { text: text.clone(), is_only_here: !other.contains(text) };
+            own.iter().map(line).collect()
+        };
+        Self { label, in_force: side(in_force, proposed), proposed: side(proposed, in_force) }
+    }
+
     pub(crate) fn is_change(&self) -> bool {
         self.in_force.iter().chain(&self.proposed).any(|line| line.is_only_here)
     }
@@ -85,15 +99,6 @@ pub(crate) struct Line {
 
 /// Compares two forms. The kind of application cannot change.
 pub(crate) fn differences(in_force: &FormWords, proposed: &FormWords) -> Vec<Difference> {
-    let side = |own: &[String], other: &[String]| {
-        let line = |text: &String| Line { text: text.clone(), is_only_here: !other.contains(text) };
-        own.iter().map(line).collect()
-    };
     let pairs = in_force.rows().into_iter().zip(proposed.rows());
-    let difference = |((label, old), (_, new)): ((_, Vec<String>), (_, Vec<String>))| Difference {
-        label,
-        in_force: side(&old, &new),
-        proposed: side(&new, &old),
-    };
-    pairs.map(difference).collect()
+    pairs.map(|((label, old), (_, new))| Difference::new(label, &old, &new)).collect()
 }

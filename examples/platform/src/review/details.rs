@@ -5,13 +5,14 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use grantor::application::LogoSlot;
-use grantor::client::{ClientOrigin, ClientState};
-use grantor::{Application, Client, ClientId, Registrar, RegistrarError};
+use grantor::client::{ClientOrigin, ClientState, SelfRegistration};
+use grantor::client_metadata::MoreMetadata;
+use grantor::{Application, Client, ClientId, Config, Registrar, RegistrarError};
 use tower_sessions::Session;
 
 use crate::accounts::Account;
 use crate::pages::{Failure, Frame, page, segment};
-use crate::registration::form_words::{Difference, FormWords, differences};
+use crate::registration::form_words::{Difference, FormWords, differences, scope_lines};
 use crate::registration::problems::words as problem_words;
 use crate::registration::{Named, failure, notice};
 use crate::review::namesakes::{self, Namesake};
@@ -63,6 +64,7 @@ struct Open {
     is_unreviewed: bool,
     /// When it is removed, unless it is used or reviewed before.
     gone_at: Option<When>,
+    /// This and the next field are about the proposed change, if there is one.
     has_foreign_links: bool,
     looks_like_another: bool,
     /// What else it says about itself.
@@ -72,17 +74,8 @@ struct Open {
 impl Open {
     fn of(application: &Application, client: &Client) -> Option<Self> {
         let (open, more) = (client.open()?, application.more_metadata()?);
-        let contacts = more.contacts.join(", ");
-        let software = [&more.software_id, &more.software_version].into_iter().flatten().cloned().collect::<Vec<_>>();
-        let claims = [
-            ("Contacts", Some(contacts)),
-            ("Software", Some(software.join(" "))),
-            ("Terms of service", more.tos_uri.as_deref().map(str::to_owned)),
-            ("Privacy policy", more.policy_uri.as_deref().map(str::to_owned)),
-            ("Logo, not fetched", more.logo_uri.as_deref().map(str::to_owned)),
-        ];
-        let claims =
-            claims.into_iter().filter_map(|(label, text)| Some((label, text.filter(|text| !text.is_empty())?)));
+        let newest = application.proposed_registration().unwrap_or_else(|| open.clone());
+        let claims = claims(more).into_iter().filter(|(_, text)| !text.is_empty());
         let how = match open.origin {
             ClientOrigin::DynamicRegistration => "It registered itself",
             ClientOrigin::MetadataDocument => "Its id is the address of its metadata document",
@@ -93,11 +86,42 @@ impl Open {
             registered: words::when(open.registered),
             is_unreviewed: client.is_unreviewed(),
             gone_at: open.gone_at.map(words::when),
-            has_foreign_links: open.has_foreign_links,
-            looks_like_another: open.looks_like_another,
+            has_foreign_links: newest.has_foreign_links,
+            looks_like_another: newest.looks_like_another,
             claims: claims.collect(),
         })
     }
+}
+
+/// What an application says about itself besides its form.
+fn claims(more: &MoreMetadata) -> [(&'static str, String); 5] {
+    let software = [&more.software_id, &more.software_version].into_iter().flatten().cloned().collect::<Vec<_>>();
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    [
+        ("Contacts", more.contacts.join(", ")),
+        ("Software", software.join(" ")),
+        ("Terms of service", text(&more.tos_uri)),
+        ("Privacy policy", text(&more.policy_uri)),
+        ("Logo, not fetched", text(&more.logo_uri)),
+    ]
+}
+
+/// Compares what the change of an application that registered itself has besides its form.
+fn open_differences(application: &Application, client: &Client, config: &Config) -> Option<Vec<Difference>> {
+    let (old, new) = (client.open()?, application.proposed_registration()?);
+    let (old_more, new_more) = (application.more_metadata()?, application.proposed_more_metadata()?);
+    let defaults = |own: &SelfRegistration| scope_lines(&words::scope_groups(&config.scopes, &own.default_scopes));
+    let resources = |own: &SelfRegistration| match &own.resources {
+        None => vec!["All".to_owned()],
+        Some(resources) => resources.iter().map(|identifier| identifier.clone().into()).collect(),
+    };
+    let own = [
+        Difference::new("Scopes of a request that names none", &defaults(old), &defaults(&new)),
+        Difference::new("Protected resources", &resources(old), &resources(&new)),
+    ];
+    let claimed = claims(old_more).into_iter().zip(claims(new_more));
+    let claimed = claimed.map(|((label, old), (_, new))| Difference::new(label, &[old], &[new]));
+    Some(own.into_iter().chain(claimed).collect())
 }
 
 struct DecisionForm {
@@ -106,6 +130,8 @@ struct DecisionForm {
     is_rejectable: bool,
     /// Whether the administrator supplies what users see of it.
     supplies_words: bool,
+    name: String,
+    website: String,
     scopes: Vec<ScopeGroup>,
 }
 
@@ -267,12 +293,17 @@ async fn show(
     let is_unreviewed = client.is_unreviewed();
     let is_to_decide = awaits_review || is_unreviewed;
     let namesakes = if is_to_decide { namesakes::of(platform, &application).await? } else { Vec::new() };
+    let newest = proposed.as_ref().unwrap_or(&form);
     let decision = is_to_decide.then(|| DecisionForm {
         is_change: proposed.is_some(),
         is_rejectable: awaits_review,
-        supplies_words: is_unreviewed,
-        scopes: proposed.as_ref().unwrap_or(&form).scopes.clone(),
+        supplies_words: open.is_some(),
+        name: newest.name.clone(),
+        website: newest.website.clone(),
+        scopes: newest.scopes.clone(),
     });
+    let mut changed = proposed.as_ref().map(|proposed| differences(&form, proposed)).unwrap_or_default();
+    changed.extend(open_differences(&application, &client, config).unwrap_or_default());
     Ok(page(&DetailsPage {
         frame: Frame::for_account(account),
         notice,
@@ -287,7 +318,7 @@ async fn show(
         submitted: words::when(application.submitted),
         decided: application.decided.map(words::when),
         rejection: application.rejection.clone(),
-        differences: proposed.as_ref().map(|proposed| differences(&form, proposed)).unwrap_or_default(),
+        differences: changed,
         namesakes,
         form,
         has_proposed_logo: proposed_logo.is_some(),

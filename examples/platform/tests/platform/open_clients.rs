@@ -10,6 +10,11 @@ const NAME: &str = "Notes of “Example”";
 
 /// Registers a public client; returns its id.
 async fn register(platform: &Started, more: Value) -> String {
+    register_with_answer(platform, more).await["client_id"].as_str().unwrap().to_owned()
+}
+
+/// The metadata of a public client.
+fn metadata(more: Value) -> Value {
     let mut metadata = json!({
         "client_name": NAME,
         "client_uri": "https://client.example/",
@@ -20,10 +25,14 @@ async fn register(platform: &Started, more: Value) -> String {
         "token_endpoint_auth_method": "none",
     });
     metadata.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    metadata
+}
+
+async fn register_with_answer(platform: &Started, more: Value) -> Value {
     let request = Request::to("POST", platform.url("/oauth2/register")).header("Content-Type", "application/json");
-    let answer = request.body(metadata.to_string()).send().await;
+    let answer = request.body(metadata(more).to_string()).send().await;
     assert_eq!(answer.status, 201, "{answer:?}");
-    answer.json()["client_id"].as_str().unwrap().to_owned()
+    answer.json()
 }
 
 fn question(platform: &Started, id: &str) -> Url {
@@ -136,6 +145,52 @@ async fn the_review_shows_what_it_says_of_itself_and_takes_other_words() {
     let page = Request::to("GET", question(&platform, &id)).cookies(&alice).send().await.text();
     assert!(page.contains("<bdi>Example Notes</bdi></strong> wants to access"), "{page}");
     assert!(!page.contains("has reviewed this application"), "{page}");
+}
+
+/// 7591-3.2.1-02
+///
+/// A change brings scopes and links that are no part of the form.
+#[tokio::test]
+async fn the_review_shows_all_members_of_a_change() {
+    let platform = start_with("open-change", &["--open-clients", "review"]);
+    let admin = sign_in(&platform, ADMIN).send().await.cookies();
+    let registered = register_with_answer(&platform, json!({"scope": "repo-issue:r"})).await;
+    let (id, token) = (registered["client_id"].as_str().unwrap(), &registered["registration_access_token"]);
+    let path = format!("/review/{id}");
+    let approve = async |name: &str, website: &str| {
+        let page = get(&platform, &path, &admin).await.text();
+        let version = value_after(&page, "name=\"version\"");
+        let scopes = [("scope", "repo-issue:r"), ("scope", "account-email:r")];
+        let fields = [&[("version", version), ("name", name), ("website", website)], &scopes[..]].concat();
+        let request = Request::to("POST", platform.url(&format!("{path}/approve"))).cookies(&admin);
+        let approved = request.fields(&fields).send().await;
+        assert_eq!(approved.status, 303, "{approved:?}");
+    };
+    approve("Notes", "https://client.example/").await;
+
+    let terms = "https://elsewhere.example/terms";
+    let changed = json!({"client_id": id, "client_name": "Other", "scope": "account-email:r", "tos_uri": terms});
+    let request = Request::to("PUT", registered["registration_client_uri"].as_str().unwrap());
+    let request = request.header("Authorization", format!("Bearer {}", token.as_str().unwrap()));
+    let answer = request.header("Content-Type", "application/json").body(metadata(changed).to_string()).send().await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let page = get(&platform, &path, &admin).await.text();
+    let row = |label: &str| {
+        let label = format!("<th scope=\"row\">{label}");
+        let start = page.find(&label).unwrap_or_else(|| panic!("no {label:?} in {page}"));
+        page[start..].split("</tr>").next().unwrap()
+    };
+    let defaults = row("Scopes of a request that names none");
+    let side = |tag: &str| defaults.split(&format!("<{tag}>")).nth(1).unwrap().split('<').next().unwrap().to_owned();
+    assert!(side("del").contains("(repo-issue:r)") && side("ins").contains("(account-email:r)"), "{defaults}");
+    assert!(row("Terms of service").contains(&format!("<ins>{terms}</ins>")), "{page}");
+    let resources = row("Protected resources");
+    assert!(resources.contains("All") && !resources.contains("changed"), "{resources}");
+    assert!(page.contains("id=\"foreign-links\"") && page.contains("name=\"name\" value=\"Other\""), "{page}");
+
+    approve("Other Notes", "https://client.example/").await;
+    let page = get(&platform, &path, &admin).await.text();
+    assert!(page.contains("Other Notes") && page.contains(terms) && !page.contains("Proposed change"), "{page}");
 }
 
 /// A client that a policy approved can be reviewed later, but no longer rejected.

@@ -21,8 +21,6 @@ pub const NARROWER: &str = "repo-code:r";
 pub enum Step {
     Authorize,
     Hold,
-    /// The request is decided without a page; nothing is given if the page is needed.
-    DecideSilently,
     /// The user of the handle agrees to everything.
     Agree(String),
     Deny(String),
@@ -130,7 +128,6 @@ impl Step {
                 Err(error) => error.into(),
             },
             Self::Hold => hold(world, &world.alice).await,
-            Self::DecideSilently => decide_silently(world).await,
             Self::Agree(handle) => decide(world, handle, Decision::Approve(Consent::to_everything())).await,
             Self::Deny(handle) => decide(world, handle, Decision::Deny).await,
             Self::Exchange(code) => world.exchange(code).await.into(),
@@ -201,18 +198,6 @@ pub async fn hold(world: &World, subject: &Subject) -> Answer {
     };
     match world.server.hold(&pending, subject, SESSION).await {
         Ok(handle) => Answer::given(handle.expose()),
-        Err(error) => error.into(),
-    }
-}
-
-async fn decide_silently(world: &World) -> Answer {
-    let pending = match pending(world).await {
-        Ok(pending) => pending,
-        Err(error) => return error.into(),
-    };
-    match world.server.decide_silently(&pending, Some(&world.alice), SESSION).await {
-        Ok(Some(response)) => response.into(),
-        Ok(None) => Answer::done(),
         Err(error) => error.into(),
     }
 }
