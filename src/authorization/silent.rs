@@ -102,7 +102,7 @@ pub(crate) async fn decide_silently(
     };
     let held = hold_admitted(context, pending, asked, Some(client), room, audience).await?;
     if let Because::Consented(earlier) = because {
-        // A revocation finds the held request after it revoked the grant, or it revoked the grant before this read.
+        // Either the grant was revoked before this read, or a revocation lists requests after this one was stored.
         let is_live = live_grants::is_still_live(context, &earlier.grant, &held.client).await;
         if !is_live.map_err(|error| pending.redirect(context, error.into()))? {
             let ended = revocation::end_held(context, held.record).await;

@@ -175,8 +175,8 @@ impl Extent<'_> {
 /// that were live.
 ///
 /// The requests come first. So a request that becomes a code meanwhile is found as a code, and a code that becomes a
-/// grant is found as a grant. Those that rest on a remembered consent come last as well, because the consent counts
-/// until its grant is revoked.
+/// grant is found as a grant. Those that use a remembered consent are listed again at the end: one can be
+/// created until the grant is revoked.
 ///
 /// # Errors
 ///

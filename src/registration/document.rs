@@ -1,6 +1,6 @@
 //! Clients with a metadata document: what is stored, and when.
 //!
-//! The row is written when a request is held, or when the client must await review. Every later step reads only the
+//! The row is written when a request is held, when the client must await review, or when a change is taken back. Every later step reads only the
 //! row. A client that a person approved stays approved until a changed document is in force.
 
 use std::sync::Arc;
@@ -43,6 +43,8 @@ impl Registrar {
             admission.check_key(client, self.context.now())?;
         }
         if let Some(client) = stored.filter(|client| is_reviewed(client, &admission.digest)) {
+            // A change that the publisher has taken back must not be approved any more.
+            self.store_document(admission).await?;
             return Ok(DocumentClient::Stored(Arc::clone(client)));
         }
         if admission.awaits_review {
@@ -66,7 +68,7 @@ impl Registrar {
     pub(crate) async fn store_document(&self, admission: &DocumentAdmission) -> Result<(), RegistrarError> {
         let current = self.context.stores.applications.find(&admission.id).await?;
         let now = self.context.now();
-        if current.as_ref().is_some_and(|own| admission.is_submitted(own) && !own.client.is_gone_at(now)) {
+        if current.as_ref().is_some_and(|own| admission.is_stored(own) && !own.client.is_gone_at(now)) {
             return Ok(());
         }
         let mut draft = self.draft(admission, current.as_ref().map(|current| &**current.client())).await?;

@@ -54,7 +54,7 @@ impl DocumentAdmission {
 
     /// Returns whether the client is as the document describes it, within what the policy admits now. It may have less:
     /// the bounds that were stored with it stay until the document changes, and an administrator may have reduced it.
-    /// Only the policy's bounds are compared: the digest covers the rest.
+    /// Beside the digest, only the policy's bounds are compared.
     pub(super) fn is_in_force(&self, client: &Client) -> bool {
         let Admitted { form, resources, .. } = &self.admitted;
         let Some(open) = client.open() else { return false };
@@ -69,13 +69,34 @@ impl DocumentAdmission {
             && client.form.redirect_uris.iter().all(|uri| form.redirect_uris.contains(uri))
     }
 
-    /// Returns whether a person must decide about the document, and it is stored as a change or was rejected as one.
-    pub(super) fn is_submitted(&self, current: &Application) -> bool {
-        let rejected = current.open.as_ref().and_then(|open| open.rejected);
-        let proposed = current.proposed_update().and_then(|update| update.document);
-        let is_known = [rejected, proposed].contains(&Some(self.digest));
-        self.awaits_review && current.state() == ClientState::Approved && is_known
+    /// Returns whether a person must decide about the document, and it is stored as a change, or the owner has submitted
+    /// one that is decided first.
+    fn is_submitted(&self, current: &Application) -> bool {
+        let is_known = match current.proposed_update() {
+            Some(update) => update.document == Some(self.digest),
+            None => current.proposed.is_some(),
+        };
+        self.awaits_review && is_known
     }
+
+    fn was_rejected(&self, current: &Application) -> bool {
+        current.open.as_ref().is_some_and(|open| open.rejected == Some(self.digest))
+    }
+
+    /// Returns whether the row is as it is to be, without a look at the names of others.
+    pub(super) fn is_stored(&self, current: &Application) -> bool {
+        current.state() == ClientState::Approved
+            && (self.is_reviewed_alone(current) || !self.was_rejected(current) && self.is_submitted(current))
+    }
+
+    /// Returns whether a person approved the document as it is now, and no other version of it awaits review.
+    fn is_reviewed_alone(&self, current: &Application) -> bool {
+        is_reviewed(&current.client, &self.digest) && !has_proposed_document(current)
+    }
+}
+
+fn has_proposed_document(current: &Application) -> bool {
+    current.proposed_update().is_some_and(|update| update.document.is_some())
 }
 
 /// Returns whether a person approved the document as it is now.
@@ -118,7 +139,11 @@ impl Draft<'_> {
             // Meanwhile an administrator has stored a client under this id. The next request finds it.
             _ if !client.is_of_document() => Err(StoreError::transient(Contended).into()),
             state @ (ClientState::Rejected | ClientState::Suspended) => Err(RegistrarError::WrongState(state)),
-            ClientState::Approved if is_reviewed(client, &self.admission.digest) => Ok(None),
+            ClientState::Approved if is_reviewed(client, &self.admission.digest) => Ok(self.withdrawn(current)),
+            // What a person refused is not put in force without a person.
+            ClientState::Approved if self.admission.was_rejected(current) => {
+                Err(RegistrarError::WrongState(ClientState::Rejected))
+            }
             ClientState::Approved if self.admission.is_submitted(current) => Ok(None),
             ClientState::Approved if self.admission.awaits_review => Ok(Some(self.proposed(current))),
             ClientState::Approved if self.admission.is_in_force(client) => Ok(None),
@@ -242,6 +267,14 @@ impl Draft<'_> {
             next.client_mut().privileges = Privileges::default();
         }
         next
+    }
+
+    /// Returns the next row of a client whose publisher returned to the document that a person approved: the other one no
+    /// longer awaits review. `None` if none does.
+    fn withdrawn(&self, current: &Application) -> Option<Application> {
+        let mut next = has_proposed_document(current).then(|| current.clone())?;
+        next.drop_proposed();
+        Some(next)
     }
 
     /// Returns whether a person had reviewed the client, so that it may have live grants.

@@ -127,11 +127,11 @@ impl Application {
         self.open.as_ref().map(|open| &open.more)
     }
 
-    /// Returns the part of a client that registered itself as it is to be once the change under review is approved: other
+    /// Returns the part of a client that registered itself with the change under review: other
     /// [`default_scopes`](SelfRegistration::default_scopes) and [`resources`](SelfRegistration::resources), and what is
-    /// noted about its links and its name. `None` if no change awaits review, or if it changes only the form.
+    /// noted about its links and its name. `None` if no change awaits review, or if the owner submitted it.
     ///
-    /// A reviewer must see it beside [`proposed`](Self::proposed).
+    /// A reviewer must see it beside [`proposed`](Self::proposed). The approval sets the other fields itself.
     #[must_use]
     pub fn proposed_registration(&self) -> Option<SelfRegistration> {
         Some(self.proposed_update()?.applied_to(self.client.open()?))

@@ -6,7 +6,7 @@ use grantor::application::{ApplicationFilter, LogoSlot};
 use grantor::client::ClientState;
 use grantor::hooks::{QueueAll, RegistrationDecision};
 use grantor::store::Page;
-use grantor::{Application, Approval, Client, Consent, Decision};
+use grantor::{Application, Approval, Client, Consent, Decision, RegistrarError};
 use serde_json::json;
 
 use super::policy::Moody;
@@ -14,7 +14,7 @@ use super::{
     SESSION, URI, URL, Web, ask_for, bounds, client, document, id, on, pair_of, purge, queueing, refused, with,
 };
 use crate::rfc8707::{at, own_scopes, resource};
-use support::world::{Reviewer, World, e401, logo, pair, wa};
+use support::world::{Reviewer, World, e401, logo, page, pair, wa};
 
 const A: &str = "https://a.example/mcp";
 const B: &str = "https://b.example/mcp";
@@ -28,6 +28,12 @@ pub(super) async fn awaiting(world: &World) -> Vec<String> {
 async fn awaits(world: &World) {
     let shown = refused(world, URL).await;
     assert!(String::from_utf8_lossy(shown.body()).contains("awaits review"));
+}
+
+/// A person decided against the client as it is.
+async fn refuses(world: &World) {
+    let shown = refused(world, URL).await;
+    assert!(!String::from_utf8_lossy(shown.body()).contains("awaits review"), "{shown:?}");
 }
 
 fn approval() -> Approval {
@@ -69,7 +75,7 @@ async fn a_document_that_changes_while_it_awaits_review_is_reviewed_as_it_is() {
     world.advance(3600);
     awaits(&world).await;
     let outdated = registrar.approve(&id(), seen, approval()).await;
-    assert!(matches!(outdated, Err(grantor::RegistrarError::ChangedMeanwhile)));
+    assert!(matches!(outdated, Err(RegistrarError::ChangedMeanwhile)));
     assert_eq!(registrar.application(&id()).await.unwrap().form().name, "Other");
 }
 
@@ -99,7 +105,7 @@ async fn a_changed_document_is_reviewed_again_and_grants_go_on() {
 
     // After a rejection, the reviewer is not asked again until the document changes.
     registrar.reject_now(&id(), "another host").await.unwrap();
-    awaits(&world).await;
+    refuses(&world).await;
     assert_eq!(awaiting(&world).await, [""; 0]);
     let changed = json!({"redirect_uris": [URI, "http://localhost/"], "scope": "repo-code:r"});
     web.publish(URL, with(changed));
@@ -265,7 +271,7 @@ async fn a_rejected_change_leaves_nothing_behind() {
     }
     registrar.reject_now(&id(), "another host").await.unwrap();
     assert_eq!(read().await, before);
-    awaits(&world).await;
+    refuses(&world).await;
     assert_eq!(awaiting(&world).await, [""; 0], "it is not proposed again");
     // The publisher returns to the version that the reviewer approved.
     web.publish(URL, document());
@@ -293,6 +299,8 @@ async fn an_owners_change_is_approved_as_it_was_shown() {
     let mut own = application.form().to_form(&world.server.config().scopes);
     own.name = "Own".to_owned();
     registrar.change(&id(), &world.alice, own, None).await.unwrap();
+    // The visit of another user does not put the document's change in its place.
+    awaits(&world).await;
     registrar.approve_now(&id(), approval()).await.unwrap();
     let approved = registrar.application(&id()).await.unwrap();
     assert_eq!(approved.form().name, "Own");
@@ -303,6 +311,49 @@ async fn an_owners_change_is_approved_as_it_was_shown() {
     awaits(&world).await;
     assert_eq!(awaiting(&world).await, [URL]);
     assert_eq!(registrar.application(&id()).await.unwrap().proposed.as_ref().unwrap().name, "Other");
+}
+
+/// CIMD-8.4-01
+///
+/// A change that the publisher has taken back can no longer be approved.
+#[tokio::test]
+async fn a_change_that_was_taken_back_awaits_no_review() {
+    let (world, web) = queueing().await;
+    awaits(&world).await;
+    let registrar = world.server.registrar().unwrap();
+    registrar.approve_now(&id(), approval()).await.unwrap();
+    web.publish(URL, with(json!({"client_name": "Other"})));
+    world.advance(3600);
+    awaits(&world).await;
+    let version = registrar.application(&id()).await.unwrap().version();
+    web.publish(URL, document());
+    world.advance(3600);
+    assert!(!ask_for(&world, URL).await.unwrap().is_client_unreviewed());
+    assert_eq!(awaiting(&world).await, [""; 0]);
+    let late = registrar.approve(&id(), version, approval()).await.unwrap_err();
+    assert!(matches!(late, RegistrarError::NothingProposed), "{late:?}");
+}
+
+/// CIMD-8.4-01
+///
+/// What a person rejected is not put in force by a policy that approves it for someone else.
+#[tokio::test]
+async fn a_policy_does_not_overrule_a_rejection() {
+    let (world, web, policy) = moody().await;
+    let registrar = world.server.registrar().unwrap();
+    queue_for(&policy, A);
+    awaits(&world).await;
+    registrar.approve_now(&id(), approval()).await.unwrap();
+    web.publish(URL, with(json!({"client_name": "Other"})));
+    world.advance(3600);
+    awaits(&world).await;
+    registrar.reject_now(&id(), "another name").await.unwrap();
+    let before = registrar.application(&id()).await.unwrap();
+    policy.set(true, RegistrationDecision::Approve(bounds().resources([A])));
+    let pending = ask_for(&world, URL).await.unwrap();
+    let refused = world.server.hold(&pending, &world.alice, SESSION).await.unwrap_err();
+    page(&refused.response(Some(&world.alice)));
+    assert_eq!(registrar.application(&id()).await.unwrap(), before);
 }
 
 /// CIMD-8.4-01

@@ -21,6 +21,8 @@ pub(crate) struct FormWords {
     pub(crate) hosts: BTreeSet<String>,
     pub(crate) scopes: Vec<ScopeGroup>,
     pub(crate) resources: Resources,
+    /// What else a reviewer of a change must see.
+    more: Vec<String>,
 }
 
 impl FormWords {
@@ -39,21 +41,33 @@ impl FormWords {
             hosts,
             scopes: words::scope_groups(&config.scopes, &form.scopes),
             resources: words::resources(&form.resource_scope),
+            more: more(form),
         }
     }
 
-    fn rows(&self) -> [(&'static str, Vec<String>); 7] {
+    fn rows(&self) -> [(&'static str, Vec<String>); 9] {
         let resources = std::iter::once(self.resources.summary.to_owned()).chain(self.resources.names.iter().cloned());
         [
             ("Name", vec![self.name.clone()]),
             ("Description", self.description.iter().cloned().collect()),
             ("Website", vec![self.website.clone()]),
+            ("Type", vec![self.client_type.to_owned(), self.application_type.to_owned()]),
             ("Authentication", self.authentication.clone()),
             ("Redirect URIs", self.redirect_uris.clone()),
             ("Scopes", scope_lines(&self.scopes)),
             ("Resources", resources.collect()),
+            ("Protocol", self.more.clone()),
         ]
     }
+}
+
+/// The grant types of a form, its signature algorithm, and what its requests and tokens must have.
+fn more(form: &CheckedForm) -> Vec<String> {
+    let mut more: Vec<_> = form.grant_types.iter().map(|own| format!("Grant type {}", own.as_str())).collect();
+    more.extend(form.signing_algorithm.map(|own| format!("Signs with {}", own.as_str())));
+    more.extend(form.requires_pushed_requests.then(|| "Requests must be pushed".to_owned()));
+    more.extend(form.requires_dpop_bound_tokens.then(|| "Tokens must be bound to a key".to_owned()));
+    more
 }
 
 /// Scopes as people read them, one a line.
@@ -97,7 +111,7 @@ pub(crate) struct Line {
     pub(crate) is_only_here: bool,
 }
 
-/// Compares two forms. The kind of application cannot change.
+/// Compares two forms.
 pub(crate) fn differences(in_force: &FormWords, proposed: &FormWords) -> Vec<Difference> {
     let pairs = in_force.rows().into_iter().zip(proposed.rows());
     pairs.map(|((label, old), (_, new))| Difference::new(label, &old, &new)).collect()

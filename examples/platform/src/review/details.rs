@@ -297,7 +297,7 @@ async fn show(
     let decision = is_to_decide.then(|| DecisionForm {
         is_change: proposed.is_some(),
         is_rejectable: awaits_review,
-        supplies_words: open.is_some(),
+        supplies_words: is_unreviewed || (open.is_some() && application.owner.is_none()),
         name: newest.name.clone(),
         website: newest.website.clone(),
         scopes: newest.scopes.clone(),

@@ -27,7 +27,7 @@ struct SignIn {
 }
 
 /// The sign-in page. A `ReturnTo` has no quotation marks or angle brackets, so only its `&` must be escaped.
-fn sign_in_page(return_to: &ReturnTo, problem: &str) -> String {
+fn sign_in_page(return_to: &ReturnTo, problem: &'static str) -> String {
     let return_to = return_to.as_str().replace('&', "&amp;");
     format!(
         r#"<!DOCTYPE html>
