@@ -87,11 +87,12 @@ pub(crate) async fn decide_silently(
     user: Option<&Subject>,
     session: &[u8],
 ) -> Result<Option<Answer>, AuthorizationError> {
+    let redirect = |error: StoreError| pending.redirect(context, error.into());
     let (known, found) = match read(context, pending, user).await {
         Ok(read) => read,
         // The page does not depend on it.
         Err(error) if error.unreadable_key().is_some() => return Ok(None),
-        Err(error) => return Err(pending.redirect(context, error.into())),
+        Err(error) => return Err(redirect(error)),
     };
     let (Next::Code(user, because), Some(Found { client, room })) = (next(&known), found) else { return Ok(None) };
     admit(context, pending, user, session).await?;
@@ -103,10 +104,9 @@ pub(crate) async fn decide_silently(
     let held = hold_admitted(context, pending, asked, Some(client), room, audience).await?;
     if let Because::Consented(earlier) = because {
         // Either the grant was revoked before this read, or a revocation lists requests after this one was stored.
-        let is_live = live_grants::is_still_live(context, &earlier.grant, &held.client).await;
-        if !is_live.map_err(|error| pending.redirect(context, error.into()))? {
-            let ended = revocation::end_held(context, held.record).await;
-            return ended.map(|()| None).map_err(|error| pending.redirect(context, error.into()));
+        if !live_grants::is_still_live(context, &earlier.grant, &held.client).await.map_err(redirect)? {
+            revocation::end_held(context, held.record).await.map_err(redirect)?;
+            return Ok(None);
         }
     }
     let everything = Decision::Approve(Consent::to_everything());

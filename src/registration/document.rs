@@ -68,7 +68,7 @@ impl Registrar {
     pub(crate) async fn store_document(&self, admission: &DocumentAdmission) -> Result<(), RegistrarError> {
         let current = self.context.stores.applications.find(&admission.id).await?;
         let now = self.context.now();
-        if current.as_ref().is_some_and(|own| admission.is_stored(own) && !own.client.is_gone_at(now)) {
+        if current.as_ref().is_some_and(|own| admission.is_settled(own) && !own.client.is_gone_at(now)) {
             return Ok(());
         }
         let mut draft = self.draft(admission, current.as_ref().map(|current| &**current.client())).await?;

@@ -69,40 +69,38 @@ impl DocumentAdmission {
             && client.form.redirect_uris.iter().all(|uri| form.redirect_uris.contains(uri))
     }
 
-    /// Returns whether a person must decide about the document, and it is stored as a change, or the owner has submitted
-    /// one that is decided first.
-    fn is_submitted(&self, current: &Application) -> bool {
-        let is_known = match current.proposed_update() {
-            Some(update) => update.document == Some(self.digest),
+    /// Returns whether nothing is to be written for the document, because a person approved it, or must decide about it
+    /// and can. A change that the owner submitted is decided first.
+    pub(super) fn is_settled(&self, current: &Application) -> bool {
+        let proposed = current.proposed_update().and_then(|update| update.document);
+        if is_reviewed(&current.client, &self.digest) {
+            return proposed.is_none();
+        }
+        let awaits_decision = match current.proposed_update() {
+            Some(_) => proposed == Some(self.digest),
             None => current.proposed.is_some(),
         };
-        self.awaits_review && is_known
+        let is_approved = current.state() == ClientState::Approved;
+        is_approved && self.awaits_review && awaits_decision && !self.was_rejected(current)
     }
 
     fn was_rejected(&self, current: &Application) -> bool {
         current.open.as_ref().is_some_and(|open| open.rejected == Some(self.digest))
     }
-
-    /// Returns whether the row is as it is to be, without a look at the names of others.
-    pub(super) fn is_stored(&self, current: &Application) -> bool {
-        current.state() == ClientState::Approved
-            && (self.is_reviewed_alone(current) || !self.was_rejected(current) && self.is_submitted(current))
-    }
-
-    /// Returns whether a person approved the document as it is now, and no other version of it awaits review.
-    fn is_reviewed_alone(&self, current: &Application) -> bool {
-        is_reviewed(&current.client, &self.digest) && !has_proposed_document(current)
-    }
-}
-
-fn has_proposed_document(current: &Application) -> bool {
-    current.proposed_update().is_some_and(|update| update.document.is_some())
 }
 
 /// Returns whether a person approved the document as it is now.
 pub(super) fn is_reviewed(client: &Client, digest: &Digest) -> bool {
     let is_same = client.open().is_some_and(|open| open.is_reviewed && open.document.as_ref() == Some(digest));
     is_same && client.state == ClientState::Approved
+}
+
+/// Returns the next row of a client whose publisher returned to the document that a person approved: the other one no
+/// longer awaits review.
+fn withdrawn(current: &Application) -> Application {
+    let mut next = current.clone();
+    next.drop_proposed();
+    next
 }
 
 /// The input that decides what is written for a document.
@@ -139,12 +137,12 @@ impl Draft<'_> {
             // Meanwhile an administrator has stored a client under this id. The next request finds it.
             _ if !client.is_of_document() => Err(StoreError::transient(Contended).into()),
             state @ (ClientState::Rejected | ClientState::Suspended) => Err(RegistrarError::WrongState(state)),
-            ClientState::Approved if is_reviewed(client, &self.admission.digest) => Ok(self.withdrawn(current)),
+            ClientState::Approved if self.admission.is_settled(current) => Ok(None),
+            ClientState::Approved if is_reviewed(client, &self.admission.digest) => Ok(Some(withdrawn(current))),
             // What a person refused is not put in force without a person.
             ClientState::Approved if self.admission.was_rejected(current) => {
                 Err(RegistrarError::WrongState(ClientState::Rejected))
             }
-            ClientState::Approved if self.admission.is_submitted(current) => Ok(None),
             ClientState::Approved if self.admission.awaits_review => Ok(Some(self.proposed(current))),
             ClientState::Approved if self.admission.is_in_force(client) => Ok(None),
             ClientState::Pending | ClientState::Approved => self.changed(current),
@@ -267,14 +265,6 @@ impl Draft<'_> {
             next.client_mut().privileges = Privileges::default();
         }
         next
-    }
-
-    /// Returns the next row of a client whose publisher returned to the document that a person approved: the other one no
-    /// longer awaits review. `None` if none does.
-    fn withdrawn(&self, current: &Application) -> Option<Application> {
-        let mut next = has_proposed_document(current).then(|| current.clone())?;
-        next.drop_proposed();
-        Some(next)
     }
 
     /// Returns whether a person had reviewed the client, so that it may have live grants.

@@ -7,7 +7,7 @@ use grantor::client::ClientState;
 use grantor::hooks::{QueueAll, RegistrationDecision};
 use grantor::store::Page;
 use grantor::{Application, Approval, Client, Consent, Decision, RegistrarError};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::policy::Moody;
 use super::{
@@ -34,6 +34,13 @@ async fn awaits(world: &World) {
 async fn refuses(world: &World) {
     let shown = refused(world, URL).await;
     assert!(!String::from_utf8_lossy(shown.body()).contains("awaits review"), "{shown:?}");
+}
+
+/// The document changes, and the next visit submits the change to the review.
+async fn queue_change(world: &World, web: &Web, members: Value) {
+    web.publish(URL, with(members));
+    world.advance(3600);
+    awaits(world).await;
 }
 
 fn approval() -> Approval {
@@ -71,9 +78,7 @@ async fn a_document_that_changes_while_it_awaits_review_is_reviewed_as_it_is() {
     awaits(&world).await;
     let registrar = world.server.registrar().unwrap();
     let seen = registrar.application(&id()).await.unwrap().version();
-    web.publish(URL, with(json!({"client_name": "Other"})));
-    world.advance(3600);
-    awaits(&world).await;
+    queue_change(&world, &web, json!({"client_name": "Other"})).await;
     let outdated = registrar.approve(&id(), seen, approval()).await;
     assert!(matches!(outdated, Err(RegistrarError::ChangedMeanwhile)));
     assert_eq!(registrar.application(&id()).await.unwrap().form().name, "Other");
@@ -93,9 +98,7 @@ async fn a_changed_document_is_reviewed_again_and_grants_go_on() {
     assert!(!ask_for(&world, URL).await.unwrap().is_client_unreviewed());
 
     let changed = json!({"redirect_uris": [URI, "https://client.example/new"], "scope": "repo-code:r"});
-    web.publish(URL, with(changed));
-    world.advance(3600);
-    awaits(&world).await;
+    queue_change(&world, &web, changed).await;
     assert_eq!(awaiting(&world).await, [URL]);
     let application = registrar.application(&id()).await.unwrap();
     assert_eq!((application.form().redirect_uris.len(), application.state()), (1, ClientState::Approved));
@@ -108,9 +111,7 @@ async fn a_changed_document_is_reviewed_again_and_grants_go_on() {
     refuses(&world).await;
     assert_eq!(awaiting(&world).await, [""; 0]);
     let changed = json!({"redirect_uris": [URI, "http://localhost/"], "scope": "repo-code:r"});
-    web.publish(URL, with(changed));
-    world.advance(3600);
-    awaits(&world).await;
+    queue_change(&world, &web, changed).await;
     registrar.approve_now(&id(), approval()).await.unwrap();
     let pending = ask_for(&world, URL).await.unwrap();
     assert!(!pending.is_client_unreviewed());
@@ -134,9 +135,7 @@ async fn resources_of_a_change_count_from_its_approval() {
     let mut tokens = pair_of(&world, URL).await;
     admits(B);
     for name in ["Other", "Another"] {
-        web.publish(URL, with(json!({ "client_name": name })));
-        world.advance(3600);
-        awaits(&world).await;
+        queue_change(&world, &web, json!({ "client_name": name })).await;
         tokens = pair(&world.refresh_as(&client(URL), &tokens.refresh).await);
         assert!(at(&world, A, &tokens.access).await.is_ok(), "{name}");
         let application = registrar.application(&id()).await.unwrap();
@@ -177,9 +176,7 @@ async fn default_scopes_and_links_of_a_change_await_approval() {
     let before = read().await;
     assert_eq!((before.proposed_registration(), before.proposed_more_metadata()), (None, None));
     let terms = "https://elsewhere.example/terms";
-    web.publish(URL, with(json!({"scope": "repo-code:r", "tos_uri": terms})));
-    world.advance(3600);
-    awaits(&world).await;
+    queue_change(&world, &web, json!({"scope": "repo-code:r", "tos_uri": terms})).await;
     let queued = read().await;
     assert_eq!((open(&queued), queued.more_metadata()), (open(&before), before.more_metadata()));
     let shown = queued.proposed_registration().unwrap();
@@ -207,9 +204,7 @@ async fn a_policy_puts_a_queued_change_wholly_in_force() {
     pair_of(&world, URL).await;
     policy.set(true, RegistrationDecision::Queue(bounds()));
     let website = "https://elsewhere.example/";
-    web.publish(URL, with(json!({"client_name": "Other", "client_uri": website})));
-    world.advance(3600);
-    awaits(&world).await;
+    queue_change(&world, &web, json!({"client_name": "Other", "client_uri": website})).await;
     let shown = |client: &Client| {
         let (form, open) = (client.form(), client.open().unwrap());
         (form.name.clone(), form.website.clone(), open.has_foreign_links)
@@ -237,9 +232,7 @@ async fn a_queued_change_ends_no_reviewed_registration() {
     let registrar = world.server.registrar().unwrap();
     registrar.approve_now(&id(), approval()).await.unwrap();
     let tokens = pair_of(&world, URL).await;
-    web.publish(URL, with(json!({"client_name": "Other"})));
-    world.advance(3600);
-    awaits(&world).await;
+    queue_change(&world, &web, json!({"client_name": "Other"})).await;
     world.advance(31 * 86_400);
     purge(&world).await;
     let tokens = pair(&world.refresh_as(&client(URL), &tokens.refresh).await);
@@ -292,9 +285,7 @@ async fn an_owners_change_is_approved_as_it_was_shown() {
     let version = registrar.application(&id()).await.unwrap().version();
     registrar.transfer(&id(), version, world.alice.clone()).await.unwrap();
     queue_for(&policy, B);
-    web.publish(URL, with(json!({"client_name": "Other", "tos_uri": "https://elsewhere.example/terms"})));
-    world.advance(3600);
-    awaits(&world).await;
+    queue_change(&world, &web, json!({"client_name": "Other", "tos_uri": "https://elsewhere.example/terms"})).await;
     let application = registrar.application(&id()).await.unwrap();
     let mut own = application.form().to_form(&world.server.config().scopes);
     own.name = "Own".to_owned();
@@ -322,9 +313,7 @@ async fn a_change_that_was_taken_back_awaits_no_review() {
     awaits(&world).await;
     let registrar = world.server.registrar().unwrap();
     registrar.approve_now(&id(), approval()).await.unwrap();
-    web.publish(URL, with(json!({"client_name": "Other"})));
-    world.advance(3600);
-    awaits(&world).await;
+    queue_change(&world, &web, json!({"client_name": "Other"})).await;
     let version = registrar.application(&id()).await.unwrap().version();
     web.publish(URL, document());
     world.advance(3600);
@@ -344,9 +333,7 @@ async fn a_policy_does_not_overrule_a_rejection() {
     queue_for(&policy, A);
     awaits(&world).await;
     registrar.approve_now(&id(), approval()).await.unwrap();
-    web.publish(URL, with(json!({"client_name": "Other"})));
-    world.advance(3600);
-    awaits(&world).await;
+    queue_change(&world, &web, json!({"client_name": "Other"})).await;
     registrar.reject_now(&id(), "another name").await.unwrap();
     let before = registrar.application(&id()).await.unwrap();
     policy.set(true, RegistrationDecision::Approve(bounds().resources([A])));
@@ -365,9 +352,7 @@ async fn privileges_end_with_the_review_that_gave_them() {
     awaits(&world).await;
     world.server.registrar().unwrap().approve_now(&id(), approval().trusted()).await.unwrap();
     assert!(world.server.client(&id()).await.unwrap().unwrap().privileges().trusted);
-    web.publish(URL, with(json!({"client_name": "Other"})));
-    world.advance(3600);
-    awaits(&world).await;
+    queue_change(&world, &web, json!({"client_name": "Other"})).await;
     assert!(!world.server.client(&id()).await.unwrap().unwrap().privileges().trusted);
 }
 
@@ -379,9 +364,7 @@ async fn a_client_that_lost_its_review_is_kept_while_its_grants_live() {
     world.server.registrar().unwrap().approve_now(&id(), approval()).await.unwrap();
     world.advance(30 * 86_400);
     let tokens = pair_of(&world, URL).await;
-    web.publish(URL, with(json!({"client_name": "Other"})));
-    world.advance(3600);
-    awaits(&world).await;
+    queue_change(&world, &web, json!({"client_name": "Other"})).await;
     world.advance(179 * 86_400);
     purge(&world).await;
     pair(&world.refresh_as(&client(URL), &tokens.refresh).await);
@@ -400,9 +383,7 @@ async fn a_client_that_lost_its_review_does_not_end_at_once() {
     world.advance(40 * 86_400);
     let tokens = pair_of(&world, URL).await;
     for name in ["Other", "Another"] {
-        web.publish(URL, with(json!({ "client_name": name })));
-        world.advance(3600);
-        awaits(&world).await;
+        queue_change(&world, &web, json!({ "client_name": name })).await;
     }
     let tokens = pair(&world.refresh_as(&client(URL), &tokens.refresh).await);
     assert!(world.opens(&tokens.access).await);
