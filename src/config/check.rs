@@ -325,7 +325,7 @@ fn is_lower_app_scheme(scheme: &str) -> bool {
     is_app_scheme(scheme) && !scheme.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
-pub(super) fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     let literal = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())

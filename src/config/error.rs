@@ -25,11 +25,12 @@ pub struct ConfigError {
 debug_as_text!(ConfigError);
 
 impl ConfigError {
-    pub(super) fn new(field: &'static str, value: impl fmt::Display, remedy: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn new(field: &'static str, value: impl fmt::Display, remedy: impl Into<Cow<'static, str>>) -> Self {
         Self { field, value: value.to_string(), remedy: remedy.into() }
     }
 
-    /// Returns the field of [`Config`](crate::Config), such as `refresh.grace`.
+    /// Returns the field of [`Config`](crate::Config), such as `refresh.grace`, or of
+    /// [`IntrospectionSettings`](crate::resource::IntrospectionSettings).
     #[must_use]
     pub const fn field(&self) -> &'static str {
         self.field
@@ -50,12 +51,12 @@ impl ConfigError {
 }
 
 /// Formats a duration in seconds.
-pub(super) fn seconds(life: Duration) -> String {
+pub(crate) fn seconds(life: Duration) -> String {
     format!("{} s", life.as_secs_f64())
 }
 
 /// Quotes a text without its user, query and fragment, because they may contain a password.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     if text.contains('@') {
         let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
         let scheme = if scheme.contains('@') { "" } else { scheme };

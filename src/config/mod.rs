@@ -1,7 +1,7 @@
 //! All settings: what each means, its value in each profile, and what the other choices cost.
 
 mod authorization;
-mod check;
+pub(crate) mod check;
 pub(crate) mod client_authentication;
 pub(crate) mod dpop;
 pub(crate) mod error;

@@ -25,7 +25,7 @@ pub struct SecurityReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The field of [`Config`].
+    /// The field of [`Config`], or of [`IntrospectionSettings`](crate::resource::IntrospectionSettings).
     pub setting: &'static str,
     /// The rule that requires more.
     pub rule: &'static str,

@@ -166,6 +166,11 @@ impl ConfigError {
         Self::new("scopes", quoted(tokens), "scopes that the resource serves are accepted")
     }
 
+    /// An error for an operation without a scope.
+    pub(crate) fn no_scope_named() -> Self {
+        Self::new("scopes", "empty", "at least one scope is accepted; for any valid token, use ScopeSet::empty()")
+    }
+
     /// An error for a needed scope that is not in the catalog.
     pub(crate) fn unknown_scope(tokens: &str, error: &ScopeError) -> Self {
         Self::new("scopes", quoted(tokens), error.to_string())

@@ -50,6 +50,8 @@ pub(crate) struct Context {
     pub(crate) misses_peers: AtomicBool,
     /// Whether [`Event::RequiredScopeUnknown`] was raised.
     pub(crate) has_unknown_scope: AtomicBool,
+    /// Distinguishes the servers of this process.
+    pub(crate) number: u64,
     /// The clients of the last minute's [`Event::IntrospectionRefused`].
     pub(crate) refused_introspections: Mutex<Cache<()>>,
 }

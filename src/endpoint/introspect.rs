@@ -82,15 +82,18 @@ fn report_refusal(context: &Context, token: &UsableToken, caller: &Client) {
     }
 }
 
-/// Returns the response for a live token; `None` if the catalog and the registration no longer have any of its scopes.
+/// Returns the response for a live token; `None` if the catalog and the registration no longer have any of its scopes. A
+/// token with scopes for other resources alone is active: the resource answers that it needs more scopes.
 fn message(context: &Context, token: &UsableToken, seen: &Target<'_>) -> Option<IntrospectionResponse> {
-    let scopes = seen.served_of(token.scopes());
+    let scopes = token.scopes();
     if !context.config.scopes.knows_any(&scopes) {
         return None;
     }
-    let resources = token.resource_scope();
+    let scopes = seen.served_of(scopes);
+    let [granted, bound] = token.resources();
+    let resources = granted.reduced_to(bound);
     let mut message = IntrospectionResponse::active();
-    message.scope = Some(context.config.scopes.to_wire(&scopes).into_owned());
+    message.scope = Some(context.config.scopes.to_wire(&scopes).into_owned()).filter(|scope| !scope.is_empty());
     message.client_id = Some(token.client.id.to_string());
     message.token_type = Some(if token.key().is_some() { TokenType::Dpop } else { TokenType::Bearer });
     message.cnf = token.key().copied().map(Confirmation::by_key);

@@ -1,15 +1,14 @@
 //! The metadata of the server [RFC 8414]: only what is switched on.
 
 use crate::client_auth;
+use crate::config::Config;
 use crate::config::dpop::proof_algorithm_names;
-use crate::config::{Config, DpopBoundTokens};
 use crate::context::Context;
 use crate::error::Reason;
 use crate::error::response;
 use crate::grant;
-use crate::model::protected_resource::ProtectedResource;
 use crate::secret::pkce::CodeChallenge;
-use crate::wire::message::{Metadata, ResourceMetadata};
+use crate::wire::message::Metadata;
 use crate::wire::{Endpoint, Request, Response};
 
 /// Answers with the document that was made when the server was built.
@@ -23,16 +22,6 @@ pub(crate) fn serve(context: &Context, request: &Request<'_>) -> Response {
 /// Writes the document from the configuration.
 pub(crate) fn document(config: &Config) -> Box<[u8]> {
     serde_json::to_vec(&metadata(config)).unwrap_or_default().into()
-}
-
-/// The metadata of a protected resource in this process [RFC 9728 section 2].
-pub(crate) fn of_resource(config: &Config, resource: &ProtectedResource) -> ResourceMetadata {
-    let mut metadata = resource.metadata(&config.issuer);
-    if config.dpop.reads_proofs() {
-        metadata.dpop_signing_alg_values_supported = texts(&proof_algorithm_names());
-    }
-    metadata.dpop_bound_access_tokens_required = config.dpop.tokens == DpopBoundTokens::Required;
-    metadata
 }
 
 fn texts(texts: &[&str]) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! Why a request is refused, and how that is reported on the wire.
 
+pub(crate) mod introspection;
 pub(crate) mod response;
 pub(crate) mod wire_error;
 
@@ -9,6 +10,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::config::error::ConfigError;
+use crate::error::introspection::IntrospectionError;
 use crate::model::client::{KeyFetchError, StaleClient};
 use crate::model::client_metadata::{DocumentError, MetadataError};
 use crate::model::protected_resource::TargetError;
@@ -246,6 +248,10 @@ pub enum Reason {
     /// The access token is unknown, expired or revoked.
     #[error("the access token is not valid")]
     InvalidAccessToken,
+    /// The authorization server, which is in another process, did not say whether the access token is valid [RFC 7662].
+    /// It is answered with 503.
+    #[error("the access token could not be looked up")]
+    Introspection(#[source] Arc<IntrospectionError>),
     /// The proof was signed with a key other than the one that the access token is bound to [RFC 9449 section 7.1].
     #[error("the DPoP proof was signed with a key other than that of the access token")]
     AccessTokenOfAnotherKey,
@@ -373,6 +379,12 @@ impl From<DocumentError> for Reason {
 impl From<Arc<KeyFetchError>> for Reason {
     fn from(error: Arc<KeyFetchError>) -> Self {
         Self::KeysUnavailable(error)
+    }
+}
+
+impl From<Arc<IntrospectionError>> for Reason {
+    fn from(error: Arc<IntrospectionError>) -> Self {
+        Self::Introspection(error)
     }
 }
 

@@ -172,9 +172,11 @@ impl Reason {
             | Self::ExcessDecision => (InvalidRequest, "the decision was refused"),
             Self::AccessDenied => (AccessDenied, "the user refused"),
             Self::SubjectRefused => (InvalidGrant, "the user may not be given tokens"),
-            Self::SubjectUnknown | Self::MissingDerivationKey | Self::KeysUnavailable(_) | Self::RequiredScope(_) => {
-                (TemporarilyUnavailable, "the service is temporarily unavailable")
-            }
+            Self::SubjectUnknown
+            | Self::MissingDerivationKey
+            | Self::KeysUnavailable(_)
+            | Self::Introspection(_)
+            | Self::RequiredScope(_) => (TemporarilyUnavailable, "the service is temporarily unavailable"),
 
             Self::UnknownGrantType => (UnsupportedGrantType, "the grant type is not supported"),
             Self::UnknownCode

@@ -11,7 +11,8 @@ use std::task::{Context, Poll, Wake, Waker};
 
 pub(crate) type Driven<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// The maximum number of tasks that wait for one fetch. Its end wakes all of them.
+/// The maximum number of tasks that wait for one fetch, unless [`Flight::with_max_tasks`] sets another. Its end wakes all
+/// of them.
 const MAX_TASKS: usize = 256;
 
 /// Fetches in progress, while a request waits for them.
@@ -57,7 +58,7 @@ fn waiter<T>(flights: &HashMap<Box<str>, Weak<Flight<T>>>, key: &str) -> Option<
 pub(crate) enum NoOutput {
     /// The future panicked in the task that polled it.
     Panicked,
-    /// [`MAX_TASKS`] others wait.
+    /// As many others wait as may.
     TooManyTasks,
 }
 
@@ -68,11 +69,16 @@ pub(crate) struct Flight<T> {
     /// `None` if it panicked.
     done: OnceLock<Option<T>>,
     tasks: Arc<Tasks>,
+    max_tasks: usize,
 }
 
 impl<T> Flight<T> {
     pub(crate) fn new(driven: Driven<T>) -> Self {
-        Self { driven: Mutex::new(Some(driven)), done: OnceLock::new(), tasks: Arc::default() }
+        Self::with_max_tasks(driven, MAX_TASKS)
+    }
+
+    pub(crate) fn with_max_tasks(driven: Driven<T>, max_tasks: usize) -> Self {
+        Self { driven: Mutex::new(Some(driven)), done: OnceLock::new(), tasks: Arc::default(), max_tasks }
     }
 
     /// Polls the future as that task, unless another task is polling it.
@@ -111,7 +117,7 @@ pub(crate) struct Waiter<T> {
 
 impl<T> Waiter<T> {
     pub(crate) fn first(flight: Arc<Flight<T>>) -> Self {
-        let id = flight.tasks.enter();
+        let id = flight.tasks.enter(flight.max_tasks);
         Self { flight, id }
     }
 
@@ -168,9 +174,9 @@ impl Tasks {
     }
 
     /// Adds a task, and returns its id; `None` if too many wait.
-    fn enter(&self) -> Option<u64> {
+    fn enter(&self, max: usize) -> Option<u64> {
         let mut waiting = self.waiting();
-        if waiting.wakers.len() == MAX_TASKS {
+        if waiting.wakers.len() == max {
             return None;
         }
         waiting.last_id += 1;
@@ -414,14 +420,16 @@ mod tests {
 
     #[test]
     fn so_many_tasks_wait_and_no_more() {
-        let flight = flight(std::future::pending());
-        let mut waiters: Vec<_> = (0..MAX_TASKS).map(|_| Waiter::first(Arc::clone(&flight))).collect();
-        assert!(waiters.iter_mut().all(|waiter| poll(waiter) == Poll::Pending));
-        let mut more = Waiter::first(Arc::clone(&flight));
-        assert_eq!(poll(&mut more), Poll::Ready(Err(NoOutput::TooManyTasks)));
-        drop(more);
-        drop(waiters.pop());
-        assert_eq!(poll(&mut Waiter::first(flight)), Poll::Pending);
+        let larger = Flight::with_max_tasks(Box::pin(std::future::pending()), 1000);
+        for (flight, max) in [(flight(std::future::pending()), MAX_TASKS), (Arc::new(larger), 1000)] {
+            let mut waiters: Vec<_> = (0..max).map(|_| Waiter::first(Arc::clone(&flight))).collect();
+            assert!(waiters.iter_mut().all(|waiter| poll(waiter) == Poll::Pending));
+            let mut more = Waiter::first(Arc::clone(&flight));
+            assert_eq!(poll(&mut more), Poll::Ready(Err(NoOutput::TooManyTasks)));
+            drop(more);
+            drop(waiters.pop());
+            assert_eq!(poll(&mut Waiter::first(flight)), Poll::Pending);
+        }
     }
 
     #[test]

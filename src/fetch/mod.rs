@@ -2,8 +2,9 @@
 
 pub(crate) mod cache;
 pub(crate) mod documents;
-mod flight;
+pub(crate) mod flight;
 pub(crate) mod key_sets;
+mod transport;
 
 use std::error::Error;
 use std::fmt;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::fetch::flight::NoOutput;
+pub use crate::fetch::transport::{Transport, TransportRequest};
 use crate::text::causes::debug_as_text;
 
 /// Fetches what clients publish over HTTPS: their metadata documents, and their keys.
@@ -119,6 +121,18 @@ impl FetchResponse {
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self { status, body: body.into(), ..Self::default() }
     }
+
+    /// Returns whether the media type is `application/json`, or a subtype that ends in `+json`, with any parameters
+    /// [RFC 6839 section 3.1].
+    pub(crate) fn is_json(&self) -> bool {
+        let media_type = self.content_type.as_deref().unwrap_or_default();
+        let essence = media_type.split(';').next().unwrap_or_default().trim_matches([' ', '\t']);
+        let Some((main, subtype)) = essence.split_once('/') else { return false };
+        let subtype = subtype.to_ascii_lowercase();
+        let has_suffix =
+            subtype.strip_suffix("+json").is_some_and(|name| !name.is_empty() && !name.contains(['/', ',']));
+        main.eq_ignore_ascii_case("application") && (subtype == "json" || has_suffix)
+    }
 }
 
 /// Why a [`Fetcher`] returns no response. Users do not see it; [`Event::Refused`](crate::Event::Refused) contains it.
@@ -151,7 +165,7 @@ impl FetchError {
 }
 
 /// Returns the error of a request that waited for a fetch in vain; `panicked` is that of a panic.
-fn in_vain<E: From<FetchError>>(why: NoOutput, panicked: E) -> Arc<E> {
+pub(crate) fn in_vain<E: From<FetchError>>(why: NoOutput, panicked: E) -> Arc<E> {
     Arc::new(match why {
         NoOutput::Panicked => panicked,
         NoOutput::TooManyTasks => FetchError::new(FetchErrorKind::TooManyRequests).into(),
@@ -186,7 +200,7 @@ pub enum FetchErrorKind {
     /// The request took longer than [`timeout`](FetchRequest::timeout).
     #[error("the request timed out")]
     TimedOut,
-    /// Too many requests wait: for the same response (256 at most), or for the fetcher.
+    /// Too many requests wait: for the same response, or for the fetcher or transport.
     #[error("too many requests wait")]
     TooManyRequests,
 }

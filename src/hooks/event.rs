@@ -5,7 +5,9 @@ use std::net::IpAddr;
 
 use crate::clock::Timestamp;
 use crate::error::Reason;
+use crate::error::introspection::IntrospectionError;
 use crate::hooks::application_change::ApplicationChange;
+use crate::hooks::token_refusal::TokenRefusal;
 use crate::model::RevocationReason;
 use crate::model::id::{ClientId, GrantId};
 use crate::model::subject::Subject;
@@ -251,6 +253,33 @@ pub enum Event<'a> {
         /// The client that asked.
         client: &'a ClientId,
     },
+    /// A [`ResourceClient`](crate::resource::ResourceClient) refused an access token.
+    #[non_exhaustive]
+    AccessTokenRefused {
+        /// The client that the token was issued to, if the authorization server described the token.
+        client: Option<&'a ClientId>,
+        /// Why.
+        refusal: TokenRefusal,
+    },
+    /// A [`ResourceClient`](crate::resource::ResourceClient) could not look up an access token. All checks that waited
+    /// for the look-up fail with 503, or use an earlier answer. Raised once for each failed look-up, however many checks
+    /// waited for it.
+    #[non_exhaustive]
+    IntrospectionFailed {
+        /// The failure.
+        error: &'a IntrospectionError,
+    },
+    /// A look-up failed, and a [`ResourceClient`](crate::resource::ResourceClient) used an earlier answer beyond its
+    /// time to live: see [`stale_if_error`](crate::resource::IntrospectionSettings::stale_if_error).
+    #[non_exhaustive]
+    StaleAnswerUsed {
+        /// The client that the token was issued to.
+        client: &'a ClientId,
+        /// The user; `None` if the client acts for itself.
+        subject: Option<&'a Subject>,
+        /// Why the look-up failed.
+        error: &'a IntrospectionError,
+    },
     /// A request was refused for any other reason, or failed.
     #[non_exhaustive]
     Refused {
@@ -429,6 +458,18 @@ impl Event<'_> {
                 endpoint: Some(Endpoint::Introspection),
                 ..Facts::of_grant("introspection_refused", Warning, grant, client)
             },
+            Self::AccessTokenRefused { client, refusal } => Facts {
+                client: client.map(ClientId::as_str),
+                why: Some(Why::Token(refusal)),
+                ..Facts::named("access_token_refused", Info)
+            },
+            Self::IntrospectionFailed { error } => {
+                Facts { why: Some(Why::Introspection(error)), ..Facts::named("introspection_failed", Warning) }
+            }
+            Self::StaleAnswerUsed { client, subject, error } => Facts {
+                why: Some(Why::Introspection(error)),
+                ..Facts::of_client("stale_answer_used", Warning, client).by(subject)
+            },
             Self::Refused { endpoint, client, redirect_uri, reason } => {
                 let severity = if let Reason::Store(failure) = reason { of_store(failure) } else { Info };
                 Facts {
@@ -495,6 +536,8 @@ pub(crate) enum Why<'a> {
     Reason(&'a Reason),
     Store(&'a StoreError),
     Revocation(RevocationReason),
+    Token(TokenRefusal),
+    Introspection(&'a IntrospectionError),
     Clock { now: Timestamp, newest: Timestamp },
 }
 
@@ -504,6 +547,8 @@ impl fmt::Display for Why<'_> {
             Self::Reason(reason) => f.write_str(&with_causes(*reason)),
             Self::Store(error) => f.write_str(&with_causes(*error)),
             Self::Revocation(reason) => f.write_str(reason.as_str()),
+            Self::Token(refusal) => f.write_str(refusal.as_str()),
+            Self::Introspection(error) => f.write_str(&with_causes(*error)),
             Self::Clock { now, newest } => {
                 write!(f, "the clock shows {now}, and the newest time seen before is {newest}")
             }
@@ -526,6 +571,7 @@ mod tests {
         let privileges = Privileges::default();
         let (endpoint, reason, peer) = (Endpoint::Token, &Reason::WrongSecret, None);
         let named = Some("app");
+        let error = &IntrospectionError::Status(500);
         let changes = [
             ApplicationChange::Submitted,
             ApplicationChange::Approved,
@@ -575,6 +621,11 @@ mod tests {
             (Event::AuthenticationFailed { endpoint, client: named, peer, reason }, [false, false, true, true]),
             (Event::Throttled { endpoint, client: named, peer }, [false, false, true, false]),
             (Event::IntrospectionRefused { grant, client }, [false, true, true, false]),
+            (
+                Event::AccessTokenRefused { client: Some(client), refusal: TokenRefusal::Inactive },
+                [false, false, false, true],
+            ),
+            (Event::StaleAnswerUsed { client, subject, error }, [true, false, false, true]),
             (Event::Refused { endpoint, client: Some(client), redirect_uri: None, reason }, [false, false, true, true]),
         ];
         let alone = [false, false, false, false];
@@ -599,6 +650,7 @@ mod tests {
             Event::PurgeFailed { error: &StoreError::transient("busy") },
             Event::PeerAddressMissing { endpoint },
             Event::RequiredScopeUnknown { reason },
+            Event::IntrospectionFailed { error },
         ] {
             assert_eq!((event.client(), names.insert(event.name())), (None, true), "{event:?}");
         }
@@ -628,5 +680,24 @@ mod tests {
         let (severity, text) = refused(&failed);
         assert_eq!((severity, &*text), (Severity::Error, "the store failed: no disk"));
         assert_eq!(refused(&Reason::WrongSecret), (Severity::Info, "the client secret is wrong".to_owned()));
+    }
+
+    /// RSC-17
+    #[test]
+    fn events_of_a_resource_client_have_their_cause() {
+        let error = &IntrospectionError::Status(500);
+        let client = &ClientId::new("app").unwrap();
+        let status = "the introspection endpoint answered with status 500";
+        for (event, severity, reason) in [
+            (Event::IntrospectionFailed { error }, Severity::Warning, status),
+            (Event::StaleAnswerUsed { client, subject: None, error }, Severity::Warning, status),
+            (
+                Event::AccessTokenRefused { client: None, refusal: TokenRefusal::Expired },
+                Severity::Info,
+                "the access token has expired",
+            ),
+        ] {
+            assert_eq!((event.severity(), event.reason().as_deref()), (severity, Some(reason)), "{event:?}");
+        }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod event;
 pub(crate) mod registration_policy;
 pub(crate) mod span;
 pub(crate) mod throttle;
+pub(crate) mod token_refusal;
 #[cfg(feature = "tracing")]
 pub(crate) mod tracing_events;
 
@@ -21,6 +22,7 @@ pub use crate::hooks::registration_policy::{
     RegistrationRequest,
 };
 pub use crate::hooks::throttle::{MemoryThrottle, Rate, ThrottleLimits};
+pub use crate::hooks::token_refusal::TokenRefusal;
 #[cfg(feature = "tracing")]
 pub use crate::hooks::tracing_events::TracingEvents;
 
@@ -32,8 +34,8 @@ use crate::wire::Endpoint;
 /// Receives events, after the store has acknowledged what happened.
 ///
 /// It is called within the request, so it should pass the event on and return. No event contains a secret. The check at
-/// a resource raises no events, since it runs for every call. [`ResourceError::reason`](crate::ResourceError::reason)
-/// states why it refused one.
+/// a resource in the process of the authorization server raises no events, since it runs for every call.
+/// [`ResourceError::reason`](crate::ResourceError::reason) states why it refused one.
 pub trait EventSink: fmt::Debug + Send + Sync + 'static {
     /// Records one event.
     fn record(&self, event: &Event<'_>);

@@ -72,6 +72,19 @@ impl OwnClient {
         self.with_scopes(Field::ClientScopes, scopes, set)
     }
 
+    /// Makes the client a resource server in another process, which introspects tokens [RFC 7662] and gets none itself.
+    ///
+    /// If there are [`Config::resources`](crate::Config::resources), it sees tokens for those whose
+    /// [`resource_servers`](crate::protected_resource::ProtectedResource::resource_servers) list it. If there are none, it
+    /// sees all tokens.
+    pub fn resource_server(self) -> Self {
+        let sees_all = self.context.config.resources.is_empty();
+        self.with(|client| {
+            let client = client.grant_types(GrantTypes::NONE);
+            if sees_all { client.may_introspect() } else { client }
+        })
+    }
+
     /// Sets the secret: 32 to 255 random characters from your configuration. To replace it without an interruption, call
     /// this with the previous one first, and then with the new one.
     pub fn secret(self, secret: impl Into<String>) -> Self {

@@ -11,7 +11,7 @@ use crate::model::id::GrantId;
 use crate::model::protected_resource::Audience;
 use crate::model::subject::Subject;
 use crate::model::{AccessRecord, Grant};
-use crate::scope::{Permission, Resource, ResourceScope, ScopeSet};
+use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::opaque::Presented;
 use crate::store::StoreError;
@@ -21,7 +21,7 @@ use crate::store::StoreError;
 pub(crate) struct UsableToken {
     pub(crate) grant: Arc<Grant>,
     pub(crate) client: Arc<Client>,
-    access: AccessRecord,
+    pub(super) access: AccessRecord,
 }
 
 /// Looks up a token. Returns `None` for anything but a live access token.
@@ -70,12 +70,12 @@ impl UsableToken {
 
     /// The scopes of the token, as far as the client may still have them.
     pub(crate) fn scopes(&self) -> ScopeSet {
-        self.granted().intersection(self.bound().0)
+        self.grant.scopes_of(&self.access).intersection(self.bound().0)
     }
 
-    /// The resources of the token, as far as the client may still have them.
-    pub(crate) fn resource_scope(&self) -> ResourceScope {
-        self.grant.resources.reduced_to(self.bound().1)
+    /// The resources that the user granted, and those that the client may still have.
+    pub(crate) fn resources(&self) -> [&ResourceScope; 2] {
+        [&self.grant.resources, self.bound().1]
     }
 
     /// The key that the token is bound to. A request with the token must prove possession of the key [RFC 9449 section
@@ -92,25 +92,6 @@ impl UsableToken {
         self.access.end
     }
 
-    /// Returns whether the token covers this scope, with this permission, on this resource.
-    pub(crate) fn permits(&self, scope: &str, permission: Permission, resource: Resource<'_>) -> bool {
-        let (registered, resources) = self.bound();
-        let granted = self.granted();
-        // Without a user there is no account.
-        let has_resource = self.grant.subject.is_some() || !matches!(resource, Resource::Account);
-        has_resource
-            && granted.contains(scope, permission)
-            // The comparison only saves a look-up: equal sets hold the same scopes.
-            && (granted == registered || registered.contains(scope, permission))
-            && resources.permits(resource)
-            && self.grant.resources.permits(resource)
-    }
-
-    /// Returns whether the token has this scope, which is one without permissions and resources.
-    pub(crate) fn permits_plain(&self, scope: &str) -> bool {
-        self.granted().contains_name(scope) && self.bound().0.contains_name(scope)
-    }
-
     /// The scopes and resources that the client is registered for now: on behalf of users, or for itself.
     fn bound(&self) -> (&ScopeSet, &ResourceScope) {
         let client = &*self.client;
@@ -118,10 +99,6 @@ impl UsableToken {
             Some(_) => (&client.form.scopes, &client.form.resource_scope),
             None => (&client.form.client_scopes, &client.form.client_resources),
         }
-    }
-
-    fn granted(&self) -> &ScopeSet {
-        self.grant.scopes_of(&self.access)
     }
 }
 
@@ -223,36 +200,6 @@ mod tests {
             let mut client = client("own");
             (client.state, client.epoch) = (state, epoch);
             assert_eq!(is_served(&client, &line.grant), expected, "{state:?}, {epoch}");
-        }
-    }
-
-    #[test]
-    fn a_token_permits_what_grant_and_client_both_have() {
-        let line = Line::new();
-        let usable = |reduced: Option<&str>, registered: &str| {
-            let mut client = client("own");
-            client.form.scopes = scopes(registered);
-            let restrictions = Restrictions { scopes: reduced.map(scopes), ..Restrictions::default() };
-            let access = AccessRecord::new(line.access[0], at(0), at(9), restrictions);
-            UsableToken { grant: Arc::new(line.grant.clone()), client: Arc::new(client), access }
-        };
-        let rows = [
-            (None, "repo-code:rw repo-issue:rw", [true, true, true]),
-            (Some("repo-code:r"), "repo-code:rw repo-issue:rw", [true, false, false]),
-            (None, "repo-code:r", [true, false, false]),
-            (Some("repo-code:rw"), "repo-issue:rw", [false, false, false]),
-        ];
-        for (reduced, registered, expected) in rows {
-            let token = usable(reduced, registered);
-            let permits = |scope, permission| token.permits(scope, permission, Resource::Public("any"));
-            let seen = [
-                permits("repo-code", Permission::Read),
-                permits("repo-code", Permission::ReadWrite),
-                permits("repo-issue", Permission::Read),
-            ];
-            assert_eq!(seen, expected, "{reduced:?}, {registered}");
-            let shown = token.scopes();
-            assert_eq!(shown.contains("repo-code", Permission::Read), expected[0]);
         }
     }
 }

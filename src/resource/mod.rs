@@ -1,205 +1,42 @@
-//! The check of access tokens at a resource in the same process [RFC 6750, RFC 9449 section 7].
+//! The check of access tokens at a resource [RFC 6750, RFC 9449 section 7], in the process of the authorization server or
+//! in another one [RFC 7662].
 
 pub(crate) mod access_token;
+mod authenticated;
 pub(crate) mod bearer;
-pub(crate) mod possession;
+mod error;
+mod introspection;
+mod possession;
+pub(crate) mod source;
 
-use std::fmt;
+use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use crate::clock::Timestamp;
+pub use crate::resource::authenticated::Authenticated;
+pub use crate::resource::error::ResourceError;
+pub use crate::resource::introspection::{ExpectedAudience, IntrospectionError, IntrospectionSettings, ResourceClient};
+
+use crate::config::Config;
 use crate::config::error::ConfigError;
 use crate::context::Context;
 use crate::error::Reason;
 use crate::error::response::{self, Challenge};
-use crate::hooks::Event;
-use crate::jose::JwkThumbprint;
 use crate::model::Replay;
-use crate::model::client::Client;
-use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::ProtectedResource;
 use crate::model::subject::Subject;
-use crate::resource::access_token::UsableToken;
-use crate::scope::{Permission, Resource, ResourceScope, Scope, ScopeSet};
-use crate::text::causes::debug_as_text;
+use crate::resource::source::{Introspection, Source};
+use crate::scope::{Permission, Resource, Scope, ScopeSet};
+use crate::store::RecordStore;
 use crate::wire::challenge::TokenScheme;
 use crate::wire::params::{PARAMETERS, ParamLimits, Params};
 use crate::wire::{Body, Request, Response};
 
-/// The client, user, scopes and resources of a valid access token.
+/// The check of access tokens for one API: a protected resource of the settings [RFC 8707, RFC 9728], or everything if
+/// there are none.
 ///
-/// It is a snapshot. Authenticate every request anew.
-#[derive(Clone, Debug)]
-pub struct Authenticated {
-    token: UsableToken,
-    /// The place of the protected resource where it was presented, if there are any.
-    at: Option<usize>,
-    /// The scopes that this resource serves; `None` means all.
-    serves: Option<ScopeSet>,
-}
-
-impl Authenticated {
-    /// Returns the user on whose behalf the client acts; `None` if the client acts for itself [RFC 6749 section 4.4].
-    ///
-    /// [`AuthorizationServer::require_subject`](crate::AuthorizationServer::require_subject) refuses a token without a
-    /// user. Code that ignores the `None` does not compile:
-    ///
-    /// ```compile_fail,E0308
-    /// fn user(token: &grantor::Authenticated) -> &grantor::Subject {
-    ///     token.subject()
-    /// }
-    /// ```
-    #[must_use]
-    pub fn subject(&self) -> Option<&Subject> {
-        self.token.subject()
-    }
-
-    /// Returns the client that holds the token.
-    #[must_use]
-    pub fn client(&self) -> &Client {
-        &self.token.client
-    }
-
-    /// Returns the id of the client that holds the token.
-    #[must_use]
-    pub fn client_id(&self) -> &ClientId {
-        &self.token.client.id
-    }
-
-    /// Returns the id of the grant that the token belongs to.
-    #[must_use]
-    pub fn grant(&self) -> GrantId {
-        self.token.grant.id
-    }
-
-    /// Returns the scopes of the token that the client may still have. At a protected resource, only those that it
-    /// serves are included.
-    #[must_use]
-    pub fn scopes(&self) -> ScopeSet {
-        let scopes = self.token.scopes();
-        match &self.serves {
-            None => scopes,
-            Some(serves) => scopes.intersection(serves),
-        }
-    }
-
-    /// Returns the resources of the token that the client may still have.
-    #[must_use]
-    pub fn resource_scope(&self) -> ResourceScope {
-        self.token.resource_scope()
-    }
-
-    /// Returns the key that the token is bound to; `None` for a bearer token [RFC 9449 section 6]. The request has
-    /// proved possession of the key.
-    #[must_use]
-    pub fn key(&self) -> Option<&JwkThumbprint> {
-        self.token.key()
-    }
-
-    /// The scheme that the token was sent with.
-    fn scheme(&self) -> TokenScheme {
-        if self.key().is_some() { TokenScheme::Dpop } else { TokenScheme::Bearer }
-    }
-
-    /// Returns when the token was issued.
-    #[must_use]
-    pub const fn issued(&self) -> Timestamp {
-        self.token.issued()
-    }
-
-    /// Returns when the token expires, unless it is revoked before.
-    #[must_use]
-    pub const fn expires(&self) -> Timestamp {
-        self.token.end()
-    }
-
-    /// Returns whether the token covers this scope, with this permission, on this resource.
-    ///
-    /// A scope of a catalog without permissions covers every permission.
-    ///
-    /// # Security
-    ///
-    /// This limits only the application. The resource must check whether the [`subject`](Self::subject) itself may
-    /// access it: with [`ResourceScope::All`], a token covers every resource.
-    #[must_use]
-    pub fn permits(&self, scope: &str, permission: Permission, resource: Resource<'_>) -> bool {
-        let is_served = self.serves.as_ref().is_none_or(|serves| serves.contains(scope, permission));
-        is_served && self.token.permits(scope, permission, resource)
-    }
-
-    /// Returns whether the token covers this scope without a permission: one that the catalog defines with
-    /// [`ScopeDefinition::plain`](crate::scope::ScopeDefinition::plain), without permissions.
-    ///
-    /// It is `false` for a scope with permissions. [`permits`](Self::permits) checks those.
-    ///
-    /// # Security
-    ///
-    /// It checks neither resources nor what the user may do.
-    #[must_use]
-    pub fn has_scope(&self, scope: &str) -> bool {
-        let is_served = self.serves.as_ref().is_none_or(|serves| serves.contains_name(scope));
-        is_served && self.token.permits_plain(scope)
-    }
-}
-
-/// A request that a resource refuses, with its response [RFC 6750 section 3, RFC 9449 section 7].
-pub struct ResourceError {
-    reason: Reason,
-    response: Response,
-}
-
-impl ResourceError {
-    /// Creates the response of that resource. Its challenge names the scope that is needed, and has the error under
-    /// that scheme.
-    fn new(context: &Context, at: Option<usize>, scheme: TokenScheme, reason: Reason, scope: &str) -> Self {
-        let resource_metadata = context.resources.entry_at(at).map_or("", |entry| entry.metadata_url.as_str());
-        let with = Challenge { scope, resource_metadata, scheme };
-        let nonce = if matches!(reason, Reason::DpopNonceNeeded) { possession::nonce(context) } else { None };
-        Self { response: response::at_resource(&reason, with, nonce, &context.config), reason }
-    }
-
-    /// Creates the response to a request whose token was not accepted.
-    fn refused(context: &Context, at: Option<usize>, request: &Request<'_>, reason: Reason, scope: &str) -> Self {
-        // A request without a token has used no scheme.
-        let is_silent = matches!(reason, Reason::NoAccessToken);
-        let scheme = if is_silent { TokenScheme::Bearer } else { bearer::scheme(request) };
-        Self::new(context, at, scheme, reason, scope)
-    }
-
-    /// Returns exactly what was wrong.
-    #[must_use]
-    pub const fn reason(&self) -> &Reason {
-        &self.reason
-    }
-
-    /// Returns the response: 401 or 403 with a challenge, 400 for a malformed request, 500 or 503 without one if the
-    /// store failed, 500 if your service did not set the [path](Request::path) of a request with a DPoP-bound token, and 204
-    /// without headers for a preflight. If both schemes are accepted, there may be two `WWW-Authenticate` headers.
-    #[must_use]
-    pub fn into_response(self) -> Response {
-        self.response
-    }
-}
-
-debug_as_text!(ResourceError);
-
-impl fmt::Display for ResourceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.reason, f)
-    }
-}
-
-impl std::error::Error for ResourceError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        std::error::Error::source(&self.reason)
-    }
-}
-
-/// The check of access tokens for one protected resource, in the process of the authorization server [RFC 8707, RFC
-/// 9728].
-///
-/// Create it with [`AuthorizationServer::resource`](crate::AuthorizationServer::resource), once, when the service
+/// In the process of the authorization server, [`AuthorizationServer::resource`](crate::AuthorizationServer::resource) creates it for one of
+/// [`Config::resources`], and `ResourceServer::from(server)` for the default one. In another process,
+/// [`introspecting`](Self::introspecting) creates it. Both give the same responses. Create it once, when the service
 /// starts. Clones share everything and are cheap.
 ///
 /// # Examples
@@ -218,11 +55,17 @@ impl std::error::Error for ResourceError {
 /// ```
 #[derive(Clone, Debug)]
 pub struct ResourceServer {
-    context: Arc<Context>,
-    place: usize,
+    source: Source,
+    /// The place of the protected resource in the settings. `None` if there are none, or if none is the default: then
+    /// every token is refused.
+    at: Option<usize>,
 }
 
 impl ResourceServer {
+    pub(crate) const fn in_process(context: Arc<Context>, at: Option<usize>) -> Self {
+        Self { source: Source::InProcess(context), at }
+    }
+
     /// Creates the check for the resource with that identifier.
     ///
     /// # Errors
@@ -230,38 +73,131 @@ impl ResourceServer {
     /// [`ConfigError`] if there is no such resource in the settings.
     pub(crate) fn new(context: Arc<Context>, identifier: &str) -> Result<Self, ConfigError> {
         match context.resources.place(identifier) {
-            Some(place) => Ok(Self { context, place }),
             None => Err(ConfigError::unknown_resource(identifier, &context.config.resources)),
+            at => Ok(Self::in_process(context, at)),
         }
     }
 
-    /// Returns the resource as the settings describe it.
-    #[must_use]
-    pub fn settings(&self) -> Option<&ProtectedResource> {
-        self.context.resources.entry(self.place).map(|entry| &*entry.settings)
-    }
-
-    /// Returns the URL of the resource's metadata, as challenges contain it [RFC 9728 section 5.1].
-    #[must_use]
-    pub fn metadata_url(&self) -> &str {
-        self.context.resources.entry(self.place).map_or("", |entry| entry.metadata_url.as_str())
-    }
-
-    /// Parses the scope tokens that an operation needs, such as `["repo-code:rw"]`. Do this once, when the service
-    /// starts.
+    /// Creates the check in another process than that of the authorization server, which it asks about each token [RFC
+    /// 7662].
+    ///
+    /// `config` are the settings of the authorization server, made by the same function there and here: catalog,
+    /// resources and issuer make the challenges. If there are [`Config::resources`], the audience that `client` expects
+    /// says which of them this is; with [`ExpectedAudience::Any`] it is the default one.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] if a token is not in the catalog, or if the resource does not serve it.
+    /// [`ConfigError`] if a setting is refused, if `client` has another issuer, if its audience is not one of the
+    /// resources, or if the settings accept DPoP proofs: see
+    /// [`introspecting_with_proofs`](Self::introspecting_with_proofs).
+    pub fn introspecting(config: Config, client: ResourceClient) -> Result<Self, ConfigError> {
+        let (own, at) = Introspection::new(config, client, None)?;
+        Ok(Self { source: Source::Introspection(Arc::new(own)), at })
+    }
+
+    /// The same, for settings that accept DPoP-bound tokens. `replays` stores which proofs were used, so that each is
+    /// accepted once [RFC 9449 section 11.1]. All processes of this API need the same store. It may be the store of the
+    /// authorization server, which then removes expired proofs. From any other store,
+    /// [`purge`](RecordStore::purge) must remove them once a minute, or it grows.
+    ///
+    /// # Security
+    ///
+    /// Whoever controls the API controls what it may write. Give it a store of its own, or a database role that may write
+    /// used proofs alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`introspecting`](Self::introspecting).
+    pub fn introspecting_with_proofs(
+        config: Config,
+        client: ResourceClient,
+        replays: impl RecordStore<Replay>,
+    ) -> Result<Self, ConfigError> {
+        let (own, at) = Introspection::new(config, client, Some(Arc::new(replays)))?;
+        Ok(Self { source: Source::Introspection(Arc::new(own)), at })
+    }
+
+    /// Returns the resource as the settings describe it; `None` without protected resources.
+    #[must_use]
+    pub fn settings(&self) -> Option<&ProtectedResource> {
+        self.source.resources().entry_at(self.at).map(|entry| &*entry.settings)
+    }
+
+    /// The URL of the resource, or the issuer without protected resources.
+    pub(crate) fn url(&self) -> &str {
+        match self.settings() {
+            Some(own) => &own.identifier,
+            None => &self.source.config().issuer,
+        }
+    }
+
+    /// Returns the URL of the resource's metadata, as challenges contain it [RFC 9728 section 5.1]; empty without protected
+    /// resources.
+    #[must_use]
+    pub fn metadata_url(&self) -> &str {
+        self.source.resources().entry_at(self.at).map_or("", |entry| entry.metadata_url.as_str())
+    }
+
+    /// Returns the paths at which an API in a process of its own serves
+    /// [`metadata_response`](Self::metadata_response): that of [`metadata_url`](Self::metadata_url), first, and those that
+    /// some clients request instead. There are none without protected resources.
+    #[must_use]
+    pub fn metadata_paths(&self) -> Vec<String> {
+        self.settings().map_or_else(Vec::new, ProtectedResource::metadata_paths)
+    }
+
+    /// Returns the response to a request for the resource's metadata: 200 with the document, or 405 [RFC 9728 section 3.2].
+    /// It is 404 without protected resources.
+    ///
+    /// In the process of the authorization server, [`AuthorizationServer::serve`](crate::AuthorizationServer::serve) answers these requests.
+    #[must_use]
+    pub fn metadata_response(&self, request: &Request<'_>) -> Response {
+        self.source.resources().metadata_at(self.at, request).unwrap_or_else(|| Response::new(404))
+    }
+
+    /// Returns the nonce that DPoP proofs for this resource must contain now, while
+    /// [`dpop.nonce_keys`](crate::config::DpopSettings::nonce_keys) is set [RFC 9449 section 9].
+    ///
+    /// A request with another nonce gets it with a 401. A resource may put it into its other answers too, as the only
+    /// `DPoP-Nonce` header, with `Cache-Control: no-store`: that saves its clients a request in each period.
+    #[must_use]
+    pub fn dpop_nonce(&self) -> Option<String> {
+        possession::nonce(self.source.config(), self.source.now())
+    }
+
+    /// Parses the scope tokens that an operation needs, such as `["repo-code:rw"]`. Do this once, when the service
+    /// starts. For an operation that any valid token may call, write [`ScopeSet::empty`].
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if there is no token, if one is not in the catalog, or if the resource does not serve it.
     pub fn scopes<'t>(&self, tokens: impl IntoIterator<Item = &'t str>) -> Result<ScopeSet, ConfigError> {
         let tokens: Vec<&str> = tokens.into_iter().collect();
-        let scopes = self.context.config.scopes.select(tokens.iter().copied());
-        let served = scopes.as_ref().is_ok_and(|scopes| self.context.resources.serves(self.place, scopes));
-        match scopes {
-            Ok(scopes) if served => Ok(scopes),
+        match self.source.config().scopes.select(tokens.iter().copied()) {
+            Ok(scopes) if scopes.is_empty() => Err(ConfigError::no_scope_named()),
+            Ok(scopes) if self.serves(&scopes) => Ok(scopes),
             Ok(_) => Err(ConfigError::scope_not_served(&tokens.join(" "))),
             Err(error) => Err(ConfigError::unknown_scope(&tokens.join(" "), &error)),
         }
+    }
+
+    /// Checks that tokens can have a scope that a route will require with
+    /// [`authenticate_for_account`](Self::authenticate_for_account). Call it when the service starts: a mistyped name
+    /// would be answered with 503.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if the scope is not in the catalog, cannot be granted with this permission, or is not served by
+    /// the resource.
+    pub fn check_scope(&self, scope: &str, permission: Option<Permission>) -> Result<(), ConfigError> {
+        let known = self.source.config().scopes.check_required(scope, permission);
+        known.map_err(|error| ConfigError::unknown_scope(scope, &error))?;
+        let required = ScopeSet::from_scopes([Scope::new(scope, permission)]);
+        if self.serves(&required) { Ok(()) } else { Err(ConfigError::scope_not_served(scope)) }
+    }
+
+    fn serves(&self, scopes: &ScopeSet) -> bool {
+        self.at.is_none_or(|place| self.source.resources().serves(place, scopes))
     }
 
     /// Authenticates a request by its access token, and refuses every token that is not for this resource [RFC 6750,
@@ -272,19 +208,18 @@ impl ResourceServer {
     ///
     /// # Errors
     ///
-    /// [`ResourceError`], which contains the response. The challenge of a 401 names the resource's metadata and its
-    /// basic scopes [RFC 9728 section 5.1].
+    /// [`ResourceError`], which contains the response. At a protected resource, the challenge of a 401 names the
+    /// resource's metadata and its basic scopes [RFC 9728 section 5.1].
     pub async fn authenticate(&self, request: &Request<'_>) -> Result<Authenticated, ResourceError> {
-        let at = Some(self.place);
-        let basic = self.context.resources.entry(self.place).map_or("", |entry| entry.basic.as_str());
-        let refused = |reason| ResourceError::refused(&self.context, at, request, reason, basic);
-        admit(&self.context, at, request, refused, |_| Ok(())).await
+        let basic = self.source.resources().entry_at(self.at).map_or("", |entry| entry.basic.as_str());
+        let refused = |reason| self.refused(request, reason, basic);
+        self.admit(request, refused, |_| Ok(())).await
     }
 
     /// Authenticates a request by its access token, and requires that it has these scopes.
     ///
-    /// [`scopes`](Self::scopes) parses them. If `needed` is empty, the response to a request without a token names the
-    /// basic scopes.
+    /// [`scopes`](Self::scopes) parses them. If `needed` is empty, any valid token for this resource is accepted, and the
+    /// response to a request without a token names the basic scopes.
     ///
     /// # Errors
     ///
@@ -296,203 +231,237 @@ impl ResourceServer {
         request: &Request<'_>,
         needed: &ScopeSet,
     ) -> Result<Authenticated, ResourceError> {
-        refuse_preflight(&self.context, request)?;
+        self.refuse_preflight(request)?;
         if needed.is_empty() {
             return self.authenticate(request).await;
         }
-        let at = Some(self.place);
         let refused = |reason| {
-            let needed = self.context.resources.scopes_at(at, needed);
-            let scope = self.context.config.scopes.to_wire(&needed);
-            ResourceError::refused(&self.context, at, request, reason, &scope)
+            let needed = self.source.resources().scopes_at(self.at, needed);
+            self.refused(request, reason, &self.source.config().scopes.to_wire(&needed))
         };
-        admit(&self.context, at, request, refused, |token| self.require_scopes(token, needed)).await
+        self.admit(request, refused, |token| self.require_scopes(token, needed)).await
+    }
+
+    /// Authenticates a request by its access token, and requires a scope for the account as a whole: with this
+    /// permission, or a plain one. The guard of a route needs only this call.
+    ///
+    /// # Errors
+    ///
+    /// As [`authenticate`](Self::authenticate), and as [`require`](Self::require) or
+    /// [`require_scope`](Self::require_scope). If no token can have the scope, for example because it is mistyped, the
+    /// answer is 503: [`check_scope`](Self::check_scope) finds that when the service starts. At a protected resource, the
+    /// challenge of a 401 names the scope. A [preflight](Request::is_preflight) is answered as by
+    /// [`authenticate_for`](Self::authenticate_for).
+    pub async fn authenticate_for_account(
+        &self,
+        request: &Request<'_>,
+        scope: &str,
+        permission: Option<Permission>,
+    ) -> Result<Authenticated, ResourceError> {
+        self.refuse_preflight(request)?;
+        // No token can have a mistyped scope, and a client could only request it in vain.
+        let unless_mistyped = |error| self.mistyped(scope, permission).unwrap_or(error);
+        let refused = |reason| {
+            let needed = ScopeSet::from_scopes(self.at.map(|_| Scope::new(scope, permission)));
+            let needed = self.source.resources().scopes_at(self.at, &needed);
+            let needed = self.source.config().scopes.to_wire(&needed);
+            unless_mistyped(self.refused(request, reason, &needed))
+        };
+        let check = |token: &Authenticated| {
+            let granted = match permission {
+                Some(permission) => self.require(token, scope, permission, Resource::Account),
+                None => self.require_scope(token, scope),
+            };
+            granted.map_err(unless_mistyped)
+        };
+        self.admit(request, refused, check).await
     }
 
     /// Requires that a token has all of these scopes at this resource.
     ///
     /// # Errors
     ///
-    /// [`ResourceError`] with 403. Its challenge names all scopes that are needed, and those that the token has here. A
-    /// client that requests exactly these loses none [RFC 6750 section 3.1].
+    /// [`ResourceError`] with 403. Its challenge names all scopes that are needed, and at a protected resource those that
+    /// the token has here. A client that requests exactly these loses none [RFC 6750 section 3.1].
     pub fn require_scopes(&self, token: &Authenticated, needed: &ScopeSet) -> Result<(), ResourceError> {
-        if token.at == Some(self.place) && needed.is_subset_of(&token.scopes()) {
+        if self.has_checked(token) && needed.is_subset_of(&token.scopes()) {
             return Ok(());
         }
-        Err(needs(&self.context, Some(self.place), token, needed))
+        Err(self.needs(token, needed))
     }
-}
 
-/// Authenticates a request by its access token, at the default resource if there is one.
-pub(crate) async fn authenticate(context: &Context, request: &Request<'_>) -> Result<Authenticated, ResourceError> {
-    let at = context.resources.default();
-    let basic = context.resources.entry_at(at).map_or("", |entry| entry.basic.as_str());
-    let refused = |reason| ResourceError::refused(context, at, request, reason, basic);
-    admit(context, at, request, refused, |_| Ok(())).await
-}
+    /// Requires that a token covers this scope, with this permission, on this resource of the user.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError`] with 403 and the scope that is needed [RFC 6750 section 3.1]. If a token at a protected
+    /// resource has the scope, but does not cover this one of the user's resources, the 403 has no error: more scopes
+    /// would not help.
+    ///
+    /// # Security
+    ///
+    /// As with [`Authenticated::permits`], it does not check whether the user may reach the resource: check that
+    /// elsewhere.
+    pub fn require(
+        &self,
+        token: &Authenticated,
+        scope: &str,
+        permission: Permission,
+        resource: Resource<'_>,
+    ) -> Result<(), ResourceError> {
+        let is_here = self.has_checked(token);
+        if is_here && token.permits(scope, permission, resource) {
+            return Ok(());
+        }
+        // More scopes cannot help if only the user's choice of resources excludes it.
+        if is_here && self.at.is_some() && token.scopes().contains(scope, permission) {
+            return Err(self.error(token.scheme(), Reason::ResourceNotReached, ""));
+        }
+        let definition = self.source.config().scopes.definition(scope);
+        let plain = definition.is_some_and(|definition| definition.permissions().least().is_none());
+        let needed = ScopeSet::from_scopes([Scope::new(scope, (!plain).then_some(permission))]);
+        Err(self.needs(token, &needed))
+    }
 
-/// The same, and requires a scope for the account as a whole. With protected resources, the challenge of a 401 names
-/// this scope.
-pub(crate) async fn authenticate_for(
-    context: &Context,
-    request: &Request<'_>,
-    scope: &str,
-    permission: Option<Permission>,
-) -> Result<Authenticated, ResourceError> {
-    refuse_preflight(context, request)?;
-    // No token can have a mistyped scope, and a client could only request it in vain.
-    let unless_mistyped = |error| mistyped(context, scope, permission).unwrap_or(error);
-    let at = context.resources.default();
-    let refused = |reason| {
-        let needed = ScopeSet::from_scopes(at.map(|_| Scope::new(scope, permission)));
-        let needed = context.resources.scopes_at(at, &needed);
-        unless_mistyped(ResourceError::refused(context, at, request, reason, &context.config.scopes.to_wire(&needed)))
-    };
-    let check = |token: &Authenticated| {
-        let granted = match permission {
-            Some(permission) => require(context, token, scope, permission, Resource::Account),
-            None => require_scope(context, token, scope),
+    /// Requires that a token covers this scope without a permission: one that the catalog defines with
+    /// [`ScopeDefinition::plain`](crate::scope::ScopeDefinition::plain), without permissions.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError`] with 403 and the scope that is needed [RFC 6750 section 3.1]. A scope with permissions is
+    /// always refused here: [`require`](Self::require) checks it.
+    ///
+    /// # Security
+    ///
+    /// It checks neither the resource nor what the user may do: check both elsewhere.
+    pub fn require_scope(&self, token: &Authenticated, scope: &str) -> Result<(), ResourceError> {
+        if self.has_checked(token) && token.has_scope(scope) {
+            return Ok(());
+        }
+        Err(self.needs(token, &ScopeSet::from_scopes([Scope::new(scope, None)])))
+    }
+
+    /// Returns the user on whose behalf the client acts, for a resource that belongs to users.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError`] with 403 if the client acts for itself [RFC 6749 section 4.4], or if the token was not presented
+    /// here.
+    ///
+    /// # Security
+    ///
+    /// A client id is never a user: do not look one up in place of a missing subject [RFC 9700 section 4.15].
+    pub fn require_subject<'t>(&self, token: &'t Authenticated) -> Result<&'t Subject, ResourceError> {
+        let reason = || self.error(token.scheme(), Reason::InsufficientScope, "");
+        token.subject().filter(|_| self.has_checked(token)).ok_or_else(reason)
+    }
+
+    /// Returns whether the token was presented here.
+    fn has_checked(&self, token: &Authenticated) -> bool {
+        token.place == self.source.place(self.at)
+    }
+
+    /// Returns the check at the resource where a token was presented, which may be another one of the same server.
+    pub(crate) fn where_presented(&self, token: &Authenticated) -> Cow<'_, Self> {
+        let at = token.place.at;
+        if at == self.at { Cow::Borrowed(self) } else { Cow::Owned(Self { source: self.source.clone(), at }) }
+    }
+
+    /// Returns the error for a scope that no token can have, and raises the event.
+    fn mistyped(&self, scope: &str, permission: Option<Permission>) -> Option<ResourceError> {
+        let reason = Reason::RequiredScope(self.check_scope(scope, permission).err()?);
+        self.source.report_unknown_scope(&reason);
+        Some(self.error(TokenScheme::Bearer, reason, ""))
+    }
+
+    /// Refuses a preflight before any token is required.
+    fn refuse_preflight(&self, request: &Request<'_>) -> Result<(), ResourceError> {
+        if !request.is_preflight() {
+            return Ok(());
+        }
+        Err(self.refused(request, Reason::Preflight, ""))
+    }
+
+    /// Creates the error for missing scopes. At a protected resource, it also names the scopes that the token has there, in
+    /// the order of the catalog.
+    fn needs(&self, token: &Authenticated, needed: &ScopeSet) -> ResourceError {
+        let scopes = &self.source.config().scopes;
+        let all =
+            self.at.map(|_| self.source.resources().scopes_at(self.at, &scopes.union(&[needed, &token.scopes()])));
+        let named = scopes.to_wire(all.as_ref().unwrap_or(needed));
+        self.error(token.scheme(), Reason::InsufficientScope, &named)
+    }
+
+    /// Creates the response of this resource. Its challenge names the scope that is needed, and has the error under that
+    /// scheme.
+    fn error(&self, scheme: TokenScheme, reason: Reason, scope: &str) -> ResourceError {
+        let with = Challenge { scope, resource_metadata: self.metadata_url(), scheme };
+        let nonce = if matches!(reason, Reason::DpopNonceNeeded) { self.dpop_nonce() } else { None };
+        ResourceError { response: response::at_resource(&reason, with, nonce, self.source.config()), reason }
+    }
+
+    /// Creates the response to a request whose token was not accepted.
+    fn refused(&self, request: &Request<'_>, reason: Reason, scope: &str) -> ResourceError {
+        // A request without a token has used no scheme.
+        let is_silent = matches!(reason, Reason::NoAccessToken);
+        let scheme = if is_silent { TokenScheme::Bearer } else { bearer::scheme(request) };
+        self.error(scheme, reason, scope)
+    }
+
+    /// Authenticates a request, checks its token, and only then records that its proof was used: a request that is refused
+    /// here records nothing, so its sender may send the proof again.
+    async fn admit(
+        &self,
+        request: &Request<'_>,
+        refused: impl Fn(Reason) -> ResourceError,
+        check: impl FnOnce(&Authenticated) -> Result<(), ResourceError>,
+    ) -> Result<Authenticated, ResourceError> {
+        let (token, proof) = self.look_up(request).await.map_err(&refused)?;
+        check(&token)?;
+        if let Some(proof) = proof {
+            self.source.use_proof(proof).await.map_err(&refused)?;
+        }
+        Ok(token)
+    }
+
+    /// Looks up the token of a request, and verifies the proof of one that is bound to a key. If there are protected
+    /// resources, a token is always for one.
+    ///
+    /// > such a protected resource MUST reject a DPoP-bound access token received as a bearer token
+    ///
+    /// [RFC 9449 section 7.2]
+    async fn look_up(&self, request: &Request<'_>) -> Result<(Authenticated, Option<Replay>), Reason> {
+        let config = self.source.config();
+        let in_body = if config.bearer_in_body { form(config, request)? } else { None };
+        let in_body = in_body.as_ref().and_then(|params| params.bytes("access_token"));
+        let is_accepted = |scheme| scheme == TokenScheme::Bearer || config.dpop.reads_proofs();
+        let (scheme, sent) = match (bearer::token(request, is_accepted)?, in_body) {
+            (Some(_), Some(_)) => return Err(Reason::MalformedBearer),
+            (Some(in_header), None) => in_header,
+            (None, Some(token)) => (TokenScheme::Bearer, token),
+            (None, None) => return Err(Reason::NoAccessToken),
         };
-        granted.map_err(unless_mistyped)
-    };
-    admit(context, at, request, refused, check).await
-}
-
-/// Returns the error for a scope that no token can have, and raises the event.
-fn mistyped(context: &Context, scope: &str, permission: Option<Permission>) -> Option<ResourceError> {
-    let reason = Reason::RequiredScope(check_required(context, scope, permission).err()?);
-    if !context.has_unknown_scope.swap(true, Ordering::Relaxed) {
-        context.raise(&Event::RequiredScopeUnknown { reason: &reason });
+        let token = self.source.look_up(self.at, sent).await?;
+        let proof = match (scheme, token.key()) {
+            (TokenScheme::Bearer, None) => None,
+            (TokenScheme::Dpop, Some(key)) => {
+                let entry = self.source.resources().entry_at(self.at);
+                let now = self.source.now();
+                Some(possession::prove(config, entry, request, sent, key, now)?)
+            }
+            (TokenScheme::Bearer, Some(_)) | (TokenScheme::Dpop, None) => return Err(Reason::WrongTokenScheme),
+        };
+        Ok((token, proof))
     }
-    Some(ResourceError::new(context, None, TokenScheme::Bearer, reason, ""))
-}
-
-/// Checks that a token for the default resource can have a scope.
-pub(crate) fn check_required(
-    context: &Context,
-    scope: &str,
-    permission: Option<Permission>,
-) -> Result<(), ConfigError> {
-    let known = context.config.scopes.check_required(scope, permission);
-    known.map_err(|error| ConfigError::unknown_scope(scope, &error))?;
-    let required = ScopeSet::from_scopes([Scope::new(scope, permission)]);
-    let is_served = context.resources.default().is_none_or(|at| context.resources.serves(at, &required));
-    if is_served { Ok(()) } else { Err(ConfigError::scope_not_served(scope)) }
-}
-
-/// Refuses a preflight before any token is required.
-fn refuse_preflight(context: &Context, request: &Request<'_>) -> Result<(), ResourceError> {
-    if !request.is_preflight() {
-        return Ok(());
-    }
-    Err(ResourceError::refused(context, None, request, Reason::Preflight, ""))
-}
-
-/// Refuses a token that does not cover this, and names what is needed [RFC 6750 section 3.1].
-pub(crate) fn require(
-    context: &Context,
-    token: &Authenticated,
-    scope: &str,
-    permission: Permission,
-    resource: Resource<'_>,
-) -> Result<(), ResourceError> {
-    if token.permits(scope, permission, resource) {
-        return Ok(());
-    }
-    // More scopes cannot help if only the user's choice of resources excludes it.
-    if token.at.is_some() && token.scopes().contains(scope, permission) {
-        return Err(ResourceError::new(context, token.at, token.scheme(), Reason::ResourceNotReached, ""));
-    }
-    let definition = context.config.scopes.definition(scope);
-    let plain = definition.is_some_and(|definition| definition.permissions().least().is_none());
-    let needed = ScopeSet::from_scopes([Scope::new(scope, (!plain).then_some(permission))]);
-    Err(needs(context, token.at, token, &needed))
-}
-
-/// Refuses a token without this scope without a permission.
-pub(crate) fn require_scope(context: &Context, token: &Authenticated, scope: &str) -> Result<(), ResourceError> {
-    if token.has_scope(scope) {
-        return Ok(());
-    }
-    Err(needs(context, token.at, token, &ScopeSet::from_scopes([Scope::new(scope, None)])))
-}
-
-/// Creates the error for missing scopes. At a protected resource, it also names the scopes that the token has there, in
-/// the order of the catalog.
-fn needs(context: &Context, at: Option<usize>, token: &Authenticated, needed: &ScopeSet) -> ResourceError {
-    let scopes = &context.config.scopes;
-    let all = at.map(|_| context.resources.scopes_at(at, &scopes.union(&[needed, &token.scopes()])));
-    let reason = Reason::InsufficientScope;
-    ResourceError::new(context, at, token.scheme(), reason, &scopes.to_wire(all.as_ref().unwrap_or(needed)))
-}
-
-/// Refuses a token without a user.
-pub(crate) fn require_subject<'t>(context: &Context, token: &'t Authenticated) -> Result<&'t Subject, ResourceError> {
-    let reason = || ResourceError::new(context, token.at, token.scheme(), Reason::InsufficientScope, "");
-    token.subject().ok_or_else(reason)
-}
-
-/// Authenticates a request, checks its token, and only then records that its proof was used: a request that is refused
-/// here records nothing, so its sender may send the proof again.
-async fn admit(
-    context: &Context,
-    at: Option<usize>,
-    request: &Request<'_>,
-    refused: impl Fn(Reason) -> ResourceError,
-    check: impl FnOnce(&Authenticated) -> Result<(), ResourceError>,
-) -> Result<Authenticated, ResourceError> {
-    let (token, proof) = look_up(context, at, request).await.map_err(&refused)?;
-    check(&token)?;
-    if let Some(proof) = proof {
-        context.use_proof(proof).await.map_err(&refused)?;
-    }
-    Ok(token)
-}
-
-/// Looks up the token at the resource in that place, and verifies the proof of one that is bound to a key. If there are
-/// protected resources, a token is always for one.
-///
-/// > such a protected resource MUST reject a DPoP-bound access token received as a bearer token
-///
-/// [RFC 9449 section 7.2]
-async fn look_up(
-    context: &Context,
-    at: Option<usize>,
-    request: &Request<'_>,
-) -> Result<(Authenticated, Option<Replay>), Reason> {
-    let in_body = if context.config.bearer_in_body { form(context, request)? } else { None };
-    let in_body = in_body.as_ref().and_then(|params| params.bytes("access_token"));
-    let is_accepted = |scheme| scheme == TokenScheme::Bearer || context.config.dpop.reads_proofs();
-    let (scheme, sent) = match (bearer::token(request, is_accepted)?, in_body) {
-        (Some(_), Some(_)) => return Err(Reason::MalformedBearer),
-        (Some(in_header), None) => in_header,
-        (None, Some(token)) => (TokenScheme::Bearer, token),
-        (None, None) => return Err(Reason::NoAccessToken),
-    };
-    let Some(token) = access_token::find(context, sent).await? else { return Err(Reason::InvalidAccessToken) };
-    let is_for_it = match at {
-        Some(place) => context.resources.covers(token.audience(), &token.client, place),
-        None => context.resources.is_empty(),
-    };
-    if !is_for_it {
-        return Err(Reason::AnotherAudience);
-    }
-    let proof = match (scheme, token.key()) {
-        (TokenScheme::Bearer, None) => None,
-        (TokenScheme::Dpop, Some(key)) => Some(possession::prove(context, at, request, sent, key)?),
-        (TokenScheme::Bearer, Some(_)) | (TokenScheme::Dpop, None) => return Err(Reason::WrongTokenScheme),
-    };
-    let serves = context.resources.entry_at(at).and_then(|entry| entry.serves.clone());
-    Ok((Authenticated { token, at, serves }, proof))
 }
 
 /// § 2.2: a single-part form, not with GET.
-fn form<'a>(context: &Context, request: &Request<'a>) -> Result<Option<Params<'a>>, Reason> {
+fn form<'a>(config: &Config, request: &Request<'a>) -> Result<Option<Params<'a>>, Reason> {
     let Body::Bytes(bytes) = request.body else { return Ok(None) };
     if request.method == "GET" || !request.is_form() {
         return Ok(None);
     }
-    let limits = ParamLimits { bytes: context.config.limits.body_bytes, parameters: PARAMETERS };
+    let limits = ParamLimits { bytes: config.limits.body_bytes, parameters: PARAMETERS };
     // A malformed form is left to the resource.
     let Ok(params) = Params::parse(bytes, &["access_token"], &limits) else { return Ok(None) };
     if params.is_repeated("access_token") { Err(Reason::MalformedBearer) } else { Ok(Some(params)) }

@@ -6,17 +6,18 @@ use std::borrow::Cow;
 use crate::client_auth::dpop::nonce;
 use crate::client_auth::dpop::{self, Expected, Role, TargetUri};
 use crate::client_auth::proof;
-use crate::context::Context;
+use crate::clock::Timestamp;
+use crate::config::Config;
 use crate::error::Reason;
 use crate::jose::JwkThumbprint;
 use crate::model::Replay;
-use crate::model::protected_resource::origin_of;
+use crate::model::protected_resource::{Entry, origin_of};
 use crate::wire::Request;
 
 /// Returns the nonce that is handed out to clients of resources now; `None` if proofs need no nonce [RFC 9449 section
 /// 9].
-pub(crate) fn nonce(context: &Context) -> Option<String> {
-    nonce::current(&context.config, Role::Resource, context.now())
+pub(super) fn nonce(config: &Config, now: Timestamp) -> Option<String> {
+    nonce::current(config, Role::Resource, now)
 }
 
 /// Verifies the proof of a request with an access token that is bound to a key, and returns what records its use.
@@ -27,31 +28,32 @@ pub(crate) fn nonce(context: &Context) -> Option<String> {
 /// # Errors
 ///
 /// The [`Reason`] why the request is refused.
-pub(crate) fn prove(
-    context: &Context,
-    at: Option<usize>,
+pub(super) fn prove(
+    config: &Config,
+    resource: Option<&Entry>,
     request: &Request<'_>,
     token: &[u8],
     key: &JwkThumbprint,
+    now: Timestamp,
 ) -> Result<Replay, Reason> {
     let header = proof::dpop_header(request)?.ok_or(Reason::MissingDpopProof)?;
-    let url = target(&url(context, at, request)?)?;
+    let url = target(&url(config, resource, request)?)?;
     let expected = Expected { method: request.method, url: &url, access_token: Some(token), role: Role::Resource };
-    let proof = dpop::verify(header, &expected, &context.config, context.now())?;
+    let proof = dpop::verify(header, &expected, config, now)?;
     // The comparison takes the same time for all keys.
     if proof.key == *key { Ok(proof.replay) } else { Err(Reason::AccessTokenOfAnotherKey) }
 }
 
 /// The public URL of the request: the one that your service set, or else the path of the request at the origin of the
 /// resource. No header is used, because the client controls the headers.
-fn url<'r>(context: &Context, at: Option<usize>, request: &Request<'r>) -> Result<Cow<'r, str>, Reason> {
+fn url<'r>(config: &Config, resource: Option<&Entry>, request: &Request<'r>) -> Result<Cow<'r, str>, Reason> {
     if let Some(url) = request.url {
         return Ok(url.into());
     }
     let path = request.path.ok_or(Reason::MissingRequestUrl)?;
-    let origin = match context.resources.entry_at(at) {
+    let origin = match resource {
         Some(entry) => entry.origin(),
-        None => origin_of(&context.config.issuer),
+        None => origin_of(&config.issuer),
     };
     // The slash separates every path from the host.
     Ok(format!("{origin}/{}", path.strip_prefix('/').unwrap_or(path)).into())

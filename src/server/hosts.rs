@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::model::redirect_uri::WebUri;
+use crate::resource::ResourceServer;
 use crate::wire::Response;
 use crate::wire::page::page;
 
@@ -20,6 +21,15 @@ pub struct Hosts {
     /// Where this service is. Nothing in it needs an escape in HTML.
     origin: Arc<str>,
     names: Arc<[Box<str>]>,
+}
+
+impl ResourceServer {
+    /// Returns the host name of the resource, or of the issuer without protected resources, for a check of the `Host`
+    /// header.
+    #[must_use]
+    pub fn hosts(&self) -> Hosts {
+        Hosts::of(self.url(), std::iter::empty())
+    }
 }
 
 impl Hosts {

@@ -39,12 +39,10 @@ use crate::hooks::{EventSink, Subjects, Throttle};
 use crate::jose;
 use crate::model::client::Client;
 use crate::model::id::{ClientId, GrantId};
-use crate::model::protected_resource::ResourceTable;
 use crate::model::subject::Subject;
 use crate::model::{Authorization, Grant};
 use crate::registration::{OwnClient, Registrar};
-use crate::resource;
-use crate::resource::possession;
+use crate::resource::source;
 use crate::resource::{Authenticated, ResourceError, ResourceServer};
 use crate::scope::{Permission, Resource};
 use crate::secret::ConsentTicket;
@@ -63,6 +61,15 @@ use crate::wire::{Endpoint, Request, Response};
 #[derive(Clone, Debug)]
 pub struct AuthorizationServer {
     pub(crate) context: Arc<Context>,
+    /// The check at the default resource.
+    pub(crate) resource: ResourceServer,
+}
+
+/// The check at the default resource, or of all tokens if there are no protected resources.
+impl From<AuthorizationServer> for ResourceServer {
+    fn from(server: AuthorizationServer) -> Self {
+        server.resource
+    }
 }
 
 impl AuthorizationServer {
@@ -328,36 +335,28 @@ impl AuthorizationServer {
     ///
     /// [`ResourceError`], which holds the answer with its challenge.
     pub async fn authenticate(&self, request: &Request<'_>) -> Result<Authenticated, ResourceError> {
-        resource::authenticate(&self.context, request).await
+        self.resource.authenticate(request).await
     }
 
-    /// Checks the request's access token as [`authenticate`](Self::authenticate) does, and requires a scope for the
-    /// account as a whole: with this permission, or a plain one. The guard of a route needs only this call.
+    /// Checks the request's access token, and requires a scope for the account as a whole: with this permission, or a plain
+    /// one. It is [`ResourceServer::authenticate_for_account`] at the default resource.
     ///
     /// # Errors
     ///
-    /// As [`authenticate`](Self::authenticate), and as [`require`](Self::require) or
-    /// [`require_scope`](Self::require_scope). If no token can have the scope, for example because it is mistyped, the
-    /// answer is 503: [`check_scope`](Self::check_scope) finds that when the service starts. With [`Config::resources`],
-    /// the challenge of a 401 names the scope. A [preflight](Request::is_preflight) is answered with 204 and no CORS
-    /// headers, so pages of other origins may not call the resource. To let them, put a CORS layer in front.
+    /// As there.
     pub async fn authenticate_for(
         &self,
         request: &Request<'_>,
         scope: &str,
         permission: Option<Permission>,
     ) -> Result<Authenticated, ResourceError> {
-        resource::authenticate_for(&self.context, request, scope, permission).await
+        self.resource.authenticate_for_account(request, scope, permission).await
     }
 
-    /// Returns the nonce that DPoP proofs for resources must currently contain, while [`dpop.nonce_keys`](crate::config::DpopSettings::nonce_keys) is set
-    /// [RFC 9449 section 9].
-    ///
-    /// A request with another nonce gets it with a 401. A resource may put it into its other answers too, as the only
-    /// `DPoP-Nonce` header, with `Cache-Control: no-store`: that saves its clients a request in each period.
+    /// Returns the nonce that DPoP proofs for resources must contain now: see [`ResourceServer::dpop_nonce`].
     #[must_use]
     pub fn dpop_nonce(&self) -> Option<String> {
-        possession::nonce(&self.context)
+        self.resource.dpop_nonce()
     }
 
     /// Returns the check of access tokens for one of the protected resources in [`Config::resources`], by its
@@ -370,26 +369,24 @@ impl AuthorizationServer {
         ResourceServer::new(self.context.clone(), identifier)
     }
 
-    /// Checks that tokens can have a scope that a route will require with [`authenticate_for`](Self::authenticate_for).
-    /// Call it when the service starts: a mistyped name would be answered with 503.
-    ///
-    /// For any other resource than the default one, [`ResourceServer::scopes`] does this.
+    /// Checks that tokens can have a scope that a route will require with [`authenticate_for`](Self::authenticate_for):
+    /// see [`ResourceServer::check_scope`]. For any other resource than the default one, [`ResourceServer::scopes`] does
+    /// this.
     ///
     /// # Errors
     ///
     /// [`ConfigError`] if the scope is not in the catalog, cannot be granted with this permission, or is not served by
     /// the default resource.
     pub fn check_scope(&self, scope: &str, permission: Option<Permission>) -> Result<(), ConfigError> {
-        resource::check_required(&self.context, scope, permission)
+        self.resource.check_scope(scope, permission)
     }
 
-    /// Requires that a token covers this scope, with this permission, on this resource.
+    /// Requires that a token covers this scope, with this permission, on this resource of the user. It is
+    /// [`ResourceServer::require`] where the token was presented.
     ///
     /// # Errors
     ///
-    /// [`ResourceError`] with 403 and the scope that is needed [RFC 6750 section 3.1]. If a token at a protected
-    /// resource has the scope, but does not cover this one of the user's resources, the 403 has no error: more scopes
-    /// would not help.
+    /// As there: [`ResourceError`] with 403.
     ///
     /// # Security
     ///
@@ -402,20 +399,15 @@ impl AuthorizationServer {
         permission: Permission,
         resource: Resource<'_>,
     ) -> Result<(), ResourceError> {
-        resource::require(&self.context, token, scope, permission, resource)
+        self.resource.where_presented(token).require(token, scope, permission, resource)
     }
 
-    /// Requires that a token covers this scope without a permission: one that the catalog defines with
-    /// [`ScopeDefinition::plain`](crate::scope::ScopeDefinition::plain), without permissions.
+    /// Requires that a token covers this scope without a permission. It is [`ResourceServer::require_scope`] where the
+    /// token was presented.
     ///
     /// # Errors
     ///
-    /// [`ResourceError`] with 403 and the scope that is needed [RFC 6750 section 3.1]. A scope with permissions is
-    /// always refused here: [`require`](Self::require) checks it.
-    ///
-    /// # Security
-    ///
-    /// It checks neither the resource nor what the user may do: check both elsewhere.
+    /// As there: [`ResourceError`] with 403.
     ///
     /// # Examples
     ///
@@ -431,20 +423,16 @@ impl AuthorizationServer {
     /// }
     /// ```
     pub fn require_scope(&self, token: &Authenticated, scope: &str) -> Result<(), ResourceError> {
-        resource::require_scope(&self.context, token, scope)
+        self.resource.where_presented(token).require_scope(token, scope)
     }
 
-    /// Returns the user on whose behalf the client acts, for a resource that belongs to users.
+    /// Returns the user on whose behalf the client acts: see [`ResourceServer::require_subject`].
     ///
     /// # Errors
     ///
-    /// [`ResourceError`] with 403 if the client acts for itself [RFC 6749 section 4.4].
-    ///
-    /// # Security
-    ///
-    /// A client id is never a user: do not look one up in place of a missing subject [RFC 9700 section 4.15].
+    /// As there: [`ResourceError`] with 403 if the client acts for itself.
     pub fn require_subject<'t>(&self, token: &'t Authenticated) -> Result<&'t Subject, ResourceError> {
-        resource::require_subject(&self.context, token)
+        self.resource.where_presented(token).require_subject(token)
     }
 
     /// Returns the registrar, with which applications are submitted and reviewed; `None` if the stores have no registry.
@@ -701,9 +689,7 @@ impl Builder {
         let of_keys = fetcher.filter(|_| config.client_authentication.accepts_assertions());
         let key_sets = of_keys.map(|fetcher| KeySets::new(fetcher, Arc::clone(&clock), throttle.clone()));
         let metadata = metadata::document(&config);
-        let resources = ResourceTable::new(&config.resources, config.require_resource, &config.scopes, |own| {
-            metadata::of_resource(&config, own)
-        });
+        let resources = source::table(&config);
         let newest = NewestTime::default();
         let prefixes = Prefixes::new(&config.tokens.prefix);
         let context = Context {
@@ -723,8 +709,11 @@ impl Builder {
             key_sets,
             misses_peers: AtomicBool::new(false),
             has_unknown_scope: AtomicBool::new(false),
+            number: source::next_number(),
             refused_introspections: Mutex::new(Cache::new(MAX_CACHED)),
         };
-        Ok(AuthorizationServer { context: Arc::new(context) })
+        let context = Arc::new(context);
+        let resource = ResourceServer::in_process(Arc::clone(&context), context.resources.default());
+        Ok(AuthorizationServer { context, resource })
     }
 }

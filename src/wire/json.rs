@@ -15,8 +15,10 @@ const MOST: u64 = 1 << 53;
 pub(crate) enum Json {
     Null,
     Boolean(bool),
-    /// Its whole part, if the number is from 0 to 2^53.
+    /// An integer, if it is from 0 to 2^53.
     Number(Option<u64>),
+    /// A number that is written with a fraction or an exponent: its whole part, if it is from 0 to 2^53.
+    Fraction(Option<u64>),
     Text(String),
     List(Vec<Self>),
     Object(BTreeMap<String, Self>),
@@ -58,6 +60,11 @@ impl Json {
 
     /// The whole part of a number from 0 to 2^53.
     pub(crate) const fn as_number(&self) -> Option<u64> {
+        if let Self::Number(number) | Self::Fraction(number) = self { *number } else { None }
+    }
+
+    /// An integer from 0 to 2^53, written without a fraction and an exponent.
+    pub(crate) const fn as_integer(&self) -> Option<u64> {
         if let Self::Number(number) = self { *number } else { None }
     }
 }
@@ -96,7 +103,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
 
     fn visit_f64<E>(self, number: f64) -> Result<Json, E> {
         let whole = Duration::try_from_secs_f64(number.trunc()).ok().map(|duration| duration.as_secs());
-        Ok(Json::Number(whole.filter(|number| *number <= MOST)))
+        Ok(Json::Fraction(whole.filter(|number| *number <= MOST)))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Json, E> {
@@ -221,7 +228,10 @@ mod tests {
             ("18446744073709551616", None),
             ("NaN", None),
         ] {
-            assert_eq!(read(text), Json::Number(number), "{text}");
+            let read = read(text);
+            assert!(matches!(read, Json::Number(_) | Json::Fraction(_)), "{text}");
+            assert_eq!(read.as_number(), number, "{text}");
+            assert_eq!(read.as_integer(), number.filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())), "{text}");
         }
         assert!(read("x").as_object().is_some());
     }

@@ -139,8 +139,9 @@ async fn strict_public() -> World {
 
 #[tokio::test]
 async fn revocation_beats_every_refresh_in_flight() {
-    let revoke_grant =
-        async |world: &World, pair: &Pair| Step::WithdrawGrant(world.access(&pair.access).await.unwrap().grant());
+    let revoke_grant = async |world: &World, pair: &Pair| {
+        Step::WithdrawGrant(world.access(&pair.access).await.unwrap().grant().unwrap())
+    };
     for kind in 0..4 {
         let counts = Tally::default();
         let steps = async |world: &World, pair: &Pair| {
@@ -431,7 +432,7 @@ async fn two_refreshes_with_one_token_both_succeed_where_there_is_grace_and_one_
 
 /// The pairs that a pair's grant has made: 1, and one more for every refresh that took effect.
 async fn pairs_made(world: &World, pair: &Pair) -> u32 {
-    let grant = world.access(&pair.access).await.unwrap().grant();
+    let grant = world.access(&pair.access).await.unwrap().grant().unwrap();
     RecordStore::<Grant>::find(&world.store, &grant).await.unwrap().unwrap().pairs_made()
 }
 

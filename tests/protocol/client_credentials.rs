@@ -309,7 +309,7 @@ async fn no_withdrawal_of_a_subject_touches_it() {
     let same = Subject::new(&machine.id).unwrap();
     assert!(world.server.grants_of(&same).await.unwrap().is_empty());
     assert_eq!(world.server.revoke_subject(&same).await.unwrap(), 0);
-    let grant = world.access(&access).await.unwrap().grant();
+    let grant = world.access(&access).await.unwrap().grant().unwrap();
     assert!(!world.server.revoke_grant(grant, &same).await.unwrap());
     assert!(world.opens(&access).await);
 }
@@ -419,7 +419,7 @@ async fn a_client_that_asks_at_every_call_costs_bounded_work_and_space() {
         if answer.status() == 200 {
             assert_eq!(writes, 1);
             let issued = ok(&answer).access_token.expose().to_owned();
-            grants.insert(world.access(&issued).await.unwrap().grant());
+            grants.insert(world.access(&issued).await.unwrap().grant().unwrap());
             assert!(texts.insert(issued), "a token was handed out again");
         } else {
             assert_eq!((answer.status(), writes), (429, 0), "in second {second}");
@@ -449,7 +449,7 @@ async fn a_slot_that_recurs_begins_at_another_version() {
     let mut versions = Vec::new();
     for _ in 0..3 {
         let access = token(&world, &machine).await;
-        let id = world.access(&access).await.unwrap().grant();
+        let id = world.access(&access).await.unwrap().grant().unwrap();
         versions.push(RecordStore::<Grant>::find(&world.store, &id).await.unwrap().unwrap().version());
         world.advance(3 * 3600);
         while !world.purge(1000).await.is_finished() {}
@@ -559,7 +559,7 @@ async fn the_list_tells_times_and_scopes_alone() {
     let start = world.server.client_credentials_tokens_of(&machine.client_id()).await.unwrap();
     assert!(start.is_empty());
     let first = token(&world, &machine).await;
-    let issued = world.access(&first).await.unwrap().issued();
+    let issued = world.access(&first).await.unwrap().issued().unwrap();
     world.advance(60);
     ok(&world.token(&ASK).field("scope", "repo-issue:r").client(&machine).send().await);
     let tokens = world.server.client_credentials_tokens_of(&machine.client_id()).await.unwrap();
@@ -600,7 +600,7 @@ async fn each_step_raises_one_event_and_asks_for_no_user() {
     let machine = world.register(client_credentials_form()).await;
     world.events.take();
     let access = token(&world, &machine).await;
-    let grant = world.access(&access).await.unwrap().grant();
+    let grant = world.access(&access).await.unwrap().grant().unwrap();
     let [issued] = &world.events.take()[..] else { panic!("not one event") };
     assert!(issued.starts_with("ClientCredentialsTokenIssued"), "{issued}");
     for part in [grant.to_string(), machine.id.clone(), "repo-code:rw repo-issue:r".to_owned()] {

@@ -2,6 +2,7 @@
 //! the checklist of `src/guide/conformance.md`.
 
 mod administration;
+mod apart;
 mod bounds;
 mod cached_clients;
 mod changed_meanwhile;
@@ -37,6 +38,7 @@ mod redirect_uri;
 mod refresh_keep;
 mod refresh_line;
 mod registration;
+mod resource_client;
 mod resource_lists;
 mod rfc6749_answers;
 mod rfc6749_authorize;

@@ -234,7 +234,7 @@ async fn a_withdrawn_grant_or_a_suspended_application_is_not_refreshed() {
     registrar.suspend(&id).await.unwrap();
     e401(&world.refresh(&tokens.refresh).await, "invalid_client");
     registrar.resume(&id).await.unwrap();
-    let grant = world.access(&tokens.access).await.unwrap().grant();
+    let grant = world.access(&tokens.access).await.unwrap().grant().unwrap();
     assert!(world.server.revoke_grant(grant, &world.alice).await.unwrap());
     e400(&world.refresh(&tokens.refresh).await, "invalid_grant");
 

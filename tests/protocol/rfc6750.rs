@@ -244,8 +244,8 @@ async fn a_resource_learns_all_limits_of_a_token() {
     assert_eq!(token.client_id(), &client.client_id());
     assert_eq!(token.scopes().as_str(), "repo-code:r");
     assert_eq!(token.resource_scope(), ResourceScope::specified(["a/b", "a/c"]).unwrap());
-    assert_eq!(token.issued(), Timestamp::from_seconds(START + 5));
-    assert_eq!(token.expires(), Timestamp::from_seconds(START + 5 + 28_800));
+    assert_eq!(token.issued(), Some(Timestamp::from_seconds(START + 5)));
+    assert_eq!(token.expires(), Some(Timestamp::from_seconds(START + 5 + 28_800)));
     assert!(token.permits("repo-code", Permission::Read, Resource::Private("a/b")));
     for (scope, permission, resource) in [
         ("repo-code", Permission::ReadWrite, Resource::Private("a/b")),

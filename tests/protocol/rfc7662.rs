@@ -217,7 +217,7 @@ async fn an_ordinary_client_sees_only_its_own_tokens() {
     inactive(&world, &world.client, &second.access, "the other way round").await;
 }
 
-/// 7662-2.2-02
+/// 7662-2.2-02, 7662-2.2-06
 /// A live token grants no access once the registration or the catalog has none of its scopes.
 #[tokio::test]
 async fn a_token_whose_scopes_have_all_gone_is_inactive() {
@@ -242,6 +242,16 @@ async fn a_token_whose_scopes_have_all_gone_is_inactive() {
     registrar.change_now(&world.client.client_id(), other, None).await.unwrap();
     registrar.approve_now(&world.client.client_id(), Approval::default()).await.unwrap();
     inactive(&world, &world.client, &first.access, "no scope is registered any more").await;
+}
+
+/// 9701-4-01
+#[tokio::test]
+async fn no_signed_response_is_made() {
+    let world = World::platform().await;
+    let token = world.pair().await.access;
+    let accept: &[u8] = b"application/token-introspection+jwt";
+    let response = ask(&world, &token).client(&world.client).header("Accept", accept).send().await;
+    assert_eq!(ok_body(&response)["active"], true);
 }
 
 /// 7662-4-02

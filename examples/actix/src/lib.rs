@@ -2,11 +2,12 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod guard;
 mod interaction;
 
+pub use crate::guard::{RequireScope, RequiredScope, require_scope, require_scopes};
 pub use crate::interaction::{Interaction, Users};
 
-use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::time::Duration;
@@ -19,12 +20,10 @@ use actix_web::http::header::{HOST, HeaderMap, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::web::{self, Bytes, Data, ServiceConfig};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse};
-use grantor::scope::{Permission, ScopeSet};
 use grantor::secret::ConsentTicket;
 use grantor::server::Hosts;
 use grantor::wire::{self, Endpoint, protective_headers};
-use grantor::{Authenticated, AuthorizationServer, ConfigError, Decision, PendingAuthorization};
-use grantor::{ResourceError, ResourceServer, Subject};
+use grantor::{AuthorizationServer, Decision, PendingAuthorization, ResourceError, Subject};
 use tokio::time::timeout;
 
 /// Returns what [`App::configure`](actix_web::App::configure) takes: the routes of the endpoints that the server
@@ -227,131 +226,4 @@ pub async fn refuse_other_hosts<B: MessageBody>(
 fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a [u8]> {
     let host = headers.get(HOST).map(HeaderValue::as_bytes);
     host.or_else(|| uri.authority().map(|authority| authority.as_str().as_bytes()))
-}
-
-/// The scope that a route requires, named by a type.
-pub trait RequiredScope: 'static {
-    /// The name in the catalog, without a permission.
-    const NAME: &'static str;
-    /// The permission that is required; `None` for a scope without a permission.
-    const PERMISSION: Option<Permission> = None;
-}
-
-/// An extractor for routes that need an access token with a scope; other requests are answered 401 or 403 with a
-/// challenge [RFC 6750 section 3].
-///
-/// A browser sends a preflight before a page of another origin may call the route [Fetch standard]. Where it reaches
-/// this extractor, it is answered with 204 and no CORS headers. A `web::get` route is not called for it: actix-web
-/// refuses the method first. In each case no page may call the route, unless a CORS middleware runs first.
-///
-/// With [`Config::resources`](grantor::Config::resources) it accepts tokens for the default resource only, and
-/// none if there is no default. [`require_scopes`] guards the routes of any other resource.
-///
-/// A token that is bound to a key needs a DPoP proof. Its URL must be the path of the request at the origin of the
-/// default resource, or of the issuer if there is none [RFC 9449 section 7].
-///
-/// The token is read from the header only. With `bearer_in_body`, take [`Incoming`], and call
-/// [`AuthorizationServer::authenticate`] and [`require`](AuthorizationServer::require).
-///
-/// # Security
-///
-/// A scope with permissions is required for the account as a whole. For a single resource, call
-/// [`require`](AuthorizationServer::require) in the handler too.
-#[derive(Debug)]
-pub struct RequireScope<N> {
-    /// The user, the client and the scopes of the token.
-    pub token: Authenticated,
-    scope: PhantomData<fn() -> N>,
-}
-
-impl<N: RequiredScope> FromRequest for RequireScope<N> {
-    type Error = Refused;
-    type Future = Pin<Box<dyn Future<Output = Result<Self, Refused>>>>;
-
-    /// # Panics
-    ///
-    /// Panics if the application has no server: see [`configure`].
-    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let request = request.clone();
-        Box::pin(async move {
-            let (server, borrowed) = (server(&request), to_request(&request, wire::Body::Empty));
-            let token = server.authenticate_for(&borrowed, N::NAME, N::PERMISSION).await?;
-            request.extensions_mut().insert(token.clone());
-            Ok(Self { token, scope: PhantomData })
-        })
-    }
-}
-
-/// Returns a function for [`from_fn`](actix_web::middleware::from_fn) that checks [`RequireScope`] before all routes
-/// that are wrapped in it. Their handlers get the token as `ReqData<Authenticated>`.
-///
-/// ```
-/// use actix_web::middleware::from_fn;
-/// use actix_web::{App, web};
-/// use grantor::{AuthorizationServer, ConfigError};
-/// use grantor_actix::RequiredScope;
-///
-/// fn service<Notes: RequiredScope>(server: &AuthorizationServer) -> Result<(), ConfigError> {
-///     let guard = grantor_actix::require_scope::<Notes, _>(server)?;
-///     let app = move || {
-///         let notes = web::scope("/notes").wrap(from_fn(guard));
-///         App::new().service(notes.route("", web::get().to(async || "the notes")))
-///     };
-///     # let _ = app();
-///     Ok(())
-/// }
-/// ```
-///
-/// # Errors
-///
-/// [`ConfigError`] if no token can have the scope, for example because its name is mistyped. The extractor alone answers
-/// 503 then.
-pub fn require_scope<N: RequiredScope, B: MessageBody + 'static>(
-    server: &AuthorizationServer,
-) -> Result<Guard<N, B>, ConfigError> {
-    server.check_scope(N::NAME, N::PERMISSION)?;
-    Ok(|_, request, next| Box::pin(async move { next.call(request).await }))
-}
-
-type Guard<N, B> = fn(RequireScope<N>, ServiceRequest, Next<B>) -> Guarded<B>;
-type Guarded<B> = Pin<Box<dyn Future<Output = Result<ServiceResponse<B>, Error>>>>;
-
-/// Guards the routes of one protected resource: a function for [`from_fn`](actix_web::middleware::from_fn). The
-/// handlers get the token as `ReqData<Authenticated>`. A preflight is answered as [`RequireScope`] does.
-///
-/// A mistyped identifier or scope is an error when the service starts:
-///
-/// ```
-/// use actix_web::dev::ServiceRequest;
-/// use actix_web::middleware::{Next, from_fn};
-/// use actix_web::{App, web};
-/// use grantor::{AuthorizationServer, ConfigError};
-///
-/// fn service(server: &AuthorizationServer) -> Result<(), ConfigError> {
-///     let notes = server.resource("https://api.example/notes")?;
-///     let write = notes.scopes(["notes:rw"])?;
-///     let app = move || {
-///         let needed = (notes.clone(), write.clone());
-///         let guard = move |request: ServiceRequest, next: Next<_>| {
-///             grantor_actix::require_scopes(needed.clone(), request, next)
-///         };
-///         App::new().service(web::resource("/notes").wrap(from_fn(guard)).get(async || "the notes"))
-///     };
-///     # let _ = app();
-///     Ok(())
-/// }
-/// ```
-///
-/// # Errors
-///
-/// [`Refused`] with 401 or 403, whose challenge names the resource's metadata and all scopes that are needed
-/// [RFC 9728 section 5.1]; and what the routes themselves return.
-pub async fn require_scopes(
-    (resource, needed): (ResourceServer, ScopeSet),
-    request: ServiceRequest,
-    next: Next<impl MessageBody>,
-) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let token = resource.authenticate_for(&to_request(request.request(), wire::Body::Empty), &needed).await;
-    request.extensions_mut().insert(token.map_err(Refused::from)?);
-    next.call(request).await
 }

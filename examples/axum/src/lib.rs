@@ -5,30 +5,29 @@
 
 #[cfg(feature = "accept")]
 pub mod accept;
+mod guard;
 mod interaction;
 
+pub use crate::guard::{Guarded, RequireScope, RequireScopes, RequiredScope, require_scope, require_scopes};
 pub use crate::interaction::{Interaction, Users};
 
 use std::convert::Infallible;
-use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{ConnectInfo, FromRef, FromRequest, FromRequestParts, OriginalUri, Request, State};
+use axum::extract::{ConnectInfo, FromRef, FromRequest, OriginalUri, Request, State};
 use axum::http::HeaderValue;
 use axum::http::header::HOST;
 use axum::http::request::Parts;
-use axum::middleware::{FromExtractorLayer, Next, from_extractor_with_state};
+use axum::middleware::Next;
 use axum::response::{AppendHeaders, Html, IntoResponse, Response};
 use axum::routing::any;
-use grantor::scope::{Permission, ScopeSet};
 use grantor::secret::ConsentTicket;
 use grantor::server::Hosts;
 use grantor::wire::{self, Endpoint, protective_headers};
-use grantor::{Authenticated, AuthorizationServer, ConfigError, Decision, PendingAuthorization};
-use grantor::{ResourceError, ResourceServer, Subject};
+use grantor::{AuthorizationServer, Decision, PendingAuthorization, ResourceError, Subject};
 use tokio::time::timeout;
 
 /// Returns the routes of the endpoints that the server answers by itself: token, pushed requests, revocation,
@@ -203,104 +202,4 @@ pub async fn refuse_other_hosts(State(hosts): State<Hosts>, request: Request, ne
         Some(refusal) => respond(refusal),
         None => next.run(request).await,
     }
-}
-
-/// The scope that a route requires, named by a type.
-pub trait RequiredScope: Send + Sync + 'static {
-    /// The name in the catalog, without a permission.
-    const NAME: &'static str;
-    /// The permission that is required; `None` for a scope without a permission.
-    const PERMISSION: Option<Permission> = None;
-}
-
-/// An extractor for routes that need an access token with a scope; other requests are answered 401 or 403 with a
-/// challenge [RFC 6750 section 3].
-///
-/// A browser sends a preflight before a page of another origin may call the route [Fetch standard]. A `get` route
-/// answers it with 405 before this extractor runs. A route that takes every method answers it with 204 and no CORS
-/// headers. In each case no page may call the route, unless a CORS layer runs first.
-///
-/// With [`Config::resources`](grantor::Config::resources) it accepts tokens for the default resource only, and
-/// none if there is no default. [`require_scopes`] guards the routes of any other resource.
-///
-/// A token that is bound to a key needs a DPoP proof. Its URL must be the path of the request at the origin of the
-/// default resource, or of the issuer if there is none [RFC 9449 section 7].
-///
-/// The token is read from the header only. With `bearer_in_body`, take [`Incoming`], and call
-/// [`AuthorizationServer::authenticate`] and [`require`](AuthorizationServer::require).
-///
-/// # Security
-///
-/// A scope with permissions is required for the account as a whole. For a single resource, call
-/// [`require`](AuthorizationServer::require) in the handler too.
-#[derive(Debug)]
-pub struct RequireScope<N> {
-    /// The user, the client and the scopes of the token.
-    pub token: Authenticated,
-    scope: PhantomData<fn() -> N>,
-}
-
-impl<S: Send + Sync, N: RequiredScope> FromRequestParts<S> for RequireScope<N>
-where
-    AuthorizationServer: FromRef<S>,
-{
-    type Rejection = Refused;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
-        let server = AuthorizationServer::from_ref(state);
-        let token = server.authenticate_for(&to_request(parts, wire::Body::Empty), N::NAME, N::PERMISSION).await?;
-        parts.extensions.insert(token.clone());
-        Ok(Self { token, scope: PhantomData })
-    }
-}
-
-/// Returns a layer that checks [`RequireScope`] before the routes it is added to. Their handlers get the token as
-/// `Extension<Authenticated>`.
-///
-/// Added to a [`Router`], it answers a preflight with 204. Added to a `get` route itself with
-/// [`route_layer`](axum::routing::MethodRouter::route_layer), it does not see the preflight: the route answers with
-/// 405.
-///
-/// # Errors
-///
-/// [`ConfigError`] if no token can have the scope, for example because its name is mistyped. The extractor alone answers
-/// 503 then.
-pub fn require_scope<N: RequiredScope>(
-    server: AuthorizationServer,
-) -> Result<FromExtractorLayer<RequireScope<N>, AuthorizationServer>, ConfigError> {
-    server.check_scope(N::NAME, N::PERMISSION)?;
-    Ok(from_extractor_with_state(server))
-}
-
-/// Guards the routes of one protected resource: a function for
-/// [`from_fn_with_state`](axum::middleware::from_fn_with_state). The handlers get the token as
-/// `Extension<Authenticated>`. A preflight is answered as by [`require_scope`].
-///
-/// A mistyped identifier or scope is an error when the routes are made:
-///
-/// ```
-/// use axum::Router;
-/// use axum::middleware::from_fn_with_state;
-/// use grantor::{AuthorizationServer, ConfigError};
-///
-/// fn notes(server: &AuthorizationServer, routes: Router) -> Result<Router, ConfigError> {
-///     let notes = server.resource("https://api.example/notes")?;
-///     let write = notes.scopes(["notes:rw"])?;
-///     Ok(routes.route_layer(from_fn_with_state((notes, write), grantor_axum::require_scopes)))
-/// }
-/// ```
-///
-/// # Errors
-///
-/// [`Refused`] with 401 or 403, whose challenge names the resource's metadata and all scopes that are needed
-/// [RFC 9728 section 5.1].
-pub async fn require_scopes(
-    State((resource, needed)): State<(ResourceServer, ScopeSet)>,
-    request: Request,
-    next: Next,
-) -> Result<Response, Refused> {
-    let (mut parts, body) = request.into_parts();
-    let token = resource.authenticate_for(&to_request(&parts, wire::Body::Empty), &needed).await?;
-    parts.extensions.insert(token);
-    Ok(next.run(Request::from_parts(parts, body)).await)
 }

@@ -24,8 +24,8 @@ pub fn routes(server: AuthorizationServer) -> Router {
     let routes = Interaction::new(&server, pages(), Alice).hosts(LOOPBACK_NAMES).routes();
     let me = if server.config().profile() == Profile::Fapi { any(me_of_anyone) } else { any(me) };
     let routes = routes.route("/api/me", me.layer(from_fn(returned)));
-    let guarded = protected_resources(&server).into_iter().fold(routes, |routes, (path, needed)| {
-        routes.route(&path, any(me_there).layer(from_fn_with_state(needed, require_scopes)))
+    let guarded = protected_resources(&server).into_iter().fold(routes, |routes, (path, (resource, needed))| {
+        routes.route(&path, any(me_there).layer(require_scopes(resource, needed)))
     });
     guarded.with_state(server).layer(from_fn_with_state(hosts, refuse_other_hosts))
 }

@@ -11,30 +11,40 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::pki_types::{DnsName, ServerName};
+use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{self, ClientConfig};
 
 use crate::address::{self, Loopback};
 use crate::network::Network;
-use crate::room::LookUpPlace;
 use crate::target::Host;
 
 /// How many addresses of a host are tried. Most hosts have two, one of each family.
 const MAX_ATTEMPTS: u32 = 4;
 
-/// Returns the addresses of a host, all of them checked. A name is looked up once.
-///
-/// A look-up waits for its place, and keeps it until it has ended, even if the request is dropped.
-pub(crate) async fn addresses(
+/// Returns the addresses of a host, none of which is special-use.
+pub(crate) async fn checked<P: Send + 'static>(
     network: &Arc<dyn Network>,
     host: &Host,
     loopback: Loopback,
-    place: impl Future<Output = Result<LookUpPlace, FetchError>>,
+    place: impl Future<Output = Result<P, FetchError>>,
+) -> Result<Vec<IpAddr>, FetchError> {
+    let addresses = addresses(network, host, place).await?;
+    address::judge(&addresses, loopback).map_err(|error| caused(FetchErrorKind::SpecialUseAddress, error))?;
+    Ok(addresses)
+}
+
+/// Returns the addresses of a host, at least one. A name is looked up once.
+///
+/// A look-up waits for its place, and keeps it until it has ended, even if the request is dropped.
+pub(crate) async fn addresses<P: Send + 'static>(
+    network: &Arc<dyn Network>,
+    host: &Host,
+    place: impl Future<Output = Result<P, FetchError>>,
 ) -> Result<Vec<IpAddr>, FetchError> {
     let addresses = match host {
         Host::Address(address) => vec![*address],
-        // `localhost` and names below it are the loopback; no resolver is asked [RFC 6761 section 6.3].
-        Host::Name(name) if is_localhost(name) => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+        // No resolver is asked [RFC 6761 section 6.3].
+        Host::Name(_) if host.is_loopback() => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
         Host::Name(name) => {
             let (network, name, place) = (Arc::clone(network), name.clone(), place.await?);
             let look_up = tokio::spawn(async move {
@@ -46,11 +56,7 @@ pub(crate) async fn addresses(
             found.map_err(|error| caused(FetchErrorKind::Name, error))?
         }
     };
-    if addresses.is_empty() {
-        return Err(FetchError::new(FetchErrorKind::Name));
-    }
-    address::judge(&addresses, loopback).map_err(|error| caused(FetchErrorKind::SpecialUseAddress, error))?;
-    Ok(addresses)
+    if addresses.is_empty() { Err(FetchError::new(FetchErrorKind::Name)) } else { Ok(addresses) }
 }
 
 /// Connects to the first address that accepts. Each gets an equal share of the time.
@@ -85,12 +91,6 @@ pub(crate) async fn encrypt(
     TlsConnector::from(Arc::clone(config)).connect(name, stream).await.map_err(failed)
 }
 
-/// Such a name is only accepted for development.
-fn is_localhost(name: &DnsName<'_>) -> bool {
-    let name = name.as_ref();
-    name == "localhost" || name.ends_with(".localhost")
-}
-
-fn caused(kind: FetchErrorKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> FetchError {
+pub(crate) fn caused(kind: FetchErrorKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> FetchError {
     FetchError::with_source(kind, source)
 }

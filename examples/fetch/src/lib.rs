@@ -16,13 +16,16 @@
 )]
 
 mod address;
+mod configured;
 mod connect;
+mod connection;
 mod network;
 mod response;
 mod room;
 mod target;
 mod tls;
 
+pub use crate::configured::ConfiguredHost;
 pub use crate::network::Network;
 pub use crate::tls::SetupError;
 
@@ -112,7 +115,12 @@ impl Fetch {
 
     fn with(roots: RootCertStore, loopback: Loopback) -> Result<Self, SetupError> {
         let rooms = Rooms::new(REQUESTS_AT_ONCE);
-        Ok(Self { network: Arc::new(System), tls: Arc::new(tls::client_config(roots)?), rooms, loopback })
+        Ok(Self {
+            network: Arc::new(System::AbsoluteNames),
+            tls: Arc::new(tls::client_config(roots)?),
+            rooms,
+            loopback,
+        })
     }
 
     /// Sets the limit on concurrent requests of each [`FetchPurpose`]; 64 by default. An eighth of them, and at least
@@ -138,7 +146,7 @@ impl Fetch {
         let room = self.rooms.of(request.purpose);
         let place = room.enter(&target.host).await?;
         let look_up = room.look_up(&place);
-        let addresses = connect::addresses(&self.network, &target.host, self.loopback, look_up).await?;
+        let addresses = connect::checked(&self.network, &target.host, self.loopback, look_up).await?;
         let stream = connect::connect(&*self.network, &addresses, target.port, request.timeout).await?;
         let stream = connect::encrypt(&self.tls, target.host.server_name(), stream).await?;
         let response = response::exchange(stream, head, request.max_bytes).await;

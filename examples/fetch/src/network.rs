@@ -36,13 +36,21 @@ pub trait Network: fmt::Debug + Send + Sync + 'static {
 
 /// The system's resolver and sockets.
 #[derive(Debug)]
-pub(crate) struct System;
+pub(crate) enum System {
+    /// Names are absolute: no search domains are tried.
+    AbsoluteNames,
+    /// Names are looked up as the system is set up, with its search domains.
+    LocalNames,
+}
 
 #[async_trait]
 impl Network for System {
     async fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        // The dot makes the name absolute, so that no search domains are tried.
-        let found = lookup_host((format!("{name}."), 443)).await?;
+        let name = match self {
+            Self::AbsoluteNames => format!("{name}."),
+            Self::LocalNames => name.to_owned(),
+        };
+        let found = lookup_host((name, 443)).await?;
         Ok(found.map(|address| address.ip()).collect())
     }
 

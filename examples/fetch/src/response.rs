@@ -40,9 +40,7 @@ pub(crate) async fn exchange(
     request: Request<String>,
     max_bytes: usize,
 ) -> Result<FetchResponse, FetchError> {
-    let mut http = http1::Builder::new();
-    http.max_buf_size(MAX_HEAD).max_header_size(MAX_HEAD).max_headers(MAX_HEADERS);
-    let (mut sender, connection) = http.handshake(TokioIo::new(stream)).await.map_err(broken)?;
+    let (mut sender, connection) = http().handshake(TokioIo::new(stream)).await.map_err(broken)?;
     let response = async { read(sender.send_request(request).await.map_err(broken)?, max_bytes).await };
     let mut response = pin!(response);
     tokio::select! {
@@ -53,7 +51,15 @@ pub(crate) async fn exchange(
     }
 }
 
-async fn read(response: Response<Incoming>, max_bytes: usize) -> Result<FetchResponse, FetchError> {
+/// HTTP/1.1 with bounds on heads and trailers.
+pub(crate) fn http() -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.max_buf_size(MAX_HEAD).max_header_size(MAX_HEAD).max_headers(MAX_HEADERS);
+    http
+}
+
+/// Reads the response to its end.
+pub(crate) async fn read(response: Response<Incoming>, max_bytes: usize) -> Result<FetchResponse, FetchError> {
     judge(response.headers())?;
     let (head, mut incoming) = response.into_parts();
     let too_large = || FetchError::new(FetchErrorKind::TooLarge);
@@ -96,7 +102,7 @@ fn joined(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     if values.is_empty() { None } else { Some(values.join(", ")) }
 }
 
-fn broken(error: hyper::Error) -> FetchError {
+pub(crate) fn broken(error: hyper::Error) -> FetchError {
     let kind = if error.is_parse() { FetchErrorKind::Response } else { FetchErrorKind::Connection };
     FetchError::with_source(kind, error)
 }

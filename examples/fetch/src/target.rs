@@ -1,5 +1,6 @@
-//! Parses a URL into host, port and path.
+//! Parses a URL into scheme, host, port and path.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use hyper::Uri;
@@ -15,6 +16,7 @@ const SPECIAL_USE_NAMES: [&str; 8] = ["alt", "home.arpa", "internal", "invalid",
 /// Where a request goes, and what it asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Target {
+    pub(crate) scheme: Scheme,
     pub(crate) host: Host,
     /// Any port is allowed.
     pub(crate) port: u16,
@@ -24,6 +26,12 @@ pub(crate) struct Target {
     pub(crate) path: Uri,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    Http,
+    Https,
+}
+
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Host {
     Address(IpAddr),
@@ -31,12 +39,26 @@ pub(crate) enum Host {
 }
 
 impl Target {
-    /// Reads an absolute https URL.
+    /// Reads the URL of a client: https, and no host of the own network.
     ///
     /// # Errors
     ///
     /// [`UrlError`] for any other text, and for a host that resolvers may read in different ways.
     pub(crate) fn parse(url: &str, loopback: Loopback) -> Result<Self, UrlError> {
+        let target = Self::configured(url)?;
+        if target.scheme != Scheme::Https {
+            return Err(UrlError::Scheme);
+        }
+        target.host.check_public(loopback)?;
+        Ok(target)
+    }
+
+    /// Reads an absolute URL that you configured, of any host.
+    ///
+    /// # Errors
+    ///
+    /// [`UrlError`] for any other text.
+    pub(crate) fn configured(url: &str) -> Result<Self, UrlError> {
         if let Some(character) = url.chars().find(|own| !own.is_ascii_graphic() || "\"<>\\^`{|}".contains(*own)) {
             return Err(UrlError::Character(character));
         }
@@ -44,26 +66,44 @@ impl Target {
             return Err(UrlError::Fragment);
         }
         let (scheme, rest) = url.split_once("://").ok_or(UrlError::Scheme)?;
-        if !scheme.eq_ignore_ascii_case("https") {
-            return Err(UrlError::Scheme);
-        }
+        let (scheme, default_port) = match scheme.to_ascii_lowercase().as_str() {
+            "http" => (Scheme::Http, 80),
+            "https" => (Scheme::Https, 443),
+            _ => return Err(UrlError::Scheme),
+        };
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         if authority.contains('@') {
             return Err(UrlError::Userinfo);
         }
-        let (host, port) = split_port(authority)?;
-        let host = Host::parse(host, loopback)?;
+        let (host, port) = split_port(authority, default_port)?;
+        let host = Host::parse(host)?;
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        Ok(Self { host, port, authority: authority.to_ascii_lowercase(), path: Uri::try_from(path)? })
+        Ok(Self { scheme, host, port, authority: authority.to_ascii_lowercase(), path: Uri::try_from(path)? })
+    }
+
+    /// Whether both have the same scheme, host and port [RFC 6454 section 5].
+    pub(crate) fn has_origin_of(&self, other: &Self) -> bool {
+        self.scheme == other.scheme && self.host == other.host && self.port == other.port
     }
 }
 
-/// The port is 443 if there is none [RFC 9110 section 4.2.2].
-fn split_port(authority: &str) -> Result<(&str, u16), UrlError> {
+/// The origin: scheme, host and port.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = match self.scheme {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        };
+        write!(f, "{scheme}://{}", self.authority)
+    }
+}
+
+/// A URL without a port has that of its scheme [RFC 9110 section 4.2].
+fn split_port(authority: &str, default_port: u16) -> Result<(&str, u16), UrlError> {
     // The colons of an IPv6 address are inside brackets.
     let end = authority.rfind(']').unwrap_or(0);
     let Some((host, port)) = authority.rsplit_once(':').filter(|(host, _)| host.len() > end) else {
-        return Ok((authority, 443));
+        return Ok((authority, default_port));
     };
     let is_number = !port.starts_with('0') && port.bytes().all(|own| own.is_ascii_digit());
     let number = if is_number { port.parse().ok() } else { None };
@@ -71,7 +111,7 @@ fn split_port(authority: &str) -> Result<(&str, u16), UrlError> {
 }
 
 impl Host {
-    fn parse(text: &str, loopback: Loopback) -> Result<Self, UrlError> {
+    fn parse(text: &str) -> Result<Self, UrlError> {
         if let Some(address) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             let address: Result<Ipv6Addr, _> = address.parse();
             return address.map(|own| Self::Address(own.into())).map_err(|_| UrlError::Host(text.to_owned()));
@@ -81,17 +121,31 @@ impl Host {
             return Ok(Self::Address(address.into()));
         }
         let name = text.to_ascii_lowercase();
-        let is_local = loopback == Loopback::Reached && is_under(&name, "localhost");
-        if !is_local && SPECIAL_USE_NAMES.iter().any(|special| is_under(&name, special)) {
-            return Err(UrlError::SpecialUseName(name));
+        DnsName::try_from(name.clone()).map(Self::Name).map_err(|_| UrlError::Host(name))
+    }
+
+    /// Refuses names that lead into the own network. Addresses are checked before the connection.
+    fn check_public(&self, loopback: Loopback) -> Result<(), UrlError> {
+        let Self::Name(name) = self else { return Ok(()) };
+        let name = name.as_ref();
+        if loopback == Loopback::Reached && is_under(name, "localhost") {
+            return Ok(());
+        }
+        if SPECIAL_USE_NAMES.iter().any(|special| is_under(name, special)) {
+            return Err(UrlError::SpecialUseName(name.to_owned()));
         }
         // `127.1`, `1.2.3.0x4` and `2130706433` have no label at the end that begins with a letter; top-level domains
         // do. A resolver may append search domains of the own network to a name of one label.
         let is_public =
             name.rsplit_once('.').is_some_and(|(_, last)| last.starts_with(|own: char| own.is_ascii_lowercase()));
-        match DnsName::try_from(name.clone()) {
-            Ok(found) if is_local || is_public => Ok(Self::Name(found)),
-            _ => Err(UrlError::Host(name)),
+        if is_public { Ok(()) } else { Err(UrlError::NotPublic(name.to_owned())) }
+    }
+
+    /// Whether the host is this machine. No resolver is asked for such a name [RFC 6761 section 6.3].
+    pub(crate) fn is_loopback(&self) -> bool {
+        match self {
+            Self::Address(address) => address.is_loopback(),
+            Self::Name(name) => is_under(name.as_ref(), "localhost"),
         }
     }
 
@@ -116,14 +170,20 @@ pub(crate) enum UrlError {
     #[error("the URL has a fragment; it must have none")]
     Fragment,
     #[error(
-        "{0:?} is not a host; accepted are names of two labels or more whose last one begins with a letter, \
-         IPv4 addresses of four decimal numbers, and IPv6 addresses in brackets"
+        "{0:?} is not a host; accepted are DNS names, IPv4 addresses of four decimal numbers, and IPv6 addresses in \
+         brackets"
     )]
     Host(String),
+    #[error("{0:?} is not a public name; accepted are names of two labels or more whose last one begins with a letter")]
+    NotPublic(String),
+    #[error("the URL has another scheme, host or port than {0}")]
+    Origin(String),
     #[error("the path is not valid in an HTTP request")]
     Path(#[from] InvalidUri),
     #[error("{0:?} is not a port; accepted are 1 to 65535")]
     Port(String),
+    #[error("the URL begins with http:// and its host is not on the loopback")]
+    Plain,
     #[error("the URL does not begin with https://")]
     Scheme,
     #[error("{0:?} is a special-use name [RFC 6761]")]
@@ -138,6 +198,58 @@ mod tests {
 
     fn parse(url: &str) -> Result<Target, UrlError> {
         Target::parse(url, Loopback::Refused)
+    }
+
+    #[test]
+    fn origins_are_compared_by_scheme_host_and_port() {
+        let own = Target::configured("https://auth.internal/oauth2/introspect").unwrap();
+        for same in ["https://auth.internal", "HTTPS://AUTH.internal:443/jwks?x", "https://auth.internal?x"] {
+            assert!(Target::configured(same).unwrap().has_origin_of(&own), "{same}");
+        }
+        for other in [
+            "http://auth.internal/oauth2/introspect",
+            "http://auth.internal:443/oauth2/introspect",
+            "https://auth.internal:8443/oauth2/introspect",
+            "https://auth.internal.example/oauth2/introspect",
+            "https://internal/oauth2/introspect",
+            "https://10.0.0.1/oauth2/introspect",
+        ] {
+            assert!(!Target::configured(other).unwrap().has_origin_of(&own), "{other}");
+        }
+        let plain = Target::configured("http://localhost/").unwrap();
+        assert!(plain.has_origin_of(&Target::configured("http://localhost:80/").unwrap()));
+    }
+
+    #[test]
+    fn a_configured_host_may_be_of_the_own_network() {
+        for host in
+            ["auth", "auth.internal", "auth.default.svc", "10.0.0.1", "127.0.0.1:8443", "[fd00::1]", "localhost"]
+        {
+            assert!(Target::configured(&format!("https://{host}/x")).is_ok(), "{host}");
+        }
+        for url in [
+            "auth.internal",
+            "//auth.internal/",
+            "ftp://auth.internal/",
+            "https://",
+            "https://user:pw@auth.internal/",
+            "https://auth.internal/#",
+            "https://auth.internal:0/",
+            "https://auth internal/",
+        ] {
+            assert!(Target::configured(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn loopback_hosts_are_exactly_those_of_the_own_machine() {
+        let is_loopback = |host: &str| Target::configured(&format!("http://{host}/")).unwrap().host.is_loopback();
+        for host in ["localhost", "LOCALHOST:8080", "auth.localhost", "127.0.0.1", "127.8.8.8", "[::1]"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in ["auth", "localhost.example", "notlocalhost", "10.0.0.1", "0.0.0.0", "[::]", "[::ffff:127.0.0.1]"] {
+            assert!(!is_loopback(host), "{host}");
+        }
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(crate) fn client_config(roots: RootCertStore) -> Result<ClientConfig, SetupE
     Ok(config)
 }
 
-/// Why a [`Fetch`](crate::Fetch) could not be made.
+/// Why a [`Fetch`](crate::Fetch) or a [`ConfiguredHost`](crate::ConfiguredHost) could not be made.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -57,6 +57,9 @@ pub enum SetupError {
     /// TLS cannot be set up.
     #[error("TLS cannot be set up")]
     Tls(#[source] Box<dyn Error + Send + Sync>),
+    /// No requests can be sent to the URL.
+    #[error("the URL cannot be used")]
+    Url(#[source] Box<dyn Error + Send + Sync>),
 }
 
 /// The text and its cause: a program whose `main` returns the error prints it so.

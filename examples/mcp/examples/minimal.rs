@@ -86,7 +86,7 @@ fn mcp(server: &AuthorizationServer, url: &str, origins: Vec<HeaderValue>) -> Re
     Ok(Router::new()
         .route_service("/mcp", service)
         .route_layer(from_fn(read_message))
-        .route_layer(from_fn_with_state((resource, needed), require_scopes))
+        .route_layer(require_scopes(resource, needed))
         .route_layer(from_fn_with_state(origins.clone(), refuse_other_origins))
         .route_layer(CorsLayer::new().allow_origin(origins).allow_headers(AllowHeaders::mirror_request())))
 }

@@ -4,11 +4,14 @@ use std::error::Error;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::Request;
 use axum::http::{HeaderName, Method, header};
 use axum::middleware::from_fn_with_state;
+use axum::routing::any;
 use demo::{Alice, LOOPBACK_NAMES};
-use grantor::AuthorizationServer;
-use grantor_axum::{Interaction, refuse_other_hosts};
+use grantor::wire::Body;
+use grantor::{AuthorizationServer, ResourceServer};
+use grantor_axum::{Interaction, refuse_other_hosts, respond, to_request};
 use grantor_pages::Pages;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -30,7 +33,8 @@ pub(crate) fn app(
 ) -> Result<Router, Box<dyn Error>> {
     let hosts = server.hosts().and(LOOPBACK_NAMES);
     let interaction = Interaction::new(server, Pages::new("Notes"), Alice).hosts(LOOPBACK_NAMES);
-    let app = interaction.routes().merge(mcp(server, Origins::new(hosts.clone(), origins))?);
+    let resource = server.resource(mcp_url(server)?)?;
+    let app = interaction.routes().merge(mcp(resource, Origins::new(hosts.clone(), origins))?);
     let app = match review {
         Some(review) => app.merge(review::routes(review)),
         None => app,
@@ -38,9 +42,22 @@ pub(crate) fn app(
     Ok(app.layer(from_fn_with_state(hosts, refuse_other_hosts)))
 }
 
-fn mcp(server: &AuthorizationServer, origins: Origins) -> Result<Router, Box<dyn Error>> {
-    let url = mcp_url(server)?;
-    let guard = Guard::new(server.resource(url)?, origins.clone())?;
+/// The MCP server and the metadata that leads its clients to the authorization server, for a process of their own.
+pub(crate) fn apart(resource: ResourceServer, origins: &[String]) -> Result<Router, Box<dyn Error>> {
+    let hosts = resource.hosts().and(LOOPBACK_NAMES);
+    let (paths, document) = (resource.metadata_paths(), resource.clone());
+    let document = any(async move |request: Request| {
+        let (parts, _) = request.into_parts();
+        respond(document.metadata_response(&to_request(&parts, Body::Empty)))
+    });
+    let app = mcp(resource, Origins::new(hosts.clone(), origins))?;
+    let app = paths.iter().fold(app, |app, path| app.route(path, document.clone()));
+    Ok(app.layer(from_fn_with_state(hosts, refuse_other_hosts)))
+}
+
+fn mcp(resource: ResourceServer, origins: Origins) -> Result<Router, Box<dyn Error>> {
+    let path = mcp_path(&resource.settings().ok_or("there is no resource")?.identifier).to_owned();
+    let guard = Guard::new(resource, origins.clone())?;
     // Without MCP sessions: each request needs only the token, in every revision of MCP. `refuse_other_hosts` checks the
     // host; `rmcp` by itself accepts only those of the loopback.
     let config = StreamableHttpServerConfig::default()
@@ -51,7 +68,7 @@ fn mcp(server: &AuthorizationServer, origins: Origins) -> Result<Router, Box<dyn
     let notes = Notes::new(guard.clone());
     let service =
         StreamableHttpService::new(move || Ok(notes.clone()), Arc::new(NeverSessionManager::default()), config);
-    let router = Router::new().route_service(mcp_path(url), service);
+    let router = Router::new().route_service(&path, service);
     // The CORS layer is outermost: it answers preflights, and lets pages read the guard's challenges.
     Ok(router.route_layer(from_fn_with_state(guard, guard::check)).route_layer(cors(origins)))
 }

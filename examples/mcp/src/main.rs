@@ -3,6 +3,7 @@
 //! `cargo run -p mcp` prints the address to paste into a client. Clients register themselves, and every browser is
 //! signed in as the same user.
 
+mod apart;
 mod app;
 mod console;
 mod database;
@@ -45,6 +46,9 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    if options.resource_apart {
+        return apart::run(options).await;
+    }
     let listen = options.listen;
     if options.doctor {
         let issuer = options.issuer.clone().unwrap_or_else(|| format!("http://{listen}"));
@@ -60,6 +64,7 @@ async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let database = Database::open(options.database.as_deref())?;
     let server = settings::authorization_server(options, issuer, database.store.clone())?;
     let client = settings::ensure_client(&server, &options.redirect_uri).await?;
+    apart::register(&server).await?;
     let review = options.review.then(|| Review::new(server.clone()));
     let app = app::app(&server, review.clone(), &options.origins)?;
     let addresses = Addresses {

@@ -11,6 +11,8 @@ Options of the MCP example
   --listen ADDR       where to listen: on the loopback, 127.0.0.1:8080 by default
   --issuer URL        where clients reach the authorization server, such as a proxy; where it listens by default
   --resource URL      where they reach the MCP server, /mcp at the issuer's host by default
+  --resource-apart    run the MCP server alone, on 127.0.0.1:8083 by default. It asks the authorization server at --issuer,
+                      http://127.0.0.1:8080 by default, about each token. Start that with the same --resource and --database
   --database FILE     the database file; by default a temporary one, removed at the end
   --origin ORIGIN     let web pages of this origin call the MCP server too, besides those on this machine
   --redirect-uri URI  the redirect URI of the preregistered client, http://127.0.0.1/callback by default
@@ -26,6 +28,8 @@ pub(crate) struct Options {
     pub(crate) listen: SocketAddr,
     pub(crate) issuer: Option<String>,
     pub(crate) resource: Option<String>,
+    /// Whether to run the MCP server alone.
+    pub(crate) resource_apart: bool,
     pub(crate) database: Option<PathBuf>,
     /// The origins of pages that may call the MCP server.
     pub(crate) origins: Vec<String>,
@@ -48,6 +52,7 @@ impl Options {
             listen: (Ipv4Addr::LOCALHOST, 8080).into(),
             issuer: None,
             resource: None,
+            resource_apart: false,
             database: None,
             origins: Vec::new(),
             redirect_uri: "http://127.0.0.1/callback".into(),
@@ -58,6 +63,7 @@ impl Options {
             throttle: false,
             times: Times::default(),
         };
+        let mut listen = None;
         while let Some(arg) = args.next() {
             if options.times.take(&arg, || args.next())? {
                 continue;
@@ -68,9 +74,10 @@ impl Options {
                     println!("{USAGE}\n{}\n{TIMES}\n{}", throttle::USAGE, times::usage(120));
                     return Ok(None);
                 }
-                "--listen" => options.listen = loopback(&value()?)?,
+                "--listen" => listen = Some(loopback(&value()?)?),
                 "--issuer" => options.issuer = Some(value()?),
                 "--resource" => options.resource = Some(value()?),
+                "--resource-apart" => options.resource_apart = true,
                 "--database" => options.database = Some(value()?.into()),
                 "--origin" => options.origins.push(value()?),
                 "--redirect-uri" => options.redirect_uri = value()?,
@@ -82,6 +89,10 @@ impl Options {
                 _ => return Err(format!("unknown option {arg}; --help lists the options")),
             }
         }
+        if options.resource_apart {
+            options.listen = (Ipv4Addr::LOCALHOST, 8083).into();
+        }
+        options.listen = listen.unwrap_or(options.listen);
         Ok(Some(options))
     }
 }

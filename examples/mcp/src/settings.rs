@@ -14,6 +14,7 @@ use grantor::scope::{Permissions, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::{AuthorizationServer, Client, ClientId, Config, SqliteStore};
 use grantor_fetch::Fetch;
 
+use crate::apart;
 use crate::options::Options;
 
 /// The scope that a client asks for first. A tool that needs more answers with a 403 that names its scopes.
@@ -28,8 +29,7 @@ pub(crate) fn authorization_server(
     store: SqliteStore,
 ) -> Result<AuthorizationServer, Box<dyn Error>> {
     let resource = options.resource.clone().unwrap_or_else(|| format!("{}/mcp", origin(issuer)));
-    let mut config = config(issuer, resource)?;
-    options.times.apply(&mut config);
+    let config = config(options, issuer, resource)?;
     let (basic, all) = (config.scopes.parse(BASIC_SCOPE.as_bytes())?, config.scopes.parse(ALL_SCOPES.as_bytes())?);
     let bounds = RegistrationBounds::new(all, ResourceScope::All).default_scopes(basic);
     let builder = AuthorizationServer::builder(config, store)
@@ -52,7 +52,8 @@ fn fetcher(root: Option<&Path>) -> Result<Fetch, Box<dyn Error>> {
     Ok(Fetch::for_development(certificates).map_err(|error| named(&error))?)
 }
 
-fn config(issuer: &str, resource: String) -> Result<Config, Box<dyn Error>> {
+/// The settings, in the process of the authorization server and in that of the MCP server.
+pub(crate) fn config(options: &Options, issuer: &str, resource: String) -> Result<Config, Box<dyn Error>> {
     let mut config = Config::mcp(issuer);
     config.development = true;
     config.scopes = ScopeCatalog::builder()
@@ -71,6 +72,7 @@ fn config(issuer: &str, resource: String) -> Result<Config, Box<dyn Error>> {
     resource.basic_scopes = vec![BASIC_SCOPE.into()];
     // Some clients request the metadata only at the well-known path without a suffix.
     resource.root_metadata = true;
+    resource.resource_servers = vec![ClientId::new(apart::CLIENT_ID)?];
     config.resources = vec![resource];
     // The redirect URI of the editor Cursor has this scheme.
     config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(vec!["cursor".into()]);
@@ -81,6 +83,7 @@ fn config(issuer: &str, resource: String) -> Result<Config, Box<dyn Error>> {
     // All users of this example share one account.
     config.limits.consent_requests = usize::MAX;
     config.limits.grants = usize::MAX;
+    options.times.apply(&mut config);
     Ok(config)
 }
 
@@ -89,7 +92,7 @@ pub(crate) fn mcp_url(server: &AuthorizationServer) -> Result<&str, &'static str
     server.config().resources.first().map(|resource| resource.identifier.as_str()).ok_or("there is no resource")
 }
 
-/// Its path.
+/// The path of that URL.
 pub(crate) fn mcp_path(url: &str) -> &str {
     url.strip_prefix(origin(url)).filter(|path| !path.is_empty()).unwrap_or("/")
 }

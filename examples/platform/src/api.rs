@@ -12,29 +12,36 @@ use axum::routing::get;
 use axum::{Json, Router};
 use grantor::scope::{Permission, Resource};
 use grantor::wire::Body;
-use grantor::{Authenticated, ResourceError, Subject};
+use grantor::{Authenticated, ResourceError, ResourceServer, Subject};
 use grantor_axum::{respond, to_request};
 use serde::Deserialize;
 use serde_json::json;
 use tracing::{debug, error};
 
 use crate::accounts::Account;
-use crate::database::DatabaseError;
+use crate::database::{Database, DatabaseError};
 use crate::repositories::{self, Repository};
-use crate::web::Platform;
 
 const BODY_BYTES: usize = 4096;
 const TITLE_CHARACTERS: usize = 200;
 
-pub(crate) fn routes() -> Router<Platform> {
-    Router::new()
+/// The state of the handlers: the same in the process of the platform and in one of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Api {
+    pub(crate) resource: ResourceServer,
+    pub(crate) database: Database,
+}
+
+pub(crate) fn app(api: Api) -> Router {
+    let routes = Router::new()
         .route("/me", get(me))
         .route("/email", get(email))
         .route("/repositories", get(list))
         .route("/repositories/{owner}/{name}/issues", get(issues).post(open_issue))
         .fallback(async || Refusal::NotFound)
         .method_not_allowed_fallback(async || Refusal::MethodNotAllowed)
-        .layer(DefaultBodyLimit::max(BODY_BYTES))
+        .layer(DefaultBodyLimit::max(BODY_BYTES));
+    Router::new().nest("/api", routes).with_state(api)
 }
 
 type Answer = Result<Response, Refusal>;
@@ -55,7 +62,7 @@ async fn email(call: Call) -> Answer {
 async fn list(call: Call) -> Answer {
     const SCOPE: &str = "repo-basic-info";
     call.require(SCOPE, Permission::Read, Resource::Account)?;
-    let mut repositories = repositories::all_of(&call.platform.database, call.user()?).await?;
+    let mut repositories = repositories::all_of(&call.api.database, call.user()?).await?;
     repositories.retain(|repository| call.token.permits(SCOPE, Permission::Read, repository.resource()));
     Ok(Json(json!({ "repositories": repositories })).into_response())
 }
@@ -63,7 +70,7 @@ async fn list(call: Call) -> Answer {
 async fn issues(call: Call, path: PathOf) -> Answer {
     let Path((owner, name)) = path.map_err(|_| Refusal::NotFound)?;
     call.repository(&owner, &name, "repo-issue", Permission::Read).await?;
-    let issues = repositories::issues(&call.platform.database, call.user()?, &name).await?;
+    let issues = repositories::issues(&call.api.database, call.user()?, &name).await?;
     Ok(Json(json!({ "issues": issues })).into_response())
 }
 
@@ -84,38 +91,38 @@ async fn open_issue(call: Call, path: PathOf, body: Result<Json<NewIssue>, JsonR
     if title.is_empty() || title.chars().count() > TITLE_CHARACTERS || title.contains(char::is_control) {
         return Err(Refusal::BadRequest("the title must have 1 to 200 characters and no control characters"));
     }
-    let issue = repositories::open_issue(&call.platform.database, call.user()?, &name, title).await?;
+    let issue = repositories::open_issue(&call.api.database, call.user()?, &name, title).await?;
     Ok((StatusCode::CREATED, Json(issue)).into_response())
 }
 
 /// A call with a valid access token.
 struct Call {
-    platform: Platform,
+    api: Api,
     token: Authenticated,
 }
 
-impl FromRequestParts<Platform> for Call {
+impl FromRequestParts<Api> for Call {
     type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, platform: &Platform) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Refusal> {
         // Tokens are read from the header only. The handler reads the body.
-        let token = platform.server.authenticate(&to_request(parts, Body::Empty)).await?;
-        Ok(Self { platform: platform.clone(), token })
+        let token = api.resource.authenticate(&to_request(parts, Body::Empty)).await?;
+        Ok(Self { api: api.clone(), token })
     }
 }
 
 impl Call {
     fn require(&self, scope: &str, permission: Permission, resource: Resource<'_>) -> Result<(), Refusal> {
-        Ok(self.platform.server.require(&self.token, scope, permission, resource)?)
+        Ok(self.api.resource.require(&self.token, scope, permission, resource)?)
     }
 
     /// The user on whose behalf the application calls.
     fn user(&self) -> Result<&Subject, Refusal> {
-        Ok(self.platform.server.require_subject(&self.token)?)
+        Ok(self.api.resource.require_subject(&self.token)?)
     }
 
     async fn account(&self) -> Result<Account, Refusal> {
-        let found = Account::find(&self.platform.database, self.user()?.as_str()).await?;
+        let found = Account::find(&self.api.database, self.user()?.as_str()).await?;
         found.ok_or(Refusal::NotFound)
     }
 
@@ -132,7 +139,7 @@ impl Call {
     ) -> Result<Repository, Refusal> {
         let user = self.user()?;
         let is_own = owner == user.as_str();
-        let found = if is_own { repositories::find(&self.platform.database, user, name).await? } else { None };
+        let found = if is_own { repositories::find(&self.api.database, user, name).await? } else { None };
         let asked = format!("{owner}/{name}");
         let resource = found.as_ref().map_or(Resource::Private(&asked), Repository::resource);
         self.require(scope, permission, resource)?;
@@ -182,7 +189,8 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Converts and logs a refusal. The core raises no events for a resource, since each call would raise one.
+/// Converts and logs a refusal. In the process of the platform the core raises no events for a resource, since each call
+/// would raise one.
 fn answer_of(error: ResourceError) -> Response {
     let reason = error.reason().to_string();
     let response = respond(error.into_response());

@@ -5,6 +5,7 @@
 
 mod accounts;
 mod api;
+mod api_apart;
 mod applications;
 mod console;
 mod cookies;
@@ -70,6 +71,9 @@ async fn main() -> ExitCode {
 
 async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     console::start_log();
+    if options.api_apart {
+        return api_apart::run(&options).await;
+    }
     let listener = listen(options.listen, "--listen").await?;
     let third_party_listener = listen(options.third_party_listen, "--third-party-listen").await?;
     // Browsers send cookies to every port of a host. So this service uses the name and the third-party application the
@@ -81,17 +85,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     let (store, database) =
         open(&options.database).map_err(|error| format!("{error} (--database chooses another file)"))?;
     accounts::create_demo_accounts(&database).await?;
-    let mut config = Config::platform(&*base);
-    config.development = true;
-    config.public_clients = true;
-    // Applications authenticate with a secret or with a key.
-    config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
-    config.pushed_requests.mode = PushedRequests::Optional;
-    options.times.apply(&mut config);
-    if options.open_clients.is_some() {
-        config.registration.dynamic = DynamicRegistration::Open;
-        config.registration.management = true;
-    }
+    let config = config(&base, &options);
     let scopes = config.scopes.parse(demo_application::SCOPES.as_bytes())?;
     let bounds = RegistrationBounds::new(scopes, ResourceScope::All);
     let builder = AuthorizationServer::builder(config, store)
@@ -109,6 +103,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     if options.confirm_clock {
         server.confirm_clock().await?;
     }
+    api_apart::register(&server).await?;
     let redirect_uri = options.redirect_uri.as_deref();
     let demo = DemoApplication::prepare(&server, &database, &third_party, redirect_uri).await?;
     tokio::spawn(purge::now_and_then(server.clone(), database.clone(), options.times.minute()));
@@ -139,6 +134,22 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     };
     tokio::try_join!(serve(listener, web::app(platform)), serve(third_party_listener, application))?;
     Ok(())
+}
+
+/// The settings, in the process of the platform and in that of its API.
+fn config(base: &str, options: &Options) -> Config {
+    let mut config = Config::platform(base);
+    config.development = true;
+    config.public_clients = true;
+    // Applications authenticate with a secret or with a key.
+    config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
+    config.pushed_requests.mode = PushedRequests::Optional;
+    options.times.apply(&mut config);
+    if options.open_clients.is_some() {
+        config.registration.dynamic = DynamicRegistration::Open;
+        config.registration.management = true;
+    }
+    config
 }
 
 /// Returns the path of a file beside the database, with another ending.

@@ -14,6 +14,8 @@ Options of the platform example
   --database PATH            the file that keeps everything, target/platform.sqlite by default
   --redirect-uri URI         another redirect URI of the demo application
   --issuer URL               the https address that a TLS proxy on this machine gives the platform
+  --api-apart                run the resource API alone, on 127.0.0.1:8082 by default. It asks the platform at --issuer,
+                             http://localhost:8080 by default, about each token
   --open-clients HOW         applications may register themselves: HOW is approve (at once) or review
   --confirm-clock            the clock is right: remove expired grants again after some days without the platform
   --json                     print one line for programs
@@ -29,6 +31,8 @@ pub(crate) struct Options {
     pub(crate) redirect_uri: Option<String>,
     /// Where browsers reach the platform, if not where it listens.
     pub(crate) issuer: Option<String>,
+    /// Whether to run the resource API alone.
+    pub(crate) api_apart: bool,
     /// Whether the throttle counts requests over the loopback too.
     pub(crate) throttle: bool,
     /// Whether applications may register themselves, and who approves them.
@@ -57,12 +61,14 @@ impl Options {
             database: "target/platform.sqlite".into(),
             redirect_uri: None,
             issuer: None,
+            api_apart: false,
             open_clients: None,
             throttle: false,
             confirm_clock: false,
             times: Times::default(),
             json: false,
         };
+        let (mut listen, mut issuer) = (None, None);
         let mut args = std::env::args().skip(1);
         while let Some(arg) = args.next() {
             if options.times.take(&arg, || args.next())? {
@@ -76,16 +82,22 @@ impl Options {
                 }
                 "--json" => options.json = true,
                 "--confirm-clock" => options.confirm_clock = true,
-                "--listen" => options.listen = loopback(&value()?)?,
+                "--listen" => listen = Some(loopback(&value()?)?),
                 "--third-party-listen" => options.third_party_listen = loopback(&value()?)?,
                 "--database" => options.database = file(&value()?)?,
-                "--issuer" => options.issuer = Some(local_https(&value()?)?),
+                "--issuer" => issuer = Some(value()?),
+                "--api-apart" => options.api_apart = true,
                 "--open-clients" => options.open_clients = Some(open_clients(&value()?)?),
                 "--throttle" => options.throttle = true,
                 "--redirect-uri" => options.redirect_uri = Some(value()?),
                 _ => return Err(format!("unknown option {arg}; --help lists the options")),
             }
         }
+        if options.api_apart {
+            options.listen = (Ipv4Addr::LOCALHOST, 8082).into();
+        }
+        options.listen = listen.unwrap_or(options.listen);
+        options.issuer = issuer.map(|issuer| local(&issuer, options.api_apart)).transpose()?;
         Ok(Some(options))
     }
 }
@@ -115,11 +127,12 @@ fn loopback(text: &str) -> Result<SocketAddr, String> {
     Ok(address)
 }
 
-/// Accepts only an https URL on this machine, for the same reason.
-fn local_https(text: &str) -> Result<String, String> {
+/// Accepts only a URL on this machine, for the same reason. With TLS, unless the API asks the platform without a proxy.
+fn local(text: &str, may_be_plain: bool) -> Result<String, String> {
     let uri: Option<Uri> = text.trim_end_matches('/').parse().ok();
     let is_local = |uri: &Uri| matches!(uri.host(), Some("localhost" | "127.0.0.1" | "[::1]"));
-    let uri = uri.filter(|uri| uri.scheme_str() == Some("https") && is_local(uri) && uri.path() == "/");
+    let is_safe = |uri: &Uri| uri.scheme_str() == Some("https") || may_be_plain && uri.scheme_str() == Some("http");
+    let uri = uri.filter(|uri| is_safe(uri) && is_local(uri) && uri.path() == "/");
     let uri = uri.ok_or_else(|| format!("{text} is not a loopback URL like https://localhost:8443"))?;
     Ok(uri.to_string().trim_end_matches('/').to_owned())
 }

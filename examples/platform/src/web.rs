@@ -14,6 +14,7 @@ use grantor::interaction::Flow;
 use grantor_axum::Interaction;
 use grantor_pages::Pages;
 
+use crate::api::Api;
 use crate::database::Database;
 use crate::guesses::Guesses;
 use crate::pages::{Failure, Frame, page, with_navigation};
@@ -74,7 +75,7 @@ pub(crate) fn app(platform: Platform) -> Router {
     let interaction = Interaction::new(&platform.server, platform.pages.clone(), PlatformUsers(platform.clone()));
     let interaction = interaction.routes().layer(session::layer(&platform));
     // Applications call it, without a cookie.
-    let api = Router::new().nest("/api", api::routes()).with_state(platform.clone());
+    let api = api::app(Api { resource: platform.server.clone().into(), database: platform.database.clone() });
     // The passwords of the demo accounts are public.
     pages
         .merge(interaction)

@@ -33,7 +33,7 @@ impl DocumentRules {
         if response.status != 200 {
             return Err(DocumentError::Status(response.status));
         }
-        if !response.content_type.as_deref().is_some_and(is_json) {
+        if !response.is_json() {
             return Err(DocumentError::MediaType);
         }
         if response.body.len() > DOCUMENT_BYTES {
@@ -99,15 +99,6 @@ impl DocumentRules {
         }
         Ok(AuthenticationMethods::only(method))
     }
-}
-
-/// `application/json`, or a subtype that ends in `+json`, with any parameters [RFC 6839 section 3.1].
-fn is_json(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim_matches([' ', '\t']);
-    let Some((main, subtype)) = essence.split_once('/') else { return false };
-    let subtype = subtype.to_ascii_lowercase();
-    let has_suffix = subtype.strip_suffix("+json").is_some_and(|name| !name.is_empty() && !name.contains(['/', ',']));
-    main.eq_ignore_ascii_case("application") && (subtype == "json" || has_suffix)
 }
 
 #[cfg(test)]

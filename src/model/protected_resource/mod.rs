@@ -12,4 +12,4 @@ pub(crate) use audience::{Audience, read_audience, write_audience};
 pub(crate) use identifier::{Identifier, origin_of};
 pub(crate) use settings::OFFLINE_ACCESS;
 pub use settings::ProtectedResource;
-pub(crate) use table::{Named, ResourceTable, Target, TargetError};
+pub(crate) use table::{Entry, Named, ResourceTable, Target, TargetError};

@@ -2,7 +2,6 @@
 
 use crate::model::id::ClientId;
 use crate::model::protected_resource::identifier::{Identifier, origin_of};
-use crate::wire::challenge::{TokenScheme, challenge};
 use crate::wire::message::ResourceMetadata;
 use crate::wire::{Request, Response};
 
@@ -111,6 +110,22 @@ impl ProtectedResource {
         format!("{WELL_KNOWN}{path}")
     }
 
+    /// Returns the paths at which the resource's own host serves the document: with and without a slash at the end, and
+    /// with [`root_metadata`](Self::root_metadata) also without the path of the resource.
+    pub(crate) fn metadata_paths(&self) -> Vec<String> {
+        let root = self.root_metadata.then(|| WELL_KNOWN.to_owned());
+        let mut paths = Vec::new();
+        for path in [self.metadata_path()].into_iter().chain(root) {
+            let other = path.strip_suffix('/').map_or_else(|| format!("{path}/"), str::to_owned);
+            for path in [path, other] {
+                if !paths.contains(&path) {
+                    paths.push(path);
+                }
+            }
+        }
+        paths
+    }
+
     /// Returns the URL of the metadata document, as challenges contain it in `resource_metadata` [RFC 9728 section
     /// 5.1].
     #[must_use]
@@ -118,12 +133,9 @@ impl ProtectedResource {
         format!("{}{}", origin_of(&self.identifier), self.metadata_path())
     }
 
-    /// Returns the metadata of the resource, whose tokens are issued by `issuer` [RFC 9728 section 2].
-    ///
-    /// It needs no server, so a resource server in another process can publish it. It has no members about DPoP: a
-    /// resource server that checks proofs itself must add them.
-    #[must_use]
-    pub fn metadata(&self, issuer: &str) -> ResourceMetadata {
+    /// Returns the metadata of the resource, whose tokens are issued by `issuer` [RFC 9728 section 2], without the members
+    /// about DPoP.
+    pub(crate) fn metadata(&self, issuer: &str) -> ResourceMetadata {
         let mut metadata = ResourceMetadata::new(self.identifier.as_str());
         metadata.authorization_servers = vec![issuer.to_owned()];
         metadata.scopes_supported.clone_from(&self.basic_scopes);
@@ -133,52 +145,6 @@ impl ProtectedResource {
         metadata.resource_policy_uri.clone_from(&self.policy_uri);
         metadata.resource_tos_uri.clone_from(&self.tos_uri);
         metadata
-    }
-
-    /// Returns the response to a request for the metadata: 200 with the document, or 405 [RFC 9728 section 3.2].
-    ///
-    /// A resource server in another process serves it at its [`metadata_path`](Self::metadata_path). In the process of
-    /// the authorization server, [`serve`](crate::AuthorizationServer::serve) serves it.
-    #[must_use]
-    pub fn metadata_response(&self, issuer: &str, request: &Request<'_>) -> Response {
-        answer(request, &document(&self.metadata(issuer)))
-    }
-
-    /// Returns the response to a request without an access token: 401, with the scopes that it needs, or the basic ones
-    /// if `scope` is empty [RFC 9728 section 5.1].
-    ///
-    /// This method, [`invalid_token`](Self::invalid_token) and [`insufficient_scope`](Self::insufficient_scope) are for
-    /// a resource server in another process. In the process of the authorization server, use
-    /// [`ResourceServer`](crate::ResourceServer). `scope` is the text of a `scope` parameter, empty for none.
-    #[must_use]
-    pub fn missing_token(&self, scope: &str) -> Response {
-        self.refuse(401, "", self.or_basic(scope))
-    }
-
-    /// Returns the response to a request with an access token that is not valid here: 401 [RFC 6750 section 3.1].
-    #[must_use]
-    pub fn invalid_token(&self, scope: &str) -> Response {
-        self.refuse(401, "invalid_token", self.or_basic(scope))
-    }
-
-    /// Returns the response to a request whose access token has too few scopes: 403. `scope` must contain all scopes
-    /// that the operation needs and those that the token has [RFC 6750 section 3.1].
-    #[must_use]
-    pub fn insufficient_scope(&self, scope: &str) -> Response {
-        self.refuse(403, "insufficient_scope", scope.to_owned())
-    }
-
-    fn or_basic(&self, scope: &str) -> String {
-        if scope.is_empty() { self.basic_scopes.join(" ") } else { scope.to_owned() }
-    }
-
-    fn refuse(&self, status: u16, error: &str, mut scope: String) -> Response {
-        // A valid scope has no other characters [RFC 6749 section 3.3].
-        scope.retain(|own| matches!(own, ' '..='~') && !matches!(own, '"' | '\\'));
-        let attributes = [("error", error), ("scope", &scope), ("resource_metadata", &self.metadata_url())];
-        Response::new(status)
-            .with_header("Cache-Control", "no-store")
-            .with_header("WWW-Authenticate", challenge(TokenScheme::Bearer, &attributes))
     }
 }
 

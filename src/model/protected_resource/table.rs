@@ -323,6 +323,11 @@ impl ResourceTable {
         Some(answer(request, &entry.document))
     }
 
+    /// Responds to a request for the metadata of the resource at that index, whatever the path.
+    pub(crate) fn metadata_at(&self, place: Option<usize>, request: &Request<'_>) -> Option<Response> {
+        Some(answer(request, &self.entry_at(place)?.document))
+    }
+
     /// Returns the paths at which [`metadata`](Self::metadata) responds.
     pub(crate) fn metadata_paths(&self, issuer: &str) -> Vec<String> {
         let own = self.entries.iter().map(|entry| entry.settings.metadata_path());

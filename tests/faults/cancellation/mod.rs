@@ -377,7 +377,8 @@ async fn a_dropped_revocation_is_done_by_the_next_one() {
 #[tokio::test]
 async fn a_dropped_withdrawal_of_a_grant_is_done_by_the_next_one() {
     let scene = async || {
-        Scene::new(async |world, pair| Step::WithdrawGrant(world.access(&pair.access).await.unwrap().grant())).await
+        Scene::new(async |world, pair| Step::WithdrawGrant(world.access(&pair.access).await.unwrap().grant().unwrap()))
+            .await
     };
     at_every_await(scene, async |scene, answer| {
         let alive = scene.world.opens(&scene.pair.access).await;

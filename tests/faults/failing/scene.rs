@@ -252,7 +252,7 @@ impl Kind {
             }
             Self::ReadApplication => Step::ReadApplication,
             Self::WithdrawClient => Step::WithdrawClient,
-            Self::WithdrawGrant => Step::WithdrawGrant(world.access(&pair.access).await.unwrap().grant()),
+            Self::WithdrawGrant => Step::WithdrawGrant(world.access(&pair.access).await.unwrap().grant().unwrap()),
             Self::WithdrawApplication | Self::WithdrawSubject => {
                 // Something of each kind to withdraw.
                 let _ = (handle().await, world.code().await);

@@ -76,7 +76,7 @@ impl Scene {
         given.dedup();
         let made: std::collections::BTreeSet<_> = given.iter().map(|pair| &pair.refresh).collect();
         let made = made.into_iter().filter(|refresh| **refresh != self.pair.refresh).count();
-        let grant = self.world.access(&self.pair.access).await.unwrap().grant();
+        let grant = self.world.access(&self.pair.access).await.unwrap().grant().unwrap();
         let grant = RecordStore::<Grant>::find(&self.world.store, &grant).await.unwrap().unwrap();
         let mut is_one = usize::try_from(grant.pairs_made()).unwrap() == self.pairs_made + made;
         for pair in given {

@@ -22,7 +22,7 @@ pub(crate) async fn without_grace() -> World {
 }
 
 async fn grant(world: &World, pair: &Pair) -> GrantId {
-    world.access(&pair.access).await.unwrap().grant()
+    world.access(&pair.access).await.unwrap().grant().unwrap()
 }
 
 #[test]

@@ -240,7 +240,7 @@ async fn no_withdrawal_touches_what_the_client_got_for_itself() {
     let machine = world.register(form).await;
     let response = world.token(&[("grant_type", "client_credentials")]).client(&machine).send().await;
     let access = ok(&response).access_token.expose().to_owned();
-    let grant = world.access(&access).await.unwrap().grant();
+    let grant = world.access(&access).await.unwrap().grant().unwrap();
     let same = Subject::new(&machine.id).unwrap();
 
     for subject in [&same, &world.alice] {

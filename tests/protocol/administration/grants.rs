@@ -16,7 +16,7 @@ async fn listed(world: &World) -> Vec<GrantId> {
 
 /// The grant that a live access token belongs to.
 async fn grant_of(world: &World, access: &str) -> GrantId {
-    world.access(access).await.unwrap().grant()
+    world.access(access).await.unwrap().grant().unwrap()
 }
 
 /// D-29, 9700-4.14.2-04

@@ -157,7 +157,7 @@ async fn a_grant_that_was_revoked_late_goes_with_the_next_purge() {
 async fn a_revoked_grant_keeps_no_tokens_and_no_lists() {
     let world = world().await;
     let mut live = world.pair().await;
-    let id = world.access(&live.access).await.unwrap().grant();
+    let id = world.access(&live.access).await.unwrap().grant().unwrap();
     for _ in 0..20 {
         live = pair(&world.refresh(&live.refresh).await);
     }

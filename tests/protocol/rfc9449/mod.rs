@@ -1,7 +1,7 @@
 //! RFC 9449: tokens that are bound to a key of the client, and the proofs for them.
 
 mod assertions;
-mod at_resource;
+pub(crate) mod at_resource;
 mod code_binding;
 mod introspection;
 mod metadata;

@@ -19,4 +19,5 @@ mod on_redis;
 mod runtime;
 pub mod servers;
 pub mod started;
+pub mod to_server;
 pub mod world;

@@ -1,8 +1,9 @@
-//! Attacks on the fetcher, and its behaviour towards honest hosts. Every server is on the loopback; public addresses
-//! exist only in the scripted network.
+//! Attacks on the fetcher, and its behaviour towards honest hosts; requests to a configured host. Every server is on
+//! the loopback; public addresses exist only in the scripted network.
 
 mod addresses;
 mod authority;
+mod configured;
 mod limits;
 mod ranges;
 mod request;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -22,6 +22,8 @@ pub(crate) enum Part {
     Endless(Vec<u8>),
     /// Nothing, until the client has closed.
     Wait,
+    /// Nothing, until the next request has come.
+    Next,
     /// The connection ends without the closing message of TLS.
     Cut,
 }
@@ -47,10 +49,16 @@ struct Seen {
 }
 
 impl Server {
+    /// Sends these parts over every connection.
     pub(crate) async fn start(tls: Arc<ServerConfig>, parts: Vec<Part>) -> Self {
+        Self::start_each(Some(tls), vec![parts]).await
+    }
+
+    /// Each connection has its own parts; the last ones are for all further connections.
+    pub(crate) async fn start_each(tls: Option<Arc<ServerConfig>>, parts: Vec<Vec<Part>>) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let (address, seen) = (listener.local_addr().unwrap(), Arc::new(Seen::default()));
-        let task = tokio::spawn(serve(listener, TlsAcceptor::from(tls), Arc::clone(&seen), parts));
+        let task = tokio::spawn(serve(listener, tls.map(TlsAcceptor::from), Arc::clone(&seen), parts));
         Self { address, seen, task }
     }
 
@@ -63,7 +71,7 @@ impl Server {
         self.seen.resumed.load(Ordering::SeqCst)
     }
 
-    /// The heads of the requests, as they came.
+    /// The requests, as they came.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.seen.requests.lock().unwrap().clone()
     }
@@ -82,26 +90,32 @@ impl Drop for Server {
     }
 }
 
-async fn serve(listener: TcpListener, tls: TlsAcceptor, seen: Arc<Seen>, parts: Vec<Part>) {
+async fn serve(listener: TcpListener, tls: Option<TlsAcceptor>, seen: Arc<Seen>, parts: Vec<Vec<Part>>) {
     loop {
         let (stream, _) = listener.accept().await.unwrap();
-        seen.connections.fetch_add(1, Ordering::SeqCst);
-        let (tls, seen, parts) = (tls.clone(), Arc::clone(&seen), parts.clone());
+        let number = seen.connections.fetch_add(1, Ordering::SeqCst);
+        let (tls, seen, parts) = (tls.clone(), Arc::clone(&seen), parts[number.min(parts.len() - 1)].clone());
         tokio::spawn(async move {
             // A client that refuses the certificate or closes early is what many tests want.
-            let _ = answer(stream, tls, &seen, parts).await;
+            let _ = match tls {
+                Some(tls) => answer_over_tls(stream, tls, &seen, parts).await,
+                None => answer(stream, &seen, parts).await,
+            };
             seen.ended.fetch_add(1, Ordering::SeqCst);
         });
     }
 }
 
-async fn answer(stream: TcpStream, tls: TlsAcceptor, seen: &Seen, parts: Vec<Part>) -> io::Result<()> {
-    let mut stream = tls.accept(stream).await?;
+async fn answer_over_tls(stream: TcpStream, tls: TlsAcceptor, seen: &Seen, parts: Vec<Part>) -> io::Result<()> {
+    let stream = tls.accept(stream).await?;
     if stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed) {
         seen.resumed.fetch_add(1, Ordering::SeqCst);
     }
-    let head = read_head(&mut stream).await?;
-    seen.requests.lock().unwrap().push(head);
+    answer(stream, seen, parts).await
+}
+
+async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, seen: &Seen, parts: Vec<Part>) -> io::Result<()> {
+    read_request(&mut stream, seen).await?;
     for part in parts {
         match part {
             Part::Bytes(bytes) => stream.write_all(&bytes).await?,
@@ -111,6 +125,7 @@ async fn answer(stream: TcpStream, tls: TlsAcceptor, seen: &Seen, parts: Vec<Par
                 stream.flush().await?;
             },
             Part::Wait => while stream.read(&mut [0; 64]).await? > 0 {},
+            Part::Next => read_request(&mut stream, seen).await?,
             Part::Cut => return Ok(()),
         }
         stream.flush().await?;
@@ -118,10 +133,16 @@ async fn answer(stream: TcpStream, tls: TlsAcceptor, seen: &Seen, parts: Vec<Par
     stream.shutdown().await
 }
 
-async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<String> {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        head.push(stream.read_u8().await?);
+async fn read_request(stream: &mut (impl AsyncRead + Unpin), seen: &Seen) -> io::Result<()> {
+    let mut request = Vec::new();
+    while !request.ends_with(b"\r\n\r\n") {
+        request.push(stream.read_u8().await?);
     }
-    Ok(String::from_utf8(head).unwrap())
+    let mut request = String::from_utf8(request).unwrap();
+    let length = request.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).await?;
+    request.push_str(&String::from_utf8(body).unwrap());
+    seen.requests.lock().unwrap().push(request);
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The MCP server and its authorization server, in their own process, over a socket.
 
+mod apart;
 mod doctor;
 mod documents;
 mod flow;
@@ -20,6 +21,7 @@ const REDIRECT_URI: &str = "http://127.0.0.1:9/callback";
 /// A running server with a temporary database.
 struct Server {
     started: Started,
+    database: String,
     _folder: Folder,
 }
 
@@ -32,10 +34,10 @@ struct Client {
 impl Server {
     fn start(options: &[&str]) -> Self {
         let folder = Folder::new("mcp");
-        let file = folder.file();
-        let own = ["--database", file.to_str().unwrap()];
+        let database = folder.file().to_str().unwrap().to_owned();
+        let own = ["--database", &*database];
         let started = Started::start(env!("CARGO_BIN_EXE_mcp"), &[&own[..], options].concat());
-        Self { started, _folder: folder }
+        Self { started, database, _folder: folder }
     }
 
     fn url(&self, path: &str) -> String {
@@ -44,6 +46,10 @@ impl Server {
 
     fn about(&self, name: &str) -> &str {
         self.started.about(name)
+    }
+
+    fn database(&self) -> &str {
+        &self.database
     }
 
     /// The preregistered client.

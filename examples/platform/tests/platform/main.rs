@@ -1,5 +1,6 @@
 //! What the pages and the resource API of the platform example refuse, over a real socket.
 
+mod api_apart;
 #[cfg(target_os = "linux")]
 mod hung_up;
 mod keys;

@@ -111,7 +111,7 @@ impl Play {
             self.keep_pair(&response)?;
             let pair = self.pairs.last().ok_or("no pair")?;
             let token = self.world.access(&pair.access).await.map_err(|error| format!("a first use: {error}"))?;
-            self.grants.push(token.grant());
+            self.grants.extend(token.grant());
         }
         Ok(())
     }

@@ -9,8 +9,8 @@ use axum::routing::get;
 use axum::{Extension, Router};
 use grantor::protected_resource::ProtectedResource;
 use grantor::wire::Endpoint;
-use grantor::{Authenticated, AuthorizationServer, Config, MemoryStore};
-use grantor_axum::{Incoming, RequireScope, RequiredScope, accept, require_scope, respond};
+use grantor::{Authenticated, AuthorizationServer, Config, MemoryStore, ResourceServer};
+use grantor_axum::{Incoming, RequireScope, RequiredScope, accept, require_scope, require_scopes, respond};
 use reqwest::StatusCode;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::{Begun, Mistyped, Notes, assert_mistyped, assert_served_and_guarded, authorization_server};
+use super::{Begun, Mistyped, Notes, apart, assert_mistyped, assert_served_and_guarded, authorization_server};
 
 impl RequiredScope for Notes {
     const NAME: &str = "notes";
@@ -28,12 +28,24 @@ impl RequiredScope for Mistyped {
     const NAME: &str = "note";
 }
 
+/// The guards of both processes.
+const GUARDED: [&str; 5] = ["/extractor", "/layer", "/apart/extractor", "/apart/layer", "/apart/scopes"];
+
 fn app(server: AuthorizationServer) -> Router {
     let by_extractor = get(async |guarded: RequireScope<Notes>| guarded.token.client_id().to_string());
-    let by_layer = get(async |Extension(token): Extension<Authenticated>| token.client_id().to_string());
+    let by_layer = async |Extension(token): Extension<Authenticated>| token.client_id().to_string();
+    let apart = apart(&server);
+    let needed = apart.scopes(["notes"]).unwrap();
+    let there = get(async |guarded: RequireScope<Notes, ResourceServer>| guarded.token.client_id().to_string());
+    let there = Router::new()
+        .route("/apart/layer", get(by_layer).route_layer(require_scope::<Notes>(apart.clone()).unwrap()))
+        .route("/apart/scopes", get(by_layer).route_layer(require_scopes(apart.clone(), needed)))
+        .route("/apart/extractor", there)
+        .with_state(apart);
     Router::new()
-        .route("/layer", by_layer)
+        .route("/layer", get(by_layer))
         .route_layer(require_scope::<Notes>(server.clone()).unwrap())
+        .merge(there)
         .merge(grantor_axum::routes(&server))
         .route("/extractor", by_extractor)
         .route("/mistyped", get(async |_: RequireScope<Mistyped>| ()))
@@ -71,15 +83,17 @@ impl Served {
     }
 }
 
+/// GUARD-01, GUARD-03, GUARD-04
 #[tokio::test]
 async fn both_versions_of_http_are_served_and_guarded() {
     for by in [By::AxumServe, By::AcceptLoop] {
         // `_stop`: the server stops when it is dropped.
         let Served { address, stop: _stop, .. } = Served::start(by).await;
-        assert_served_and_guarded(&format!("{by:?}"), address, ["/extractor", "/layer"]).await;
+        assert_served_and_guarded(&format!("{by:?}"), address, GUARDED).await;
     }
 }
 
+/// GUARD-02
 #[tokio::test]
 async fn a_mistyped_scope_is_found_at_the_start_and_is_never_a_403() {
     let error = require_scope::<Mistyped>(authorization_server().await).map(drop).unwrap_err();

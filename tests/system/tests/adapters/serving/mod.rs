@@ -7,10 +7,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use grantor::client::{GrantType, GrantTypes};
+use grantor::resource::{IntrospectionSettings, ResourceClient};
 use grantor::scope::{ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::wire::message::TokenResponse;
-use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, ConfigError, MemoryStore};
+use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, ConfigError, MemoryStore, ResourceServer};
 use reqwest::{StatusCode, Version};
+use support::to_server::ToServer;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
@@ -34,6 +36,7 @@ async fn authorization_server() -> AuthorizationServer {
         .grant_types(GrantTypes::NONE.with(GrantType::ClientCredentials))
         .client_scopes(server.config().scopes.parse(b"notes other").unwrap())
         .client_resources(ResourceScope::All)
+        .may_introspect()
         .secret(&ClientSecret::new(SECRET))
         .unwrap()
         .build();
@@ -41,8 +44,16 @@ async fn authorization_server() -> AuthorizationServer {
     server
 }
 
+/// The check in another process, whose requests come to that server. `job` asks for it.
+fn apart(server: &AuthorizationServer) -> ResourceServer {
+    let config = server.config();
+    let settings = IntrospectionSettings::of_server(config, "job", ClientSecret::new(SECRET), server.issuer());
+    let client = ResourceClient::new(settings, ToServer(server.clone())).unwrap();
+    ResourceServer::introspecting(config.clone(), client).unwrap()
+}
+
 /// The server at that address serves both versions of HTTP, and lets only a token with the scope pass on those paths.
-async fn assert_served_and_guarded(name: &str, address: SocketAddr, guarded: [&str; 2]) {
+async fn assert_served_and_guarded(name: &str, address: SocketAddr, guarded: [&str; 5]) {
     let url = |path: &str| format!("http://{address}{path}");
     let http1 = reqwest::Client::builder().http1_only().build().unwrap();
     let http2 = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();

@@ -1,0 +1,84 @@
+//! Why an access token could not be looked up at the authorization server.
+
+use crate::fetch::{FetchError, FetchErrorKind};
+use crate::text::causes::debug_as_text;
+
+/// Why an authorization server in another process did not say whether an access token is valid [RFC 7662].
+///
+/// It is no verdict on the token: the request is answered with 503, and the client keeps its tokens.
+///
+/// # Security
+///
+/// It contains neither the token nor the secret of the resource server, and no part of the answer.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum IntrospectionError {
+    /// No complete answer arrived in time, the answer is too large, or too many requests wait.
+    #[error("the introspection request failed")]
+    Fetch(#[from] FetchError),
+    /// The answer has another status than 200. After 401, check the client id and the secret.
+    #[error("the introspection endpoint answered with status {0}")]
+    Status(u16),
+    /// The answer does not have the media type of JSON. Signed answers are not supported [RFC 9701].
+    #[error("the introspection endpoint answered with another media type than that of JSON")]
+    MediaType,
+    /// The answer is not one JSON object without repeated members.
+    #[error("the introspection endpoint answered with something other than one JSON object without repeated members")]
+    NotAnObject,
+    /// The answer lacks a member.
+    #[error("the answer of the introspection endpoint lacks the member {0}")]
+    MissingMember(&'static str),
+    /// A member of the answer has another type, or a value that it cannot have.
+    #[error("the member {0} of the answer of the introspection endpoint is malformed")]
+    MalformedMember(&'static str),
+    /// The transport panicked.
+    #[error("the transport of the introspection request panicked")]
+    Panicked,
+}
+
+debug_as_text!(IntrospectionError);
+
+impl IntrospectionError {
+    /// Returns whether the authorization server cannot be reached or has failed. Any other error may be one of this process,
+    /// or a refusal of its credentials.
+    pub(crate) fn is_outage(&self) -> bool {
+        use FetchErrorKind::{Connection, Name, TimedOut, Tls};
+        match self {
+            Self::Fetch(error) => matches!(error.kind(), Connection | Name | TimedOut | Tls),
+            Self::Status(status) => (500..600).contains(status),
+            Self::MediaType
+            | Self::NotAnObject
+            | Self::MissingMember(_)
+            | Self::MalformedMember(_)
+            | Self::Panicked => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{ErrorCode, Reason};
+
+    /// RSC-04, RSC-07
+    #[test]
+    fn a_failed_look_up_is_temporary() {
+        let refused = std::io::Error::other("connection refused");
+        let fetch = FetchError::with_source(FetchErrorKind::Connection, refused).into();
+        for error in [fetch, IntrospectionError::Status(401), IntrospectionError::MalformedMember("exp")] {
+            let reason = Reason::Introspection(std::sync::Arc::new(error));
+            assert_eq!(reason.code(), ErrorCode::TemporarilyUnavailable, "{reason}");
+        }
+    }
+
+    /// RSC-17
+    #[test]
+    fn the_text_names_the_cause() {
+        let refused = std::io::Error::other("connection refused");
+        let fetch: IntrospectionError = FetchError::with_source(FetchErrorKind::Connection, refused).into();
+        assert_eq!(
+            format!("{fetch:?}"),
+            "the introspection request failed: the host could not be reached: connection refused"
+        );
+    }
+}

@@ -1,0 +1,56 @@
+//! Why a resource server in another process refuses an access token.
+
+use std::fmt;
+
+/// Why a [`ResourceClient`](crate::resource::ResourceClient) refuses an access token. The client of the API sees
+/// `invalid_token` for all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TokenRefusal {
+    /// The token has a byte that no token may have [RFC 6750 section 2.1]. The authorization server was not asked.
+    Malformed,
+    /// The token is longer than 4096 bytes. The authorization server was not asked.
+    TooLong,
+    /// The token does not begin with the expected prefix. The authorization server was not asked.
+    AnotherPrefix,
+    /// The authorization server answered that the token is not active: it is unknown, expired or revoked, or this
+    /// resource server may not introspect it.
+    Inactive,
+    /// The token has expired.
+    Expired,
+    /// The token is not valid yet.
+    NotYetValid,
+    /// The token is from another issuer.
+    AnotherIssuer,
+    /// The token is for another audience, or for none.
+    AnotherAudience,
+    /// The token is a refresh token or an ID token, of another type than bearer, or of type DPoP without a key.
+    TokenType,
+    /// The token is bound to a certificate, for example. Only keys of DPoP proofs are supported.
+    UnknownBinding,
+}
+
+impl TokenRefusal {
+    /// Returns the reason as a sentence, such as `the access token is not active`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Malformed => "the access token is malformed",
+            Self::TooLong => "the access token is too long",
+            Self::AnotherPrefix => "the access token has another prefix",
+            Self::Inactive => "the access token is not active",
+            Self::Expired => "the access token has expired",
+            Self::NotYetValid => "the access token is not valid yet",
+            Self::AnotherIssuer => "the access token is from another issuer",
+            Self::AnotherAudience => "the access token is for another audience",
+            Self::TokenType => "the token is not an access token of type bearer or DPoP",
+            Self::UnknownBinding => "the access token is bound in a way that is not supported",
+        }
+    }
+}
+
+impl fmt::Display for TokenRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
