@@ -13,9 +13,11 @@ use demo::random_id;
 use grantor::Subject;
 use grantor::application::RegistrationLimits;
 use grantor::application::{ApplicationFilter, Logo};
+use grantor::interaction::ReturnTo;
 use grantor::store::Page;
 use grantor::{Application, Approval, AuthorizationServer, ClientId, RegistrarError};
 use grantor_axum::page;
+use grantor_pages::{Pages, SignInPage};
 
 /// The name of the administrator.
 pub(crate) const ADMINISTRATOR: &str = "admin";
@@ -78,10 +80,9 @@ pub(crate) fn routes(review: Review) -> Router {
 }
 
 async fn sign_in(State(review): State<Review>, Form(fields): Form<Fields>) -> Response {
-    let is_administrator = value(&fields, "username") == ADMINISTRATOR;
-    if !is_same(value(&fields, "password"), &review.password) || !is_administrator {
-        return (StatusCode::UNAUTHORIZED, show("<p role=\"alert\">Wrong password.</p>", &sign_in_form()))
-            .into_response();
+    let user = value(&fields, "user");
+    if !is_same(value(&fields, "password"), &review.password) || user != ADMINISTRATOR {
+        return (StatusCode::UNAUTHORIZED, sign_in_page(Some(user))).into_response();
     }
     let session = review.begin_session();
     let cookie = format!("review={}; Path=/review; HttpOnly; SameSite=Strict", session.id);
@@ -91,7 +92,7 @@ async fn sign_in(State(review): State<Review>, Form(fields): Form<Fields>) -> Re
 async fn list(State(review): State<Review>, headers: HeaderMap) -> Response {
     match review.session(&headers) {
         Some(session) => listed(&review, &session, "").await,
-        None => show("", &sign_in_form()),
+        None => sign_in_page(None),
     }
 }
 
@@ -165,10 +166,11 @@ fn item(application: &Application, form_token: &str) -> String {
     )
 }
 
-fn sign_in_form() -> String {
-    "<form method=\"post\" action=\"/review/sign-in\"><p><label>User name <input name=\"username\"></label></p>\
-     <p><label>Password <input name=\"password\" type=\"password\"></label></p><button>Sign in</button></form>"
-        .to_owned()
+/// The sign-in page, in English like the list. `failed` is the user name of an attempt that failed.
+fn sign_in_page(failed: Option<&str>) -> Response {
+    let return_to = ReturnTo::parse("/review").expect("a fixed path");
+    let form = failed.into_iter().fold(SignInPage::new("/review/sign-in", &return_to), SignInPage::failed);
+    page(Pages::new("Review").sign_in(&form))
 }
 
 fn show(notice: &str, content: &str) -> Response {

@@ -8,9 +8,11 @@ mod consent;
 mod error;
 mod language;
 mod sentence;
+mod sign_in;
 mod texts;
 
 pub use crate::colour::AccentError;
+pub use crate::sign_in::SignInPage;
 pub use crate::texts::Texts;
 
 use base64::Engine;
@@ -94,6 +96,27 @@ impl Pages {
     pub fn languages(mut self, languages: impl IntoIterator<Item = Texts>) -> Self {
         self.languages = languages.into_iter().collect();
         self
+    }
+
+    /// Returns the sign-in page, a whole HTML document. Your service checks the password: the guide "Sign-in and sessions"
+    /// has the handlers.
+    ///
+    /// Send it with `page` of your adapter, which adds the [headers](grantor::wire::protective_headers) that keep it out
+    /// of frames, caches and referrers. The document itself contains the Content-Security-Policy that forbids scripts
+    /// and everything from elsewhere.
+    ///
+    /// ```
+    /// use grantor::interaction::ReturnTo;
+    /// use grantor_pages::{Pages, SignInPage};
+    ///
+    /// let return_to = ReturnTo::parse("/oauth2/auth?client_id=1")?;
+    /// let html = Pages::new("Notes").sign_in(&SignInPage::new("/sign-in", &return_to).languages("de, en;q=0.5"));
+    /// assert!(html.contains("<button>Anmelden</button>"));
+    /// # Ok::<(), grantor::interaction::ReturnToError>(())
+    /// ```
+    #[must_use]
+    pub fn sign_in(&self, page: &SignInPage<'_>) -> String {
+        sign_in::render(&self.brand, self.texts(page.languages), &self.sources, page)
     }
 
     /// The style sheet is in the page, and the policy names its digest. A page then needs no second request.

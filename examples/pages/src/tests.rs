@@ -7,7 +7,7 @@ use grantor::client_metadata::RegistrationBounds;
 use grantor::config::DynamicRegistration;
 use grantor::fetch::{FetchError, FetchRequest, FetchResponse, Fetcher};
 use grantor::hooks::{ApproveWithin, SubjectStatus, Subjects};
-use grantor::interaction::{Browser, Flow, Route, SignedIn, Step, Visitor};
+use grantor::interaction::{Browser, Flow, ReturnTo, Route, SignedIn, Step, Visitor};
 use grantor::scope::{Permissions, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request, Response};
@@ -364,4 +364,107 @@ async fn an_application_is_one_row_whatever_the_number_of_grants() {
     let (_, query) = done.header("Location").unwrap().split_once('?').unwrap();
     let list = service.page(Route::Applications, query).await;
     assert!(list.contains("role=\"status\"") && !list.contains("<section"), "{list}");
+}
+
+const REQUEST: &str = "/oauth2/auth?client_id=1&scope=notes:r&state=%3Cb%3E";
+
+fn request() -> ReturnTo {
+    ReturnTo::parse(REQUEST).unwrap()
+}
+
+#[test]
+fn the_sign_in_page_asks_for_name_and_password_and_returns_to_the_request() {
+    let page = Pages::new("Notes").sign_in(&SignInPage::new("/sign-in", &request()));
+    check(&page);
+    assert!(page.contains("<title>Sign in to Notes</title>"), "{page}");
+    assert!(page.contains("<form method=\"post\" action=\"/sign-in\""), "{page}");
+    assert_eq!(value(&page, "return_to"), REQUEST);
+    for (label, id, what) in [("User name", "user", "username"), ("Password", "password", "current-password")] {
+        assert!(page.contains(&format!("<label for=\"{id}\">{label}</label>")), "{label}: {page}");
+        let field = between(&page, &format!("<input id=\"{id}\" name=\"{id}\""), ">");
+        assert!(field.contains(&format!(" autocomplete=\"{what}\"")) && field.contains(" required"), "{field}");
+        assert!(!field.contains("aria-"), "{field}");
+    }
+    assert!(between(&page, "name=\"password\"", ">").contains(" type=\"password\""), "{page}");
+    assert_eq!((page.matches("<form").count(), page.matches("<button").count()), (1, 1));
+    assert!(page.contains("<button>Sign in</button>") && !page.contains("role=\"alert\""), "{page}");
+}
+
+#[test]
+fn a_failed_sign_in_keeps_the_user_name_and_blames_neither() {
+    let request = request();
+    for (page, problem) in [
+        (SignInPage::new("/sign-in", &request), "Wrong user name or password."),
+        (SignInPage::new("/sign-in", &request).email(), "Wrong e-mail address or password."),
+    ] {
+        let page = Pages::new("Notes").sign_in(&page.failed("alice@notes.example"));
+        check(&page);
+        assert!(page.contains(&format!("<p class=\"problem\" id=\"problem\" role=\"alert\">{problem}</p>")), "{page}");
+        assert_eq!(value(&page, "user"), "alice@notes.example");
+        for name in ["user", "password"] {
+            let field = between(&page, &format!("name=\"{name}\""), ">");
+            assert!(field.contains("aria-invalid=\"true\" aria-describedby=\"problem\""), "{field}");
+        }
+        assert!(!between(&page, "name=\"password\"", ">").contains("value="), "{page}");
+        assert_eq!(value(&page, "return_to"), REQUEST);
+    }
+}
+
+#[test]
+fn the_sign_in_page_escapes_every_text() {
+    let hostile = "<Co> \"quoted\" & 'single'";
+    let texts = Texts {
+        sign_in_title: "<Co> {service}",
+        user_name: ["<Co> label", "<Co> problem"],
+        password: "<Co> password",
+        sign_in: "<Co> button",
+        ..Texts::ENGLISH
+    };
+    let pages = Pages::new("Notes <Co>").logo("/logo.svg?\"<Co>").languages([texts]);
+    let page = pages.sign_in(&SignInPage::new("/sign-in?\"<Co>", &request()).failed(hostile));
+    check(&page);
+    assert!(page.contains("name=\"user\" value=\"&#60;Co&#62; &#34;quoted&#34; &#38; &#39;single&#39;\" "), "{page}");
+    for text in ["label", "problem", "password", "button", "<strong><bdi>Notes &#60;Co&#62;</bdi>"] {
+        assert!(page.contains(&format!("&#60;Co&#62; {text}")), "{text}: {page}");
+    }
+    assert_eq!(page.matches("src=\"/logo.svg?&#34;&#60;Co&#62;\"").count(), 1, "{page}");
+    assert!(page.contains("action=\"/sign-in?&#34;&#60;Co&#62;\""), "{page}");
+    let escaped = REQUEST.replace('&', "&#38;");
+    assert!(page.contains(&format!("name=\"return_to\" value=\"{escaped}\"")), "{page}");
+}
+
+#[test]
+fn the_sign_in_page_is_in_the_language_of_the_browser() {
+    let (pages, request) = (Pages::new("Notes"), request());
+    let page = SignInPage::new("/sign-in", &request).failed("alice");
+    let shown = |page: SignInPage<'_>| [pages.sign_in(&page), pages.sign_in(&page.languages("de-AT, en;q=0.5"))];
+    for (page, texts) in [
+        (page, [("User name", "Benutzername"), ("Wrong user name or", "Benutzername oder Passwort ist falsch")]),
+        (page.email(), [("E-mail address", "E-Mail-Adresse"), ("Wrong e-mail address or", "E-Mail-Adresse oder")]),
+    ] {
+        let [english, german] = shown(page);
+        check(&german);
+        assert!(english.contains("<html lang=\"en\">") && german.contains("<html lang=\"de\">"));
+        let common = [("Sign in", "Anmelden"), ("Password", "Passwort"), ("<h1>Sign in to", "<h1>Bei ")];
+        for (text, other) in common.into_iter().chain(texts) {
+            assert!(english.contains(text) && !german.contains(text), "{text}: {german}");
+            assert!(german.contains(other) && !english.contains(other), "{other}: {german}");
+        }
+    }
+}
+
+/// A header cannot have it: `page` of an adapter does not know the style sheet.
+#[test]
+fn the_sign_in_page_has_its_own_policy() {
+    for pages in [Pages::new("Notes"), Pages::new("Notes").accent("#ff0080").unwrap().logo("/logo.svg")] {
+        let page = pages.sign_in(&SignInPage::new("/sign-in", &request()));
+        let digest = STANDARD.encode(Sha256::digest(between(&page, "<style>", "</style>")));
+        let policy = between(&page, "<meta http-equiv=\"Content-Security-Policy\" content=\"", "\">");
+        let policy = policy.replace("&#39;", "'");
+        let expected = format!("default-src 'none'; base-uri 'none'; style-src 'sha256-{digest}'; img-src 'self'");
+        assert_eq!(policy, expected);
+        // It counts for what comes after it.
+        let (before, _) = page.split_once("http-equiv").unwrap();
+        assert!(!before.contains("<style") && !before.contains("<link"), "{before}");
+    }
 }

@@ -80,6 +80,12 @@ pub struct Texts {
     pub unreviewed_application: &'static str,
     pub nameless_application: &'static str,
     pub removed_application: &'static str,
+
+    pub sign_in_title: &'static str,
+    pub user_name: [&'static str; 2],
+    pub email: [&'static str; 2],
+    pub password: &'static str,
+    pub sign_in: &'static str,
 }
 
 impl Texts {
@@ -182,6 +188,12 @@ impl Texts {
         unreviewed_application: "Unreviewed application that calls itself “{name}”",
         nameless_application: "Unreviewed application without a name",
         removed_application: "An application that was removed",
+
+        sign_in_title: "Sign in to {service}",
+        user_name: ["User name", "Wrong user name or password."],
+        email: ["E-mail address", "Wrong e-mail address or password."],
+        password: "Password",
+        sign_in: "Sign in",
     };
 
     /// German.
@@ -294,6 +306,12 @@ impl Texts {
         unreviewed_application: "Ungeprüfte Anwendung, die sich „{name}“ nennt",
         nameless_application: "Ungeprüfte Anwendung ohne Namen",
         removed_application: "Eine Anwendung, die entfernt wurde",
+
+        sign_in_title: "Bei {service} anmelden",
+        user_name: ["Benutzername", "Benutzername oder Passwort ist falsch."],
+        email: ["E-Mail-Adresse", "E-Mail-Adresse oder Passwort ist falsch."],
+        password: "Passwort",
+        sign_in: "Anmelden",
     };
 }
 

@@ -7,7 +7,7 @@ use crate::{Client, Server, said, text};
 
 /// Signs the administrator in; returns the cookie.
 pub(crate) async fn sign_in(server: &Server) -> String {
-    let form = [("username", server.about("username")), ("password", server.about("password"))];
+    let form = [("user", server.about("username")), ("password", server.about("password"))];
     let answer = Request::to("POST", server.url("/review/sign-in")).fields(&form).send().await;
     assert_eq!(answer.status, 303, "{answer:?}");
     answer.cookies()
@@ -76,7 +76,7 @@ async fn only_the_administrator_decides_and_only_from_the_page() {
     let server = Server::start(&["--review"]);
     let client = server.register().await;
     for password in ["", "guess", &server.about("password")[1..]] {
-        let form = [("username", server.about("username")), ("password", password)];
+        let form = [("user", server.about("username")), ("password", password)];
         let answer = Request::to("POST", server.url("/review/sign-in")).fields(&form).send().await;
         assert_eq!((answer.status, answer.header("set-cookie")), (401, None), "{password}");
     }

@@ -2,6 +2,7 @@
 
 use grantor::config::Profile;
 use grantor::interaction::ReturnTo;
+use grantor_pages::SignInPage;
 use serde::Deserialize;
 use support::http::{Request, value_after};
 use support::world::{World, config_at};
@@ -26,24 +27,10 @@ struct SignIn {
     return_to: ReturnTo,
 }
 
-/// The sign-in page. A `ReturnTo` has no quotation marks or angle brackets, so only its `&` must be escaped.
-fn sign_in_page(return_to: &ReturnTo, problem: &'static str) -> String {
-    let return_to = return_to.as_str().replace('&', "&amp;");
-    format!(
-        r#"<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Sign in</title>
-<p role="alert">{problem}</p>
-<form method="post" action="/sign-in">
-<input type="hidden" name="return_to" value="{return_to}">
-<label>User <input name="user" autocomplete="username" required></label>
-<label>Password <input name="password" type="password" autocomplete="current-password" required></label>
-<button>Sign in</button>
-</form>
-"#
-    )
+/// The sign-in page, in the language of the browser.
+fn sign_in_page<'a>(return_to: &'a ReturnTo, accept_language: Option<&'a [u8]>) -> SignInPage<'a> {
+    let languages = str::from_utf8(accept_language.unwrap_or_default()).unwrap_or_default();
+    SignInPage::new("/sign-in", return_to).languages(languages)
 }
 
 /// Returns whether a page of this service sent the form. A form of another site could sign the user in to an account of
@@ -61,15 +48,16 @@ mod on_axum {
     use std::future::pending;
     use std::net::{SocketAddr, TcpListener};
 
-    use axum::extract::{FromRequestParts as _, Query};
+    use axum::extract::{FromRequestParts as _, Query, State};
     use axum::http::request::Parts;
     use axum::http::{HeaderMap, HeaderValue, StatusCode};
     use axum::response::{IntoResponse, Redirect, Response};
     use axum::routing::get;
     use axum::{Form, Router};
-    use grantor::interaction::{Pages, ReturnTo, SignedIn};
+    use grantor::interaction::{ReturnTo, SignedIn};
     use grantor::{AuthorizationServer, Subject};
     use grantor_axum::{Interaction, Users, accept, page};
+    use grantor_pages::Pages;
     use tower_sessions::cookie::SameSite;
     use tower_sessions::{MemoryStore, Session, SessionManagerLayer};
 
@@ -89,17 +77,25 @@ mod on_axum {
     }
 
     /// `GET /sign-in`
-    async fn show_sign_in(Query(next): Query<Next>) -> Response {
-        page(sign_in_page(&next.return_to, ""))
+    async fn show_sign_in(State(pages): State<Pages>, headers: HeaderMap, Query(next): Query<Next>) -> Response {
+        let languages = headers.get("Accept-Language").map(HeaderValue::as_bytes);
+        page(pages.sign_in(&sign_in_page(&next.return_to, languages)))
     }
 
     /// `POST /sign-in`
-    async fn sign_in(session: Session, headers: HeaderMap, Form(form): Form<SignIn>) -> Result<Response, StatusCode> {
-        if !is_own_form(headers.get("Sec-Fetch-Site").map(HeaderValue::as_bytes)) {
+    async fn sign_in(
+        State(pages): State<Pages>,
+        session: Session,
+        headers: HeaderMap,
+        Form(form): Form<SignIn>,
+    ) -> Result<Response, StatusCode> {
+        let header = |name| headers.get(name).map(HeaderValue::as_bytes);
+        if !is_own_form(header("Sec-Fetch-Site")) {
             return Err(StatusCode::FORBIDDEN);
         }
         let Some(user) = check_password(&form.user, &form.password).await else {
-            return Ok(page(sign_in_page(&form.return_to, "Wrong user name or password.")));
+            let shown = sign_in_page(&form.return_to, header("Accept-Language"));
+            return Ok(page(pages.sign_in(&shown.failed(&form.user))));
         };
         let unavailable = |_| StatusCode::SERVICE_UNAVAILABLE;
         session.cycle_id().await.map_err(unavailable)?;
@@ -107,11 +103,12 @@ mod on_axum {
         Ok(Redirect::to(form.return_to.as_str()).into_response())
     }
 
-    fn app(server: &AuthorizationServer, pages: impl Pages) -> Router {
+    fn app(server: &AuthorizationServer, pages: Pages) -> Router {
         Router::new()
             .route("/sign-in", get(show_sign_in).post(sign_in))
-            .merge(Interaction::new(server, pages, MyUsers).routes())
+            .merge(Interaction::new(server, pages.clone(), MyUsers).routes())
             .layer(SessionManagerLayer::new(MemoryStore::default()).with_same_site(SameSite::Lax))
+            .with_state(pages)
     }
 
     pub(super) fn serve(server: &AuthorizationServer, listener: TcpListener) -> SocketAddr {
@@ -130,11 +127,12 @@ mod on_actix {
     use actix_session::{Session, SessionExt as _, SessionMiddleware};
     use actix_web::cookie::Key;
     use actix_web::http::header::{HeaderValue, LOCATION};
-    use actix_web::web::{self, Form, Query};
+    use actix_web::web::{self, Data, Form, Query};
     use actix_web::{App, Error, HttpRequest, HttpResponse, HttpServer};
     use grantor::interaction::{ReturnTo, SignedIn};
     use grantor::{AuthorizationServer, Subject};
     use grantor_actix::{Interaction, Users, page};
+    use grantor_pages::Pages;
 
     use super::{MyUsers, Next, SignIn, check_password, is_own_form, sign_in_page};
 
@@ -150,17 +148,25 @@ mod on_actix {
     }
 
     /// `GET /sign-in`
-    async fn show_sign_in(Query(next): Query<Next>) -> HttpResponse {
-        page(sign_in_page(&next.return_to, ""))
+    async fn show_sign_in(pages: Data<Pages>, request: HttpRequest, Query(next): Query<Next>) -> HttpResponse {
+        let languages = request.headers().get("Accept-Language").map(HeaderValue::as_bytes);
+        page(pages.sign_in(&sign_in_page(&next.return_to, languages)))
     }
 
     /// `POST /sign-in`
-    async fn sign_in(session: Session, request: HttpRequest, Form(form): Form<SignIn>) -> Result<HttpResponse, Error> {
-        if !is_own_form(request.headers().get("Sec-Fetch-Site").map(HeaderValue::as_bytes)) {
+    async fn sign_in(
+        pages: Data<Pages>,
+        session: Session,
+        request: HttpRequest,
+        Form(form): Form<SignIn>,
+    ) -> Result<HttpResponse, Error> {
+        let header = |name| request.headers().get(name).map(HeaderValue::as_bytes);
+        if !is_own_form(header("Sec-Fetch-Site")) {
             return Ok(HttpResponse::Forbidden().finish());
         }
         let Some(user) = check_password(&form.user, &form.password).await else {
-            return Ok(page(sign_in_page(&form.return_to, "Wrong user name or password.")));
+            let shown = sign_in_page(&form.return_to, header("Accept-Language"));
+            return Ok(page(pages.sign_in(&shown.failed(&form.user))));
         };
         session.renew();
         session.insert("user", user)?;
@@ -169,10 +175,12 @@ mod on_actix {
 
     pub(super) fn serve(server: &AuthorizationServer, listener: TcpListener) -> SocketAddr {
         let address = listener.local_addr().unwrap();
+        let pages = Data::new(demo::pages());
         let interaction = Interaction::new(server, demo::pages(), MyUsers);
         let key = Key::generate();
         let app = move || {
             App::new()
+                .app_data(pages.clone())
                 .wrap(SessionMiddleware::new(CookieSessionStore::default(), key.clone()))
                 .route("/sign-in", web::get().to(show_sign_in))
                 .route("/sign-in", web::post().to(sign_in))
@@ -199,13 +207,20 @@ async fn a_user_signs_in_with_the_sessions_of_the_guide() {
         let sign_in = browser.get(location(&first)).await;
         assert_eq!((sign_in.status, sign_in.header("x-frame-options")), (200, Some("DENY")), "{framework:?}");
         assert!(sign_in.header("content-type").unwrap().starts_with("text/html"), "{framework:?}");
+        let policy = sign_in.header("content-security-policy").unwrap();
+        assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("-src"), "{framework:?}: {policy}");
+        let german = browser.send(Request::get(location(&first)).header("Accept-Language", "de")).await;
+        for (page, button) in [(&sign_in, "<button>Sign in</button>"), (&german, "<button>Anmelden</button>")] {
+            assert!(page.text().contains(button), "{framework:?}: {}", page.text());
+        }
         let hidden = value_after(&sign_in.text(), "name=\"return_to\"").to_owned();
-        assert!(hidden.contains("&amp;") && !hidden.replace("&amp;", "").contains('&'), "{hidden}");
-        assert_eq!(hidden.replace("&amp;", "&"), target, "{framework:?}");
+        assert!(hidden.contains("&#38;") && !hidden.replace("&#38;", "").contains('&'), "{hidden}");
+        assert_eq!(hidden.replace("&#38;", "&"), target, "{framework:?}");
         let form = |password| [("user", "alice"), ("password", password), ("return_to", target.as_str())];
         let wrong = browser.send(Request::post("/sign-in", &form("guess"))).await;
         assert_eq!((wrong.status, wrong.header("set-cookie")), (200, None), "{framework:?}: {wrong:?}");
         assert!(wrong.text().contains("Wrong user name or password."), "{framework:?}");
+        assert_eq!(value_after(&wrong.text(), "name=\"user\""), "alice", "{framework:?}");
         assert_eq!(value_after(&wrong.text(), "name=\"return_to\""), hidden, "{framework:?}");
         let sent = |site: &str| Request::post("/sign-in", &form("correct horse")).header("Sec-Fetch-Site", site);
         for site in ["cross-site", "same-site", "none"] {

@@ -3,18 +3,20 @@
 use std::future::pending;
 use std::time::Duration;
 
-use axum::Router;
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
+use axum::{Form, Router};
 use grantor::client::AskConsent;
 use grantor::interaction::{ReturnTo, SignedIn};
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::{ApplicationForm, Approval, Config, Subject};
-use grantor_axum::{Interaction, Users};
-use grantor_pages::Pages;
+use grantor_axum::{Interaction, Users, page};
+use grantor_pages::{Pages, SignInPage};
+use serde::Deserialize;
 use support::folder::repository;
 use support::world::{self, Credentials, With as _, World};
 use thirtyfour::prelude::*;
@@ -40,6 +42,25 @@ impl Users for Alice {
     }
 }
 
+/// The form of the sign-in page, which the flow does not need: Alice is signed in.
+#[derive(Deserialize)]
+struct SignIn {
+    user: String,
+    password: String,
+    return_to: ReturnTo,
+}
+
+async fn show_sign_in(State(pages): State<Pages>) -> Response {
+    page(pages.sign_in(&SignInPage::new("/sign-in", &ReturnTo::parse("/done?a=1&b=2").unwrap())))
+}
+
+async fn sign_in(State(pages): State<Pages>, Form(form): Form<SignIn>) -> Response {
+    if form.password == "correct horse" {
+        return Redirect::to(form.return_to.as_str()).into_response();
+    }
+    page(pages.sign_in(&SignInPage::new("/sign-in", &form.return_to).failed(&form.user)))
+}
+
 /// A service on the loopback, where the application waits for its answer too.
 struct Service {
     world: World,
@@ -59,11 +80,13 @@ impl Service {
         let world = World::built(config, |builder| builder).await;
         let pages = Pages::new("Platform").accent("#0b6e4f").unwrap().logo("/logo.svg");
         let app = Router::new()
-            .merge(Interaction::new(&world.server, pages, Alice).routes())
+            .merge(Interaction::new(&world.server, pages.clone(), Alice).routes())
+            .route("/sign-in", get(show_sign_in).post(sign_in))
             .route("/logo.svg", get(async || ([(CONTENT_TYPE, "image/svg+xml")], LOGO)))
             // For the page of the application, which names no icon.
             .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
-            .route("/done", get(async || "The application has its answer."));
+            .route("/done", get(async || "The application has its answer."))
+            .with_state(pages);
         tokio::spawn(grantor_axum::accept::serve(listener, app, pending()));
         Self { world, base }
     }
@@ -215,6 +238,34 @@ async fn enter_in_a_box_decides_nothing_and_the_buttons_do() {
     browser.open(&format!("{}/oauth2/auth?client_id=unknown", service.base)).await;
     browser.assert_sees("This link cannot be accessed").await;
     browser.inspect_error("flow-error", 400).await;
+}
+
+/// Adds a script to the page; returns whether the browser ran it.
+const ADD_SCRIPT: &str = "
+    const script = document.createElement('script');
+    script.textContent = 'window.hasRun = true;';
+    document.body.append(script);
+    return window.hasRun === true;";
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn a_user_signs_in_at_the_second_try() {
+    let (service, browser) = (Service::start().await, Browser::start("flow-sign-in").await);
+    // Without a policy, the script runs.
+    browser.open(&format!("{}/done", service.base)).await;
+    assert!(browser.driver.execute(ADD_SCRIPT, vec![]).await.unwrap().convert::<bool>().unwrap());
+
+    browser.open(&format!("{}/sign-in", service.base)).await;
+    assert_eq!(browser.heading().await, "Sign in to Platform");
+    browser.inspect("flow-sign-in").await;
+    browser.enter_credentials("<alice>", "guess").await;
+    browser.assert_sees("Wrong user name or password.").await;
+    assert_eq!(browser.field("User name").await.value().await.unwrap().as_deref(), Some("<alice>"));
+    assert_eq!(browser.field("Password").await.value().await.unwrap().as_deref(), Some(""));
+    browser.inspect("flow-sign-in-failed").await;
+    assert!(!browser.driver.execute(ADD_SCRIPT, vec![]).await.unwrap().convert::<bool>().unwrap());
+    browser.enter_credentials("alice", "correct horse").await;
+    assert_eq!(browser.url().await, format!("{}/done?a=1&b=2", service.base));
 }
 
 /// This is the picture of the README. With `WRITE_PICTURES` set, it is taken anew.
