@@ -23,7 +23,7 @@ use crate::model::redirect_uri;
 use crate::model::subject::Subject;
 use crate::secret::entropy::Entropy;
 use crate::secret::prefixes::Prefixes;
-use crate::store::{Insertion, StoreError, Stores};
+use crate::store::{Insertion, RecordStore, StoreError, Stores};
 use crate::wire::Endpoint;
 
 /// The parts of one authorization server.
@@ -121,10 +121,7 @@ impl Context {
     ///
     /// `used_before` if it was used before; [`Reason::Store`] if the store failed: the identifier may count as used.
     pub(crate) async fn use_once(&self, identifier: Replay, used_before: Reason) -> Result<(), Reason> {
-        match self.stores.replays.insert(Arc::new(identifier)).await? {
-            Insertion::Inserted => Ok(()),
-            Insertion::Exists => Err(used_before),
-        }
+        use_once(&*self.stores.replays, identifier, used_before).await
     }
 
     /// Records that a DPoP proof was used.
@@ -133,7 +130,7 @@ impl Context {
     ///
     /// [`Reason::DpopProof`] if it was used before; the store's error.
     pub(crate) async fn use_proof(&self, proof: Replay) -> Result<(), Reason> {
-        self.use_once(proof, Reason::DpopProof("it was used before")).await
+        use_proof(&*self.stores.replays, proof).await
     }
 
     /// Asks the throttle; refused attempts raise an event.
@@ -189,6 +186,18 @@ impl Context {
             SubjectStatus::Refused => Err(Reason::SubjectRefused),
             SubjectStatus::Unknown => Err(Reason::SubjectUnknown),
         }
+    }
+}
+
+/// As [`Context::use_proof`], in a store that may be that of an API in another process.
+pub(crate) async fn use_proof(replays: &dyn RecordStore<Replay>, proof: Replay) -> Result<(), Reason> {
+    use_once(replays, proof, Reason::DpopProof("it was used before")).await
+}
+
+async fn use_once(replays: &dyn RecordStore<Replay>, identifier: Replay, used_before: Reason) -> Result<(), Reason> {
+    match replays.insert(Arc::new(identifier)).await? {
+        Insertion::Inserted => Ok(()),
+        Insertion::Exists => Err(used_before),
     }
 }
 

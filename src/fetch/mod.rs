@@ -4,7 +4,7 @@ pub(crate) mod cache;
 pub(crate) mod documents;
 pub(crate) mod flight;
 pub(crate) mod key_sets;
-mod transport;
+pub(crate) mod transport;
 
 use std::error::Error;
 use std::fmt;

@@ -34,9 +34,9 @@ use crate::wire::{Body, Request, Response};
 /// The check of access tokens for one API: a protected resource of the settings [RFC 8707, RFC 9728], or everything if
 /// there are none.
 ///
-/// In the process of the authorization server, [`AuthorizationServer::resource`](crate::AuthorizationServer::resource) creates it for one of
-/// [`Config::resources`], and `ResourceServer::from(server)` for the default one. In another process,
-/// [`introspecting`](Self::introspecting) creates it. Both give the same responses. Create it once, when the service
+/// In the process of the authorization server,
+/// [`AuthorizationServer::resource`](crate::AuthorizationServer::resource) creates it for one of [`Config::resources`], and
+/// `ResourceServer::from(server)` for the default one. In another process, [`introspecting`](Self::introspecting) creates it. Both give the same responses. Create it once, when the service
 /// starts. Clones share everything and are cheap.
 ///
 /// # Examples

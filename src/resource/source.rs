@@ -9,7 +9,7 @@ use crate::config::dpop::proof_algorithm_names;
 use crate::config::error::ConfigError;
 use crate::config::rule::Parts;
 use crate::config::{Config, DpopBoundTokens};
-use crate::context::Context;
+use crate::context::{Context, use_proof};
 use crate::error::Reason;
 use crate::hooks::Event;
 use crate::jose;
@@ -19,7 +19,7 @@ use crate::resource::access_token;
 use crate::resource::authenticated::{Authenticated, Place};
 use crate::resource::introspection::{ExpectedAudience, IntrospectionError, ResourceClient};
 use crate::scope::ScopeSet;
-use crate::store::{Insertion, RecordStore};
+use crate::store::RecordStore;
 
 /// Where tokens are looked up.
 #[derive(Clone)]
@@ -134,15 +134,19 @@ impl Source {
 
     /// Reports once that a route requires a scope that no token can have.
     pub(super) fn report_unknown_scope(&self, reason: &Reason) {
-        let event = Event::RequiredScopeUnknown { reason };
+        let was_reported = match self {
+            Self::InProcess(context) => &context.has_unknown_scope,
+            Self::Introspection(own) => &own.has_unknown_scope,
+        };
+        if !was_reported.swap(true, Ordering::Relaxed) {
+            self.raise(&Event::RequiredScopeUnknown { reason });
+        }
+    }
+
+    fn raise(&self, event: &Event<'_>) {
         match self {
-            Self::InProcess(context) if !context.has_unknown_scope.swap(true, Ordering::Relaxed) => {
-                context.raise(&event);
-            }
-            Self::Introspection(own) if !own.has_unknown_scope.swap(true, Ordering::Relaxed) => {
-                own.client.raise(&event);
-            }
-            Self::InProcess(_) | Self::Introspection(_) => {}
+            Self::InProcess(context) => context.raise(event),
+            Self::Introspection(own) => own.client.raise(event),
         }
     }
 
@@ -188,13 +192,10 @@ impl Source {
     /// [`Reason::DpopProof`] if it was used before; the store's error.
     pub(super) async fn use_proof(&self, proof: Replay) -> Result<(), Reason> {
         let replays = match self {
-            Self::InProcess(context) => return context.use_proof(proof).await,
-            Self::Introspection(own) => own.replays.as_ref(),
+            Self::InProcess(context) => Some(&*context.stores.replays),
+            Self::Introspection(own) => own.replays.as_deref(),
         };
-        match replays.ok_or(Reason::InvalidAccessToken)?.insert(Arc::new(proof)).await? {
-            Insertion::Inserted => Ok(()),
-            Insertion::Exists => Err(Reason::DpopProof("it was used before")),
-        }
+        use_proof(replays.ok_or(Reason::InvalidAccessToken)?, proof).await
     }
 }
 

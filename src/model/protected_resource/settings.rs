@@ -110,20 +110,12 @@ impl ProtectedResource {
         format!("{WELL_KNOWN}{path}")
     }
 
-    /// Returns the paths at which the resource's own host serves the document: with and without a slash at the end, and
+    /// Returns the paths at which the resource's own host serves the document: also with a slash at the end, and
     /// with [`root_metadata`](Self::root_metadata) also without the path of the resource.
     pub(crate) fn metadata_paths(&self) -> Vec<String> {
-        let root = self.root_metadata.then(|| WELL_KNOWN.to_owned());
-        let mut paths = Vec::new();
-        for path in [self.metadata_path()].into_iter().chain(root) {
-            let other = path.strip_suffix('/').map_or_else(|| format!("{path}/"), str::to_owned);
-            for path in [path, other] {
-                if !paths.contains(&path) {
-                    paths.push(path);
-                }
-            }
-        }
-        paths
+        let own = self.metadata_path();
+        let root = Some(WELL_KNOWN.to_owned()).filter(|root| self.root_metadata && *root != own);
+        [own].into_iter().chain(root).flat_map(spellings).collect()
     }
 
     /// Returns the URL of the metadata document, as challenges contain it in `resource_metadata` [RFC 9728 section
@@ -146,6 +138,12 @@ impl ProtectedResource {
         metadata.resource_tos_uri.clone_from(&self.tos_uri);
         metadata
     }
+}
+
+/// Returns the path as it is, and with a slash at its end, which some clients keep.
+pub(super) fn spellings(path: String) -> impl Iterator<Item = String> {
+    let with_slash = (!path.ends_with('/')).then(|| format!("{path}/"));
+    [path].into_iter().chain(with_slash)
 }
 
 /// Encodes the document.

@@ -7,7 +7,9 @@ use crate::model::client::Client;
 use crate::model::id::ClientId;
 use crate::model::protected_resource::audience::{Audience, NO_AUDIENCE};
 use crate::model::protected_resource::identifier::{Identifier, origin_of, split_sent};
-use crate::model::protected_resource::settings::{OFFLINE_ACCESS, ProtectedResource, WELL_KNOWN, answer, document};
+use crate::model::protected_resource::settings::{
+    OFFLINE_ACCESS, ProtectedResource, WELL_KNOWN, answer, document, spellings,
+};
 use crate::scope::{ScopeCatalog, ScopeSet};
 use crate::wire::message::ResourceMetadata;
 use crate::wire::params::Params;
@@ -331,9 +333,7 @@ impl ResourceTable {
     /// Returns the paths at which [`metadata`](Self::metadata) responds.
     pub(crate) fn metadata_paths(&self, issuer: &str) -> Vec<String> {
         let own = self.entries.iter().map(|entry| entry.settings.metadata_path());
-        let mut paths: BTreeSet<String> = own.chain([WELL_KNOWN.to_owned()]).collect();
-        let slashed: Vec<_> = paths.iter().filter(|path| !path.ends_with('/')).map(|path| format!("{path}/")).collect();
-        paths.extend(slashed);
+        let paths: BTreeSet<String> = own.chain([WELL_KNOWN.to_owned()]).flat_map(spellings).collect();
         paths.into_iter().filter(|path| self.at_path(path, issuer).is_some()).collect()
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::error::introspection::IntrospectionError;
+use crate::fetch::transport::INTROSPECTION_BYTES;
 use crate::fetch::{FetchError, FetchErrorKind, FetchResponse};
 use crate::hooks::TokenRefusal;
 use crate::jose::JwkThumbprint;
@@ -15,8 +16,6 @@ use crate::scope::{ResourceList, ResourceScope};
 use crate::wire::json::Json;
 use crate::wire::message::TokenType;
 
-/// The largest answer in bytes.
-const MAX_BYTES: usize = 65_536;
 /// How deep objects and arrays may be nested: one level more than any member that is read needs.
 const DEPTH: usize = 16;
 
@@ -74,7 +73,7 @@ pub(super) fn judge(response: &FetchResponse, settings: &IntrospectionSettings) 
     if response.status != 200 {
         return Err(IntrospectionError::Status(response.status));
     }
-    if response.body.len() > MAX_BYTES {
+    if response.body.len() > INTROSPECTION_BYTES {
         return Err(FetchError::new(FetchErrorKind::TooLarge).into());
     }
     if !response.is_json() {

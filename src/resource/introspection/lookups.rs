@@ -39,7 +39,8 @@ pub(super) struct LookUps {
     last_seen: Timestamp,
     times_set_back: u64,
     described: Cache<Kept>,
-    inactive: Cache<Sent>,
+    /// When the request about each was sent.
+    inactive: Cache<Timestamp>,
     /// The look-ups of each token, in the order in which they began: at most one whose request was sent, and one that
     /// waits for its end.
     in_progress: HashMap<Key, Vec<LookUp>>,
@@ -48,7 +49,7 @@ pub(super) struct LookUps {
 /// A described token, and when the request for its description was sent.
 struct Kept {
     facts: Arc<TokenFacts>,
-    sent: Sent,
+    sent: Timestamp,
 }
 
 /// A look-up in progress, while a check waits for it.
@@ -165,11 +166,11 @@ impl LookUps {
             Answer::Described(facts) => {
                 let is_kept = !settings.time_to_live.is_zero() || !settings.stale_if_error.is_zero();
                 if is_kept && facts.expires.is_some() {
-                    self.described.keep(*key, Kept { facts: Arc::clone(facts), sent: *sent }, facts.bytes());
+                    self.described.keep(*key, Kept { facts: Arc::clone(facts), sent: sent.at }, facts.bytes());
                 }
             }
             Answer::Refused(TokenRefusal::Inactive) if !settings.inactive_time_to_live.is_zero() => {
-                self.inactive.keep(*key, *sent, 0);
+                self.inactive.keep(*key, sent.at, 0);
             }
             Answer::Refused(_) => {}
         }
@@ -187,17 +188,17 @@ impl LookUps {
         }
         let life = settings.time_to_live + settings.stale_if_error;
         let kept = self.described.find(key)?;
-        (now < kept.sent.at.plus(life)).then(|| Arc::clone(&kept.facts))
+        (now < kept.sent.plus(life)).then(|| Arc::clone(&kept.facts))
     }
 
     fn known(&mut self, key: &Key, now: Timestamp, settings: &IntrospectionSettings) -> Option<Answer> {
         if let Some(kept) = self.described.find(key) {
             let is_fresh =
-                now < kept.sent.at.plus(settings.time_to_live) && kept.facts.expires.is_some_and(|end| now < end);
+                now < kept.sent.plus(settings.time_to_live) && kept.facts.expires.is_some_and(|end| now < end);
             return is_fresh.then(|| Answer::Described(Arc::clone(&kept.facts)));
         }
         let sent = self.inactive.find(key)?;
-        (now < sent.at.plus(settings.inactive_time_to_live)).then_some(Answer::Refused(TokenRefusal::Inactive))
+        (now < sent.plus(settings.inactive_time_to_live)).then_some(Answer::Refused(TokenRefusal::Inactive))
     }
 
     /// Returns whether a check that begins now may use the answer of a look-up.
