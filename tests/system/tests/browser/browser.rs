@@ -316,17 +316,21 @@ struct Driver {
 }
 
 impl Driver {
+    /// A chromedriver listens on one port of IPv4 and of IPv6: it takes a free one of the one, and ends if another
+    /// process has that one of the other. So a driver that names no port is followed by the next.
     fn start(name: &str) -> Self {
-        let process = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).spawn();
-        let process = process.expect("chromedriver is there: Debian's package chromium-driver");
         let profile = scratch().join(format!("{name}-{}", std::process::id()));
-        let mut driver = Self { process, port: 0, session: None, profile };
-        let mut lines = BufReader::new(driver.process.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let line =
-            lines.find(|line| line.contains("started successfully on port")).expect("chromedriver names its port");
-        driver.port = line.rsplit(' ').next().unwrap().trim_end_matches('.').parse().unwrap();
-        std::thread::spawn(move || lines.for_each(drop));
-        driver
+        let attempt = |_| {
+            let process = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).spawn();
+            let process = process.expect("chromedriver is there: Debian's package chromium-driver");
+            let mut driver = Self { process, port: 0, session: None, profile: profile.clone() };
+            let mut lines = BufReader::new(driver.process.stdout.take().unwrap()).lines().map(Result::unwrap);
+            let line = lines.find(|line| line.contains("started successfully on port"))?;
+            driver.port = line.rsplit(' ').next().unwrap().trim_end_matches('.').parse().unwrap();
+            std::thread::spawn(move || lines.for_each(drop));
+            Some(driver)
+        };
+        (0..5).find_map(attempt).expect("one of five chromedrivers names its port")
     }
 
     /// Ends the session and with it the browser, which would outlive a chromedriver that is killed.
