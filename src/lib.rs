@@ -68,7 +68,7 @@
 //! config         the settings, their ranges, the security report
 //! model          what is stored: clients, applications, authorizations, grants, with their encoding
 //! wire           requests, responses, parameters, typed messages, JSON
-//! jose           signed tokens and public keys
+//! jose           signed tokens and their keys
 //! secret         tokens, codes, digests, randomness, PKCE
 //! scope          scopes and resource scopes
 //! text           the rule for texts that people read
@@ -82,10 +82,10 @@
 //! It does the authorization code grant with PKCE [RFC 6749, RFC 7636], refresh with rotation, grace and detection of
 //! reuse [RFC 9700], client credentials [RFC 6749 section 4.4], revocation [RFC 7009], introspection [RFC 7662],
 //! metadata [RFC 8414, RFC 9207], the check of bearer tokens [RFC 6750], tokens for one of several APIs [RFC 8707, RFC
-//! 9728], registration with review, clients that register themselves [RFC 7591] and manage their registration [RFC
-//! 7592], clients with a metadata document [draft-ietf-oauth-client-id-metadata-document], and the FAPI 2.0 Security
-//! Profile: clients that authenticate with a key [RFC 7523], pushed authorization requests [RFC 9126], and tokens that
-//! are bound to a key [RFC 9449].
+//! 9728], JWT access tokens [RFC 9068] with published keys [RFC 7517], registration with review, clients that register
+//! themselves [RFC 7591] and manage their registration [RFC 7592], clients with a metadata document
+//! [draft-ietf-oauth-client-id-metadata-document], and the FAPI 2.0 Security Profile: clients that authenticate with a
+//! key [RFC 7523], pushed authorization requests [RFC 9126], and tokens that are bound to a key [RFC 9449].
 //!
 //! It does not sign users in, draw pages other than one fixed error page, speak HTTP, or keep a task
 //! running: your service has sessions and a framework. The adapters speak HTTP and have the task that calls
@@ -97,7 +97,7 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `jose` | clients that authenticate with a key, and tokens that are bound to one |
+//! | `jose` | clients that authenticate with a key, tokens that are bound to one, and JWT access tokens |
 //! | `postgres` | `PostgresStore`: everything in a PostgreSQL database, which servers share |
 //! | `redis` | `RedisStore`: everything in a Redis server or cluster, as durable as its settings |
 //! | `sqlite` | `SqliteStore`: everything in one durable file |

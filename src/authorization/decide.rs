@@ -18,6 +18,7 @@ use crate::error::Reason;
 use crate::grant::live_grants;
 use crate::grant::revocation;
 use crate::hooks::{Attempt, AttemptKind, Event};
+use crate::jose::access_jwt::CLIENT_SUBJECT;
 use crate::model::client::{AskConsent, Client, Granted};
 use crate::model::id::{AuthorizationId, IdText};
 use crate::model::protected_resource::Audience;
@@ -67,6 +68,9 @@ pub(crate) async fn admit(
     let page = |reason| AuthorizationError::page_for(context, &client.id, reason);
     if session.is_empty() {
         return Err(page(Reason::MissingSession));
+    }
+    if context.config.issues_jwts() && subject.as_str().starts_with(CLIENT_SUBJECT) {
+        return Err(page(Reason::ReservedSubject));
     }
     let attempt = Attempt {
         client: Some(client.id.as_str()),

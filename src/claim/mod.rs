@@ -49,13 +49,22 @@ pub(crate) trait Claim: Send {
     /// Why the request is refused.
     fn judge(&mut self, seen: &Seen<Self::Row>) -> Result<Effect<Self::Row, Self::Won>, Self::Error>;
 
-    /// Does what must be done before the record is written, or an answer relies on it. It may be called several times.
+    /// Does what must be done before `row` is written, or before an answer relies on the stored `row`. It may be called
+    /// several times.
+    ///
+    /// Returns whether the row may have changed meanwhile, because a signer took its time. The row is then confirmed before an
+    /// answer relies on it, even if reads are settled.
     ///
     /// # Errors
     ///
     /// Why the request is refused.
-    fn prepare(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
-        async { Ok(()) }
+    fn prepare(
+        &mut self,
+        row: &Self::Row,
+        won: &mut Self::Won,
+    ) -> impl Future<Output = Result<bool, Self::Error>> + Send {
+        let _ = (row, won);
+        async { Ok(false) }
     }
 
     /// Returns whether the record that was found shows that `meant` was written, or has the same effect.
@@ -97,6 +106,17 @@ pub(crate) enum Effect<R, W> {
     Confirm(W),
     /// Writes nothing, and the answer relies on no record.
     Leave(W),
+}
+
+impl<R, W> Effect<R, W> {
+    /// Returns the record that the answer relies on, and what the caller gets.
+    fn relies_on<'a>(&'a mut self, seen: &'a Seen<R>) -> Option<(&'a R, &'a mut W)> {
+        match self {
+            Self::Insert(row, won) | Self::Replace(row, won) => Some((row, won)),
+            Self::Confirm(won) => seen.found().map(|found| (&**found, won)),
+            Self::Leave(_) => None,
+        }
+    }
 }
 
 /// The event after which a record is compared with the intended one.
@@ -166,15 +186,17 @@ pub(crate) async fn claim_record<C: Claim>(
             lost = Some((meant, won));
             continue;
         }
-        let effect = claim.judge(&seen)?;
-        if !matches!(effect, Effect::Leave(_)) {
-            claim.prepare().await?;
-        }
+        let mut effect = claim.judge(&seen)?;
+        let may_have_changed = match effect.relies_on(&seen) {
+            Some((row, won)) => claim.prepare(row, won).await?,
+            None => false,
+        };
         lost = match (effect, &seen) {
             (Effect::Leave(won), Seen::Found(found)) => return Ok((won, Some(found.clone()))),
             (Effect::Leave(won), Seen::Unread | Seen::Missing) => return Ok((won, None)),
             (Effect::Confirm(won), Seen::Found(found)) => {
-                if is_confirmed(stores, found).await? {
+                let is_certain = !may_have_changed && C::Row::reads_settled(stores);
+                if is_certain || is_unchanged(stores, found).await? {
                     return Ok((won, Some(found.clone())));
                 }
                 None
@@ -229,7 +251,12 @@ async fn after_error<C: Claim>(
 
 /// Confirms a record that was read, unless reads are settled; `false` if it has changed since.
 async fn is_confirmed<R: Row>(stores: &Stores, found: &Arc<R>) -> Result<bool, StoreError> {
-    Ok(R::reads_settled(stores) || R::confirm(found.clone(), stores).await? == Replacement::Replaced)
+    Ok(R::reads_settled(stores) || is_unchanged(stores, found).await?)
+}
+
+/// Asks the store whether a record is still as it was read.
+async fn is_unchanged<R: Row>(stores: &Stores, found: &Arc<R>) -> Result<bool, StoreError> {
+    Ok(R::confirm(found.clone(), stores).await? == Replacement::Replaced)
 }
 
 /// Draws the version of a record.

@@ -68,6 +68,9 @@ const RULES: &[Rule] = &[
     // Long enough for a request that is sent at once, and no longer than needed, because the client can get another
     // token.
     seconds("client_credentials.lifetime", 60..=3600, |own| own.client_credentials.lifetime),
+    // Long enough for the request that the token is for. Up to 300 s, a revoked token ends within the described five
+    // minutes everywhere.
+    seconds("tokens.jwt_lifetime", 60..=900, |own| own.tokens.jwt_lifetime),
     // Purges run minutes apart. After a clock jump of more than a month, a purge would delete nearly everything with a
     // shorter lifetime.
     seconds("clock_jump", 3600..=2_592_000, |own| own.clock_jump),

@@ -133,7 +133,7 @@ pub struct Config {
     pub limits: Limits,
     /// Whether resources also accept the access token in a form body [RFC 6750 section 2.2]; off.
     pub bearer_in_body: bool,
-    /// Which pages of other origins may call the token, pushed request, revocation, registration and metadata
+    /// Which pages of other origins may call the token, pushed request, revocation, registration, metadata and key set
     /// endpoints, and read the responses: none; in the MCP profile, any. The authorization and introspection endpoints
     /// and the management of registrations are never covered [RFC 9700 section 2.6].
     pub cors: Cors,
@@ -300,6 +300,11 @@ impl Config {
     #[must_use]
     pub const fn profile(&self) -> Profile {
         self.profile
+    }
+
+    /// Returns whether a protected resource has access tokens in the form of JWTs.
+    pub(crate) fn issues_jwts(&self) -> bool {
+        self.resources.iter().any(ProtectedResource::has_jwts)
     }
 
     /// Returns whether clients of that type are served at all.

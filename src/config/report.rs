@@ -1,5 +1,6 @@
 //! Lists the settings that are weaker than the current best practice.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -22,15 +23,16 @@ pub struct SecurityReport {
 }
 
 /// A setting that is weaker than the current best practice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The field of [`Config`], or of [`IntrospectionSettings`](crate::resource::IntrospectionSettings).
+    /// The name of the setting: a field of [`Config`], of [`IntrospectionSettings`](crate::resource::IntrospectionSettings) or
+    /// of [`JwtSettings`](crate::resource::JwtSettings), or a part that was not given.
     pub setting: &'static str,
     /// The rule that requires more.
     pub rule: &'static str,
     /// What the weaker setting costs, and what protects instead.
-    pub consequence: &'static str,
+    pub consequence: Cow<'static, str>,
 }
 
 impl fmt::Display for SecurityReport {
@@ -46,8 +48,45 @@ impl Config {
     /// Lists the settings that are weaker than RFC 9700 and OAuth 2.1 require.
     pub(crate) fn security_report(&self) -> SecurityReport {
         let weaker = RULES.iter().filter(|rule| (rule.is_weaker)(self));
-        SecurityReport { findings: weaker.map(|rule| rule.finding).collect() }
+        SecurityReport { findings: weaker.map(|rule| rule.finding.clone()).chain(self.findings_of_jwts()).collect() }
     }
+}
+
+impl Config {
+    /// What JWT access tokens cost, with numbers: APIs that verify them themselves learn of a revocation late.
+    fn findings_of_jwts(&self) -> Vec<Finding> {
+        let lifetime = self.tokens.jwt_lifetime.min(self.tokens.access_lifetime);
+        let (exact, lifetime) = (lifetime.as_secs_f64(), lifetime.as_secs());
+        let mut findings = Vec::new();
+        for resource in self.resources.iter().filter(|resource| resource.has_jwts()) {
+            let api = &resource.identifier;
+            let late = format!("{api} may accept a revoked token for up to {lifetime} s: its access tokens are JWTs");
+            findings.push(of_jwts("resources", "RFC 9068 section 5", late));
+            let grace = self.refresh.access_token_grace.as_secs();
+            if lifetime > grace {
+                let late = format!(
+                    "{api} may accept a token that a refresh replaced for up to {lifetime} s; the grace is {grace} s"
+                );
+                findings.push(of_jwts("tokens.jwt_lifetime", "RFC 9700 section 4.14.2", late));
+            }
+        }
+        // An owner refreshes once in each lifetime of its access token. A thief who refreshes less than the grace before
+        // the owner does is not noticed.
+        let grace = self.refresh.grace.as_secs_f64();
+        if self.issues_jwts() && self.rotates_by_itself() && grace > exact / 5.0 {
+            let share = (100.0 * grace / exact).min(100.0).round();
+            let missed = format!(
+                "where access tokens are JWTs, a client refreshes every {lifetime} s, and with a grace of {grace} s \
+                 {share} % of the thefts of its refresh tokens are not noticed"
+            );
+            findings.push(of_jwts("refresh.grace", "RFC 9700 section 4.14.2", missed));
+        }
+        findings
+    }
+}
+
+fn of_jwts(setting: &'static str, rule: &'static str, consequence: String) -> Finding {
+    Finding { setting, rule, consequence: consequence.into() }
 }
 
 /// A finding and its condition.
@@ -62,7 +101,7 @@ const fn weaker(
     is_weaker: fn(&Config) -> bool,
     consequence: &'static str,
 ) -> Rule {
-    Rule { is_weaker, finding: Finding { setting, rule, consequence } }
+    Rule { is_weaker, finding: Finding { setting, rule, consequence: Cow::Borrowed(consequence) } }
 }
 
 /// All findings, in the order of the report.
@@ -281,15 +320,19 @@ const A_DAY: Duration = Duration::from_secs(86_400);
 pub(crate) const LOOPBACK: Finding = Finding {
     setting: "fetcher",
     rule: "draft-ietf-oauth-client-id-metadata-document section 8.6",
-    consequence: "users can make this server send requests to programs on the same machine: for development only",
+    consequence: Cow::Borrowed(
+        "users can make this server send requests to programs on the same machine: for development only",
+    ),
 };
 
 /// Not a setting: reported if the builder got no throttle.
 pub(crate) const NO_THROTTLE: Finding = Finding {
     setting: "throttle",
     rule: "RFC 6749 section 2.3.1",
-    consequence: "nothing slows down a caller that guesses secrets or holds requests without end; add \
+    consequence: Cow::Borrowed(
+        "nothing slows down a caller that guesses secrets or holds requests without end; add \
                   `.throttle(MemoryThrottle::new())` to the builder",
+    ),
 };
 
 #[cfg(test)]

@@ -8,6 +8,11 @@ use std::time::Duration;
 pub struct TokenSettings {
     /// How long an access token on behalf of a user is valid; 28 800 s, which is 8 hours; in the FAPI profile 3600 s.
     pub access_lifetime: Duration,
+    /// How long an access token in the form of a JWT is valid; 300 s [RFC 9068]. 60 to 900 s are accepted. If other access
+    /// tokens of the same grant type are valid for less, that time counts.
+    ///
+    /// An API that verifies JWTs itself accepts a revoked token for that long.
+    pub jwt_lifetime: Duration,
     /// How long a refresh token is valid, counted from its issue; 15 552 000 s, which is 180 days.
     pub refresh_lifetime: Duration,
     /// The maximum lifetime of all tokens of a grant, counted from the exchange of its code; no limit.
@@ -24,6 +29,7 @@ impl Default for TokenSettings {
     fn default() -> Self {
         Self {
             access_lifetime: Duration::from_secs(28_800),
+            jwt_lifetime: Duration::from_secs(300),
             refresh_lifetime: Duration::from_secs(15_552_000),
             grant_lifetime: None,
             prefix: String::new(),

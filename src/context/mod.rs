@@ -1,6 +1,7 @@
 //! What every request uses: stores, settings, clock, generator, hooks.
 
 pub(crate) mod newest_time;
+pub(crate) mod signing_keys;
 pub(crate) mod uses;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
 use crate::context::newest_time::NewestTime;
+use crate::context::signing_keys::SigningKeys;
 use crate::error::{ErrorCode, Reason};
 use crate::fetch::cache::Cache;
 use crate::fetch::documents::Documents;
@@ -33,6 +35,7 @@ pub(crate) struct Context {
     pub(crate) config: Config,
     pub(crate) prefixes: Prefixes,
     pub(crate) resources: ResourceTable,
+    pub(crate) signing_keys: SigningKeys,
     /// The document of the metadata endpoint.
     pub(crate) metadata: Box<[u8]>,
     pub(crate) clock: Arc<dyn Clock>,

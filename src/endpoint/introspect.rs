@@ -8,11 +8,11 @@ use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
 use crate::error::Reason;
+use crate::grant::described_token::DescribedToken;
 use crate::hooks::Event;
 use crate::model::client::Client;
 use crate::model::protected_resource::Target;
 use crate::resource::access_token::{self, UsableToken};
-use crate::scope::ResourceScope;
 use crate::wire::message::{Confirmation, IntrospectionResponse, TokenType};
 use crate::wire::params::{Params, RESOURCE};
 use crate::wire::{Endpoint, Request, Response};
@@ -82,19 +82,13 @@ fn report_refusal(context: &Context, token: &UsableToken, caller: &Client) {
     }
 }
 
-/// Returns the response for a live token; `None` if the catalog and the registration no longer have any of its scopes. A
-/// token with scopes for other resources alone is active: the resource answers that it needs more scopes.
+/// Returns the response for a live token; `None` if nothing of its scopes is left.
 fn message(context: &Context, token: &UsableToken, seen: &Target<'_>) -> Option<IntrospectionResponse> {
-    let scopes = token.scopes();
-    if !context.config.scopes.knows_any(&scopes) {
-        return None;
-    }
-    let scopes = seen.served_of(scopes);
-    let [granted, bound] = token.resources();
-    let resources = granted.reduced_to(bound);
+    let UsableToken { grant, client, access } = token;
+    let described = DescribedToken::of(context, grant, client, access, seen)?;
     let mut message = IntrospectionResponse::active();
-    message.scope = Some(context.config.scopes.to_wire(&scopes).into_owned()).filter(|scope| !scope.is_empty());
-    message.client_id = Some(token.client.id.to_string());
+    message.scope = described.scope(context);
+    message.client_id = Some(client.id.to_string());
     message.token_type = Some(if token.key().is_some() { TokenType::Dpop } else { TokenType::Bearer });
     message.cnf = token.key().copied().map(Confirmation::by_key);
     message.exp = Some(token.end().seconds().into());
@@ -105,9 +99,7 @@ fn message(context: &Context, token: &UsableToken, seen: &Target<'_>) -> Option<
         entries => entries.iter().map(|entry| entry.settings.identifier.clone()).collect(),
     };
     message.iss = Some(context.config.issuer.clone());
-    message.resource_scope = Some(resources.as_str().to_owned());
-    if let ResourceScope::Specified(list) = &resources {
-        message.resources = Some(list.iter().map(str::to_owned).collect());
-    }
+    message.resource_scope = Some(described.resources.as_str().to_owned());
+    message.resources = described.resource_names();
     Some(message)
 }

@@ -5,6 +5,7 @@ pub(crate) mod authorize;
 pub(crate) mod client_configuration;
 pub(crate) mod client_request;
 pub(crate) mod introspect;
+pub(crate) mod jwks;
 pub(crate) mod metadata;
 pub(crate) mod pushed_authorization;
 pub(crate) mod registration;

@@ -189,8 +189,9 @@ impl Claim for Filling<'_> {
         })
     }
 
-    async fn prepare(&mut self) -> Result<(), Reason> {
-        self.uses.record(self.context).await
+    async fn prepare(&mut self, _: &PushedRequest, _: &mut Self::Won) -> Result<bool, Reason> {
+        self.uses.record(self.context).await?;
+        Ok(false)
     }
 
     fn is_done(&self, found: &PushedRequest, meant: &PushedRequest, _: After) -> bool {

@@ -7,8 +7,8 @@ use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
 use crate::error::Reason;
+use crate::grant::presented_access::PresentedAccess;
 use crate::grant::token_revocation;
-use crate::secret::opaque::Presented;
 use crate::secret::refresh::PresentedRefresh;
 use crate::wire::params::{Params, RESOURCE};
 use crate::wire::{Endpoint, Request, Response};
@@ -34,10 +34,9 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
 async fn answer(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<(), Reason> {
     let Caller { client, uses, .. } = caller;
     let token = form.bytes("token").ok_or(Reason::MissingParameter("token"))?;
-    let prefixes = &context.prefixes;
-    if let Some(presented) = Presented::parse(&prefixes.access_token, token) {
+    if let Some(presented) = PresentedAccess::read_to_revoke(context, token) {
         token_revocation::revoke_access(context, client, uses, &presented).await
-    } else if let Some(presented) = PresentedRefresh::parse(&prefixes.refresh_token, token) {
+    } else if let Some(presented) = PresentedRefresh::parse(&context.prefixes.refresh_token, token) {
         token_revocation::revoke_refresh(context, client, uses, &presented).await
     } else {
         // § 2.2: an invalid token is no error.

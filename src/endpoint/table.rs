@@ -20,6 +20,9 @@ pub enum Endpoint {
     Revocation,
     /// Where resource servers introspect tokens [RFC 7662].
     Introspection,
+    /// Where APIs read the public keys that tokens are signed with [RFC 7517 section 5]. It responds with 404 unless a
+    /// protected resource has [`AccessTokenFormat::Jwt`](crate::protected_resource::AccessTokenFormat::Jwt).
+    Jwks,
     /// Where clients read the metadata of the server [RFC 8414].
     Metadata,
     /// Where clients read the metadata of a protected resource [RFC 9728]. It has a path for each resource, and none
@@ -96,6 +99,12 @@ impl Endpoint {
                 member: Some(|metadata| &mut metadata.introspection_endpoint),
                 ..Row::new("introspection", "/oauth2/introspect", POST)
             },
+            Self::Jwks => Row {
+                cors: true,
+                is_on: Config::issues_jwts,
+                member: Some(|metadata| &mut metadata.jwks_uri),
+                ..Row::new("jwks", "/oauth2/jwks", READ)
+            },
             Self::Metadata => {
                 Row { cors: true, ..Row::new("metadata", "/.well-known/oauth-authorization-server", READ) }
             }
@@ -121,6 +130,7 @@ impl Endpoint {
         Self::PushedAuthorization,
         Self::Revocation,
         Self::Introspection,
+        Self::Jwks,
         Self::Metadata,
         Self::ResourceMetadata,
         Self::Registration,

@@ -70,14 +70,17 @@ async fn note_use(context: &Arc<Context>, client: &Client) {
 /// § 5.1
 ///
 /// The JSON is written without a serialiser, which would take a tenth of an exchange to look for characters to escape.
-/// There are none: prefixes, ids and tokens have only unreserved characters, and a scope has no quotes and backslashes
-/// [RFC 6749 section 3.3].
+/// There are none: prefixes, ids and tokens have only unreserved characters, a JWT has base64url and periods, and a scope
+/// has no quotes and backslashes [RFC 6749 section 3.3].
 fn token_response(context: &Context, issued: &Issued, token_type: TokenType) -> Response {
-    let Issued { grant, access_token, refresh_token, expires_in, scopes } = issued;
+    let Issued { grant, access_token, refresh_token, expires_in, scopes, jwt } = issued;
     let (prefixes, id) = (&context.prefixes, IdText::of(grant.as_bytes()));
     let mut json = String::with_capacity(512);
     json.push_str(r#"{"access_token":""#);
-    json.extend(access_token.parts(&prefixes.access_token, &id));
+    match jwt {
+        Some(jwt) => json.push_str(jwt),
+        None => json.extend(access_token.parts(&prefixes.access_token, &id)),
+    }
     json.extend([r#"","token_type":""#, token_type.as_str(), r#"","expires_in":"#]);
     // Writing to a text cannot fail.
     let _ = write!(json, "{expires_in}");

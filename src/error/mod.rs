@@ -1,7 +1,9 @@
 //! Why a request is refused, and how that is reported on the wire.
 
 pub(crate) mod introspection;
+pub(crate) mod key_set;
 pub(crate) mod response;
+pub(crate) mod signing;
 pub(crate) mod wire_error;
 
 pub use crate::error::wire_error::ErrorCode;
@@ -11,6 +13,8 @@ use std::sync::Arc;
 
 use crate::config::error::ConfigError;
 use crate::error::introspection::IntrospectionError;
+use crate::error::key_set::KeySetError;
+use crate::error::signing::SignerError;
 use crate::model::client::{KeyFetchError, StaleClient};
 use crate::model::client_metadata::{DocumentError, MetadataError};
 use crate::model::protected_resource::TargetError;
@@ -127,6 +131,11 @@ pub enum Reason {
     #[error("the server no longer has any protected resource of the grant")]
     NoProtectedResourceLeft,
 
+    /// A token is requested for several protected resources, and at least one of them has JWT access tokens, which are for
+    /// one resource [RFC 9068 section 3].
+    #[error("a JWT access token is for one protected resource, and several are requested")]
+    SeveralProtectedResources,
+
     /// Your service gave no session to bind the request to.
     #[error("the session is empty")]
     MissingSession,
@@ -148,6 +157,10 @@ pub enum Reason {
     /// The user refused, or granted nothing.
     #[error("the user refused")]
     AccessDenied,
+    /// The name of the user begins with `client:`, as `sub` does in JWT access tokens of a client that acts for itself
+    /// [RFC 9068 section 5].
+    #[error("the subject begins with \"client:\", which is reserved while a protected resource has JWT access tokens")]
+    ReservedSubject,
     /// The user may not be given tokens.
     #[error("the subject may not be given tokens")]
     SubjectRefused,
@@ -252,6 +265,9 @@ pub enum Reason {
     /// It is answered with 503.
     #[error("the access token could not be looked up")]
     Introspection(#[source] Arc<IntrospectionError>),
+    /// The keys that JWT access tokens are signed with are not known [RFC 9068 section 4]. It is answered with 503.
+    #[error("the keys of the authorization server could not be fetched")]
+    AccessTokenKeys(#[source] Arc<KeySetError>),
     /// The proof was signed with a key other than the one that the access token is bound to [RFC 9449 section 7.1].
     #[error("the DPoP proof was signed with a key other than that of the access token")]
     AccessTokenOfAnotherKey,
@@ -359,6 +375,9 @@ pub enum Reason {
         retry_after: u32,
     },
 
+    /// The access token could not be signed. It is answered with 503, and nothing was changed.
+    #[error("the access token could not be signed")]
+    Signing(#[source] SignerError),
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] StoreError),
@@ -388,12 +407,19 @@ impl From<Arc<IntrospectionError>> for Reason {
     }
 }
 
+impl From<Arc<KeySetError>> for Reason {
+    fn from(error: Arc<KeySetError>) -> Self {
+        Self::AccessTokenKeys(error)
+    }
+}
+
 impl From<TargetError> for Reason {
     fn from(error: TargetError) -> Self {
         match error {
             TargetError::Unknown => Self::UnknownProtectedResource,
             TargetError::Missing => Self::MissingProtectedResource,
             TargetError::Gone => Self::NoProtectedResourceLeft,
+            TargetError::SeveralOfJwts => Self::SeveralProtectedResources,
         }
     }
 }

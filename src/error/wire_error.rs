@@ -162,9 +162,10 @@ impl Reason {
                 (InvalidTarget, "the resource is unknown, or not available to the client or the grant")
             }
             Self::MissingProtectedResource => (InvalidTarget, "resource is missing"),
+            Self::SeveralProtectedResources => (InvalidTarget, "name one resource"),
             Self::NoProtectedResourceLeft => (InvalidGrant, "this server no longer has any resource of the grant"),
 
-            Self::MissingSession => (ServerError, "the service failed"),
+            Self::MissingSession | Self::ReservedSubject => (ServerError, "the service failed"),
             Self::UnknownConsentTicket
             | Self::HeldInTheFuture
             | Self::HoldExpired
@@ -176,6 +177,8 @@ impl Reason {
             | Self::MissingDerivationKey
             | Self::KeysUnavailable(_)
             | Self::Introspection(_)
+            | Self::AccessTokenKeys(_)
+            | Self::Signing(_)
             | Self::RequiredScope(_) => (TemporarilyUnavailable, "the service is temporarily unavailable"),
 
             Self::UnknownGrantType => (UnsupportedGrantType, "the grant type is not supported"),

@@ -2,30 +2,54 @@
 //!
 //! One of the tasks is the driver. What the future waits for wakes the driver alone, so the cost of a slow fetch does not
 //! grow with the number of tasks. A driver that is dropped hands over to another task. If the driver was woken but not
-//! polled, the next task that is polled takes over. The end wakes all tasks. The future is dropped with the last one.
+//! polled, the next task that is polled takes over. The end wakes all tasks. The future is dropped with the last one,
+//! unless it outlasts them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
 pub(crate) type Driven<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// The maximum number of tasks that wait for one fetch, unless [`Flight::with_max_tasks`] sets another. Its end wakes all
-/// of them.
+/// The maximum number of tasks that wait for one fetch, unless another is set. Its end wakes all of them.
 const MAX_TASKS: usize = 256;
 
 /// Fetches in progress, while a request waits for them.
 #[derive(Debug)]
-pub(crate) struct Flights<T>(Mutex<HashMap<Box<str>, Weak<Flight<T>>>>);
+pub(crate) struct Flights<T> {
+    by_key: Mutex<HashMap<Box<str>, InProgress<T>>>,
+    max_tasks: usize,
+    /// Whether a fetch outlasts the requests that wait for it.
+    outlasts: bool,
+}
+
+struct InProgress<T> {
+    flight: Weak<Flight<T>>,
+    /// A task that is never polled, if the fetch outlasts the others.
+    _idle: Option<Waiter<T>>,
+}
+
+impl<T> fmt::Debug for InProgress<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("InProgress")
+    }
+}
 
 impl<T> Default for Flights<T> {
     fn default() -> Self {
-        Self(Mutex::default())
+        Self { by_key: Mutex::default(), max_tasks: MAX_TASKS, outlasts: false }
     }
 }
 
 impl<T> Flights<T> {
+    /// Fetches that so many tasks may wait for, and that go on with the next task if all of them are dropped.
+    /// Otherwise, requests that are dropped at once could keep a fetch from ever ending.
+    pub(crate) fn outlasting(max_tasks: usize) -> Self {
+        Self { max_tasks, outlasts: true, ..Self::default() }
+    }
+
     /// Joins the fetch of that key, if one is in progress.
     pub(crate) fn find(&self, key: &str) -> Option<Waiter<T>> {
         waiter(&self.flights(), key)
@@ -38,19 +62,20 @@ impl<T> Flights<T> {
         if let Some(waiter) = waiter(&flights, key) {
             return Ok(waiter);
         }
-        flights.retain(|_, flight| flight.strong_count() > 0);
-        let flight = Arc::new(Flight::new(start()?));
-        flights.insert(key.into(), Arc::downgrade(&flight));
+        flights.retain(|_, own| own.flight.strong_count() > 0);
+        let flight = Arc::new(Flight::with_max_tasks(start()?, self.max_tasks));
+        let idle = self.outlasts.then(|| Waiter::first(Arc::clone(&flight)));
+        flights.insert(key.into(), InProgress { flight: Arc::downgrade(&flight), _idle: idle });
         Ok(Waiter::first(flight))
     }
 
-    fn flights(&self) -> MutexGuard<'_, HashMap<Box<str>, Weak<Flight<T>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn flights(&self) -> MutexGuard<'_, HashMap<Box<str>, InProgress<T>>> {
+        self.by_key.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn waiter<T>(flights: &HashMap<Box<str>, Weak<Flight<T>>>, key: &str) -> Option<Waiter<T>> {
-    flights.get(key).and_then(Weak::upgrade).and_then(Waiter::join)
+fn waiter<T>(flights: &HashMap<Box<str>, InProgress<T>>, key: &str) -> Option<Waiter<T>> {
+    flights.get(key).and_then(|own| own.flight.upgrade()).and_then(Waiter::join)
 }
 
 /// Why a task gets no output of the future.
@@ -73,10 +98,6 @@ pub(crate) struct Flight<T> {
 }
 
 impl<T> Flight<T> {
-    pub(crate) fn new(driven: Driven<T>) -> Self {
-        Self::with_max_tasks(driven, MAX_TASKS)
-    }
-
     pub(crate) fn with_max_tasks(driven: Driven<T>, max_tasks: usize) -> Self {
         Self { driven: Mutex::new(Some(driven)), done: OnceLock::new(), tasks: Arc::default(), max_tasks }
     }
@@ -261,7 +282,7 @@ mod tests {
     use super::*;
 
     fn flight(driven: impl Future<Output = u32> + Send + 'static) -> Arc<Flight<u32>> {
-        Arc::new(Flight::new(Box::pin(driven)))
+        Arc::new(Flight::with_max_tasks(Box::pin(driven), MAX_TASKS))
     }
 
     fn poll(waiter: &mut Waiter<u32>) -> Poll<Result<u32, NoOutput>> {
@@ -503,6 +524,21 @@ mod tests {
         assert_eq!([first, second, other].map(block_on), [Ok(1), Ok(1), Ok(2)]);
         assert!(flights.find("a").is_none(), "it is done");
         assert_eq!(block_on(flights.join("a", at_once(3)).unwrap()), Ok(3));
+    }
+
+    #[test]
+    fn a_fetch_that_outlasts_its_tasks_goes_on_with_the_next() {
+        let flights = Flights::outlasting(2);
+        let (send, receive) = oneshot::channel();
+        let start = || Ok::<Driven<u32>, ()>(Box::pin(async move { receive.await.unwrap() }));
+        let mut first = flights.join("a", start).unwrap();
+        assert_eq!(poll(&mut first), Poll::Pending);
+        drop(first);
+        send.send(7).unwrap();
+        let next = flights.join("a", || -> Result<Driven<u32>, ()> { panic!("one is in progress") }).unwrap();
+        assert_eq!(block_on(next), Ok(7));
+        assert!(flights.find("a").is_none(), "it is done");
+        assert_eq!(block_on(flights.join("a", at_once(8)).unwrap()), Ok(8));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub(crate) mod cache;
 pub(crate) mod documents;
 pub(crate) mod flight;
+pub(crate) mod freshness;
 pub(crate) mod key_sets;
 pub(crate) mod transport;
 

@@ -81,11 +81,14 @@ pub struct TransportRequest<'a> {
 /// The maximum size of an answer to introspection in bytes.
 pub(crate) const INTROSPECTION_BYTES: usize = 65_536;
 
+/// How long a request may take, unless another time is set.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
+
 impl<'a> TransportRequest<'a> {
     /// Returns a request without headers and body, with the bounds of introspection: 65,536 bytes, 2 s.
     #[must_use]
     pub const fn new(method: &'a str, url: &'a str) -> Self {
-        Self { method, url, headers: &[], body: &[], max_bytes: INTROSPECTION_BYTES, timeout: Duration::from_secs(2) }
+        Self { method, url, headers: &[], body: &[], max_bytes: INTROSPECTION_BYTES, timeout: TIMEOUT }
     }
 }
 

@@ -4,6 +4,7 @@
 //! used before. The authorization itself never changes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::claim::{ATTEMPTS, After, Claim, Contended, Effect, Seen, claim, draw_version};
 use crate::clock::Timestamp;
@@ -11,6 +12,7 @@ use crate::config::{Config, ExchangeRedirectUri};
 use crate::context::Context;
 use crate::error::Reason;
 use crate::grant::issue::{self, Issued, NewPair, Place};
+use crate::grant::jwt::{self, Signed};
 use crate::grant::live_grants;
 use crate::grant::request::TokenRequest;
 use crate::grant::revocation;
@@ -53,7 +55,7 @@ pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> R
 
     let (grant, issued) = first_pair(context, request, &authorization, exchanged, now);
     let mut inserting =
-        Inserting { context, request, grant, code_end: authorization.end, has_read: false, found: None };
+        Inserting { context, request, grant, issued, code_end: authorization.end, has_read: false, found: None };
     match claim(context, &mut inserting, Some(ATTEMPTS)).await {
         Ok(()) => {}
         Err(Reason::CodeReplayed) => return Err(inserting.replayed().await?),
@@ -65,7 +67,7 @@ pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> R
     let (client, subject) = (&request.client.id, authorization.subject());
     context.raise(&Event::Exchanged { grant: id.into(), client, subject });
     live_grants::keep_within_bound(context, &inserting.grant).await;
-    Ok(issued)
+    Ok(inserting.issued)
 }
 
 /// The settings that an exchange is judged by.
@@ -80,6 +82,7 @@ struct Exchanged {
     scopes: ScopeSet,
     /// Unset if the token is for all of the grant.
     audience: Audience,
+    lifetime: Duration,
 }
 
 /// Checks everything except first use, in the order that reveals least to a wrong party.
@@ -130,7 +133,8 @@ fn judge(
         return Err(target.nothing_left().into());
     }
     let audience = target.reduced_from(&authorization.audience);
-    Ok(Exchanged { granted, scopes, audience })
+    let lifetime = issue::lifetime_for(config, &target, config.tokens.access_lifetime);
+    Ok(Exchanged { granted, scopes, audience, lifetime })
 }
 
 /// § 4.1.3: "ensure that the "redirect_uri" parameter is present if the "redirect_uri" parameter was included in
@@ -212,7 +216,7 @@ fn first_pair(
     now: Timestamp,
 ) -> (Arc<Grant>, Issued) {
     let client = request.client;
-    let Exchanged { granted, scopes, audience } = exchanged;
+    let Exchanged { granted, scopes, audience, lifetime } = exchanged;
     let id = GrantId::from(authorization.id);
     let entropy = &*context.entropy;
     let (family_id, tag_key) = (FamilyId::draw(entropy), TagKey::draw(entropy));
@@ -223,6 +227,7 @@ fn first_pair(
         tag_key: &tag_key,
         number: 1,
         now,
+        lifetime,
         created: now,
         granted: &granted.scopes,
         scopes,
@@ -243,18 +248,25 @@ fn first_pair(
     (grant, issued)
 }
 
-/// One insert without a read before it. If the row exists, it shows who won: it has the digest of the winner's
-/// access token.
+/// One insert, without a read before it unless a token is signed. If the row exists, it shows who won: it has the digest of
+/// the winner's access token.
 struct Inserting<'a> {
     context: &'a Context,
     request: &'a TokenRequest<'a>,
     grant: Arc<Grant>,
+    issued: Issued,
     code_end: Timestamp,
     has_read: bool,
     found: Option<Arc<Grant>>,
 }
 
 impl Inserting<'_> {
+    /// The insert begins only before the code's end, even if a hook or a signer took long. The record that has its place may
+    /// be removed two hours after that end.
+    fn check_end(&self) -> Result<(), Reason> {
+        if self.context.now() < self.code_end { Ok(()) } else { Err(Reason::CodeExpired) }
+    }
+
     async fn replayed(&self) -> Result<Reason, Reason> {
         match &self.found {
             Some(grant) => replayed(self.context, self.request, grant).await,
@@ -268,14 +280,21 @@ impl Claim for Inserting<'_> {
     type Won = ();
     type Error = Reason;
 
-    /// Begins the insert only before the code's end, even if the subject hook took long. The record that has its place
-    /// may be removed two hours after that end.
+    /// Before a token is signed, the record is read: a replayed code is refused without a signature.
     async fn read(&mut self) -> Result<Seen<Grant>, Reason> {
-        if !std::mem::replace(&mut self.has_read, true) {
-            return if self.context.now() < self.code_end { Ok(Seen::Unread) } else { Err(Reason::CodeExpired) };
+        let is_first = !std::mem::replace(&mut self.has_read, true);
+        if is_first {
+            self.check_end()?;
+        }
+        if is_first && !self.context.config.issues_jwts() {
+            return Ok(Seen::Unread);
         }
         self.found = self.context.stores.tokens.find(&self.grant.id).await?;
-        Ok(self.found.clone().into())
+        Ok(match &self.found {
+            Some(found) => Seen::Found(found.clone()),
+            None if is_first => Seen::Unread,
+            None => Seen::Missing,
+        })
     }
 
     fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, ()>, Reason> {
@@ -287,8 +306,14 @@ impl Claim for Inserting<'_> {
         }
     }
 
-    async fn prepare(&mut self) -> Result<(), Reason> {
-        self.request.record_uses(self.context).await
+    async fn prepare(&mut self, row: &Grant, (): &mut ()) -> Result<bool, Reason> {
+        let (context, client) = (self.context, self.request.client);
+        let has_signed = jwt::sign(context, row, client, &mut self.issued, &mut Signed::at_most(1)).await?;
+        if has_signed {
+            self.check_end()?;
+        }
+        self.request.record_uses(context).await?;
+        Ok(has_signed)
     }
 
     fn is_done(&self, found: &Grant, meant: &Grant, _: After) -> bool {

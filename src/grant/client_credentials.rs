@@ -4,6 +4,7 @@
 //! and takes the first one with room.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::claim::bounds::{Met, draw_places, key_of_place};
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
@@ -11,21 +12,24 @@ use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::issue::Issued;
+use crate::grant::issue::{self, Issued};
+use crate::grant::jwt::{self, Signed};
 use crate::grant::request::TokenRequest;
 use crate::hooks::Event;
 use crate::model::client::{Client, GrantType};
 use crate::model::id::{ClientId, GrantId};
-use crate::model::protected_resource::{Audience, ResourceTable};
+use crate::model::protected_resource::{Audience, ResourceTable, TargetError};
 use crate::model::{AccessRecord, Grant, Pairs, Restrictions, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
-use crate::secret::opaque::{self, MintedOpaque};
+use crate::secret::opaque;
 use crate::secret::refresh::Family;
 use crate::store::StoreError;
 
 /// The number of grants that hold the tokens of one client. With eight, a read or write moves an eighth of the tokens,
 /// and eight requests can write at once.
 const PLACES: u32 = 8;
+/// How many places one token is signed for at most, since others may fill each before it is written.
+const MAX_SIGNED: u32 = 3;
 /// Separates these places from those of other records.
 const LABEL: &[u8] = b"client credentials";
 
@@ -49,51 +53,64 @@ pub struct ClientCredentialsToken {
 /// [`Reason::TooManyClientCredentialsTokens`] if all places are full; what [`judge`] refuses; a store's error.
 pub(crate) async fn issue(context: &Context, request: &TokenRequest<'_>) -> Result<Issued, Reason> {
     let (client, now) = (request.client, context.now());
-    let (scopes, audience) = judge(request, &context.config, &context.resources)?;
+    let Granted { scopes, audience, lifetime } = judge(request, &context.config, &context.resources)?;
     let token = opaque::mint(&*context.entropy);
     let version = draw_version(&*context.entropy);
-    let restrictions = Restrictions { revoked: false, scopes: Some(scopes), audience, key: request.key.copied() };
-    let end = now.plus(context.config.client_credentials.lifetime);
-    let access = AccessRecord::new(token.digest, now, end, restrictions);
+    let restrictions =
+        Restrictions { revoked: false, scopes: Some(scopes.clone()), audience, key: request.key.copied() };
+    let access = AccessRecord::new(token.digest, now, now.plus(lifetime), restrictions);
+    let expires_in = access.end.seconds_since(now);
+    let mut signed = Signed::at_most(MAX_SIGNED);
     let mut met = Met::<()>::nobody();
     for number in draw_places(&*context.entropy, PLACES) {
-        let id = id_of_place(&client.id, number);
-        let room = room(&context.config, number);
-        let place = Place { client, id, access: &access, room, version };
-        match claim(context, &mut Filling { context, request, place }, Some(ATTEMPTS)).await? {
-            Filled::Issued => return Ok(issued(context, client, id, &access, token)),
+        let grant = id_of_place(&client.id, number);
+        let place = Place { client, id: grant, access: &access, room: room(&context.config, number), version };
+        let (access_token, scopes) = (token.clone(), scopes.clone());
+        let issued = Issued { grant, access_token, refresh_token: None, expires_in, scopes, jwt: None };
+        let mut filling = Filling { context, request, place, issued, signed: &mut signed };
+        match claim(context, &mut filling, Some(ATTEMPTS)).await? {
+            Filled::Issued => {
+                let issued = filling.issued;
+                let scopes = &issued.scopes;
+                context.raise(&Event::ClientCredentialsTokenIssued { grant, client: &client.id, scopes });
+                return Ok(issued);
+            }
             Filled::Full { end } => met.note_end(end),
         }
     }
     Err(Reason::TooManyClientCredentialsTokens { retry_after: met.retry_after(now) })
 }
 
+/// What a token gets.
+#[derive(Debug, PartialEq, Eq)]
+struct Granted {
+    scopes: ScopeSet,
+    audience: Audience,
+    lifetime: Duration,
+}
+
 /// Decides what the token gets: the scopes that the request names, or else all `client_scopes` of the client that its
 /// protected resources serve; and those resources.
-fn judge(
-    request: &TokenRequest<'_>,
-    config: &Config,
-    resources: &ResourceTable,
-) -> Result<(ScopeSet, Audience), Reason> {
+fn judge(request: &TokenRequest<'_>, config: &Config, resources: &ResourceTable) -> Result<Granted, Reason> {
     // § 4.4: "The client credentials grant type MUST only be used by confidential clients."
     if request.client.counts_as_public() {
         return Err(Reason::GrantTypeNotRegistered);
     }
     let available = &request.client.form.client_scopes;
     let target = resources.asked(request.resources, request.client, available)?;
+    if target.is_several_with_jwts() {
+        return Err(TargetError::SeveralOfJwts.into());
+    }
     let scopes = match request.scope {
         Some(scope) => config.scopes.read(scope).map_err(Reason::Scope)?,
         None => target.served_of(available.clone()),
     };
     let is_left = !scopes.is_empty() && scopes.is_subset_of(available) && target.serves(&scopes);
-    if is_left { Ok((scopes, target.audience().clone())) } else { Err(Reason::ExcessScope) }
-}
-
-fn issued(context: &Context, client: &Client, grant: GrantId, access: &AccessRecord, token: MintedOpaque) -> Issued {
-    let scopes = access.scopes().cloned().unwrap_or_default();
-    context.raise(&Event::ClientCredentialsTokenIssued { grant, client: &client.id, scopes: &scopes });
-    let expires_in = access.end.seconds_since(access.issued);
-    Issued { grant, access_token: token, refresh_token: None, expires_in, scopes }
+    if !is_left {
+        return Err(Reason::ExcessScope);
+    }
+    let lifetime = issue::lifetime_for(config, &target, config.client_credentials.lifetime);
+    Ok(Granted { scopes, audience: target.audience().clone(), lifetime })
 }
 
 /// Puts one token into a place.
@@ -101,6 +118,8 @@ struct Filling<'a> {
     context: &'a Context,
     request: &'a TokenRequest<'a>,
     place: Place<'a>,
+    issued: Issued,
+    signed: &'a mut Signed,
 }
 
 /// A place, and the token that is to be put into it.
@@ -140,8 +159,12 @@ impl Claim for Filling<'_> {
         self.place.step(found)
     }
 
-    async fn prepare(&mut self) -> Result<(), Reason> {
-        self.request.record_uses(self.context).await
+    /// A JWT names its place, so it is signed again for each.
+    async fn prepare(&mut self, row: &Grant, _: &mut Filled) -> Result<bool, Reason> {
+        let (context, client) = (self.context, self.request.client);
+        let has_signed = jwt::sign(context, row, client, &mut self.issued, self.signed).await?;
+        self.request.record_uses(context).await?;
+        Ok(has_signed)
     }
 
     fn is_done(&self, found: &Grant, _: &Grant, _: After) -> bool {
@@ -313,7 +336,8 @@ mod tests {
         {
             let request = TokenRequest { scope, ..TokenRequest::of(&registered) };
             let judged = judge(&request, &config, &no_resources()).unwrap();
-            assert_eq!(judged, (scopes(granted), Audience::UNSET));
+            let lifetime = config.client_credentials.lifetime;
+            assert_eq!(judged, Granted { scopes: scopes(granted), audience: Audience::UNSET, lifetime });
         }
     }
 

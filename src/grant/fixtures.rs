@@ -131,6 +131,7 @@ impl Line {
             tag_key: &self.grant.family.tag_key,
             number: self.grant.pairs_made,
             now: at(seconds),
+            lifetime: self.config.tokens.access_lifetime,
             created: self.grant.created,
             granted: &self.grant.scopes,
             scopes: self.grant.scopes.clone(),

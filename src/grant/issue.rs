@@ -1,13 +1,16 @@
 //! Creates a pair of tokens and the record of it.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
+
+use zeroize::Zeroizing;
 
 use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
 use crate::model::id::GrantId;
-use crate::model::protected_resource::Audience;
+use crate::model::protected_resource::{Audience, Target};
 use crate::model::{AccessRecord, RefreshRecord, Restrictions, TokenPair};
 use crate::scope::ScopeSet;
 use crate::secret::derive::PairSecrets;
@@ -23,6 +26,8 @@ pub(crate) struct Place<'a> {
     /// Counts the pairs of the grant, this one included.
     pub(crate) number: u32,
     pub(crate) now: Timestamp,
+    /// How long the access token is valid, if the grant lasts that long.
+    pub(crate) lifetime: Duration,
     /// When the grant began.
     pub(crate) created: Timestamp,
     /// All scopes of the grant.
@@ -42,6 +47,8 @@ pub(crate) struct Issued {
     pub(crate) refresh_token: Option<MintedRefresh>,
     pub(crate) expires_in: u32,
     pub(crate) scopes: ScopeSet,
+    /// The access token as a JWT, if it is one [RFC 9068].
+    pub(crate) jwt: Option<Zeroizing<String>>,
 }
 
 /// The record to write and the response.
@@ -52,7 +59,7 @@ pub(crate) struct NewPair {
 
 /// Creates the pair for its place. The same place and the same secrets give the same pair.
 pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> NewPair {
-    let access_end = access_end(config, place.created, place.now);
+    let access_end = access_end(config, place.created, place.now, place.lifetime);
     let refresh_end = place.now.plus(config.tokens.refresh_lifetime).min(last_end(config, place.created));
     let has_refresh_token = place.client.form.grant_types.contains(GrantType::RefreshToken);
     let position = Position { end: refresh_end, number: place.number };
@@ -64,6 +71,7 @@ pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> N
         access_token: secrets.access,
         expires_in: access_end.seconds_since(place.now),
         scopes: place.scopes,
+        jwt: None,
     };
     let restrictions = Restrictions {
         revoked: false,
@@ -82,9 +90,14 @@ pub(crate) fn bound_from(before: Option<NonZeroU32>, key: Option<&JwkThumbprint>
     before.or_else(|| key.and_then(|_| NonZeroU32::new(number)))
 }
 
+/// Returns how long an access token for these resources is valid, where others are valid for `lifetime`.
+pub(crate) fn lifetime_for(config: &Config, target: &Target<'_>, lifetime: Duration) -> Duration {
+    if target.is_one_with_jwts() { lifetime.min(config.tokens.jwt_lifetime) } else { lifetime }
+}
+
 /// Returns when an access token that is issued now expires.
-pub(crate) fn access_end(config: &Config, created: Timestamp, now: Timestamp) -> Timestamp {
-    now.plus(config.tokens.access_lifetime).min(last_end(config, created))
+pub(crate) fn access_end(config: &Config, created: Timestamp, now: Timestamp, lifetime: Duration) -> Timestamp {
+    now.plus(lifetime).min(last_end(config, created))
 }
 
 /// Returns when all tokens of a grant have expired.

@@ -3,11 +3,14 @@
 
 pub(crate) mod authorization_code;
 pub(crate) mod client_credentials;
+pub(crate) mod described_token;
 #[cfg(test)]
 pub(crate) mod fixtures;
 pub(crate) mod issue;
+pub(crate) mod jwt;
 pub(crate) mod list;
 pub(crate) mod live_grants;
+pub(crate) mod presented_access;
 pub(crate) mod refresh_token;
 pub(crate) mod request;
 pub(crate) mod revocation;

@@ -8,14 +8,13 @@ use crate::config::{AccessTokenRevocation, Config, ForeignTokenAnswer, Supersede
 use crate::context::Context;
 use crate::context::uses::Uses;
 use crate::error::Reason;
+use crate::grant::presented_access::PresentedAccess;
 use crate::grant::refresh_token::{TokenState, state_of, was_bound};
 use crate::grant::revocation;
 use crate::hooks::Event;
 use crate::model::client::Client;
-use crate::model::id::GrantId;
 use crate::model::{AccessRecord, Grant, RevocationReason};
 use crate::secret::Digest;
-use crate::secret::opaque::Presented;
 use crate::secret::refresh::PresentedRefresh;
 use crate::store::StoreError;
 
@@ -43,11 +42,11 @@ pub(crate) async fn revoke_access(
     context: &Context,
     client: &Client,
     uses: &Uses,
-    presented: &Presented,
+    presented: &PresentedAccess,
 ) -> Result<(), Reason> {
-    let id = GrantId::from_bytes(presented.id);
+    let id = presented.grant;
     let holder = Holder { caller: client, has_revoked: false };
-    let mut revoking = RevokingAccess { context, holder, uses, id, digest: presented.digest, now: context.now() };
+    let mut revoking = RevokingAccess { context, holder, uses, presented, now: context.now() };
     match claim(context, &mut revoking, None).await? {
         OfAccess::IsRevoked | OfAccess::Nothing => {}
         OfAccess::RevokeToken => context.raise(&Event::AccessTokenRevoked { grant: id, client: &client.id }),
@@ -63,8 +62,7 @@ struct RevokingAccess<'a> {
     context: &'a Context,
     holder: Holder<'a>,
     uses: &'a Uses,
-    id: GrantId,
-    digest: Digest,
+    presented: &'a PresentedAccess,
     now: Timestamp,
 }
 
@@ -74,7 +72,7 @@ impl Claim for RevokingAccess<'_> {
     type Error = Reason;
 
     async fn read(&mut self) -> Result<Seen<Grant>, Reason> {
-        let found = self.context.stores.tokens.find(&self.id).await?;
+        let found = self.context.stores.tokens.find(&self.presented.grant).await?;
         if let Some(grant) = &found {
             self.holder = Holder::of(self.context, self.holder.caller, grant).await?;
         }
@@ -83,20 +81,31 @@ impl Claim for RevokingAccess<'_> {
 
     fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, OfAccess>, Reason> {
         let Seen::Found(grant) = seen else { return Ok(Effect::Leave(OfAccess::Nothing)) };
-        let outcome = judge_access(grant, self.holder, &self.digest, &self.context.config, self.now)?;
+        let Some(digest) = self.presented.digest_in(grant) else {
+            // A revoked grant keeps no tokens: the JWT may be of one of them.
+            let is_revoked = grant.revoked.is_some() && grant.client == self.holder.caller.id;
+            return Ok(if is_revoked {
+                Effect::Confirm(OfAccess::IsRevoked)
+            } else {
+                Effect::Leave(OfAccess::Nothing)
+            });
+        };
+        let outcome = judge_access(grant, self.holder, &digest, &self.context.config, self.now)?;
         Ok(match outcome {
             OfAccess::IsRevoked => Effect::Confirm(outcome),
             OfAccess::Nothing | OfAccess::RevokeGrant => Effect::Leave(outcome),
-            OfAccess::RevokeToken => Effect::Replace(Arc::new(without_access(grant, &self.digest)), outcome),
+            OfAccess::RevokeToken => Effect::Replace(Arc::new(without_access(grant, &digest)), outcome),
         })
     }
 
-    async fn prepare(&mut self) -> Result<(), Reason> {
-        self.uses.record(self.context).await
+    async fn prepare(&mut self, _: &Grant, _: &mut OfAccess) -> Result<bool, Reason> {
+        self.uses.record(self.context).await?;
+        Ok(false)
     }
 
     fn is_done(&self, found: &Grant, _: &Grant, after: After) -> bool {
-        after == After::Error && is_revoked(found, &self.digest)
+        let is_revoked = || self.presented.digest_in(found).is_some_and(|digest| is_revoked(found, &digest));
+        after == After::Error && (found.revoked.is_some() || is_revoked())
     }
 }
 

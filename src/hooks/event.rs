@@ -1,11 +1,14 @@
 //! What happened: the events that a sink receives.
 
+use std::error::Error;
 use std::fmt;
 use std::net::IpAddr;
 
 use crate::clock::Timestamp;
 use crate::error::Reason;
 use crate::error::introspection::IntrospectionError;
+use crate::error::key_set::KeySetError;
+use crate::error::signing::SignerError;
 use crate::hooks::application_change::ApplicationChange;
 use crate::hooks::token_refusal::TokenRefusal;
 use crate::model::RevocationReason;
@@ -242,6 +245,14 @@ pub enum Event<'a> {
         /// Which scope, and what would be accepted.
         reason: &'a Reason,
     },
+    /// An access token could not be signed. The request was answered with 503, and nothing was changed.
+    #[non_exhaustive]
+    SigningFailed {
+        /// The client.
+        client: &'a ClientId,
+        /// The failure.
+        error: &'a SignerError,
+    },
     /// A client asked about a live token of another client, and is no resource server: see
     /// [`may_introspect`](crate::Client::may_introspect). The answer said that the token is not active
     /// [RFC 7662 section 2.2]. Raised at most once a minute for each of the last 1000 such
@@ -253,10 +264,11 @@ pub enum Event<'a> {
         /// The client that asked.
         client: &'a ClientId,
     },
-    /// A [`ResourceClient`](crate::resource::ResourceClient) refused an access token.
+    /// A [`ResourceClient`](crate::resource::ResourceClient) or a [`JwtVerifier`](crate::resource::JwtVerifier) refused an
+    /// access token.
     #[non_exhaustive]
     AccessTokenRefused {
-        /// The client that the token was issued to, if the authorization server described the token.
+        /// The client that the token was issued to, if the authorization server described or signed the token.
         client: Option<&'a ClientId>,
         /// Why.
         refusal: TokenRefusal,
@@ -279,6 +291,13 @@ pub enum Event<'a> {
         subject: Option<&'a Subject>,
         /// Why the look-up failed.
         error: &'a IntrospectionError,
+    },
+    /// A [`JwtVerifier`](crate::resource::JwtVerifier) could not fetch the key set of the authorization server. It uses the
+    /// previous one for at most 300 s longer, and then answers with 503. Raised once for each failed request.
+    #[non_exhaustive]
+    KeySetFailed {
+        /// The failure.
+        error: &'a KeySetError,
     },
     /// A request was refused for any other reason, or failed.
     #[non_exhaustive]
@@ -435,24 +454,27 @@ impl Event<'_> {
                 Facts { why: Some(Why::Clock { now, newest }), ..Facts::named("purge_refused", Error) }
             }
             Self::PurgeFailed { error } => {
-                Facts { why: Some(Why::Store(error)), ..Facts::named("purge_failed", of_store(error)) }
+                Facts { why: Some(Why::Error(error)), ..Facts::named("purge_failed", of_store(error)) }
             }
             Self::PeerAddressMissing { endpoint } => {
                 Facts { endpoint: Some(endpoint), ..Facts::named("peer_address_missing", Warning) }
             }
             Self::RequiredScopeUnknown { reason } => {
-                Facts { why: Some(Why::Reason(reason)), ..Facts::named("required_scope_unknown", Error) }
+                Facts { why: Some(Why::Error(reason)), ..Facts::named("required_scope_unknown", Error) }
             }
             Self::KeysLeftOut { client, keys: _ } => Facts::of_client("keys_left_out", Warning, client),
             Self::AuthenticationFailed { endpoint, client, peer, reason } => Facts {
                 client,
                 endpoint: Some(endpoint),
                 peer,
-                why: Some(Why::Reason(reason)),
+                why: Some(Why::Error(reason)),
                 ..Facts::named("authentication_failed", Warning)
             },
             Self::Throttled { endpoint, client, peer } => {
                 Facts { client, endpoint: Some(endpoint), peer, ..Facts::named("throttled", Warning) }
+            }
+            Self::SigningFailed { client, error } => {
+                Facts { why: Some(Why::Error(error)), ..Facts::of_client("signing_failed", Error, client) }
             }
             Self::IntrospectionRefused { grant, client } => Facts {
                 endpoint: Some(Endpoint::Introspection),
@@ -464,19 +486,22 @@ impl Event<'_> {
                 ..Facts::named("access_token_refused", Info)
             },
             Self::IntrospectionFailed { error } => {
-                Facts { why: Some(Why::Introspection(error)), ..Facts::named("introspection_failed", Warning) }
+                Facts { why: Some(Why::Error(error)), ..Facts::named("introspection_failed", Warning) }
             }
             Self::StaleAnswerUsed { client, subject, error } => Facts {
-                why: Some(Why::Introspection(error)),
+                why: Some(Why::Error(error)),
                 ..Facts::of_client("stale_answer_used", Warning, client).by(subject)
             },
+            Self::KeySetFailed { error } => {
+                Facts { why: Some(Why::Error(error)), ..Facts::named("key_set_failed", Warning) }
+            }
             Self::Refused { endpoint, client, redirect_uri, reason } => {
                 let severity = if let Reason::Store(failure) = reason { of_store(failure) } else { Info };
                 Facts {
                     client: client.map(ClientId::as_str),
                     endpoint: Some(endpoint),
                     redirect_uri,
-                    why: Some(Why::Reason(reason)),
+                    why: Some(Why::Error(reason)),
                     ..Facts::named("refused", severity)
                 }
             }
@@ -533,22 +558,22 @@ impl<'a> Facts<'a> {
 /// What was wrong, or why something was done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Why<'a> {
-    Reason(&'a Reason),
-    Store(&'a StoreError),
+    /// With its causes.
+    Error(&'a (dyn Error + Send + Sync)),
     Revocation(RevocationReason),
     Token(TokenRefusal),
-    Introspection(&'a IntrospectionError),
-    Clock { now: Timestamp, newest: Timestamp },
+    Clock {
+        now: Timestamp,
+        newest: Timestamp,
+    },
 }
 
 impl fmt::Display for Why<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Reason(reason) => f.write_str(&with_causes(*reason)),
-            Self::Store(error) => f.write_str(&with_causes(*error)),
+            Self::Error(error) => f.write_str(&with_causes(*error)),
             Self::Revocation(reason) => f.write_str(reason.as_str()),
-            Self::Token(refusal) => f.write_str(refusal.as_str()),
-            Self::Introspection(error) => f.write_str(&with_causes(*error)),
+            Self::Token(refusal) => fmt::Display::fmt(refusal, f),
             Self::Clock { now, newest } => {
                 write!(f, "the clock shows {now}, and the newest time seen before is {newest}")
             }
@@ -559,6 +584,7 @@ impl fmt::Display for Why<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fetch::{FetchError, FetchErrorKind};
     use crate::model::client::Privileges;
 
     /// A sink counts by them, so they are few, fixed and distinct.
@@ -599,6 +625,7 @@ mod tests {
             ApplicationChange::InitialAccessTokenMade,
             ApplicationChange::InitialAccessTokenEnded,
         ];
+        let unsigned = &SignerError::new("no answer");
         // The event, and whether it has a subject, a grant, an endpoint and a reason.
         let mut events = vec![
             (Event::CodeIssued { grant, client, subject, scopes, asked: true }, [true, true, false, false]),
@@ -620,6 +647,7 @@ mod tests {
             (Event::KeysLeftOut { client, keys: 1 }, [false, false, false, false]),
             (Event::AuthenticationFailed { endpoint, client: named, peer, reason }, [false, false, true, true]),
             (Event::Throttled { endpoint, client: named, peer }, [false, false, true, false]),
+            (Event::SigningFailed { client, error: unsigned }, [false, false, false, true]),
             (Event::IntrospectionRefused { grant, client }, [false, true, true, false]),
             (
                 Event::AccessTokenRefused { client: Some(client), refusal: TokenRefusal::Inactive },
@@ -651,6 +679,7 @@ mod tests {
             Event::PeerAddressMissing { endpoint },
             Event::RequiredScopeUnknown { reason },
             Event::IntrospectionFailed { error },
+            Event::KeySetFailed { error: &KeySetError::MediaType },
         ] {
             assert_eq!((event.client(), names.insert(event.name())), (None, true), "{event:?}");
         }
@@ -699,5 +728,21 @@ mod tests {
         ] {
             assert_eq!((event.severity(), event.reason().as_deref()), (severity, Some(reason)), "{event:?}");
         }
+    }
+
+    #[test]
+    fn events_of_a_verifier_have_their_cause() {
+        let refused = |refusal| Event::AccessTokenRefused { client: None, refusal }.reason().unwrap();
+        assert_eq!(
+            refused(TokenRefusal::MalformedClaim("exp")),
+            "the claim exp of the access token is missing or malformed"
+        );
+        assert_eq!(refused(TokenRefusal::Signature), TokenRefusal::Signature.as_str());
+        let error = &KeySetError::Fetch(FetchError::new(FetchErrorKind::TimedOut));
+        let failed = Event::KeySetFailed { error };
+        assert_eq!(
+            (failed.severity(), &*failed.reason().unwrap()),
+            (Severity::Warning, "the request for the key set failed: the request timed out")
+        );
     }
 }

@@ -3,6 +3,7 @@
 mod application_change;
 pub(crate) mod event;
 pub(crate) mod registration_policy;
+mod signing;
 pub(crate) mod span;
 pub(crate) mod throttle;
 pub(crate) mod token_refusal;
@@ -21,6 +22,7 @@ pub use crate::hooks::registration_policy::{
     ApproveWithin, DocumentHosts, DocumentRequest, QueueAll, RegistrationDecision, RegistrationPolicy,
     RegistrationRequest,
 };
+pub use crate::hooks::signing::{Signer, SignerError, SigningKey, SigningKeyError};
 pub use crate::hooks::throttle::{MemoryThrottle, Rate, ThrottleLimits};
 pub use crate::hooks::token_refusal::TokenRefusal;
 #[cfg(feature = "tracing")]

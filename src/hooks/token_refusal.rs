@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// Why a [`ResourceClient`](crate::resource::ResourceClient) refuses an access token. The client of the API sees
-/// `invalid_token` for all of them.
+/// Why a [`ResourceClient`](crate::resource::ResourceClient) or a [`JwtVerifier`](crate::resource::JwtVerifier) refuses
+/// an access token. The client of the API sees `invalid_token` for all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TokenRefusal {
@@ -28,10 +28,24 @@ pub enum TokenRefusal {
     TokenType,
     /// The token is bound to a certificate, for example. Only keys of DPoP proofs are supported.
     UnknownBinding,
+    /// The token is opaque, and this API has no client to introspect it: see
+    /// [`or_introspect`](crate::ResourceServer::or_introspect).
+    Opaque,
+    /// The token is not a JWT, or not one that is an access token: its header must have the `typ` `at+jwt`, an `alg`
+    /// that is accepted, a `kid`, and nothing else [RFC 9068 section 2.1].
+    NotJwt,
+    /// A claim of the JWT with this name is missing, has another type, or has a value that it cannot have [RFC 9068
+    /// section 2.2].
+    MalformedClaim(&'static str),
+    /// The key set of the authorization server has no key with the `kid` of the JWT.
+    UnknownKey,
+    /// The key with the `kid` of the JWT has not signed it.
+    Signature,
 }
 
 impl TokenRefusal {
-    /// Returns the reason as a sentence, such as `the access token is not active`.
+    /// Returns the reason as a sentence, such as `the access token is not active`. Unlike [`Display`](fmt::Display), it
+    /// does not name the claim that is malformed.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -45,12 +59,20 @@ impl TokenRefusal {
             Self::AnotherAudience => "the access token is for another audience",
             Self::TokenType => "the token is not an access token of type bearer or DPoP",
             Self::UnknownBinding => "the access token is bound in a way that is not supported",
+            Self::Opaque => "the access token is opaque, and there is no client to introspect it",
+            Self::NotJwt => "the token is not a JWT access token",
+            Self::MalformedClaim(_) => "a claim of the access token is missing or malformed",
+            Self::UnknownKey => "the access token was signed with a key that is not in the key set",
+            Self::Signature => "the signature of the access token is wrong",
         }
     }
 }
 
 impl fmt::Display for TokenRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::MalformedClaim(name) = self {
+            return write!(f, "the claim {name} of the access token is missing or malformed");
+        }
         f.write_str(self.as_str())
     }
 }

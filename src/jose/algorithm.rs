@@ -12,8 +12,8 @@ pub enum SigningAlgorithm {
     Ps256,
     /// `EdDSA`: Ed25519. Its newer name, `Ed25519`, is accepted as well [RFC 9864 section 2.2].
     EdDsa,
-    /// `RS256`: RSASSA-PKCS1-v1_5 with SHA-256. Only in client assertions, and only if
-    /// [`Config::client_authentication.rs256`](crate::Config::client_authentication) is on.
+    /// `RS256`: RSASSA-PKCS1-v1_5 with SHA-256. The server may sign access tokens with it [RFC 9068]. Clients may sign
+    /// assertions with it if [`Config::client_authentication.rs256`](crate::Config::client_authentication) is on.
     Rs256,
 }
 

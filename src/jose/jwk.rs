@@ -59,6 +59,24 @@ impl Jwk {
         Ok(key)
     }
 
+    /// Reads a public key of the server, and names it by its thumbprint.
+    ///
+    /// # Errors
+    ///
+    /// [`JwkError`] if it cannot be used, or if it has no `alg`.
+    pub(crate) fn read_own(members: &BTreeMap<String, Json>) -> Result<Self, JwkError> {
+        let key = Self::read(members)?;
+        let algorithm = key.algorithm.ok_or(JwkError::Member("alg"))?;
+        if key.is_on_curve() { Ok(Self::named(key.material, algorithm)) } else { Err(JwkError::NotOnCurve) }
+    }
+
+    /// A key that is named by its thumbprint.
+    pub(super) fn named(material: Material, algorithm: SigningAlgorithm) -> Self {
+        let key = Self { material, key_id: None, algorithm: Some(algorithm) };
+        let key_id = key.thumbprint().to_string().into();
+        Self { key_id: Some(key_id), ..key }
+    }
+
     /// Returns the `kid` of the key.
     pub(crate) fn key_id(&self) -> Option<&str> {
         self.key_id.as_deref()
@@ -75,8 +93,9 @@ impl Jwk {
         self.material.fits(algorithm) && self.algorithm.is_none_or(|own| own == algorithm)
     }
 
-    /// Returns whether a proof may have the key: an RSA key has at most 4096 bits, and an exponent of at most 65537.
-    pub(crate) fn may_be_in_proof(&self) -> bool {
+    /// Returns whether a signature of the key is cheap to verify: an RSA key has at most 4096 bits, and an exponent of at most
+    /// 65537.
+    pub(crate) fn is_cheap(&self) -> bool {
         self.material.is_cheap()
     }
 
@@ -94,12 +113,22 @@ impl Jwk {
         }
     }
 
+    /// Returns the length of its signatures in bytes.
+    pub(crate) fn signature_bytes(&self) -> usize {
+        self.material.signature_bytes()
+    }
+
+    /// Returns whether the key has signed these bytes.
+    pub(crate) fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
+        signature::is_valid(self.algorithm(), &self.material, message, signature)
+    }
+
     pub(super) const fn material(&self) -> &Material {
         &self.material
     }
 
     /// Returns the members of the key: those of its type, `kid` and `alg`.
-    pub(super) fn members(&self) -> BTreeMap<&'static str, String> {
+    pub(crate) fn members(&self) -> BTreeMap<&'static str, String> {
         let mut members = self.material.members();
         members.extend(self.key_id().map(|key_id| ("kid", key_id.to_owned())));
         members.extend(self.algorithm.map(|algorithm| ("alg", algorithm.to_string())));

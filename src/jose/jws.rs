@@ -80,6 +80,11 @@ impl<'a> Jws<'a> {
         self.header.get("kid").and_then(Json::as_text)
     }
 
+    /// Returns the names of the members of the header.
+    pub(crate) fn header_names(&self) -> impl Iterator<Item = &str> {
+        self.header.keys().map(String::as_str)
+    }
+
     /// Returns the `typ` of the header, in lower case and without `application/`.
     pub(crate) fn typ(&self) -> Option<&str> {
         self.typ.as_deref()
@@ -113,6 +118,11 @@ impl<'a> Jws<'a> {
 pub(crate) struct Claims(BTreeMap<String, Json>);
 
 impl Claims {
+    /// Returns all of them.
+    pub(crate) const fn members(&self) -> &BTreeMap<String, Json> {
+        &self.0
+    }
+
     /// Returns the claim of that name as a string; `None` if it is missing.
     ///
     /// # Errors

@@ -61,9 +61,18 @@ impl Material {
         Ok(Self::P256(point))
     }
 
+    /// A point as ring writes it, uncompressed.
+    #[cfg(feature = "jose")]
+    pub(super) fn p256_point(point: &[u8]) -> Result<Self, JwkError> {
+        point.try_into().map(Self::P256).map_err(|_| JwkError::NotOnCurve)
+    }
+
     pub(super) fn rsa(modulus: &str, exponent: &str) -> Result<Self, JwkError> {
-        let modulus = number(modulus, "n")?;
-        let exponent = number(exponent, "e")?;
+        Self::rsa_numbers(number(modulus, "n")?, number(exponent, "e")?)
+    }
+
+    /// Both numbers are without leading zeros.
+    pub(super) fn rsa_numbers(modulus: Box<[u8]>, exponent: Box<[u8]>) -> Result<Self, JwkError> {
         let is_odd = |number: &[u8]| number.last().is_some_and(|last| last % 2 == 1);
         let is_shorter = modulus.len() == *MODULUS_BYTES.start() && modulus.first().is_some_and(|first| *first < 0x80);
         if is_shorter || !MODULUS_BYTES.contains(&modulus.len()) || !is_odd(&modulus) {
@@ -89,7 +98,15 @@ impl Material {
     }
 
     pub(super) fn ed25519(x: &str) -> Result<Self, JwkError> {
-        let key = coordinate(x, "x")?;
+        Self::of_ed25519(coordinate(x, "x")?)
+    }
+
+    #[cfg(feature = "jose")]
+    pub(super) fn ed25519_bytes(key: &[u8]) -> Result<Self, JwkError> {
+        Self::of_ed25519(key.try_into().map_err(|_| JwkError::Member("x"))?)
+    }
+
+    fn of_ed25519(key: [u8; COORDINATE_BYTES]) -> Result<Self, JwkError> {
         let mut unsigned = key;
         if let Some(last) = unsigned.last_mut() {
             *last &= !SIGN;
@@ -103,6 +120,14 @@ impl Material {
             Self::P256(_) => SigningAlgorithm::Es256,
             Self::Rsa { .. } => SigningAlgorithm::Ps256,
             Self::Ed25519(_) => SigningAlgorithm::EdDsa,
+        }
+    }
+
+    /// Returns the length of a signature in bytes [RFC 7518 sections 3.3 and 3.4, RFC 8032 section 5.1.6].
+    pub(super) fn signature_bytes(&self) -> usize {
+        match self {
+            Self::P256(_) | Self::Ed25519(_) => 2 * COORDINATE_BYTES,
+            Self::Rsa { modulus, .. } => modulus.len(),
         }
     }
 

@@ -2,11 +2,14 @@
 //!
 //! All of these are parsed in every build. Signatures are verified only with the feature `jose`.
 
+pub(crate) mod access_jwt;
 mod algorithm;
 pub(crate) mod base64url;
 mod jwk;
 mod jwk_set;
 mod jws;
+#[cfg(feature = "jose")]
+mod key_pair;
 mod material;
 #[cfg(feature = "jose")]
 mod signature;
@@ -19,6 +22,7 @@ pub(crate) use jwk::Jwk;
 pub(crate) use jwk_set::{FetchedKeys, JwkSetBounds};
 pub use jwk_set::{JwkSet, JwkSetError};
 pub(crate) use jws::{Claims, JoseError, Jws};
+pub(crate) use key_pair::KeyPair;
 pub use material::JwkError;
 pub use thumbprint::{JwkThumbprint, JwkThumbprintError};
 
@@ -26,7 +30,30 @@ pub use thumbprint::{JwkThumbprint, JwkThumbprintError};
 pub(crate) const IS_AVAILABLE: bool = cfg!(feature = "jose");
 
 /// The maximum nesting depth of the JSON of headers, claims and keys.
-const DEPTH: usize = 8;
+pub(crate) const DEPTH: usize = 8;
+
+/// Without the feature `jose`, there are no private keys.
+#[cfg(not(feature = "jose"))]
+mod key_pair {
+    use crate::jose::{Jwk, JwkError, SigningAlgorithm};
+
+    #[derive(Debug)]
+    pub(crate) enum KeyPair {}
+
+    impl KeyPair {
+        pub(crate) const fn from_pkcs8(_: SigningAlgorithm, _: &[u8]) -> Option<Self> {
+            None
+        }
+
+        pub(crate) const fn public(&self) -> Result<Jwk, JwkError> {
+            match *self {}
+        }
+
+        pub(crate) const fn sign(&self, _: &[u8]) -> Option<Vec<u8>> {
+            match *self {}
+        }
+    }
+}
 
 /// Without the feature `jose`, no signature is valid, and no point is on its curve.
 #[cfg(not(feature = "jose"))]

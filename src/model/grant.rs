@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::clock::Timestamp;
+use crate::model::client::Client;
 use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::Audience;
 use crate::model::subject::Subject;
@@ -128,6 +129,24 @@ impl Grant {
     /// Returns the protected resources that an access token of the grant is for.
     pub(crate) fn audience_of<'a>(&'a self, access: &'a AccessRecord) -> &'a Audience {
         access.audience().unwrap_or(&self.audience)
+    }
+
+    /// Returns the scopes of an access token of the grant, as far as its client may still have them.
+    pub(crate) fn scopes_left(&self, access: &AccessRecord, client: &Client) -> ScopeSet {
+        self.scopes_of(access).intersection(self.bound(client).0)
+    }
+
+    /// Returns the resources that the user granted, and those that the client may still have.
+    pub(crate) fn resources_left<'a>(&'a self, client: &'a Client) -> [&'a ResourceScope; 2] {
+        [&self.resources, self.bound(client).1]
+    }
+
+    /// The scopes and resources that the client is registered for now: on behalf of users, or for itself.
+    fn bound<'a>(&self, client: &'a Client) -> (&'a ScopeSet, &'a ResourceScope) {
+        match self.subject {
+            Some(_) => (&client.form.scopes, &client.form.resource_scope),
+            None => (&client.form.client_scopes, &client.form.client_resources),
+        }
     }
 
     /// Returns the access token of that digest, if it has not ended at `now`, ignoring the client's state.

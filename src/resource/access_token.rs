@@ -5,15 +5,14 @@ use std::sync::Arc;
 use crate::clock::Timestamp;
 use crate::config::DpopBoundTokens;
 use crate::context::Context;
+use crate::grant::presented_access::PresentedAccess;
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
-use crate::model::id::GrantId;
 use crate::model::protected_resource::Audience;
 use crate::model::subject::Subject;
 use crate::model::{AccessRecord, Grant};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
-use crate::secret::opaque::Presented;
 use crate::store::StoreError;
 
 /// An access token that may be used: by which client, for whom, for what, and until when.
@@ -21,7 +20,7 @@ use crate::store::StoreError;
 pub(crate) struct UsableToken {
     pub(crate) grant: Arc<Grant>,
     pub(crate) client: Arc<Client>,
-    pub(super) access: AccessRecord,
+    pub(crate) access: AccessRecord,
 }
 
 /// Looks up a token. Returns `None` for anything but a live access token.
@@ -30,12 +29,10 @@ pub(crate) struct UsableToken {
 ///
 /// [`StoreError`] if a store failed.
 pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<UsableToken>, StoreError> {
-    let Some(presented) = Presented::parse(&context.prefixes.access_token, token) else {
-        return Ok(None);
-    };
-    let id = GrantId::from_bytes(presented.id);
-    let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(None) };
-    let Some(access) = usable(&grant, &presented.digest, context.now()).cloned() else { return Ok(None) };
+    let Some(presented) = PresentedAccess::read(context, token) else { return Ok(None) };
+    let Some(grant) = context.stores.tokens.find(&presented.grant).await? else { return Ok(None) };
+    let Some(digest) = presented.digest_in(&grant) else { return Ok(None) };
+    let Some(access) = usable(&grant, &digest, context.now()).cloned() else { return Ok(None) };
     // A token without a key may have been issued before the setting.
     if access.key().is_none() && context.config.dpop.tokens == DpopBoundTokens::Required {
         return Ok(None);
@@ -70,12 +67,12 @@ impl UsableToken {
 
     /// The scopes of the token, as far as the client may still have them.
     pub(crate) fn scopes(&self) -> ScopeSet {
-        self.grant.scopes_of(&self.access).intersection(self.bound().0)
+        self.grant.scopes_left(&self.access, &self.client)
     }
 
     /// The resources that the user granted, and those that the client may still have.
     pub(crate) fn resources(&self) -> [&ResourceScope; 2] {
-        [&self.grant.resources, self.bound().1]
+        self.grant.resources_left(&self.client)
     }
 
     /// The key that the token is bound to. A request with the token must prove possession of the key [RFC 9449 section
@@ -90,15 +87,6 @@ impl UsableToken {
 
     pub(crate) const fn end(&self) -> Timestamp {
         self.access.end
-    }
-
-    /// The scopes and resources that the client is registered for now: on behalf of users, or for itself.
-    fn bound(&self) -> (&ScopeSet, &ResourceScope) {
-        let client = &*self.client;
-        match self.grant.subject {
-            Some(_) => (&client.form.scopes, &client.form.resource_scope),
-            None => (&client.form.client_scopes, &client.form.client_resources),
-        }
     }
 }
 

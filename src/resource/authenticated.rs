@@ -8,7 +8,7 @@ use crate::model::client::Client;
 use crate::model::id::{ClientId, GrantId};
 use crate::model::subject::Subject;
 use crate::resource::access_token::UsableToken;
-use crate::resource::introspection::TokenFacts;
+use crate::resource::facts::TokenFacts;
 use crate::scope::{Permission, Resource, ResourceScope, ScopeSet};
 use crate::wire::challenge::TokenScheme;
 
@@ -62,8 +62,9 @@ impl Authenticated {
         }
     }
 
-    /// A token that the authorization server described. `scopes` are those of its scopes that the catalog has.
-    pub(super) fn introspected(token: &TokenFacts, scopes: ScopeSet, place: Place, serves: Option<&ScopeSet>) -> Self {
+    /// A token that the authorization server described, in an answer or in the token itself. `scopes` are those of its
+    /// scopes that the catalog has.
+    pub(super) fn described(token: &TokenFacts, scopes: ScopeSet, place: Place, serves: Option<&ScopeSet>) -> Self {
         Self {
             client_id: token.client_id.clone(),
             subject: token.subject.clone(),
@@ -92,8 +93,8 @@ impl Authenticated {
         self.subject.as_ref()
     }
 
-    /// Returns the registration of the client that holds the token; `None` in another process than that of the
-    /// authorization server.
+    /// Returns the registration of the client that holds the token; `None` in a separate
+    /// process.
     #[must_use]
     pub fn client(&self) -> Option<&Client> {
         self.own.as_ref().map(|own| &*own.client)
@@ -105,8 +106,7 @@ impl Authenticated {
         &self.client_id
     }
 
-    /// Returns the id of the grant that the token belongs to; `None` in another process than that of the authorization
-    /// server.
+    /// Returns the id of the grant that the token belongs to; `None` in a separate process.
     #[must_use]
     pub fn grant(&self) -> Option<GrantId> {
         self.own.as_ref().map(|own| own.grant)

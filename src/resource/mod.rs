@@ -1,12 +1,17 @@
 //! The check of access tokens at a resource [RFC 6750, RFC 9449 section 7], in the process of the authorization server or
-//! in another one [RFC 7662].
+//! in another one [RFC 7662, RFC 9068].
 
 pub(crate) mod access_token;
 mod authenticated;
 pub(crate) mod bearer;
+mod cache;
+mod environment;
 mod error;
+mod facts;
 mod introspection;
+mod jwt;
 mod possession;
+mod settings_rules;
 pub(crate) mod source;
 
 use std::borrow::Cow;
@@ -15,16 +20,17 @@ use std::sync::Arc;
 pub use crate::resource::authenticated::Authenticated;
 pub use crate::resource::error::ResourceError;
 pub use crate::resource::introspection::{ExpectedAudience, IntrospectionError, IntrospectionSettings, ResourceClient};
+pub use crate::resource::jwt::{JwtSettings, JwtVerifier, KeySetError};
 
-use crate::config::Config;
 use crate::config::error::ConfigError;
+use crate::config::{Config, SecurityReport};
 use crate::context::Context;
 use crate::error::Reason;
 use crate::error::response::{self, Challenge};
 use crate::model::Replay;
 use crate::model::protected_resource::ProtectedResource;
 use crate::model::subject::Subject;
-use crate::resource::source::{Introspection, Source};
+use crate::resource::source::{Remote, RemoteSource, Source};
 use crate::scope::{Permission, Resource, Scope, ScopeSet};
 use crate::store::RecordStore;
 use crate::wire::challenge::TokenScheme;
@@ -36,8 +42,9 @@ use crate::wire::{Body, Request, Response};
 ///
 /// In the process of the authorization server,
 /// [`AuthorizationServer::resource`](crate::AuthorizationServer::resource) creates it for one of [`Config::resources`], and
-/// `ResourceServer::from(server)` for the default one. In another process, [`introspecting`](Self::introspecting) creates it. Both give the same responses. Create it once, when the service
-/// starts. Clones share everything and are cheap.
+/// `ResourceServer::from(server)` for the default one. In a separate process, [`introspecting`](Self::introspecting) or
+/// [`jwt`](Self::jwt) creates it. All give the same responses. Create it once, when the service starts. Clones share
+/// everything and are cheap.
 ///
 /// # Examples
 ///
@@ -78,8 +85,7 @@ impl ResourceServer {
         }
     }
 
-    /// Creates the check in another process than that of the authorization server, which it asks about each token [RFC
-    /// 7662].
+    /// Creates the check in a separate process, which asks the authorization server about each token [RFC 7662].
     ///
     /// `config` are the settings of the authorization server, made by the same function there and here: catalog,
     /// resources and issuer make the challenges. If there are [`Config::resources`], the audience that `client` expects
@@ -91,8 +97,7 @@ impl ResourceServer {
     /// resources, or if the settings accept DPoP proofs: see
     /// [`introspecting_with_proofs`](Self::introspecting_with_proofs).
     pub fn introspecting(config: Config, client: ResourceClient) -> Result<Self, ConfigError> {
-        let (own, at) = Introspection::new(config, client, None)?;
-        Ok(Self { source: Source::Introspection(Arc::new(own)), at })
+        Self::remote(config, RemoteSource::Introspection(client), None)
     }
 
     /// The same, for settings that accept DPoP-bound tokens. `replays` stores which proofs were used, so that each is
@@ -102,8 +107,8 @@ impl ResourceServer {
     ///
     /// # Security
     ///
-    /// Whoever controls the API controls what it may write. Give it a store of its own, or a database role that may write
-    /// used proofs alone.
+    /// An attacker who controls the API can write all that it may write. Give it a store of its own, or a database role
+    /// that may write used proofs alone.
     ///
     /// # Errors
     ///
@@ -113,8 +118,93 @@ impl ResourceServer {
         client: ResourceClient,
         replays: impl RecordStore<Replay>,
     ) -> Result<Self, ConfigError> {
-        let (own, at) = Introspection::new(config, client, Some(Arc::new(replays)))?;
-        Ok(Self { source: Source::Introspection(Arc::new(own)), at })
+        Self::remote(config, RemoteSource::Introspection(client), Some(Arc::new(replays)))
+    }
+
+    /// Creates the check in a separate process for JWT access tokens, which it verifies without the authorization
+    /// server [RFC 9068 section 4].
+    ///
+    /// `config` are the settings of the authorization server, as for [`introspecting`](Self::introspecting). The
+    /// audience of `verifier` says which of the [`Config::resources`] this is. Opaque tokens are refused, unless
+    /// [`or_introspect`](Self::or_introspect) adds a client for them.
+    ///
+    /// # Security
+    ///
+    /// A revoked token is accepted until it expires: see
+    /// [`tokens.jwt_lifetime`](crate::config::TokenSettings::jwt_lifetime).
+    ///
+    /// # Examples
+    ///
+    /// An API that verifies JWTs, and asks about tokens that were too large for one:
+    ///
+    /// ```
+    /// use grantor::fetch::Transport;
+    /// use grantor::resource::{IntrospectionSettings, JwtSettings, JwtVerifier, ResourceClient};
+    /// use grantor::{ClientSecret, Config, ConfigError, ResourceServer};
+    ///
+    /// /// `config` are the settings of the authorization server.
+    /// fn orders<T>(config: Config, secret: ClientSecret, to: T) -> Result<ResourceServer, ConfigError>
+    /// where
+    ///     T: Transport + Clone,
+    /// {
+    ///     let own = "https://orders.example";
+    ///     let verifier = JwtVerifier::new(JwtSettings::of_server(&config, own), to.clone())?;
+    ///     let asks = IntrospectionSettings::of_server(&config, "orders-api", secret, own);
+    ///     ResourceServer::jwt(config, verifier)?.or_introspect(ResourceClient::new(asks, to)?)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if a setting is refused, if `verifier` has another issuer, if its audience is not a resource
+    /// with JWT access tokens, or if the settings accept DPoP proofs: see [`jwt_with_proofs`](Self::jwt_with_proofs).
+    pub fn jwt(config: Config, verifier: JwtVerifier) -> Result<Self, ConfigError> {
+        Self::remote(config, RemoteSource::Jwt(verifier, None), None)
+    }
+
+    /// The same, for settings that accept DPoP-bound tokens. `replays` stores which proofs were used, as for
+    /// [`introspecting_with_proofs`](Self::introspecting_with_proofs).
+    ///
+    /// # Errors
+    ///
+    /// As [`jwt`](Self::jwt).
+    pub fn jwt_with_proofs(
+        config: Config,
+        verifier: JwtVerifier,
+        replays: impl RecordStore<Replay>,
+    ) -> Result<Self, ConfigError> {
+        Self::remote(config, RemoteSource::Jwt(verifier, None), Some(Arc::new(replays)))
+    }
+
+    /// Returns the check of JWTs with a client that introspects opaque tokens. The authorization server issues one in
+    /// place of a JWT that would have more than 4096 bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if this was not made by [`jwt`](Self::jwt) or [`jwt_with_proofs`](Self::jwt_with_proofs), or if
+    /// `client` has another issuer or audience than the verifier.
+    pub fn or_introspect(self, client: ResourceClient) -> Result<Self, ConfigError> {
+        let (source, at) = self.source.or_introspect(client)?;
+        Ok(Self { source, at })
+    }
+
+    fn remote(
+        config: Config,
+        from: RemoteSource,
+        replays: Option<Arc<dyn RecordStore<Replay>>>,
+    ) -> Result<Self, ConfigError> {
+        let (own, at) = Remote::new(config, from, replays)?;
+        Ok(Self { source: Source::Remote(Arc::new(own)), at })
+    }
+
+    /// Lists the settings that are weaker than the current best practice: in the process of the authorization server,
+    /// those of the server; in a separate process, those of the [`ResourceClient`] and of the [`JwtVerifier`].
+    ///
+    /// A check of JWTs without [`or_introspect`](Self::or_introspect) is a finding: it refuses the opaque token that is
+    /// issued in place of a JWT of more than 4096 bytes.
+    #[must_use]
+    pub fn security_report(&self) -> SecurityReport {
+        self.source.security_report()
     }
 
     /// Returns the resource as the settings describe it; `None` without protected resources.

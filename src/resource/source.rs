@@ -1,5 +1,7 @@
-//! Where a resource server learns about tokens: in the process of the authorization server, or by introspection.
+//! Where a resource server learns about tokens: in the process of the authorization server, by introspection, or from
+//! the tokens themselves.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,35 +10,51 @@ use crate::clock::Timestamp;
 use crate::config::dpop::proof_algorithm_names;
 use crate::config::error::ConfigError;
 use crate::config::rule::Parts;
-use crate::config::{Config, DpopBoundTokens};
+use crate::config::{Config, DpopBoundTokens, Finding, SecurityReport};
 use crate::context::{Context, use_proof};
 use crate::error::Reason;
-use crate::hooks::Event;
+use crate::hooks::{Event, TokenRefusal};
 use crate::jose;
 use crate::model::Replay;
-use crate::model::protected_resource::{ProtectedResource, ResourceTable};
+use crate::model::protected_resource::{AccessTokenFormat, ProtectedResource, ResourceTable};
 use crate::resource::access_token;
 use crate::resource::authenticated::{Authenticated, Place};
+use crate::resource::environment::Environment;
+use crate::resource::facts::TokenFacts;
 use crate::resource::introspection::{ExpectedAudience, IntrospectionError, ResourceClient};
+use crate::resource::jwt::JwtVerifier;
 use crate::scope::ScopeSet;
+use crate::secret::opaque::Presented;
+use crate::secret::prefixes::Prefixes;
 use crate::store::RecordStore;
 
 /// Where tokens are looked up.
 #[derive(Clone)]
 pub(super) enum Source {
     InProcess(Arc<Context>),
-    Introspection(Arc<Introspection>),
+    Remote(Arc<Remote>),
 }
 
-/// A resource server in another process than the authorization server.
-pub(super) struct Introspection {
+/// A resource server in a separate process.
+pub(super) struct Remote {
     config: Config,
     resources: ResourceTable,
-    client: ResourceClient,
+    from: RemoteSource,
+    /// What opaque access tokens begin with.
+    prefix: Box<str>,
     /// The DPoP proofs that were used. `None` if the settings accept no proofs.
     replays: Option<Arc<dyn RecordStore<Replay>>>,
     has_unknown_scope: AtomicBool,
     number: u64,
+}
+
+/// What says what a token grants.
+#[derive(Clone, Debug)]
+pub(super) enum RemoteSource {
+    /// The authorization server, which is asked about each token.
+    Introspection(ResourceClient),
+    /// The token itself. With a client, the authorization server is asked about opaque tokens.
+    Jwt(JwtVerifier, Option<ResourceClient>),
 }
 
 /// Prepares the protected resources of checked settings, with the metadata of each.
@@ -58,17 +76,60 @@ pub(crate) fn next_number() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-impl Introspection {
-    /// Checks the settings, and returns the place of the resource that the client is for.
+impl RemoteSource {
+    fn environment(&self) -> &Environment {
+        match self {
+            Self::Introspection(client) => client.environment(),
+            Self::Jwt(verifier, _) => verifier.environment(),
+        }
+    }
+
+    fn issuer(&self) -> &str {
+        match self {
+            Self::Introspection(client) => client.issuer(),
+            Self::Jwt(verifier, _) => verifier.issuer(),
+        }
+    }
+
+    /// Returns the place of the resource whose tokens are accepted.
+    fn place(&self, config: &Config, resources: &ResourceTable) -> Result<Option<usize>, ConfigError> {
+        let place_of = |identifier: &str| match resources.place(identifier) {
+            None => Err(ConfigError::unknown_resource(identifier, &config.resources)),
+            place => Ok(place),
+        };
+        match self {
+            Self::Introspection(client) => match client.audience() {
+                ExpectedAudience::Is(identifier) if !resources.is_empty() => place_of(identifier),
+                ExpectedAudience::Any if !resources.is_empty() && resources.default().is_none() => {
+                    Err(ConfigError::no_default_resource(&config.resources))
+                }
+                ExpectedAudience::Is(_) | ExpectedAudience::Any => Ok(resources.default()),
+            },
+            Self::Jwt(verifier, _) => {
+                let place = place_of(verifier.audience())?;
+                let format = resources.entry_at(place).map(|entry| entry.settings.access_tokens);
+                if format == Some(AccessTokenFormat::Jwt) {
+                    Ok(place)
+                } else {
+                    Err(ConfigError::opaque_tokens(verifier.audience()))
+                }
+            }
+        }
+    }
+}
+
+impl Remote {
+    /// Checks the settings, and returns the place of the resource that the tokens are for.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] as from the authorization server with these settings; if its issuer is another one than the
-    /// client's; if there are protected resources, and none has the client's audience, or none is the default for a client
-    /// of any audience; or if DPoP proofs are accepted, and there is no store for those that were used.
+    /// [`ConfigError`] as from the authorization server with these settings; if its issuer is another one than that of
+    /// the client or verifier; if there are protected resources, and none has the expected audience, or none is the
+    /// default for a client of any audience; if a verifier is for a resource without JWTs; or if DPoP proofs are
+    /// accepted, and there is no store for those that were used.
     pub(super) fn new(
         config: Config,
-        client: ResourceClient,
+        from: RemoteSource,
         replays: Option<Arc<dyn RecordStore<Replay>>>,
     ) -> Result<(Self, Option<usize>), ConfigError> {
         // The authorization server has the parts that this process does not need.
@@ -80,47 +141,117 @@ impl Introspection {
             offers_keys: true,
             has_jose: jose::IS_AVAILABLE || !config.dpop.reads_proofs(),
         })?;
-        if client.issuer() != config.issuer {
-            return Err(ConfigError::another_issuer(client.issuer(), &config.issuer));
+        if from.issuer() != config.issuer {
+            return Err(ConfigError::another_issuer(from.issuer(), &config.issuer));
         }
         if replays.is_none() && config.dpop.reads_proofs() {
             return Err(ConfigError::no_replay_store(config.dpop.tokens));
         }
         let resources = table(&config);
-        let at = match client.audience() {
-            ExpectedAudience::Is(identifier) if !resources.is_empty() => match resources.place(identifier) {
-                None => return Err(ConfigError::unknown_resource(identifier, &config.resources)),
-                place => place,
-            },
-            ExpectedAudience::Any if !resources.is_empty() && resources.default().is_none() => {
-                return Err(ConfigError::no_default_resource(&config.resources));
-            }
-            ExpectedAudience::Is(_) | ExpectedAudience::Any => resources.default(),
-        };
+        let at = from.place(&config, &resources)?;
+        let prefix = Prefixes::new(&config.tokens.prefix).access_token;
         let has_unknown_scope = AtomicBool::new(false);
-        Ok((Self { config, resources, client, replays, has_unknown_scope, number: next_number() }, at))
+        Ok((Self { config, resources, from, prefix, replays, has_unknown_scope, number: next_number() }, at))
+    }
+
+    /// Returns the same with a client for opaque tokens.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if no JWTs are verified here, or if the client is for another issuer or audience.
+    fn or_introspect(&self, client: ResourceClient) -> Result<(Self, Option<usize>), ConfigError> {
+        let RemoteSource::Jwt(verifier, _) = &self.from else { return Err(ConfigError::no_verifier()) };
+        if client.issuer() != verifier.issuer() {
+            return Err(ConfigError::another_issuer(client.issuer(), verifier.issuer()));
+        }
+        if !matches!(client.audience(), ExpectedAudience::Is(audience) if audience == verifier.audience()) {
+            return Err(ConfigError::another_audience(client.audience(), verifier.audience()));
+        }
+        Self::new(self.config.clone(), RemoteSource::Jwt(verifier.clone(), Some(client)), self.replays.clone())
+    }
+
+    /// Looks up a token as its form requires. Returns `None` if it is not valid here.
+    async fn look_up(&self, token: &[u8]) -> Result<Option<(Arc<TokenFacts>, ScopeSet)>, Reason> {
+        let catalog = &self.config.scopes;
+        let is_opaque = || Presented::parse(&self.prefix, token).is_some();
+        let facts = match &self.from {
+            RemoteSource::Introspection(client) => client.look_up(token).await?,
+            RemoteSource::Jwt(verifier, client) if is_opaque() => match client {
+                Some(client) => client.look_up(token).await?,
+                None => {
+                    verifier.environment().refuse(None, TokenRefusal::Opaque);
+                    return Ok(None);
+                }
+            },
+            RemoteSource::Jwt(verifier, _) => return verifier.look_up(token, catalog).await,
+        };
+        let Some(facts) = facts else { return Ok(None) };
+        // A malformed text is no verdict on the token.
+        let scopes = facts.scopes(catalog).map_err(|_| malformed_scope())?;
+        Ok(Some((facts, scopes)))
+    }
+
+    /// Lists what is weaker about how this resource server learns about tokens.
+    fn security_report(&self) -> SecurityReport {
+        match &self.from {
+            RemoteSource::Introspection(client) => client.security_report(),
+            RemoteSource::Jwt(verifier, client) => {
+                let mut report = verifier.security_report();
+                let of_client = client.as_ref().map(|client| client.security_report().findings);
+                report.findings.extend(of_client.unwrap_or_else(|| vec![NO_CLIENT]));
+                report
+            }
+        }
     }
 }
 
+/// Not a setting: reported if opaque tokens are refused.
+const NO_CLIENT: Finding = Finding {
+    setting: "or_introspect",
+    rule: "RFC 9068 section 3",
+    consequence: Cow::Borrowed(
+        "the authorization server issues an opaque token in place of a JWT that would have more than 4096 bytes, and \
+         this API refuses it: add a client that introspects opaque tokens",
+    ),
+};
+
 impl Source {
+    /// Returns the same with a client for opaque tokens, and the place of the resource.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if no JWTs are verified here, or if the client is for another issuer or audience.
+    pub(super) fn or_introspect(&self, client: ResourceClient) -> Result<(Self, Option<usize>), ConfigError> {
+        let Self::Remote(own) = self else { return Err(ConfigError::no_verifier()) };
+        let (own, at) = own.or_introspect(client)?;
+        Ok((Self::Remote(Arc::new(own)), at))
+    }
+
+    pub(super) fn security_report(&self) -> SecurityReport {
+        match self {
+            Self::InProcess(context) => context.config.security_report(),
+            Self::Remote(own) => own.security_report(),
+        }
+    }
+
     pub(super) fn config(&self) -> &Config {
         match self {
             Self::InProcess(context) => &context.config,
-            Self::Introspection(own) => &own.config,
+            Self::Remote(own) => &own.config,
         }
     }
 
     pub(super) fn resources(&self) -> &ResourceTable {
         match self {
             Self::InProcess(context) => &context.resources,
-            Self::Introspection(own) => &own.resources,
+            Self::Remote(own) => &own.resources,
         }
     }
 
     pub(super) fn place(&self, at: Option<usize>) -> Place {
         let server = match self {
             Self::InProcess(context) => context.number,
-            Self::Introspection(own) => own.number,
+            Self::Remote(own) => own.number,
         };
         Place { server, at }
     }
@@ -128,7 +259,7 @@ impl Source {
     pub(super) fn now(&self) -> Timestamp {
         match self {
             Self::InProcess(context) => context.now(),
-            Self::Introspection(own) => own.client.now(),
+            Self::Remote(own) => own.from.environment().now(),
         }
     }
 
@@ -136,7 +267,7 @@ impl Source {
     pub(super) fn report_unknown_scope(&self, reason: &Reason) {
         let was_reported = match self {
             Self::InProcess(context) => &context.has_unknown_scope,
-            Self::Introspection(own) => &own.has_unknown_scope,
+            Self::Remote(own) => &own.has_unknown_scope,
         };
         if !was_reported.swap(true, Ordering::Relaxed) {
             self.raise(&Event::RequiredScopeUnknown { reason });
@@ -146,7 +277,7 @@ impl Source {
     fn raise(&self, event: &Event<'_>) {
         match self {
             Self::InProcess(context) => context.raise(event),
-            Self::Introspection(own) => own.client.raise(event),
+            Self::Remote(own) => own.from.environment().raise(event),
         }
     }
 
@@ -169,18 +300,15 @@ impl Source {
                 };
                 if is_for_it { Ok(Authenticated::found(token, place, serves)) } else { Err(Reason::AnotherAudience) }
             }
-            Self::Introspection(own) => {
-                let Some(token) = own.client.look_up(token).await? else { return Err(Reason::InvalidAccessToken) };
+            Self::Remote(own) => {
+                let Some((token, scopes)) = own.look_up(token).await? else {
+                    return Err(Reason::InvalidAccessToken);
+                };
                 // A token without a key may have been issued before the setting.
                 if token.key.is_none() && own.config.dpop.tokens == DpopBoundTokens::Required {
                     return Err(Reason::InvalidAccessToken);
                 }
-                let scopes = match &*token.scope {
-                    "" => ScopeSet::empty(),
-                    // A malformed text is no verdict on the token.
-                    scope => own.config.scopes.read_known(scope.as_bytes()).map_err(|_| malformed_scope())?.0,
-                };
-                Ok(Authenticated::introspected(&token, scopes, place, serves))
+                Ok(Authenticated::described(&token, scopes, place, serves))
             }
         }
     }
@@ -193,7 +321,7 @@ impl Source {
     pub(super) async fn use_proof(&self, proof: Replay) -> Result<(), Reason> {
         let replays = match self {
             Self::InProcess(context) => Some(&*context.stores.replays),
-            Self::Introspection(own) => own.replays.as_deref(),
+            Self::Remote(own) => own.replays.as_deref(),
         };
         use_proof(replays.ok_or(Reason::InvalidAccessToken)?, proof).await
     }
@@ -208,15 +336,32 @@ impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InProcess(_) => f.write_str("InProcess"),
-            Self::Introspection(own) => f.debug_tuple("Introspection").field(&own.client).finish(),
+            Self::Remote(own) => fmt::Debug::fmt(&own.from, f),
         }
     }
 }
 
 impl ConfigError {
-    /// An error for a client that asks another authorization server than that of the settings.
-    fn another_issuer(of_client: &str, of_config: &str) -> Self {
-        Self::new("issuer", format!("{of_config:?}"), format!("it must be the issuer of the client, {of_client:?}"))
+    /// An error for a client or verifier of another authorization server than that of the settings.
+    fn another_issuer(of_client: &str, expected: &str) -> Self {
+        Self::new("issuer", format!("{of_client:?}"), format!("it must be {expected:?}, as in the settings"))
+    }
+
+    /// An error for a client that introspects tokens for another audience than that of the verifier.
+    fn another_audience(of_client: &ExpectedAudience, expected: &str) -> Self {
+        let audience = format!("{of_client:?}");
+        Self::new("audience", audience, format!("it must be the audience of the verifier, {expected:?}"))
+    }
+
+    /// An error for a verifier of a resource whose access tokens are opaque.
+    fn opaque_tokens(identifier: &str) -> Self {
+        let remedy = format!("{identifier:?} needs AccessTokenFormat::Jwt for a JwtVerifier");
+        Self::new("resources", "one with opaque access tokens", remedy)
+    }
+
+    /// An error for a client of opaque tokens where all tokens are looked up in one from.
+    fn no_verifier() -> Self {
+        Self::new("or_introspect", "called on a check that verifies no JWTs", "ResourceServer::jwt makes one that does")
     }
 
     /// An error for a client of any audience without a default resource: nothing says which resource this is.

@@ -1,57 +1,48 @@
-//! The authorization server: wiring, and one-line delegations.
+//! The authorization server: one-line delegations.
 
+mod builder;
 mod hosts;
 mod mcp_hosts;
 pub(crate) mod purge;
 
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use crate::authorization::decide;
 use crate::authorization::decide::Decision;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
 use crate::authorization::silent;
-use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::config::error::ConfigError;
 use crate::config::report::{LOOPBACK, NO_THROTTLE, SecurityReport};
-use crate::config::rule::Parts;
 use crate::context::Context;
-use crate::context::newest_time::NewestTime;
 use crate::endpoint::authorize;
 use crate::endpoint::client_configuration;
 use crate::endpoint::introspect;
+use crate::endpoint::jwks;
 use crate::endpoint::metadata;
 use crate::endpoint::pushed_authorization;
 use crate::endpoint::registration;
 use crate::endpoint::revoke;
 use crate::endpoint::token;
-use crate::fetch::Fetcher;
-use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;
 use crate::grant::client_credentials;
 pub use crate::grant::client_credentials::ClientCredentialsToken;
 use crate::grant::revocation::{self, Extent};
-use crate::hooks::registration_policy::RegistrationPolicy;
 use crate::hooks::span::in_span;
-use crate::hooks::{EventSink, Subjects, Throttle};
-use crate::jose;
 use crate::model::client::Client;
 use crate::model::id::{ClientId, GrantId};
 use crate::model::subject::Subject;
 use crate::model::{Authorization, Grant};
 use crate::registration::{OwnClient, Registrar};
-use crate::resource::source;
 use crate::resource::{Authenticated, ResourceError, ResourceServer};
 use crate::scope::{Permission, Resource};
 use crate::secret::ConsentTicket;
-use crate::secret::entropy::{Entropy, SystemEntropy};
-use crate::secret::prefixes::Prefixes;
+pub use crate::server::builder::Builder;
 pub use crate::server::hosts::Hosts;
 pub use crate::server::mcp_hosts::McpHostFinding;
 pub use crate::server::purge::PurgeError;
-use crate::store::{Purge, StoreError, Stores};
+use crate::store::{Purge, StoreError};
 use crate::wire::cors::Proofs;
 use crate::wire::{Endpoint, Request, Response};
 
@@ -73,34 +64,6 @@ impl From<AuthorizationServer> for ResourceServer {
 }
 
 impl AuthorizationServer {
-    /// Builds a server with these settings on these stores: a [`MemoryStore`](crate::MemoryStore), any
-    /// value that implements the store traits, or [`Stores::new`].
-    ///
-    /// [`builder`](Self::builder) adds hooks: a throttle, a sink of events, your service's users.
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError`] if a setting contradicts another one, the profile or the standards.
-    pub fn new(config: Config, stores: impl Into<Stores>) -> Result<Self, ConfigError> {
-        Self::builder(config, stores).build()
-    }
-
-    /// Returns a builder for a server with hooks; settings and stores are as for [`new`](Self::new).
-    #[must_use]
-    pub fn builder(config: Config, stores: impl Into<Stores>) -> Builder {
-        Builder {
-            config,
-            stores: stores.into(),
-            clock: Arc::new(SystemClock),
-            entropy: Arc::new(SystemEntropy),
-            events: None,
-            throttle: None,
-            subjects: None,
-            registration_policy: None,
-            fetcher: None,
-        }
-    }
-
     /// Returns the settings that it was built with.
     #[must_use]
     pub fn config(&self) -> &Config {
@@ -168,7 +131,8 @@ impl AuthorizationServer {
     /// [`Endpoint::ResourceMetadata`] has those of all [`Config::resources`], and none without any. Pass the path of
     /// such a request with [`Request::path`]. [`Endpoint::Registration`] has none while
     /// [`registration.dynamic`](Config::registration) is `Off`, [`Endpoint::PushedAuthorization`] none while
-    /// [`pushed_requests`](Config::pushed_requests) is off, and [`Endpoint::ClientConfiguration`] none while
+    /// [`pushed_requests`](Config::pushed_requests) is off, [`Endpoint::Jwks`] none while no resource has JWT access tokens,
+    /// and [`Endpoint::ClientConfiguration`] none while
     /// [`registration.management`](Config::registration) is off. The path of the latter has `{client_id}` as
     /// its last segment, and its requests also need [`Request::path`].
     #[must_use]
@@ -191,14 +155,15 @@ impl AuthorizationServer {
         self.context.config.limits.body_bytes
     }
 
-    /// Answers a machine endpoint: token, pushed requests, revocation, introspection, metadata, registration and its
+    /// Answers a machine endpoint: token, pushed requests, revocation, introspection, keys, metadata, registration and its
     /// management.
     ///
     /// The answer is complete, errors included: 400, 401, 403, 405, 413, 429, and 500 or 503 if the store failed. It is 404
     /// at the authorization endpoint, which needs a user. It is also 404 at the registration endpoint while
     /// [`registration.dynamic`](Config::registration) is `Off`, at the client configuration endpoint while
-    /// [`registration.management`](Config::registration) is off, and at the endpoint for pushed requests
-    /// while [`pushed_requests`](Config::pushed_requests) is off.
+    /// [`registration.management`](Config::registration) is off, at the endpoint for pushed requests
+    /// while [`pushed_requests`](Config::pushed_requests) is off, and at that for keys while no resource has JWT access
+    /// tokens.
     ///
     /// It has the headers that [`Config::cors`] asks for, preflights included.
     pub async fn serve(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
@@ -227,6 +192,7 @@ impl AuthorizationServer {
             Endpoint::PushedAuthorization => pushed_authorization::serve(context, request).await,
             Endpoint::Revocation => revoke::serve(context, request).await,
             Endpoint::Introspection => introspect::serve(context, request).await,
+            Endpoint::Jwks => jwks::serve(context, request),
             Endpoint::Metadata => metadata::serve(context, request),
             Endpoint::ResourceMetadata => {
                 let answer = context.resources.metadata(request, self.issuer());
@@ -560,6 +526,21 @@ impl AuthorizationServer {
         revocation::revoke_all(&self.context, subject, Extent::Application(client)).await
     }
 
+    /// Stops using a [signing key](crate::server::Builder::signing_keys) that has leaked, by its
+    /// [`kid`](crate::hooks::SigningKey::key_id). It signs nothing more and is no longer published. Returns `false` if there is
+    /// no such key, or if it was dropped before.
+    ///
+    /// This server refuses the tokens of the key at once. An API that verifies JWTs itself refuses them when it next fetches
+    /// the key set: within 300 s, and within 600 s if its requests fail. A shared cache in front of the key set adds the
+    /// age of its copy.
+    ///
+    /// The key is dropped until this process ends. First remove it from what servers are built with, so that none publishes it
+    /// again, then call this on every server. If no other key may sign, requests for JWTs are answered with 503.
+    #[must_use]
+    pub fn drop_key(&self, key_id: &str) -> bool {
+        self.context.signing_keys.drop_key(key_id)
+    }
+
     /// Removes expired records, examining at most `limit` in each store. Call it about once a minute, and repeat it
     /// until [`Purge::is_finished`] returns `true`.
     ///
@@ -596,124 +577,9 @@ impl AuthorizationServer {
     }
 }
 
-/// Adds hooks to an [`AuthorizationServer`] before it is built.
-#[derive(Debug)]
-pub struct Builder {
-    config: Config,
-    stores: Stores,
-    clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
-    events: Option<Arc<dyn EventSink>>,
-    throttle: Option<Arc<dyn Throttle>>,
-    subjects: Option<Arc<dyn Subjects>>,
-    registration_policy: Option<Arc<dyn RegistrationPolicy>>,
-    fetcher: Option<Arc<dyn Fetcher>>,
-}
-
 #[cfg(test)]
 impl AuthorizationServer {
     pub(crate) fn context(&self) -> Arc<Context> {
         Arc::clone(&self.context)
-    }
-}
-
-impl Builder {
-    /// Sets the clock. The default is that of the operating system.
-    #[must_use]
-    pub fn clock(mut self, clock: impl Clock) -> Self {
-        self.clock = Arc::new(clock);
-        self
-    }
-
-    /// Sets the source of random bytes. The default is [`SystemEntropy`].
-    #[must_use]
-    pub fn entropy(mut self, entropy: impl Entropy) -> Self {
-        self.entropy = Arc::new(entropy);
-        self
-    }
-
-    /// Sets the sink that events go to.
-    #[must_use]
-    pub fn events(mut self, events: impl EventSink) -> Self {
-        self.events = Some(Arc::new(events));
-        self
-    }
-
-    /// Sets the throttle, such as a [`MemoryThrottle`](crate::MemoryThrottle). The default is none.
-    #[must_use]
-    pub fn throttle(mut self, throttle: impl Throttle) -> Self {
-        self.throttle = Some(Arc::new(throttle));
-        self
-    }
-
-    /// Sets the hook that decides whether users may be given tokens.
-    #[must_use]
-    pub fn subjects(mut self, subjects: impl Subjects) -> Self {
-        self.subjects = Some(Arc::new(subjects));
-        self
-    }
-
-    /// Sets the policy for clients that register themselves or have a metadata document.
-    /// [`registration.dynamic`](crate::config::RegistrationSettings::dynamic) and [`registration.metadata_documents`](crate::config::RegistrationSettings::metadata_documents) need one.
-    #[must_use]
-    pub fn registration_policy(mut self, policy: impl RegistrationPolicy) -> Self {
-        self.registration_policy = Some(Arc::new(policy));
-        self
-    }
-
-    /// Sets the fetcher of metadata documents and key sets, such as that of the package `grantor-fetch`.
-    /// [`registration.metadata_documents`](crate::config::RegistrationSettings::metadata_documents) needs one, and so do clients with a `jwks_uri`.
-    #[must_use]
-    pub fn fetcher(mut self, fetcher: impl Fetcher) -> Self {
-        self.fetcher = Some(Arc::new(fetcher));
-        self
-    }
-
-    /// Builds the server.
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError`] if a setting contradicts another one, the profile or the standards.
-    pub fn build(self) -> Result<AuthorizationServer, ConfigError> {
-        let Self { config, stores, clock, entropy, events, throttle, subjects, registration_policy, fetcher } = self;
-        config.check(&Parts {
-            has_policy: registration_policy.is_some(),
-            has_registry: stores.has_registry,
-            has_fetcher: fetcher.is_some(),
-            reaches_loopback: fetcher.as_ref().is_some_and(|fetcher| fetcher.reaches_loopback()),
-            offers_keys: config.key_rules(fetcher.is_some()).offers_keys(),
-            has_jose: jose::IS_AVAILABLE,
-        })?;
-        let of_documents = fetcher.clone().filter(|_| config.registration.metadata_documents);
-        let documents = of_documents.map(|fetcher| Documents::new(&config, fetcher, Arc::clone(&clock)));
-        let of_keys = fetcher.filter(|_| config.client_authentication.accepts_assertions());
-        let key_sets = of_keys.map(|fetcher| KeySets::new(fetcher, Arc::clone(&clock), throttle.clone()));
-        let metadata = metadata::document(&config);
-        let resources = source::table(&config);
-        let newest = NewestTime::default();
-        let prefixes = Prefixes::new(&config.tokens.prefix);
-        let context = Context {
-            stores,
-            config,
-            prefixes,
-            resources,
-            metadata,
-            clock,
-            newest,
-            entropy,
-            events,
-            throttle,
-            subjects,
-            registration_policy,
-            documents,
-            key_sets,
-            misses_peers: AtomicBool::new(false),
-            has_unknown_scope: AtomicBool::new(false),
-            number: source::next_number(),
-            refused_introspections: Mutex::new(Cache::new(MAX_CACHED)),
-        };
-        let context = Arc::new(context);
-        let resource = ResourceServer::in_process(Arc::clone(&context), context.resources.default());
-        Ok(AuthorizationServer { context, resource })
     }
 }

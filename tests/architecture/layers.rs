@@ -9,7 +9,7 @@ const LAYERS: &str = "
 leaves      store/cached   store/memory   store/postgres   store/redis   store/sqlite   testing   hooks/throttle   hooks/tracing_events   guide
 pages       interaction
 facade      server
-protocol    endpoint -> authorization -> registration -> grant   endpoint -> resource -> client_auth   authorization -> client_auth
+protocol    endpoint -> authorization -> registration -> grant   endpoint -> resource -> client_auth   resource -> grant   authorization -> client_auth
 claim       claim
 context     context
 proofs      client_auth/dpop
@@ -29,7 +29,21 @@ const LEAVES: &str = "leaves";
 /// What files of one folder may share; all other files there must not import each other.
 const SHARED: [(&str, &[&str]); 2] = [
     ("endpoint", &["client_request", "registration_request", "table"]),
-    ("grant", &["request", "fixtures", "issue", "list", "live_grants", "refresh_token", "revocation"]),
+    (
+        "grant",
+        &[
+            "request",
+            "described_token",
+            "fixtures",
+            "issue",
+            "jwt",
+            "list",
+            "live_grants",
+            "presented_access",
+            "refresh_token",
+            "revocation",
+        ],
+    ),
 ];
 
 #[test]

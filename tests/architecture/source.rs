@@ -94,7 +94,8 @@ impl<'a> Reader<'a> {
                 "mod" if tokens.get(place + 1).is_some_and(|next| next == "{") => {
                     self.inner_modules.push(self.open_braces);
                 }
-                "use" => {
+                // `use<…>` lists what a type captures.
+                "use" if tokens.get(place).is_none_or(|next| next != "<") => {
                     let end = place + tokens[place..].iter().position(|token| token == ";").unwrap();
                     self.take_use(&tokens[place..end], matches!(before, "pub" | ")"));
                     place = end;

@@ -148,9 +148,10 @@ async fn of_the_well_known_forms_only_one_has_a_path() {
         let server = AuthorizationServer::new(Config::mcp(issuer), MemoryStore::new()).unwrap();
         for &endpoint in Endpoint::MACHINE {
             let paths = server.paths(endpoint);
-            // They have a path if there are resources, and if registration and pushed requests are on.
+            // They have a path if there are resources, if tokens are signed, and if registration and pushed requests are on.
             let may_have_none = [
                 Endpoint::ResourceMetadata,
+                Endpoint::Jwks,
                 Endpoint::Registration,
                 Endpoint::ClientConfiguration,
                 Endpoint::PushedAuthorization,

@@ -215,7 +215,7 @@ fn the_report_names_what_each_profile_leaves_looser() {
     let report = server_of(Profile::Platform).security_report();
     for finding in &report.findings {
         assert!(finding.rule.contains("RFC") && !finding.consequence.is_empty(), "{finding:?}");
-        assert!(report.to_string().contains(finding.consequence));
+        assert!(report.to_string().contains(&*finding.consequence));
     }
 }
 

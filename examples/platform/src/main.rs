@@ -12,6 +12,7 @@ mod cookies;
 mod database;
 mod demo_application;
 mod guesses;
+mod jwt;
 mod known_browsers;
 mod options;
 mod pages;
@@ -94,12 +95,16 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
         .fetcher(Fetch::new()?)
         .subjects(Accounts(database.clone()))
         .throttle(demo::throttle::throttle(&base, options.throttle));
+    let builder = if options.jwt { builder.signing_keys([jwt::signing_key(&options.database)?]) } else { builder };
     let builder = match options.open_clients {
         Some(OpenClients::Approve) => builder.registration_policy(ApproveWithin::new(bounds)),
         Some(OpenClients::Review) => builder.registration_policy(QueueAll::new(bounds)),
         None => builder,
     };
     let server = builder.build()?;
+    if options.jwt {
+        jwt::warn(server.config());
+    }
     if options.confirm_clock {
         server.confirm_clock().await?;
     }
@@ -145,6 +150,9 @@ fn config(base: &str, options: &Options) -> Config {
     config.client_authentication.methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
     config.pushed_requests.mode = PushedRequests::Optional;
     options.times.apply(&mut config);
+    if options.jwt {
+        config.resources = vec![jwt::resource(base)];
+    }
     if options.open_clients.is_some() {
         config.registration.dynamic = DynamicRegistration::Open;
         config.registration.management = true;

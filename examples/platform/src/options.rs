@@ -14,8 +14,11 @@ Options of the platform example
   --database PATH            the file that keeps everything, target/platform.sqlite by default
   --redirect-uri URI         another redirect URI of the demo application
   --issuer URL               the https address that a TLS proxy on this machine gives the platform
+  --jwt                      issue access tokens as JWTs, which leaves the described service
   --api-apart                run the resource API alone, on 127.0.0.1:8082 by default. It asks the platform at --issuer,
                              http://localhost:8080 by default, about each token
+  --api-apart=jwt            the same for a platform with --jwt. The API verifies JWTs by itself, so it accepts a
+                             revoked one until it expires
   --open-clients HOW         applications may register themselves: HOW is approve (at once) or review
   --confirm-clock            the clock is right: remove expired grants again after some days without the platform
   --json                     print one line for programs
@@ -31,6 +34,8 @@ pub(crate) struct Options {
     pub(crate) redirect_uri: Option<String>,
     /// Where browsers reach the platform, if not where it listens.
     pub(crate) issuer: Option<String>,
+    /// Whether access tokens are JWTs.
+    pub(crate) jwt: bool,
     /// Whether to run the resource API alone.
     pub(crate) api_apart: bool,
     /// Whether the throttle counts requests over the loopback too.
@@ -61,6 +66,7 @@ impl Options {
             database: "target/platform.sqlite".into(),
             redirect_uri: None,
             issuer: None,
+            jwt: false,
             api_apart: false,
             open_clients: None,
             throttle: false,
@@ -86,7 +92,9 @@ impl Options {
                 "--third-party-listen" => options.third_party_listen = loopback(&value()?)?,
                 "--database" => options.database = file(&value()?)?,
                 "--issuer" => issuer = Some(value()?),
+                "--jwt" => options.jwt = true,
                 "--api-apart" => options.api_apart = true,
+                "--api-apart=jwt" => (options.api_apart, options.jwt) = (true, true),
                 "--open-clients" => options.open_clients = Some(open_clients(&value()?)?),
                 "--throttle" => options.throttle = true,
                 "--redirect-uri" => options.redirect_uri = Some(value()?),

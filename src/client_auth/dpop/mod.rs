@@ -88,7 +88,7 @@ fn verify_signature(jws: &Jws<'_>) -> Result<Jwk, Reason> {
         return Err(refused("its alg is not accepted for proofs"));
     }
     let key = jws.embedded_key().map_err(malformed)?;
-    if !key.may_be_in_proof() {
+    if !key.is_cheap() {
         return Err(refused("its RSA key has more than 4096 bits, or an exponent above 65537"));
     }
     if !jws.is_signed_by(&key, algorithm) {

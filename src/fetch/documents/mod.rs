@@ -1,18 +1,26 @@
 //! Gets metadata documents: concurrent requests share one fetch, and checked documents are cached.
 
-mod freshness;
-
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::fetch::cache::{Cache, MAX_CACHED};
-use crate::fetch::documents::freshness::lifetime;
 use crate::fetch::flight::{Driven, Flights, NoOutput};
+use crate::fetch::freshness::{Bounds, lifetime};
 use crate::fetch::{FetchRequest, Fetcher, in_vain};
 use crate::model::client::AuthenticationMethod;
 use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentRules, DocumentUrl, MetadataRules};
+
+/// How long a document is cached: 5 minutes to a day, and one hour without caching headers. Even a document that must
+/// not be cached is kept for the shortest time, so that this server cannot be used to flood another one
+/// [draft-ietf-oauth-client-id-metadata-document section 4.3].
+const LIFETIME: Bounds = Bounds {
+    shortest: Duration::from_secs(300),
+    longest: Duration::from_secs(86_400),
+    usual: Duration::from_secs(3600),
+};
 
 /// The metadata of one document, or why it was refused. All requests that waited for the fetch share it.
 pub(crate) type Judged = Result<Arc<ClientMetadata>, Arc<DocumentError>>;
@@ -93,7 +101,7 @@ impl Source {
         let response = self.fetcher.fetch(&FetchRequest::new(url.as_str())).await?;
         let metadata = Arc::new(self.rules.judge(url, &response)?);
         let now = self.clock.now();
-        let until = now.plus(lifetime(&response, now));
+        let until = now.plus(lifetime(&response, now, &LIFETIME));
         self.cache().keep(url.as_str(), Arc::clone(&metadata), now, until);
         Ok(metadata)
     }

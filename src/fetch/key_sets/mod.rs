@@ -1,25 +1,35 @@
-//! Fetches and caches the key sets of clients with a `jwks_uri` [RFC 7591 section 2]. Concurrent requests share one
-//! fetch. There is a pause between two fetches, even if the first one failed.
+//! Fetches and caches the key sets of clients with a `jwks_uri` [RFC 7591 section 2]. [`CachedSets`] also caches the
+//! key set of an authorization server whose JWTs an API verifies.
 
+mod cached;
 mod entry;
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::config::client_authentication::KEY_SET;
-use crate::fetch::cache::{Cache, MAX_CACHED};
-use crate::fetch::flight::{Driven, Flights};
-pub(crate) use crate::fetch::key_sets::entry::FetchedSet;
-use crate::fetch::key_sets::entry::{Entry, Need, Outcome};
-use crate::fetch::{FetchError, FetchErrorKind, FetchPurpose, FetchRequest, Fetcher, in_vain};
+use crate::fetch::cache::MAX_CACHED;
+use crate::fetch::flight::Flights;
+pub(crate) use crate::fetch::key_sets::cached::CachedSets;
+pub(crate) use crate::fetch::key_sets::entry::{Failure, Fetched, Need, Outcome};
+use crate::fetch::{FetchError, FetchErrorKind, FetchPurpose, FetchRequest, Fetcher};
 use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
-use crate::jose::{FetchedKeys, JwkSet};
+use crate::jose::{FetchedKeys, Jwk, JwkSet};
 use crate::model::client::{Client, KeyFetchError};
 use crate::model::client_metadata::DocumentUrl;
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::{WebScheme, WebUri};
 use crate::wire::Endpoint;
+
+/// How long a fetched key set is used without another fetch. A key that its client removed there is valid until then.
+const FRESH: Duration = Duration::from_secs(3600);
+/// How long a fetched key set is used if it cannot be fetched again, counted from its fetch.
+const USABLE: Duration = Duration::from_secs(86_400);
+/// How long the server waits between two fetches of one client's keys.
+const PAUSE: Duration = Duration::from_secs(60);
 
 /// The key sets of clients, by client id and `jwks_uri`.
 #[derive(Debug)]
@@ -27,7 +37,6 @@ pub(crate) struct KeySets {
     reviewed: Arc<Source>,
     /// The key sets of unreviewed clients that registered themselves. They replace no set of another client.
     unreviewed: Arc<Source>,
-    flights: Flights<Outcome>,
 }
 
 /// Fetches key sets and caches them.
@@ -38,17 +47,42 @@ struct Source {
     purpose: FetchPurpose,
     /// Checked before each fetch for an unreviewed client.
     throttle: Option<Arc<dyn Throttle>>,
-    cache: Mutex<Cache<Entry>>,
+    sets: Arc<CachedSets<FetchedSet, KeyFetchError>>,
+}
+
+/// The key set of a client.
+#[derive(Debug)]
+pub(crate) struct FetchedSet {
+    keys: FetchedKeys,
+    is_reported: AtomicBool,
+}
+
+impl FetchedSet {
+    /// Returns the usable keys.
+    pub(crate) fn keys(&self) -> &[Jwk] {
+        self.keys.set.keys()
+    }
+
+    /// Returns how many keys of the set are not used. Later calls return 0, so that each fetch is reported once.
+    pub(crate) fn newly_left_out(&self) -> usize {
+        if self.keys.left_out == 0 || self.is_reported.swap(true, Ordering::Relaxed) { 0 } else { self.keys.left_out }
+    }
+}
+
+impl Failure for KeyFetchError {
+    const INTERRUPTED: Self = Self::Interrupted;
+    const PANICKED: Self = Self::Panicked;
 }
 
 impl KeySets {
     pub(crate) fn new(fetcher: Arc<dyn Fetcher>, clock: Arc<dyn Clock>, throttle: Option<Arc<dyn Throttle>>) -> Self {
         let source = |purpose, throttle| {
             let (fetcher, clock) = (Arc::clone(&fetcher), Arc::clone(&clock));
-            Arc::new(Source { fetcher, clock, purpose, throttle, cache: Mutex::new(Cache::new(MAX_CACHED)) })
+            let sets = CachedSets::new(Arc::clone(&clock), PAUSE, MAX_CACHED, Flights::default());
+            Arc::new(Source { fetcher, clock, purpose, throttle, sets })
         };
         let (reviewed, unreviewed) = (FetchPurpose::ReviewedKeySet, FetchPurpose::UnreviewedKeySet);
-        Self { reviewed: source(reviewed, None), unreviewed: source(unreviewed, throttle), flights: Flights::default() }
+        Self { reviewed: source(reviewed, None), unreviewed: source(unreviewed, throttle) }
     }
 
     pub(crate) fn reach_loopback(&self) -> bool {
@@ -57,12 +91,18 @@ impl KeySets {
 
     /// Returns the key set of a client: the cached one while it is fresh, otherwise a fetched one. If the fetch fails,
     /// it returns the cached one until that is stale. The throttle counts by the address of the caller.
-    pub(crate) async fn get(&self, client: &Client, url: &str, peer: Option<IpAddr>) -> Outcome {
-        self.get_for(client, url, peer, Need::Usable).await
+    pub(crate) async fn get(
+        &self,
+        client: &Client,
+        url: &str,
+        peer: Option<IpAddr>,
+    ) -> Outcome<FetchedSet, KeyFetchError> {
+        let source = self.source(client);
+        source.sets.get(&name(client, url), Need::Usable, || source.fetched(client, url, peer)).await
     }
 
-    /// Returns a newer key set than the given one, in which a key was not found. `None` if there is none, or if the
-    /// pause since the last fetch has not ended.
+    /// Returns a newer key set than the given one, in which a key was not found. `None` if there is none, if it cannot
+    /// be fetched, or if the pause since the last fetch has not ended.
     pub(crate) async fn newer(
         &self,
         client: &Client,
@@ -70,75 +110,36 @@ impl KeySets {
         than: &Arc<FetchedSet>,
         peer: Option<IpAddr>,
     ) -> Option<Arc<FetchedSet>> {
-        let found = self.get_for(client, url, peer, Need::Newer).await.ok()?;
-        (!Arc::ptr_eq(&found, than)).then_some(found)
+        let source = self.source(client);
+        source.sets.newer(&name(client, url), than, || source.fetched(client, url, peer)).await.ok().flatten()
     }
 
-    async fn get_for(&self, client: &Client, url: &str, peer: Option<IpAddr>, need: Need) -> Outcome {
-        let source = if client.is_unreviewed() { &self.unreviewed } else { &self.reviewed };
-        // Each client has its own fetches, even if clients share a URL, so that no client uses up the fetches of
-        // another. After a change of the client, which may have withdrawn keys, earlier fetches do not count.
-        let key = format!("{}\n{}\n{url}", client.id, client.version);
-        if let Some(known) = source.fresh(&key, need) {
-            return Ok(known);
-        }
-        match self.flights.join(&key, || source.start(&key, client, url, peer, need)) {
-            Ok(waiter) => waiter.await.unwrap_or_else(|why| Err(in_vain(why, KeyFetchError::Panicked))),
-            Err(known) => known,
-        }
+    fn source(&self, client: &Client) -> &Arc<Source> {
+        if client.is_unreviewed() { &self.unreviewed } else { &self.reviewed }
     }
 }
 
-impl Source {
-    /// Returns a cached key set that can be used without a fetch.
-    fn fresh(&self, key: &str, need: Need) -> Option<Arc<FetchedSet>> {
-        let now = self.clock.now();
-        let entry = self.cache().find(key, now)?;
-        entry.fresh(need, now)
-    }
+/// Each client has its own fetches, even if clients share a URL, so that no client uses up the fetches of another.
+/// After a change of the client, which may have withdrawn keys, earlier fetches do not count.
+fn name(client: &Client, url: &str) -> String {
+    format!("{}\n{}\n{url}", client.id, client.version)
+}
 
-    /// Starts a fetch if one is needed and allowed. Otherwise returns what is known.
-    fn start(
+impl Source {
+    /// Returns the fetch of a key set. It borrows nothing of the request that starts it.
+    fn fetched(
         self: &Arc<Self>,
-        key: &str,
         client: &Client,
         url: &str,
         peer: Option<IpAddr>,
-        need: Need,
-    ) -> Result<Driven<Outcome>, Outcome> {
-        let now = self.clock.now();
-        let mut cache = self.cache();
-        let begun = match cache.find(key, now) {
-            None => Entry::first(now),
-            Some(entry) => {
-                // It may have been fetched since this request read it.
-                if let Some(fresh) = entry.fresh(need, now) {
-                    return Err(Ok(fresh));
-                }
-                if !entry.may_be_fetched(now) {
-                    return Err(entry.answer(now));
-                }
-                entry.begun(now)
-            }
-        };
-        // The fetch counts from its start, even if every request that waits for it is dropped.
-        cache.keep(key, begun.clone(), now, begun.end());
-        let (source, key, url) = (Arc::clone(self), Box::<str>::from(key), Box::<str>::from(url));
-        let client = client.id.clone();
-        Ok(Box::pin(async move { source.get(&key, &client, &url, peer).await }))
-    }
-
-    /// Fetches the key set and caches the result. A failure keeps the previous key set.
-    async fn get(&self, key: &str, client: &ClientId, url: &str, peer: Option<IpAddr>) -> Outcome {
-        let fetched = self.fetch(client, url, peer).await;
-        let now = self.clock.now();
-        let mut cache = self.cache();
-        let entry = match fetched {
-            Ok(keys) => Entry::fetched(Arc::new(FetchedSet::new(keys)), now),
-            Err(error) => Entry::failed(cache.find(key, now), Arc::new(error), now),
-        };
-        cache.keep(key, entry.clone(), now, entry.end());
-        entry.answer(now)
+    ) -> impl Future<Output = Result<Fetched<FetchedSet>, KeyFetchError>> + Send + use<> {
+        let (source, client, url) = (Arc::clone(self), client.id.clone(), Box::<str>::from(url));
+        async move {
+            let keys = source.fetch(&client, &url, peer).await?;
+            let now = source.clock.now();
+            let set = FetchedSet { keys, is_reported: AtomicBool::new(false) };
+            Ok(Fetched { set, fresh_until: now.plus(FRESH), usable_until: now.plus(USABLE) })
+        }
     }
 
     async fn fetch(&self, client: &ClientId, url: &str, peer: Option<IpAddr>) -> Result<FetchedKeys, KeyFetchError> {
@@ -166,9 +167,5 @@ impl Source {
             ThrottleDecision::Allow => Ok(()),
             ThrottleDecision::Refuse { .. } => Err(KeyFetchError::Throttled),
         }
-    }
-
-    fn cache(&self) -> MutexGuard<'_, Cache<Entry>> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,7 @@
 //! Decides what a refresh writes and returns, by rules over plain data.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::config::{Config, GraceEnd};
@@ -268,10 +269,15 @@ impl Judge<'_> {
                     refresh_token: Some(refresh_token),
                     expires_in: access.end.seconds_since(self.now),
                     scopes: scopes.clone(),
+                    jwt: None,
                 })
             }
             in_grace => Again::Not(Newest { in_grace, ..newest }),
         }
+    }
+
+    fn lifetime(&self, target: &Target<'_>) -> Duration {
+        issue::lifetime_for(self.config, target, self.config.tokens.access_lifetime)
     }
 
     /// Refuses a further pair while [`PAIRS_IN_GRACE`] pairs have a token in grace, because such pairs stay in the
@@ -323,6 +329,7 @@ impl Judge<'_> {
             tag_key: &grant.family.tag_key,
             number,
             now: self.now,
+            lifetime: self.lifetime(&asked.target),
             created: grant.created,
             granted: &grant.scopes,
             scopes: asked.scopes,
@@ -384,7 +391,7 @@ impl Judge<'_> {
             Some(in_grace) => in_grace.refresh_token,
             None => self.refresh_token(grant, newest.pair, &newest.fresh),
         };
-        let end = issue::access_end(self.config, grant.created, self.now);
+        let end = issue::access_end(self.config, grant.created, self.now, self.lifetime(&target));
         let restrictions = Restrictions {
             revoked: false,
             scopes: (scopes != grant.scopes).then(|| scopes.clone()),
@@ -405,6 +412,7 @@ impl Judge<'_> {
             refresh_token: Some(refresh_token),
             expires_in: end.seconds_since(self.now),
             scopes,
+            jwt: None,
         };
         (Arc::new(Grant { bound_from, ..grant.with_pairs(pairs) }), issued)
     }

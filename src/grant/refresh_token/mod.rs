@@ -19,6 +19,7 @@ use crate::config::ReuseResponse;
 use crate::context::Context;
 use crate::error::Reason;
 use crate::grant::issue::Issued;
+use crate::grant::jwt::{self, Signed};
 use crate::grant::refresh_token::judge::{Drawn, Judge, Verdict};
 use crate::grant::request::TokenRequest;
 use crate::grant::revocation;
@@ -36,7 +37,9 @@ pub(crate) async fn refresh(context: &Context, request: &TokenRequest<'_>) -> Re
     let drawn = Drawn::new(request.client, config, &*context.entropy);
     let resources = &context.resources;
     let judge = Judge { request, presented: &presented, config, resources, now: context.now(), drawn };
-    let mut refreshing = Refreshing { context, judge, subject_asked: context.subjects.is_none(), found: None };
+    let subject_asked = context.subjects.is_none();
+    let mut refreshing =
+        Refreshing { context, judge, subject_asked, found: None, signed: Signed::at_most(ATTEMPTS.get()) };
     let won = claim(context, &mut refreshing, Some(ATTEMPTS)).await;
     match (won, &refreshing.found) {
         (Ok(Won { issued, superseded_for }), Some(grant)) => {
@@ -58,6 +61,7 @@ struct Refreshing<'a> {
     judge: Judge<'a>,
     subject_asked: bool,
     found: Option<Arc<Grant>>,
+    signed: Signed,
 }
 
 struct Won {
@@ -94,8 +98,11 @@ impl Claim for Refreshing<'_> {
         })
     }
 
-    async fn prepare(&mut self) -> Result<(), Reason> {
-        self.judge.request.record_uses(self.context).await
+    async fn prepare(&mut self, row: &Grant, won: &mut Won) -> Result<bool, Reason> {
+        let (context, request) = (self.context, self.judge.request);
+        let has_signed = jwt::sign(context, row, request.client, &mut won.issued, &mut self.signed).await?;
+        request.record_uses(context).await?;
+        Ok(has_signed)
     }
 
     fn is_done(&self, found: &Grant, meant: &Grant, _: After) -> bool {

@@ -11,5 +11,5 @@ mod table;
 pub(crate) use audience::{Audience, read_audience, write_audience};
 pub(crate) use identifier::{Identifier, origin_of};
 pub(crate) use settings::OFFLINE_ACCESS;
-pub use settings::ProtectedResource;
+pub use settings::{AccessTokenFormat, ProtectedResource};
 pub(crate) use table::{Entry, Named, ResourceTable, Target, TargetError};

@@ -74,6 +74,28 @@ pub struct ProtectedResource {
     /// The clients that introspect tokens for this resource [RFC 7662 section 2.1]. Each of them sees only tokens for
     /// its resources, even if [`may_introspect`](crate::Client::may_introspect) is set. Public clients are ignored.
     pub resource_servers: Vec<ClientId>,
+    /// The form of access tokens for the resource: opaque, or JWTs, which it reads without asking the authorization
+    /// server [RFC 9068].
+    pub access_tokens: AccessTokenFormat,
+}
+
+/// The form of access tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AccessTokenFormat {
+    /// A random text. Only the authorization server knows what it grants.
+    #[default]
+    Opaque,
+    /// A JWT that is signed with one of the server's [`signing_keys`](crate::server::Builder::signing_keys), and valid for
+    /// [`tokens.jwt_lifetime`](crate::config::TokenSettings::jwt_lifetime) [RFC 9068]. It is for this resource alone.
+    ///
+    /// A token that would have more than 4096 bytes is opaque: see
+    /// [`ResourceServer::or_introspect`](crate::ResourceServer::or_introspect).
+    ///
+    /// # Security
+    ///
+    /// An API that verifies JWTs itself accepts a revoked token until it expires.
+    Jwt,
 }
 
 impl ProtectedResource {
@@ -91,7 +113,13 @@ impl ProtectedResource {
             policy_uri: None,
             tos_uri: None,
             resource_servers: Vec::new(),
+            access_tokens: AccessTokenFormat::Opaque,
         }
+    }
+
+    /// Returns whether its access tokens are JWTs.
+    pub(crate) fn has_jwts(&self) -> bool {
+        self.access_tokens == AccessTokenFormat::Jwt
     }
 
     /// Returns the name that a consent page shows. It is plain text; the page must escape it.

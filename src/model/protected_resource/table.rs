@@ -53,6 +53,8 @@ pub(crate) enum TargetError {
     Missing,
     /// The server no longer has any of the grant's resources.
     Gone,
+    /// A token is requested for several resources, and at least one has JWT access tokens.
+    SeveralOfJwts,
 }
 
 /// The values of `resource` in a request. They are read only if resources are configured.
@@ -124,6 +126,17 @@ impl<'t> Target<'t> {
             None => scopes,
             Some(serves) => scopes.intersection(serves),
         }
+    }
+
+    /// Returns whether it is one resource, whose access tokens are JWTs.
+    pub(crate) fn is_one_with_jwts(&self) -> bool {
+        matches!(self.entries(), [entry] if entry.settings.has_jwts())
+    }
+
+    /// Returns whether it is several resources, and at least one has JWT access tokens. A JWT is for one resource [RFC 9068
+    /// section 3].
+    pub(crate) fn is_several_with_jwts(&self) -> bool {
+        self.entries().len() > 1 && self.entries().iter().any(|entry| entry.settings.has_jwts())
     }
 
     /// Returns whether the resources serve all of these scopes.
@@ -261,6 +274,14 @@ impl ResourceTable {
         named.sort_unstable();
         let is_whole = named.is_empty() || named == left;
         let mut target = self.target(if named.is_empty() { &left } else { &named });
+        // > If the request does not include a "resource" parameter, the authorization server MUST use a default resource
+        // > indicator in the "aud" claim.
+        //
+        // [RFC 9068 section 3]
+        if target.is_several_with_jwts() {
+            let default = self.default.filter(|place| named.is_empty() && left.contains(place));
+            return Ok(self.target(&[default.ok_or(TargetError::SeveralOfJwts)?]));
+        }
         // A token for all of the grant shares its list. An old grant has no list, and is for the default resource.
         let is_unreduced = is_whole && (granted.iter().count() == left.len() || granted.is_unset() && named.is_empty());
         if let Some(own) = &mut target.0 {

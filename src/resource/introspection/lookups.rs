@@ -8,8 +8,9 @@ use crate::clock::{Clock, Timestamp};
 use crate::error::introspection::IntrospectionError;
 use crate::fetch::flight::{Driven, Flight, Waiter};
 use crate::hooks::TokenRefusal;
-use crate::resource::introspection::answer::{Answer, TokenFacts};
-use crate::resource::introspection::cache::{Cache, Key};
+use crate::resource::cache::{Cache, TokenDigest};
+use crate::resource::facts::TokenFacts;
+use crate::resource::introspection::answer::Answer;
 use crate::resource::introspection::settings::IntrospectionSettings;
 
 /// What a look-up came to. All checks that wait for it share it.
@@ -43,7 +44,7 @@ pub(super) struct LookUps {
     inactive: Cache<Timestamp>,
     /// The look-ups of each token, in the order in which they began: at most one whose request was sent, and one that
     /// waits for its end.
-    in_progress: HashMap<Key, Vec<LookUp>>,
+    in_progress: HashMap<TokenDigest, Vec<LookUp>>,
 }
 
 /// A described token, and when the request for its description was sent.
@@ -107,7 +108,7 @@ impl LookUps {
     /// sees every change that was acknowledged before it began, or that long before.
     pub(super) fn begin(
         &mut self,
-        key: Key,
+        key: TokenDigest,
         now: Timestamp,
         settings: &IntrospectionSettings,
         start: impl FnOnce(Arc<Progress>, Option<Waiter<Outcome>>) -> Driven<Outcome>,
@@ -144,7 +145,7 @@ impl LookUps {
     /// Ends a look-up, and keeps its answer as long as the settings say. A failure is never kept.
     pub(super) fn end(
         &mut self,
-        key: &Key,
+        key: &TokenDigest,
         progress: &Arc<Progress>,
         outcome: &Outcome,
         settings: &IntrospectionSettings,
@@ -179,7 +180,7 @@ impl LookUps {
     /// Returns what is kept of a token, and may be used although the look-up failed. The token may have expired.
     pub(super) fn stale(
         &mut self,
-        key: &Key,
+        key: &TokenDigest,
         now: Timestamp,
         settings: &IntrospectionSettings,
     ) -> Option<Arc<TokenFacts>> {
@@ -191,7 +192,7 @@ impl LookUps {
         (now < kept.sent.plus(life)).then(|| Arc::clone(&kept.facts))
     }
 
-    fn known(&mut self, key: &Key, now: Timestamp, settings: &IntrospectionSettings) -> Option<Answer> {
+    fn known(&mut self, key: &TokenDigest, now: Timestamp, settings: &IntrospectionSettings) -> Option<Answer> {
         if let Some(kept) = self.described.find(key) {
             let is_fresh =
                 now < kept.sent.plus(settings.time_to_live) && kept.facts.expires.is_some_and(|end| now < end);

@@ -1,7 +1,6 @@
 //! The look-up of access tokens at an authorization server in another process [RFC 7662].
 
 mod answer;
-mod cache;
 mod lookups;
 mod request;
 mod settings;
@@ -13,18 +12,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use crate::error::introspection::IntrospectionError;
-pub(crate) use crate::resource::introspection::answer::TokenFacts;
 pub use crate::resource::introspection::settings::{ExpectedAudience, IntrospectionSettings};
 
-use crate::clock::{Clock, SystemClock, Timestamp};
+use crate::clock::Clock;
 use crate::config::SecurityReport;
 use crate::config::error::ConfigError;
 use crate::error::Reason;
 use crate::fetch::flight::Waiter;
 use crate::fetch::{FetchError, FetchErrorKind, Transport, in_vain};
 use crate::hooks::{Event, EventSink, TokenRefusal};
+use crate::resource::cache::TokenDigest;
+use crate::resource::environment::Environment;
+use crate::resource::facts::TokenFacts;
 use crate::resource::introspection::answer::Answer;
-use crate::resource::introspection::cache::Key;
 use crate::resource::introspection::lookups::{Failure, LookUps, Outcome, Progress, Start};
 use crate::resource::introspection::request::{Credentials, RequestBody};
 use crate::secret::{ClientSecret, Digest};
@@ -88,8 +88,7 @@ struct Parts {
     settings: Arc<IntrospectionSettings>,
     credentials: Arc<Credentials>,
     transport: Arc<dyn Transport>,
-    clock: Arc<dyn Clock>,
-    events: Option<Arc<dyn EventSink>>,
+    environment: Environment,
 }
 
 impl ResourceClient {
@@ -102,20 +101,22 @@ impl ResourceClient {
         settings.check()?;
         let credentials = Arc::new(Credentials::new(&settings));
         settings.client_secret = ClientSecret::new("");
-        let (transport, clock) = (Arc::new(transport), Arc::new(SystemClock));
-        Ok(Self::of(Parts { settings: Arc::new(settings), credentials, transport, clock, events: None }))
+        let (settings, transport) = (Arc::new(settings), Arc::new(transport));
+        Ok(Self::of(Parts { settings, credentials, transport, environment: Environment::default() }))
     }
 
     /// Returns the client with another clock, and without the answers that were kept.
     #[must_use]
     pub fn with_clock(self, clock: impl Clock) -> Self {
-        Self::of(Parts { clock: Arc::new(clock), ..self.0.parts.clone() })
+        let parts = self.0.parts.clone();
+        Self::of(Parts { environment: parts.environment.with_clock(clock), ..parts })
     }
 
     /// Returns the client with a sink for its events, and without the answers that were kept.
     #[must_use]
     pub fn with_events(self, events: impl EventSink) -> Self {
-        Self::of(Parts { events: Some(Arc::new(events)), ..self.0.parts.clone() })
+        let parts = self.0.parts.clone();
+        Self::of(Parts { environment: parts.environment.with_events(events), ..parts })
     }
 
     /// Lists the settings that are weaker than the current best practice.
@@ -150,8 +151,8 @@ impl ResourceClient {
         Ok(own.accept(answer))
     }
 
-    pub(crate) fn now(&self) -> Timestamp {
-        self.0.parts.clock.now()
+    pub(super) fn environment(&self) -> &Environment {
+        &self.0.parts.environment
     }
 
     pub(crate) fn audience(&self) -> &ExpectedAudience {
@@ -160,10 +161,6 @@ impl ResourceClient {
 
     pub(crate) fn issuer(&self) -> &str {
         &self.0.parts.settings.issuer
-    }
-
-    pub(crate) fn raise(&self, event: &Event<'_>) {
-        self.0.raise(event);
     }
 }
 
@@ -190,9 +187,9 @@ impl Inner {
         (!has_prefix).then_some(TokenRefusal::AnotherPrefix)
     }
 
-    fn begin(self: &Arc<Self>, key: Key, token: &[u8]) -> Start {
+    fn begin(self: &Arc<Self>, key: TokenDigest, token: &[u8]) -> Start {
         let mut look_ups = self.look_ups();
-        let now = look_ups.now(&*self.parts.clock);
+        let now = look_ups.now(self.parts.environment.clock());
         look_ups.begin(key, now, &self.parts.settings, |progress, before| {
             Box::pin(Arc::clone(self).ask(key, Credentials::body(token), progress, before))
         })
@@ -202,7 +199,7 @@ impl Inner {
     /// the checks that wait for it would otherwise wait for another timeout.
     async fn ask(
         self: Arc<Self>,
-        key: Key,
+        key: TokenDigest,
         body: RequestBody,
         progress: Arc<Progress>,
         before: Option<Waiter<Outcome>>,
@@ -217,7 +214,7 @@ impl Inner {
         };
         self.look_ups().end(&key, &progress, &outcome, &self.parts.settings);
         if let Err(Failure { error, was_asked: true }) = &outcome {
-            self.raise(&Event::IntrospectionFailed { error });
+            self.parts.environment.raise(&Event::IntrospectionFailed { error });
         }
         outcome
     }
@@ -234,7 +231,7 @@ impl Inner {
 
     fn mark_as_sent(&self, progress: &Progress) {
         let mut look_ups = self.look_ups();
-        let now = look_ups.now(&*self.parts.clock);
+        let now = look_ups.now(self.parts.environment.clock());
         look_ups.mark_as_sent(progress, now);
     }
 
@@ -244,26 +241,26 @@ impl Inner {
             Answer::Described(facts) => facts,
             Answer::Refused(refusal) => return self.refuse(None, refusal),
         };
-        match facts.refused_at(self.parts.clock.now()) {
+        match facts.refused_at(self.parts.environment.now()) {
             None => Some(facts),
             Some(refusal) => self.refuse(Some(&facts), refusal),
         }
     }
 
     fn refuse(&self, facts: Option<&TokenFacts>, refusal: TokenRefusal) -> Option<Arc<TokenFacts>> {
-        self.raise(&Event::AccessTokenRefused { client: facts.map(|facts| &facts.client_id), refusal });
+        self.parts.environment.refuse(facts.map(|facts| &facts.client_id), refusal);
         None
     }
 
     /// After a failed look-up, uses an earlier answer if the settings allow that, and if the authorization server was asked
     /// and has failed.
-    fn stale(&self, key: &Key, failure: Failure) -> Result<Option<Arc<TokenFacts>>, Reason> {
+    fn stale(&self, key: &TokenDigest, failure: Failure) -> Result<Option<Arc<TokenFacts>>, Reason> {
         let Failure { error, was_asked } = failure;
         if !was_asked || !error.is_outage() {
             return Err(error.into());
         }
         let mut look_ups = self.look_ups();
-        let now = look_ups.now(&*self.parts.clock);
+        let now = look_ups.now(self.parts.environment.clock());
         let kept = look_ups.stale(key, now, &self.parts.settings);
         drop(look_ups);
         let Some(facts) = kept else { return Err(error.into()) };
@@ -271,18 +268,12 @@ impl Inner {
             return Ok(self.refuse(Some(&facts), refusal));
         }
         let (client, subject) = (&facts.client_id, facts.subject.as_ref());
-        self.raise(&Event::StaleAnswerUsed { client, subject, error: &error });
+        self.parts.environment.raise(&Event::StaleAnswerUsed { client, subject, error: &error });
         Ok(Some(facts))
     }
 
     fn look_ups(&self) -> MutexGuard<'_, LookUps> {
         self.look_ups.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn raise(&self, event: &Event<'_>) {
-        if let Some(events) = &self.parts.events {
-            events.record(event);
-        }
     }
 }
 

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use crate::config::check::is_loopback;
 use crate::config::error::{ConfigError, quoted, seconds};
 use crate::config::{Config, Finding, SecurityReport};
 use crate::model::id::ClientId;
-use crate::model::redirect_uri::{WebScheme, WebUri, check_host};
+use crate::resource::settings_rules::{check_issuer, check_max_entries, check_url, is_unencrypted};
 use crate::secret::ClientSecret;
 use crate::wire::Endpoint;
 
@@ -91,8 +90,6 @@ const MAX_TIME_TO_LIVE: Duration = Duration::from_secs(300);
 const MAX_STALE: Duration = Duration::from_secs(60);
 /// The longest time to live of the answer that a token is not active.
 const MAX_INACTIVE: Duration = Duration::from_secs(5);
-/// The smallest room, in which an eighth is two entries.
-const MIN_ENTRIES: usize = 16;
 
 const RFC_7662: &str = "RFC 7662 section 4";
 
@@ -139,20 +136,14 @@ impl IntrospectionSettings {
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let refuse = |field, value, remedy: &'static str| Err(ConfigError::new(field, value, remedy));
-        if !self.is_endpoint() {
-            let remedy = "an https URL without user and fragment is accepted, or plain http on a loopback host with \
-                          development on (RFC 7662 section 4)";
-            return refuse("endpoint", quoted(&self.endpoint), remedy);
-        }
+        check_url("endpoint", &self.endpoint, self.development, RFC_7662)?;
         if ClientId::new(&self.client_id).is_err() {
             return refuse("client_id", quoted(&self.client_id), "1 to 512 visible ASCII characters are accepted");
         }
         if self.client_secret.expose().is_empty() {
             return refuse("client_secret", "empty".to_owned(), "the secret of the resource server is needed");
         }
-        if self.issuer.is_empty() {
-            return refuse("issuer", quoted(&self.issuer), "the issuer of the tokens is needed");
-        }
+        check_issuer(&self.issuer)?;
         if self.audience == ExpectedAudience::Is(String::new()) {
             return refuse(
                 "audience",
@@ -169,39 +160,29 @@ impl IntrospectionSettings {
                 return refuse(field, seconds(value), remedy);
             }
         }
-        if self.max_entries < MIN_ENTRIES {
-            return refuse("max_entries", self.max_entries.to_string(), "at least 16 is accepted");
-        }
-        Ok(())
-    }
-
-    /// Returns whether the endpoint is a URL to which a secret may be sent.
-    fn is_endpoint(&self) -> bool {
-        let is_plain = self.endpoint.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
-        let Ok(uri) = WebUri::split(&self.endpoint) else { return false };
-        let is_safe = uri.scheme == WebScheme::Https || (self.development && is_loopback(uri.host));
-        is_plain && is_safe && check_host(uri.host).is_ok()
+        check_max_entries(self.max_entries)
     }
 
     pub(super) fn security_report(&self) -> SecurityReport {
-        let is_plain = WebUri::split(&self.endpoint).is_ok_and(|uri| uri.scheme == WebScheme::Http);
         let findings = [
-            is_plain.then_some(Finding {
+            is_unencrypted(&self.endpoint).then_some(Finding {
                 setting: "endpoint",
                 rule: RFC_7662,
-                consequence: "tokens and the secret are sent unencrypted: for development only",
+                consequence: "tokens and the secret are sent unencrypted: for development only".into(),
             }),
             (self.audience == ExpectedAudience::Any).then_some(Finding {
                 setting: "audience",
                 rule: "RFC 9700 section 2.3",
                 consequence: "a token for another API is accepted here, so another API can use the tokens that it \
-                              receives here",
+                              receives here"
+                    .into(),
             }),
             (!self.stale_if_error.is_zero()).then_some(Finding {
                 setting: "stale_if_error",
                 rule: RFC_7662,
                 consequence: "a revoked token is accepted for that much longer while the authorization server cannot \
-                              be asked",
+                              be asked"
+                    .into(),
             }),
         ];
         SecurityReport { findings: findings.into_iter().flatten().collect() }

@@ -38,6 +38,9 @@ pub struct Metadata {
     /// Where resource servers introspect tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub introspection_endpoint: Option<String>,
+    /// Where APIs read the public keys that access tokens are signed with [RFC 7517 section 5].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jwks_uri: Option<String>,
     /// Where clients register themselves [RFC 7591 section 3].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registration_endpoint: Option<String>,
@@ -196,7 +199,7 @@ mod tests {
     #[test]
     fn unknown_members_are_ignored_and_an_issuer_is_needed() {
         let read = serde_json::from_str::<Metadata>;
-        let json = r#"{"issuer":"https://as.example","jwks_uri":"https://as.example/keys","x":{"y":[null]}}"#;
+        let json = r#"{"issuer":"https://as.example","ui_locales_supported":["de"],"x":{"y":[null]}}"#;
         assert_eq!(read(json).unwrap(), Metadata::new("https://as.example"));
         assert!(read("{}").is_err());
         assert!(read(r#"{"issuer":""}"#).is_err());

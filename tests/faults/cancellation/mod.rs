@@ -133,6 +133,11 @@ impl Scene {
         Self::of(World::platform().await, prepare).await
     }
 
+    /// The same with access tokens that are JWTs: signing waits as well.
+    async fn with_jwts(prepare: impl AsyncFn(&World, &Pair) -> Step) -> Self {
+        Self::of(World::with_jwts().await, prepare).await
+    }
+
     async fn of(world: World, prepare: impl AsyncFn(&World, &Pair) -> Step) -> Self {
         let bystander = world.pair().await;
         let pair = world.pair().await;
@@ -245,8 +250,12 @@ async fn a_dropped_decision_is_taken_once() {
 /// A dropped exchange may have been applied: then its code is spent, and another try is a replay.
 #[tokio::test]
 async fn a_dropped_exchange_never_leaves_two_live_grants() {
+    exchange_at_every_await(async || Scene::new(async |world, _| Step::Exchange(world.code().await)).await).await;
+    exchange_at_every_await(async || Scene::with_jwts(async |world, _| Step::Exchange(world.code().await)).await).await;
+}
+
+async fn exchange_at_every_await(scene: impl AsyncFn() -> Scene) {
     let (spent, open) = (Tally::default(), Tally::default());
-    let scene = async || Scene::new(async |world, _| Step::Exchange(world.code().await)).await;
     at_every_await(scene, async |scene, answer| {
         if let Some(answer) = answer {
             assert!(scene.world.opens(&answer.pair().access).await);
@@ -273,7 +282,11 @@ async fn a_dropped_exchange_never_leaves_two_live_grants() {
 
 #[tokio::test]
 async fn a_dropped_refresh_may_be_tried_again_within_the_grace() {
-    let scene = async || Scene::new(async |_, pair| Step::Refresh(pair.refresh.clone())).await;
+    refresh_at_every_await(async || Scene::new(async |_, pair| Step::Refresh(pair.refresh.clone())).await).await;
+    refresh_at_every_await(async || Scene::with_jwts(async |_, pair| Step::Refresh(pair.refresh.clone())).await).await;
+}
+
+async fn refresh_at_every_await(scene: impl AsyncFn() -> Scene) {
     at_every_await(scene, async |scene, answer| {
         assert!(scene.world.opens(&scene.pair.access).await);
         let again = scene.step.run(&scene.world).await.pair();

@@ -21,13 +21,17 @@ use support::intercepted::step::{Answer, Step};
 use support::intercepted::{Failure, Fate, Script, copy, over};
 use support::world::{Credentials, Pair, Reviewer as _, SESSION, World, e400, empty, pair, public_form};
 
-/// Takes a step of each kind with a fault at each of its calls, each time in a new world: with grace, and without.
+/// Takes a step of each kind with a fault at each of its calls, each time in a new world: with
+/// grace, without, and with access tokens that are JWTs.
 async fn at_every_call(faults: impl Fn(usize) -> Calls, look: impl AsyncFn(Kind, &Scene, Answer, &str)) {
     for kind in Kind::ALL {
         at_every_call_of(kind, async || World::platform().await, &faults, &look).await;
     }
     for kind in Kind::WITHOUT_GRACE {
         at_every_call_of(kind, strict_public, &faults, &look).await;
+    }
+    for kind in Kind::OF_TOKENS {
+        at_every_call_of(kind, async || World::with_jwts().await, &faults, &look).await;
     }
 }
 

@@ -170,6 +170,18 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Those that issue, read or revoke tokens.
+    pub(super) const OF_TOKENS: [Self; 8] = [
+        Self::Exchange,
+        Self::Refresh,
+        Self::RefreshInGrace,
+        Self::ReduceInGrace,
+        Self::RevokeRefreshToken,
+        Self::RevokeAccessToken,
+        Self::Introspect,
+        Self::Authenticate,
+    ];
+
     pub(super) const ALL: [Self; 28] = [
         Self::Authorize,
         Self::Hold,

@@ -30,7 +30,7 @@ async fn one_form_is_posted_for_each_check() {
     assert_eq!(token.client_id().as_str(), "app");
     assert_eq!(token.subject().unwrap().as_str(), "alice");
     let [sent] = &api.script.requests()[..] else { panic!("one request") };
-    assert_eq!(sent.url, ENDPOINT);
+    assert_eq!((&*sent.method, &*sent.url), ("POST", ENDPOINT));
     assert_eq!(sent.body, format!("token={TOKEN}&token_type_hint=access_token"));
     let headers: Vec<_> = sent.headers.iter().map(|(name, value)| (&**name, &**value)).collect();
     // `api:the%20secret%20of%20the%20API`

@@ -30,21 +30,22 @@ const SECRET: &str = "the secret of the API";
 const TOKEN: &str = "at_the-token-that-is-presented";
 
 /// What the authorization server answers: a response, or a failure on the way.
-type Answer = Result<FetchResponse, FetchErrorKind>;
+pub(crate) type Answer = Result<FetchResponse, FetchErrorKind>;
 
 /// A request as it was sent.
 #[derive(Clone, Debug)]
-struct Sent {
-    url: String,
-    headers: Vec<(String, String)>,
-    body: String,
-    timeout: Duration,
-    max_bytes: usize,
+pub(crate) struct Sent {
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
+    pub(crate) timeout: Duration,
+    pub(crate) max_bytes: usize,
 }
 
 /// A transport that answers as a test says. Clones share their script.
 #[derive(Clone, Debug, Default)]
-struct Script(Arc<Mutex<State>>);
+pub(crate) struct Script(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -56,31 +57,31 @@ struct State {
 
 impl Script {
     /// Answers every request at once from now on.
-    fn always(&self, answer: Answer) {
+    pub(crate) fn always(&self, answer: Answer) {
         self.0.lock().unwrap().always = Some(answer);
     }
 
     /// Leaves every request open from now on.
-    fn wait(&self) {
+    pub(crate) fn wait(&self) {
         self.0.lock().unwrap().always = None;
     }
 
     /// Answers the request that has been open for the longest time.
     #[track_caller]
-    fn answer(&self, answer: Answer) {
+    pub(crate) fn answer(&self, answer: Answer) {
         self.0.lock().unwrap().open.pop_front().expect("a request is open").send(answer).expect("somebody waits");
     }
 
-    fn sent(&self) -> usize {
+    pub(crate) fn sent(&self) -> usize {
         self.0.lock().unwrap().sent.len()
     }
 
     /// The open requests whose callers still wait.
-    fn open(&self) -> usize {
+    pub(crate) fn open(&self) -> usize {
         self.0.lock().unwrap().open.iter().filter(|open| !open.is_canceled()).count()
     }
 
-    fn requests(&self) -> Vec<Sent> {
+    pub(crate) fn requests(&self) -> Vec<Sent> {
         self.0.lock().unwrap().sent.clone()
     }
 }
@@ -88,10 +89,10 @@ impl Script {
 #[async_trait]
 impl Transport for Script {
     async fn send(&self, request: &TransportRequest<'_>) -> Result<FetchResponse, FetchError> {
-        assert_eq!(request.method, "POST");
         let answered = {
             let mut state = self.0.lock().unwrap();
             state.sent.push(Sent {
+                method: request.method.to_owned(),
                 url: request.url.to_owned(),
                 headers: request.headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
                 body: String::from_utf8(request.body.to_vec()).unwrap(),
@@ -173,7 +174,7 @@ fn settings() -> IntrospectionSettings {
 
 /// The status of a refusal. 401 has the challenge of an invalid token; 503 has none, and says when to retry.
 #[track_caller]
-fn refused(error: ResourceError) -> u16 {
+pub(crate) fn refused(error: ResourceError) -> u16 {
     let response = error.into_response();
     let challenge = response.header("WWW-Authenticate");
     match response.status() {
@@ -215,15 +216,19 @@ fn described(changes: Value) -> FetchResponse {
 type Check<'a> = Pin<Box<dyn Future<Output = u16> + 'a>>;
 
 /// Checks that run at the same time.
-struct Checks<'a>(Vec<Option<Check<'a>>>);
+pub(crate) struct Checks<'a>(Vec<Option<Check<'a>>>);
 
 impl<'a> Checks<'a> {
     fn of(api: &'a Api, tokens: impl IntoIterator<Item = &'a str>) -> Self {
-        Self(tokens.into_iter().map(|token| Some(Box::pin(api.status(token)) as Check<'a>)).collect())
+        Self::new(tokens.into_iter().map(|token| api.status(token)))
+    }
+
+    pub(crate) fn new(checks: impl IntoIterator<Item = impl Future<Output = u16> + 'a>) -> Self {
+        Self(checks.into_iter().map(|check| Some(Box::pin(check) as Check<'a>)).collect())
     }
 
     /// Polls all until none gets further, and returns the answers since the last call.
-    fn run(&mut self) -> Vec<u16> {
+    pub(crate) fn run(&mut self) -> Vec<u16> {
         let waker = noop_waker();
         let mut answers = Vec::new();
         // The end of one request lets the next one begin.
@@ -241,7 +246,7 @@ impl<'a> Checks<'a> {
     }
 
     /// The caller of the first check hangs up.
-    fn drop_first(&mut self) {
+    pub(crate) fn drop_first(&mut self) {
         drop(self.0.remove(0));
     }
 }

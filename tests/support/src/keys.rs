@@ -1,10 +1,15 @@
 //! Keys of clients, and what clients sign with them: assertions and DPoP proofs.
 
+use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 
+use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use grantor::hooks::{SignerError, SigningKey};
 use ring::rand::SystemRandom;
 use ring::rsa::PublicKeyComponents;
 use ring::signature::{
@@ -20,6 +25,31 @@ pub struct Signer {
     algorithm: &'static str,
     key: Arc<Private>,
     key_id: Option<String>,
+}
+
+/// Signs after a wait.
+struct Elsewhere(Signer);
+
+impl fmt::Debug for Elsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Elsewhere")
+    }
+}
+
+#[async_trait]
+impl grantor::hooks::Signer for Elsewhere {
+    async fn sign(&self, message: &[u8]) -> Result<Vec<u8>, SignerError> {
+        let mut has_waited = false;
+        poll_fn(|context| {
+            if std::mem::replace(&mut has_waited, true) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+        Ok(self.0.signature(message))
+    }
 }
 
 enum Private {
@@ -131,6 +161,11 @@ impl Signer {
                 signature
             }
         }
+    }
+
+    /// A key of an authorization server, which is elsewhere: signing takes its time.
+    pub fn signing_key(&self) -> SigningKey {
+        SigningKey::with_signer(&self.jwk_with_algorithm().to_string(), Elsewhere(self.clone())).unwrap()
     }
 
     /// Whether ring finds that signature of these bytes valid.

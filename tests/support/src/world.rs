@@ -13,6 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use grantor::application::{Logo, RegistrationLimits};
 use grantor::client::ClientType;
 use grantor::config::Profile;
+use grantor::hooks::SigningKey;
+use grantor::protected_resource::{AccessTokenFormat, ProtectedResource};
 use grantor::registration::Approved;
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::secret::CodeVerifier;
@@ -28,6 +30,7 @@ use grantor::{
 };
 
 pub use crate::any_store::AnyStore;
+use crate::keys::Signer;
 
 pub const ISSUER: &str = "https://auth.example";
 pub const REDIRECT_URI: &str = "https://app.example.com/cb";
@@ -116,6 +119,8 @@ pub struct World {
     pub events: Recorder,
     pub client: Credentials,
     pub alice: Subject,
+    /// The keys with which its servers sign access tokens.
+    pub keys: Vec<SigningKey>,
 }
 
 impl World {
@@ -129,6 +134,19 @@ impl World {
 
     pub async fn mcp() -> Self {
         Self::with(Profile::Mcp, |_| {}).await
+    }
+
+    /// The same as [`platform`](Self::platform), for an API whose access tokens are JWTs. The same claims have the same
+    /// signature, and signing takes its time.
+    pub async fn with_jwts() -> Self {
+        let mut api = ProtectedResource::new("https://api.example", "API");
+        api.access_tokens = AccessTokenFormat::Jwt;
+        let mut config = config_of(Profile::Platform);
+        (config.public_clients, config.resources) = (true, vec![api]);
+        let keys = vec![Signer::ed25519().signing_key()];
+        let mut world = Self::built(config, |builder| builder.signing_keys(keys.clone())).await;
+        world.keys = keys;
+        world
     }
 
     /// A world of that profile with changed settings; public clients may be registered in all.
@@ -151,14 +169,17 @@ impl World {
         let builder = AuthorizationServer::builder(config, store.clone()).clock(clock.clone()).events(events.clone());
         let server = hooks(builder.entropy(SeededEntropy::new(7))).build().unwrap();
         let client = Credentials { id: String::new(), secret: String::new() };
-        let mut world = Self { server, store, clock, events, client, alice: Subject::new("alice").unwrap() };
+        let alice = Subject::new("alice").unwrap();
+        let mut world = Self { server, store, clock, events, client, alice, keys: Vec::new() };
         world.client = world.register(form()).await;
         world
     }
 
     /// Another server, with these settings and stores, which shares the clock and the events.
     pub fn builder(&self, config: Config, stores: impl Into<Stores>) -> Builder {
-        AuthorizationServer::builder(config, stores).clock(self.clock.clone()).events(self.events.clone())
+        let builder =
+            AuthorizationServer::builder(config, stores).clock(self.clock.clone()).events(self.events.clone());
+        builder.signing_keys(self.keys.clone())
     }
 
     /// Submits and approves a form.

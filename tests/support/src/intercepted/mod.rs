@@ -110,6 +110,7 @@ pub fn copy(world: &World) -> World {
         events: world.events.clone(),
         client: world.client.clone(),
         alice: world.alice.clone(),
+        keys: world.keys.clone(),
     }
 }
 

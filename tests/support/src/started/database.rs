@@ -21,7 +21,7 @@ impl Database {
     }
 
     fn remove(&self) {
-        for ending in ["", "-wal", "-shm", "-release-notes.json"] {
+        for ending in ["", "-wal", "-shm", "-release-notes.json", "-signing-key.pk8"] {
             let _ = std::fs::remove_file(format!("{}{ending}", self.0.display()));
         }
     }

@@ -28,6 +28,7 @@ pub(crate) fn world(store: PostgresStore) -> World {
         events,
         client: Credentials { id: String::new(), secret: String::new() },
         alice: Subject::new("alice").unwrap(),
+        keys: Vec::new(),
     }
 }
 

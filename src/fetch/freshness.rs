@@ -5,20 +5,20 @@ use std::time::{Duration, UNIX_EPOCH};
 use crate::clock::Timestamp;
 use crate::fetch::FetchResponse;
 
-/// The shortest time for which a document is cached, even if its headers forbid caching, so that this server cannot be
-/// used to flood another one.
-const SHORTEST: Duration = Duration::from_secs(300);
-/// The longest time for which a document is cached: one day.
-const LONGEST: Duration = Duration::from_secs(86_400);
-/// How long a document without caching headers is cached.
-const USUAL: Duration = Duration::from_secs(3600);
+/// The bounds of the time for which a response is cached.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Even if the headers forbid caching, so that this server does not request it repeatedly.
+    pub(crate) shortest: Duration,
+    pub(crate) longest: Duration,
+    /// Without caching headers.
+    pub(crate) usual: Duration,
+}
 
-/// Returns how long a document that arrived at `now` is cached: as its headers say, within the bounds. Even a document
-/// that must not be cached is kept for the shortest time, so that this server does not request it repeatedly
-/// [draft-ietf-oauth-client-id-metadata-document section 4.3].
-pub(super) fn lifetime(response: &FetchResponse, now: Timestamp) -> Duration {
+/// Returns how long a response that arrived at `now` is cached: as its headers say, within the bounds.
+pub(crate) fn lifetime(response: &FetchResponse, now: Timestamp, bounds: &Bounds) -> Duration {
     let said = fresh_seconds(response, now).map(Duration::from_secs);
-    said.unwrap_or(USUAL).clamp(SHORTEST, LONGEST)
+    said.unwrap_or(bounds.usual).clamp(bounds.shortest, bounds.longest)
 }
 
 /// The seconds that remain of the lifetime in the headers; `None` if the headers have none.
@@ -86,8 +86,15 @@ fn seconds(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Cache-Control, Expires, Date and Age, and for how long the document is kept.
+    /// Cache-Control, Expires, Date and Age, and for how long the response is kept.
     type Case = ([&'static str; 4], u64);
+
+    /// Those of metadata documents.
+    const BOUNDS: Bounds = Bounds {
+        shortest: Duration::from_secs(300),
+        longest: Duration::from_secs(86_400),
+        usual: Duration::from_secs(3600),
+    };
 
     #[test]
     fn dates_are_read_in_their_three_formats() {
@@ -148,7 +155,7 @@ mod tests {
                 age: header(3),
                 ..FetchResponse::new(200, "")
             };
-            assert_eq!(lifetime(&response, now), Duration::from_secs(expected), "{headers:?}");
+            assert_eq!(lifetime(&response, now, &BOUNDS), Duration::from_secs(expected), "{headers:?}");
         }
     }
 }

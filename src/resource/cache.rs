@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::mem;
 
 /// The SHA-256 of a whole token.
-pub(super) type Key = [u8; 32];
+pub(super) type TokenDigest = [u8; 32];
 
 /// The bytes that entries take at most, on average.
 const BYTES_PER_ENTRY: usize = 1024;
 
-/// Entries in two generations. When the younger one is full it becomes the older one, whose entries are dropped. An entry
-/// that is used moves to the younger one, so what is used often stays.
+/// Entries in two generations. When the younger one is full it becomes the older one, whose entries are dropped. An
+/// entry that is used moves to the younger one, so what is used often stays.
 #[derive(Debug)]
 pub(super) struct Cache<V> {
     young: Generation<V>,
-    old: HashMap<Key, Entry<V>>,
+    old: HashMap<TokenDigest, Entry<V>>,
     /// The bounds of each generation.
     max: usize,
     max_bytes: usize,
@@ -22,7 +22,7 @@ pub(super) struct Cache<V> {
 
 #[derive(Debug)]
 struct Generation<V> {
-    entries: HashMap<Key, Entry<V>>,
+    entries: HashMap<TokenDigest, Entry<V>>,
     bytes: usize,
 }
 
@@ -45,26 +45,26 @@ impl<V> Cache<V> {
         Self { young: Generation::default(), old: HashMap::new(), max, max_bytes: max.saturating_mul(BYTES_PER_ENTRY) }
     }
 
-    pub(super) fn find(&mut self, key: &Key) -> Option<&V> {
-        if let Some(entry) = self.old.remove(key) {
-            self.add(*key, entry);
+    pub(super) fn find(&mut self, token: &TokenDigest) -> Option<&V> {
+        if let Some(entry) = self.old.remove(token) {
+            self.add(*token, entry);
         }
-        self.young.entries.get(key).map(|entry| &entry.value)
+        self.young.entries.get(token).map(|entry| &entry.value)
     }
 
     /// Stores an entry whose value has so many bytes on the heap, and makes room for it.
-    pub(super) fn keep(&mut self, key: Key, value: V, bytes: usize) {
-        self.remove(&key);
+    pub(super) fn keep(&mut self, token: TokenDigest, value: V, bytes: usize) {
+        self.remove(&token);
         // A table may have twice the room that it needs.
-        let bytes = bytes + 2 * size_of::<(Key, Entry<V>)>();
+        let bytes = bytes + 2 * size_of::<(TokenDigest, Entry<V>)>();
         if bytes <= self.max_bytes {
-            self.add(key, Entry { value, bytes });
+            self.add(token, Entry { value, bytes });
         }
     }
 
-    pub(super) fn remove(&mut self, key: &Key) {
-        self.old.remove(key);
-        if let Some(entry) = self.young.entries.remove(key) {
+    pub(super) fn remove(&mut self, token: &TokenDigest) {
+        self.old.remove(token);
+        if let Some(entry) = self.young.entries.remove(token) {
             self.young.bytes -= entry.bytes;
         }
     }
@@ -75,12 +75,12 @@ impl<V> Cache<V> {
     }
 
     /// Adds an entry that is in neither generation.
-    fn add(&mut self, key: Key, entry: Entry<V>) {
+    fn add(&mut self, token: TokenDigest, entry: Entry<V>) {
         if self.young.entries.len() >= self.max || self.young.bytes + entry.bytes > self.max_bytes {
             self.old = mem::take(&mut self.young).entries;
         }
         self.young.bytes += entry.bytes;
-        self.young.entries.insert(key, entry);
+        self.young.entries.insert(token, entry);
     }
 }
 
@@ -88,7 +88,7 @@ impl<V> Cache<V> {
 mod tests {
     use super::*;
 
-    fn key(number: u32) -> Key {
+    fn key(number: u32) -> TokenDigest {
         let mut key = [0; 32];
         key[..4].copy_from_slice(&number.to_be_bytes());
         key

@@ -1,0 +1,226 @@
+//! Fetched key sets and their cache. Concurrent requests share one fetch. There is a pause between two fetches of one
+//! set, even if the first one failed.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::fetch::cache::Cache;
+use crate::fetch::flight::{Driven, Flights};
+use crate::fetch::in_vain;
+use crate::fetch::key_sets::entry::{Entry, Failure, Fetched, Need, Outcome};
+
+/// Key sets by a text that names each.
+#[derive(Debug)]
+pub(crate) struct CachedSets<S, E> {
+    clock: Arc<dyn Clock>,
+    /// The time between two fetches of one set.
+    pause: Duration,
+    cache: Mutex<Cache<Arc<Entry<S, E>>>>,
+    flights: Flights<Outcome<S, E>>,
+}
+
+impl<S: Send + Sync + 'static, E: Failure> CachedSets<S, E> {
+    /// Creates a cache for so many sets.
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        pause: Duration,
+        max_sets: usize,
+        flights: Flights<Outcome<S, E>>,
+    ) -> Arc<Self> {
+        Arc::new(Self { clock, pause, cache: Mutex::new(Cache::new(max_sets)), flights })
+    }
+
+    /// Returns the cached set of that name while it is fresh, otherwise a fetched one. If the fetch fails, or if the
+    /// pause has not ended, it returns the cached one as long as that is usable. It does the same if the fetch panics, or
+    /// if too many others wait for it.
+    pub(crate) async fn get<F>(self: &Arc<Self>, name: &str, need: Need, fetch: impl FnOnce() -> F) -> Outcome<S, E>
+    where
+        F: Future<Output = Result<Fetched<S>, E>> + Send + 'static,
+    {
+        if let Some(known) = self.fresh(name, need) {
+            return Ok(known);
+        }
+        match self.flights.join(name, || self.start(name, need, fetch)) {
+            Ok(waiter) => match waiter.await {
+                Ok(outcome) => outcome,
+                Err(why) => self.usable(name, need).ok_or_else(|| in_vain(why, E::PANICKED)),
+            },
+            Err(known) => known,
+        }
+    }
+
+    /// Returns a newer set than the given one, in which a key was not found. `None` if there is none: the given one was
+    /// fetched within the pause.
+    ///
+    /// # Errors
+    ///
+    /// Why the set could not be fetched now, or within the pause. There may be a newer one.
+    pub(crate) async fn newer<F>(
+        self: &Arc<Self>,
+        name: &str,
+        than: &Arc<S>,
+        fetch: impl FnOnce() -> F,
+    ) -> Result<Option<Arc<S>>, Arc<E>>
+    where
+        F: Future<Output = Result<Fetched<S>, E>> + Send + 'static,
+    {
+        let found = self.get(name, Need::Newer, fetch).await?;
+        if !Arc::ptr_eq(&found, than) {
+            return Ok(Some(found));
+        }
+        let now = self.clock.now();
+        match self.cache().find(name, now) {
+            Some(entry) => entry.failure().map_or(Ok(None), Err),
+            None => Err(Arc::new(E::INTERRUPTED)),
+        }
+    }
+
+    /// Makes sure that the set of that name is fetched again when the pause has ended, because its age is not known any
+    /// more. Until then it can still be used.
+    pub(crate) fn forget_age(&self, name: &str) {
+        let now = self.clock.now();
+        let mut cache = self.cache();
+        if let Some(entry) = cache.find(name, now) {
+            let entry = Arc::new(entry.of_unknown_age(self.pause));
+            cache.keep(name, Arc::clone(&entry), entry.tried(), entry.end(self.pause));
+        }
+    }
+
+    /// Returns a cached set that can be used without a fetch.
+    fn fresh(&self, name: &str, need: Need) -> Option<Arc<S>> {
+        let now = self.clock.now();
+        let entry = self.cache().find(name, now)?;
+        entry.fresh(need, now)
+    }
+
+    /// Returns a cached set that meets the need if it cannot be fetched again.
+    fn usable(&self, name: &str, need: Need) -> Option<Arc<S>> {
+        let now = self.clock.now();
+        let entry = self.cache().find(name, now)?;
+        entry.answer(now).ok().filter(|_| need == Need::Usable)
+    }
+
+    /// Starts a fetch if one is needed and allowed. Otherwise returns what is known.
+    fn start<F>(
+        self: &Arc<Self>,
+        name: &str,
+        need: Need,
+        fetch: impl FnOnce() -> F,
+    ) -> Result<Driven<Outcome<S, E>>, Outcome<S, E>>
+    where
+        F: Future<Output = Result<Fetched<S>, E>> + Send + 'static,
+    {
+        let now = self.clock.now();
+        let mut cache = self.cache();
+        let begun = match cache.find(name, now) {
+            None => Entry::first(now),
+            Some(entry) => {
+                // It may have been fetched since this request read it.
+                if let Some(fresh) = entry.fresh(need, now) {
+                    return Err(Ok(fresh));
+                }
+                if !entry.may_be_fetched(now, self.pause) {
+                    return Err(entry.answer(now));
+                }
+                entry.begun(now)
+            }
+        };
+        // The fetch counts from its start, even if every request that waits for it is dropped.
+        let until = begun.end(self.pause);
+        cache.keep(name, Arc::new(begun), now, until);
+        // Requests wait for the fetch, and they borrow the sets. The fetch itself must not keep them.
+        let (sets, name, fetched) = (Arc::downgrade(self), Box::<str>::from(name), fetch());
+        Ok(Box::pin(async move {
+            let fetched = fetched.await;
+            sets.upgrade().map_or_else(|| Err(Arc::new(E::INTERRUPTED)), |sets| sets.end(&name, fetched))
+        }))
+    }
+
+    /// Caches the result of a fetch. A failure keeps the previous set.
+    fn end(&self, name: &str, fetched: Result<Fetched<S>, E>) -> Outcome<S, E> {
+        let now = self.clock.now();
+        let mut cache = self.cache();
+        let entry = match fetched {
+            Ok(fetched) => Entry::fetched(fetched, now),
+            Err(failure) => Entry::failed(cache.find(name, now).as_deref(), failure, now),
+        };
+        let entry = Arc::new(entry);
+        cache.keep(name, Arc::clone(&entry), now, entry.end(self.pause));
+        entry.answer(now)
+    }
+
+    fn cache(&self) -> MutexGuard<'_, Cache<Arc<Entry<S, E>>>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use futures::FutureExt;
+    use futures::channel::oneshot;
+
+    use super::*;
+    use crate::clock::Timestamp;
+    use crate::error::key_set::KeySetError;
+    use crate::fetch::FetchErrorKind;
+    use crate::testing::ManualClock;
+
+    type Result<T> = std::result::Result<T, KeySetError>;
+
+    const AT: fn(u32) -> Timestamp = Timestamp::from_seconds;
+
+    /// A set that is fresh until 50, and usable until 200. The idle task and two others may wait for a fetch.
+    fn sets() -> (Arc<CachedSets<u8, KeySetError>>, ManualClock, Arc<u8>) {
+        let clock = ManualClock::new(AT(0));
+        let sets = CachedSets::new(Arc::new(clock.clone()), Duration::from_secs(10), 1, Flights::outlasting(3));
+        let fetched = Fetched { set: 7, fresh_until: AT(50), usable_until: AT(200) };
+        let set = sets.get("", Need::Usable, || ready(Ok(fetched))).now_or_never().unwrap().unwrap();
+        (sets, clock, set)
+    }
+
+    /// 9068-4-01
+    #[test]
+    fn a_check_that_may_not_wait_gets_the_cached_set() {
+        let (sets, clock, set) = sets();
+        clock.set(AT(100));
+        let mut waiting = [(); 2].map(|()| Box::pin(sets.get("", Need::Usable, pending::<Result<Fetched<u8>>>)));
+        for check in &mut waiting {
+            assert!(check.now_or_never().is_none());
+        }
+        let one_more = |need| sets.get("", need, pending::<Result<Fetched<u8>>>).now_or_never().unwrap();
+        let refused = |need| {
+            let error = one_more(need).unwrap_err();
+            let KeySetError::Fetch(error) = &*error else { panic!("{error}") };
+            error.kind()
+        };
+        assert!(Arc::ptr_eq(&one_more(Need::Usable).unwrap(), &set));
+        assert_eq!(refused(Need::Newer), FetchErrorKind::TooManyRequests);
+        clock.set(AT(200));
+        assert_eq!(refused(Need::Usable), FetchErrorKind::TooManyRequests);
+    }
+
+    /// 9068-4-01
+    #[test]
+    fn after_a_panic_the_cached_set_is_used() {
+        for (now, is_usable) in [(100, true), (200, false)] {
+            let (sets, clock, set) = sets();
+            clock.set(AT(now));
+            let (sender, receiver) = oneshot::channel();
+            let mut driver = Box::pin(
+                sets.get("", Need::Usable, || receiver.map(|fetched| fetched.expect("a panic, as it is due"))),
+            );
+            let mut other = Box::pin(sets.get("", Need::Usable, pending::<Result<Fetched<u8>>>));
+            assert!((&mut driver).now_or_never().is_none() && (&mut other).now_or_never().is_none());
+            drop::<oneshot::Sender<Result<Fetched<u8>>>>(sender);
+            assert!(catch_unwind(AssertUnwindSafe(|| (&mut driver).now_or_never())).is_err());
+            match other.now_or_never().unwrap() {
+                Ok(found) => assert!(is_usable && Arc::ptr_eq(&found, &set), "{now}"),
+                Err(error) => assert!(!is_usable && matches!(*error, KeySetError::Panicked), "{now}: {error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Writes access tokens as JWTs [RFC 9068 section 2].
+//!
+//! The claims depend on the record alone: if a record is signed twice, both tokens have the same claims, and nothing more
+//! is stored. A token is signed after the judgement and before the write, so a signer that fails changes nothing.
+
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+use crate::claim::Contended;
+use crate::context::Context;
+use crate::error::Reason;
+use crate::grant::described_token::DescribedToken;
+use crate::grant::issue::Issued;
+use crate::hooks::Event;
+use crate::jose::access_jwt::CLIENT_SUBJECT;
+use crate::jose::base64url;
+use crate::model::client::Client;
+use crate::model::id::{GrantId, ID_BYTES};
+use crate::model::{AccessRecord, Grant};
+use crate::secret::Digest;
+use crate::store::StoreError;
+use crate::wire::message::Confirmation;
+
+/// The claims [RFC 9068 section 2.2].
+#[derive(Serialize)]
+struct Claims<'a> {
+    iss: &'a str,
+    sub: String,
+    aud: &'a str,
+    client_id: &'a str,
+    iat: u32,
+    exp: u32,
+    jti: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cnf: Option<Confirmation>,
+    resource_scope: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resources: Option<Vec<String>>,
+}
+
+/// What a claim has signed so far. If the next attempt has the same claims, the token is signed no second time.
+pub(crate) struct Signed {
+    claims: Vec<u8>,
+    token: Option<Zeroizing<String>>,
+    /// How many more tokens may be signed.
+    left: u32,
+}
+
+impl Signed {
+    /// Nothing is signed yet, and at most so many tokens will be.
+    pub(crate) const fn at_most(max: u32) -> Self {
+        Self { claims: Vec::new(), token: None, left: max }
+    }
+}
+
+/// Signs the access token that was issued, if its resource has JWTs. `grant` has its record. A token that would be too long
+/// stays opaque. Returns whether a signer was called.
+///
+/// # Errors
+///
+/// [`Reason::Signing`] if it could not be signed; [`Contended`], as a transient store error, if no more tokens may be signed.
+pub(crate) async fn sign(
+    context: &Context,
+    grant: &Grant,
+    client: &Client,
+    issued: &mut Issued,
+    signed: &mut Signed,
+) -> Result<bool, Reason> {
+    issued.jwt = None;
+    if !context.config.issues_jwts() {
+        return Ok(false);
+    }
+    let Some(access) = grant.pairs.with_access(&issued.access_token.digest) else { return Ok(false) };
+    let Some(claims) = claims(context, grant, client, access) else { return Ok(false) };
+    let is_signed = signed.token.is_some() && signed.claims == claims;
+    if !is_signed {
+        let left = signed.left.checked_sub(1).ok_or_else(|| StoreError::transient(Contended))?;
+        match context.signing_keys.sign(&claims, context.now()).await {
+            Ok(None) => return Ok(false),
+            Ok(Some(token)) => *signed = Signed { claims, token: Some(token.into()), left },
+            Err(error) => {
+                context.raise(&Event::SigningFailed { client: &client.id, error: &error });
+                return Err(Reason::Signing(error));
+            }
+        }
+    }
+    issued.jwt.clone_from(&signed.token);
+    Ok(!is_signed)
+}
+
+/// Returns the claims as JSON; `None` if the token is opaque.
+///
+/// A token may have been issued as opaque before the settings changed. It is returned again in grace, and stays opaque: its
+/// end is later than that of a JWT. The same goes for a token of a user whose name begins with `client:`.
+fn claims(context: &Context, grant: &Grant, client: &Client, access: &AccessRecord) -> Option<Vec<u8>> {
+    let seen = context.resources.seen(grant.audience_of(access), client, |_| true);
+    let [entry] = seen.entries() else { return None };
+    if !entry.settings.has_jwts() || access.end > access.issued.plus(context.config.tokens.jwt_lifetime) {
+        return None;
+    }
+    let sub = match grant.subject() {
+        Some(user) if user.as_str().starts_with(CLIENT_SUBJECT) => return None,
+        Some(user) => user.to_string(),
+        None => format!("{CLIENT_SUBJECT}{}", client.id),
+    };
+    let described = DescribedToken::of(context, grant, client, access, &seen)?;
+    let claims = Claims {
+        iss: &context.config.issuer,
+        sub,
+        aud: &entry.settings.identifier,
+        client_id: client.id.as_str(),
+        iat: access.issued.seconds(),
+        exp: access.end.seconds(),
+        jti: TokenId::of(&access.digest).to_jti(&grant.id),
+        scope: described.scope(context),
+        cnf: access.key().copied().map(Confirmation::by_key),
+        resource_scope: described.resources.as_str(),
+        resources: described.resource_names(),
+    };
+    serde_json::to_vec(&claims).ok()
+}
+
+/// The length of a [`TokenId`] in bytes.
+const TOKEN_ID_BYTES: usize = 16;
+/// Separates these digests from all others.
+const LABEL: &[u8] = b"access token jti";
+
+/// The part of a `jti` that distinguishes the access tokens of a grant. The token cannot be derived from it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TokenId([u8; TOKEN_ID_BYTES]);
+
+impl TokenId {
+    fn of(access: &Digest) -> Self {
+        let digest = Digest::of(&[LABEL, access.bytes()].concat());
+        let mut id = [0; TOKEN_ID_BYTES];
+        id.iter_mut().zip(digest.bytes()).for_each(|(to, from)| *to = *from);
+        Self(id)
+    }
+
+    /// Returns whether it is that of the access token with that digest.
+    pub(crate) fn is_of(&self, access: &Digest) -> bool {
+        *self == Self::of(access)
+    }
+
+    /// Returns the `jti`: grant id and token id in base64url.
+    fn to_jti(self, grant: &GrantId) -> String {
+        base64url::encode(&[grant.as_bytes().as_slice(), &self.0].concat())
+    }
+
+    /// Reads a `jti`.
+    pub(crate) fn read(jti: &str) -> Option<(GrantId, Self)> {
+        let bytes = base64url::decode(jti)?;
+        let (grant, id) = bytes.split_at_checked(ID_BYTES)?;
+        Some((GrantId::from_bytes(grant.try_into().ok()?), Self(id.try_into().ok()?)))
+    }
+}

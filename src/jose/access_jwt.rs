@@ -1,0 +1,45 @@
+//! The form of a JWT access token [RFC 9068]: what every reader checks before the claims.
+
+use crate::jose::{Jwk, Jws, SigningAlgorithm};
+
+/// The `typ` of its header [RFC 9068 section 2.1].
+pub(crate) const TYPE: &str = "at+jwt";
+
+/// The longest one in bytes. A token that would be longer is issued in the opaque form.
+pub(crate) const MAX_BYTES: usize = 4096;
+
+/// What `sub` begins with if the client acts for itself. The client id follows. Without it, a client id could be taken
+/// for a user [RFC 9068 section 5].
+pub(crate) const CLIENT_SUBJECT: &str = "client:";
+
+/// How far `iat` may be ahead of the clock of the reader, in seconds.
+pub(crate) const MAX_AHEAD: u32 = 60;
+
+/// How long an API may keep the key set, in seconds. It equals the default of `tokens.jwt_lifetime`.
+pub(crate) const KEY_SET_MAX_AGE: u32 = 300;
+
+/// The algorithms that it may be signed with.
+pub(crate) const ALGORITHMS: [SigningAlgorithm; 3] =
+    [SigningAlgorithm::Es256, SigningAlgorithm::Rs256, SigningAlgorithm::EdDsa];
+
+/// The members of its header.
+const HEADER: [&str; 3] = ["alg", "kid", "typ"];
+
+/// Parses a token whose header says that it is a JWT access token. `None` for any other text.
+///
+/// > The resource server MUST verify that the "typ" header value is "at+jwt" or "application/at+jwt" and reject tokens
+/// > carrying any other value.
+///
+/// [RFC 9068 section 4]
+pub(crate) fn parse(text: &[u8]) -> Option<Jws<'_>> {
+    let jws = Jws::parse(text, MAX_BYTES).ok()?;
+    let has_only_known = jws.header_names().all(|name| HEADER.contains(&name));
+    (has_only_known && jws.typ() == Some(TYPE) && jws.key_id().is_some()).then_some(jws)
+}
+
+/// Returns whether a key has signed the token. The key, and not the token, determines the algorithm [RFC 8725 section
+/// 3.1].
+pub(crate) fn is_signed(jws: &Jws<'_>, key: &Jwk) -> bool {
+    let algorithm = key.algorithm();
+    ALGORITHMS.contains(&algorithm) && jws.is_signed_by(key, algorithm)
+}
