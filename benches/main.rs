@@ -14,6 +14,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 
+#[cfg(feature = "jose")]
+mod apart;
 mod authenticate;
 mod dispatch;
 mod exchange;
@@ -63,6 +65,8 @@ const AREAS: &[Area] = &[
     ("registration", registration::measure),
     #[cfg(feature = "jose")]
     ("signatures", signatures::measure),
+    #[cfg(feature = "jose")]
+    ("apart", apart::measure),
     ("pauses", pauses::measure),
     ("stores/sqlite", stores::sqlite::measure),
     #[cfg(feature = "postgres")]

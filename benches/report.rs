@@ -43,6 +43,9 @@ pub(crate) enum Unit {
     Bytes,
     /// Allocations an operation.
     Allocations,
+    /// Requests that were sent.
+    #[cfg_attr(not(feature = "jose"), expect(dead_code, reason = "only APIs in other processes send some"))]
+    Requests,
     /// A share of one, shown in percent.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only PostgreSQL uses it"))]
     Share,
@@ -126,7 +129,7 @@ impl Unit {
         match self {
             Self::Share => format!("{:.0} %", value * 100.0),
             Self::Times => format!("{value:.2} times"),
-            Self::PerSecond | Self::Bytes => format!("{} {self}", thousands(value)),
+            Self::PerSecond | Self::Bytes | Self::Requests => format!("{} {self}", thousands(value)),
             _ if value >= 100.0 => format!("{} {self}", thousands(value)),
             _ => format!("{value:.1} {self}"),
         }
@@ -142,6 +145,7 @@ impl fmt::Display for Unit {
             Self::PerSecond => "/s",
             Self::Bytes => "B",
             Self::Allocations => "allocations",
+            Self::Requests => "requests",
             Self::Share => "share",
             Self::Times => "times",
         })

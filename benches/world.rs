@@ -8,6 +8,7 @@ use std::time::Duration;
 use grantor::application::{Logo, RegistrationLimits};
 use grantor::scope::ResourceScope;
 use grantor::secret::Entropy;
+use grantor::server::Builder;
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
@@ -15,7 +16,7 @@ use grantor::{
     PendingAuthorization, Subject, Timestamp,
 };
 
-const ISSUER: &str = "https://auth.example";
+pub(crate) const ISSUER: &str = "https://auth.example";
 pub(crate) const REDIRECT_URI: &str = "https://app.example.com/cb";
 pub(crate) const SCOPES: &str = "repo-code:rw repo-issue:rw account-profile:r";
 pub(crate) const SESSION: &[u8] = b"the value of the session cookie";
@@ -42,10 +43,15 @@ pub(crate) struct Credentials {
 impl World {
     /// A server of the platform profile at [`START`], with that source of random bytes.
     pub(crate) fn new(entropy: impl Entropy) -> Self {
+        Self::built(Config::platform(ISSUER), |builder| builder.entropy(entropy))
+    }
+
+    /// A server with these settings at [`START`].
+    pub(crate) fn built(config: Config, change: impl FnOnce(Builder) -> Builder) -> Self {
         let store = MemoryStore::new();
         let clock = ManualClock::new(Timestamp::from_seconds(START));
-        let builder = AuthorizationServer::builder(Config::platform(ISSUER), store.clone());
-        let server = builder.clock(clock.clone()).entropy(entropy).build().expect("the profile is sound");
+        let builder = AuthorizationServer::builder(config, store.clone()).clock(clock.clone());
+        let server = change(builder).build().expect("the settings are sound");
         let client = register(&server, &subject(0), Approval::default());
         Self { server, store, clock, client }
     }
