@@ -11,7 +11,7 @@
 //!   the record again, because a caller must not mistake its own write for another caller's.
 //! - If reads are not settled, a read proves nothing: a failed write may be visible on one server and be lost in a
 //!   fail-over. So a record that was read instead of written is [confirmed](crate::store::RecordStore::confirm) before
-//!   the answer.
+//!   the answer. It is confirmed as well if a token was signed since it was read, which takes time.
 
 pub(crate) mod bounds;
 #[cfg(test)]

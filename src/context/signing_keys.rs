@@ -105,7 +105,8 @@ impl SigningKeys {
     ///
     /// [`SignerError`] if no key signs now, or if the signer failed.
     pub(crate) async fn sign(&self, claims: &[u8], now: Timestamp) -> Result<Option<String>, SignerError> {
-        let key = self.signing(now).ok_or_else(|| SignerError::new("no signing key may sign now"))?;
+        let own = self.signing(now).ok_or_else(|| SignerError::new("no signing key may sign now"))?;
+        let key = &own.key;
         let header = json!({ "alg": key.public().algorithm().as_str(), "kid": key.key_id(), "typ": TYPE });
         let mut token = base64url::encode(header.to_string().as_bytes());
         token.push('.');
@@ -116,20 +117,28 @@ impl SigningKeys {
             return Ok(None);
         }
         let signature = key.sign(token.as_bytes()).await?;
+        if own.is_dropped() {
+            return Err(SignerError::new("the key was dropped"));
+        }
         token.push('.');
         token.push_str(&base64url::encode(&signature));
         Ok(Some(token))
     }
 
+    /// Returns the `kid` of the key that signs now.
+    pub(crate) fn key_id(&self, now: Timestamp) -> Option<&str> {
+        self.signing(now).map(|own| own.key.key_id())
+    }
+
     /// Returns the key that signs: of those that may sign now, the one that began last. It must stay published for one lifetime
     /// of a token and 60 s more.
-    fn signing(&self, now: Timestamp) -> Option<&SigningKey> {
+    fn signing(&self, now: Timestamp) -> Option<&ServerKey> {
         let needed = now.plus(self.lifetime).plus(CLOCK_TOLERANCE);
         let signs = |own: &&ServerKey| {
             let has_begun = own.key.may_sign_from() <= now;
             has_begun && !own.is_dropped() && own.key.last_published().is_none_or(|end| needed <= end)
         };
-        self.keys.iter().filter(signs).map(|own| &own.key).max_by_key(|key| key.may_sign_from())
+        self.keys.iter().filter(signs).max_by_key(|own| own.key.may_sign_from())
     }
 }
 

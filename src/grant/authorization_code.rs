@@ -248,7 +248,7 @@ fn first_pair(
     (grant, issued)
 }
 
-/// One insert, without a read before it unless a token is signed. If the row exists, it shows who won: it has the digest of
+/// One insert, without a read before it unless a resource has JWTs. If the row exists, it shows who won: it has the digest of
 /// the winner's access token.
 struct Inserting<'a> {
     context: &'a Context,
@@ -280,7 +280,7 @@ impl Claim for Inserting<'_> {
     type Won = ();
     type Error = Reason;
 
-    /// Before a token is signed, the record is read: a replayed code is refused without a signature.
+    /// Where a token may be signed, the record is read first: a replayed code is refused without a signature.
     async fn read(&mut self) -> Result<Seen<Grant>, Reason> {
         let is_first = !std::mem::replace(&mut self.has_read, true);
         if is_first {

@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 use crate::claim::Contended;
 use crate::context::Context;
 use crate::error::Reason;
+use crate::error::signing::SignerError;
 use crate::grant::described_token::DescribedToken;
 use crate::grant::issue::Issued;
 use crate::hooks::Event;
@@ -40,9 +41,14 @@ struct Claims<'a> {
     resources: Option<Vec<String>>,
 }
 
-/// What a claim has signed so far. If the next attempt has the same claims, the token is signed no second time.
+/// How long a signer may take, in seconds. A token of 60 s and a grace of 60 s are not used up by it.
+const MAX_SECONDS: u32 = 10;
+const SLOW: &str = "the signer took more than 10 s";
+
+/// What a claim has signed so far. If the next attempt has the same claims and the same key signs, the token is signed no second time.
 pub(crate) struct Signed {
     claims: Vec<u8>,
+    key_id: Option<Box<str>>,
     token: Option<Zeroizing<String>>,
     /// How many more tokens may be signed.
     left: u32,
@@ -51,7 +57,7 @@ pub(crate) struct Signed {
 impl Signed {
     /// Nothing is signed yet, and at most so many tokens will be.
     pub(crate) const fn at_most(max: u32) -> Self {
-        Self { claims: Vec::new(), token: None, left: max }
+        Self { claims: Vec::new(), key_id: None, token: None, left: max }
     }
 }
 
@@ -74,12 +80,18 @@ pub(crate) async fn sign(
     }
     let Some(access) = grant.pairs.with_access(&issued.access_token.digest) else { return Ok(false) };
     let Some(claims) = claims(context, grant, client, access) else { return Ok(false) };
-    let is_signed = signed.token.is_some() && signed.claims == claims;
+    let began = context.now();
+    let key_id = context.signing_keys.key_id(began);
+    let is_signed = signed.token.is_some() && signed.claims == claims && signed.key_id.as_deref() == key_id;
     if !is_signed {
         let left = signed.left.checked_sub(1).ok_or_else(|| StoreError::transient(Contended))?;
-        match context.signing_keys.sign(&claims, context.now()).await {
+        let token = context.signing_keys.sign(&claims, began).await;
+        let was_slow = context.now().seconds_since(began) > MAX_SECONDS;
+        match token.and_then(|token| if was_slow { Err(SignerError::new(SLOW)) } else { Ok(token) }) {
             Ok(None) => return Ok(false),
-            Ok(Some(token)) => *signed = Signed { claims, token: Some(token.into()), left },
+            Ok(Some(token)) => {
+                *signed = Signed { claims, key_id: key_id.map(Into::into), token: Some(token.into()), left };
+            }
             Err(error) => {
                 context.raise(&Event::SigningFailed { client: &client.id, error: &error });
                 return Err(Reason::Signing(error));
@@ -92,8 +104,8 @@ pub(crate) async fn sign(
 
 /// Returns the claims as JSON; `None` if the token is opaque.
 ///
-/// A token may have been issued as opaque before the settings changed. It is returned again in grace, and stays opaque: its
-/// end is later than that of a JWT. The same goes for a token of a user whose name begins with `client:`.
+/// A token may have been issued as opaque before the settings changed. It is returned again in grace, and stays opaque if it
+/// ends later than a JWT may. The same goes for a token of a user whose name begins with `client:`.
 fn claims(context: &Context, grant: &Grant, client: &Client, access: &AccessRecord) -> Option<Vec<u8>> {
     let seen = context.resources.seen(grant.audience_of(access), client, |_| true);
     let [entry] = seen.entries() else { return None };

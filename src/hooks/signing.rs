@@ -16,7 +16,8 @@ use crate::wire::json::Json;
 /// service.
 ///
 /// The server calls it for each JWT access token, before anything is written. If it fails, the request is answered with
-/// 503, and the client may send it again. The library has no timer: limit the time of the call yourself.
+/// 503, and the client may send it again. So it is after more than 10 s. The library has no timer: limit the time of the call
+/// yourself.
 #[async_trait]
 pub trait Signer: fmt::Debug + Send + Sync + 'static {
     /// Signs a message and returns the signature in the form of a JWS [RFC 7518 section 3, RFC 8037 section 3.1].
@@ -43,10 +44,10 @@ pub trait Signer: fmt::Debug + Send + Sync + 'static {
 ///
 /// # Rotation
 ///
-/// Add the next key to all servers, with a time to sign from that is at least 600 s after the last server has it: APIs
-/// keep the key set for 300 s. All servers switch at that time, without a restart. Give the old key a
-/// [`published_until`](Self::published_until) of at least that time, the lifetime of its tokens and 60 s, and remove it after
-/// that. A key that has leaked is dropped at once: see
+/// Add the next key to all servers. Let it sign from a time at least 600 s after the last server has it: APIs keep the key
+/// set for 300 s, and for 300 s longer if they cannot fetch it. All servers switch at that time, without a restart. Give the
+/// old key a [`published_until`](Self::published_until) that is later than the switch by the lifetime of its tokens plus 60 s,
+/// and remove it after that. A key that has leaked is dropped at once: see
 /// [`AuthorizationServer::drop_key`](crate::AuthorizationServer::drop_key).
 ///
 /// # Examples
@@ -83,7 +84,7 @@ enum Private {
 
 impl SigningKey {
     /// Reads a private key in the form of PKCS#8, as DER and not as PEM [RFC 5958], for ES256, RS256 or EdDSA. An RSA key has
-    /// 2048, 3072 or 4096 bits.
+    /// 2048, 3072 or 4096 bits, and the exponent 65537.
     ///
     /// # Errors
     ///
@@ -92,7 +93,7 @@ impl SigningKey {
         check_algorithm(algorithm)?;
         let pair = KeyPair::from_pkcs8(algorithm, pkcs8).ok_or(SigningKeyError::PrivateKey(algorithm))?;
         let public = pair.public().map_err(SigningKeyError::PublicKey)?;
-        Ok(Self::new(public, Private::Here(Arc::new(pair))))
+        Self::new(public, Private::Here(Arc::new(pair)))
     }
 
     /// Takes a key whose private part is elsewhere. `public_key` is the public part as a JWK with its `alg`: `ES256`, `RS256`
@@ -108,14 +109,15 @@ impl SigningKey {
         let members = Json::read_object(public_key.as_bytes(), DEPTH).ok_or(SigningKeyError::NotJson)?;
         let public = Jwk::read_own(&members).map_err(SigningKeyError::PublicKey)?;
         check_algorithm(public.algorithm())?;
+        Self::new(public, Private::Elsewhere(Arc::new(signer)))
+    }
+
+    fn new(public: Jwk, private: Private) -> Result<Self, SigningKeyError> {
         if !public.is_cheap() {
             return Err(SigningKeyError::TooLarge);
         }
-        Ok(Self::new(public, Private::Elsewhere(Arc::new(signer))))
-    }
-
-    fn new(public: Jwk, private: Private) -> Self {
-        Self { public: Arc::new(public), private, signs_from: Timestamp::from_seconds(0), published_until: None }
+        let signs_from = Timestamp::from_seconds(0);
+        Ok(Self { public: Arc::new(public), private, signs_from, published_until: None })
     }
 
     /// Sets when the key begins to sign. By default it may sign at once.
@@ -222,7 +224,8 @@ pub enum SigningKeyError {
     /// The public key is refused.
     #[error("the public part of the signing key is refused: {0}")]
     PublicKey(#[source] JwkError),
-    /// It is an RSA key of more than 4096 bits, or with an exponent above 65537. Anyone can make the server verify signatures.
+    /// It is an RSA key of more than 4096 bits, or with an exponent above 65537. Its signatures are slow to verify, and anyone
+    /// can make the server verify some.
     #[error("the signing key has more than 4096 bits, or an exponent above 65537")]
     TooLarge,
     /// The feature `jose` is off.

@@ -176,8 +176,9 @@ impl ResourceServer {
         Self::remote(config, RemoteSource::Jwt(verifier, None), Some(Arc::new(replays)))
     }
 
-    /// Returns the check of JWTs with a client that introspects opaque tokens. The authorization server issues one in
-    /// place of a JWT that would have more than 4096 bytes.
+    /// Returns the check of JWTs with a client that introspects opaque tokens. The authorization server issues an opaque
+    /// token in place of a JWT of more than 4096 bytes, and for a user whose name begins with `client:`. Tokens from before
+    /// the resource had JWTs are opaque too.
     ///
     /// # Errors
     ///

@@ -10,11 +10,11 @@ use crate::clock::Timestamp;
 use crate::config::dpop::proof_algorithm_names;
 use crate::config::error::ConfigError;
 use crate::config::rule::Parts;
-use crate::config::{Config, DpopBoundTokens, Finding, SecurityReport};
+use crate::config::{Config, DpopBoundTokens, Finding, Profile, SecurityReport};
 use crate::context::{Context, use_proof};
 use crate::error::Reason;
 use crate::hooks::{Event, TokenRefusal};
-use crate::jose;
+use crate::jose::{self, SigningAlgorithm};
 use crate::model::Replay;
 use crate::model::protected_resource::{AccessTokenFormat, ProtectedResource, ResourceTable};
 use crate::resource::access_token;
@@ -125,8 +125,8 @@ impl Remote {
     ///
     /// [`ConfigError`] as from the authorization server with these settings; if its issuer is another one than that of
     /// the client or verifier; if there are protected resources, and none has the expected audience, or none is the
-    /// default for a client of any audience; if a verifier is for a resource without JWTs; or if DPoP proofs are
-    /// accepted, and there is no store for those that were used.
+    /// default for a client of any audience; if a verifier is for a resource without JWTs, or accepts RS256 in the FAPI
+    /// profile; or if DPoP proofs are accepted, and there is no store for those that were used.
     pub(super) fn new(
         config: Config,
         from: RemoteSource,
@@ -143,6 +143,12 @@ impl Remote {
         })?;
         if from.issuer() != config.issuer {
             return Err(ConfigError::another_issuer(from.issuer(), &config.issuer));
+        }
+        if let RemoteSource::Jwt(verifier, _) = &from
+            && config.profile() == Profile::Fapi
+            && verifier.algorithms().contains(&SigningAlgorithm::Rs256)
+        {
+            return Err(ConfigError::rs256_in_fapi());
         }
         if replays.is_none() && config.dpop.reads_proofs() {
             return Err(ConfigError::no_replay_store(config.dpop.tokens));
@@ -368,6 +374,12 @@ impl ConfigError {
     fn no_default_resource(resources: &[ProtectedResource]) -> Self {
         let identifiers: Vec<&str> = resources.iter().map(|own| own.identifier.as_str()).collect();
         Self::new("resources", identifiers.join(" "), "one with is_default is needed for ExpectedAudience::Any")
+    }
+
+    /// An error for a verifier that accepts RS256 in the FAPI profile.
+    fn rs256_in_fapi() -> Self {
+        let remedy = "only ES256 and EdDSA are accepted in the FAPI profile (FAPI 2.0 Security Profile section 5.4.1)";
+        Self::new("algorithms", "a list with RS256", remedy)
     }
 
     /// An error for settings that accept DPoP proofs without a store for those that were used.

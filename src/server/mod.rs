@@ -97,7 +97,8 @@ impl AuthorizationServer {
     }
 
     /// Lists what keeps the users of known hosts of the Model Context Protocol, such as ChatGPT, from connecting. It reads
-    /// the settings, and the bounds of the [`RegistrationPolicy`] if that returns them.
+    /// the settings, and the bounds of the [`RegistrationPolicy`](crate::hooks::RegistrationPolicy) if that
+    /// returns them.
     /// [`hosts`](Self::hosts) is about something else: the header `Host`.
     #[must_use]
     pub fn host_report(&self) -> Vec<McpHostFinding> {

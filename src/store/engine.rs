@@ -65,7 +65,8 @@ pub trait Engine: Store {
     ///
     /// It compares the version and the record. Any number of callers succeed.
     /// [`Replacement::Lost`] means that the row is missing or differs; nothing is written then. Where
-    /// [`reads_settled`](Store::reads_settled) is `true`, the core never calls it, but the kit does.
+    /// [`reads_settled`](Store::reads_settled) is `true`, the core calls it only after a token was signed, since another
+    /// request may have changed the row meanwhile.
     ///
     /// # Errors
     ///

@@ -128,7 +128,8 @@ pub trait RecordStore<R: Record>: Store {
     /// Writes a record again, unchanged and durably, if the stored one equals it; the version stays.
     ///
     /// Any number of callers succeed. [`Replacement::Lost`] means that the record is missing or differs. Where
-    /// [`reads_settled`](Store::reads_settled) is `true`, the server never calls it, but the kit does.
+    /// [`reads_settled`](Store::reads_settled) is `true`, the server calls it only after a token was signed, since another
+    /// request may have changed the record meanwhile.
     ///
     /// # Errors
     ///

@@ -99,7 +99,7 @@ impl<S, E: Failure> Entry<S, E> {
             usable_until: kept.usable_until.min(until),
             ..kept
         });
-        Self { set, failure: self.failure.clone(), ..*self }
+        Self { set, failure: self.failure.clone(), is_newest: false, ..*self }
     }
 
     /// Returns the key set, if it meets the need of the request without a fetch.

@@ -89,7 +89,7 @@ pub enum AccessTokenFormat {
     /// A JWT that is signed with one of the server's [`signing_keys`](crate::server::Builder::signing_keys), and valid for
     /// [`tokens.jwt_lifetime`](crate::config::TokenSettings::jwt_lifetime) [RFC 9068]. It is for this resource alone.
     ///
-    /// A token that would have more than 4096 bytes is opaque: see
+    /// Some tokens are opaque all the same: see
     /// [`ResourceServer::or_introspect`](crate::ResourceServer::or_introspect).
     ///
     /// # Security

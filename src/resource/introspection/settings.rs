@@ -14,7 +14,7 @@ use crate::wire::Endpoint;
 ///
 /// # Examples
 ///
-/// An API that keeps an answer for 10 s. A revoked token is refused at the latest 10 s later:
+/// An API that keeps an answer for 5 s. A revoked token is refused at the latest 5 s later:
 ///
 /// ```
 /// use std::time::Duration;
@@ -29,7 +29,7 @@ use crate::wire::Endpoint;
 ///     "https://auth.example",
 ///     ExpectedAudience::Is("https://orders.example".to_owned()),
 /// );
-/// settings.time_to_live = Duration::from_secs(10);
+/// settings.time_to_live = Duration::from_secs(5);
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]

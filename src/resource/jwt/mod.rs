@@ -20,7 +20,7 @@ use crate::error::Reason;
 use crate::fetch::Transport;
 use crate::hooks::{EventSink, TokenRefusal};
 use crate::jose::access_jwt::{self, MAX_BYTES};
-use crate::jose::{IS_AVAILABLE, Jws};
+use crate::jose::{IS_AVAILABLE, Jws, SigningAlgorithm};
 use crate::model::id::ClientId;
 use crate::resource::cache::{Cache, TokenDigest};
 use crate::resource::environment::Environment;
@@ -156,6 +156,10 @@ impl JwtVerifier {
 
     pub(super) fn environment(&self) -> &Environment {
         &self.0.setup.environment
+    }
+
+    pub(super) fn algorithms(&self) -> &[SigningAlgorithm] {
+        &self.0.setup.settings.algorithms
     }
 
     pub(crate) fn audience(&self) -> &str {

@@ -39,6 +39,8 @@ fn only_keys_for_public_verification_are_accepted() {
     assert_eq!(with("e", "AQAB".into()), Ok(()));
     assert_eq!(with("e", URL_SAFE_NO_PAD.encode([1, 0, 3])), Err(SigningKeyError::TooLarge));
     assert_eq!(with("n", URL_SAFE_NO_PAD.encode([0xff; 520])), Err(SigningKeyError::TooLarge));
+    let exponent = include_bytes!("../../data/keys/rsa-65539.pk8");
+    assert!(matches!(SigningKey::from_pkcs8(SigningAlgorithm::Rs256, exponent), Err(SigningKeyError::TooLarge)));
     // A key of another type than the algorithm's.
     assert!(SigningKey::from_pkcs8(SigningAlgorithm::EdDsa, P256).is_err());
     assert!(SigningKey::from_pkcs8(SigningAlgorithm::Ps256, P256).unwrap_err().to_string().contains("PS256"));

@@ -162,3 +162,45 @@ async fn a_revocation_while_a_token_is_signed_again_is_seen() {
     support::world::e400(&response, "invalid_grant");
     assert!(!opens(&world, A, &second.access).await);
 }
+
+/// Takes the step while the next token waits for its signature.
+async fn while_signing(elsewhere: &signer::Elsewhere, step: impl FnOnce()) {
+    while elsewhere.has_begun() == 0 {
+        tokio::task::yield_now().await;
+    }
+    step();
+    elsewhere.go_on();
+}
+
+/// 7517-5-03
+#[tokio::test]
+async fn a_signer_that_takes_too_long_changes_nothing() {
+    for (seconds, status) in [(10, 200), (11, 503)] {
+        let elsewhere = signer::Elsewhere::new();
+        let world = built(config(), |builder| builder.signing_keys([elsewhere.key()])).await;
+        let code = world.code().await;
+        elsewhere.wait();
+        let slow = while_signing(&elsewhere, || world.advance(seconds));
+        let (response, ()) = tokio::join!(world.exchange(&code), slow);
+        assert_eq!(response.status(), status, "{seconds}");
+        if status == 503 {
+            assert!(world.events.take().iter().any(|event| event.contains("more than 10 s")));
+            let first = pair(&world.exchange(&code).await);
+            assert!(opens(&world, A, &first.access).await, "the code is not spent");
+        }
+    }
+}
+
+/// 7517-5-02
+#[tokio::test]
+async fn a_key_that_is_dropped_while_it_signs_gives_no_token() {
+    let elsewhere = signer::Elsewhere::new();
+    let key_id = elsewhere.key().key_id().to_owned();
+    let world = built(config(), |builder| builder.signing_keys([elsewhere.key()])).await;
+    let code = world.code().await;
+    elsewhere.wait();
+    let dropped = while_signing(&elsewhere, || assert!(world.server.drop_key(&key_id)));
+    let (response, ()) = tokio::join!(world.exchange(&code), dropped);
+    assert_eq!(response.status(), 503);
+    assert!(world.server.grants_of(&world.alice).await.unwrap().is_empty());
+}
