@@ -16,8 +16,8 @@ use crate::wire::json::Json;
 /// service.
 ///
 /// The server calls it for each JWT access token, before anything is written. If it fails, the request is answered with
-/// 503, and the client may send it again. So it is after more than 10 s. The library has no timer: limit the time of the call
-/// yourself.
+/// 503, and the client may send it again. The same happens if it takes more than 10 s. The library has no timer: limit the
+/// time of the call yourself.
 #[async_trait]
 pub trait Signer: fmt::Debug + Send + Sync + 'static {
     /// Signs a message and returns the signature in the form of a JWS [RFC 7518 section 3, RFC 8037 section 3.1].
