@@ -11,9 +11,10 @@ use grantor::hooks::SigningKey;
 use grantor::jose::SigningAlgorithm;
 use grantor::protected_resource::{AccessTokenFormat, ProtectedResource};
 use grantor::resource::{IntrospectionSettings, JwtSettings, JwtVerifier, ResourceClient};
-use grantor::wire::{Body, Endpoint, Request};
-use grantor::{AuthorizationServer, ClientId, ClientSecret, Config, ResourceServer};
+use grantor::wire::{Endpoint, Request};
+use grantor::{ClientId, ClientSecret, Config, ResourceServer};
 use serde_json::Value;
+use support::to_server::ToServer;
 
 use crate::world::{self, World, ready};
 
@@ -76,9 +77,9 @@ impl Service {
         answer
     }
 
-    /// Returns a transport to this server without HTTP.
-    pub(super) fn in_process(&self) -> InProcess {
-        InProcess(self.world.server.clone())
+    /// Returns a transport to this server without HTTP, which never waits.
+    pub(super) fn in_process(&self) -> ToServer {
+        ToServer(self.world.server.clone())
     }
 
     /// Returns the check by introspection, with answers that are kept for so long.
@@ -114,25 +115,6 @@ pub(super) fn headers(tokens: &[String]) -> Vec<String> {
 pub(super) fn check(resource: &ResourceServer, header: &str) {
     let request = Request::new("GET").path("/api").header("Authorization", header.as_bytes());
     black_box(ready(resource.authenticate(&request)).expect("a valid token"));
-}
-
-/// A transport to a server in this process, which never waits.
-#[derive(Debug)]
-pub(super) struct InProcess(AuthorizationServer);
-
-#[async_trait]
-impl Transport for InProcess {
-    async fn send(&self, sent: &TransportRequest<'_>) -> Result<FetchResponse, FetchError> {
-        let endpoint = if sent.method == "GET" { Endpoint::Jwks } else { Endpoint::Introspection };
-        let headers = sent.headers.iter();
-        let request = Request::new(sent.method).body(Body::Bytes(sent.body));
-        let request = headers.fold(request, |request, (name, value)| request.header(name, value.as_bytes()));
-        let response = self.0.serve(endpoint, &request).await;
-        let mut answer = FetchResponse::new(response.status(), response.body());
-        answer.content_type = response.header("Content-Type").map(str::to_owned);
-        answer.cache_control = response.header("Cache-Control").map(str::to_owned);
-        Ok(answer)
-    }
 }
 
 /// A transport that counts the requests. Clones share the count.

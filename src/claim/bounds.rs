@@ -47,10 +47,7 @@ pub(crate) fn draw_places(entropy: &dyn Entropy, count: u32) -> impl Iterator<It
 /// Returns the key of the record in a place. `label` separates the places of one kind of record from all others: no
 /// label is a prefix of another.
 pub(crate) fn key_of_place(label: &[u8], place: u32, owner: &ClientId) -> [u8; 16] {
-    let digest = Digest::of(&[label, &place.to_be_bytes(), owner.as_str().as_bytes()].concat());
-    let mut key = [0; 16];
-    key.iter_mut().zip(digest.bytes()).for_each(|(to, from)| *to = *from);
-    key
+    Digest::of(&[label, &place.to_be_bytes(), owner.as_str().as_bytes()].concat()).first_bytes()
 }
 
 /// The occupants that a request met in the places it read.

@@ -50,9 +50,7 @@ impl Config {
         let weaker = RULES.iter().filter(|rule| (rule.is_weaker)(self));
         SecurityReport { findings: weaker.map(|rule| rule.finding.clone()).chain(self.findings_of_jwts()).collect() }
     }
-}
 
-impl Config {
     /// What JWT access tokens cost, with numbers: APIs that verify them themselves learn of a revocation late.
     fn findings_of_jwts(&self) -> Vec<Finding> {
         let lifetime = self.tokens.jwt_lifetime.min(self.tokens.access_lifetime);

@@ -45,7 +45,8 @@ struct Claims<'a> {
 const MAX_SECONDS: u32 = 10;
 const SLOW: &str = "the signer took more than 10 s";
 
-/// What a claim has signed so far. If the next attempt has the same claims and the same key signs, the token is signed no second time.
+/// What a claim has signed so far. If the next attempt has the same claims, and the same key signs, the token is signed no
+/// second time.
 pub(crate) struct Signed {
     claims: Vec<u8>,
     key_id: Option<Box<str>>,
@@ -145,10 +146,7 @@ pub(crate) struct TokenId([u8; TOKEN_ID_BYTES]);
 
 impl TokenId {
     fn of(access: &Digest) -> Self {
-        let digest = Digest::of(&[LABEL, access.bytes()].concat());
-        let mut id = [0; TOKEN_ID_BYTES];
-        id.iter_mut().zip(digest.bytes()).for_each(|(to, from)| *to = *from);
-        Self(id)
+        Self(Digest::of(&[LABEL, access.bytes()].concat()).first_bytes())
     }
 
     /// Returns whether it is that of the access token with that digest.

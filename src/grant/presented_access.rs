@@ -29,19 +29,21 @@ enum Form {
 impl PresentedAccess {
     /// Reads a token; `None` if it cannot be one of this server.
     pub(crate) fn read(context: &Context, token: &[u8]) -> Option<Self> {
-        Self::read_with(context, token, |kid| {
-            context.signing_keys.published(context.now()).find(|key| key.key_id() == Some(kid))
-        })
+        Self::read_with(context, token, || context.signing_keys.published(context.now()))
     }
 
     /// Reads a token that is to be revoked. It may have been signed with a key that was dropped: whoever logs out has nothing
     /// better.
     pub(crate) fn read_to_revoke(context: &Context, token: &[u8]) -> Option<Self> {
-        Self::read_with(context, token, |kid| context.signing_keys.all().find(|key| key.key_id() == Some(kid)))
+        Self::read_with(context, token, || context.signing_keys.all())
     }
 
     /// The signature of a JWT is verified before its record is read, because its `jti` is no secret.
-    fn read_with<'k>(context: &Context, token: &[u8], key: impl FnOnce(&str) -> Option<&'k Jwk>) -> Option<Self> {
+    fn read_with<'k, K: Iterator<Item = &'k Jwk>>(
+        context: &Context,
+        token: &[u8],
+        keys: impl FnOnce() -> K,
+    ) -> Option<Self> {
         if let Some(Presented { id, digest }) = Presented::parse(&context.prefixes.access_token, token) {
             return Some(Self { grant: GrantId::from_bytes(id), form: Form::Opaque(digest) });
         }
@@ -52,7 +54,9 @@ impl PresentedAccess {
         }
         let (grant, id) = TokenId::read(text("jti")?)?;
         let issued = Timestamp::from_seconds(u32::try_from(jws.claims().time("iat").ok()??).ok()?);
-        let is_signed = access_jwt::is_signed(&jws, key(jws.key_id()?)?);
+        let kid = jws.key_id()?;
+        let key = keys().find(|key| key.key_id() == Some(kid))?;
+        let is_signed = access_jwt::is_signed(&jws, key);
         is_signed.then_some(Self { grant, form: Form::Jwt { id, issued } })
     }
 

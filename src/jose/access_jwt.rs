@@ -12,9 +12,6 @@ pub(crate) const MAX_BYTES: usize = 4096;
 /// for a user [RFC 9068 section 5].
 pub(crate) const CLIENT_SUBJECT: &str = "client:";
 
-/// How far `iat` may be ahead of the clock of the reader, in seconds.
-pub(crate) const MAX_AHEAD: u32 = 60;
-
 /// How long an API may keep the key set, in seconds. It equals the default of `tokens.jwt_lifetime`.
 pub(crate) const KEY_SET_MAX_AGE: u32 = 300;
 

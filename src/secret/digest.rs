@@ -26,6 +26,14 @@ impl Digest {
     pub(crate) const fn bytes(&self) -> &[u8; DIGEST_BYTES] {
         &self.0
     }
+
+    /// Returns its first `N` bytes.
+    pub(crate) fn first_bytes<const N: usize>(&self) -> [u8; N] {
+        const { assert!(N <= DIGEST_BYTES) };
+        let mut first = [0; N];
+        first.iter_mut().zip(self.0).for_each(|(to, from)| *to = from);
+        first
+    }
 }
 
 impl PartialEq for Digest {

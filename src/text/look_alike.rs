@@ -29,10 +29,7 @@ impl LookAlikeKey {
     }
 
     fn digest(text: &str) -> Self {
-        let digest = Digest::of(text.as_bytes());
-        let mut key = [0; 16];
-        key.iter_mut().zip(digest.bytes()).for_each(|(own, byte)| *own = *byte);
-        Self(key)
+        Self(Digest::of(text.as_bytes()).first_bytes())
     }
 }
 

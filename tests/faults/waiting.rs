@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use async_trait::async_trait;
 
-use support::intercepted::{Fate, Script};
+use support::intercepted::{Fate, Script, pending_once};
 
 /// Every call waits before it is made and after its effect.
 #[derive(Debug)]
@@ -37,17 +37,4 @@ pub(crate) async fn dropped_after(polls: usize, future: impl Future) -> bool {
         if left == 0 { Poll::Ready(false) } else { Poll::Pending }
     })
     .await
-}
-
-/// Waits once, and wakes its task at once.
-pub(crate) async fn pending_once() {
-    let mut waited = false;
-    poll_fn(|context| {
-        if std::mem::replace(&mut waited, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

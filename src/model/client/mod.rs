@@ -225,9 +225,7 @@ impl Client {
         let mut writer = Writer::new(kind::CONSENT_TERMS);
         self.form.write(&mut writer);
         writer.text(redirect_uri.as_str());
-        let mut terms = [0; CONSENT_TERMS_BYTES];
-        terms.iter_mut().zip(Digest::of(&writer.finish()).bytes()).for_each(|(to, from)| *to = *from);
-        terms
+        Digest::of(&writer.finish()).first_bytes()
     }
 
     /// Returns whether the client may have tokens for the protected resource with that identifier.

@@ -1,11 +1,10 @@
 //! What the claims of a JWT access token mean for this resource [RFC 9068 sections 2.2 and 4].
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::hooks::TokenRefusal;
-use crate::jose::access_jwt::{CLIENT_SUBJECT, MAX_AHEAD};
+use crate::jose::access_jwt::CLIENT_SUBJECT;
 use crate::model::id::ClientId;
 use crate::model::subject::Subject;
 use crate::resource::facts::{Binding, Malformed, Members, TokenFacts};
@@ -54,8 +53,7 @@ pub(super) fn judge(claims: &BTreeMap<String, Json>, settings: &JwtSettings) -> 
 ///
 /// The clock of the server that issued the token may be ahead.
 pub(super) fn refused_as_jwt_at(facts: &TokenFacts, now: Timestamp) -> Option<TokenRefusal> {
-    let latest = now.plus(Duration::from_secs(MAX_AHEAD.into()));
-    let is_ahead = facts.issued.is_some_and(|issued| issued > latest);
+    let is_ahead = facts.issued.is_some_and(|issued| !issued.has_come(now));
     facts.refused_at(now).or_else(|| is_ahead.then_some(TokenRefusal::NotYetValid))
 }
 

@@ -18,9 +18,8 @@ use grantor::client::ClientState;
 use grantor::store::{Authorization, Grant, Insertion, Page, RecordStore, Replacement};
 use grantor::{Application, Subject, Timestamp};
 
-use crate::waiting::pending_once;
 use support::intercepted::step::{Answer, Step};
-use support::intercepted::{Fate, Script, copy, over};
+use support::intercepted::{Fate, Script, copy, over, pending_once};
 use support::world::{Credentials, Pair, Reviewer as _, World, e401, form, logo, public_form};
 
 /// Every call passes three places: before it is made, while it is under way, after its effect.

@@ -4,6 +4,7 @@ use grantor::scope::{Permission, Resource};
 use serde_json::{Value, json};
 
 use super::{API, Api, OTHER_API};
+use crate::resource_client::resource_scopes;
 use support::world::{ISSUER, START, wa};
 
 /// The thumbprint of a key.
@@ -89,14 +90,7 @@ async fn a_client_that_acts_for_itself_is_no_user() {
 #[tokio::test]
 async fn the_resources_of_a_token_are_those_that_it_names() {
     let api = Api::new();
-    for (changes, public, private) in [
-        (json!({}), true, true),
-        (json!({"resource_scope": "public"}), true, false),
-        (json!({"resource_scope": "specified", "resources": ["a"]}), true, true),
-        (json!({"resource_scope": "specified", "resources": ["b"]}), false, false),
-        (json!({"resource_scope": "every"}), false, false),
-        (json!({"resource_scope": "(none)"}), false, false),
-    ] {
+    for (changes, public, private) in resource_scopes() {
         let token = api.check(&api.token(changes.clone())).await.unwrap();
         for (resource, is_covered) in [(Resource::Public("a"), public), (Resource::Private("a"), private)] {
             let covered = api.resource.require(&token, "repo-code", Permission::ReadWrite, resource).is_ok();

@@ -7,7 +7,7 @@ use grantor::wire::Request;
 use grantor::{Reason, ResourceError};
 use serde_json::{Value, json};
 
-use super::{Api, ENDPOINT, TOKEN, answer, described, inactive, refused};
+use super::{Api, ENDPOINT, TOKEN, answer, described, inactive, refused, resource_scopes};
 use support::world::{ISSUER, START, wa};
 
 /// The status that a response of the authorization server leads to.
@@ -301,15 +301,7 @@ async fn a_kept_answer_is_judged_for_each_route() {
 #[tokio::test]
 async fn an_unknown_resource_scope_covers_no_named_resource() {
     let api = Api::new();
-    for (changes, public, private) in [
-        (json!({}), true, true),
-        (json!({"resource_scope": "public"}), true, false),
-        (json!({"resource_scope": "specified", "resources": ["a"]}), true, true),
-        (json!({"resource_scope": "specified", "resources": ["b"]}), false, false),
-        (json!({"resource_scope": "every"}), false, false),
-        (json!({"resource_scope": "(none)", "resources": ["a"]}), false, false),
-        (json!({"resource_scope": "(none)"}), false, false),
-    ] {
+    for (changes, public, private) in resource_scopes() {
         api.script.always(Ok(described(changes.clone())));
         let token = api.check(TOKEN).await.unwrap();
         for (resource, is_covered) in [(Resource::Public("a"), public), (Resource::Private("a"), private)] {

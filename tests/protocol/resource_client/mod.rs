@@ -43,6 +43,20 @@ pub(crate) struct Sent {
     pub(crate) max_bytes: usize,
 }
 
+/// Changes to what the authorization server says of a token, and whether it then covers the public and the private
+/// resource `a`.
+pub(crate) fn resource_scopes() -> [(Value, bool, bool); 7] {
+    [
+        (json!({}), true, true),
+        (json!({"resource_scope": "public"}), true, false),
+        (json!({"resource_scope": "specified", "resources": ["a"]}), true, true),
+        (json!({"resource_scope": "specified", "resources": ["b"]}), false, false),
+        (json!({"resource_scope": "every"}), false, false),
+        (json!({"resource_scope": "(none)", "resources": ["a"]}), false, false),
+        (json!({"resource_scope": "(none)"}), false, false),
+    ]
+}
+
 /// A transport that answers as a test says. Clones share their script.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script(Arc<Mutex<State>>);

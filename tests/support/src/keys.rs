@@ -1,10 +1,8 @@
 //! Keys of clients, and what clients sign with them: assertions and DPoP proofs.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::Poll;
 
 use async_trait::async_trait;
 use base64::Engine;
@@ -18,6 +16,8 @@ use ring::signature::{
     UnparsedPublicKey, VerificationAlgorithm,
 };
 use serde_json::{Value, json};
+
+use crate::intercepted::pending_once;
 
 /// A private key, the algorithm that signs with it, and the `kid` that names it. A clone shares the key.
 #[derive(Clone)]
@@ -39,15 +39,7 @@ impl fmt::Debug for Elsewhere {
 #[async_trait]
 impl grantor::hooks::Signer for Elsewhere {
     async fn sign(&self, message: &[u8]) -> Result<Vec<u8>, SignerError> {
-        let mut has_waited = false;
-        poll_fn(|context| {
-            if std::mem::replace(&mut has_waited, true) {
-                return Poll::Ready(());
-            }
-            context.waker().wake_by_ref();
-            Poll::Pending
-        })
-        .await;
+        pending_once().await;
         Ok(self.0.signature(message))
     }
 }

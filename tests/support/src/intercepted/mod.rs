@@ -5,7 +5,9 @@ pub mod scripts;
 pub mod step;
 
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 use async_trait::async_trait;
 use grantor::server::Builder;
@@ -99,6 +101,19 @@ pub fn over_with(world: &World, script: impl Script, hooks: impl FnOnce(Builder)
     let store = Intercepted::new(world.store.clone(), script);
     let builder = world.builder(config, store).entropy(SeededEntropy::new(8));
     World { server: hooks(builder).build().unwrap(), ..copy(world) }
+}
+
+/// Waits once, and wakes its task at once.
+pub async fn pending_once() {
+    let mut waited = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut waited, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// The same world once more, for another thread.
