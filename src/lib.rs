@@ -80,7 +80,8 @@
 //! # What it does, and what it does not
 //!
 //! It does the authorization code grant with PKCE [RFC 6749, RFC 7636], refresh with rotation, grace and detection of
-//! reuse [RFC 9700], client credentials [RFC 6749 section 4.4], revocation [RFC 7009], introspection [RFC 7662],
+//! reuse [RFC 9700], client credentials [RFC 6749 section 4.4], devices without a browser [RFC
+//! 8628], revocation [RFC 7009], introspection [RFC 7662],
 //! metadata [RFC 8414, RFC 9207], the check of bearer tokens [RFC 6750], tokens for one of several APIs [RFC 8707, RFC
 //! 9728], JWT access tokens [RFC 9068] with published keys [RFC 7517], registration with review, clients that register
 //! themselves [RFC 7591] and manage their registration [RFC 7592], clients with a metadata document

@@ -31,7 +31,7 @@ pub(crate) struct Room {
 /// [`StoreError`] if the store failed. An unreadable record is not an error: nothing is counted then, and the user
 /// still gets the consent page.
 pub(crate) async fn find_room(context: &Context, subject: &Subject, client: &ClientId) -> Result<Room, StoreError> {
-    let (lifetime, now) = (context.config.authorization.hold_lifetime, context.now());
+    let (lifetime, now) = (context.config.longest_hold(), context.now());
     let max = context.config.limits.consent_requests;
     match recent(context, subject).await {
         Ok(Some(rows)) => Ok(judge(rows, client, max, lifetime, now)),
@@ -51,7 +51,7 @@ pub(crate) async fn find_room_without_page(
     subject: &Subject,
     client: &ClientId,
 ) -> Result<Option<(Room, usize)>, StoreError> {
-    let (lifetime, now) = (context.config.authorization.hold_lifetime, context.now());
+    let (lifetime, now) = (context.config.longest_hold(), context.now());
     let max = context.config.limits.consent_requests;
     let Some(rows) = recent(context, subject).await? else { return Ok(Some((Room::default(), 0))) };
     let is_code = |row: &&Arc<Authorization>| {
@@ -64,7 +64,7 @@ pub(crate) async fn find_room_without_page(
 
 /// Reads the user's requests of the last two lifetimes; `None` if they are not limited.
 async fn recent(context: &Context, subject: &Subject) -> Result<Option<Vec<Arc<Authorization>>>, StoreError> {
-    let lifetime = context.config.authorization.hold_lifetime;
+    let lifetime = context.config.longest_hold();
     let max = context.config.limits.consent_requests;
     if max == usize::MAX {
         return Ok(None);
@@ -139,7 +139,7 @@ mod tests {
             resources: ResourceScope::none(),
             audience: Audience::UNSET,
             key: None,
-            pushed: None,
+            source: None,
         })
     }
 

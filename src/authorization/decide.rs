@@ -7,12 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::authorization::consent_requests::{self, Room};
+use crate::authorization::device_request;
 use crate::authorization::document_client;
 use crate::authorization::judge::{Asked, judge_client, judge_decision, judge_held};
-use crate::authorization::pending::{Answer, AuthorizationError, Destination, PendingAuthorization};
+use crate::authorization::pending::{Answer, AuthorizationError, Destination, PendingAuthorization, Shows};
 use crate::authorization::pushed_request;
 use crate::claim::{ATTEMPTS, After, Claim, Contended, Effect, Seen, claim, claim_record, draw_version};
 use crate::clock::Timestamp;
+use crate::config::DeviceSettings;
 use crate::context::Context;
 use crate::error::Reason;
 use crate::grant::live_grants;
@@ -24,12 +26,12 @@ use crate::model::id::{AuthorizationId, IdText};
 use crate::model::protected_resource::Audience;
 use crate::model::remembered_consent::RememberedConsent;
 use crate::model::subject::Subject;
-use crate::model::{Authorization, Stage, Visit};
+use crate::model::{Authorization, Source, Stage, Visit};
 use crate::registration::usage;
 use crate::secret::opaque::{self, Presented};
 use crate::secret::{ConsentTicket, Digest};
 use crate::store::StoreError;
-use crate::wire::Endpoint;
+use crate::wire::{self, Endpoint};
 
 /// Stores the request for this user and session and returns the ticket for the form.
 pub(crate) async fn hold(
@@ -66,12 +68,7 @@ pub(crate) async fn admit(
 ) -> Result<(), AuthorizationError> {
     let client = &pending.client;
     let page = |reason| AuthorizationError::page_for(context, &client.id, reason);
-    if session.is_empty() {
-        return Err(page(Reason::MissingSession));
-    }
-    if context.config.issues_jwts() && subject.as_str().starts_with(CLIENT_SUBJECT) {
-        return Err(page(Reason::ReservedSubject));
-    }
+    check_user(context, subject, session).map_err(page)?;
     let attempt = Attempt {
         client: Some(client.id.as_str()),
         subject: Some(subject),
@@ -89,11 +86,20 @@ pub(crate) async fn admit(
     Ok(())
 }
 
+/// Checks that a request can be held for this user and session.
+pub(crate) fn check_user(context: &Context, subject: &Subject, session: &[u8]) -> Result<(), Reason> {
+    if session.is_empty() {
+        return Err(Reason::MissingSession);
+    }
+    let is_reserved = context.config.issues_jwts() && subject.as_str().starts_with(CLIENT_SUBJECT);
+    if is_reserved { Err(Reason::ReservedSubject) } else { Ok(()) }
+}
+
 /// A request that was held, the client as it was read for it, and the ticket for the form.
 pub(crate) struct Held {
     pub(crate) record: Arc<Authorization>,
     pub(crate) client: Arc<Client>,
-    ticket: ConsentTicket,
+    pub(crate) ticket: ConsentTicket,
 }
 
 /// Stores a request that was admitted, for the client as it is now. Its audience has the consent that an approval
@@ -122,7 +128,10 @@ pub(crate) async fn hold_admitted(
         ticket: minted.digest,
         stage: Stage::Held,
         since: now,
-        end: now.plus(context.config.authorization.hold_lifetime),
+        end: match pending.device() {
+            Some(device) => device.end.minus(DeviceSettings::LAST_DECISION),
+            None => now.plus(context.config.authorization.hold_lifetime),
+        },
         redirect_uri: pending.redirect_uri.clone(),
         redirect_uri_named: pending.redirect_uri_named,
         challenge: pending.challenge,
@@ -131,14 +140,18 @@ pub(crate) async fn hold_admitted(
         resources: client.form.resource_scope.clone(),
         audience,
         key: pending.key.map(Box::new),
-        pushed: pending.pushed.map(Box::new),
+        source: pending.source.map(Box::new),
     };
     let current = current.filter(|client| !context.is_gone(client));
     let current = judge_client(current, &record, &context.config).map_err(page)?;
     record.epoch = current.epoch;
-    if let Some(from) = &record.pushed {
-        let visit = Visit { session: record.session, until: record.end };
-        pushed_request::keep_open(context, from, visit).await.map_err(page)?;
+    match record.source.as_deref() {
+        Some(Source::Pushed(from)) => {
+            let visit = Visit { session: record.session, until: record.end };
+            pushed_request::keep_open(context, from, visit).await.map_err(page)?;
+        }
+        Some(Source::Device(device)) => device_request::claim_for(context, device, subject).await.map_err(page)?,
+        None => {}
     }
     let mut holding = Holding::new(context, record, room.place);
     let claimed = claim_record(context, &mut holding, Some(ATTEMPTS)).await;
@@ -278,7 +291,7 @@ pub(crate) async fn take_decision(
 
 /// The ticket, its user and its session must match. This also protects the form against requests forged by other sites
 /// [RFC 6749 section 10.12].
-async fn find_held(
+pub(crate) async fn find_held(
     context: &Context,
     ticket: &str,
     asked: Asked<'_>,
@@ -301,17 +314,25 @@ async fn approve(
     basis: Basis,
 ) -> Result<Answer, AuthorizationError> {
     let (minted, now) = (opaque::mint(&*context.entropy), context.now());
-    let end = now.plus(context.config.authorization.code_lifetime);
+    // A device has its code already.
+    let (code, end) = match held.device() {
+        Some(device) => (device.secret, device.end),
+        None => (minted.digest, now.plus(context.config.authorization.code_lifetime)),
+    };
     let next = Authorization {
         epoch: client.epoch,
         scopes: granted.scopes,
         resources: granted.resources,
-        ..held.with_code(minted.digest, now, end)
+        ..held.with_code(code, now, end)
     };
     let scopes = next.scopes.clone();
     note_approval(context, held, client, end).await.map_err(|reason| undecided(context, held, client, reason))?;
     take(context, held, next).await.map_err(|reason| undecided(context, held, client, reason))?;
     let grant = held.id.into();
+    if held.device().is_some() {
+        context.raise(&Event::DeviceApproved { grant, client: &held.client, subject: held.subject(), scopes: &scopes });
+        return Ok(device_answer(true));
+    }
     let asked = basis == Basis::Page;
     context.raise(&Event::CodeIssued { grant, client: &held.client, subject: held.subject(), scopes: &scopes, asked });
     let code = minted.text(&context.prefixes.code, &IdText::of(held.id.as_bytes()));
@@ -337,7 +358,15 @@ async fn deny(context: &Context, held: &Arc<Authorization>, client: &Client) -> 
     let taken = take(context, held, held.denied()).await;
     taken.map_err(|reason| undecided(context, held, client, reason))?;
     context.raise(&Event::Denied { client: &held.client, subject: held.subject() });
+    if held.device().is_some() {
+        return Ok(device_answer(false));
+    }
     Ok(destination(held).error(context, client, &Reason::AccessDenied))
+}
+
+/// What the user sees: no browser goes back to a device.
+fn device_answer(is_allowed: bool) -> Answer {
+    (wire::page::device_answered(is_allowed), Some(Shows::Device { is_allowed }))
 }
 
 /// Ends a request that can have no code. The user did not refuse, so no event is raised.
@@ -349,17 +378,25 @@ async fn end(context: &Context, held: &Arc<Authorization>, client: &Client, reas
 /// Reports to the client why the decision was not taken, unless another decision was.
 fn undecided(context: &Context, held: &Authorization, client: &Client, reason: Reason) -> AuthorizationError {
     // `UnknownClient`: the client was removed meanwhile.
-    if matches!(reason, Reason::AlreadyDecided | Reason::UnknownClient) {
+    let is_without_redirect =
+        matches!(reason, Reason::AlreadyDecided | Reason::UnknownClient | Reason::UnknownConsentTicket);
+    if is_without_redirect || held.device().is_some() {
         return AuthorizationError::page_for(context, &client.id, reason);
     }
     AuthorizationError::redirect(context, client, destination(held), reason)
 }
 
-/// Uses up the pushed request, if there is one, then writes the decision with one compare-and-swap of the request that
+/// Uses up the pushed request or the device's, if there is one, then writes the decision with one compare-and-swap of the request that
 /// was judged. If the second write fails, only this consent request can still be decided.
 async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization) -> Result<(), Reason> {
-    if let Some(from) = &held.pushed {
-        pushed_request::use_up(context, from, held.ticket).await?;
+    match held.source.as_deref() {
+        Some(Source::Pushed(from)) => pushed_request::use_up(context, from, held.ticket).await?,
+        Some(Source::Device(device)) => {
+            let is_denied = next.stage == Stage::Denied;
+            let decision = if is_denied { device_request::Decision::Deny } else { device_request::Decision::Approve };
+            device_request::decide(context, device, held, decision).await?;
+        }
+        None => {}
     }
     let mut deciding = Deciding { context, held: held.clone(), next: Some(Arc::new(next)), has_read: false };
     claim(context, &mut deciding, Some(ATTEMPTS)).await
@@ -396,9 +433,11 @@ impl Claim for Deciding<'_> {
         }
     }
 
-    /// Two refusals of one request count as one.
+    /// Two refusals of one request count as one. All approvals for a device have the code of the device, so the version shows
+    /// which one was written.
     fn is_done(&self, found: &Authorization, meant: &Authorization, _: After) -> bool {
-        found.stage == meant.stage && found.ticket == meant.ticket
+        let is_own = meant.device().is_none() || found.version == meant.version;
+        found.stage == meant.stage && found.ticket == meant.ticket && is_own
     }
 }
 

@@ -16,7 +16,7 @@ impl Decision {
     /// Reads the submitted form of a consent page, and returns the ticket and the decision.
     ///
     /// The form has the fields `handle` and `decision` (`allow`; any other value denies), and a field `scope` or
-    /// `resource` for each chosen box. If `handle` or `decision` is missing, the returned ticket is empty, and
+    /// `resource` for each chosen box. For a device whose code came in a link, `device_shows_code` is `yes`. If `handle` or `decision` is missing, the returned ticket is empty, and
     /// [`AuthorizationServer::decide`](crate::AuthorizationServer::decide) refuses it as unknown.
     ///
     /// ```
@@ -32,7 +32,9 @@ impl Decision {
 
     pub(crate) fn from_fields(fields: &Fields) -> (String, Self) {
         let Some(decision) = fields.all("decision").next() else { return (String::new(), Self::Deny) };
-        let approval = Self::Approve(Consent::chosen(fields.all("scope"), fields.all("resource")));
+        let chosen = Consent::chosen(fields.all("scope"), fields.all("resource"));
+        let device_shows_code = fields.first("device_shows_code") == "yes";
+        let approval = Self::Approve(Consent { device_shows_code, ..chosen });
         (fields.first("handle").to_owned(), if decision == "allow" { approval } else { Self::Deny })
     }
 }
@@ -51,6 +53,8 @@ pub(crate) enum Basis {
 pub struct Consent {
     pub(crate) scopes: Option<Vec<String>>,
     pub(crate) resources: Option<Vec<String>>,
+    /// Whether the user says that the device shows the code.
+    pub(crate) device_shows_code: bool,
 }
 
 impl Consent {
@@ -93,6 +97,14 @@ impl Consent {
     #[must_use]
     pub fn resources<'r>(mut self, resources: impl IntoIterator<Item = &'r str>) -> Self {
         self.resources = Some(resources.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Says that the user compared the code of the page with the one that the device shows. A device whose code came in a
+    /// link is approved only with this [RFC 8628 section 5.4].
+    #[must_use]
+    pub fn device_shows_code(mut self) -> Self {
+        self.device_shows_code = true;
         self
     }
 }

@@ -37,17 +37,22 @@ pub(crate) fn judge_held(
     }
 }
 
-/// Checks the client as it is now, and its redirect URI again.
+/// Checks the client as it is now, and its redirect URI again. A device has none.
 pub(crate) fn judge_client(
     client: Option<Arc<Client>>,
     held: &Authorization,
     config: &Config,
 ) -> Result<Arc<Client>, Reason> {
     let client = client.filter(|client| client.state != ClientState::Deleted).ok_or(Reason::UnknownClient)?;
-    if !client.is_approved() || !client.form.grant_types.contains(GrantType::AuthorizationCode) {
+    let grant_type = if held.device().is_some() { GrantType::DeviceCode } else { GrantType::AuthorizationCode };
+    if !client.is_approved() || !client.form.grant_types.contains(grant_type) {
         return Err(Reason::ClientNotApproved);
     }
-    if !config.accepts_redirect_uri(&client, held.redirect_uri.as_str().as_bytes()) {
+    // The device asked before all grants of the client were revoked.
+    if held.device().is_some() && client.has_revoked(held.epoch)? {
+        return Err(Reason::HoldExpired);
+    }
+    if held.device().is_none() && !config.accepts_redirect_uri(&client, held.redirect_uri.as_str().as_bytes()) {
         return Err(Reason::MissingRedirectUri);
     }
     Ok(client)
@@ -62,8 +67,10 @@ pub(crate) fn judge_decision(
     config: &Config,
 ) -> Result<Granted, Reason> {
     let Decision::Approve(consent) = decision else { return Err(Reason::AccessDenied) };
-    if config.needs_pkce(client) && held.challenge.is_none() {
-        return Err(Reason::MissingChallenge);
+    match held.device() {
+        None if config.needs_pkce(client) && held.challenge.is_none() => return Err(Reason::MissingChallenge),
+        Some(device) if device.in_link && !consent.device_shows_code => return Err(Reason::DeviceCodeNotCompared),
+        None | Some(_) => {}
     }
     let chosen = match &consent.scopes {
         None => config.scopes.known_part(&held.scopes),
@@ -139,7 +146,7 @@ mod tests {
             resources: client.form.resource_scope.clone(),
             audience: Audience::UNSET,
             key: None,
-            pushed: None,
+            source: None,
         };
         Scene {
             config,

@@ -3,15 +3,18 @@
 pub(crate) mod consent_requests;
 pub(crate) mod decide;
 pub(crate) mod decision;
+pub(crate) mod device_request;
 pub(crate) mod document_client;
 pub(crate) mod judge;
 pub(crate) mod pending;
 pub(crate) mod pushed_request;
 pub(crate) mod request;
 pub(crate) mod silent;
+pub(crate) mod user_code;
 
 pub use decide::{Consent, Decision};
 pub use pending::{AuthorizationError, PendingAuthorization, RequestedScope};
+pub use user_code::{AskingDevice, DeviceConsent, TypedUserCode};
 
 use crate::context::Context;
 use crate::error::Reason;

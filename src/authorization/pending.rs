@@ -9,13 +9,13 @@ use crate::context::Context;
 use crate::error::response;
 use crate::error::{ErrorCode, Reason};
 use crate::jose::JwkThumbprint;
-use crate::model::PushedFrom;
 use crate::model::client::{AskConsent, Client, ClientOrigin};
 use crate::model::client_metadata::DocumentUrl;
 use crate::model::id::ClientId;
 use crate::model::protected_resource::{Audience, ProtectedResource};
 use crate::model::redirect_uri::RedirectUri;
 use crate::model::subject::Subject;
+use crate::model::{DeviceFrom, Source};
 use crate::registration::DocumentAdmission;
 use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
 use crate::secret::pkce::CodeChallenge;
@@ -46,8 +46,8 @@ pub struct PendingAuthorization {
     pub(crate) document: Option<Arc<DocumentAdmission>>,
     /// The key that the code will be bound to [RFC 9449 section 10].
     pub(crate) key: Option<JwkThumbprint>,
-    /// The pushed request that it came from.
-    pub(crate) pushed: Option<PushedFrom>,
+    /// Where it came from, if not from a browser alone.
+    pub(crate) source: Option<Source>,
     /// When users of the client are asked.
     pub(crate) ask_consent: AskConsent,
     /// Whether a page must be shown: users are asked each time, the request wants it, or no user navigates to it.
@@ -55,8 +55,11 @@ pub struct PendingAuthorization {
 }
 
 impl PendingAuthorization {
-    /// Creates an error that goes to the client.
+    /// Creates an error that goes to the client, if a browser may go there.
     pub(crate) fn redirect(&self, context: &Context, reason: Reason) -> AuthorizationError {
+        if self.is_for_device() {
+            return AuthorizationError::page_for(context, &self.client.id, reason);
+        }
         let destination = Destination { redirect_uri: &self.redirect_uri, state: self.state.as_deref() };
         AuthorizationError::redirect(context, &self.client, destination, reason)
     }
@@ -90,13 +93,13 @@ impl PendingAuthorization {
         self.protected_resources.iter().map(|resource| &**resource)
     }
 
-    /// Returns the redirect URI that the response goes to [RFC 6749 section 3.1.2].
+    /// Returns the redirect URI that the response goes to [RFC 6749 section 3.1.2]; empty for a device.
     #[must_use]
     pub const fn redirect_uri(&self) -> &RedirectUri {
         &self.redirect_uri
     }
 
-    /// Returns where the browser will go: a host, or the scheme of an app.
+    /// Returns where the browser will go: a host, or the scheme of an app; empty for a device.
     #[must_use]
     pub fn redirect_host(&self) -> &str {
         self.redirect_uri.host()
@@ -127,7 +130,20 @@ impl PendingAuthorization {
     /// section 1].
     #[must_use]
     pub const fn is_pushed(&self) -> bool {
-        self.pushed.is_some()
+        matches!(self.source, Some(Source::Pushed(_)))
+    }
+
+    /// Returns whether a device asks, to which no browser goes [RFC 8628]. Redirect URI and host are then empty.
+    #[must_use]
+    pub const fn is_for_device(&self) -> bool {
+        self.device().is_some()
+    }
+
+    pub(crate) const fn device(&self) -> Option<&DeviceFrom> {
+        match &self.source {
+            Some(Source::Device(device)) => Some(device),
+            Some(Source::Pushed(_)) | None => None,
+        }
     }
 
     /// Returns a digest of what a remembered consent relies on: the client's type, redirect URIs, authentication
@@ -156,7 +172,8 @@ impl PendingAuthorization {
     /// [RFC 8252 section 7.3]. Any program there can claim to be this client: warn the user.
     #[must_use]
     pub fn is_loopback_only(&self) -> bool {
-        self.client.form.redirect_uris.iter().all(|uri| uri.as_requested().is_loopback())
+        let uris = &self.client.form.redirect_uris;
+        !uris.is_empty() && uris.iter().all(|uri| uri.as_requested().is_loopback())
     }
 
     /// Returns whether the client's identity is assured, so that an earlier consent may replace the user's click [RFC 8252
@@ -244,8 +261,26 @@ struct Redirect {
     link: Option<Link>,
 }
 
-/// A redirect, or the page before the redirect to an unreviewed client, with its link.
-pub(crate) type Answer = (Response, Option<Link>);
+/// The response to a decision. Unless it is a redirect, also what a page of the service says in its place.
+pub(crate) type Answer = (Response, Option<Shows>);
+
+/// What a page says instead of a redirect.
+#[derive(Clone)]
+pub(crate) enum Shows {
+    /// The link to an unreviewed client.
+    Link(Link),
+    /// Whether a device may fetch its tokens.
+    Device { is_allowed: bool },
+}
+
+impl Shows {
+    fn link(self) -> Option<Link> {
+        match self {
+            Self::Link(link) => Some(link),
+            Self::Device { .. } => None,
+        }
+    }
+}
 
 /// The host of an unreviewed client, and the redirect to it.
 #[derive(Clone)]
@@ -283,7 +318,8 @@ impl AuthorizationError {
     /// An error that goes to the client. That of an unreviewed client is a page first, whose one link is the redirect:
     /// anyone can register one, and would otherwise make this server redirect to any site [RFC 9700 section 4.11.2].
     pub(crate) fn redirect(context: &Context, client: &Client, destination: Destination<'_>, reason: Reason) -> Self {
-        let (response, link) = destination.error(context, client, &reason);
+        let (response, shows) = destination.error(context, client, &reason);
+        let link = shows.and_then(Shows::link);
         let form_action_sources = destination.redirect_uri.form_action_sources();
         let redirect = Some(Redirect { response, form_action_sources, link });
         let refusal = Refusal { redirect, trusted: client.privileges.trusted, ..Refusal::page(context, reason) };
@@ -404,7 +440,7 @@ impl Destination<'_> {
         if client.is_unreviewed() && !self.redirect_uri.is_loopback() {
             let host = self.redirect_uri.host();
             let response = response::before_redirect(reason, host, &location);
-            return (response, Some(Link { host: host.to_owned(), location }));
+            return (response, Some(Shows::Link(Link { host: host.to_owned(), location })));
         }
         (Response::redirect(context.config.authorization.redirect_status, location), None)
     }

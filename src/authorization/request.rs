@@ -126,7 +126,7 @@ pub(crate) fn judge(context: &Context, client: &Client, query: &Params<'_>) -> R
     let challenge = challenge(context, client, query)?;
     let key = key(query)?;
     let target = context.resources.asked(Named::of(query), client, &client.form.scopes).map_err(Reason::from)?;
-    let (scopes, has_dropped_scopes) = scopes(context, client, query, &target)?;
+    let (scopes, has_dropped_scopes) = scopes(context, client, &client.form.scopes, query, &target)?;
     Ok(Asked {
         challenge,
         key,
@@ -184,11 +184,13 @@ fn key(query: &Params<'_>) -> Result<Option<JwkThumbprint>, Reason> {
     thumbprint.map(Some).ok_or(Reason::DpopKey)
 }
 
-/// § 3.3: at most what was registered and what the protected resources serve. A request without `scope` asks for all of
+/// § 3.3: at most `registered`, the scopes that this kind of request may have, and what the protected resources serve. A
+/// request without `scope` asks for all of
 /// that. Also returns whether scopes were left out.
-fn scopes(
+pub(crate) fn scopes(
     context: &Context,
     client: &Client,
+    registered: &ScopeSet,
     query: &Params<'_>,
     target: &Target<'_>,
 ) -> Result<(ScopeSet, bool), Reason> {
@@ -198,17 +200,18 @@ fn scopes(
     }
     let Some(scope) = query.bytes("scope") else {
         // A scope that was removed from the catalog cannot be shown to the user, so it is left out.
-        let registered = target.served_of(catalog.known_part(&client.default_scopes()));
+        let default = client.default_scopes().intersection(registered);
+        let registered = target.served_of(catalog.known_part(&default));
         return if registered.is_empty() { Err(Reason::Scope(ScopeError::Malformed)) } else { Ok((registered, false)) };
     };
     if client.open().is_some() && context.config.drops_excess_scopes() {
         // > The authorization server MAY fully or partially ignore the scope requested by the client
         let (known, has_unknown) = catalog.read_known(scope).map_err(Reason::Scope)?;
-        let left = target.served_of(known.intersection(&client.form.scopes));
+        let left = target.served_of(known.intersection(registered));
         let has_dropped = has_unknown || left != known;
         return if left.is_empty() { Err(Reason::ExcessScope) } else { Ok((left, has_dropped)) };
     }
     let asked = catalog.read(scope).map_err(Reason::Scope)?;
-    let is_admitted = asked.is_subset_of(&client.form.scopes) && target.serves(&asked);
+    let is_admitted = asked.is_subset_of(registered) && target.serves(&asked);
     if is_admitted { Ok((asked, false)) } else { Err(Reason::ExcessScope) }
 }

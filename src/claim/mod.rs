@@ -14,6 +14,7 @@
 //!   the answer. It is confirmed as well if a token was signed since it was read, which takes time.
 
 pub(crate) mod bounds;
+pub(crate) mod places;
 #[cfg(test)]
 mod tests;
 

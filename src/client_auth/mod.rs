@@ -144,7 +144,7 @@ async fn authenticate<'a>(
             // A public client does not authenticate, and an assertion counts once it is recorded.
             let authenticates = client.form.client_type != ClientType::Public;
             if authenticates && assertion.is_none() {
-                context.note_authentication(&attempt).await;
+                context.note_success(&attempt).await;
             }
             Ok((client, Uses::new(&attempt, authenticates, assertion)))
         }

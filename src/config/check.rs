@@ -155,6 +155,25 @@ const RULES: &[Rule] = &[
     // FAPI 2.0 Security Profile section 5.3.2.2 requires less than 600 s.
     seconds("pushed_requests.lifetime", 30..=599, |own| own.pushed_requests.lifetime),
     number("limits.pushed_requests", 1..=1000, |own| own.limits.pushed_requests.into()),
+    number("limits.device_requests", 1..=1000, |own| own.limits.device_requests.into()),
+    // A user must find the page and sign in. Guessing gets easier the longer a code is valid.
+    seconds("devices.lifetime", 120..=1800, |own| own.devices.lifetime),
+    value("devices.user_code", USER_CODE, |own, _| {
+        unless(own.devices.user_code.is_accepted(), format!("{:?}", own.devices.user_code))
+    }),
+    value("devices.verification_uri", VERIFICATION_URI, |own, _| {
+        unless(!own.devices.on || is_page(own), quoted(&own.devices.verification_uri))
+    }),
+    // The interaction serves its page there.
+    value("devices.verification_uri", FREE_PATH, |own, _| {
+        unless(!own.devices.on || has_free_path(own), quoted(&own.devices.verification_uri))
+    }),
+    // User codes are stored under keyed digests, so that the store does not reveal them.
+    value("devices.on", DEVICE_KEY, |own, parts| only_with(parts.has_derivation_key, own.devices.on, false)),
+    // User codes are short enough to be guessed at an unlimited rate [RFC 8628 section 5.1].
+    value("devices.on", DEVICE_THROTTLE, |own, parts| only_with(parts.has_throttle, own.devices.on, false)),
+    // The profile is for codes in a browser, and for clients that keep a key.
+    value("devices.on", ONLY_FALSE, |own, _| only(own.devices.on, false)).only_in(&[Fapi], CODE_FLOW),
     // Every endpoint is reached over TLS.
     value("development", ONLY_FALSE, |own, _| only(own.development, false))
         .only_in(&[Fapi], "FAPI 2.0 Security Profile section 5.2.1"),
@@ -292,6 +311,21 @@ fn plain_issuer(issuer: &str) -> String {
     WebUri::split(issuer).map_or_else(|_| issuer.to_owned(), |uri| uri.plain_origin() + uri.path_and_query)
 }
 
+/// Returns whether the page for user codes is reached over TLS, or is for development on this machine, and its URL can be
+/// typed.
+fn is_page(config: &Config) -> bool {
+    let page = &config.devices.verification_uri;
+    let is_https = WebUri::split(page.as_str()).is_ok_and(|uri| uri.scheme == WebScheme::Https);
+    issuer_uri(page).is_some() && (is_https || config.development && is_on_loopback(page))
+}
+
+/// Returns whether the page for user codes is at no path of an endpoint or of another page.
+fn has_free_path(config: &Config) -> bool {
+    let issuer = config.issuer.trim_end_matches('/');
+    let Some(path) = config.devices.verification_uri.strip_prefix(issuer) else { return true };
+    path == "/oauth2/auth/device" || !path.starts_with("/oauth2/") && !path.starts_with("/.well-known/")
+}
+
 /// Returns whether the issuer is reached over TLS, or is for development on this machine.
 fn has_safe_scheme(config: &Config) -> bool {
     let is_https = WebUri::split(config.issuer.as_str()).is_ok_and(|uri| uri.scheme == WebScheme::Https);
@@ -347,6 +381,12 @@ const RESOURCES: &str = "identifiers that are absolute https URLs without user, 
                          accepted, no two the same; plain http on a loopback host with development on; scopes of the \
                          catalog, each served by at least one resource; at most one default; no name of an attribute \
                          of challenges in identifiers, issuer and scopes";
+const USER_CODE: &str = "8 to 16 letters or 11 to 16 digits are accepted: fewer have less than 34 random bits";
+const VERIFICATION_URI: &str = "an https URL without query, fragment and user is accepted, or plain http on a loopback host with development \
+     on; such as {issuer}/device";
+const FREE_PATH: &str = "no path below /oauth2 and /.well-known is accepted, except /oauth2/auth/device";
+const DEVICE_KEY: &str = "set it to false, or add a key to refresh.derivation_keys";
+const DEVICE_THROTTLE: &str = "set it to false, or add a throttle: Builder::throttle(MemoryThrottle::new())";
 const REGISTRATION_POLICY: &str = "set it to Off, or add a policy that decides about each client: \
                                    Builder::registration_policy(ApproveWithin::new(…))";
 const REGISTRATION_STORE: &str = "set it to Off, or look up clients in a registry: Stores::with_registry(…)";

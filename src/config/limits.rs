@@ -11,6 +11,9 @@ pub struct Limits {
     /// Anyone can push for a public client. Such a push replaces the oldest request that it finds instead, unless all
     /// of them are held for signed-in users.
     pub pushed_requests: u32,
+    /// How many device requests of one client may wait at once [RFC 8628]; 1000. 1 to 1000 are accepted. A further one replaces
+    /// the oldest that it finds and whose code nobody has typed, or else is answered with 429. It reads at most 32 places.
+    pub device_requests: u32,
     /// How many requests may wait for one user's decision at once; 50. A fifth of them may be of one client. A further
     /// request ends the oldest one, whose form then leads to an error page. 1 to 800, which fit on one page of a list, are
     /// accepted, and `usize::MAX` for no limit.
@@ -45,6 +48,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             pushed_requests: 1000,
+            device_requests: 1000,
             consent_requests: 50,
             grants: 50,
             client_credentials_tokens: 1024,

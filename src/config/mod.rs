@@ -3,6 +3,7 @@
 mod authorization;
 pub(crate) mod check;
 pub(crate) mod client_authentication;
+mod devices;
 pub(crate) mod dpop;
 pub(crate) mod error;
 mod limits;
@@ -23,6 +24,7 @@ pub use crate::config::authorization::{
 };
 use crate::config::client_authentication::KEY_SET;
 pub use crate::config::client_authentication::{AssertionAudience, BasicDecoding, ClientAuthenticationSettings};
+pub use crate::config::devices::{DeviceSettings, UserCodeFormat};
 pub use crate::config::dpop::{DpopBoundTokens, DpopSettings};
 pub use crate::config::error::ConfigError;
 pub use crate::config::limits::Limits;
@@ -37,6 +39,7 @@ pub use crate::config::revocation::{
 };
 pub use crate::config::tokens::{ClientCredentialsSettings, TokenSettings};
 use crate::jose::{IS_AVAILABLE, SigningAlgorithm};
+use crate::model::RETENTION;
 use crate::model::client::{
     AskConsent, AuthenticationMethod, AuthenticationMethods, Client, ClientType, KeyRules, RefreshRotation,
 };
@@ -127,6 +130,8 @@ pub struct Config {
     pub revocation: RevocationSettings,
     /// The settings of the client credentials grant [RFC 6749 section 4.4].
     pub client_credentials: ClientCredentialsSettings,
+    /// The settings of devices without a browser [RFC 8628].
+    pub devices: DeviceSettings,
     /// The settings of registration: by form, by clients themselves, and by metadata documents.
     pub registration: RegistrationSettings,
     /// How much the server keeps for one user or client, and how much it reads.
@@ -134,8 +139,8 @@ pub struct Config {
     /// Whether resources also accept the access token in a form body [RFC 6750 section 2.2]; off.
     pub bearer_in_body: bool,
     /// Which pages of other origins may call the token, pushed request, revocation, registration, metadata and key set
-    /// endpoints, and read the responses: none; in the MCP profile, any. The authorization and introspection endpoints
-    /// and the management of registrations are never covered [RFC 9700 section 2.6].
+    /// endpoints, and read the responses: none; in the MCP profile, any. The authorization, device and introspection
+    /// endpoints and the management of registrations are never covered [RFC 9700 section 2.6].
     pub cors: Cors,
     /// How far the clock may be ahead of the newest time seen before; 86 400 s, which is one day. If it is further
     /// ahead, [`purge_expired`](crate::AuthorizationServer::purge_expired) refuses to run. One hour to 30 days are
@@ -172,6 +177,7 @@ impl Config {
             refresh: RefreshSettings::default(),
             revocation: RevocationSettings::default(),
             client_credentials: ClientCredentialsSettings::default(),
+            devices: DeviceSettings::default(),
             registration: RegistrationSettings::default(),
             limits: Limits::default(),
             bearer_in_body: false,
@@ -285,6 +291,18 @@ impl Config {
     /// Returns whether some clients get a new refresh token at each refresh.
     pub(crate) fn rotates_by_itself(&self) -> bool {
         self.refresh.rotation == RefreshRotation::Rotate || self.profile != Profile::Fapi
+    }
+
+    /// Returns how long a request may be held at most: for a browser, or for a device.
+    pub(crate) fn longest_hold(&self) -> Duration {
+        let of_device = if self.devices.on { self.devices.lifetime } else { Duration::ZERO };
+        self.authorization.hold_lifetime.max(of_device)
+    }
+
+    /// Returns how long a redeemed device code leads to the newest pair: the grace of a refresh token. It is at least a minute,
+    /// since the polls of a device overlap, and at most as long as the authorization is kept.
+    pub(crate) fn device_code_grace(&self) -> Duration {
+        self.refresh.grace.clamp(Duration::from_secs(60), RETENTION)
     }
 
     /// Returns whether a pushed request must name its redirect URI, even if only one is registered.

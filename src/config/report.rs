@@ -105,6 +105,19 @@ const fn weaker(
 /// All findings, in the order of the report.
 const RULES: &[Rule] = &[
     weaker(
+        "devices.on",
+        "RFC 10027 section 2",
+        |config| config.devices.on,
+        "a user can be sent the code of an attacker's device and sign that in; the consent page warns, and \
+         ScopeDefinition::not_for_devices bars scopes",
+    ),
+    weaker(
+        "devices.complete_uri",
+        "RFC 8628 section 5.4",
+        |config| config.devices.on && config.devices.complete_uri,
+        "a link saves an attacker's victim the typing; the user must still confirm that the device shows the code",
+    ),
+    weaker(
         "redirect_uris.comparison",
         "RFC 9700 section 2.1",
         |own| own.redirect_uris.comparison != RedirectUriComparison::Exact,

@@ -10,6 +10,9 @@ use crate::config::{Config, Profile};
 /// What rules need to know besides the values of the settings. Some settings need one of these.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
+    pub(crate) has_throttle: bool,
+    /// Whether there is a derivation key. An API in another process needs none of its own.
+    pub(crate) has_derivation_key: bool,
     pub(crate) has_policy: bool,
     pub(crate) has_registry: bool,
     pub(crate) has_fetcher: bool,
@@ -148,6 +151,8 @@ fn is_within(range: &RangeInclusive<u64>, life: Duration) -> bool {
 impl Parts {
     /// Everything that a setting may need, and nothing that another rule refuses.
     pub(super) const ALL: Self = Self {
+        has_throttle: true,
+        has_derivation_key: true,
         has_policy: true,
         has_registry: true,
         has_fetcher: true,

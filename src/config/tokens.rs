@@ -20,8 +20,8 @@ pub struct TokenSettings {
     /// What every code, token and secret of this server begins with, by which scanners and people recognize it; nothing.
     /// At most 16 letters, digits, `-`, `_`, `.` or `~`.
     ///
-    /// The kind follows: `at_` for access tokens, `rt_` for refresh tokens, `ac_` for codes, `ah_` for the handle in the
-    /// consent form, `ia_` and `ra_` for initial and registration access tokens.
+    /// The kind follows: `at_` for access tokens, `rt_` for refresh tokens, `ac_` for codes, `dc_` for the codes of
+    /// devices, `ah_` for the handle in the consent form, `ia_` and `ra_` for initial and registration access tokens.
     pub prefix: String,
 }
 

@@ -1,6 +1,7 @@
 //! What every request uses: stores, settings, clock, generator, hooks.
 
 pub(crate) mod newest_time;
+pub(crate) mod polls;
 pub(crate) mod signing_keys;
 pub(crate) mod uses;
 
@@ -10,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
 use crate::context::newest_time::NewestTime;
+use crate::context::polls::Polls;
 use crate::context::signing_keys::SigningKeys;
 use crate::error::{ErrorCode, Reason};
 use crate::fetch::cache::Cache;
@@ -57,6 +59,8 @@ pub(crate) struct Context {
     pub(crate) number: u64,
     /// The clients of the last minute's [`Event::IntrospectionRefused`].
     pub(crate) refused_introspections: Mutex<Cache<()>>,
+    /// When devices polled last.
+    pub(crate) polls: Polls,
 }
 
 impl Context {
@@ -112,7 +116,9 @@ impl Context {
         reason: &Reason,
     ) {
         let unauthenticated = endpoint != Endpoint::Authorization && is_failed_authentication(reason);
-        if !unauthenticated && !matches!(reason, Reason::Throttled { .. }) {
+        // A device that waits for its user is refused every few seconds.
+        let waits = matches!(reason, Reason::DeviceUndecided | Reason::DevicePollsTooOften);
+        if !unauthenticated && !waits && !matches!(reason, Reason::Throttled { .. }) {
             let uri = uri.map(redirect_uri::shown);
             self.raise(&Event::Refused { endpoint, client, redirect_uri: uri.as_deref(), reason });
         }
@@ -149,7 +155,10 @@ impl Context {
                 let client = match kind {
                     // The client was found.
                     AttemptKind::ConsentRequest | AttemptKind::MetadataDocument | AttemptKind::KeySet => client,
-                    AttemptKind::Authentication | AttemptKind::Registration => attempt.loggable_client(),
+                    AttemptKind::UserCode => None,
+                    AttemptKind::Authentication | AttemptKind::Registration | AttemptKind::DeviceRequest => {
+                        attempt.loggable_client()
+                    }
                 };
                 self.raise(&Event::Throttled { endpoint, client, peer });
                 let begun = u64::from(retry_after.subsec_nanos() > 0);
@@ -168,15 +177,20 @@ impl Context {
         let Attempt { endpoint, client, peer, .. } = *attempt;
         let client = if is_of_a_client(reason) { client } else { attempt.loggable_client() };
         self.raise(&Event::AuthenticationFailed { endpoint, client, peer, reason });
+        self.note_failure(attempt).await;
+    }
+
+    /// Informs the throttle that a secret or a code was wrong.
+    pub(crate) async fn note_failure(&self, attempt: &Attempt<'_>) {
         if let Some(throttle) = &self.throttle {
             throttle.failed(attempt).await;
         }
     }
 
-    /// Informs the throttle that the client was authenticated.
-    pub(crate) async fn note_authentication(&self, attempt: &Attempt<'_>) {
+    /// Informs the throttle that the client was authenticated, or a code was right.
+    pub(crate) async fn note_success(&self, attempt: &Attempt<'_>) {
         if let Some(throttle) = &self.throttle {
-            throttle.authenticated(attempt).await;
+            throttle.succeeded(attempt).await;
         }
     }
 

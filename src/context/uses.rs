@@ -57,7 +57,7 @@ impl Uses {
                 return Err(reason);
             }
             if *authenticates {
-                context.note_authentication(&attempt).await;
+                context.note_success(&attempt).await;
             }
         }
         match &self.proof {

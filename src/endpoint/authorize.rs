@@ -15,10 +15,10 @@ use crate::authorization::request::{self, Asked, Fault, NoDestination, names, wa
 use crate::config::AuthorizationErrors;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::model::PushedRequest;
 use crate::model::client::{AskConsent, Client};
 use crate::model::id::ClientId;
 use crate::model::redirect_uri::RedirectUri;
+use crate::model::{PushedRequest, Source};
 use crate::wire::params::{PARAMETERS, ParamLimits, Params, QUERY_BYTES, parameters_named};
 use crate::wire::{Endpoint, Request};
 
@@ -129,7 +129,7 @@ async fn check(
         peer: request.peer,
         document,
         key: pushed.and_then(|pushed| pushed.key).or(key),
-        pushed: pushed.map(PushedRequest::reference),
+        source: pushed.map(|pushed| Source::Pushed(pushed.reference())),
         ask_consent,
         needs_page: ask_consent == AskConsent::Always || !request.is_navigation() || wants_page(sent),
     })

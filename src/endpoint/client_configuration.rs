@@ -45,7 +45,7 @@ async fn answer(context: &Arc<Context>, request: &Request<'_>, id: &ClientId) ->
     let caller = Caller { context, registrar: &registrar, id, token };
     let own = registrar.own_registration(id, &caller.digest()).await.map_err(refusal);
     match &own {
-        Ok(_) => context.note_authentication(&attempt).await,
+        Ok(_) => context.note_success(&attempt).await,
         Err(reason @ Reason::WrongRegistrationAccessToken) => {
             context.note_failed_authentication(&attempt, reason).await;
         }

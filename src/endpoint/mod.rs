@@ -4,6 +4,7 @@
 pub(crate) mod authorize;
 pub(crate) mod client_configuration;
 pub(crate) mod client_request;
+pub(crate) mod device_authorization;
 pub(crate) mod introspect;
 pub(crate) mod jwks;
 pub(crate) mod metadata;

@@ -1,34 +1,27 @@
 //! The endpoint for pushed authorization requests [RFC 9126 section 2].
 //!
-//! The requests of a client are stored in [places](crate::claim::bounds): each request takes a free place, and a client
-//! has as many places as it may have open requests. A push reads only some of the places. If none of these is free, the push is
-//! refused. Anyone can push for a public client, so the requests of a public client replace each other instead.
-
-use std::sync::Arc;
+//! The requests of a client lie in its [places](crate::claim::places).
 
 use crate::authorization::pushed_request::REQUEST_URI_PREFIX;
 use crate::authorization::request::{self, Fault, NoDestination, WANTS_PAGE, names, wants_page};
-use crate::claim::bounds::{Met, draw_places, key_of_place};
-use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
+use crate::claim::draw_version;
+use crate::claim::places::{Occupant, Placed, place};
 use crate::client_auth::{Caller, proof};
+use crate::clock::Timestamp;
 use crate::context::Context;
-use crate::context::uses::Uses;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
 use crate::error::Reason;
 use crate::model::PushedRequest;
-use crate::model::client::Client;
 use crate::model::id::{ClientId, IdText, PushedRequestId};
 use crate::secret::Digest;
-use crate::secret::opaque::{self, MintedOpaque};
+use crate::secret::opaque;
 use crate::wire::message::PushedAuthorizationResponse;
 use crate::wire::params::Params;
 use crate::wire::{Body, Endpoint, Request, Response};
 
 /// The parameters that are refused in a pushed request.
 const REFUSED: [&str; 2] = ["request_uri", "request"];
-/// Separates these places from those of other records.
-const LABEL: &[u8] = b"pushed request";
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     const ENDPOINT: Endpoint = Endpoint::PushedAuthorization;
@@ -92,14 +85,13 @@ fn parameters(context: &Context, request: &Request<'_>, form: &Params<'_>) -> Bo
     (parameters + if wants_page { WANTS_PAGE } else { "" }).into()
 }
 
-/// Stores the request in a free place, and returns its `request_uri`.
+/// Stores the request in a place of its client, and returns its `request_uri`.
 async fn push(context: &Context, caller: &Caller, parameters: Box<str>) -> Result<String, Reason> {
     let (client, now) = (&*caller.client, context.now());
     let end = now.plus(context.config.pushed_requests.lifetime);
     let minted = opaque::mint(&*context.entropy);
-    let places = draw_places(&*context.entropy, context.config.limits.pushed_requests);
-    let record = PushedRequest {
-        id: id_of_place(&client.id, 0),
+    let request = PushedRequest {
+        id: PushedRequestId::from_bytes([0; 16]),
         version: draw_version(&*context.entropy),
         client: client.id.clone(),
         epoch: client.epoch,
@@ -112,96 +104,50 @@ async fn push(context: &Context, caller: &Caller, parameters: Box<str>) -> Resul
         visits: Vec::new(),
         used_by: None,
     };
-    let mut met = Met::nobody();
-    for place in places {
-        let record = PushedRequest { id: id_of_place(&client.id, place), ..record.clone() };
-        match fill(context, &caller.uses, record, None).await? {
-            Filled::Pushed(request) => return Ok(uri_of(&minted, request)),
-            Filled::Open(open) => note(&mut met, &open, client),
-        }
-    }
-    if let Some(open) = met.take_first_to_go() {
-        match fill(context, &caller.uses, PushedRequest { id: open.id, ..record }, Some(open.secret)).await? {
-            Filled::Pushed(request) => return Ok(uri_of(&minted, request)),
-            Filled::Open(open) => note(&mut met, &open, client),
-        }
-    }
-    Err(Reason::TooManyPushedRequests { retry_after: met.retry_after(now) })
-}
-
-/// Notes an open request that was met. One for a public client gives way, unless it awaits the decision of a signed-in
-/// user. A visit does not protect it: a visit costs an attacker no more than a push.
-fn note(met: &mut Met<Arc<PushedRequest>>, open: &Arc<PushedRequest>, client: &Client) {
-    met.note_end(open.last_use());
-    if client.counts_as_public() && !open.is_held() {
-        met.note_giving_way(open.created, Arc::clone(open));
+    // Anyone can push for a public client, so its requests replace each other. Those of others are refused.
+    let replaces = client.counts_as_public();
+    match place(context, &caller.uses, request, context.config.limits.pushed_requests, replaces, None).await? {
+        Placed::In(request) => Ok(minted.text(REQUEST_URI_PREFIX, &IdText::of(request.id.as_bytes()))),
+        Placed::Full { retry_after } => Err(Reason::TooManyPushedRequests { retry_after }),
     }
 }
 
-fn uri_of(minted: &MintedOpaque, id: PushedRequestId) -> String {
-    minted.text(REQUEST_URI_PREFIX, &IdText::of(id.as_bytes()))
-}
+impl Occupant for PushedRequest {
+    const LABEL: &'static [u8] = b"pushed request";
 
-async fn fill(
-    context: &Context,
-    uses: &Uses,
-    record: PushedRequest,
-    replaced: Option<Digest>,
-) -> Result<Filled, Reason> {
-    claim(context, &mut Filling { context, uses, record, replaced }, Some(ATTEMPTS)).await
-}
-
-/// Puts one request into a place.
-struct Filling<'a> {
-    context: &'a Context,
-    uses: &'a Uses,
-    record: PushedRequest,
-    /// The secret of the open request that it replaces, if any.
-    replaced: Option<Digest>,
-}
-
-enum Filled {
-    Pushed(PushedRequestId),
-    /// Another request is in the place.
-    Open(Arc<PushedRequest>),
-}
-
-impl Claim for Filling<'_> {
-    type Row = PushedRequest;
-    type Won = Filled;
-    type Error = Reason;
-
-    async fn read(&mut self) -> Result<Seen<PushedRequest>, Reason> {
-        Ok(self.context.stores.pushed_requests.find(&self.record.id).await?.into())
+    fn client(&self) -> &ClientId {
+        &self.client
     }
 
-    fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Effect<PushedRequest, Filled>, Reason> {
-        let (now, pushed) = (self.record.created, Filled::Pushed(self.record.id));
-        Ok(match seen {
-            Seen::Found(found) => {
-                let is_replaced = self.replaced == Some(found.secret) && !found.is_held();
-                if found.is_open(now) && !is_replaced {
-                    return Ok(Effect::Leave(Filled::Open(Arc::clone(found))));
-                }
-                Effect::Replace(Arc::new(self.record.clone()), pushed)
-            }
-            Seen::Unread | Seen::Missing => Effect::Insert(Arc::new(self.record.clone()), pushed),
-        })
+    fn in_place(&self, id: [u8; 16]) -> Self {
+        Self { id: PushedRequestId::from_bytes(id), ..self.clone() }
     }
 
-    async fn prepare(&mut self, _: &PushedRequest, _: &mut Self::Won) -> Result<bool, Reason> {
-        self.uses.record(self.context).await?;
-        Ok(false)
+    fn id(&self) -> &[u8; 16] {
+        self.id.as_bytes()
     }
 
-    fn is_done(&self, found: &PushedRequest, meant: &PushedRequest, _: After) -> bool {
-        found.secret == meant.secret
+    fn secret(&self) -> &Digest {
+        &self.secret
     }
-}
 
-/// The id of a place. Successive requests in the place share it.
-fn id_of_place(client: &ClientId, place: u32) -> PushedRequestId {
-    PushedRequestId::from_bytes(key_of_place(LABEL, place, client))
+    fn created(&self) -> Timestamp {
+        self.created
+    }
+
+    fn is_open(&self, now: Timestamp) -> bool {
+        Self::is_open(self, now)
+    }
+
+    fn leaves_at(&self) -> Timestamp {
+        self.last_use()
+    }
+
+    /// Not if it awaits the decision of a signed-in user. A visit does not protect it: a visit costs an attacker no more
+    /// than a push.
+    fn may_give_way(&self) -> bool {
+        !self.is_held()
+    }
 }
 
 /// § 2.2

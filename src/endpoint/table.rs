@@ -16,6 +16,9 @@ pub enum Endpoint {
     /// Where clients push authorization requests [RFC 9126]. It responds with 404 unless
     /// [`Config::pushed_requests`](crate::Config::pushed_requests) is on.
     PushedAuthorization,
+    /// Where devices without a browser ask for access [RFC 8628 section 3.1]. It responds with 404 unless
+    /// [`Config::devices.on`](crate::Config::devices) is set.
+    DeviceAuthorization,
     /// Where clients revoke tokens [RFC 7009].
     Revocation,
     /// Where resource servers introspect tokens [RFC 7662].
@@ -90,6 +93,13 @@ impl Endpoint {
                 member: Some(|metadata| &mut metadata.pushed_authorization_request_endpoint),
                 ..Row::new("pushed_authorization", "/oauth2/par", POST)
             },
+            // Devices without a browser need no CORS. With it, any page could ask in the network of its visitor, whose consent page
+            // would then show that network.
+            Self::DeviceAuthorization => Row {
+                is_on: |config| config.devices.on,
+                member: Some(|metadata| &mut metadata.device_authorization_endpoint),
+                ..Row::new("device_authorization", "/oauth2/device_authorization", POST)
+            },
             Self::Revocation => Row {
                 cors: true,
                 member: Some(|metadata| &mut metadata.revocation_endpoint),
@@ -128,6 +138,7 @@ impl Endpoint {
     pub const MACHINE: &'static [Self] = &[
         Self::Token,
         Self::PushedAuthorization,
+        Self::DeviceAuthorization,
         Self::Revocation,
         Self::Introspection,
         Self::Jwks,

@@ -120,6 +120,9 @@ pub enum Reason {
     /// The scope is more than the application or the grant has, or than the protected resources serve.
     #[error("the scope is more than was registered or granted")]
     ExcessScope,
+    /// The scope is not for devices: see [`not_for_devices`](crate::scope::ScopeDefinition::not_for_devices).
+    #[error("the scope is not for devices")]
+    ScopeNotForDevices,
     /// A protected resource is not configured, not available to the client, or not part of the grant, or more than 8
     /// are named [RFC 8707 section 2].
     #[error("the protected resource is unknown, or not available to the client")]
@@ -151,6 +154,13 @@ pub enum Reason {
     /// The user had decided before.
     #[error("the request was decided before")]
     AlreadyDecided,
+    /// The user code leads to no request: it is mistyped, has expired, or was typed by another user first [RFC 8628 section
+    /// 5.1].
+    #[error("the user code is unknown")]
+    UnknownUserCode,
+    /// The user code came in a link, and the user did not say that the device shows it [RFC 8628 section 5.4].
+    #[error("the user did not confirm that the device shows the code")]
+    DeviceCodeNotCompared,
     /// The decision grants more than the page showed.
     #[error("the decision grants more than was asked")]
     ExcessDecision,
@@ -204,6 +214,29 @@ pub enum Reason {
     /// A verifier was sent for a code without a challenge.
     #[error("the code verifier has no challenge")]
     UnexpectedVerifier,
+
+    /// The device code was never issued, or belongs to another client [RFC 8628 section 3.4].
+    #[error("the device code is unknown, or belongs to another client")]
+    UnknownDeviceCode,
+    /// The device code was used, or what its user granted was revoked.
+    #[error("the device code is spent")]
+    DeviceCodeSpent,
+    /// The device code has expired [RFC 8628 section 3.5].
+    #[error("the device code has expired")]
+    DeviceCodeExpired,
+    /// The user has not decided yet [RFC 8628 section 3.5].
+    #[error("the user has not decided yet")]
+    DeviceUndecided,
+    /// The device polls more often than its interval allows [RFC 8628 section 3.5].
+    #[error("the device polls too often")]
+    DevicePollsTooOften,
+    /// The client has reached its limit of device requests: see [`Config::limits.device_requests`](crate::Config::limits).
+    /// It is answered with 429.
+    #[error("the client has too many device requests; retry after {retry_after} s")]
+    TooManyDeviceRequests {
+        /// Seconds until the first of them expires.
+        retry_after: u32,
+    },
 
     /// The refresh token was never issued, or is incomplete.
     #[error("the refresh token is unknown")]

@@ -213,6 +213,9 @@ fn status(reason: &Reason) -> u16 {
         | ErrorCode::InvalidScope
         | ErrorCode::InvalidTarget
         | ErrorCode::AccessDenied
+        | ErrorCode::AuthorizationPending
+        | ErrorCode::SlowDown
+        | ErrorCode::ExpiredToken
         | ErrorCode::InvalidDpopProof
         | ErrorCode::UseDpopNonce
         | ErrorCode::RequestNotSupported

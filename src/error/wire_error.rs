@@ -29,6 +29,12 @@ pub enum ErrorCode {
     InvalidTarget,
     /// `access_denied`
     AccessDenied,
+    /// `authorization_pending` [RFC 8628 section 3.5]
+    AuthorizationPending,
+    /// `slow_down` [RFC 8628 section 3.5]
+    SlowDown,
+    /// `expired_token` [RFC 8628 section 3.5]
+    ExpiredToken,
     /// `server_error`
     ServerError,
     /// `temporarily_unavailable`
@@ -63,6 +69,9 @@ impl ErrorCode {
             Self::InvalidScope => "invalid_scope",
             Self::InvalidTarget => "invalid_target",
             Self::AccessDenied => "access_denied",
+            Self::AuthorizationPending => "authorization_pending",
+            Self::SlowDown => "slow_down",
+            Self::ExpiredToken => "expired_token",
             Self::ServerError => "server_error",
             Self::TemporarilyUnavailable => "temporarily_unavailable",
             Self::InvalidToken => "invalid_token",
@@ -101,6 +110,7 @@ impl Reason {
         if let Self::Throttled { retry_after }
         | Self::TooManyInGrace { retry_after }
         | Self::TooManyPushedRequests { retry_after }
+        | Self::TooManyDeviceRequests { retry_after }
         | Self::TooManyClientCredentialsTokens { retry_after } = self
         {
             return Some(*retry_after);
@@ -111,9 +121,10 @@ impl Reason {
     /// Returns what the client sees of the error. Reasons that would help an attacker share one text.
     pub(crate) fn wire_error(&self) -> WireError {
         use ErrorCode::{
-            AccessDenied, InsufficientScope, InvalidClient, InvalidClientMetadata, InvalidDpopProof, InvalidGrant,
-            InvalidRequest, InvalidScope, InvalidTarget, InvalidToken, RequestNotSupported, ServerError,
-            TemporarilyUnavailable, UnauthorizedClient, UnsupportedGrantType, UnsupportedResponseType, UseDpopNonce,
+            AccessDenied, AuthorizationPending, ExpiredToken, InsufficientScope, InvalidClient, InvalidClientMetadata,
+            InvalidDpopProof, InvalidGrant, InvalidRequest, InvalidScope, InvalidTarget, InvalidToken,
+            RequestNotSupported, ServerError, SlowDown, TemporarilyUnavailable, UnauthorizedClient,
+            UnsupportedGrantType, UnsupportedResponseType, UseDpopNonce,
         };
 
         let (code, description) = match self {
@@ -157,6 +168,7 @@ impl Reason {
                 (InvalidScope, "the scope has a token with a permission that cannot be granted")
             }
             Self::ExcessScope => (InvalidScope, "the scope is more than was registered or granted"),
+            Self::ScopeNotForDevices => (InvalidScope, "the scope is not for devices"),
 
             Self::UnknownProtectedResource => {
                 (InvalidTarget, "the resource is unknown, or not available to the client or the grant")
@@ -170,6 +182,8 @@ impl Reason {
             | Self::HeldInTheFuture
             | Self::HoldExpired
             | Self::AlreadyDecided
+            | Self::UnknownUserCode
+            | Self::DeviceCodeNotCompared
             | Self::ExcessDecision => (InvalidRequest, "the decision was refused"),
             Self::AccessDenied => (AccessDenied, "the user refused"),
             Self::SubjectRefused => (InvalidGrant, "the user may not be given tokens"),
@@ -195,6 +209,12 @@ impl Reason {
             }
             Self::WrongVerifier => (InvalidGrant, "code_verifier does not match the challenge"),
             Self::UnexpectedVerifier => (InvalidRequest, "code_verifier was sent for a request without code_challenge"),
+
+            Self::UnknownDeviceCode | Self::DeviceCodeSpent => (InvalidGrant, "the device code is not valid"),
+            Self::DeviceCodeExpired => (ExpiredToken, "the device code has expired"),
+            Self::DeviceUndecided => (AuthorizationPending, "the user has not decided yet"),
+            Self::DevicePollsTooOften => (SlowDown, "the device polls too often"),
+            Self::TooManyDeviceRequests { .. } => (TemporarilyUnavailable, "too many open requests"),
 
             Self::UnknownRefreshToken
             | Self::RefreshTokenOfAnotherClient
@@ -289,7 +309,10 @@ fn metadata_error(error: MetadataError) -> WireError {
         MetadataError::Method => {
             (InvalidClientMetadata, "token_endpoint_auth_method has a value that is not supported")
         }
-        MetadataError::NoGrantType => (InvalidClientMetadata, "grant_types needs authorization_code"),
+        MetadataError::NoGrantType => (
+            InvalidClientMetadata,
+            "grant_types needs authorization_code or, if the metadata lists it, urn:ietf:params:oauth:grant-type:device_code",
+        ),
         MetadataError::NoResponseType => (InvalidClientMetadata, "response_types needs code"),
         MetadataError::NoScope => (InvalidClientMetadata, "scope has no value that is supported"),
         MetadataError::TooLarge => (

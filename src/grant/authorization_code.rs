@@ -1,34 +1,19 @@
 //! Exchanges a code for the first pair of tokens [RFC 6749 section 4.1.3].
-//!
-//! The claim is one insert: the grant under the authorization's id. If a grant with that id exists, the code was
-//! used before. The authorization itself never changes.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use crate::claim::{ATTEMPTS, After, Claim, Contended, Effect, Seen, claim, draw_version};
 use crate::clock::Timestamp;
 use crate::config::{Config, ExchangeRedirectUri};
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::issue::{self, Issued, NewPair, Place};
-use crate::grant::jwt::{self, Signed};
-use crate::grant::live_grants;
+use crate::grant::first_pair::{self, Beginning, Exchanged, NotFirst, Rules, replayed};
+use crate::grant::issue::Issued;
 use crate::grant::request::TokenRequest;
-use crate::grant::revocation;
 use crate::hooks::Event;
 use crate::jose::JwkThumbprint;
-use crate::model::client::Granted;
-use crate::model::id::{AuthorizationId, GrantId};
-use crate::model::protected_resource::{Audience, ResourceTable};
-use crate::model::{Authorization, Grant, Pairs, RevocationReason, Stage};
-use crate::scope::ScopeSet;
+use crate::model::id::AuthorizationId;
+use crate::model::{Authorization, Stage};
 use crate::secret::Digest;
-use crate::secret::derive::PairSecrets;
 use crate::secret::opaque::Presented;
 use crate::secret::pkce::CodeVerifier;
-use crate::secret::refresh::{Family, FamilyId, TagKey};
-use crate::store::StoreError;
 
 /// Issues the first pair for a code, once. A second exchange of a valid code revokes the grant.
 pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> Result<Issued, Reason> {
@@ -37,8 +22,7 @@ pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> R
     let presented = Presented::parse(&context.prefixes.code, code).ok_or(Reason::UnknownCode)?;
     let id = AuthorizationId::from_bytes(presented.id);
     let authorization = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownCode)?;
-    let rules = Rules { config: &context.config, resources: &context.resources };
-    let exchanged = match judge(&authorization, &presented.digest, request, &rules, now) {
+    let exchanged = match judge(&authorization, &presented.digest, request, &Rules::of(context), now) {
         Ok(exchanged) => exchanged,
         Err(reason @ (Reason::CodeNotYetValid | Reason::CodeExpired)) => {
             return Err(out_of_time(context, request, &authorization, reason).await?);
@@ -51,38 +35,16 @@ pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> R
             return Err(reason);
         }
     };
-    context.check_subject(authorization.subject(), request.client).await?;
-
-    let (grant, issued) = first_pair(context, request, &authorization, exchanged, now);
-    let mut inserting =
-        Inserting { context, request, grant, issued, code_end: authorization.end, has_read: false, found: None };
-    match claim(context, &mut inserting, Some(ATTEMPTS)).await {
-        Ok(()) => {}
-        Err(Reason::CodeReplayed) => return Err(inserting.replayed().await?),
-        Err(Reason::CodeExpired) => {
-            return Err(out_of_time(context, request, &authorization, Reason::CodeExpired).await?);
+    let beginning = Beginning::drawn(&*context.entropy);
+    match first_pair::issue(context, request, &authorization, exchanged, beginning, now).await {
+        Ok(issued) => Ok(issued),
+        Err(NotFirst::Replayed(Some(grant))) => Err(replayed(context, request, &grant).await?),
+        Err(NotFirst::Replayed(None)) => Err(Reason::CodeSpent),
+        Err(NotFirst::Refused(Reason::CodeExpired)) => {
+            Err(out_of_time(context, request, &authorization, Reason::CodeExpired).await?)
         }
-        Err(reason) => return Err(reason),
+        Err(NotFirst::Refused(reason)) => Err(reason),
     }
-    let (client, subject) = (&request.client.id, authorization.subject());
-    context.raise(&Event::Exchanged { grant: id.into(), client, subject });
-    live_grants::keep_within_bound(context, &inserting.grant).await;
-    Ok(inserting.issued)
-}
-
-/// The settings that an exchange is judged by.
-struct Rules<'a> {
-    config: &'a Config,
-    resources: &'a ResourceTable,
-}
-
-/// The result of an exchange: the grant, and what its first access token is for.
-struct Exchanged {
-    granted: Granted,
-    scopes: ScopeSet,
-    /// Unset if the token is for all of the grant.
-    audience: Audience,
-    lifetime: Duration,
 }
 
 /// Checks everything except first use, in the order that reveals least to a wrong party.
@@ -95,7 +57,7 @@ fn judge(
 ) -> Result<Exchanged, Reason> {
     let config = rules.config;
     match &authorization.stage {
-        Stage::CodeIssued(digest) if digest == code => {}
+        Stage::CodeIssued(digest) if digest == code && authorization.device().is_none() => {}
         Stage::CodeIssued(_) | Stage::Held | Stage::Denied => return Err(Reason::UnknownCode),
     }
     // § 4.1.3: "ensure that the authorization code was issued to the authenticated confidential client, or if the
@@ -125,16 +87,7 @@ fn judge(
     if !config.accepts_redirect_uri(client, authorization.redirect_uri.as_str().as_bytes()) {
         return Err(Reason::CodeSpent);
     }
-    let granted = client.still_granted(&authorization.scopes, &authorization.resources).ok_or(Reason::CodeSpent)?;
-    // RFC 8707 section 2.2: the first access token may be for less than the grant.
-    let target = rules.resources.granted(&authorization.audience, client, request.resources)?;
-    let scopes = target.served_of(granted.scopes.clone());
-    if scopes.is_empty() {
-        return Err(target.nothing_left().into());
-    }
-    let audience = target.reduced_from(&authorization.audience);
-    let lifetime = issue::lifetime_for(config, &target, config.tokens.access_lifetime);
-    Ok(Exchanged { granted, scopes, audience, lifetime })
+    rules.granted(authorization, request)
 }
 
 /// § 4.1.3: "ensure that the "redirect_uri" parameter is present if the "redirect_uri" parameter was included in
@@ -193,142 +146,15 @@ async fn out_of_time(
     }
 }
 
-/// § 4.1.2: "If an authorization code is used more than once, the authorization server MUST deny the request and
-/// SHOULD revoke (when possible) all tokens previously issued based on that authorization code."
-async fn replayed(context: &Context, request: &TokenRequest<'_>, grant: &Grant) -> Result<Reason, Reason> {
-    if grant.revoked.is_some() {
-        return Ok(Reason::CodeSpent);
-    }
-    request.record_uses(context).await?;
-    let outcome = revocation::revoke(context, grant.id, RevocationReason::CodeReplayed).await?;
-    if outcome != revocation::Outcome::Revoked {
-        return Ok(Reason::CodeSpent);
-    }
-    context.raise(&Event::CodeReplayed { grant: grant.id, client: &grant.client, subject: grant.subject() });
-    Ok(Reason::CodeReplayed)
-}
-
-fn first_pair(
-    context: &Context,
-    request: &TokenRequest<'_>,
-    authorization: &Authorization,
-    exchanged: Exchanged,
-    now: Timestamp,
-) -> (Arc<Grant>, Issued) {
-    let client = request.client;
-    let Exchanged { granted, scopes, audience, lifetime } = exchanged;
-    let id = GrantId::from(authorization.id);
-    let entropy = &*context.entropy;
-    let (family_id, tag_key) = (FamilyId::draw(entropy), TagKey::draw(entropy));
-    let place = Place {
-        grant: id,
-        client,
-        family_id: &family_id,
-        tag_key: &tag_key,
-        number: 1,
-        now,
-        lifetime,
-        created: now,
-        granted: &granted.scopes,
-        scopes,
-        audience,
-        key: request.key,
-    };
-    let NewPair { record, issued } = issue::pair(&context.config, PairSecrets::draw(entropy), place);
-    let grant = Arc::new(Grant {
-        scopes: granted.scopes,
-        resources: granted.resources,
-        audience: authorization.audience.clone(),
-        family: Family { id: family_id.digest(), tag_key },
-        pairs_made: 1,
-        bound_from: issue::bound_from(None, request.key, 1),
-        pairs: Pairs::one(record),
-        ..Grant::in_place_of(authorization, draw_version(entropy), now)
-    });
-    (grant, issued)
-}
-
-/// One insert, without a read before it unless a resource has JWTs. If the row exists, it shows who won: it has the digest of
-/// the winner's access token.
-struct Inserting<'a> {
-    context: &'a Context,
-    request: &'a TokenRequest<'a>,
-    grant: Arc<Grant>,
-    issued: Issued,
-    code_end: Timestamp,
-    has_read: bool,
-    found: Option<Arc<Grant>>,
-}
-
-impl Inserting<'_> {
-    /// The insert begins only before the code's end, even if a hook or a signer took long. The record that has its place may
-    /// be removed two hours after that end.
-    fn check_end(&self) -> Result<(), Reason> {
-        if self.context.now() < self.code_end { Ok(()) } else { Err(Reason::CodeExpired) }
-    }
-
-    async fn replayed(&self) -> Result<Reason, Reason> {
-        match &self.found {
-            Some(grant) => replayed(self.context, self.request, grant).await,
-            None => Ok(Reason::CodeSpent),
-        }
-    }
-}
-
-impl Claim for Inserting<'_> {
-    type Row = Grant;
-    type Won = ();
-    type Error = Reason;
-
-    /// Where a token may be signed, the record is read first: a replayed code is refused without a signature.
-    async fn read(&mut self) -> Result<Seen<Grant>, Reason> {
-        let is_first = !std::mem::replace(&mut self.has_read, true);
-        if is_first {
-            self.check_end()?;
-        }
-        if is_first && !self.context.config.issues_jwts() {
-            return Ok(Seen::Unread);
-        }
-        self.found = self.context.stores.tokens.find(&self.grant.id).await?;
-        Ok(match &self.found {
-            Some(found) => Seen::Found(found.clone()),
-            None if is_first => Seen::Unread,
-            None => Seen::Missing,
-        })
-    }
-
-    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, ()>, Reason> {
-        match seen {
-            Seen::Unread => Ok(Effect::Insert(self.grant.clone(), ())),
-            Seen::Found(_) => Err(Reason::CodeReplayed),
-            // The record that had the place was removed since.
-            Seen::Missing => Err(StoreError::transient(Contended).into()),
-        }
-    }
-
-    async fn prepare(&mut self, row: &Grant, (): &mut ()) -> Result<bool, Reason> {
-        let (context, client) = (self.context, self.request.client);
-        let has_signed = jwt::sign(context, row, client, &mut self.issued, &mut Signed::at_most(1)).await?;
-        if has_signed {
-            self.check_end()?;
-        }
-        self.request.record_uses(context).await?;
-        Ok(has_signed)
-    }
-
-    fn is_done(&self, found: &Grant, meant: &Grant, _: After) -> bool {
-        let own = meant.pairs.newest.as_ref().map(|pair| &pair.access.digest);
-        own.is_some_and(|own| found.pairs.with_access(own).is_some())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::grant::fixtures::{at, client, no_resources, scopes};
     use crate::model::client::{ApplicationType, Client};
+    use crate::model::protected_resource::Audience;
     use crate::model::redirect_uri::{RedirectUri, RedirectUriPolicy, RegisteredRedirectUri};
     use crate::model::subject::Subject;
+    use crate::scope::ScopeSet;
 
     const URI: &str = "https://app.example/cb";
     const KEY: JwkThumbprint = JwkThumbprint::from_bytes([7; 32]);
@@ -370,7 +196,7 @@ mod tests {
             resources: client.form.resource_scope.clone(),
             audience: Audience::UNSET,
             key: Some(Box::new(KEY)),
-            pushed: None,
+            source: None,
         };
         Scene {
             config: Config::platform("https://auth.example"),

@@ -4,6 +4,8 @@
 pub(crate) mod authorization_code;
 pub(crate) mod client_credentials;
 pub(crate) mod described_token;
+pub(crate) mod device_code;
+pub(crate) mod first_pair;
 #[cfg(test)]
 pub(crate) mod fixtures;
 pub(crate) mod issue;
@@ -33,6 +35,7 @@ pub(crate) async fn answer(
         GrantType::AuthorizationCode => authorization_code::exchange(context, request).await,
         GrantType::RefreshToken => refresh_token::refresh(context, request).await,
         GrantType::ClientCredentials => client_credentials::issue(context, request).await,
+        GrantType::DeviceCode => device_code::poll(context, request).await,
     }
 }
 
@@ -41,6 +44,7 @@ pub(crate) const fn is_offered(grant_type: GrantType, config: &Config) -> bool {
     match grant_type {
         GrantType::AuthorizationCode | GrantType::RefreshToken => true,
         GrantType::ClientCredentials => config.client_credentials.on,
+        GrantType::DeviceCode => config.devices.on,
     }
 }
 

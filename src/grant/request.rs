@@ -9,11 +9,12 @@ use crate::model::protected_resource::Named;
 use crate::wire::params::{Params, RESOURCE};
 
 /// The parameters that a token request may contain, besides those of the client.
-pub(crate) const PARAMETERS: [&str; 7] =
-    ["grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "scope", RESOURCE];
+pub(crate) const PARAMETERS: [&str; 8] =
+    ["grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "device_code", "scope", RESOURCE];
 
 /// What an authenticated client sends to the token endpoint. Each grant type reads its parameters and ignores the
 /// others.
+#[derive(Clone, Copy)]
 pub(crate) struct TokenRequest<'a> {
     pub(crate) client: &'a Client,
     /// The key of the DPoP proof.
@@ -23,6 +24,7 @@ pub(crate) struct TokenRequest<'a> {
     pub(crate) redirect_uri: Option<&'a [u8]>,
     pub(crate) code_verifier: Option<&'a [u8]>,
     pub(crate) refresh_token: Option<&'a [u8]>,
+    pub(crate) device_code: Option<&'a [u8]>,
     pub(crate) scope: Option<&'a [u8]>,
     pub(crate) resources: Named<'a>,
 }
@@ -42,6 +44,7 @@ impl<'a> TokenRequest<'a> {
             redirect_uri: form.bytes("redirect_uri"),
             code_verifier: form.bytes("code_verifier"),
             refresh_token: form.bytes("refresh_token"),
+            device_code: form.bytes("device_code"),
             scope: form.bytes("scope"),
             resources: Named::of(form),
         }
@@ -71,6 +74,7 @@ impl<'a> TokenRequest<'a> {
             redirect_uri: None,
             code_verifier: None,
             refresh_token: None,
+            device_code: None,
             scope: None,
             resources: Named::NONE,
         }

@@ -18,6 +18,8 @@ pub mod public_clients {}
 pub mod self_registered_clients {}
 #[cfg_attr(not(doctest), doc = include_str!("mcp.md"))]
 pub mod mcp {}
+#[doc = include_str!("devices.md")]
+pub mod devices {}
 #[doc = include_str!("machine_to_machine.md")]
 pub mod machine_to_machine {}
 #[doc = include_str!("protected_resources.md")]

@@ -2,6 +2,7 @@
 
 mod application_change;
 pub(crate) mod event;
+mod event_facts;
 pub(crate) mod registration_policy;
 mod signing;
 pub(crate) mod span;
@@ -52,15 +53,16 @@ pub trait EventSink: fmt::Debug + Send + Sync + 'static {
 #[async_trait]
 pub trait Throttle: fmt::Debug + Send + Sync + 'static {
     /// Decides whether the attempt may proceed. It is called before a client is looked up and authenticated, before a
-    /// request is held, before a client is registered, and before a metadata document is fetched.
+    /// request is held, before a user code is looked up, before a client is registered, and before a metadata document is
+    /// fetched.
     async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision;
 
-    /// Records that authentication failed.
+    /// Records that authentication failed, or that a user code was wrong.
     async fn failed(&self, attempt: &Attempt<'_>);
 
-    /// Records that the client authenticated with its secret or key. It is not called for a client that only sends its
-    /// id. Does nothing by default.
-    async fn authenticated(&self, attempt: &Attempt<'_>) {
+    /// Records that the client authenticated with its secret or key, or that a user code was right. It is not called for a
+    /// client that only sends its id. Does nothing by default.
+    async fn succeeded(&self, attempt: &Attempt<'_>) {
         let _ = attempt;
     }
 }
@@ -73,6 +75,11 @@ pub enum AttemptKind {
     Authentication,
     /// A valid authorization request is stored until its user decides. The user is signed in, and the client exists.
     ConsentRequest,
+    /// A user types the code that a device shows [RFC 8628 section 5.1]. The user is signed in. Count it in `check`, and
+    /// undo that in `succeeded`: guesses that are sent at the same time then all count.
+    UserCode,
+    /// A device asks for access [RFC 8628 section 3.1]. Its request was not read yet.
+    DeviceRequest,
     /// A client registers itself [RFC 7591]. Its request was not read yet.
     Registration,
     /// A client's metadata document is about to be fetched. The user is signed in, and [`Attempt::host`] is set.
@@ -99,7 +106,7 @@ pub struct Attempt<'a> {
     /// The client that the request claims to come from. It may be any text, even a misplaced secret: do not log it,
     /// and do not store it as it is. Count by a hash of it.
     pub client: Option<&'a str>,
-    /// The user who is asked, if a request is held or a metadata document is fetched.
+    /// The user who is asked, if a request is held, a user code is typed or a metadata document is fetched.
     pub subject: Option<&'a Subject>,
     /// The host that a metadata document or a key set is fetched from, in lower case.
     pub host: Option<&'a str>,
@@ -118,10 +125,7 @@ impl<'a> Attempt<'a> {
     /// all addresses of such a network.
     #[must_use]
     pub fn peer_network(&self) -> Option<IpAddr> {
-        match self.peer?.to_canonical() {
-            IpAddr::V4(address) => Some(address.into()),
-            IpAddr::V6(address) => Some(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into()),
-        }
+        self.peer.map(network_of)
     }
 
     /// The claimed client, unless it is as long as a secret.
@@ -154,6 +158,15 @@ pub enum ThrottleDecision {
         /// How long to wait. `Retry-After` has it in whole seconds, rounded up, at least one.
         retry_after: Duration,
     },
+}
+
+/// Returns the network of an address: the IPv4 address, or the first 64 bits of the IPv6 address, since one host has all
+/// addresses of such a network.
+pub(crate) fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+    }
 }
 
 /// Decides whether your service's users may be given tokens.

@@ -33,8 +33,9 @@ use crate::model::id::ClientId;
 /// #[async_trait::async_trait]
 /// impl RegistrationPolicy for OfCompany {
 ///     async fn decide(&self, request: &RegistrationRequest<'_>) -> RegistrationDecision {
-///         let mut uris = request.metadata.redirect_uris.iter();
-///         if uris.all(|uri| uri.as_str().starts_with("https://apps.company.example/")) {
+///         let uris = &request.metadata.redirect_uris;
+///         let is_own = |uri: &str| uri.starts_with("https://apps.company.example/");
+///         if !uris.is_empty() && uris.iter().all(|uri| is_own(uri.as_str())) {
 ///             return RegistrationDecision::Approve(self.0.clone());
 ///         }
 ///         RegistrationDecision::Queue(self.0.clone())

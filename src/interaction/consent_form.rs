@@ -12,6 +12,8 @@ pub enum ConsentProblem {
     NoScope,
     /// No resource is chosen, although the page lists resources.
     NoResource,
+    /// The code of a device came in a link, and the user does not say that the device shows it.
+    CodeNotCompared,
 }
 
 /// The fields of the form.
@@ -22,6 +24,23 @@ pub(super) struct ConsentForm {
     /// The address of the request. Only one at the authorization endpoint is kept, since the form may have been altered.
     pub(super) return_to: Option<ReturnTo>,
     lists_resources: bool,
+    /// The code of a device, and whether it came in a link.
+    pub(super) device: Option<TypedCode>,
+    /// Whether the user wants to change to another account, so that the code of the device is given back.
+    pub(super) switches: bool,
+}
+
+/// The code of a device, as the form repeats it.
+#[derive(Clone, Debug)]
+pub(super) struct TypedCode {
+    pub(super) code: String,
+    pub(super) in_link: bool,
+}
+
+impl TypedCode {
+    pub(super) fn of(fields: &Fields) -> Self {
+        Self { code: fields.first("user_code").to_owned(), in_link: fields.first("in_link") == "yes" }
+    }
 }
 
 impl ConsentForm {
@@ -32,7 +51,9 @@ impl ConsentForm {
         let return_to = ReturnTo::parse(fields.first("return_to")).ok();
         let return_to = return_to.filter(|return_to| return_to.query_at(authorization_path).is_some());
         let lists_resources = fields.first("lists") == "resources";
-        (!ticket.is_empty()).then_some(Self { ticket, decision, return_to, lists_resources })
+        let device = Some(TypedCode::of(&fields)).filter(|typed| !typed.code.is_empty());
+        let switches = fields.first("decision") == "switch";
+        (!ticket.is_empty()).then_some(Self { ticket, decision, return_to, lists_resources, device, switches })
     }
 
     /// Returns what the user chose, unless the answer is to deny.
@@ -50,7 +71,11 @@ impl ConsentForm {
         if is_empty(&consent.scopes) {
             return Some(ConsentProblem::NoScope);
         }
-        (self.lists_resources && is_empty(&consent.resources)).then_some(ConsentProblem::NoResource)
+        if self.lists_resources && is_empty(&consent.resources) {
+            return Some(ConsentProblem::NoResource);
+        }
+        let is_uncompared = self.device.as_ref().is_some_and(|typed| typed.in_link) && !consent.device_shows_code;
+        is_uncompared.then_some(ConsentProblem::CodeNotCompared)
     }
 }
 
@@ -73,6 +98,11 @@ mod tests {
             ("decision=deny", None),
             ("decision=deny&lists=resources", None),
             ("decision=other", None),
+            ("decision=allow&scope=a&user_code=B", None),
+            ("decision=allow&scope=a&user_code=B&in_link=yes", Some(ConsentProblem::CodeNotCompared)),
+            ("decision=allow&scope=a&user_code=B&in_link=yes&device_shows_code=yes", None),
+            ("decision=deny&user_code=B&in_link=yes", None),
+            ("decision=switch&user_code=B&in_link=yes", None),
         ] {
             assert_eq!(read(&format!("handle=t&{fields}")).unwrap().problem(), problem, "{fields}");
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::authorization::pending::{AuthorizationError, Link};
+use crate::authorization::pending::{AuthorizationError, Link, Shows};
 use crate::error::Reason;
 use crate::interaction::Pages;
 use crate::interaction::applications;
@@ -13,7 +13,7 @@ use crate::interaction::browser::{Browser, BrowserCookie};
 use crate::interaction::consent_form::ConsentForm;
 use crate::interaction::page::{ApplicationsPage, ConsentPage, ErrorLink, ErrorPage, Reviewed};
 use crate::interaction::return_to::ReturnTo;
-use crate::interaction::route::Route;
+use crate::interaction::route::{Route, device_path};
 use crate::interaction::signed_in::SignedIn;
 use crate::model::application::LogoSlot;
 use crate::model::client::{AskConsent, Client, ClientState};
@@ -38,10 +38,10 @@ pub enum Step {
 /// Who sent a request, as the adapter found out.
 #[derive(Clone, Copy, Debug)]
 pub struct Visitor<'a> {
-    browser: &'a Browser,
-    user: Option<&'a SignedIn>,
-    languages: &'a str,
-    switch_account: Option<&'a str>,
+    pub(super) browser: &'a Browser,
+    pub(super) user: Option<&'a SignedIn>,
+    pub(super) languages: &'a str,
+    pub(super) switch_account: Option<&'a str>,
 }
 
 impl<'a> Visitor<'a> {
@@ -81,11 +81,12 @@ impl<'a> Visitor<'a> {
 /// two servers can run in one program.
 #[derive(Clone)]
 pub struct Flow {
-    server: AuthorizationServer,
+    pub(super) server: AuthorizationServer,
     pub(super) pages: Arc<dyn Pages>,
     cookie: BrowserCookie,
     /// The part of the policy that is the same for every page.
     policy: Arc<str>,
+    device_path: Arc<str>,
 }
 
 impl Flow {
@@ -103,6 +104,7 @@ impl Flow {
             // The first directive of a name counts [CSP3 section 2.2.1].
             policy: format!("; frame-ancestors 'none'; base-uri 'none'; default-src 'none'; {sources}").into(),
             pages: Arc::new(pages),
+            device_path: device_path(server).into(),
         }
     }
 
@@ -112,13 +114,15 @@ impl Flow {
         &self.server
     }
 
-    /// Returns the public path of a page. Each begins with the path of the authorization endpoint.
+    /// Returns the public path of a page. Each begins with the path of the authorization endpoint, except that of the page for
+    /// user codes, which [`devices.verification_uri`](crate::config::DeviceSettings::verification_uri) may set.
     #[must_use]
     pub fn path(&self, route: Route) -> String {
         let start = self.server.path(Endpoint::Authorization);
         match route {
             Route::Authorization => start,
             Route::Consent => start + "/consent",
+            Route::Device => self.device_path.to_string(),
             Route::Applications => start + "/applications",
             Route::Logo => start + "/logo",
         }
@@ -146,6 +150,7 @@ impl Flow {
         match route {
             Route::Authorization => self.ask(request, visitor, None).await,
             Route::Consent => self.decide(request, visitor).await,
+            Route::Device => self.device(request, visitor).await,
             Route::Applications => self.applications(request, visitor).await,
             Route::Logo => Step::Respond(self.logo(request.query).await),
         }
@@ -184,6 +189,7 @@ impl Flow {
         let html = self.pages.consent(&ConsentPage {
             languages: visitor.languages,
             pending: &pending,
+            device: None,
             reviewed: reviewed.as_ref(),
             user,
             switch_account: visitor.switch_account.map(|path| return_to.query(path)).as_deref(),
@@ -206,10 +212,20 @@ impl Flow {
         };
         // A user who has signed out meanwhile is asked the same again.
         let Some(user) = visitor.user else {
-            let elsewhere = || ReturnTo::of(&self.path(Route::Applications), b"");
-            return Step::SignIn(form.return_to.unwrap_or_else(elsewhere));
+            let elsewhere = match form.device {
+                Some(_) => self.return_to_device(b""),
+                None => ReturnTo::of(&self.path(Route::Applications), b""),
+            };
+            return Step::SignIn(form.return_to.unwrap_or(elsewhere));
         };
-        if form.problem().is_some() {
+        if let Some(typed) = &form.device {
+            if form.switches {
+                return self.switch(&form.ticket, user, visitor).await;
+            }
+            if form.problem().is_some() {
+                return self.enter(typed, request.peer, user, visitor, Some(&form)).await;
+            }
+        } else if form.problem().is_some() {
             let Some(query) = form.return_to.as_ref().and_then(|return_to| return_to.query_at(&path)) else {
                 return Step::Respond(self.error(400, ErrorKind::MalformedForm, visitor));
             };
@@ -221,8 +237,14 @@ impl Flow {
         let decided = self.server.decide_with_link(&form.ticket, user.subject(), session, &form.decision).await;
         Step::Respond(match decided {
             Ok((response, None)) => response,
-            Ok((response, Some(link))) => self.page_with_link(response, ErrorKind::NotGranted, &link, visitor),
-            Err(error) => self.refuse(error, visitor, form.return_to.as_ref()),
+            Ok((response, Some(Shows::Link(link)))) => {
+                self.page_with_link(response, ErrorKind::NotGranted, &link, visitor)
+            }
+            Ok((_, Some(Shows::Device { is_allowed }))) => self.after_device(is_allowed, user, visitor),
+            Err(error) => {
+                let of_device = form.device.as_ref().map(|_| self.return_to_device(b""));
+                self.refuse(error, visitor, of_device.or(form.return_to).as_ref())
+            }
         })
     }
 
@@ -283,7 +305,7 @@ impl Flow {
     }
 
     /// Reads what is known about a client; `None` if no person has reviewed it.
-    async fn reviewed(&self, client: &Client) -> Result<Option<Reviewed>, StoreError> {
+    pub(super) async fn reviewed(&self, client: &Client) -> Result<Option<Reviewed>, StoreError> {
         if client.is_unreviewed() {
             return Ok(None);
         }
@@ -328,7 +350,12 @@ impl Flow {
     }
 
     /// Returns the redirect to the client, or a page.
-    fn refuse(&self, error: AuthorizationError, visitor: &Visitor<'_>, again: Option<&ReturnTo>) -> Response {
+    pub(super) fn refuse(
+        &self,
+        error: AuthorizationError,
+        visitor: &Visitor<'_>,
+        again: Option<&ReturnTo>,
+    ) -> Response {
         let subject = visitor.user.map(SignedIn::subject);
         let Some(shown) = error.shown(subject.is_some()) else { return error.response(subject) };
         let is_stale = matches!(error.reason(), Reason::UnknownConsentTicket | Reason::HoldExpired);
@@ -354,12 +381,12 @@ impl Flow {
             .fold(page, |page, (name, value)| page.with_header(name, value))
     }
 
-    fn error(&self, status: u16, kind: ErrorKind, visitor: &Visitor<'_>) -> Response {
+    pub(super) fn error(&self, status: u16, kind: ErrorKind, visitor: &Visitor<'_>) -> Response {
         self.page(status, self.pages.error(&error_page(kind, visitor)), "")
     }
 
     /// Returns a page whose forms go to this service, and from there to the other sources of `form_action`.
-    fn page(&self, status: u16, html: String, form_action: &str) -> Response {
+    pub(super) fn page(&self, status: u16, html: String, form_action: &str) -> Response {
         let own = format!("form-action 'self' {form_action}");
         let page = Response::new(status)
             .with_header("Content-Type", "text/html;charset=UTF-8")
@@ -396,7 +423,7 @@ fn revoked(visitor: &Visitor<'_>, user: &SignedIn) -> String {
 }
 
 /// Returns the form, if it has no more fields than a page sends.
-fn body<'a>(request: &Request<'a>) -> Option<&'a [u8]> {
+pub(super) fn body<'a>(request: &Request<'a>) -> Option<&'a [u8]> {
     let Body::Bytes(bytes) = request.body else { return None };
     let fields = bytes.split(|byte| *byte == b'&').count();
     Some(bytes).filter(|_| fields <= MAX_FIELDS)

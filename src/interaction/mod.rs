@@ -9,6 +9,7 @@
 mod applications;
 mod browser;
 mod consent_form;
+mod device;
 mod flow;
 mod page;
 mod preview;
@@ -19,11 +20,15 @@ mod signed_in;
 pub use self::browser::Browser;
 pub use self::consent_form::ConsentProblem;
 pub use self::flow::{Flow, Step, Visitor};
-pub use self::page::{ApplicationsPage, ConnectedApplication, ConsentPage, ErrorLink, ErrorPage, Reviewed};
+pub use self::page::{
+    ApplicationsPage, ConnectedApplication, ConsentPage, DeviceOutcome, DevicePage, ErrorLink, ErrorPage, Reviewed,
+    UserCodeProblem,
+};
 pub use self::return_to::{ReturnTo, ReturnToError};
 pub use self::route::Route;
 pub use self::signed_in::SignedIn;
 pub use crate::wire::page::ErrorKind;
+use crate::wire::page::missing_device_page;
 
 /// Draws the pages of a [`Flow`].
 ///
@@ -32,6 +37,16 @@ pub use crate::wire::page::ErrorKind;
 pub trait Pages: Send + Sync + 'static {
     /// Asks the user for a decision. [`ConsentPage`] lists the fields of the form.
     fn consent(&self, page: &ConsentPage<'_>) -> String;
+
+    /// Asks for the code that a device shows, or shows what the user decided [RFC 8628 section 3.3]. [`DevicePage`] lists
+    /// the fields of the form.
+    ///
+    /// It is needed only with [`Config::devices.on`](crate::Config::devices), which also adds
+    /// [`device`](ConsentPage::device) to consent pages. By default it says that it is missing.
+    fn device(&self, page: &DevicePage<'_>) -> String {
+        let _ = page;
+        missing_device_page()
+    }
 
     /// Explains an error.
     fn error(&self, page: &ErrorPage<'_>) -> String;

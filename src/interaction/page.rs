@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::authorization::decide::Consent;
 use crate::authorization::pending::{PendingAuthorization, RequestedScope};
+use crate::authorization::user_code::AskingDevice;
 use crate::clock::Timestamp;
+use crate::error::Reason;
 use crate::interaction::consent_form::ConsentProblem;
 use crate::interaction::return_to::ReturnTo;
 use crate::interaction::signed_in::SignedIn;
@@ -26,6 +28,15 @@ use crate::wire::page::ErrorKind;
 /// | `scope` | for each chosen scope, its [`token`](RequestedScope::token) |
 /// | `resource` | for each chosen resource, if the request [specifies](crate::scope::ResourceScope::Specified) some |
 /// | `lists` | `resources`, if the page lists resources to choose from |
+///
+/// If a [`device`](Self::device) asks, it also has these, and no `return_to`:
+///
+/// | field | value |
+/// |---|---|
+/// | `user_code` | [`AskingDevice::user_code`] |
+/// | `in_link` | `yes`, if [`AskingDevice::is_in_link`] |
+/// | `device_shows_code` | `yes`, if the user says so; a box that is not checked at first |
+/// | `decision` | also `switch`, by a button that gives the code back and leads to [`switch_account`](Self::switch_account) |
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ConsentPage<'a> {
@@ -33,12 +44,16 @@ pub struct ConsentPage<'a> {
     pub languages: &'a str,
     /// What is asked, and by which client.
     pub pending: &'a PendingAuthorization,
+    /// The device that asks; `None` if a browser does. The page then says where the device asked from and when, and that the
+    /// user should continue only after having started this.
+    pub device: Option<&'a AskingDevice>,
     /// What is known about a client that a person has reviewed; `None` for an unreviewed one, whose name and links are
     /// its own claims.
     pub reviewed: Option<&'a Reviewed>,
     /// The user who is asked.
     pub user: &'a SignedIn,
-    /// Where the user can sign in with another account, and then see the same request.
+    /// Where the user can sign in with another account, and then see the same request. For a device it is not a link: the
+    /// button `switch` leads there.
     pub switch_account: Option<&'a str>,
     /// Where the form is sent.
     pub action: &'a str,
@@ -81,6 +96,68 @@ pub struct Reviewed {
     pub description: Option<String>,
     /// The address of its logo at this service.
     pub logo: Option<String>,
+}
+
+/// The page that asks for the code that a device shows [RFC 8628 section 3.3], or shows what the user decided.
+///
+/// Its form is sent with `POST` to [`action`](Self::action) and has these fields:
+///
+/// | field | value |
+/// |---|---|
+/// | `token` | [`form_token`](Self::form_token) |
+/// | `user_code` | what the user types; at first [`user_code`](Self::user_code) |
+/// | `in_link` | `yes`, if [`is_in_link`](Self::is_in_link) |
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct DevicePage<'a> {
+    /// The languages that the browser prefers: its `Accept-Language` header.
+    pub languages: &'a str,
+    /// The user.
+    pub user: &'a SignedIn,
+    /// Where the form is sent.
+    pub action: &'a str,
+    /// The token that protects the form against requests forged by other sites.
+    pub form_token: &'a str,
+    /// The code of the link, or what the user typed before; usually empty.
+    pub user_code: &'a str,
+    /// Whether the code came in a link.
+    pub is_in_link: bool,
+    /// Why the code that was sent before had no effect.
+    pub problem: Option<UserCodeProblem>,
+    /// What the user has decided. The page then has no form.
+    pub outcome: Option<DeviceOutcome>,
+}
+
+/// Why a user code had no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UserCodeProblem {
+    /// No device shows it now: it is mistyped, has expired, or was typed by somebody else.
+    Unknown,
+    /// There were too many wrong codes.
+    TooMany {
+        /// Seconds until the next one is accepted.
+        retry_after: u32,
+    },
+}
+
+impl UserCodeProblem {
+    pub(super) const fn of(reason: &Reason) -> Option<Self> {
+        if let Reason::Throttled { retry_after } = *reason {
+            return Some(Self::TooMany { retry_after });
+        }
+        if matches!(reason, Reason::UnknownUserCode) { Some(Self::Unknown) } else { None }
+    }
+}
+
+/// What a user has decided about a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a user allows or denies")]
+pub enum DeviceOutcome {
+    /// The device fetches its tokens within seconds.
+    Allowed,
+    /// Nothing was granted.
+    Denied,
 }
 
 /// The page that explains an error.

@@ -3,26 +3,47 @@
 use std::sync::Arc;
 
 use crate::authorization::pending::PendingAuthorization;
+use crate::authorization::user_code::AskingDevice;
 use crate::interaction::flow::Flow;
 use crate::interaction::page::{ConsentPage, Reviewed};
 use crate::interaction::return_to::ReturnTo;
 use crate::interaction::route::Route;
 use crate::interaction::signed_in::SignedIn;
-use crate::model::client::{AskConsent, CheckedForm, Client};
-use crate::model::id::ClientId;
+use crate::model::client::{AskConsent, CheckedForm, Client, GrantType};
+use crate::model::id::{ClientId, DeviceRequestId};
 use crate::model::protected_resource::Audience;
-use crate::secret::ConsentTicket;
+use crate::model::redirect_uri::RedirectUri;
+use crate::model::user_code::UserCode;
+use crate::model::{DeviceFrom, Source};
+use crate::secret::{ConsentTicket, Digest};
 
 impl Flow {
     /// Returns the consent page that users will see, for the developer of an application. `languages` is the value of the
     /// `Accept-Language` header.
     ///
-    /// Show it in a frame with `sandbox`: its buttons answer no request. `None` if the server accepts no redirect URI of
-    /// the form.
+    /// Show it in a frame with `sandbox`: its buttons answer no request. An application of devices alone, without redirect
+    /// URIs, has a device with a sample code. `None` if the server accepts no redirect URI of the form.
     #[must_use]
     pub fn preview(&self, form: &CheckedForm, reviewed: &Reviewed, user: &SignedIn, languages: &str) -> Option<String> {
         let config = self.server().config();
-        let redirect_uri = form.redirect_uris.iter().find_map(|uri| uri.stand_in(&config.redirect_uris).ok())?;
+        let is_for_device = form.redirect_uris.is_empty() && form.grant_types.contains(GrantType::DeviceCode);
+        let redirect_uri = match is_for_device {
+            true => RedirectUri::dropped(),
+            false => form.redirect_uris.iter().find_map(|uri| uri.stand_in(&config.redirect_uris).ok())?,
+        };
+        let now = self.server().context.now();
+        let device = is_for_device.then(|| AskingDevice {
+            user_code: UserCode::sample(config.devices.user_code).shown(),
+            in_link: false,
+            network: None,
+            user_agent: None,
+            asked: now,
+            age: 0,
+        });
+        let source = is_for_device.then(|| {
+            let (id, secret) = (DeviceRequestId::from_bytes([0; 16]), Digest::from_bytes([0; 32]));
+            Source::Device(DeviceFrom { id, secret, end: now, in_link: false })
+        });
         let client = Client { form: form.clone(), ..Client::blank(ClientId::new("preview").ok()?) };
         let pending = PendingAuthorization {
             client: Arc::new(client),
@@ -38,13 +59,14 @@ impl Flow {
             peer: None,
             document: None,
             key: None,
-            pushed: None,
+            source,
             ask_consent: AskConsent::Always,
             needs_page: true,
         };
         Some(self.pages.consent(&ConsentPage {
             languages,
             pending: &pending,
+            device: device.as_ref(),
             reviewed: Some(reviewed),
             user,
             switch_account: None,

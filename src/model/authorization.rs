@@ -8,7 +8,7 @@ use crate::clock::Timestamp;
 use crate::jose::JwkThumbprint;
 use crate::model::client::encoding::{read_resource_scope, read_scopes, read_subject, write_scopes};
 use crate::model::codec::{DecodeError, Reader, Writer, kind};
-use crate::model::id::{AuthorizationId, ClientId, PushedRequestId};
+use crate::model::id::{AuthorizationId, ClientId, DeviceRequestId, PushedRequestId};
 use crate::model::kinds::Table;
 use crate::model::protected_resource::{Audience, read_audience, write_audience};
 use crate::model::record::{Columns, Record, key_and_version};
@@ -56,8 +56,15 @@ pub struct Authorization {
     pub(crate) audience: Audience,
     /// The key that the code is bound to, `dpop_jkt` [RFC 9449 section 10]. Few requests have one, so it is in a box.
     pub(crate) key: Option<Box<JwkThumbprint>>,
-    /// The pushed request that it came from; the decision uses it up. Absent after the decision.
-    pub(crate) pushed: Option<Box<PushedFrom>>,
+    /// The pushed request or the device's that it came from. After the decision, only that of a device is kept.
+    pub(crate) source: Option<Box<Source>>,
+}
+
+/// What an authorization request came from, besides the user's browser. The decision uses it up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Pushed(PushedFrom),
+    Device(DeviceFrom),
 }
 
 /// The pushed request that a consent request came from. The id alone is not enough, since it recurs.
@@ -65,6 +72,35 @@ pub struct Authorization {
 pub(crate) struct PushedFrom {
     pub(crate) id: PushedRequestId,
     pub(crate) secret: Digest,
+}
+
+/// The device request that an authorization belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DeviceFrom {
+    pub(crate) id: DeviceRequestId,
+    pub(crate) secret: Digest,
+    /// When both codes expire.
+    pub(crate) end: Timestamp,
+    /// Whether the code came in a link, so that the user must say that the device shows it.
+    pub(crate) in_link: bool,
+}
+
+impl DeviceFrom {
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        writer.array(self.id.as_bytes());
+        writer.array(self.secret.bytes());
+        writer.time(self.end);
+        writer.flag(self.in_link);
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            id: DeviceRequestId::from_bytes(reader.array()?),
+            secret: Digest::from_bytes(reader.array()?),
+            end: reader.time()?,
+            in_link: reader.flag()?,
+        })
+    }
 }
 
 impl fmt::Debug for Authorization {
@@ -100,11 +136,12 @@ impl Stage {
 }
 
 impl Authorization {
-    /// The tags of the optional fields: the audience, the key, the pushed request, and the remembered consent.
+    /// The tags of the optional fields: the audience, the key, the pushed request, the remembered consent, and the device.
     const AUDIENCE: u8 = 1;
     const KEY: u8 = 2;
     const PUSHED: u8 = 3;
     const CONSENT: u8 = 4;
+    const DEVICE: u8 = 5;
 
     /// Returns the key of the record.
     #[must_use]
@@ -180,14 +217,23 @@ impl Authorization {
             resources: ResourceScope::none(),
             audience: Audience::UNSET,
             key: None,
-            pushed: None,
+            source: None,
             ..self.clone()
         }
     }
 
     /// Returns the request with its code, issued at `since`.
     pub(crate) fn with_code(&self, code: Digest, since: Timestamp, end: Timestamp) -> Self {
-        Self { stage: Stage::CodeIssued(code), since, end, state: None, pushed: None, ..self.clone() }
+        let source = self.device().map(|device| Box::new(Source::Device(device)));
+        Self { stage: Stage::CodeIssued(code), since, end, state: None, source, ..self.clone() }
+    }
+
+    /// Returns the device that it is for, unless it is for a browser.
+    pub(crate) fn device(&self) -> Option<DeviceFrom> {
+        match self.source.as_deref() {
+            Some(Source::Device(device)) => Some(*device),
+            Some(Source::Pushed(_)) | None => None,
+        }
     }
 }
 
@@ -236,7 +282,7 @@ impl Record for Authorization {
             resources,
             audience,
             key,
-            pushed,
+            source,
         } = self;
         let mut writer = Writer::new(kind::AUTHORIZATION);
         writer.array(id.as_bytes());
@@ -268,8 +314,7 @@ impl Record for Authorization {
         if let Some(key) = key {
             writer.tagged(Self::KEY, |writer| writer.array(key.bytes()));
         }
-        if let Some(pushed) = pushed {
-            let PushedFrom { id, secret } = &**pushed;
+        if let Some(Source::Pushed(PushedFrom { id, secret })) = source.as_deref() {
             writer.tagged(Self::PUSHED, |writer| {
                 writer.array(id.as_bytes());
                 writer.array(secret.bytes());
@@ -277,6 +322,9 @@ impl Record for Authorization {
         }
         if let Some(consent) = audience.consent() {
             writer.tagged(Self::CONSENT, |writer| consent.write(writer));
+        }
+        if let Some(device) = self.device() {
+            writer.tagged(Self::DEVICE, |writer| device.write(writer));
         }
         writer.finish()
     }
@@ -308,10 +356,13 @@ impl Record for Authorization {
             resources: read_resource_scope(&mut reader)?,
             audience: reader.tagged(Self::AUDIENCE, read_audience)?.unwrap_or_default(),
             key: reader.tagged(Self::KEY, |reader| reader.array().map(JwkThumbprint::from_bytes))?.map(Box::new),
-            pushed: reader.tagged(Self::PUSHED, read_pushed)?.map(Box::new),
+            source: reader.tagged(Self::PUSHED, read_pushed)?.map(|from| Box::new(Source::Pushed(from))),
         };
         if let Some(consent) = reader.tagged(Self::CONSENT, RememberedConsent::read)? {
             authorization.audience = authorization.audience.with_consent(consent);
+        }
+        if let Some(device) = reader.tagged(Self::DEVICE, DeviceFrom::read)? {
+            authorization.source = Some(Box::new(Source::Device(device)));
         }
         reader.finish()?;
         Ok(authorization)
@@ -353,7 +404,7 @@ mod tests {
             resources: ResourceScope::specified(["one/two"]).unwrap(),
             audience: Audience::UNSET,
             key: None,
-            pushed: None,
+            source: None,
         }
     }
 
@@ -386,6 +437,18 @@ mod tests {
         assert_eq!(Authorization::decode(&bytes), Err(DecodeError::UnknownLayout));
     }
 
+    /// The same for a device, whose request is kept with the code.
+    #[test]
+    fn layout_1_of_a_device_stays_as_it_is() {
+        let (id, secret) = (DeviceRequestId::from_bytes([5; 16]), Digest::of(b"code"));
+        let device = DeviceFrom { id, secret, end: Timestamp::from_seconds(700), in_link: true };
+        let record = Authorization { source: Some(Box::new(Source::Device(device))), ..authorization() };
+        let record = record.with_code(secret, Timestamp::from_seconds(150), Timestamp::from_seconds(700));
+        assert_eq!(record.device(), Some(device));
+        let file = compared_layout("authorization.1.device", &record.encode());
+        assert_eq!(Authorization::decode(&file), Ok(record));
+    }
+
     /// Every later release reads what a release has written.
     #[test]
     fn layout_1_stays_as_it_is() {
@@ -402,7 +465,7 @@ mod tests {
         let pushed = PushedFrom { id: PushedRequestId::from_bytes([7; 16]), secret: Digest::of(b"secret") };
         let for_resources = Authorization { audience, ..authorization() };
         let with_key = Authorization { key: key.clone(), ..for_resources.clone() };
-        let full = Authorization { pushed: Some(Box::new(pushed)), ..with_key.clone() };
+        let full = Authorization { source: Some(Box::new(Source::Pushed(pushed))), ..with_key.clone() };
         let file = compared_layout("authorization.1.full", &full.encode());
         assert_eq!(Authorization::decode(&file), Ok(full.clone()));
         // A cut between two fields leaves a record with fewer of them.
@@ -413,7 +476,7 @@ mod tests {
         }
         assert!(full.denied().audience.is_unset());
         let decided = full.with_code(Digest::of(b"code"), Timestamp::default(), Timestamp::default());
-        assert_eq!((decided.key, decided.pushed), (key, None));
+        assert_eq!((decided.key, decided.source), (key, None));
     }
 
     /// The same for a denied request, which keeps less.

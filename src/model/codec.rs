@@ -120,8 +120,10 @@ pub(crate) mod kind {
     /// An image.
     pub(crate) const APPLICATION_LOGO: u8 = b'O';
     pub(crate) const APPLICATION: u8 = b'P';
+    pub(crate) const DEVICE_REQUEST: u8 = b'D';
     pub(crate) const REPLAY: u8 = b'R';
     pub(crate) const PUSHED_REQUEST: u8 = b'U';
+    pub(crate) const USER_CODE: u8 = b'V';
 }
 
 impl<'a> Reader<'a> {

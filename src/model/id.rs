@@ -11,7 +11,7 @@ use crate::clock::Timestamp;
 use crate::secret::entropy::Entropy;
 use crate::text::causes::debug_as_text;
 
-/// Bytes of an [`AuthorizationId`], of a [`GrantId`], of a [`LogoId`] and of a [`PushedRequestId`].
+/// Bytes of the ids that `record_id` defines.
 pub(crate) const ID_BYTES: usize = 16;
 /// Characters of these ids as text.
 pub(crate) const ID_CHARACTERS: usize = 22;
@@ -93,6 +93,12 @@ record_id! {
     /// The id of a [`PushedRequest`](crate::store::PushedRequest): 16 bytes that are derived from the client id and the
     /// number of a place. It recurs when the place is used again.
     PushedRequestId
+}
+
+record_id! {
+    /// The id of a [`DeviceRequest`](crate::store::DeviceRequest): 16 bytes that are derived from the client id and the
+    /// number of a place. It recurs when the place is used again.
+    DeviceRequestId
 }
 
 impl AuthorizationId {

@@ -11,6 +11,8 @@ macro_rules! kinds {
             ApplicationLogos = "application_logos", None, application_logos: ApplicationLogo;
             /// Authorization requests and their codes; keys of 16 bytes.
             Authorizations = "authorizations", One, codes: Authorization;
+            /// Requests of devices that wait for a user; keys of 16 bytes.
+            DeviceRequests = "device_requests", None, device_requests: DeviceRequest;
             /// Grants with their tokens; keys of 16 bytes.
             Grants = "grants", One, tokens: Grant;
             /// Initial access tokens; keys of 22 bytes.
@@ -21,6 +23,8 @@ macro_rules! kinds {
             PushedRequests = "pushed_requests", None, pushed_requests: PushedRequest;
             /// Identifiers that must not be used twice; keys of 32 bytes.
             Replays = "replays", None, replays: Replay;
+            /// The codes that users type for devices; keys of 32 bytes.
+            UserCodes = "user_codes", None, user_codes: UserCodeRecord;
         }
     };
 }

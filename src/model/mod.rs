@@ -1,5 +1,5 @@
-//! The records of applications and their logos, authorizations, grants, pushed requests, replays, initial access tokens
-//! and the last purge. They contain digests of secrets, never a secret that a client presents.
+//! The records of applications and their logos, authorizations, grants, pushed requests, device requests and their user
+//! codes, replays, initial access tokens and the last purge. They contain digests of secrets, never a secret that a client presents.
 
 pub mod application;
 mod application_logo;
@@ -7,6 +7,7 @@ mod authorization;
 pub mod client;
 pub mod client_metadata;
 pub(crate) mod codec;
+mod device_request;
 #[cfg(test)]
 pub(crate) mod fixtures;
 mod grant;
@@ -23,12 +24,15 @@ pub mod redirect_uri;
 pub(crate) mod remembered_consent;
 mod replay;
 pub mod subject;
+pub(crate) mod user_code;
 
 use std::time::Duration;
 
 pub use self::application_logo::ApplicationLogo;
 pub use self::authorization::Authorization;
-pub(crate) use self::authorization::{PushedFrom, RETENTION, STATE_BYTES, Stage};
+pub(crate) use self::authorization::{DeviceFrom, PushedFrom, RETENTION, STATE_BYTES, Source, Stage};
+pub use self::device_request::DeviceRequest;
+pub(crate) use self::device_request::{DeviceDecision, USER_AGENT_BYTES};
 pub use self::grant::{Grant, Revocation, RevocationReason};
 pub use self::initial_token::InitialToken;
 pub use self::last_purge::LastPurge;
@@ -39,6 +43,7 @@ pub use self::pushed_request::PushedRequest;
 pub(crate) use self::pushed_request::{VISITS, Visit};
 pub(crate) use self::replay::MAX_JTI_BYTES;
 pub use self::replay::Replay;
+pub use self::user_code::UserCodeRecord;
 
 /// A store applies a write within this time of the call, or never.
 pub(crate) const WRITE_BOUND: Duration = Duration::from_secs(60 * 60);

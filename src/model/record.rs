@@ -15,7 +15,8 @@ use crate::model::subject::Subject;
 /// The server defines all kinds: [`Application`](crate::Application), [`ApplicationLogo`](crate::store::ApplicationLogo),
 /// [`Authorization`](crate::store::Authorization), [`Grant`](crate::store::Grant),
 /// [`InitialToken`](crate::store::InitialToken), [`LastPurge`](crate::store::LastPurge),
-/// [`PushedRequest`](crate::store::PushedRequest) and [`Replay`](crate::store::Replay). A store implements
+/// [`PushedRequest`](crate::store::PushedRequest), [`DeviceRequest`](crate::store::DeviceRequest),
+/// [`UserCodeRecord`](crate::store::UserCodeRecord) and [`Replay`](crate::store::Replay). A store implements
 /// [`RecordStore`](crate::store::RecordStore) once for `R: Record`.
 pub trait Record: Sealed + Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// The primary key. Keys are compared, and lists are sorted, by their bytes.
@@ -98,8 +99,8 @@ pub struct Columns {
     /// When the row was created, or an application was last submitted.
     pub created: Option<Timestamp>,
     /// The state of the row as a word: `held`, `code_issued` or `denied`; `granted` or `revoked`; `pending`,
-    /// `approved`, `rejected`, `suspended` or `deleted`; `named` or `unnamed`; `pushed` or `used`; `usable` or
-    /// `used_up`; `purged`.
+    /// `approved`, `rejected`, `suspended` or `deleted`; `named` or `unnamed`; `pushed` or `used`; `shown`, `typed`,
+    /// `approved` or `denied`; `usable` or `used_up`; `purged`.
     pub state: &'static str,
     /// When and why the row ended.
     pub ended: Option<Ended>,

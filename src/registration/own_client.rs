@@ -25,6 +25,7 @@ pub struct OwnClient {
     context: Arc<Context>,
     builder: ClientBuilder,
     grant_types: GrantTypes,
+    user_scopes: ScopeSet,
     redirect_uris: usize,
     refused: Vec<FieldError>,
 }
@@ -40,7 +41,8 @@ impl OwnClient {
             }
         };
         let builder = Client::builder(id).resource_scope(ResourceScope::All);
-        Self { context, builder, grant_types: GrantTypes::NONE, redirect_uris: 0, refused }
+        let (grant_types, user_scopes) = (GrantTypes::NONE, ScopeSet::empty());
+        Self { context, builder, grant_types, user_scopes, redirect_uris: 0, refused }
     }
 
     /// Sets the name shown to the user.
@@ -61,7 +63,17 @@ impl OwnClient {
     /// Sets the scopes that the client may ask users for, separated by spaces. It then may use codes and refresh tokens.
     pub fn scopes(mut self, scopes: &str) -> Self {
         self.grant_types = self.grant_types.with(GrantType::AuthorizationCode).with(GrantType::RefreshToken);
-        self.with_scopes(Field::Scopes, scopes, ClientBuilder::scopes)
+        self.with_user_scopes(scopes)
+    }
+
+    /// Sets the scopes that the client may ask users for on devices without a browser [RFC 8628], separated by spaces. It then
+    /// may use device codes and refresh tokens, and needs no redirect URI. The server's
+    /// [`Config::devices.on`](crate::Config::devices) must be on.
+    ///
+    /// A client has one set of scopes for its users: with [`scopes`](Self::scopes) too, it has those of both.
+    pub fn device_scopes(mut self, scopes: &str) -> Self {
+        self.grant_types = self.grant_types.with(GrantType::DeviceCode).with(GrantType::RefreshToken);
+        self.with_user_scopes(scopes)
     }
 
     /// Sets the scopes of its tokens without a user [RFC 6749 section 4.4], separated by spaces. The server's
@@ -98,6 +110,16 @@ impl OwnClient {
     pub fn with(mut self, set: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Self {
         self.builder = set(self.builder);
         self
+    }
+
+    fn with_user_scopes(mut self, scopes: &str) -> Self {
+        let catalog = self.context.config.scopes.clone();
+        match catalog.parse(scopes.as_bytes()) {
+            Ok(scopes) => self.user_scopes = catalog.union(&[&self.user_scopes, &scopes]),
+            Err(error) => return self.refuse(Field::Scopes, Problem::Scope(error)),
+        }
+        let (grant_types, scopes) = (self.grant_types, self.user_scopes.clone());
+        self.with(|client| client.grant_types(grant_types).scopes(scopes))
     }
 
     fn with_scopes(

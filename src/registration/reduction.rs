@@ -147,14 +147,14 @@ fn new_resources(wanted: &ResourceScope, approved: &ResourceScope) -> Vec<String
 /// Checks that each grant type keeps what it needs.
 fn check(left: &CheckedForm) -> Result<(), RegistrarError> {
     let has = |grant_type| left.grant_types.contains(grant_type);
-    let code = has(GrantType::AuthorizationCode);
+    let (code, users) = (has(GrantType::AuthorizationCode), left.grant_types.ask_users());
     let missing = [
         (Field::RedirectUris, code && left.redirect_uris.is_empty(), Problem::Missing),
-        (Field::Scopes, code && left.scopes.is_empty(), Problem::Missing),
-        (Field::ResourceScope, code && left.resource_scope.is_empty(), Problem::Missing),
+        (Field::Scopes, users && left.scopes.is_empty(), Problem::Missing),
+        (Field::ResourceScope, users && left.resource_scope.is_empty(), Problem::Missing),
         (Field::ClientScopes, has(GrantType::ClientCredentials) && left.client_scopes.is_empty(), Problem::Missing),
         (Field::ClientResources, left.client_resources == ResourceScope::Public, Problem::NotOffered),
-        (Field::GrantTypes, has(GrantType::RefreshToken) && !code, Problem::RefreshAlone),
+        (Field::GrantTypes, has(GrantType::RefreshToken) && !users, Problem::RefreshAlone),
     ];
     let missing = missing.into_iter().filter(|(_, is_refused, _)| *is_refused);
     let errors: Vec<_> = missing.map(|(field, _, problem)| FieldError::new(field, problem)).collect();
@@ -174,7 +174,7 @@ mod tests {
         form.resource_scope = Some(ResourceScope::specified(["one", "two"]).unwrap());
         form.client_scopes = "repo-issue:rw".to_owned();
         form.client_resources = Some(ResourceScope::All);
-        form.grant_types = GrantType::ALL.iter().copied().collect();
+        form.grant_types = GrantTypes::default().with(GrantType::ClientCredentials);
         form.check(&RegistrationLimits::default(), &ScopeCatalog::platform(), &RedirectUriPolicy::default()).unwrap()
     }
 
@@ -248,7 +248,7 @@ mod tests {
             ),
             (
                 Reduction::default().grant_types(GrantTypes::NONE.with(GrantType::RefreshToken)),
-                "refused: grant_types: has refresh without the authorization code",
+                "refused: grant_types: has refresh without the authorization code or the device code",
             ),
         ];
         for (reducing, text) in rows {

@@ -75,7 +75,7 @@ impl RegistrationRules {
     /// Checks a client that your service describes.
     pub(super) fn check_description(&self, client: &Client) -> Result<(), RegistrarError> {
         let form = &client.form;
-        let asks_users = form.grant_types.contains(GrantType::AuthorizationCode);
+        let asks_users = form.grant_types.ask_users();
         let has_own_id = [
             (client.id.is_made_by_server(), Problem::ServerMadeId),
             (client.id.as_str().starts_with("https://"), Problem::DocumentId),
@@ -144,6 +144,7 @@ impl RegistrationRules {
         let off = form.grant_types.iter().find(|grant_type| !self.grant_types.contains(*grant_type))?;
         Some(match off {
             GrantType::ClientCredentials => Problem::ClientCredentialsOff,
+            GrantType::DeviceCode => Problem::DevicesOff,
             GrantType::AuthorizationCode | GrantType::RefreshToken => Problem::NotOffered,
         })
     }

@@ -134,6 +134,8 @@ impl Remote {
     ) -> Result<(Self, Option<usize>), ConfigError> {
         // The authorization server has the parts that this process does not need.
         config.check(&Parts {
+            has_throttle: true,
+            has_derivation_key: true,
             has_policy: true,
             has_registry: true,
             has_fetcher: true,

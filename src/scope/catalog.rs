@@ -131,6 +131,12 @@ impl ScopeCatalog {
         ScopeSet::from_scopes(definitions.map(|own| Scope { name: own.name(), permission: own.permissions().max() }))
     }
 
+    /// Returns the scopes of the set that devices without a browser may ask for.
+    pub(crate) fn for_devices(&self, scopes: &ScopeSet) -> ScopeSet {
+        let is_open = |scope: &Scope<'_>| self.definition(scope.name).is_none_or(ScopeDefinition::is_for_devices);
+        ScopeSet::from_scopes(scopes.iter().filter(is_open))
+    }
+
     /// Returns whether any scope of the set is in this catalog.
     pub(crate) fn knows_any(&self, scopes: &ScopeSet) -> bool {
         scopes.iter().any(|scope| self.definition(scope.name).is_some())

@@ -17,6 +17,7 @@ pub struct ScopeDefinition {
     read: Cow<'static, str>,
     /// For read-write access.
     write: Cow<'static, str>,
+    is_for_devices: bool,
 }
 
 impl ScopeDefinition {
@@ -32,6 +33,7 @@ impl ScopeDefinition {
             group: Cow::default(),
             read: Cow::default(),
             write: Cow::default(),
+            is_for_devices: true,
         }
     }
 
@@ -70,6 +72,19 @@ impl ScopeDefinition {
     pub fn with_verbs(mut self, read: impl Into<Cow<'static, str>>, write: impl Into<Cow<'static, str>>) -> Self {
         (self.read, self.write) = (read.into(), write.into());
         self
+    }
+
+    /// Bars the scope from devices without a browser [RFC 8628]: they cannot ask for it. A user can be tricked into typing the
+    /// code of an attacker's device, so bar the most sensitive scopes.
+    #[must_use]
+    pub fn not_for_devices(mut self) -> Self {
+        self.is_for_devices = false;
+        self
+    }
+
+    /// Returns whether devices without a browser may ask for the scope.
+    pub fn is_for_devices(&self) -> bool {
+        self.is_for_devices
     }
 
     /// Returns the name that clients send, without permission.

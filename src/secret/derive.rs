@@ -160,6 +160,15 @@ impl DerivationKey {
         Self(bytes)
     }
 
+    /// Returns a keyed digest of a message: HKDF with the key as the salt, the message as the secret, and the label as the
+    /// context [RFC 5869]. The label separates it from all other uses of the key.
+    pub(crate) fn authenticate(&self, label: &[u8], message: &[u8]) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        let expanded = Hkdf::<Sha256>::new(Some(&self.0), message).expand(label, &mut bytes);
+        debug_assert!(expanded.is_ok(), "32 bytes are far below the limit of HKDF");
+        bytes
+    }
+
     /// Returns four bytes of a digest that distinguish the keys of a server; never zero. They do not reveal the key.
     pub(crate) fn name(&self) -> [u8; NAME_BYTES] {
         let digest = Digest::of(&[b"grantor key".as_slice(), &self.0].concat());

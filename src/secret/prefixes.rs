@@ -5,6 +5,7 @@
 pub(crate) struct Prefixes {
     pub(crate) handle: Box<str>,
     pub(crate) code: Box<str>,
+    pub(crate) device_code: Box<str>,
     pub(crate) access_token: Box<str>,
     pub(crate) refresh_token: Box<str>,
     pub(crate) initial_access_token: Box<str>,
@@ -17,6 +18,7 @@ impl Prefixes {
         Self {
             handle: of("ah_"),
             code: of("ac_"),
+            device_code: of("dc_"),
             access_token: of("at_"),
             refresh_token: of("rt_"),
             initial_access_token: of("ia_"),

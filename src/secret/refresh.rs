@@ -214,7 +214,22 @@ pub(crate) struct PresentedRefresh {
     tag: [u8; TAG_BYTES],
 }
 
+/// Derives the family id and the random part of pair 0 from a device code: digests of the whole code, each with a label of its
+/// own. So a device that polls again derives the same pairs.
+pub(crate) fn of_device_code(code: &[u8]) -> (FamilyId, Fresh) {
+    let digest = |label: &[u8]| Digest::of(&Zeroizing::new([label, code].concat()));
+    (FamilyId(digest(b"device family").first_bytes()), Fresh(digest(b"device fresh").first_bytes()))
+}
+
 impl PresentedRefresh {
+    /// Presents a device code in the place of a refresh token that the first pair superseded. Its number is before all others,
+    /// and its end is that of its grace, which the record has.
+    pub(crate) fn of_device_code(code: &[u8], digest: Digest, grant: GrantId, key: &TagKey) -> Self {
+        let (family_id, fresh) = of_device_code(code);
+        let position = Position { end: Timestamp::from_seconds(u32::MAX), number: 0 };
+        Self { grant, family_id, position, fresh, digest, tag: key.tag(&digest) }
+    }
+
     /// Parses a text; `None` if it does not have the right form.
     pub(crate) fn parse(prefix: &str, text: &[u8]) -> Option<Self> {
         let text = text.strip_prefix(prefix.as_bytes())?;

@@ -9,6 +9,7 @@ use crate::config::error::ConfigError;
 use crate::config::rule::Parts;
 use crate::context::Context;
 use crate::context::newest_time::NewestTime;
+use crate::context::polls::Polls;
 use crate::context::signing_keys::SigningKeys;
 use crate::endpoint::metadata;
 use crate::fetch::Fetcher;
@@ -149,6 +150,8 @@ impl Builder {
             signing_keys,
         } = self;
         config.check(&Parts {
+            has_throttle: throttle.is_some(),
+            has_derivation_key: !config.refresh.derivation_keys.is_empty(),
             has_policy: registration_policy.is_some(),
             has_registry: stores.has_registry,
             has_fetcher: fetcher.is_some(),
@@ -185,6 +188,7 @@ impl Builder {
             has_unknown_scope: AtomicBool::new(false),
             number: source::next_number(),
             refused_introspections: Mutex::new(Cache::new(MAX_CACHED)),
+            polls: Polls::default(),
         };
         let context = Arc::new(context);
         let resource = ResourceServer::in_process(Arc::clone(&context), context.resources.default());

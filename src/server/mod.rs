@@ -9,14 +9,17 @@ use std::sync::Arc;
 
 use crate::authorization::decide;
 use crate::authorization::decide::Decision;
+use crate::authorization::judge::Asked;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
 use crate::authorization::silent;
+use crate::authorization::user_code::{self, DeviceConsent, TypedUserCode};
 use crate::config::Config;
 use crate::config::error::ConfigError;
 use crate::config::report::{LOOPBACK, NO_THROTTLE, SecurityReport};
 use crate::context::Context;
 use crate::endpoint::authorize;
 use crate::endpoint::client_configuration;
+use crate::endpoint::device_authorization;
 use crate::endpoint::introspect;
 use crate::endpoint::jwks;
 use crate::endpoint::metadata;
@@ -133,7 +136,7 @@ impl AuthorizationServer {
     /// such a request with [`Request::path`]. [`Endpoint::Registration`] has none while
     /// [`registration.dynamic`](Config::registration) is `Off`, [`Endpoint::PushedAuthorization`] none while
     /// [`pushed_requests`](Config::pushed_requests) is off, [`Endpoint::Jwks`] none while no resource has JWT access tokens,
-    /// and [`Endpoint::ClientConfiguration`] none while
+    /// [`Endpoint::DeviceAuthorization`] none while [`devices.on`](Config::devices) is off, and [`Endpoint::ClientConfiguration`] none while
     /// [`registration.management`](Config::registration) is off. The path of the latter has `{client_id}` as
     /// its last segment, and its requests also need [`Request::path`].
     #[must_use]
@@ -156,14 +159,15 @@ impl AuthorizationServer {
         self.context.config.limits.body_bytes
     }
 
-    /// Answers a machine endpoint: token, pushed requests, revocation, introspection, keys, metadata, registration and its
+    /// Answers a machine endpoint: token, pushed requests, device requests, revocation, introspection, keys, metadata, registration and its
     /// management.
     ///
     /// The answer is complete, errors included: 400, 401, 403, 405, 413, 429, and 500 or 503 if the store failed. It is 404
     /// at the authorization endpoint, which needs a user. It is also 404 at the registration endpoint while
     /// [`registration.dynamic`](Config::registration) is `Off`, at the client configuration endpoint while
     /// [`registration.management`](Config::registration) is off, at the endpoint for pushed requests
-    /// while [`pushed_requests`](Config::pushed_requests) is off, and at that for keys while no resource has JWT access
+    /// while [`pushed_requests`](Config::pushed_requests) is off, at that for devices while
+    /// [`devices.on`](Config::devices) is off, and at that for keys while no resource has JWT access
     /// tokens.
     ///
     /// It has the headers that [`Config::cors`] asks for, preflights included.
@@ -191,6 +195,7 @@ impl AuthorizationServer {
             Endpoint::Authorization => Response::new(404),
             Endpoint::Token => token::serve(context, request).await,
             Endpoint::PushedAuthorization => pushed_authorization::serve(context, request).await,
+            Endpoint::DeviceAuthorization => device_authorization::serve(context, request).await,
             Endpoint::Revocation => revoke::serve(context, request).await,
             Endpoint::Introspection => introspect::serve(context, request).await,
             Endpoint::Jwks => jwks::serve(context, request),
@@ -258,7 +263,8 @@ impl AuthorizationServer {
         Ok(in_span("silent_decision", decided).await?.map(|(response, _)| response))
     }
 
-    /// Records the user's decision, once, and returns the redirect to the client [RFC 6749 section 4.1.2].
+    /// Records the user's decision, once, and returns the redirect to the client [RFC 6749 section 4.1.2]. For a device it is a
+    /// page that says what the user decided.
     ///
     /// Client, redirect URI and scopes are checked again, as they are at that time. Of several pages for one pushed request
     /// [RFC 9126], only the first decision counts.
@@ -287,6 +293,53 @@ impl AuthorizationServer {
         decision: &Decision,
     ) -> Result<Answer, AuthorizationError> {
         in_span("decision", decide::decide(&self.context, ticket, subject, session, decision)).await
+    }
+
+    /// Finds the request of the device that shows a code, claims it for the user who typed the code, and holds it
+    /// [RFC 8628 section 3.3]. The answer has what the consent page shows. [`decide`](Self::decide) takes the decision.
+    ///
+    /// A code belongs to the first user who types it; that user may type it again, in any session. A form of the page must
+    /// send it, never a link alone.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError`] if the code is unknown, mistyped or expired, or was typed by another user; if the throttle
+    /// refused; if its client may not ask any more; if the session is empty; if the user has decided; or if the store failed.
+    pub async fn enter_user_code(
+        &self,
+        typed: &TypedUserCode<'_>,
+        subject: &Subject,
+        session: &[u8],
+    ) -> Result<DeviceConsent, AuthorizationError> {
+        in_span("user_code", user_code::enter(&self.context, typed, Asked { subject, session })).await
+    }
+
+    /// The same again, for a user who was shown the consent page of the code.
+    pub(crate) async fn enter_user_code_again(
+        &self,
+        ticket: &str,
+        typed: &TypedUserCode<'_>,
+        subject: &Subject,
+        session: &[u8],
+    ) -> Result<DeviceConsent, AuthorizationError> {
+        let again = user_code::enter_again(&self.context, ticket, typed, Asked { subject, session });
+        in_span("user_code", again).await
+    }
+
+    /// Gives a user code back, so that another account may type it: for a user who was signed in with the wrong one. The ticket
+    /// is then of no use.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError`] if the ticket is unknown to this subject and session, too old, decided or not of a device, or
+    /// if the store failed.
+    pub async fn release_user_code(
+        &self,
+        ticket: &str,
+        subject: &Subject,
+        session: &[u8],
+    ) -> Result<(), AuthorizationError> {
+        in_span("user_code_release", user_code::release(&self.context, ticket, Asked { subject, session })).await
     }
 
     /// Checks the access token of a request to a resource, and returns what it grants [RFC 6750, RFC 9449 section 7].
@@ -472,7 +525,8 @@ impl AuthorizationServer {
         client_credentials::tokens_of(&self.context, client).await
     }
 
-    /// Returns the requests that a subject approved and whose codes can still be exchanged, the oldest first. A code
+    /// Returns the requests that a subject approved and whose codes can still be exchanged, or whose devices have not fetched
+    /// their tokens, the oldest first. A code
     /// that was exchanged is not among them: [`grants_of`](Self::grants_of) returns its grant.
     ///
     /// # Errors

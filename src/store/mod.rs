@@ -30,8 +30,10 @@ pub use crate::model::codec::DecodeError;
 pub(crate) use crate::model::kinds::kinds;
 pub use crate::model::kinds::{Lists, Table};
 pub use crate::model::record::{Columns, Ended, Record};
+pub use crate::model::user_code::UserCodeKey;
 pub use crate::model::{
-    ApplicationLogo, Authorization, Grant, InitialToken, LastPurge, PushedRequest, Replay, Revocation, RevocationReason,
+    ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, LastPurge, PushedRequest, Replay, Revocation,
+    RevocationReason, UserCodeRecord,
 };
 pub use crate::store::answer::{Insertion, Replacement};
 pub use crate::store::cached::CachedClients;

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use crate::model::application::Application;
 use crate::model::kinds::kinds;
 use crate::model::record::{Record, Sealed};
-use crate::model::{ApplicationLogo, Authorization, Grant, InitialToken, LastPurge, PushedRequest, Replay};
+use crate::model::{
+    ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, LastPurge, PushedRequest, Replay,
+    UserCodeRecord,
+};
 use crate::store::client_store::ClientStore;
 use crate::store::record_store::{CodeStore, RecordStore, TokenStore};
 

@@ -229,6 +229,8 @@ macro_rules! __rules {
                 logos_come_back
                 a_logo_that_stays_may_be_removed_later
                 initial_tokens_come_back
+                device_requests_come_back
+                user_codes_come_back
                 a_purge_leaves_the_last_purge
             ]
             []

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::clock::Timestamp;
 use crate::model::id::{GrantId, PushedRequestId};
 use crate::store::{
-    ApplicationLogo, Authorization, Grant, InitialToken, Insertion, LastPurge, PushedRequest, Record, RecordStore,
-    Replacement,
+    ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, Insertion, LastPurge, PushedRequest, Record,
+    RecordStore, Replacement, UserCodeRecord,
 };
 use crate::testing::calls::{add, change, confirm, far, find, insert, purge_all, purge_step, replace};
 use crate::testing::records;
@@ -61,6 +61,24 @@ pub async fn a_logo_that_stays_may_be_removed_later(store: &dyn RecordStore<Appl
 /// Rule 5: initial access tokens are read back equal.
 pub async fn initial_tokens_come_back(store: &dyn RecordStore<InitialToken>) {
     comes_back(store, &Arc::new(records::initial_token(far()))).await;
+}
+
+/// Rule 5: requests of devices are read back equal in every state, the largest too.
+pub async fn device_requests_come_back(store: &dyn RecordStore<DeviceRequest>) {
+    let subject = records::long_subject();
+    let all = records::device_requests_of_every_kind(&subject, far());
+    for request in all.into_iter().chain([records::huge_device_request(&subject, far())]) {
+        comes_back(store, &Arc::new(request)).await;
+    }
+}
+
+/// Rule 5: a user code is read back equal, and is inserted once.
+pub async fn user_codes_come_back(store: &dyn RecordStore<UserCodeRecord>) {
+    let code = Arc::new(records::user_code(far()));
+    add(store, &code).await;
+    assert_eq!(find(store, code.key()).await, Some(code.clone()));
+    assert_eq!(insert(store, &code).await, Insertion::Exists);
+    assert_eq!(find(store, records::user_code(far()).key()).await, None);
 }
 
 async fn comes_back<R: Record>(store: &dyn RecordStore<R>, record: &Arc<R>) {

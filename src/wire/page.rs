@@ -100,6 +100,20 @@ pub(crate) fn page_with_link(status: u16, kind: ErrorKind, host: &str, location:
     page(status, kind.texts().0, [&*explanation])
 }
 
+/// Creates the page after a decision about a device.
+pub(crate) fn device_answered(is_allowed: bool) -> Response {
+    let (title, explanation) = match is_allowed {
+        true => ("Your device is connected", "It will continue by itself in a few seconds. You can close this page."),
+        false => ("Your device was not connected", "Nothing was granted. You can close this page."),
+    };
+    page(200, title, [explanation])
+}
+
+/// Creates the page that is shown if `Pages::device` is not implemented.
+pub(crate) fn missing_device_page() -> String {
+    document("Devices cannot be connected yet", ["The pages of this service lack one: implement Pages::device."])
+}
+
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }

@@ -38,6 +38,7 @@ pub struct Request<'a> {
     content_type: HeaderLine<'a>,
     pub(crate) origin: HeaderLine<'a>,
     pub(crate) dpop: HeaderLine<'a>,
+    pub(crate) user_agent: HeaderLine<'a>,
     asks_for_method: bool,
     sec_fetch_mode: FetchMetadata,
     sec_fetch_dest: FetchMetadata,
@@ -62,6 +63,7 @@ impl<'a> Request<'a> {
             content_type: HeaderLine::Absent,
             origin: HeaderLine::Absent,
             dpop: HeaderLine::Absent,
+            user_agent: HeaderLine::Absent,
             asks_for_method: false,
             sec_fetch_mode: FetchMetadata::Absent,
             sec_fetch_dest: FetchMetadata::Absent,
@@ -110,6 +112,8 @@ impl<'a> Request<'a> {
             self.origin = self.origin.and(value);
         } else if name.eq_ignore_ascii_case("DPoP") {
             self.dpop = self.dpop.and(value);
+        } else if name.eq_ignore_ascii_case("User-Agent") {
+            self.user_agent = self.user_agent.and(value);
         } else if name.eq_ignore_ascii_case("Access-Control-Request-Method") {
             self.asks_for_method = true;
         } else if name.eq_ignore_ascii_case("Sec-Fetch-Mode") {

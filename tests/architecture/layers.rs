@@ -34,6 +34,7 @@ const SHARED: [(&str, &[&str]); 2] = [
         &[
             "request",
             "described_token",
+            "first_pair",
             "fixtures",
             "issue",
             "jwt",

@@ -2,6 +2,7 @@
 
 mod assertions;
 mod cancellation;
+mod devices;
 mod documents;
 mod failing;
 mod proofs;

@@ -3,8 +3,10 @@
 
 use futures::executor::block_on;
 use grantor::client::AskConsent;
+use grantor::config::Profile;
 use grantor::{Approval, Consent, Decision};
 
+use support::devices;
 use support::intercepted::over;
 use support::intercepted::scripts::Calls;
 use support::world::{PKCE, SESSION, World, empty, form, ok, pair};
@@ -90,4 +92,47 @@ fn a_token_that_cannot_be_one_costs_no_look_at_the_grants() {
     assert_eq!(log.take(), [""; 0]);
     block_on(world.refresh("x"));
     assert_eq!(log.take(), ["clients.find"]);
+}
+
+/// 8628-3.5-03: until its user has decided, a device costs two reads a poll, and no write.
+#[test]
+fn a_device_asks_with_two_writes_and_polls_with_none() {
+    let log = Calls::recorded().with_settled_reads(true);
+    let world = over(&block_on(devices::world(Profile::Platform, |_| ())), log.clone());
+    let device = block_on(devices::asked(&world));
+    assert_eq!(log.take(), ["clients.find", "device_requests.find", "device_requests.insert", "user_codes.insert"]);
+    let poll = || block_on(devices::poll(&world, &device.device_code));
+    poll();
+    assert_eq!(log.take(), ["clients.find", "device_requests.find"]);
+    let ticket = block_on(devices::typed_by(&world, &device.user_code, &world.alice)).unwrap();
+    let found = ["user_codes.find", "device_requests.find", "clients.current", "codes.list"];
+    let held = ["device_requests.find", "device_requests.replace", "codes.insert"];
+    assert_eq!(log.take(), [&found[..], &held].concat());
+    poll();
+    assert_eq!(log.take(), ["clients.find", "device_requests.find"]);
+    let agree = Decision::Approve(Consent::to_everything());
+    block_on(world.server.decide(&ticket, &world.alice, SESSION, &agree)).unwrap();
+    let claimed = ["device_requests.find", "device_requests.replace", "codes.replace"];
+    assert_eq!(log.take(), [&["codes.find", "clients.current"][..], &claimed].concat());
+    ok(&poll());
+    assert_eq!(log.take(), ["clients.find", "device_requests.find", "codes.find", "tokens.insert", "tokens.list"]);
+    ok(&poll());
+    // The insert shows that the code was redeemed. The grant is then read, and read again for its newest pair.
+    let again = ["tokens.insert", "tokens.find", "tokens.find"];
+    assert_eq!(log.take(), [&["clients.find", "device_requests.find", "codes.find"][..], &again].concat());
+}
+
+/// 8628-5.5-01
+#[test]
+fn a_code_is_given_back_with_two_writes() {
+    let log = Calls::recorded().with_settled_reads(true);
+    let world = over(&block_on(devices::world(Profile::Platform, |_| ())), log.clone());
+    let device = block_on(devices::asked(&world));
+    let ticket = block_on(devices::typed_by(&world, &device.user_code, &world.alice)).unwrap();
+    log.take();
+    block_on(world.server.release_user_code(&ticket, &world.alice, SESSION)).unwrap();
+    assert_eq!(log.take(), ["codes.find", "codes.replace", "device_requests.find", "device_requests.replace"]);
+    // What cannot be a code is not looked up.
+    drop(block_on(devices::typed_by(&world, "WDJB", &world.alice)));
+    assert_eq!(log.take(), [""; 0]);
 }

@@ -4,7 +4,8 @@ use grantor::client_metadata::RegistrationBounds;
 use grantor::config::{DynamicRegistration, Profile, PushedRequests};
 use grantor::hooks::{ApproveWithin, SubjectStatus, Subjects};
 use grantor::interaction::{
-    ApplicationsPage, Browser, ConsentPage, ErrorPage, Flow, Pages, ReturnTo, Reviewed, Route, SignedIn, Step, Visitor,
+    ApplicationsPage, Browser, ConsentPage, DevicePage, ErrorPage, Flow, Pages, ReturnTo, Reviewed, Route, SignedIn,
+    Step, Visitor,
 };
 use grantor::scope::ResourceScope;
 use grantor::wire::{Body, Endpoint, Request, Response};
@@ -19,7 +20,8 @@ impl Pages for Plain {
         let boxes = page.pending.requested();
         let boxes = boxes.map(|scope| format!("{}={}", scope.token(), page.is_scope_chosen(&scope)));
         format!(
-            "consent\nuser {}\nhandle {}\nreturn_to {}\naction {}\nswitch {:?}\nproblem {:?}\nboxes {}\nreviewed {:?}",
+            "consent\ndevice in_link {}\nuser {}\nhandle {}\nreturn_to {}\naction {}\nswitch {:?}\nproblem {:?}\nboxes {}\nreviewed {:?}",
+            page.device.is_some_and(|device| device.is_in_link()),
             page.user.shown_name(),
             page.ticket.expose(),
             page.return_to,
@@ -28,6 +30,19 @@ impl Pages for Plain {
             page.problem,
             boxes.collect::<Vec<_>>().join(" "),
             page.reviewed,
+        )
+    }
+
+    fn device(&self, page: &DevicePage<'_>) -> String {
+        format!(
+            "device\nuser {}\naction {}\ntoken {}\ncode {}\nin_link {}\nproblem {:?}\noutcome {:?}",
+            page.user.shown_name(),
+            page.action,
+            page.form_token,
+            page.user_code,
+            page.is_in_link,
+            page.problem,
+            page.outcome,
         )
     }
 
@@ -68,7 +83,7 @@ impl<'a> Visit<'a> {
         self.user = Some(SignedIn::new(Subject::new(name).unwrap()).name(format!("{name}@example.com")));
     }
 
-    async fn step(&self, route: Route, request: Request<'_>) -> Step {
+    pub(crate) async fn step(&self, route: Route, request: Request<'_>) -> Step {
         let visitor = Visitor::new(&self.browser).switch_account("/switch");
         let visitor = self.user.iter().fold(visitor, Visitor::user);
         self.flow.serve(route, &request, &visitor).await
@@ -78,7 +93,7 @@ impl<'a> Visit<'a> {
         respond(self.step(route, Request::new("GET").query(query.as_bytes())).await)
     }
 
-    async fn post(&self, route: Route, form: &[(&str, &str)]) -> Response {
+    pub(crate) async fn post(&self, route: Route, form: &[(&str, &str)]) -> Response {
         respond(self.step(route, Request::new("POST").body(Body::Bytes(world::encode(form).as_bytes()))).await)
     }
 
@@ -96,7 +111,7 @@ impl<'a> Visit<'a> {
     }
 }
 
-fn respond(step: Step) -> Response {
+pub(crate) fn respond(step: Step) -> Response {
     match step {
         Step::Respond(response) => response,
         Step::SignIn(return_to) => panic!("sent to the sign-in, then {return_to}"),
@@ -256,7 +271,7 @@ async fn a_preview_is_the_consent_page_of_a_form() {
     reviewed.publisher = Some("Devon".to_owned());
     let alice = SignedIn::new(Subject::new("alice").unwrap());
     let page = flow.preview(&check(&form).unwrap(), &reviewed, &alice, "en").unwrap();
-    assert!(page.starts_with("consent\nuser alice\nhandle \n"), "{page}");
+    assert!(page.starts_with("consent\ndevice in_link false\nuser alice\nhandle \n"), "{page}");
     assert!(page.contains("=true") && page.contains("Devon"), "{page}");
     form.redirect_uris = vec!["http://127.0.0.1/cb".to_owned()];
     assert!(flow.preview(&check(&form).unwrap(), &reviewed, &alice, "en").is_some());
@@ -400,5 +415,8 @@ fn every_page_is_below_the_issuers_path() {
     let flow = Flow::new(&server, Plain);
     let paths = Route::ALL.map(|route| flow.path(route));
     assert_eq!(paths[0], server.path(Endpoint::Authorization));
-    assert_eq!(paths[1..], ["/consent", "/applications", "/logo"].map(|end| format!("/tenant/oauth2/auth{end}")));
+    assert_eq!(
+        paths[1..],
+        ["/consent", "/device", "/applications", "/logo"].map(|end| format!("/tenant/oauth2/auth{end}"))
+    );
 }

@@ -56,6 +56,7 @@ mod rfc7636;
 mod rfc7662;
 mod rfc8252;
 mod rfc8414;
+mod rfc8628;
 mod rfc8707;
 mod rfc9068;
 mod rfc9126;

@@ -148,13 +148,15 @@ async fn of_the_well_known_forms_only_one_has_a_path() {
         let server = AuthorizationServer::new(Config::mcp(issuer), MemoryStore::new()).unwrap();
         for &endpoint in Endpoint::MACHINE {
             let paths = server.paths(endpoint);
-            // They have a path if there are resources, if tokens are signed, and if registration and pushed requests are on.
+            // They have a path if there are resources, if tokens are signed, and if registration, pushed requests and devices
+            // are on.
             let may_have_none = [
                 Endpoint::ResourceMetadata,
                 Endpoint::Jwks,
                 Endpoint::Registration,
                 Endpoint::ClientConfiguration,
                 Endpoint::PushedAuthorization,
+                Endpoint::DeviceAuthorization,
             ];
             let may_have_none = may_have_none.contains(&endpoint);
             assert!(may_have_none && paths.is_empty() || paths[0] == server.path(endpoint));

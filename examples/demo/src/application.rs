@@ -8,6 +8,7 @@ use grantor::{ApplicationForm, Approval, AuthorizationServer, Client, Subject};
 
 use serde::Serialize;
 
+use crate::devices::DeviceClients;
 use crate::options::Options;
 
 /// The demo application, and the addresses of everything.
@@ -20,6 +21,9 @@ pub struct Application {
     pub client_secret: String,
     pub redirect_uri: String,
     pub resource_url: String,
+    /// Only with `--devices`.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub devices: Option<DeviceClients>,
 }
 
 impl Application {
@@ -42,6 +46,7 @@ impl Application {
             client_secret: secret.expose().to_owned(),
             redirect_uri: options.redirect_uri.clone(),
             resource_url: format!("{issuer}/api/me"),
+            devices: None,
         })
     }
 
@@ -54,12 +59,13 @@ impl Application {
             client_secret: String::new(),
             redirect_uri: client.form().redirect_uris.first().map_or_else(String::new, |uri| uri.as_str().to_owned()),
             resource_url: format!("{issuer}/api/me"),
+            devices: None,
         }
     }
 
     /// Prints the addresses and credentials: as one line for programs, or for people.
     pub(crate) fn print(&self, as_json: bool) -> serde_json::Result<()> {
-        let Self { issuer, client_id, client_secret, redirect_uri, resource_url } = self;
+        let Self { issuer, client_id, client_secret, redirect_uri, resource_url, devices } = self;
         if as_json {
             println!("{}", serde_json::to_string(self)?);
         } else {
@@ -71,6 +77,10 @@ impl Application {
                 println!("redirect URI   {redirect_uri} (any port)");
             }
             println!("resource       {resource_url}");
+            if let Some(DeviceClients { client_id, confidential_client_id, confidential_client_secret }) = devices {
+                println!("device client  {client_id}, without a secret");
+                println!("device client  {confidential_client_id}, with the secret {confidential_client_secret}");
+            }
         }
         Ok(())
     }

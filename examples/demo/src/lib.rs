@@ -7,6 +7,7 @@ mod application;
 #[cfg(feature = "axum")]
 pub mod axum;
 mod clients;
+mod devices;
 mod options;
 pub mod purge;
 #[cfg(any(feature = "actix", feature = "axum"))]
@@ -27,6 +28,7 @@ use grantor::{AuthorizationServer, MemoryStore};
 
 pub use self::application::{Application, LOGO};
 pub use self::clients::from_metadata;
+pub use self::devices::DeviceClients;
 pub use self::options::Options;
 #[cfg(any(feature = "actix", feature = "axum"))]
 pub use self::service::{Alice, Me, pages, protected_resources};
@@ -73,10 +75,13 @@ pub async fn with_application(
         Some(file) => clients::register(&server, file).await?,
         None => Vec::new(),
     };
-    let application = match known.first() {
+    let mut application = match known.first() {
         Some(first) => Application::of_file(&server, first),
         None => Application::register(&server, options).await?,
     };
+    if options.devices {
+        application.devices = Some(DeviceClients::register(&server).await?);
+    }
     tokio::spawn(purge::forever(server.clone(), options.times.minute()));
     Ok((server, application))
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use grantor::client::AuthenticationMethod;
 use grantor::config::{DpopBoundTokens, DynamicRegistration, Profile};
 use grantor::scope::ScopeCatalog;
-use grantor::secret::{Entropy as _, NonceKey, SystemEntropy};
+use grantor::secret::{DerivationKey, Entropy as _, NonceKey, SystemEntropy};
 use grantor::{Config, MemoryThrottle};
 
 use crate::throttle;
@@ -19,6 +19,7 @@ Options
   --redirect-uri URI  the redirect URI of the demo application, http://127.0.0.1/callback by default
   --profile NAME      strict, platform, mcp or fapi; platform by default. fapi needs --clients and an https issuer
   --open-clients      let applications register themselves
+  --devices           let devices without a browser ask for access; registers two clients for them
   --clients FILE      register applications with keys: a JSON array of client metadata [RFC 7591], each with client_id
                       and jwks
   --issuer URL        where browsers and applications reach it, http:// and where it listens by default
@@ -44,6 +45,8 @@ pub struct Options {
     dpop_nonce: bool,
     /// Whether applications may register themselves.
     pub(crate) open_clients: bool,
+    /// Whether there are clients on devices without a browser.
+    pub(crate) devices: bool,
     profile: fn(String) -> Config,
     /// Whether the throttle counts requests over the loopback too.
     throttle: bool,
@@ -66,6 +69,7 @@ impl Options {
             issuer: None,
             dpop_nonce: false,
             open_clients: false,
+            devices: false,
             profile: Config::platform,
             throttle: false,
         };
@@ -80,6 +84,7 @@ impl Options {
                 "--json" => options.json = true,
                 "--throttle" => options.throttle = true,
                 "--open-clients" => options.open_clients = true,
+                "--devices" => options.devices = true,
                 "--listen" => options.listen = args.next().ok_or("--listen needs an address")?,
                 "--redirect-uri" => options.redirect_uri = args.next().ok_or("--redirect-uri needs a URI")?,
                 "--profile" => options.profile = profile(&args.next().unwrap_or_default())?,
@@ -123,10 +128,15 @@ impl Options {
                 config.client_authentication.methods.with(AuthenticationMethod::PrivateKeyJwt);
         }
         config.client_credentials.on = self.clients.is_some() || config.profile() == Profile::Fapi;
+        if self.devices {
+            config.devices.on = true;
+            config.devices.verification_uri = format!("{}/device", config.issuer);
+            // For one start, as is the store.
+            config.refresh.derivation_keys = vec![DerivationKey::new(random_key())];
+            config.public_clients = true;
+        }
         if self.dpop_nonce {
-            let mut key = [0; 32];
-            SystemEntropy.fill(&mut key);
-            config.dpop.nonce_keys = vec![NonceKey::new(key)];
+            config.dpop.nonce_keys = vec![NonceKey::new(random_key())];
             if config.dpop.tokens == DpopBoundTokens::Off {
                 config.dpop.tokens = DpopBoundTokens::Optional;
             }
@@ -156,6 +166,12 @@ impl Options {
         }
         Ok(listener)
     }
+}
+
+fn random_key() -> [u8; 32] {
+    let mut key = [0; 32];
+    SystemEntropy.fill(&mut key);
+    key
 }
 
 fn profile(name: &str) -> Result<fn(String) -> Config, String> {

@@ -1,7 +1,7 @@
 //! The consent page.
 
 use askama::Template;
-use grantor::authorization::PendingAuthorization;
+use grantor::authorization::{AskingDevice, PendingAuthorization};
 use grantor::interaction::{ConsentPage, ConsentProblem};
 use grantor::scope::ResourceScope;
 
@@ -18,14 +18,18 @@ struct Consent<'a> {
     mark: Mark,
     publisher: Option<Sentence<'a>>,
     description: Option<Sentence<'a>>,
+    device: Option<Device<'a>>,
     unreviewed: Option<Unreviewed<'a>>,
     signed_in: Sentence<'a>,
     switch_account: Option<&'a str>,
     warning: Option<&'a str>,
     action: &'a str,
     handle: &'a str,
-    return_to: &'a str,
+    /// `None` if a device asks.
+    return_to: Option<&'a str>,
     problem: Option<&'a str>,
+    /// Whether the problem is the box that says that the device shows the code.
+    is_code_problem: bool,
     allows: Sentence<'a>,
     scopes: Vec<Choice>,
     /// Whether there are scopes to choose from.
@@ -43,12 +47,21 @@ struct Choice {
     is_chosen: bool,
 }
 
+/// The device that asks: what the user can compare [RFC 8628 section 5.4].
+struct Device<'a> {
+    user_code: &'a str,
+    facts: Vec<Sentence<'a>>,
+    /// The text of the box that the user must check if the code came in a link.
+    shows_code: Option<Sentence<'a>>,
+}
+
 /// What is known about a client that no person has reviewed. Several owners may share a host by path, so the page shows
 /// the whole id.
 struct Unreviewed<'a> {
     introduction: Sentence<'a>,
     document: Option<(Sentence<'a>, &'a str)>,
-    answer_goes_to: Sentence<'a>,
+    /// `None` if a device asks: no browser goes to it.
+    answer_goes_to: Option<Sentence<'a>>,
     name: Sentence<'a>,
     looks_like_another: bool,
     first_seen: Sentence<'a>,
@@ -62,7 +75,14 @@ pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ConsentPage<'_>) -> St
     let day = open.map(|open| open.registered.to_string().replace('-', "\u{2011}"));
     let day = day.as_deref().and_then(|time| time.split('T').next()).unwrap_or_default();
     let name = if page.reviewed.is_some() { client.form().name.as_str() } else { texts.this_application };
-    let title = if page.reviewed.is_some() { texts.consent_title } else { texts.unreviewed_title };
+    let title = match (page.device, page.reviewed) {
+        (None, Some(_)) => texts.consent_title,
+        (None, None) => texts.unreviewed_title,
+        (Some(_), Some(_)) => texts.device_title,
+        (Some(_), None) => texts.unreviewed_device_title,
+    };
+    let ago = page.device.map(|device| (texts.ago)(device.age())).unwrap_or_default();
+    let network = page.device.and_then(AskingDevice::network).map(|network| network.to_string());
     let has_permissions = pending.requested().any(|scope| scope.permission().is_some());
     let scopes: Vec<_> = pending
         .requested()
@@ -85,12 +105,14 @@ pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ConsentPage<'_>) -> St
         mark: Mark::of(client, page.reviewed),
         publisher: publisher.map(|name| Sentence::new(texts.publisher, &[("publisher", name)])),
         description: description.map(|text| Sentence::new(texts.description, &[("description", text)])),
+        device: page.device.map(|asking| device(texts, asking, &ago, network.as_deref())),
         unreviewed: open.map(|open| Unreviewed {
             introduction: Sentence::new(texts.unreviewed, &[("service", &brand.name)]),
             document: pending
                 .client_id_host()
                 .map(|host| (Sentence::new(texts.described_at, &[("host", host)]), client.id().as_str())),
-            answer_goes_to: Sentence::new(texts.answer_goes_to, &[("host", pending.redirect_host())]),
+            answer_goes_to: (!pending.is_for_device())
+                .then(|| Sentence::new(texts.answer_goes_to, &[("host", pending.redirect_host())])),
             name: match client.form().name.as_str() {
                 "" => Sentence::new(texts.no_name, &[]),
                 name => Sentence::new(texts.calls_itself, &[("name", name)]),
@@ -103,11 +125,13 @@ pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ConsentPage<'_>) -> St
         warning: warning(texts, pending),
         action: page.action,
         handle: page.ticket.expose(),
-        return_to: page.return_to.as_str(),
+        return_to: page.device.is_none().then(|| page.return_to.as_str()),
         problem: page.problem.map(|problem| match problem {
             ConsentProblem::NoResource => texts.no_resource_chosen,
+            ConsentProblem::CodeNotCompared => texts.code_not_compared,
             _ => texts.no_scope_chosen,
         }),
+        is_code_problem: page.problem == Some(ConsentProblem::CodeNotCompared),
         allows: Sentence::new(texts.allows, &[("client", name)]),
         is_choice: scopes.len() > 1,
         scopes,
@@ -123,9 +147,23 @@ fn resource(page: &ConsentPage<'_>, name: &str) -> Choice {
     Choice { value: name.to_owned(), text: name.to_owned(), is_chosen: page.is_resource_chosen(name) }
 }
 
+fn device<'a>(texts: &'a Texts, device: &'a AskingDevice, ago: &'a str, network: Option<&'a str>) -> Device<'a> {
+    let fact = |text, name, value| Sentence::new(text, &[(name, value)]);
+    let asked = fact(texts.device_asked, "ago", ago);
+    let network = network.map(|network| fact(texts.device_network, "network", network));
+    let agent = device.user_agent().map(|agent| fact(texts.device_agent, "agent", agent));
+    Device {
+        user_code: device.user_code(),
+        facts: [Some(asked), network, agent].into_iter().flatten().collect(),
+        shows_code: device.is_in_link().then(|| fact(texts.device_shows_code, "code", device.user_code())),
+    }
+}
+
 fn goes_to<'a>(texts: &'a Texts, pending: &'a PendingAuthorization) -> Sentence<'a> {
     let uri = pending.redirect_uri();
-    let text = if uri.is_loopback() {
+    let text = if pending.is_for_device() {
+        texts.back_to_device
+    } else if uri.is_loopback() {
         texts.goes_to_device
     } else if uri.is_private_use() {
         texts.goes_to_app
@@ -138,7 +176,7 @@ fn goes_to<'a>(texts: &'a Texts, pending: &'a PendingAuthorization) -> Sentence<
 /// Why the service cannot be sure which program asks [RFC 8252 section 8.6].
 fn warning<'a>(texts: &'a Texts, pending: &PendingAuthorization) -> Option<&'a str> {
     let uri = pending.redirect_uri();
-    if pending.is_client_identity_assured() {
+    if pending.is_for_device() || pending.is_client_identity_assured() {
         None
     } else if pending.is_client_unreviewed() && pending.is_loopback_only() {
         Some(texts.warning_any_program)

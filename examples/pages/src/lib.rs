@@ -5,6 +5,7 @@
 mod applications;
 mod colour;
 mod consent;
+mod device;
 mod error;
 mod language;
 mod sentence;
@@ -20,7 +21,7 @@ use base64::engine::general_purpose::STANDARD;
 use grantor::Client;
 use grantor::authorization::RequestedScope;
 use grantor::client::ClientState;
-use grantor::interaction::{ApplicationsPage, ConsentPage, ErrorPage, Reviewed};
+use grantor::interaction::{ApplicationsPage, ConsentPage, DevicePage, ErrorPage, Reviewed};
 use grantor::scope::{Permission, ResourceScope};
 use sha2::{Digest, Sha256};
 
@@ -83,8 +84,8 @@ impl Pages {
         self
     }
 
-    /// Sets the address of your start page, such as `/`. The list of authorized applications links to it. By default it
-    /// has no link.
+    /// Sets the address of your start page, such as `/`. The list of authorized applications links to it, and so does the
+    /// page after a device was allowed or denied. By default they have no link.
     #[must_use]
     pub fn home(mut self, address: impl Into<String>) -> Self {
         self.brand.home = Some(address.into());
@@ -135,6 +136,10 @@ impl Pages {
 impl grantor::interaction::Pages for Pages {
     fn consent(&self, page: &ConsentPage<'_>) -> String {
         consent::render(&self.brand, self.texts(page.languages), page)
+    }
+
+    fn device(&self, page: &DevicePage<'_>) -> String {
+        device::render(&self.brand, self.texts(page.languages), page)
     }
 
     fn error(&self, page: &ErrorPage<'_>) -> String {

@@ -2,17 +2,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use grantor::application::{Logo, RegistrationLimits};
-use grantor::client::ClientType;
+use grantor::client::{ClientType, GrantType, GrantTypes};
 use grantor::client_metadata::RegistrationBounds;
 use grantor::config::DynamicRegistration;
 use grantor::fetch::{FetchError, FetchRequest, FetchResponse, Fetcher};
 use grantor::hooks::{ApproveWithin, SubjectStatus, Subjects};
 use grantor::interaction::{Browser, Flow, ReturnTo, Route, SignedIn, Step, Visitor};
 use grantor::scope::{Permissions, ResourceScope, ScopeCatalog, ScopeDefinition};
+use grantor::secret::DerivationKey;
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
-    ApplicationForm, Approval, AuthorizationServer, Client, ClientId, Config, MemoryStore, Subject, Timestamp,
+    ApplicationForm, Approval, AuthorizationServer, Client, ClientId, Config, MemoryStore, MemoryThrottle, Subject,
+    Timestamp,
 };
 
 use super::*;
@@ -72,6 +74,10 @@ impl Service {
         config.public_clients = true;
         config.registration.dynamic = DynamicRegistration::Open;
         config.registration.metadata_documents = true;
+        config.devices.on = true;
+        config.devices.verification_uri = "https://auth.example/device".into();
+        config.devices.complete_uri = true;
+        config.refresh.derivation_keys = vec![DerivationKey::new([1; 32])];
         let both = Permissions::ReadOnlyOrReadWrite;
         let verbs = [
             ScopeDefinition::new("notes", both).with_verbs("Read your notes", "Read, write and delete your notes"),
@@ -84,9 +90,10 @@ impl Service {
         let all = config.scopes.all();
         let server = AuthorizationServer::builder(config, MemoryStore::new())
             .clock(ManualClock::clone(&clock))
+            .throttle(MemoryThrottle::new().with_clock(ManualClock::clone(&clock)))
             .subjects(Names)
             .fetcher(OneDocument)
-            .registration_policy(ApproveWithin::new(RegistrationBounds::new(all, ResourceScope::All)));
+            .registration_policy(ApproveWithin::new(RegistrationBounds::new(all, ResourceScope::All).devices()));
         let flow = Flow::new(&server.build().unwrap(), pages);
         let (browser, alice) = (flow.browser([]), SignedIn::new(Subject::new("1").unwrap()).name("alice@<example>"));
         Self { flow, clock, browser, alice, languages: "" }
@@ -141,6 +148,51 @@ impl Service {
         String::from_utf8(self.decide(page, more).await.into_body()).unwrap()
     }
 
+    /// A device asks, and shows this code.
+    async fn ask_from_device(&self, client: &str, user_agent: &[u8]) -> String {
+        let form = format!("client_id={client}&scope=notes profile");
+        let request = Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded");
+        let request = request.header("User-Agent", user_agent).peer([192, 0, 2, 7].into());
+        let request = request.body(Body::Bytes(form.as_bytes()));
+        let response = self.flow.server().serve(Endpoint::DeviceAuthorization, &request).await;
+        between(str::from_utf8(response.body()).unwrap(), "\"user_code\":\"", "\"").to_owned()
+    }
+
+    /// A public client of devices, and the code of one.
+    async fn device(&self, user_agent: &[u8]) -> String {
+        let device = |form: &mut ApplicationForm| {
+            form.client_type = ClientType::Public;
+            form.grant_types = GrantTypes::NONE.with(GrantType::DeviceCode);
+            form.redirect_uris = Vec::new();
+        };
+        self.ask_from_device(self.register(device, None).await.as_str(), user_agent).await
+    }
+
+    /// The user opens the page for codes with this query, and sends its form with this code.
+    async fn enter(&self, query: &str, code: &str) -> Response {
+        let page = self.page(Route::Device, query).await;
+        check(&page);
+        let in_link = if page.contains(IN_LINK) { "&in_link=yes" } else { "" };
+        let form = format!("token={}&user_code={code}{in_link}", value(&page, "token"));
+        self.serve(Route::Device, Request::new("POST").body(Body::Bytes(form.as_bytes()))).await
+    }
+
+    async fn entered(&self, query: &str, code: &str) -> String {
+        String::from_utf8(self.enter(query, code).await.into_body()).unwrap()
+    }
+
+    /// The user answers the consent page of a device, and follows the redirect.
+    async fn decide_device(&self, page: &str, more: &str) -> String {
+        let (handle, code) = (value(page, "handle"), value(page, "user_code"));
+        let in_link = if page.contains(IN_LINK) { "&in_link=yes" } else { "" };
+        let form = format!("handle={handle}&user_code={code}{in_link}&{more}");
+        let response = self.serve(Route::Consent, Request::new("POST").body(Body::Bytes(form.as_bytes()))).await;
+        match response.header("Location").map(str::to_owned) {
+            Some(to) => self.page(Route::Device, to.strip_prefix("/device?").unwrap()).await,
+            None => String::from_utf8(response.into_body()).unwrap(),
+        }
+    }
+
     /// The user allows the scopes, and the public client gets its tokens.
     async fn connect(&self, client: &str, scopes: &[&str]) {
         let page = self.consent(client, &format!("&scope={}", scopes.join(" "))).await;
@@ -153,6 +205,8 @@ impl Service {
         assert_eq!(tokens.status(), 200, "{}", String::from_utf8_lossy(tokens.body()));
     }
 }
+
+const IN_LINK: &str = "<input type=\"hidden\" name=\"in_link\" value=\"yes\">";
 
 /// The value of a hidden field.
 fn value(page: &str, name: &str) -> String {
@@ -364,6 +418,197 @@ async fn an_application_is_one_row_whatever_the_number_of_grants() {
     let (_, query) = done.header("Location").unwrap().split_once('?').unwrap();
     let list = service.page(Route::Applications, query).await;
     assert!(list.contains("role=\"status\"") && !list.contains("<section"), "{list}");
+}
+
+#[tokio::test]
+async fn a_code_is_typed_on_a_page_of_its_own() {
+    let service = Service::new();
+    let page = service.page(Route::Device, "").await;
+    check(&page);
+    assert!(page.contains("<title>Connect a device · Notes &#60;Co&#62;</title>"), "{page}");
+    assert!(page.contains("<form method=\"post\" action=\"/device\""), "{page}");
+    assert!(page.contains("Signed in as <strong><bdi>alice@&#60;example&#62;</bdi>"), "{page}");
+    assert!(page.contains("<label for=\"user-code\">Code shown on your device</label>"), "{page}");
+    let field = between(&page, "<input id=\"user-code\"", ">");
+    for attribute in [
+        "name=\"user_code\" value=\"\"",
+        "autocomplete=\"off\" autocapitalize=\"characters\" spellcheck=\"false\" maxlength=\"64\" required",
+        "aria-describedby=\"device-warning\"",
+    ] {
+        assert!(field.contains(attribute), "{attribute}: {field}");
+    }
+    assert!(between(&page, "id=\"device-warning\">", "</p>").contains("only if you started this yourself"), "{page}");
+    let names: Vec<_> =
+        page.match_indices(" name=\"").map(|(at, _)| page[at + 7..].split('"').next().unwrap()).collect();
+    assert_eq!(names, ["viewport", "color-scheme", "token", "user_code"]);
+    assert_eq!((page.matches("<form").count(), page.matches("<button").count()), (1, 1));
+    assert!(page.contains("<button>Continue</button>"), "{page}");
+    assert!(!field.contains("aria-invalid") && !page.contains("id=\"in-link\"") && !page.contains("role=\"alert\""));
+}
+
+#[tokio::test]
+async fn a_code_in_a_link_is_filled_in_and_must_be_compared() {
+    let service = Service::new();
+    let page = service.page(Route::Device, "user_code=wdjbmjht").await;
+    check(&page);
+    assert_eq!(value(&page, "user_code"), "WDJB-MJHT");
+    assert!(page.contains(IN_LINK), "{page}");
+    assert!(between(&page, "id=\"in-link\">", "</p>").contains("came with a link. Compare it"), "{page}");
+    assert!(page.contains("aria-describedby=\"in-link device-warning\""), "{page}");
+}
+
+#[tokio::test]
+async fn a_wrong_code_is_kept_and_explained() {
+    let service = Service::new();
+    let response = service.enter("", "%3CCo%3E+\"'%26amp;").await;
+    assert_eq!(response.status(), 400);
+    let page = String::from_utf8(response.into_body()).unwrap();
+    check(&page);
+    assert!(between(&page, "id=\"problem\" role=\"alert\">", "</p>").contains("This code is not valid."), "{page}");
+    let field = between(&page, "<input id=\"user-code\"", ">");
+    assert!(field.contains("value=\"&#60;Co&#62; &#34;&#39;&#38;amp;\""), "{field}");
+    assert!(field.contains("aria-describedby=\"problem device-warning\" aria-invalid=\"true\""), "{field}");
+}
+
+#[tokio::test]
+async fn after_too_many_wrong_codes_the_page_says_when_to_retry() {
+    let mut service = Service::new();
+    for _ in 0..5 {
+        assert_eq!(service.enter("", "BBBB-BBBB").await.status(), 400);
+    }
+    let response = service.enter("", "BBBB-BBBB").await;
+    assert_eq!((response.status(), response.header("Retry-After")), (429, Some("300")));
+    let page = String::from_utf8(response.into_body()).unwrap();
+    check(&page);
+    let problem = "There were too many wrong codes. Try again in 5 minutes.</p>";
+    assert!(page.contains(&format!("role=\"alert\">{problem}")), "{page}");
+    service.clock.advance(Duration::from_secs(239));
+    service.languages = "de";
+    assert!(service.entered("", "BBBB-BBBB").await.contains("Versuche es in 2 Minuten noch einmal."));
+}
+
+#[tokio::test]
+async fn the_consent_page_of_a_device_shows_what_the_user_can_compare() {
+    let service = Service::new();
+    let code = service.device(b"TV <b>\"1\"</b>").await;
+    service.clock.advance(Duration::from_secs(130));
+    let page = service.entered("", &code.to_lowercase()).await;
+    check(&page);
+    assert!(between(&page, "<title>", "</title>").contains("on a device wants to access your Notes"), "{page}");
+    assert!(page.contains(&format!("<code id=\"user-code\">{code}</code>")), "{page}");
+    let warning = "Continue only if you started this yourself and your device shows this code.";
+    assert!(page.contains(&format!("<p class=\"notice\" id=\"device-warning\">{warning}</p>")), "{page}");
+    let facts = between(&page, "id=\"device\"", "</div>");
+    for fact in [
+        "The device asked <strong><bdi>2 minutes ago</bdi></strong>.",
+        "from the network <strong><bdi>192.0.2.7</bdi></strong>.",
+        "calls itself <strong><bdi>TV &#60;b&#62;&#34;1&#34;&#60;/b&#62;</bdi></strong>. That is its own claim.",
+    ] {
+        assert!(facts.contains(fact), "{fact}: {facts}");
+    }
+    assert!(page.contains("<span id=\"goes-to\">Afterwards, go back to your device.</span>"), "{page}");
+    assert_eq!(value(&page, "user_code"), code);
+    for unwanted in ["return_to", "in_link", "device_shows_code", "href=", "id=\"warning\"", "id=\"unreviewed\""] {
+        let body = page.split_once("</style>").unwrap().1;
+        assert!(!body.contains(unwanted), "{unwanted}: {body}");
+    }
+}
+
+/// RFC 8628 section 5.4.
+#[tokio::test]
+async fn a_device_is_denied_as_easily_as_allowed() {
+    let service = Service::new();
+    let page = service.entered("", &service.device(b"").await).await;
+    let (before, answers) = page.split_once("<div class=\"answers\">").unwrap();
+    assert!(answers.contains("<button id=\"deny\" name=\"decision\" value=\"deny\">Deny</button>"), "{answers}");
+    assert!(answers.contains("<button id=\"approve\" name=\"decision\" value=\"allow\">Allow</button>"), "{answers}");
+    assert!(answers.find("deny") < answers.find("allow") && !page.contains("class=\"quiet\""), "{page}");
+    // A device without the header, and the first button of the form, which Enter presses.
+    assert!(!before.contains("calls itself"), "{before}");
+    let buttons: Vec<_> =
+        before.match_indices("<button").map(|(at, _)| before[at..].split('>').next().unwrap()).collect();
+    let switch = "<button class=\"link\" name=\"decision\" value=\"switch\"";
+    assert_eq!(buttons, ["<button formmethod=\"dialog\" hidden", switch]);
+    assert!(before.find("<form") < before.find("<button") && !before.contains("</form>"), "{before}");
+}
+
+#[tokio::test]
+async fn a_code_in_a_link_needs_a_box_that_the_user_checks() {
+    let service = Service::new();
+    let code = service.device(b"TV").await;
+    let page = service.entered(&format!("user_code={code}"), &code).await;
+    check(&page);
+    let label = format!("<span>My device shows <strong><bdi>{code}</bdi></strong></span>");
+    let field = "<input type=\"checkbox\" id=\"device-shows-code\" name=\"device_shows_code\" value=\"yes\">";
+    assert!(page.contains(&format!("{field}{label}")) && page.contains(IN_LINK), "{page}");
+    let again = service.decide_device(&page, "decision=allow&scope=notes:rw").await;
+    check(&again);
+    assert!(between(&again, "role=\"alert\">", "</p>").contains("Compare the code with the one on"), "{again}");
+    assert!(again.contains("value=\"yes\" aria-invalid=\"true\" aria-describedby=\"problem\">"), "{again}");
+    assert!(again.contains("<fieldset>") && again.contains("value=\"profile\"><span>"), "{again}");
+    let nothing = service.decide_device(&again, "decision=allow&device_shows_code=yes").await;
+    assert!(between(&nothing, "role=\"alert\">", "</p>").contains("Nothing is chosen."), "{nothing}");
+    assert!(nothing.contains("<fieldset aria-describedby=\"problem\">") && nothing.contains(field), "{nothing}");
+    let done = service.decide_device(&nothing, "decision=allow&scope=profile&device_shows_code=yes").await;
+    assert!(done.contains("Your device is connected"), "{done}");
+}
+
+#[tokio::test]
+async fn the_page_says_what_became_of_the_device() {
+    for (answer, title, text) in [
+        ("decision=allow&scope=profile", "Your device is connected", "It continues by itself in a few seconds."),
+        ("decision=deny", "Your device was not connected", "Nothing was granted."),
+    ] {
+        for (pages, links) in [(Pages::new("Notes"), 0), (Pages::new("Notes").home("/?a=1&b=2"), 1)] {
+            let service = Service::with(pages);
+            let consent = service.entered("", &service.device(b"TV").await).await;
+            let page = service.decide_device(&consent, answer).await;
+            check(&page);
+            assert!(page.contains(&format!("<h1>{title}</h1>\n<p id=\"outcome\">{text}")), "{page}");
+            assert_eq!(page.matches("<a href=\"/?a=1&#38;b=2\">Go to Notes</a>").count(), links, "{page}");
+            assert!(!page.contains("<form") && !page.contains("<button"), "{page}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_unreviewed_client_on_a_device_has_no_host_to_return_to() {
+    let service = Service::new();
+    let metadata = r#"{"client_name":"TV","token_endpoint_auth_method":"none",
+        "grant_types":["authorization_code","urn:ietf:params:oauth:grant-type:device_code"],
+        "redirect_uris":["https://evil.example/cb"]}"#;
+    let id = service.register_itself(metadata).await;
+    let page = service.entered("", &service.ask_from_device(&id, b"TV").await).await;
+    check(&page);
+    assert!(between(&page, "<title>", "</title>").starts_with("An unreviewed application on a device"), "{page}");
+    let facts = between(&page, "id=\"unreviewed\"", "</div>");
+    assert!(facts.contains("It calls itself <strong><bdi>TV</bdi></strong>"), "{facts}");
+    assert!(!page.contains("evil.example") && !page.contains("id=\"warning\""), "{page}");
+}
+
+#[tokio::test]
+async fn the_pages_of_a_device_are_in_the_language_of_the_browser() {
+    let mut service = Service::new();
+    service.languages = "de-AT, en;q=0.5";
+    let code = service.device(b"TV").await;
+    let page = service.page(Route::Device, &format!("user_code={code}")).await;
+    check(&page);
+    for text in ["<h1>Gerät verbinden</h1>", ">Code auf deinem Gerät</label>", "kam mit einem Link", ">Weiter</button>"]
+    {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(service.entered("", "BBBB-BBBB").await.contains("Dieser Code ist nicht gültig."));
+    let page = service.entered(&format!("user_code={code}"), &code).await;
+    check(&page);
+    for text in [
+        "auf einem Gerät möchte auf dein Konto",
+        "Mein Gerät zeigt",
+        "hat <strong><bdi>gerade eben",
+        "Gehe danach zurück",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(service.decide_device(&page, "decision=deny").await.contains("Dein Gerät wurde nicht verbunden"));
 }
 
 const REQUEST: &str = "/oauth2/auth?client_id=1&scope=notes:r&state=%3Cb%3E";

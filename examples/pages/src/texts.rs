@@ -18,6 +18,8 @@ pub struct Texts {
     pub verbs: fn(&str, Option<Permission>) -> Option<&'static str>,
     /// A time that many seconds ago, in words.
     pub ago: fn(u32) -> String,
+    /// That many minutes, in words.
+    pub minutes: fn(u32) -> String,
 
     pub consent_title: &'static str,
     pub unreviewed_title: &'static str,
@@ -44,6 +46,28 @@ pub struct Texts {
     pub warning_no_secret: &'static str,
     pub deny: &'static str,
     pub allow: &'static str,
+
+    pub device_title: &'static str,
+    pub unreviewed_device_title: &'static str,
+    pub compare_code: &'static str,
+    pub device_warning: &'static str,
+    pub device_asked: &'static str,
+    pub device_network: &'static str,
+    pub device_agent: &'static str,
+    pub device_shows_code: &'static str,
+    pub code_not_compared: &'static str,
+    pub back_to_device: &'static str,
+
+    pub connect_device: &'static str,
+    pub code_label: &'static str,
+    pub code_warning: &'static str,
+    pub code_in_link: &'static str,
+    pub unknown_code: &'static str,
+    pub too_many_codes: &'static str,
+    pub submit_code: &'static str,
+    pub device_connected: [&'static str; 2],
+    pub device_not_connected: [&'static str; 2],
+    pub to_service: &'static str,
 
     pub unreviewed: &'static str,
     pub described_at: &'static str,
@@ -98,6 +122,7 @@ impl Texts {
                 format!("{n} {unit}{} ago", if n == 1 { "" } else { "s" })
             })
         },
+        minutes: |n| format!("{n} minute{}", if n == 1 { "" } else { "s" }),
 
         consent_title: "{client} wants to access your {service} account",
         unreviewed_title: "An unreviewed application wants to access your {service} account",
@@ -126,6 +151,33 @@ impl Texts {
                             this only if you have just started it yourself.",
         deny: "Deny",
         allow: "Allow",
+
+        device_title: "{client} on a device wants to access your {service} account",
+        unreviewed_device_title: "An unreviewed application on a device wants to access your {service} account",
+        compare_code: "Compare this code with the one on your device:",
+        device_warning: "Continue only if you started this yourself and your device shows this code.",
+        device_asked: "The device asked {ago}.",
+        device_network: "It asked from the network {network}.",
+        device_agent: "It calls itself {agent}. That is its own claim.",
+        device_shows_code: "My device shows {code}",
+        code_not_compared: "Compare the code with the one on your device. If it is the same, check the box. If not, choose \
+                            “Deny”.",
+        back_to_device: "Afterwards, go back to your device.",
+
+        connect_device: "Connect a device",
+        code_label: "Code shown on your device",
+        code_warning: "Type a code only if you started this yourself, on a device in front of you. Never use a code that \
+                       somebody sent you.",
+        code_in_link: "This code came with a link. Compare it with the one on your device.",
+        unknown_code: "This code is not valid. Check it, or ask the device for a new one.",
+        too_many_codes: "There were too many wrong codes. Try again in {minutes}.",
+        submit_code: "Continue",
+        device_connected: [
+            "Your device is connected",
+            "It continues by itself in a few seconds. You can close this page.",
+        ],
+        device_not_connected: ["Your device was not connected", "Nothing was granted. You can close this page."],
+        to_service: "Go to {service}",
 
         unreviewed: "Nobody at {service} has reviewed this application. This is what is known about it:",
         described_at: "It is described by a document at {host}:",
@@ -212,6 +264,7 @@ impl Texts {
                 format!("vor {n} {unit}{plural}")
             })
         },
+        minutes: |n| format!("{n} Minute{}", if n == 1 { "" } else { "n" }),
 
         consent_title: "{client} möchte auf dein Konto bei {service} zugreifen",
         unreviewed_title: "Eine ungeprüfte Anwendung möchte auf dein Konto bei {service} zugreifen",
@@ -241,6 +294,36 @@ impl Texts {
                             ausgeben. Erlaube den Zugriff nur, wenn du sie gerade selbst gestartet hast.",
         deny: "Ablehnen",
         allow: "Erlauben",
+
+        device_title: "{client} auf einem Gerät möchte auf dein Konto bei {service} zugreifen",
+        unreviewed_device_title: "Eine ungeprüfte Anwendung auf einem Gerät möchte auf dein Konto bei {service} zugreifen",
+        compare_code: "Vergleiche diesen Code mit dem auf deinem Gerät:",
+        device_warning: "Mach nur weiter, wenn du das selbst gestartet hast und dein Gerät diesen Code zeigt.",
+        device_asked: "Das Gerät hat {ago} angefragt.",
+        device_network: "Es hat aus dem Netz {network} angefragt.",
+        device_agent: "Es nennt sich {agent}. Das ist seine eigene Angabe.",
+        device_shows_code: "Mein Gerät zeigt {code}",
+        code_not_compared: "Vergleiche den Code mit dem auf deinem Gerät. Ist er gleich, kreuze das Kästchen an. Wenn \
+                            nicht, wähle „Ablehnen“.",
+        back_to_device: "Gehe danach zurück zu deinem Gerät.",
+
+        connect_device: "Gerät verbinden",
+        code_label: "Code auf deinem Gerät",
+        code_warning: "Gib einen Code nur ein, wenn du das selbst gestartet hast, auf einem Gerät vor dir. Benutze nie \
+                       einen Code, den dir jemand geschickt hat.",
+        code_in_link: "Dieser Code kam mit einem Link. Vergleiche ihn mit dem auf deinem Gerät.",
+        unknown_code: "Dieser Code ist nicht gültig. Prüfe ihn, oder lass dir vom Gerät einen neuen geben.",
+        too_many_codes: "Das waren zu viele falsche Codes. Versuche es in {minutes} noch einmal.",
+        submit_code: "Weiter",
+        device_connected: [
+            "Dein Gerät ist verbunden",
+            "Es macht in wenigen Sekunden von selbst weiter. Du kannst diese Seite schließen.",
+        ],
+        device_not_connected: [
+            "Dein Gerät wurde nicht verbunden",
+            "Nichts wurde erlaubt. Du kannst diese Seite schließen.",
+        ],
+        to_service: "Zu {service}",
 
         unreviewed: "Niemand bei {service} hat diese Anwendung geprüft. Das ist über sie bekannt:",
         described_at: "Ein Dokument bei {host} beschreibt sie:",
@@ -343,6 +426,14 @@ mod tests {
         ] {
             assert_eq!((Texts::ENGLISH.ago)(seconds), english);
             assert_eq!((Texts::GERMAN.ago)(seconds), german);
+        }
+    }
+
+    #[test]
+    fn one_minute_is_singular() {
+        for (minutes, english, german) in [(1, "1 minute", "1 Minute"), (2, "2 minutes", "2 Minuten")] {
+            assert_eq!((Texts::ENGLISH.minutes)(minutes), english);
+            assert_eq!((Texts::GERMAN.minutes)(minutes), german);
         }
     }
 }

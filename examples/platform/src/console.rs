@@ -22,6 +22,9 @@ pub(crate) fn start_log() {
     tracing_subscriber::registry().with(own).with(lines).init();
 }
 
+/// Where the program `sign-in` looks for the platform.
+const DEFAULT_ISSUER: &str = "http://localhost:8080";
+
 /// The addresses of everything.
 pub(crate) struct Addresses<'a> {
     pub(crate) platform: &'a str,
@@ -62,7 +65,14 @@ pub(crate) fn print_plain(addresses: &Addresses<'_>, demo: Option<&DemoApplicati
     println!("  1. Open {third_party}/, connect, and sign in as alice.");
     println!("  2. Open {platform}/oauth2/auth/applications to see what was granted, and revoke it.");
     println!("  3. As devon, submit an application at {platform}/applications.");
-    println!("  4. As admin, approve it at {platform}/review.\n");
+    println!("  4. As admin, approve it at {platform}/review.");
+    // It has no TLS.
+    if platform.starts_with("http:") {
+        let option = if *platform == DEFAULT_ISSUER { String::new() } else { format!(" -- --issuer {platform}") };
+        println!("  5. In another terminal, run `cargo run -p platform --bin sign-in{option}`.");
+        println!("     It has no browser: you sign in at {platform}/device, with the code that it shows.");
+    }
+    println!();
     match demo {
         Some(DemoApplication { client_id, client_secret }) => {
             println!("For a client of your own, the demo application");

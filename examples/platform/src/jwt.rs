@@ -1,8 +1,7 @@
 //! Access tokens in the form of JWTs [RFC 9068], which the described service does not have.
 
 use std::error::Error;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 use grantor::Config;
@@ -13,7 +12,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use tracing::warn;
 
-use crate::{api_apart, beside};
+use crate::{api_apart, key_file};
 
 /// The API as a protected resource: only tokens for one can be JWTs.
 pub(crate) fn resource(base: &str) -> ProtectedResource {
@@ -33,24 +32,14 @@ pub(crate) fn warn(config: &Config) {
     );
 }
 
-/// Returns the key that signs access tokens. The first start makes it, in a file beside the database, so that tokens
-/// are still valid after a restart.
+/// Returns the key that signs access tokens. It lasts, so that tokens are still valid after a restart.
 pub(crate) fn signing_key(database: &Path) -> Result<SigningKey, Box<dyn Error>> {
-    let file = beside(database, "-signing-key.pk8");
-    let key = match fs::read(&file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => make_key(&file),
-        read => read,
-    };
-    let key = key.map_err(|error| format!("the signing key {}: {error}", file.display()))?;
+    let key = key_file::read_or_make(database, "-signing-key.pk8", make_key)?;
     Ok(SigningKey::from_pkcs8(SigningAlgorithm::Es256, &key)?)
 }
 
-fn make_key(file: &Path) -> io::Result<Vec<u8>> {
+fn make_key() -> io::Result<Vec<u8>> {
     let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
     let key = key.map_err(|error| io::Error::other(error.to_string()))?;
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.write(true).create_new(true).open(file)?.write_all(key.as_ref())?;
     Ok(key.as_ref().to_vec())
 }

@@ -1,7 +1,8 @@
 //! The whole service, with pages for developers, administrators and users, and a third-party application on a second
 //! port.
 //!
-//! `cargo run -p platform` prints the addresses and the accounts.
+//! `cargo run -p platform` prints the addresses and the accounts. `cargo run -p platform --bin sign-in` is a program without
+//! a browser, which signs its user in there.
 
 mod accounts;
 mod api;
@@ -11,8 +12,10 @@ mod console;
 mod cookies;
 mod database;
 mod demo_application;
+mod devices;
 mod guesses;
 mod jwt;
+mod key_file;
 mod known_browsers;
 mod options;
 mod pages;
@@ -86,7 +89,8 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     let (store, database) =
         open(&options.database).map_err(|error| format!("{error} (--database chooses another file)"))?;
     accounts::create_demo_accounts(&database).await?;
-    let config = config(&base, &options);
+    let mut config = config(&base, &options);
+    devices::switch_on(&mut config, &base, &options.database)?;
     let scopes = config.scopes.parse(demo_application::SCOPES.as_bytes())?;
     let bounds = RegistrationBounds::new(scopes, ResourceScope::All);
     let builder = AuthorizationServer::builder(config, store)
@@ -109,6 +113,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
         server.confirm_clock().await?;
     }
     api_apart::register(&server).await?;
+    devices::register_terminal(&server).await?;
     let redirect_uri = options.redirect_uri.as_deref();
     let demo = DemoApplication::prepare(&server, &database, &third_party, redirect_uri).await?;
     tokio::spawn(purge::now_and_then(server.clone(), database.clone(), options.times.minute()));

@@ -1,6 +1,6 @@
 //! Texts for the pages: permissions, states, resources, scopes, times.
 
-use grantor::client::{ApplicationType, CheckedForm, ClientKeys, ClientState, ClientType};
+use grantor::client::{ApplicationType, CheckedForm, ClientKeys, ClientState, ClientType, GrantType};
 use grantor::scope::{Permission, ResourceScope, ScopeCatalog, ScopeSet};
 use grantor::{Application, Client, Timestamp};
 use time::OffsetDateTime;
@@ -61,8 +61,14 @@ pub(crate) const fn client_type(client_type: ClientType) -> &'static str {
     }
 }
 
-pub(crate) const fn application_type(application_type: ApplicationType) -> &'static str {
-    match application_type {
+/// Where an application runs.
+pub(crate) const fn application_type(form: &CheckedForm) -> &'static str {
+    let types = form.grant_types;
+    match form.application_type {
+        _ if types.contains(GrantType::DeviceCode) && types.contains(GrantType::AuthorizationCode) => {
+            "Runs on devices with and without a browser (device authorization)"
+        }
+        _ if types.contains(GrantType::DeviceCode) => "Runs on devices without a browser (device authorization)",
         ApplicationType::Native => "Runs on its users’ devices (native)",
         _ => "Runs on a server or in the browser (web)",
     }

@@ -100,7 +100,8 @@ enum Again<'a> {
 
 struct InGrace {
     secrets: PairSecrets,
-    refresh_token: MintedRefresh,
+    /// `None` if the client gets no refresh tokens; a device code led to the pair.
+    refresh_token: Option<MintedRefresh>,
     /// When the presented token was superseded.
     since: Timestamp,
 }
@@ -238,10 +239,10 @@ impl Judge<'_> {
             derived = Some(secrets);
         }
         let secrets = derived.ok_or(Reason::RefreshTokenSuperseded)?;
-        let refresh_token = self.refresh_token(grant, pair, &fresh);
+        let refresh_token = pair.refresh.is_some().then(|| self.refresh_token(grant, pair, &fresh));
         // The digests in the record prove the derivation.
-        let is_proven =
-            pair.access.digest == secrets.access.digest && pair.refresh_digest() == Some(&refresh_token.digest);
+        let is_proven = pair.access.digest == secrets.access.digest
+            && pair.refresh_digest() == refresh_token.as_ref().map(|token| &token.digest);
         if !is_proven {
             return Err(Reason::RefreshTokenSuperseded);
         }
@@ -266,7 +267,7 @@ impl Judge<'_> {
                 Again::Issued(Issued {
                     grant: grant.id,
                     access_token: secrets.access,
-                    refresh_token: Some(refresh_token),
+                    refresh_token,
                     expires_in: access.end.seconds_since(self.now),
                     scopes: scopes.clone(),
                     jwt: None,
@@ -389,7 +390,7 @@ impl Judge<'_> {
         let own = if newest.in_grace.is_some() { OwnAccess::Spared } else { OwnAccess::Counted };
         let refresh_token = match newest.in_grace {
             Some(in_grace) => in_grace.refresh_token,
-            None => self.refresh_token(grant, newest.pair, &newest.fresh),
+            None => Some(self.refresh_token(grant, newest.pair, &newest.fresh)),
         };
         let end = issue::access_end(self.config, grant.created, self.now, self.lifetime(&target));
         let restrictions = Restrictions {
@@ -409,7 +410,7 @@ impl Judge<'_> {
         let issued = Issued {
             grant: grant.id,
             access_token,
-            refresh_token: Some(refresh_token),
+            refresh_token,
             expires_in: end.seconds_since(self.now),
             scopes,
             jwt: None,

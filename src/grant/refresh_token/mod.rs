@@ -30,13 +30,22 @@ use crate::secret::refresh::PresentedRefresh;
 
 /// Returns the next pair, or the newest one again.
 pub(crate) async fn refresh(context: &Context, request: &TokenRequest<'_>) -> Result<Issued, Reason> {
-    let config = &context.config;
     let token = request.refresh_token.ok_or(Reason::MissingParameter("refresh_token"))?;
     let presented =
         PresentedRefresh::parse(&context.prefixes.refresh_token, token).ok_or(Reason::UnknownRefreshToken)?;
+    refresh_with(context, request, &presented).await
+}
+
+/// The same for what was read already. A device code is presented like a superseded refresh token.
+pub(crate) async fn refresh_with(
+    context: &Context,
+    request: &TokenRequest<'_>,
+    presented: &PresentedRefresh,
+) -> Result<Issued, Reason> {
+    let config = &context.config;
     let drawn = Drawn::new(request.client, config, &*context.entropy);
     let resources = &context.resources;
-    let judge = Judge { request, presented: &presented, config, resources, now: context.now(), drawn };
+    let judge = Judge { request, presented, config, resources, now: context.now(), drawn };
     let subject_asked = context.subjects.is_none();
     let mut refreshing =
         Refreshing { context, judge, subject_asked, found: None, signed: Signed::at_most(ATTEMPTS.get()) };

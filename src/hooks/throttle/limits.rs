@@ -84,7 +84,18 @@ pub struct ThrottleLimits {
     ///
     /// Ten are enough for a person who pastes the wrong secret. Ten a minute after that are too few to guess a secret.
     pub client_failures: Rate,
-    /// Requests that are held for one user: 20 in a burst, then one every 10 seconds.
+    /// Wrong user codes that are typed in one network [RFC 8628 section 5.1]: 10 in a burst, then one every 60 seconds. A right
+    /// one does not count, and gives none back.
+    ///
+    /// With 8 letters and 1000 open codes, 1000 networks and 5000 accounts that guess all day hit one of them in 18 days.
+    pub user_codes_of_network: Rate,
+    /// Wrong user codes that one user types: 5 in a burst, then one every 300 seconds.
+    pub user_codes_of_user: Rate,
+    /// Device requests [RFC 8628] of one network: 30 in a burst, then one every 10 seconds. Refused ones count too.
+    ///
+    /// Each takes one of the 1000 places of its client, for 10 minutes: from one network, 90 places at most.
+    pub device_requests: Rate,
+    /// Requests that are held for one user, and user codes that one user types: 20 in a burst, then one every 10 seconds.
     ///
     /// Each of them is a record in the store. Twenty are more consent pages than a person has open at once.
     pub consent_requests: Rate,
@@ -112,6 +123,9 @@ impl Default for ThrottleLimits {
             network: Rate::new(200, Duration::from_millis(50)),
             failure_weight: 20,
             client_failures: Rate::new(10, Duration::from_secs(6)),
+            device_requests: Rate::new(30, Duration::from_secs(10)),
+            user_codes_of_network: Rate::new(10, Duration::from_secs(60)),
+            user_codes_of_user: Rate::new(5, Duration::from_secs(300)),
             consent_requests: Rate::new(20, Duration::from_secs(10)),
             registrations: Rate::new(20, Duration::from_secs(60)),
             document_fetches: Rate::new(20, Duration::from_secs(30)),

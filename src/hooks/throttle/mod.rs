@@ -36,8 +36,9 @@ use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 ///   authenticates with its secret returns its token, so honest requests of a confidential client are not slowed down;
 /// * by claimed client and network together: only failed authentications. It never counts by client alone, so an
 ///   attacker in another network cannot lock out an honest client;
-/// * by user: requests that are held for a decision;
-/// * by network: clients that register themselves, each a record in the store;
+/// * by network, and by user: wrong user codes;
+/// * by user: requests that are held for a decision, and typed user codes;
+/// * by network: devices that ask for access, and clients that register themselves, each a record in the store;
 /// * by host, and by user or by network: fetched metadata documents, and key sets of unreviewed clients.
 ///
 /// A refused attempt takes nothing, so waiting always helps. `Retry-After` is the time until there are enough tokens:
@@ -68,7 +69,8 @@ pub struct MemoryThrottle {
 
 /// The number of buckets by network. It is the largest, since every attempt needs one.
 const NETWORKS: usize = 24_576;
-/// The number of buckets by each other key: client with network, user, registering network, fetches, host.
+/// The number of buckets by each other key: client with network, network and user of user codes, user, registering network,
+/// fetches, host.
 const OTHERS: usize = 8192;
 
 const MICROSECONDS: u64 = 1_000_000;
@@ -90,6 +92,9 @@ impl MemoryThrottle {
             networks: Buckets::owing_little(limits.network, NETWORKS),
             clients: Buckets::new(limits.client_failures, OTHERS),
             attempts: [
+                Buckets::new(limits.user_codes_of_network, OTHERS),
+                Buckets::new(limits.user_codes_of_user, OTHERS),
+                Buckets::new(limits.device_requests, OTHERS),
                 Buckets::new(limits.consent_requests, OTHERS),
                 Buckets::new(limits.registrations, OTHERS),
                 Buckets::new(limits.document_fetches, OTHERS),
@@ -112,7 +117,7 @@ impl MemoryThrottle {
         self
     }
 
-    /// Exempts requests from loopback addresses, such as tests and benchmarks.
+    /// Exempts requests from loopback addresses, such as tests and benchmarks, except the user codes that one user types.
     ///
     /// # Security
     ///
@@ -125,21 +130,30 @@ impl MemoryThrottle {
     }
 
     fn keys(&self, attempt: &Attempt<'_>) -> Option<Keys> {
-        if self.exempts_loopback && attempt.peer.is_some_and(|peer| peer.to_canonical().is_loopback()) {
+        let is_exempt = self.exempts_loopback && attempt.peer.is_some_and(|peer| peer.to_canonical().is_loopback());
+        // Guesses of a user count from anywhere.
+        if is_exempt && attempt.kind != AttemptKind::UserCode {
             return None;
         }
-        let network = attempt.peer_network();
+        let network = attempt.peer_network().filter(|_| !is_exempt);
         let mut keys = Keys {
             network: network.map(|network: IpAddr| self.hasher.hash_one(network)),
             client: None,
-            attempts: [None; 4],
+            attempts: [None; 7],
+            kind: attempt.kind,
         };
-        let [subject, registration, fetcher, host] = &mut keys.attempts;
+        let [code_network, code_user, device, subject, registration, fetcher, host] = &mut keys.attempts;
         match attempt.kind {
             AttemptKind::Authentication => {
                 keys.client = attempt.client.zip(network).map(|client| self.hasher.hash_one(client));
             }
             AttemptKind::ConsentRequest => *subject = attempt.subject.map(|subject| self.hasher.hash_one(subject)),
+            AttemptKind::UserCode => {
+                *code_network = keys.network;
+                *code_user = attempt.subject.map(|subject| self.hasher.hash_one(subject));
+                *subject = *code_user;
+            }
+            AttemptKind::DeviceRequest => *device = keys.network,
             AttemptKind::Registration => *registration = keys.network,
             AttemptKind::MetadataDocument | AttemptKind::KeySet => {
                 // No user causes the fetch of a key set.
@@ -185,7 +199,7 @@ impl Throttle for MemoryThrottle {
         }
     }
 
-    async fn authenticated(&self, attempt: &Attempt<'_>) {
+    async fn succeeded(&self, attempt: &Attempt<'_>) {
         if let Some(keys) = self.keys(attempt) {
             self.counts().refund(&keys);
         }
@@ -197,9 +211,10 @@ struct Keys {
     network: Option<u64>,
     /// The claimed client together with the network.
     client: Option<u64>,
-    /// The user who is asked for a decision; the network, if a client registers itself; the user for whom a document is
+    /// The network and the user that type a user code; the network of a device; the user who is asked for a decision; the network, if a client registers itself; the user for whom a document is
     /// fetched, or the network for which a key set is; the host of the document or the key set.
-    attempts: [Option<u64>; 4],
+    attempts: [Option<u64>; 7],
+    kind: AttemptKind,
 }
 
 #[derive(Debug)]
@@ -212,7 +227,7 @@ struct Counts {
     /// Only failures.
     clients: Buckets,
     /// In the order of [`Keys::attempts`].
-    attempts: [Buckets; 4],
+    attempts: [Buckets; 7],
 }
 
 impl Counts {
@@ -239,13 +254,23 @@ impl Counts {
 
     fn failed(&mut self, keys: &Keys, weight: u32) {
         // One token was taken when the attempt began.
+        if keys.kind == AttemptKind::UserCode {
+            return;
+        }
         take(&mut self.networks, keys.network, weight.saturating_sub(1), self.now);
         take(&mut self.clients, keys.client, 1, self.now);
     }
 
     fn refund(&mut self, keys: &Keys) {
-        if let Some(key) = keys.network {
-            self.networks.refund(key, 1, self.now);
+        // Of a right user code, only the guess is given back.
+        let [code_network, code_user, ..] = &mut self.attempts;
+        let [network, user, ..] = keys.attempts;
+        let of_code = [(code_network, network), (code_user, user)];
+        let of_client = [(&mut self.networks, keys.network.filter(|_| keys.kind != AttemptKind::UserCode))];
+        for (buckets, key) in of_code.into_iter().chain(of_client) {
+            if let Some(key) = key {
+                buckets.refund(key, 1, self.now);
+            }
         }
     }
 }

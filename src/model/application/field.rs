@@ -232,6 +232,9 @@ pub enum Problem {
     /// The grant type is off on this server: see [`Config::client_credentials.on`](crate::Config::client_credentials).
     #[error("has client_credentials, and the server setting of that name is off")]
     ClientCredentialsOff,
+    /// The grant type is off on this server: see [`Config::devices.on`](crate::Config::devices).
+    #[error("has the device code, and the server setting devices.on is off")]
+    DevicesOff,
     /// A redirect URI cannot be registered.
     #[error("value {number}: {error}")]
     RedirectUri {
@@ -240,8 +243,8 @@ pub enum Problem {
         /// Why it cannot be registered.
         error: RedirectUriError,
     },
-    /// The form has refresh without the authorization code, which refresh needs.
-    #[error("has refresh without the authorization code")]
+    /// The form has refresh without the authorization code or the device code, one of which refresh needs.
+    #[error("has refresh without the authorization code or the device code")]
     RefreshAlone,
     /// A value occurs twice.
     #[error("value {number} is a duplicate")]

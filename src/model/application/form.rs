@@ -26,7 +26,7 @@ pub struct ApplicationForm {
     /// [RFC 6749 section 3.1.2].
     pub redirect_uris: Vec<String>,
     /// The scopes that users may be asked for, separated by spaces as in a request; at least one if `grant_types`
-    /// has the authorization code [RFC 6749 section 3.3].
+    /// has the authorization code or the device code [RFC 6749 section 3.3].
     pub scopes: String,
     /// The resources that users may be asked for. Every form needs it, even one without the authorization code. A list
     /// must not be empty.
@@ -42,7 +42,8 @@ pub struct ApplicationForm {
     /// Where the application runs; on a server by default [RFC 8252 section 8.4].
     pub application_type: ApplicationType,
     /// The grant types; authorization code and refresh by default [RFC 6749 section 1.3]. Refresh needs the
-    /// authorization code. Client credentials are for confidential web applications.
+    /// authorization code or the device code. Client credentials are for confidential web applications without the device
+    /// code.
     pub grant_types: GrantTypes,
     /// The methods that a confidential client may authenticate with, at least one and not `none`; by default its secret
     /// in the header or in the form. A public client always has `none` [RFC 7591 section 2].
@@ -116,19 +117,22 @@ impl ApplicationForm {
     ) -> Result<CheckedForm, Vec<FieldError>> {
         let mut refused = Refused(Vec::new());
         let description = self.description.as_deref().unwrap_or_default();
-        let scopes = |grant_type, scopes: &str| self.scopes_for(grant_type, scopes, catalog);
+        let scopes = |is_needed, scopes: &str| scopes_for(is_needed, scopes, catalog);
         // In the order of `Field`. A refused field has a placeholder.
         let form = CheckedForm {
             name: refused.or(Field::Name, text::name(&self.name, limits.name)).unwrap_or_default(),
             description: refused.or(Field::Description, text::plain_text(description, limits.description)).flatten(),
             website: refused.or(Field::Website, text::website(&self.website, limits.website)).unwrap_or_default(),
             redirect_uris: self.check_redirect_uris(limits, policy, &mut refused),
-            scopes: refused.or(Field::Scopes, scopes(GrantType::AuthorizationCode, &self.scopes)).unwrap_or_default(),
+            scopes: refused.or(Field::Scopes, scopes(self.grant_types.ask_users(), &self.scopes)).unwrap_or_default(),
             resource_scope: refused
                 .or(Field::ResourceScope, self.check_resource_scope())
                 .unwrap_or_else(ResourceScope::none),
             client_scopes: refused
-                .or(Field::ClientScopes, scopes(GrantType::ClientCredentials, &self.client_scopes))
+                .or(
+                    Field::ClientScopes,
+                    scopes(self.grant_types.contains(GrantType::ClientCredentials), &self.client_scopes),
+                )
                 .unwrap_or_default(),
             client_resources: refused
                 .or(Field::ClientResources, self.check_client_resources())
@@ -172,14 +176,6 @@ impl ApplicationForm {
         sound
     }
 
-    /// Reads the scopes of a grant type. If the grant type is asked for, it needs at least one scope.
-    fn scopes_for(&self, grant_type: GrantType, scopes: &str, catalog: &ScopeCatalog) -> Result<ScopeSet, Problem> {
-        if !scopes.is_empty() {
-            return catalog.parse(scopes.as_bytes()).map_err(Problem::Scope);
-        }
-        if self.grant_types.contains(grant_type) { Err(Problem::Missing) } else { Ok(ScopeSet::empty()) }
-    }
-
     fn check_client_resources(&self) -> Result<ResourceScope, Problem> {
         match &self.client_resources {
             None => Ok(ResourceScope::none()),
@@ -197,13 +193,11 @@ impl ApplicationForm {
     }
 
     fn check_grant_types(&self) -> Result<GrantTypes, Problem> {
-        let counts_as_public = counts_as_public(self.client_type, self.application_type);
+        let counts_as_public = counts_as_public(self.client_type, self.application_type, self.grant_types);
         if self.grant_types.contains(GrantType::ClientCredentials) && counts_as_public {
             return Err(Problem::PublicClientCredentials);
         }
-        if self.grant_types.contains(GrantType::RefreshToken)
-            && !self.grant_types.contains(GrantType::AuthorizationCode)
-        {
+        if self.grant_types.contains(GrantType::RefreshToken) && !self.grant_types.ask_users() {
             return Err(Problem::RefreshAlone);
         }
         Ok(self.grant_types)
@@ -335,6 +329,14 @@ impl Refused {
     fn or<T>(&mut self, field: Field, checked: Result<T, Problem>) -> Option<T> {
         checked.map_err(|problem| self.push(field, problem)).ok()
     }
+}
+
+/// Reads scopes; at least one if `is_needed`.
+fn scopes_for(is_needed: bool, scopes: &str, catalog: &ScopeCatalog) -> Result<ScopeSet, Problem> {
+    if !scopes.is_empty() {
+        return catalog.parse(scopes.as_bytes()).map_err(Problem::Scope);
+    }
+    if is_needed { Err(Problem::Missing) } else { Ok(ScopeSet::empty()) }
 }
 
 #[cfg(test)]

@@ -43,8 +43,10 @@ pub enum MustAsk {
     /// The client registered itself or has a metadata document.
     #[error("users must be asked each time about a client that registered itself or has a metadata document")]
     SelfRegistered,
-    /// The application runs on its user's device, where other programs can claim to be it.
-    #[error("users must be asked each time about a native application: only a web application may do without")]
+    /// The application runs on its user's device, where other programs can claim to be it, or on devices without a browser.
+    #[error(
+        "users must be asked each time about a native application or one of devices: only a web application may do without"
+    )]
     Native,
     /// This redirect URI does not prove who gets the code.
     #[error("users must be asked each time because of the redirect URI {0}: https and a domain name would be accepted")]

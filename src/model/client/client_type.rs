@@ -1,5 +1,7 @@
 //! The type of a client, and where it runs.
 
+use crate::model::client::grant_type::{GrantType, GrantTypes};
+
 /// Whether a client can keep a secret [RFC 6749 section 2.1].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -40,6 +42,12 @@ impl ApplicationType {
 }
 
 /// The rule of [`Client::counts_as_public`](crate::Client::counts_as_public), for forms too.
-pub(crate) fn counts_as_public(client_type: ClientType, application_type: ApplicationType) -> bool {
-    client_type == ClientType::Public || application_type == ApplicationType::Native
+pub(crate) fn counts_as_public(
+    client_type: ClientType,
+    application_type: ApplicationType,
+    grant_types: GrantTypes,
+) -> bool {
+    client_type == ClientType::Public
+        || application_type == ApplicationType::Native
+        || grant_types.contains(GrantType::DeviceCode)
 }

@@ -17,11 +17,18 @@ pub enum GrantType {
     /// client resources: see [`ApplicationForm::client_scopes`](crate::ApplicationForm::client_scopes) and
     /// [`ClientBuilder::client_scopes`](crate::client::ClientBuilder::client_scopes).
     ClientCredentials,
+    /// `urn:ietf:params:oauth:grant-type:device_code`: a device without a browser fetches tokens after its user has
+    /// decided elsewhere [RFC 8628 section 3.4].
+    ///
+    /// It needs [`Config::devices.on`](crate::Config::devices). A client with it [counts as
+    /// public](crate::Client::counts_as_public), whatever it authenticates with: its secret is on every device.
+    DeviceCode,
 }
 
 impl GrantType {
     /// All of them, in the order of the enum.
-    pub(crate) const ALL: &'static [Self] = &[Self::AuthorizationCode, Self::RefreshToken, Self::ClientCredentials];
+    pub(crate) const ALL: &'static [Self] =
+        &[Self::AuthorizationCode, Self::RefreshToken, Self::ClientCredentials, Self::DeviceCode];
 
     /// Returns the name on the wire.
     #[must_use]
@@ -30,6 +37,7 @@ impl GrantType {
             Self::AuthorizationCode => "authorization_code",
             Self::RefreshToken => "refresh_token",
             Self::ClientCredentials => "client_credentials",
+            Self::DeviceCode => "urn:ietf:params:oauth:grant-type:device_code",
         }
     }
 
@@ -96,6 +104,11 @@ impl GrantTypes {
         self.0 == 0
     }
 
+    /// Returns whether any of these grant types asks a user.
+    pub(crate) const fn ask_users(self) -> bool {
+        self.contains(GrantType::AuthorizationCode) || self.contains(GrantType::DeviceCode)
+    }
+
     /// Returns the grant types, in the order of [`GrantType`].
     pub fn iter(self) -> impl Iterator<Item = GrantType> + Clone {
         GrantType::ALL.iter().copied().filter(move |grant_type| self.contains(*grant_type))
@@ -130,6 +143,7 @@ mod tests {
             (GrantType::AuthorizationCode, "authorization_code"),
             (GrantType::RefreshToken, "refresh_token"),
             (GrantType::ClientCredentials, "client_credentials"),
+            (GrantType::DeviceCode, "urn:ietf:params:oauth:grant-type:device_code"),
         ] {
             assert_eq!((grant_type.as_str(), grant_type.to_string().as_str()), (name, name));
             assert_eq!(GrantType::parse(name), Some(grant_type));

@@ -144,11 +144,11 @@ impl Client {
         self.secrets.current_is_of_previous_owner || self.secrets.previous_is_of_previous_owner
     }
 
-    /// Returns whether a secret of this client would prove nothing: the client is public, or every user has its secret
-    /// [RFC 8252 section 8.5].
+    /// Returns whether a secret of this client would prove nothing: the client is public, or its secret is on every user's
+    /// device, because it is native [RFC 8252 section 8.5] or uses device codes [RFC 8628 section 5.6].
     #[must_use]
     pub fn counts_as_public(&self) -> bool {
-        counts_as_public(self.form.client_type, self.form.application_type)
+        counts_as_public(self.form.client_type, self.form.application_type, self.form.grant_types)
     }
 
     /// Returns whether every authorization of this client needs PKCE [RFC 7636].
@@ -212,7 +212,8 @@ impl Client {
         if self.open().is_some() {
             return Err(MustAsk::SelfRegistered);
         }
-        if self.form.application_type == ApplicationType::Native {
+        let is_of_devices = self.form.grant_types.contains(GrantType::DeviceCode);
+        if self.form.application_type == ApplicationType::Native || is_of_devices {
             return Err(MustAsk::Native);
         }
         let weak = self.form.redirect_uris.iter().find(|uri| !uri.as_requested().is_https_on_a_domain());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::model::client::{AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientType};
+use crate::model::client::{AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientType, GrantType};
 use crate::model::client_metadata::error::MetadataError;
 use crate::model::client_metadata::{ClientMetadata, MoreMetadata};
 use crate::model::redirect_uri::{RegisteredRedirectUri, WebUri};
@@ -38,6 +38,7 @@ pub struct RegistrationBounds {
     pub(super) methods: Option<AuthenticationMethods>,
     pub(super) has_loopback: bool,
     pub(super) has_private_use: bool,
+    pub(super) has_devices: bool,
     pub(super) lifetime: Option<Duration>,
 }
 
@@ -56,6 +57,7 @@ impl RegistrationBounds {
             methods: None,
             has_loopback: true,
             has_private_use: true,
+            has_devices: false,
             lifetime: None,
         }
     }
@@ -98,6 +100,13 @@ impl RegistrationBounds {
         Self { has_private_use: false, ..self }
     }
 
+    /// Lets clients use device codes, if [`Config::devices.on`](crate::Config::devices) is set [RFC 8628]. By default the grant
+    /// type is dropped, since such a client has no redirect URI that shows whose it is.
+    #[must_use]
+    pub fn devices(self) -> Self {
+        Self { has_devices: true, ..self }
+    }
+
     /// Ends the registration after that time, whether it is used or not; never unless set. Its tokens end with it.
     #[must_use]
     pub fn lifetime(self, lifetime: Duration) -> Self {
@@ -131,6 +140,7 @@ impl RegistrationBounds {
             methods,
             has_loopback: self.has_loopback && others.has_loopback,
             has_private_use: self.has_private_use && others.has_private_use,
+            has_devices: self.has_devices && others.has_devices,
             lifetime: self.lifetime.into_iter().chain(others.lifetime).min(),
         }
     }
@@ -138,7 +148,8 @@ impl RegistrationBounds {
     /// The bounds that admit exactly what a client has.
     pub(crate) fn of(client: &Client) -> Self {
         let resources = client.open().and_then(|open| open.resources.clone());
-        Self { resources, ..Self::new(client.form.scopes.clone(), client.form.resource_scope.clone()) }
+        let has_devices = client.form.grant_types.contains(GrantType::DeviceCode);
+        Self { resources, has_devices, ..Self::new(client.form.scopes.clone(), client.form.resource_scope.clone()) }
     }
 
     /// Returns what a client with this metadata gets.
@@ -152,7 +163,14 @@ impl RegistrationBounds {
         catalog: &ScopeCatalog,
     ) -> Result<Admitted, MetadataError> {
         metadata.redirect_uris.retain(|uri| self.admits(uri));
-        if metadata.redirect_uris.is_empty() {
+        if !self.has_devices {
+            metadata.grant_types = metadata.grant_types.without(GrantType::DeviceCode);
+        }
+        if !metadata.grant_types.ask_users() {
+            return Err(MetadataError::NoGrantType);
+        }
+        // A client of devices alone has none.
+        if metadata.redirect_uris.is_empty() && metadata.grant_types.contains(GrantType::AuthorizationCode) {
             return Err(MetadataError::NoRedirectUri);
         }
         let methods = metadata.authentication_methods;

@@ -20,6 +20,7 @@ pub(crate) fn write_bounds(writer: &mut Writer, bounds: &RegistrationBounds) {
         methods,
         has_loopback,
         has_private_use,
+        has_devices,
         lifetime,
     } = bounds;
     write_scopes(writer, scopes, resource_scope);
@@ -28,6 +29,7 @@ pub(crate) fn write_bounds(writer: &mut Writer, bounds: &RegistrationBounds) {
     writer.optional(*methods, write_authentication_methods);
     writer.flag(*has_loopback);
     writer.flag(*has_private_use);
+    writer.flag(*has_devices);
     // More than 136 years counts as unlimited.
     writer.optional(*lifetime, |writer, lifetime| writer.number(u32::try_from(lifetime.as_secs()).unwrap_or(u32::MAX)));
 }
@@ -42,6 +44,7 @@ pub(crate) fn read_bounds(reader: &mut Reader<'_>) -> Result<RegistrationBounds,
         methods: reader.optional(read_authentication_methods)?,
         has_loopback: reader.flag()?,
         has_private_use: reader.flag()?,
+        has_devices: reader.flag()?,
         lifetime: reader.optional(Reader::number)?.map(|seconds| Duration::from_secs(seconds.into())),
     })
 }

@@ -46,8 +46,8 @@ pub enum MetadataError {
     /// The authentication method is not offered to clients that register themselves.
     #[error("the authentication method is not offered")]
     Method,
-    /// The grant types do not include `authorization_code`.
-    #[error("the grant types do not include authorization_code")]
+    /// The grant types include neither `authorization_code` nor, where it is offered, that of devices.
+    #[error("the grant types include neither authorization_code nor an offered device_code")]
     NoGrantType,
     /// The grant type `authorization_code` is not accompanied by the response type `code`.
     #[error("the response types do not include code")]

@@ -47,6 +47,8 @@ pub(crate) struct MetadataRules {
     pub(crate) keys: KeyRules,
     /// Whether a `scope` of which the catalog has nothing counts as not sent.
     pub(crate) drops_unknown_scopes: bool,
+    /// Whether devices without a browser may ask for access.
+    pub(crate) offers_devices: bool,
 }
 
 impl MetadataRules {
@@ -93,7 +95,9 @@ impl MetadataRules {
         members: &Members,
         authentication_methods: AuthenticationMethods,
     ) -> Result<ClientMetadata, MetadataError> {
-        let redirect_uris = self.redirect_uris(members)?;
+        let grant_types = self.grant_types(members);
+        let needs_uri = !matches!(&grant_types, Ok(types) if !types.contains(GrantType::AuthorizationCode));
+        let redirect_uris = self.redirect_uris(members, needs_uri)?;
         let (keys, signing_algorithm) = self.keys.read(members, authentication_methods)?;
         let metadata = ClientMetadata {
             claims_native: members.text("application_type")? == Some("native"),
@@ -104,7 +108,7 @@ impl MetadataRules {
             requires_pushed_requests: members.flag("require_pushed_authorization_requests")?
                 && self.keys.pushed_requests,
             requires_dpop_bound_tokens: members.flag("dpop_bound_access_tokens")? && self.keys.dpop_bound_tokens,
-            grant_types: grant_types(members)?,
+            grant_types: grant_types?,
             scopes: self.scopes(members)?,
             name: line(members, "client_name", self.limits.name)?,
             client_uri: link(members, "client_uri", self.limits.website)?,
@@ -124,7 +128,7 @@ impl MetadataRules {
     /// > during the registration and substitute them with suitable values.
     ///
     /// [RFC 7591 section 3.2.1]
-    fn redirect_uris(&self, members: &Members) -> Result<Vec<RegisteredRedirectUri>, MetadataError> {
+    fn redirect_uris(&self, members: &Members, needs_one: bool) -> Result<Vec<RegisteredRedirectUri>, MetadataError> {
         let sent = members.list("redirect_uris")?.unwrap_or_default();
         if sent.len() > self.limits.redirect_uris {
             return Err(MetadataError::TooManyRedirectUris);
@@ -134,7 +138,7 @@ impl MetadataRules {
             let uri = RegisteredRedirectUri::offered(text, &self.redirect_uris).map_err(MetadataError::RedirectUri)?;
             kept.extend(uri.filter(|uri| !kept.contains(uri)));
         }
-        if kept.is_empty() { Err(MetadataError::NoRedirectUri) } else { Ok(kept) }
+        if kept.is_empty() && needs_one { Err(MetadataError::NoRedirectUri) } else { Ok(kept) }
     }
 
     /// > If unspecified or omitted, the default is "client_secret_basic".
@@ -146,6 +150,14 @@ impl MetadataRules {
             Some(name) => AuthenticationMethod::parse(name).ok_or(MetadataError::Method)?,
         };
         if self.methods.contains(&method) { Ok(method) } else { Err(MetadataError::Method) }
+    }
+
+    /// Grant types that are not offered to unreviewed clients are left out.
+    fn grant_types(&self, members: &Members) -> Result<GrantTypes, MetadataError> {
+        let names = members.list("grant_types")?.unwrap_or_else(|| vec![GrantType::AuthorizationCode.as_str()]);
+        let of_devices = self.offers_devices.then_some(GrantType::DeviceCode);
+        let offered = [GrantType::AuthorizationCode, GrantType::RefreshToken].into_iter().chain(of_devices);
+        check_response_types(members, offered.filter(|grant_type| names.contains(&grant_type.as_str())).collect())
     }
 
     /// Leaves out scopes that the catalog does not have: clients also send scopes of other servers.
@@ -160,14 +172,10 @@ impl MetadataRules {
     }
 }
 
-/// Grant types and response types must agree [RFC 7591 section 2.1]. Grant types that are not offered to unreviewed
-/// clients are left out.
-fn grant_types(members: &Members) -> Result<GrantTypes, MetadataError> {
-    let names = members.list("grant_types")?.unwrap_or_else(|| vec![GrantType::AuthorizationCode.as_str()]);
-    let offered = [GrantType::AuthorizationCode, GrantType::RefreshToken];
-    let kept: GrantTypes = offered.into_iter().filter(|grant_type| names.contains(&grant_type.as_str())).collect();
+/// Grant types and response types must agree [RFC 7591 section 2.1]: a code needs `code`, a device needs none.
+fn check_response_types(members: &Members, kept: GrantTypes) -> Result<GrantTypes, MetadataError> {
     if !kept.contains(GrantType::AuthorizationCode) {
-        return Err(MetadataError::NoGrantType);
+        return if kept.ask_users() { Ok(kept) } else { Err(MetadataError::NoGrantType) };
     }
     let response_types = members.list("response_types")?.unwrap_or_else(|| vec!["code"]);
     if response_types.contains(&"code") { Ok(kept) } else { Err(MetadataError::NoResponseType) }
@@ -274,6 +282,7 @@ mod tests {
             omitted_method: AuthenticationMethod::ClientSecretBasic,
             keys: KeyRules::of_tests(),
             drops_unknown_scopes: false,
+            offers_devices: false,
         }
     }
 

@@ -63,7 +63,6 @@ pub(crate) struct Named<'a>(Option<&'a Params<'a>>);
 
 impl<'a> Named<'a> {
     /// A request that names no resource.
-    #[cfg(test)]
     pub(crate) const NONE: Self = Self(None);
 
     pub(crate) const fn of(params: &'a Params<'a>) -> Self {

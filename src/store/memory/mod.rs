@@ -12,7 +12,10 @@ use crate::clock::Timestamp;
 use crate::model::application::Application;
 use crate::model::client::Client;
 use crate::model::id::ClientId;
-use crate::model::{ApplicationLogo, Authorization, Grant, InitialToken, LastPurge, PushedRequest, Replay};
+use crate::model::{
+    ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, LastPurge, PushedRequest, Replay,
+    UserCodeRecord,
+};
 use crate::store::memory::table::Table;
 use crate::store::{ClientStore, Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError, kinds};
 

@@ -10,7 +10,10 @@ use crate::clock::Timestamp;
 use crate::model::application::Application;
 use crate::model::id::ClientId;
 use crate::model::subject::Subject;
-use crate::model::{ApplicationLogo, Authorization, Grant, InitialToken, LastPurge, PushedRequest, Replay};
+use crate::model::{
+    ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, LastPurge, PushedRequest, Replay,
+    UserCodeRecord,
+};
 use crate::store::postgres::jobs::{Action, RowWrite};
 use crate::store::{Lists, Record, Table, kinds};
 

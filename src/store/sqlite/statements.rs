@@ -136,7 +136,7 @@ mod tests {
             let steps = explained(&connection, &format!("EXPLAIN {}", Statements::of(table).replace), 1);
             steps.iter().any(|step| ["IdxInsert", "IdxDelete"].contains(&step.as_str()))
         };
-        assert_eq!(Table::ALL.map(writes_index), [false; 8]);
+        assert!(!Table::ALL.into_iter().any(writes_index));
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use crate::clock::Timestamp;
 use crate::jose::JwkThumbprint;
 use crate::model::STATE_BYTES;
-use crate::model::id::{ClientId, PushedRequestId};
+use crate::model::id::{ClientId, DeviceRequestId, PushedRequestId};
 use crate::model::protected_resource::Audience;
 use crate::model::redirect_uri::RedirectUri;
 use crate::model::subject::Subject;
-use crate::model::{Authorization, PushedFrom, Stage};
+use crate::model::{Authorization, DeviceFrom, PushedFrom, Source, Stage};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::pkce::CodeChallenge;
 use crate::testing::draw::{self, sound};
@@ -36,7 +36,7 @@ pub fn authorization(subject: &Subject, purge_after: Timestamp) -> Authorization
         resources: ResourceScope::Public,
         audience: Audience::UNSET,
         key: None,
-        pushed: None,
+        source: None,
     }
 }
 
@@ -75,7 +75,13 @@ pub(in crate::testing) fn authorizations_of_every_kind(
         Authorization { audience: hostile::audience(), ..plain() },
         with_code(&Authorization { audience: hostile::audience(), ..bare() }, purge_after),
         Authorization { key: Some(Box::new(JwkThumbprint::from_bytes(draw::bytes()))), ..plain() },
-        Authorization { pushed: Some(Box::new(pushed_from())), audience: hostile::audience(), ..plain() },
+        Authorization {
+            source: Some(Box::new(Source::Pushed(pushed_from()))),
+            audience: hostile::audience(),
+            ..plain()
+        },
+        Authorization { source: Some(Box::new(Source::Device(device_from()))), ..plain() },
+        with_code(&Authorization { source: Some(Box::new(Source::Device(device_from()))), ..plain() }, purge_after),
         Authorization { state: Some((0..=255).collect()), ..hostile_authorization(plain()) },
         Authorization { state: Some([0; 64].into()), ..hostile_authorization(plain()) },
     ];
@@ -94,7 +100,7 @@ pub(in crate::testing) fn huge_authorization(subject: &Subject, purge_after: Tim
         resources: hostile::longest_list(0),
         audience: hostile::largest_audience(),
         key: Some(Box::new(JwkThumbprint::from_bytes(draw::bytes()))),
-        pushed: Some(Box::new(pushed_from())),
+        source: Some(Box::new(Source::Pushed(pushed_from()))),
         ..authorization(subject, purge_after)
     }
 }
@@ -107,6 +113,11 @@ fn hostile_authorization(authorization: Authorization) -> Authorization {
         resources: hostile::resources(),
         ..authorization
     }
+}
+
+fn device_from() -> DeviceFrom {
+    let id = DeviceRequestId::from_bytes(draw::bytes());
+    DeviceFrom { id, secret: draw::digest(), end: draw::now(), in_link: true }
 }
 
 fn pushed_from() -> PushedFrom {

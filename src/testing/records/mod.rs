@@ -5,6 +5,7 @@
 
 mod application;
 mod authorization;
+mod device_request;
 mod grant;
 mod hostile;
 mod pushed_request;
@@ -17,6 +18,8 @@ pub(super) use application::{
 };
 pub use authorization::{authorization, with_code};
 pub(super) use authorization::{authorizations_of_every_kind, huge_authorization};
+pub use device_request::{device_request, user_code};
+pub(super) use device_request::{device_requests_of_every_kind, huge_device_request};
 pub use grant::{grant, refreshed, revoked};
 pub(super) use grant::{grants_of_every_kind, huge_grant, revoked_until};
 pub(super) use hostile::{long_subject, similar_client_ids, similar_subjects};
@@ -39,6 +42,7 @@ mod tests {
             ("a grant", super::huge_grant(&subject, end).encode().len()),
             ("an authorization", super::huge_authorization(&subject, end).encode().len()),
             ("a pushed request", super::huge_pushed_request(end).encode().len()),
+            ("a device request", super::huge_device_request(&subject, end).encode().len()),
             ("an application", application.encode().len()),
             ("of it, the client", application.client.encode().len()),
             ("a logo", super::huge_logo(None).encode().len()),

@@ -32,6 +32,9 @@ pub struct Metadata {
     /// Whether only pushed authorization requests are accepted; left out if not [RFC 9126 section 5].
     #[serde(default, skip_serializing_if = "Not::not")]
     pub require_pushed_authorization_requests: bool,
+    /// Where devices without a browser ask for access [RFC 8628 section 4].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_authorization_endpoint: Option<String>,
     /// Where tokens are revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revocation_endpoint: Option<String>,

@@ -9,6 +9,7 @@
 
 mod authorization;
 mod client_information;
+mod device_authorization;
 mod form;
 mod introspection;
 mod metadata;
@@ -19,6 +20,7 @@ mod token_response;
 
 pub use authorization::{AuthorizationErrorResponse, AuthorizationRequest, AuthorizationResponse};
 pub use client_information::ClientInformationResponse;
+pub use device_authorization::DeviceAuthorizationResponse;
 pub use form::FormError;
 pub use introspection::{Confirmation, IntrospectionResponse};
 pub use metadata::{Metadata, ResourceMetadata};

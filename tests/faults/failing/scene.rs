@@ -123,6 +123,9 @@ impl Scene {
                 assert!(self.client_opens(&world.client).await, "{case}");
             }
             Step::WithdrawApplication | Step::WithdrawSubject => assert!(!opens && live == 0, "{case}"),
+            Step::Poll(_) | Step::AskForDevice | Step::TypeUserCode(_) | Step::GiveUserCodeBack(_) | Step::By(..) => {
+                unreachable!("no kind of these: see `devices`")
+            }
         }
         if !matches!(self.step, Step::WithdrawClient | Step::WithdrawApplication | Step::WithdrawSubject) {
             self.bystander_lives(case).await;

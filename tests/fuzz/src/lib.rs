@@ -7,6 +7,7 @@ mod answer;
 mod assertion;
 mod authorization;
 mod basic;
+mod device;
 mod document;
 mod dpop_proof;
 mod dynamic_registration;
@@ -57,7 +58,17 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "records",
         check: records::check,
-        reaches: &["authorization", "grant", "grant of the stage", "client", "application", "logo", "nothing"],
+        reaches: &[
+            "authorization",
+            "grant",
+            "grant of the stage",
+            "client",
+            "application",
+            "device request",
+            "user code",
+            "logo",
+            "nothing",
+        ],
     },
     Target {
         name: "authorization",
@@ -95,6 +106,22 @@ pub const TARGETS: &[Target] = &[
         check: |input| machine::check(Endpoint::Metadata, input),
         reaches: &["200", "204", "405, invalid_request"],
     },
+    Target {
+        name: "device_authorization",
+        check: device::asked,
+        reaches: &[
+            "200",
+            "200, with a secret",
+            "400, invalid_request",
+            "400, invalid_scope",
+            "400, invalid_target",
+            "400, unauthorized_client",
+            "401, invalid_client",
+            "405, invalid_request",
+            "413, invalid_request",
+        ],
+    },
+    Target { name: "user_code", check: device::typed, reaches: &["found", "unknown", "no code"] },
     Target { name: "resource", check: resource::check, reaches: &["open", "permitted", "401", "400"] },
     Target {
         name: "registration",

@@ -2,7 +2,7 @@
 
 use grantor::application::Logo;
 use grantor::config::Profile;
-use grantor::store::{Authorization, Grant, Insertion, Record, RecordStore, Stores};
+use grantor::store::{Authorization, DeviceRequest, Grant, Insertion, Record, RecordStore, Stores, UserCodeRecord};
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{Application, AuthorizationServer, Client, Config, MemoryStore, Timestamp};
 
@@ -57,6 +57,17 @@ pub(super) fn check(input: &[u8]) -> String {
         assert!(again == record && again.encode() == record.encode());
         let _ = (record.filters().count(), format!("{record:?}"));
         return "application".to_owned();
+    }
+    if let Ok(record) = DeviceRequest::decode(input) {
+        let again = DeviceRequest::decode(&record.encode()).unwrap();
+        assert!(again == record && again.encode() == record.encode());
+        let _ = (record.purge_after(), format!("{record:?}"));
+        return "device request".to_owned();
+    }
+    if let Ok(record) = UserCodeRecord::decode(input) {
+        assert_eq!(record.encode(), input);
+        let _ = (record.purge_after(), format!("{record:?}"));
+        return "user code".to_owned();
     }
     if let Ok(logo) = Logo::decode(input) {
         assert_eq!(Logo::decode(logo.bytes()), Ok(logo.clone()));

@@ -10,6 +10,7 @@
 //! A schedule that fails is printed, to be run again.
 
 mod codes;
+mod devices;
 mod explore;
 mod many;
 mod purge;

@@ -211,7 +211,7 @@ async fn each_refusal_names_its_field_and_why() {
             form().with(|form| form.grant_types = GrantTypes::NONE.with(GrantType::RefreshToken)),
             Field::GrantTypes,
             Problem::RefreshAlone,
-            "grant_types: has refresh without the authorization code",
+            "grant_types: has refresh without the authorization code or the device code",
         ),
     ] {
         let error = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await.unwrap_err();

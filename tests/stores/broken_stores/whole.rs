@@ -17,6 +17,8 @@ pub(crate) enum Fault {
     LargeLogosAreRefused,
     LogosStayForEver,
     InitialTokensAreForgotten,
+    LargeDeviceRequestsAreForgotten,
+    UserCodesAreInsertedAgain,
 }
 
 #[derive(Debug)]
@@ -47,7 +49,9 @@ where
         if is_forgotten || self.removed.lock().unwrap().contains(&R::TABLE) {
             return Ok(None);
         }
-        RecordStore::<R>::find(&self.store, key).await
+        let found = RecordStore::<R>::find(&self.store, key).await?;
+        let forgets = self.fault == Fault::LargeDeviceRequestsAreForgotten && R::TABLE == Table::DeviceRequests;
+        Ok(found.filter(|found| !forgets || found.encode().len() < 600))
     }
 
     async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
@@ -58,7 +62,9 @@ where
         if self.fault == Fault::LargeLogosAreRefused && record.encode().len() > 1 << 16 {
             return Err(StoreError::permanent("the value is too large"));
         }
-        RecordStore::<R>::insert(&self.store, record).await
+        let inserted = RecordStore::<R>::insert(&self.store, record).await?;
+        let is_again = self.fault == Fault::UserCodesAreInsertedAgain && R::TABLE == Table::UserCodes;
+        Ok(if is_again { Insertion::Inserted } else { inserted })
     }
 
     async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
@@ -85,10 +91,12 @@ where
 }
 
 /// Each fault, and the rules that notice it.
-pub(crate) const FAULTS: [(Fault, Noticed); 5] = [
+pub(crate) const FAULTS: [(Fault, Noticed); 7] = [
     (Fault::KindsShareTheirKeys, By(&["kinds_are_distinguished"])),
     (Fault::LargeLogosAreRefused, By(&["logos_come_back"])),
     (Fault::LogosStayForEver, By(&["a_logo_that_stays_may_be_removed_later"])),
     (Fault::InitialTokensAreForgotten, By(&["initial_tokens_come_back"])),
+    (Fault::LargeDeviceRequestsAreForgotten, By(&["device_requests_come_back"])),
+    (Fault::UserCodesAreInsertedAgain, By(&["user_codes_come_back"])),
     (Fault::PurgeRemovesTheLastPurge, By(&["a_purge_leaves_the_last_purge"])),
 ];

@@ -23,11 +23,11 @@ const FIXTURES: [&str; 1] = [include_str!("schema_1.sql")];
 
 const LIVE: &str = "AO5rKGe5F-WmoaQJ6bixHw";
 const REVOKED: &str = "AO5rKJo9GMY3qlUSvECkXQ";
-const ACCESS_TOKEN: &str = "at_AO5rKGe5F-WmoaQJ6bixHw9FMFBV99dufqN7r-1uPjM1tS-JML_UhSQ7JkNm-KIXU";
-const REFRESH_TOKEN: &str = "rt_AO5rKGe5F-WmoaQJ6bixHwxDjxW6MnUxRcawWVf7SX3jyIGAAAAAAB83q1S9COyvxMnyj-sV50zkqu8CynIjZMOTs5RTBr\
-                             2MQTpg6UM1c-khSa";
+const ACCESS_TOKEN: &str = "at_AO5rKGe5F-WmoaQJ6bixHwxDjxW6MnUxRcawWVf7SX3kyS0a-_-_767Ae05sGi1AU";
+const REFRESH_TOKEN: &str = "rt_AO5rKGe5F-WmoaQJ6bixHw83q1S9COyvxMnyj-sV50zjyIGAAAAAAB9FMFBV99dufqN7r-1uPjM1tS-JML_UhSQ7JkNm-K\
+                             IeNJz0i9CgO13lbi";
 const REVOKED_REFRESH_TOKEN: &str =
-    "rt_AO5rKJo9GMY3qlUSvECkXQb4_AGnFvCE3IdVLfDDMqbTyIGAAAAAABy2-BbnbukQL3JPTDYkXF9qgTLi_cea6RgPusD7j6jvWbwYsxefvazozO";
+    "rt_AO5rKJo9GMY3qlUSvECkXQy2-BbnbukQL3JPTDYkXF9jyIGAAAAAAB3-mz26rG_ocmrZUS_URS98m0g78vSUpNJZw9SfO-4_a93M-HMkIs4e8T";
 
 fn credentials() -> Credentials {
     Credentials {

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use grantor::SqliteStore;
 use grantor::store::{
-    ApplicationLogo, Authorization, ClientStore, Grant, InitialToken, Insertion, LastPurge, Page, Purge, PushedRequest,
-    Record, RecordStore, Replacement, Replay, Store, StoreError,
+    ApplicationLogo, Authorization, ClientStore, DeviceRequest, Grant, InitialToken, Insertion, LastPurge, Page, Purge,
+    PushedRequest, Record, RecordStore, Replacement, Replay, Store, StoreError, UserCodeRecord,
 };
 use grantor::{Application, Client, ClientId, MemoryStore, Timestamp};
 
@@ -42,11 +42,13 @@ pub trait Whole:
     + RecordStore<Application>
     + RecordStore<ApplicationLogo>
     + RecordStore<Authorization>
+    + RecordStore<DeviceRequest>
     + RecordStore<Grant>
     + RecordStore<InitialToken>
     + RecordStore<LastPurge>
     + RecordStore<PushedRequest>
     + RecordStore<Replay>
+    + RecordStore<UserCodeRecord>
 {
 }
 
@@ -55,11 +57,13 @@ impl<S> Whole for S where
         + RecordStore<Application>
         + RecordStore<ApplicationLogo>
         + RecordStore<Authorization>
+        + RecordStore<DeviceRequest>
         + RecordStore<Grant>
         + RecordStore<InitialToken>
         + RecordStore<LastPurge>
         + RecordStore<PushedRequest>
         + RecordStore<Replay>
+        + RecordStore<UserCodeRecord>
 {
 }
 

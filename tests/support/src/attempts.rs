@@ -59,7 +59,7 @@ impl Throttle for Attempts {
         self.note(Noted::Failed, attempt);
     }
 
-    async fn authenticated(&self, attempt: &Attempt<'_>) {
+    async fn succeeded(&self, attempt: &Attempt<'_>) {
         self.note(Noted::Authenticated, attempt);
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod any_store;
 pub mod attempts;
+pub mod devices;
 pub mod directory;
 pub mod folder;
 pub mod http;

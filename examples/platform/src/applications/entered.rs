@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use grantor::client::{ApplicationType, AuthenticationMethods, CheckedForm, ClientKeys, ClientType};
+use grantor::client::{ApplicationType, AuthenticationMethods, CheckedForm, ClientKeys, ClientType, GrantType};
 use grantor::scope::{ResourceScope, ResourceScopeError, ScopeCatalog};
 use grantor::{ApplicationForm, Config};
 
@@ -24,6 +24,7 @@ pub(super) struct Entered {
     pub(super) description: String,
     pub(super) website: String,
     pub(super) client_type: String,
+    /// Where it runs: `web`, `native` or `device`.
     pub(super) application_type: String,
     /// How it authenticates: `secret` or `key`.
     pub(super) authentication: String,
@@ -57,8 +58,12 @@ impl Entered {
             description: form.description.clone().unwrap_or_default(),
             website: form.website.clone(),
             client_type: if form.client_type == ClientType::Public { "public" } else { "confidential" }.to_owned(),
-            application_type: if form.application_type == ApplicationType::Native { "native" } else { "web" }
-                .to_owned(),
+            application_type: match form.application_type {
+                _ if form.grant_types.contains(GrantType::DeviceCode) => "device",
+                ApplicationType::Native => "native",
+                _ => "web",
+            }
+            .to_owned(),
             authentication: if form.authentication_methods == AuthenticationMethods::KEY { "key" } else { "secret" }
                 .to_owned(),
             jwks: jwks(form.keys.as_ref()),
@@ -134,6 +139,12 @@ impl Entered {
         if kind == Kind::Open {
             self.choose_kind(&mut form, config, problems);
         }
+        if form.grant_types.contains(GrantType::DeviceCode) {
+            let types = form.grant_types.without(GrantType::AuthorizationCode);
+            // It also uses codes if it has an address for them.
+            let has_address = !form.redirect_uris.is_empty();
+            form.grant_types = if has_address { types.with(GrantType::AuthorizationCode) } else { types };
+        }
         // Its methods of authentication are valid only for its earlier client type.
         if let Some(before) = before.filter(|before| before.client_type == form.client_type) {
             form.authentication_methods = before.authentication_methods;
@@ -175,8 +186,13 @@ impl Entered {
                 ClientType::Confidential
             }
         };
+        if self.application_type == "device" {
+            form.grant_types = form.grant_types.with(GrantType::DeviceCode);
+        } else if form.grant_types.contains(GrantType::DeviceCode) {
+            form.grant_types = form.grant_types.without(GrantType::DeviceCode).with(GrantType::AuthorizationCode);
+        }
         form.application_type = match &*self.application_type {
-            "native" => ApplicationType::Native,
+            "native" | "device" => ApplicationType::Native,
             "web" => ApplicationType::Web,
             _ => {
                 problems.push("application_type", "Choose where it runs.");

@@ -22,7 +22,9 @@ struct FormPage<'a> {
     id: Option<&'a ClientId>,
     entered: &'a Entered,
     problems: &'a Problems,
-    /// The consent page, if nothing is wrong with the form.
+    /// Whether the form was checked, and nothing is wrong with it.
+    is_correct: bool,
+    /// The consent page of a correct form, if it can be shown.
     preview: Option<String>,
     logo: Option<String>,
     limits: &'a RegistrationLimits,
@@ -60,6 +62,7 @@ pub(super) struct Shown<'a> {
     pub(super) kind: Kind,
     /// The address of the logo that would be submitted.
     pub(super) logo: Option<String>,
+    pub(super) is_correct: bool,
     pub(super) preview: Option<String>,
     pub(super) awaits_review: bool,
 }
@@ -77,6 +80,7 @@ pub(super) fn show(
         id: shown.id,
         entered,
         problems,
+        is_correct: shown.is_correct,
         preview: shown.preview,
         logo: shown.logo,
         limits: &config.registration.form,

@@ -23,7 +23,8 @@ use crate::web::Platform;
 const MAX_AWAITING: usize = 10;
 
 pub(super) async fn new(State(platform): State<Platform>, signed_in: SignedIn) -> Response {
-    let shown = Shown { id: None, kind: Kind::Open, logo: None, preview: None, awaits_review: false };
+    let shown =
+        Shown { id: None, kind: Kind::Open, logo: None, is_correct: false, preview: None, awaits_review: false };
     show(&platform, &signed_in.account, &Entered::blank(), &Problems::default(), shown)
 }
 
@@ -176,14 +177,15 @@ impl Attempt<'_> {
         &self,
         entered: &Entered,
         problems: &Problems,
-        preview: Option<&CheckedForm>,
+        correct: Option<&CheckedForm>,
     ) -> Result<Response, Failure> {
         let logo = self.logo_address(entered).await?;
-        let preview = preview.and_then(|form| self.preview(form, logo.clone()));
+        let preview = correct.and_then(|form| self.preview(form, logo.clone()));
         let shown = Shown {
             id: self.application.map(Application::id),
             kind: self.kind(),
             logo,
+            is_correct: correct.is_some(),
             preview,
             awaits_review: self.application.is_some_and(Application::awaits_review),
         };

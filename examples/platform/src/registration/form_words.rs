@@ -35,7 +35,7 @@ impl FormWords {
             description: form.description.clone(),
             website: form.website.clone(),
             client_type: words::client_type(form.client_type),
-            application_type: words::application_type(form.application_type),
+            application_type: words::application_type(form),
             authentication: words::authentication(form),
             redirect_uris: uris.iter().map(|uri| uri.as_str().to_owned()).collect(),
             hosts,

@@ -1,6 +1,7 @@
 //! What the pages and the resource API of the platform example refuse, over a real socket.
 
 mod api_apart;
+mod devices;
 #[cfg(target_os = "linux")]
 mod hung_up;
 mod keys;

@@ -15,6 +15,7 @@ use grantor::store::{ClientStore, Insertion, Page, Purge, Record, RecordStore, R
 use grantor::testing::SeededEntropy;
 use grantor::{Client, ClientId, Timestamp};
 
+use crate::attempts::Attempts;
 use crate::world::{AnyStore, World};
 
 /// What becomes of one call.
@@ -92,7 +93,9 @@ pub fn every(name: &'static str, fate: Fate) -> impl Script + Clone {
 
 /// The same world with a server whose calls to the store follow a script.
 pub fn over(world: &World, script: impl Script) -> World {
-    over_with(world, script, |builder| builder)
+    // Devices need a throttle.
+    let has_devices = world.server.config().devices.on;
+    over_with(world, script, |builder| if has_devices { builder.throttle(Attempts::default()) } else { builder })
 }
 
 /// The same with further hooks.
@@ -216,6 +219,8 @@ const fn names(table: Table) -> [&'static str; 6] {
         Table::Authorizations => names!("codes"),
         Table::Grants => names!("tokens"),
         Table::PushedRequests => names!("pushed_requests"),
+        Table::DeviceRequests => names!("device_requests"),
+        Table::UserCodes => names!("user_codes"),
         Table::Replays => names!("replays"),
         Table::LastPurge => names!("purges"),
         Table::Applications => names!("applications"),

@@ -4,13 +4,15 @@ use grantor::application::{ApplicationFilter, LogoSlot};
 use grantor::id::GrantId;
 use grantor::server::PurgeError;
 use grantor::store::{Page, RecordStore, StoreError};
-use grantor::wire::message::TokenResponse;
+use grantor::wire::message::{DeviceAuthorizationResponse, TokenResponse};
 use grantor::wire::{Endpoint, Response};
 use grantor::{
     Application, Approval, AuthorizationError, ClientId, Consent, Decision, PendingAuthorization, Registrar,
     RegistrarError, Subject,
 };
 
+use crate::devices;
+use crate::intercepted::copy;
 use crate::world::{PKCE, Pair, Reviewer as _, SESSION, World, form, logo, parameters};
 
 /// One of the scopes of the world's client.
@@ -25,6 +27,16 @@ pub enum Step {
     Agree(String),
     Deny(String),
     Exchange(String),
+    /// A poll with a device code.
+    Poll(String),
+    /// A device of the world's client asks. Its two codes are given, with a blank between them.
+    AskForDevice,
+    /// The world's user types a user code.
+    TypeUserCode(String),
+    /// The world's user gives the code of a ticket back.
+    GiveUserCodeBack(String),
+    /// That user takes the step in place of the world's user.
+    By(Subject, Box<Self>),
     Refresh(String),
     /// A refresh that asks for one scope alone.
     Reduce(String),
@@ -131,6 +143,16 @@ impl Step {
             Self::Agree(handle) => decide(world, handle, Decision::Approve(Consent::to_everything())).await,
             Self::Deny(handle) => decide(world, handle, Decision::Deny).await,
             Self::Exchange(code) => world.exchange(code).await.into(),
+            Self::Poll(code) => devices::poll(world, code).await.into(),
+            Self::AskForDevice => ask_for_device(world).await,
+            Self::TypeUserCode(code) => match devices::typed_by(world, code, &world.alice).await {
+                Ok(ticket) => Answer::given(ticket),
+                Err(error) => error.into(),
+            },
+            Self::GiveUserCodeBack(ticket) => {
+                world.server.release_user_code(ticket, &world.alice, SESSION).await.into()
+            }
+            Self::By(user, step) => Box::pin(step.run(&World { alice: user.clone(), ..copy(world) })).await,
             Self::Refresh(token) => world.refresh(token).await.into(),
             Self::Reduce(token) => {
                 let form = [("grant_type", "refresh_token"), ("refresh_token", token), ("scope", NARROWER)];
@@ -183,6 +205,13 @@ async fn read_application(registrar: &Registrar, id: &ClientId) -> Result<(), Re
     registrar.logo(id, LogoSlot::InForce).await?;
     registrar.list(&ApplicationFilter::AwaitingReview, Page::first(10)).await?;
     Ok(())
+}
+
+async fn ask_for_device(world: &World) -> Answer {
+    let response = devices::ask(world).await;
+    let codes: Option<DeviceAuthorizationResponse> = serde_json::from_slice(response.body()).ok();
+    let given = codes.map(|codes| format!("{} {}", codes.device_code, codes.user_code));
+    Answer { given: given.unwrap_or_default(), ..response.into() }
 }
 
 /// A valid request of the world's client.

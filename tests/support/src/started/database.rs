@@ -21,7 +21,7 @@ impl Database {
     }
 
     fn remove(&self) {
-        for ending in ["", "-wal", "-shm", "-release-notes.json", "-signing-key.pk8"] {
+        for ending in ["", "-wal", "-shm", "-release-notes.json", "-signing-key.pk8", "-derivation-key"] {
             let _ = std::fs::remove_file(format!("{}{ending}", self.0.display()));
         }
     }

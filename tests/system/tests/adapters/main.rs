@@ -4,6 +4,7 @@
 mod authorization;
 mod bound;
 mod consent;
+mod devices;
 mod direct;
 mod documents;
 mod hosts;

@@ -1,5 +1,6 @@
-//! A third-party client, the `oauth2` crate, against the examples over a real socket.
+//! A third-party client, the `oauth2` crate, against the examples over a real socket. Other ones on devices.
 
+mod devices;
 mod getting_started;
 
 use std::convert::Infallible;

@@ -12,6 +12,7 @@ pub(crate) fn judge(answer: &Answer, base: &Url, redirect_uri: &str) -> Result<(
         return broken("the server blames itself");
     }
     let body = without_return_to(&answer.text().to_lowercase());
+    let body = without(&body, "<input id=\"user-code\" name=\"user_code\" value=\"");
     if body.contains(MARK) || body.contains("<script") || body.contains("onerror=") {
         return broken("the body has something of the request");
     }
@@ -51,11 +52,14 @@ fn leads_home(location: &str, base: &Url, redirect_uri: &str) -> bool {
     is_plain && same && !reflects && location.bytes().all(escaped)
 }
 
-/// A body without the field that holds the address of the request. It ends at the next quotation mark.
+/// A body without the field that holds the address of the request.
 fn without_return_to(body: &str) -> String {
-    let Some((before, rest)) = body.split_once("<input type=\"hidden\" name=\"return_to\" value=\"") else {
-        return body.to_owned();
-    };
+    without(body, "<input type=\"hidden\" name=\"return_to\" value=\"")
+}
+
+/// A body without the value of a field, which ends at the next quotation mark.
+fn without(body: &str, field: &str) -> String {
+    let Some((before, rest)) = body.split_once(field) else { return body.to_owned() };
     format!("{before}{}", rest.split_once('"').map_or(rest, |(_, after)| after))
 }
 

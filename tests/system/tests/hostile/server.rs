@@ -34,6 +34,8 @@ pub(crate) struct Server {
     pub(crate) id: String,
     pub(crate) secret: String,
     pub(crate) redirect_uri: String,
+    /// The public client of devices, if there is one.
+    pub(crate) device: String,
     /// A cookie that the server made or would make.
     pub(crate) cookie: String,
 }
@@ -47,8 +49,19 @@ impl Server {
 
     /// Both servers with an application somewhere else.
     pub(crate) fn pair(redirect_uri: &str) -> [Self; 2] {
+        Self::started(&["--redirect-uri", redirect_uri])
+    }
+
+    /// Both servers with devices, shared by all tests.
+    pub(crate) fn with_devices() -> &'static [Self; 2] {
+        static DEVICES: LazyLock<[Server; 2]> =
+            LazyLock::new(|| Server::started(&["--redirect-uri", HOME, "--devices"]));
+        &DEVICES
+    }
+
+    fn started(options: &[&str]) -> [Self; 2] {
         Thin::BOTH.map(|thin| {
-            let application = thin.start(&["--redirect-uri", redirect_uri]);
+            let application = thin.start(options);
             let base = Url::parse(&application.issuer).unwrap();
             Self {
                 name: thin.name(),
@@ -57,6 +70,7 @@ impl Server {
                 id: application.client_id,
                 secret: application.client_secret,
                 redirect_uri: application.redirect_uri,
+                device: application.devices.map(|devices| devices.client_id).unwrap_or_default(),
                 cookie: cookie(&application.issuer),
             }
         })
@@ -75,6 +89,7 @@ impl Server {
                     id: ID.to_owned(),
                     secret: SECRET.to_owned(),
                     redirect_uri: HOME.to_owned(),
+                    device: String::new(),
                     cookie: cookie(ISSUER),
                 }
             })

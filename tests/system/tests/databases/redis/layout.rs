@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use grantor::application::ApplicationFilter;
 use grantor::store::redis::{RedisOptions, RedisProblem};
-use grantor::store::{Authorization, Grant, Insertion, Page, PushedRequest, Record, RecordStore, Replay};
+use grantor::store::{
+    Authorization, DeviceRequest, Grant, Insertion, Page, PushedRequest, Record, RecordStore, Replay, UserCodeRecord,
+};
 use grantor::testing::records;
 use grantor::{Application, RedisStore, Subject, Timestamp};
 
@@ -76,6 +78,8 @@ async fn what_a_store_writes_is_read_by_another() {
     let grant = Arc::new(records::grant(&alice(), END));
     let authorization = Arc::new(records::authorization(&alice(), END));
     let pushed = Arc::new(records::pushed_request(END));
+    let device = Arc::new(records::device_request(END));
+    let code = Arc::new(records::user_code(END));
     let replay = Arc::new(Replay::new(&[b"client", b"jti"], END));
     assert_eq!(RecordStore::<Grant>::insert(&store, grant.clone()).await.unwrap(), Insertion::Inserted);
     assert_eq!(RecordStore::<Authorization>::insert(&store, authorization).await.unwrap(), Insertion::Inserted);
@@ -87,11 +91,15 @@ async fn what_a_store_writes_is_read_by_another() {
         std::fs::write(path, contents(&written)).unwrap();
     }
     assert_eq!(RecordStore::<PushedRequest>::insert(&store, pushed.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<DeviceRequest>::insert(&store, device.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(RecordStore::<UserCodeRecord>::insert(&store, code.clone()).await.unwrap(), Insertion::Inserted);
     let commands = contents(&written);
     fill(&read, &commands);
     let another = RedisStore::connect(&read.address(), &RedisOptions::new()).await.unwrap();
     assert_eq!(RecordStore::<Grant>::list(&another, alice().as_str(), Page::first(10)).await.unwrap(), [grant]);
     assert_eq!(RecordStore::<PushedRequest>::find(&another, &pushed.id()).await.unwrap(), Some(pushed));
+    assert_eq!(RecordStore::<DeviceRequest>::find(&another, &device.id()).await.unwrap(), Some(device));
+    assert_eq!(RecordStore::<UserCodeRecord>::find(&another, code.key()).await.unwrap(), Some(code));
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod bodies;
 mod consent;
 mod credentials;
 mod delays;
+mod devices;
 mod framing;
 mod headers;
 mod media_types;
