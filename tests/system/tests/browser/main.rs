@@ -7,6 +7,7 @@
 mod authorization;
 mod browser;
 mod cross_origin;
+mod devices;
 mod flow;
 mod pages;
 mod platform;
