@@ -255,8 +255,7 @@ pub(crate) async fn decide(
     let found = find_held(context, ticket, Asked { subject, session }, context.now()).await;
     let held = found.map_err(|reason| AuthorizationError::page(context, reason))?;
     let page = |reason| AuthorizationError::page_for(context, &held.client, reason);
-    let client = context.stores.clients.current_client(&held.client).await.map_err(|error| page(error.into()))?;
-    let client = client.filter(|client| !context.is_gone(client));
+    let client = context.current_client(&held.client).await.map_err(|error| page(error.into()))?;
     let client = judge_client(client, &held, &context.config).map_err(|reason| {
         if matches!(reason, Reason::MissingRedirectUri) {
             let uri = held.redirect_uri.as_str().as_bytes();
@@ -386,8 +385,8 @@ fn undecided(context: &Context, held: &Authorization, client: &Client, reason: R
     AuthorizationError::redirect(context, client, destination(held), reason)
 }
 
-/// Uses up the pushed request or the device's, if there is one, then writes the decision with one compare-and-swap of the request that
-/// was judged. If the second write fails, only this consent request can still be decided.
+/// Uses up the pushed request or the device's, if there is one, then writes the decision with one compare-and-swap of the
+/// request that was judged. If the second write fails, only this consent request can still be decided.
 async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization) -> Result<(), Reason> {
     match held.source.as_deref() {
         Some(Source::Pushed(from)) => pushed_request::use_up(context, from, held.ticket).await?,

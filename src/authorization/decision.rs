@@ -16,7 +16,8 @@ impl Decision {
     /// Reads the submitted form of a consent page, and returns the ticket and the decision.
     ///
     /// The form has the fields `handle` and `decision` (`allow`; any other value denies), and a field `scope` or
-    /// `resource` for each chosen box. For a device whose code came in a link, `device_shows_code` is `yes`. If `handle` or `decision` is missing, the returned ticket is empty, and
+    /// `resource` for each chosen box. For a device whose code came in a link, `device_shows_code` is `yes`. If `handle` or
+    /// `decision` is missing, the returned ticket is empty, and
     /// [`AuthorizationServer::decide`](crate::AuthorizationServer::decide) refuses it as unknown.
     ///
     /// ```

@@ -13,6 +13,7 @@ use crate::scope::ResourceScope;
 use crate::secret::Digest;
 
 /// The user and the session that decide.
+#[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub(crate) subject: &'a Subject,
     pub(crate) session: &'a [u8],

@@ -129,8 +129,7 @@ async fn read<'a>(
     let ask_consent = AskConsent::Always;
     let mut known = Known { user, needs_page, ask_consent, has_room: false, remembered: None, now };
     let Some(user) = user.filter(|_| !needs_page) else { return Ok((known, None)) };
-    let client = context.stores.clients.current_client(&pending.client.id).await?;
-    let Some(client) = client.filter(|client| !context.is_gone(client)) else { return Ok((known, None)) };
+    let Some(client) = context.current_client(&pending.client.id).await? else { return Ok((known, None)) };
     known.ask_consent = context.config.ask_consent(&client);
     if known.ask_consent == AskConsent::Always {
         return Ok((known, None));

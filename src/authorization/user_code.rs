@@ -192,17 +192,15 @@ pub(crate) async fn enter(
     let client = match document_client::named(context, Some(request.client.as_str().as_bytes())) {
         Some(id) => of_document(context, typed, id, asked.subject).await?,
         None => {
-            let client = context.stores.clients.current_client(&request.client).await;
-            let client = client.map_err(|error| page(error.into()))?;
-            client.filter(|client| !context.is_gone(client)).ok_or_else(|| page(Reason::UnknownClient))?
+            let client = context.current_client(&request.client).await.map_err(|error| page(error.into()))?;
+            client.ok_or_else(|| page(Reason::UnknownClient))?
         }
     };
     let pending = pending(context, typed, &request, &client).map_err(page)?;
     let room =
         consent_requests::find_room(context, asked.subject, &client.id).await.map_err(|error| page(error.into()))?;
-    let subject = asked.subject;
     let held = hold_admitted(context, &pending, asked, Some(client), room, request.audience.clone()).await?;
-    context.raise(&Event::UserCodeTyped { client: &request.client, subject });
+    context.raise(&Event::UserCodeTyped { client: &request.client, subject: asked.subject });
     let device = AskingDevice {
         user_code: code.shown(),
         in_link: typed.in_link,
@@ -223,8 +221,7 @@ pub(crate) async fn enter_again(
     asked: Asked<'_>,
 ) -> Result<DeviceConsent, AuthorizationError> {
     let page = |reason| AuthorizationError::page(context, reason);
-    let Asked { subject, session } = asked;
-    let held = find_held(context, ticket, Asked { subject, session }, context.now()).await.map_err(page)?;
+    let held = find_held(context, ticket, asked, context.now()).await.map_err(page)?;
     let device = held.device().ok_or_else(|| page(Reason::UnknownConsentTicket))?;
     let request = context.stores.device_requests.find(&device.id).await.map_err(|error| page(error.into()))?;
     let code = UserCode::read(context.config.devices.user_code, typed.code);
@@ -337,9 +334,8 @@ fn pending(
 /// Gives a code back, so that another user may type it: ends the user's request, then frees the device's.
 pub(crate) async fn release(context: &Context, ticket: &str, asked: Asked<'_>) -> Result<(), AuthorizationError> {
     let page = |reason| AuthorizationError::page(context, reason);
-    let subject = asked.subject;
     let held = find_held(context, ticket, asked, context.now()).await.map_err(page)?;
     let Some(device) = held.device() else { return Err(page(Reason::UnknownConsentTicket)) };
     revocation::end_held(context, held).await.map_err(|error| page(error.into()))?;
-    device_request::release(context, &device, subject).await.map_err(page)
+    device_request::release(context, &device, asked.subject).await.map_err(page)
 }

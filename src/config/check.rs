@@ -382,8 +382,8 @@ const RESOURCES: &str = "identifiers that are absolute https URLs without user, 
                          catalog, each served by at least one resource; at most one default; no name of an attribute \
                          of challenges in identifiers, issuer and scopes";
 const USER_CODE: &str = "8 to 16 letters or 11 to 16 digits are accepted: fewer have less than 34 random bits";
-const VERIFICATION_URI: &str = "an https URL without query, fragment and user is accepted, or plain http on a loopback host with development \
-     on; such as {issuer}/device";
+const VERIFICATION_URI: &str = "an https URL without query, fragment and user is accepted, or plain http on a loopback host \
+     with development on; such as {issuer}/device";
 const FREE_PATH: &str = "no path below /oauth2 and /.well-known is accepted, except /oauth2/auth/device";
 const DEVICE_KEY: &str = "set it to false, or add a key to refresh.derivation_keys";
 const DEVICE_THROTTLE: &str = "set it to false, or add a throttle: Builder::throttle(MemoryThrottle::new())";

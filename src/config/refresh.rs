@@ -13,7 +13,8 @@ pub struct RefreshSettings {
     ///
     /// This is the default for confidential clients. [`Approval::refresh_rotation`](crate::Approval::refresh_rotation)
     /// and [`ClientBuilder::refresh_rotation`](crate::client::ClientBuilder::refresh_rotation) set it for one client. Public
-    /// and native clients and those of devices always get a new refresh token, because nothing else protects them against a stolen one.
+    /// and native clients and those of devices always get a new refresh token, because nothing else protects them against a
+    /// stolen one.
     /// Native clients that authenticate only with a key, as all do in the FAPI profile, count as confidential here.
     pub rotation: RefreshRotation,
     /// Keys outside the database, from which the successors of refresh tokens are derived; none.
@@ -24,8 +25,8 @@ pub struct RefreshSettings {
     ///
     /// To replace a key, add the new one after the old one on every server. Then move it to the front on every server.
     /// Remove the old one after twice the longest grace of refresh tokens; with [`devices`](crate::Config::devices) on, not
-    /// before two minutes and [`devices.lifetime`](crate::config::DeviceSettings::lifetime) have passed. The first key ever set is used at once. Until
-    /// every server has it, a server without it may answer as described below.
+    /// before two minutes and [`devices.lifetime`](crate::config::DeviceSettings::lifetime) have passed. The first key ever
+    /// set is used at once. Until every server has it, a server without it may answer as described below.
     ///
     /// If a record names a key that is missing here, the request is answered with 503 and `Retry-After`, and
     /// [`Event::DerivationKeyMissing`](crate::Event::DerivationKeyMissing) is raised. Nothing is changed.

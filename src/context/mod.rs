@@ -92,10 +92,18 @@ impl Context {
     ///
     /// [`StoreError`] if the store failed.
     pub(crate) async fn client_of(&self, id: &ClientId, epoch: u32) -> Result<Option<Arc<Client>>, StoreError> {
-        let clients = &self.stores.clients;
-        let Some(client) = clients.client(id).await? else { return Ok(None) };
+        let Some(client) = self.stores.clients.client(id).await? else { return Ok(None) };
         let is_old = client.has_revoked(epoch).is_err() || self.is_gone(&client);
-        let client = if is_old { clients.current_client(id).await? } else { Some(client) };
+        if is_old { self.current_client(id).await } else { Ok(Some(client)) }
+    }
+
+    /// Looks up a client as it is stored now, whatever a cache has; `None` also if its registration has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    pub(crate) async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        let client = self.stores.clients.current_client(id).await?;
         Ok(client.filter(|client| !self.is_gone(client)))
     }
 

@@ -9,6 +9,7 @@ use grantor::server::Builder;
 use grantor::testing::SeededEntropy;
 use grantor::wire::message::DeviceAuthorizationResponse;
 
+use crate::FATES;
 use crate::waiting::{Waiting, dropped_after};
 use support::attempts::Attempts;
 use support::devices::{asked, typed_by, world};
@@ -16,14 +17,6 @@ use support::intercepted::scripts::Calls;
 use support::intercepted::step::{Answer, Step};
 use support::intercepted::{Failure, Fate, Script, copy, over, over_with};
 use support::world::{Pair, World};
-
-const FATES: [Fate; 5] = [
-    Fate::FailsBefore(Failure::Transient),
-    Fate::FailsBefore(Failure::Permanent),
-    Fate::FailsAfter(Failure::Transient),
-    Fate::FailsAfter(Failure::Permanent),
-    Fate::Repeated,
-];
 
 /// What is done to a device's request, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

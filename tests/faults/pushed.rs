@@ -4,19 +4,12 @@ use grantor::config::Profile;
 use grantor::config::PushedRequests;
 use grantor::{AuthorizationError, Consent, Decision};
 
+use crate::FATES;
 use crate::waiting::{Waiting, dropped_after};
+use support::intercepted::over;
 use support::intercepted::scripts::Calls;
 use support::intercepted::step::Answer;
-use support::intercepted::{Failure, Fate, over};
 use support::world::{PKCE, SESSION, World};
-
-const FATES: [Fate; 5] = [
-    Fate::FailsBefore(Failure::Transient),
-    Fate::FailsBefore(Failure::Permanent),
-    Fate::FailsAfter(Failure::Transient),
-    Fate::FailsAfter(Failure::Permanent),
-    Fate::Repeated,
-];
 
 /// What is done to a pushed request, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
