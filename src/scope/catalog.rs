@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::sync::Arc;
+
+use foldhash::HashMap;
 
 use crate::scope::error::{MAX_NAME_BYTES, ScopeCatalogError, ScopeError, nearest};
 use crate::scope::platform;
@@ -186,20 +189,7 @@ impl ScopeCatalog {
     }
 
     fn assemble(definitions: Vec<ScopeDefinition>, notation: ScopeNotation) -> Self {
-        let mut tokens = Vec::with_capacity(definitions.len().saturating_mul(3));
-        for (position, definition) in definitions.iter().enumerate() {
-            let name = definition.name();
-            let permission = definition.permissions().least();
-            tokens.push(Token { text: name.to_owned(), position, permission });
-            for permission in [Some(Permission::Read), Some(Permission::ReadWrite)] {
-                let text = notation.token(name, permission);
-                // With an empty mark for read-only, the token is the bare name, which is already listed.
-                if text != name {
-                    tokens.push(Token { text, position, permission });
-                }
-            }
-        }
-        tokens.sort_by(|a, b| a.text.cmp(&b.text));
+        let tokens = tokens_of(&definitions, &notation).collect();
         Self(Arc::new(Content { definitions, notation, tokens }))
     }
 }
@@ -250,12 +240,13 @@ impl ScopeCatalogBuilder {
             judge_name(definition.name(), &self.notation)?;
             judge_words(definition)?;
         }
-        let catalog = ScopeCatalog::assemble(self.definitions, self.notation);
-        let mut neighbours = catalog.0.tokens.iter().zip(catalog.0.tokens.iter().skip(1));
-        match neighbours.find(|(token, next)| token.text == next.text) {
-            Some((token, _)) => Err(ScopeCatalogError::Ambiguous { token: token.text.clone() }),
-            None => Ok(catalog),
+        let mut seen = HashSet::new();
+        for (token, _) in tokens_of(&self.definitions, &self.notation) {
+            if !seen.insert(token.clone()) {
+                return Err(ScopeCatalogError::Ambiguous { token });
+            }
         }
+        Ok(ScopeCatalog::assemble(self.definitions, self.notation))
     }
 }
 
@@ -263,8 +254,8 @@ impl ScopeCatalogBuilder {
 struct Content {
     definitions: Vec<ScopeDefinition>,
     notation: ScopeNotation,
-    /// Every token that names a scope, sorted by text.
-    tokens: Vec<Token>,
+    /// Every token that names a scope, by its text.
+    tokens: HashMap<String, Token>,
 }
 
 impl Content {
@@ -280,18 +271,28 @@ impl Content {
     }
 
     fn token(&self, text: &str) -> Option<&Token> {
-        let found = self.tokens.binary_search_by(|token| token.text.as_str().cmp(text)).ok()?;
-        self.tokens.get(found)
+        self.tokens.get(text)
     }
 }
 
 #[derive(Debug)]
 struct Token {
-    text: String,
     /// The index of the scope in the catalog.
     position: usize,
     /// The permission that it asks for, which the scope may not have.
     permission: Option<Permission>,
+}
+
+/// Returns every token that names one of the scopes. A token that could mean two scopes comes twice.
+fn tokens_of(definitions: &[ScopeDefinition], notation: &ScopeNotation) -> impl Iterator<Item = (String, Token)> {
+    definitions.iter().enumerate().flat_map(move |(position, definition)| {
+        let name = definition.name();
+        let bare = (name.to_owned(), Token { position, permission: definition.permissions().least() });
+        let marked = [Permission::Read, Permission::ReadWrite].map(Some);
+        let marked = marked.map(|permission| (notation.token(name, permission), Token { position, permission }));
+        // With an empty mark for read-only, the token is the bare name, which is already there.
+        [bare].into_iter().chain(marked.into_iter().filter(move |(text, _)| text != name))
+    })
 }
 
 fn judge_name(name: &str, notation: &ScopeNotation) -> Result<(), ScopeCatalogError> {

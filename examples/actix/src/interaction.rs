@@ -1,19 +1,18 @@
 //! The pages of a service and the flow between them, mounted in one call.
 
-use std::time::Duration;
+use std::rc::Rc;
 
-use actix_web::body::{BodyStream, to_bytes_limited};
 use actix_web::error::Error;
 use actix_web::http::header::{ACCEPT_LANGUAGE, COOKIE, HeaderValue, SET_COOKIE};
-use actix_web::web::{self, Bytes, Payload, ServiceConfig};
+use actix_web::web::{self, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use grantor::AuthorizationServer;
 use grantor::interaction::{Flow, Pages, ReturnTo, Route, SignedIn, Step, Visitor};
 use grantor::server::Hosts;
 use grantor::wire::{Body, Endpoint};
-use tokio::time::timeout;
 
-use crate::{host, respond, to_request};
+use crate::hosts::host;
+use crate::{read, respond, to_request};
 
 /// Your service's users: who is signed in, and where to sign in. Each worker of actix-web has a copy.
 pub trait Users: Clone + 'static {
@@ -103,7 +102,7 @@ impl<U: Users> Interaction<U> {
 
     /// Returns what [`App::configure`](actix_web::App::configure) takes: the routes of all endpoints and pages.
     pub fn configure(&self) -> impl FnOnce(&mut ServiceConfig) + use<U> {
-        let own = self.clone();
+        let own = Rc::new(self.clone());
         move |services| {
             for &endpoint in Endpoint::MACHINE {
                 for path in own.flow.server().paths(endpoint) {
@@ -159,10 +158,4 @@ impl<U: Users> Interaction<U> {
         }
         Ok(response)
     }
-}
-
-/// Reads a body for at most ten seconds; `None` if it is too long or too slow.
-async fn read(payload: Payload, limit: usize) -> Option<Bytes> {
-    let body = timeout(Duration::from_secs(10), to_bytes_limited(BodyStream::new(payload), limit)).await;
-    body.ok()?.ok()?.ok()
 }

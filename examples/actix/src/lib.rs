@@ -3,25 +3,24 @@
 #![deny(missing_docs)]
 
 mod guard;
+mod hosts;
 mod interaction;
 
 pub use crate::guard::{RequireScope, RequiredScope, require_scope, require_scopes};
+pub use crate::hosts::{OwnHosts, RefuseOtherHosts, refuse_other_hosts};
 pub use crate::interaction::{Interaction, Users};
 
 use std::net::IpAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
-use actix_web::body::{BodyStream, EitherBody, MessageBody, to_bytes_limited};
-use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
-use actix_web::error::{Error, InternalError};
-use actix_web::http::Uri;
-use actix_web::http::header::{HOST, HeaderMap, HeaderValue};
-use actix_web::middleware::Next;
+use actix_web::body::{BodyStream, to_bytes_limited};
+use actix_web::dev::Payload;
+use actix_web::error::{Error, InternalError, PayloadError};
 use actix_web::web::{self, Bytes, Data, ServiceConfig};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse};
+use futures_util::{FutureExt as _, Stream};
 use grantor::secret::ConsentTicket;
-use grantor::server::Hosts;
 use grantor::wire::{self, Endpoint, protective_headers};
 use grantor::{AuthorizationServer, Decision, PendingAuthorization, ResourceError, Subject};
 use tokio::time::timeout;
@@ -72,12 +71,23 @@ impl FromRequest for Incoming {
     ///
     /// Panics if the application has no server: see [`configure`].
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let (request, payload) = (request.clone(), BodyStream::new(payload.take()));
+        let (request, payload) = (request.clone(), payload.take());
         Box::pin(async move {
-            let body = timeout(Duration::from_secs(10), to_bytes_limited(payload, server(&request).body_limit())).await;
-            Ok(Self { request, body: body.ok().and_then(Result::ok).and_then(Result::ok) })
+            let body = read(payload, server(&request).body_limit()).await;
+            Ok(Self { request, body })
         })
     }
+}
+
+/// Reads a body for at most ten seconds; `None` if it is too long or too slow.
+async fn read(payload: impl Stream<Item = Result<Bytes, PayloadError>> + 'static, limit: usize) -> Option<Bytes> {
+    let mut read = pin!(to_bytes_limited(BodyStream::new(payload), limit));
+    // Most bodies arrive together with their head. They need no timer.
+    let body = match read.as_mut().now_or_never() {
+        Some(body) => body,
+        None => timeout(Duration::from_secs(10), read).await.ok()?,
+    };
+    body.ok()?.ok()
 }
 
 /// Lends a request to the server: the raw bytes, every header line, and the address of the peer. Behind a proxy, this
@@ -184,46 +194,4 @@ pub async fn purge(server: AuthorizationServer) {
             tokio::task::yield_now().await;
         }
     }
-}
-
-/// Refuses requests for other host names with 421: a function for [`from_fn`](actix_web::middleware::from_fn). [`Hosts`]
-/// says which services need it.
-///
-/// ```
-/// use actix_web::dev::ServiceRequest;
-/// use actix_web::middleware::{Next, from_fn};
-/// use actix_web::App;
-/// use grantor::AuthorizationServer;
-///
-/// fn service(server: &AuthorizationServer) {
-///     let hosts = server.hosts();
-///     let app = move || {
-///         let hosts = hosts.clone();
-///         let guard = move |request: ServiceRequest, next: Next<_>| {
-///             grantor_actix::refuse_other_hosts(hosts.clone(), request, next)
-///         };
-///         App::new().wrap(from_fn(guard))
-///     };
-///     # let _ = app();
-/// }
-/// ```
-///
-/// # Errors
-///
-/// Those of the routes.
-pub async fn refuse_other_hosts<B: MessageBody>(
-    hosts: Hosts,
-    request: ServiceRequest,
-    next: Next<B>,
-) -> Result<ServiceResponse<EitherBody<B>>, Error> {
-    match hosts.refusal(host(request.headers(), request.uri())) {
-        Some(refusal) => Ok(request.into_response(respond(refusal)).map_into_right_body()),
-        None => next.call(request).await.map(ServiceResponse::map_into_left_body),
-    }
-}
-
-/// The host that a request is for. HTTP/2 has it in the URI.
-fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a [u8]> {
-    let host = headers.get(HOST).map(HeaderValue::as_bytes);
-    host.or_else(|| uri.authority().map(|authority| authority.as_str().as_bytes()))
 }

@@ -9,9 +9,8 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{Request, Response};
-use axum::middleware::{FromExtractorLayer, from_extractor_with_state};
 use grantor::scope::{Permission, ScopeSet};
-use grantor::{Authenticated, AuthorizationServer, ConfigError, ResourceServer, wire};
+use grantor::{Authenticated, AuthorizationServer, ConfigError, ResourceError, ResourceServer, wire};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -62,7 +61,6 @@ impl<S: Send + Sync, N: RequiredScope, R: FromRef<S> + Into<ResourceServer>> Fro
         let resource: ResourceServer = R::from_ref(state).into();
         let request = to_request(parts, wire::Body::Empty);
         let token = resource.authenticate_for_account(&request, N::NAME, N::PERMISSION).await?;
-        parts.extensions.insert(token.clone());
         Ok(Self { token, scope: PhantomData })
     }
 }
@@ -78,12 +76,10 @@ impl<S: Send + Sync, N: RequiredScope, R: FromRef<S> + Into<ResourceServer>> Fro
 ///
 /// [`ConfigError`] if no token can have the scope, for example because its name is mistyped. The extractor alone answers
 /// 503 then.
-pub fn require_scope<N: RequiredScope>(
-    server: impl Into<ResourceServer>,
-) -> Result<FromExtractorLayer<RequireScope<N, ResourceServer>, ResourceServer>, ConfigError> {
+pub fn require_scope<N: RequiredScope>(server: impl Into<ResourceServer>) -> Result<RequireScopes, ConfigError> {
     let resource = server.into();
     resource.check_scope(N::NAME, N::PERMISSION)?;
-    Ok(from_extractor_with_state(resource))
+    Ok(RequireScopes { resource, needed: Needed::ForAccount(N::NAME, N::PERMISSION) })
 }
 
 /// Returns a layer that guards an API: requests need a token with these scopes at this resource. Handlers get the token
@@ -108,14 +104,31 @@ pub fn require_scope<N: RequiredScope>(
 /// needed [RFC 9728 section 5.1].
 #[must_use]
 pub fn require_scopes(resource: ResourceServer, needed: ScopeSet) -> RequireScopes {
-    RequireScopes { resource, needed }
+    RequireScopes { resource, needed: Needed::All(needed) }
 }
 
-/// The layer that [`require_scopes`] returns.
+/// The layer that [`require_scope`] and [`require_scopes`] return.
 #[derive(Clone, Debug)]
 pub struct RequireScopes {
     resource: ResourceServer,
-    needed: ScopeSet,
+    needed: Needed,
+}
+
+#[derive(Clone, Debug)]
+enum Needed {
+    All(ScopeSet),
+    ForAccount(&'static str, Option<Permission>),
+}
+
+impl RequireScopes {
+    async fn check(&self, request: &wire::Request<'_>) -> Result<Authenticated, ResourceError> {
+        match &self.needed {
+            Needed::All(scopes) => self.resource.authenticate_for(request, scopes).await,
+            Needed::ForAccount(scope, permission) => {
+                self.resource.authenticate_for_account(request, scope, *permission).await
+            }
+        }
+    }
 }
 
 impl<S> Layer<S> for RequireScopes {
@@ -126,7 +139,7 @@ impl<S> Layer<S> for RequireScopes {
     }
 }
 
-/// A service behind [`require_scopes`].
+/// A service behind [`require_scope`] or [`require_scopes`].
 #[derive(Clone, Debug)]
 pub struct Guarded<S> {
     inner: S,
@@ -151,10 +164,10 @@ where
         // The service that is ready answers. A clone of it may not be ready.
         let next = self.inner.clone();
         let mut ready = std::mem::replace(&mut self.inner, next);
-        let RequireScopes { resource, needed } = self.guard.clone();
+        let guard = self.guard.clone();
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
-            match resource.authenticate_for(&to_request(&parts, wire::Body::Empty), &needed).await {
+            match guard.check(&to_request(&parts, wire::Body::Empty)).await {
                 Ok(token) => parts.extensions.insert(token),
                 Err(error) => return Ok(respond(error.into_response())),
             };

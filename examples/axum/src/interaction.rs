@@ -1,24 +1,21 @@
 //! The pages of a service and the flow between them, mounted in one call.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
-use axum::body::to_bytes;
-use axum::extract::Request;
+use axum::extract::{FromRequest, Request};
 use axum::http::HeaderValue;
 use axum::http::header::{ACCEPT_LANGUAGE, COOKIE, SET_COOKIE};
 use axum::http::request::Parts;
-use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::any;
 use grantor::AuthorizationServer;
 use grantor::interaction::{Flow, Pages, ReturnTo, Route, SignedIn, Step, Visitor};
 use grantor::server::Hosts;
-use grantor::wire::Body;
-use tokio::time::timeout;
+use grantor::wire::{Body, Endpoint};
 
-use crate::{refuse_other_hosts, respond, routes, to_request};
+use crate::hosts::host;
+use crate::{Incoming, read, respond, to_request};
 
 /// Your service's users: who is signed in, and where to sign in.
 pub trait Users: Send + Sync + 'static {
@@ -107,24 +104,46 @@ impl<U: Users> Interaction<U> {
         self.flow.forget_browser()
     }
 
-    /// Returns the routes, those of [`routes`] among them.
+    /// Returns the routes of all endpoints and pages.
     pub fn routes<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
-        let (server, hosts, shared) = (self.flow.server().clone(), self.hosts.clone(), Arc::new(self));
-        let all = Route::ALL.into_iter().fold(routes(&server), |router: Router<AuthorizationServer>, route| {
-            let path = shared.path(route);
-            let shared = shared.clone();
+        let shared = Arc::new(self);
+        let mut router = Router::new();
+        for &endpoint in Endpoint::MACHINE {
+            for path in shared.flow.server().paths(endpoint) {
+                let shared = shared.clone();
+                let serve = move |request: Request| {
+                    let shared = shared.clone();
+                    async move { shared.serve(endpoint, request).await }
+                };
+                router = router.route(&path, any(serve));
+            }
+        }
+        for route in Route::ALL {
+            let (path, shared) = (shared.path(route), shared.clone());
             let answer = move |request: Request| {
                 let shared = shared.clone();
                 async move { shared.answer(route, request).await }
             };
-            router.route(&path, any(answer))
-        });
-        all.route_layer(from_fn_with_state(hosts, refuse_other_hosts)).with_state(server)
+            router = router.route(&path, any(answer));
+        }
+        router
+    }
+
+    async fn serve(&self, endpoint: Endpoint, request: Request) -> Response {
+        if let Some(refusal) = self.hosts.refusal(host(request.headers(), request.uri())) {
+            return respond(refusal);
+        }
+        let server = self.flow.server();
+        let Ok(request) = Incoming::from_request(request, server).await;
+        respond(server.serve(endpoint, &request.to_request()).await)
     }
 
     async fn answer(&self, route: Route, request: Request) -> Response {
+        if let Some(refusal) = self.hosts.refusal(host(request.headers(), request.uri())) {
+            return respond(refusal);
+        }
         let (mut parts, body) = request.into_parts();
-        let body = timeout(Duration::from_secs(10), to_bytes(body, Flow::FORM_BYTES)).await.ok().and_then(Result::ok);
+        let body = read(body, Flow::FORM_BYTES).await;
         let browser = self.flow.browser(parts.headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes));
         let user = match route.has_visitor() {
             true => match self.users.signed_in(&mut parts).await {

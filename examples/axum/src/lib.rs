@@ -6,26 +6,27 @@
 #[cfg(feature = "accept")]
 pub mod accept;
 mod guard;
+mod hosts;
 mod interaction;
 
 pub use crate::guard::{Guarded, RequireScope, RequireScopes, RequiredScope, require_scope, require_scopes};
+pub use crate::hosts::{OwnHosts, RefuseOtherHosts, refuse_other_hosts};
 pub use crate::interaction::{Interaction, Users};
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{ConnectInfo, FromRef, FromRequest, OriginalUri, Request, State};
-use axum::http::HeaderValue;
-use axum::http::header::HOST;
 use axum::http::request::Parts;
-use axum::middleware::Next;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{AppendHeaders, Html, IntoResponse, Response};
 use axum::routing::any;
+use futures_util::FutureExt as _;
 use grantor::secret::ConsentTicket;
-use grantor::server::Hosts;
 use grantor::wire::{self, Endpoint, protective_headers};
 use grantor::{AuthorizationServer, Decision, PendingAuthorization, ResourceError, Subject};
 use tokio::time::timeout;
@@ -75,9 +76,19 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Infallible> {
         let (parts, body) = request.into_parts();
-        let body = to_bytes(body, AuthorizationServer::from_ref(state).body_limit());
-        Ok(Self { parts, body: timeout(Duration::from_secs(10), body).await.ok().and_then(Result::ok) })
+        Ok(Self { parts, body: read(body, AuthorizationServer::from_ref(state).body_limit()).await })
     }
+}
+
+/// Reads a body for at most ten seconds; `None` if it is too long or too slow.
+async fn read(body: Body, limit: usize) -> Option<Bytes> {
+    let mut read = pin!(to_bytes(body, limit));
+    // Most bodies arrive together with their head. They need no timer.
+    let body = match read.as_mut().now_or_never() {
+        Some(body) => body,
+        None => timeout(Duration::from_secs(10), read).await.ok()?,
+    };
+    body.ok()
 }
 
 /// Lends a request to the server: the raw bytes, the path as it arrived at the outermost [`Router`], every header line,
@@ -96,9 +107,17 @@ pub fn to_request<'a>(parts: &'a Parts, body: wire::Body<'a>) -> wire::Request<'
 
 /// Converts the server's response unchanged: status, every header line, body.
 pub fn respond(response: wire::Response) -> Response {
-    let builder = Response::builder().status(response.status());
-    let builder = response.headers().fold(builder, |builder, (name, value)| builder.header(name, value));
-    builder.body(Body::from(response.into_body())).expect("the server makes valid headers")
+    const VALID: &str = "the server makes valid responses";
+    let mut headers = HeaderMap::with_capacity(8);
+    for (name, value) in response.headers() {
+        let name = HeaderName::from_bytes(name.as_bytes()).expect(VALID);
+        headers.append(name, HeaderValue::from_str(value).expect(VALID));
+    }
+    let status = StatusCode::from_u16(response.status()).expect(VALID);
+    let mut converted = Response::new(Body::from(response.into_body()));
+    *converted.status_mut() = status;
+    *converted.headers_mut() = headers;
+    converted
 }
 
 /// An error that is a response. `?` converts a [`ResourceError`] into it.
@@ -179,27 +198,5 @@ pub async fn purge(server: AuthorizationServer) {
             // Requests are served before the next 1000 records are examined.
             tokio::task::yield_now().await;
         }
-    }
-}
-
-/// Refuses requests for other host names with 421: a function for
-/// [`from_fn_with_state`](axum::middleware::from_fn_with_state). [`Hosts`] says which services need it.
-///
-/// ```
-/// use axum::Router;
-/// use axum::middleware::from_fn_with_state;
-/// use grantor::AuthorizationServer;
-///
-/// fn app(server: &AuthorizationServer, routes: Router) -> Router {
-///     routes.layer(from_fn_with_state(server.hosts(), grantor_axum::refuse_other_hosts))
-/// }
-/// ```
-pub async fn refuse_other_hosts(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
-    // HTTP/2 has it in the URI.
-    let host = request.headers().get(HOST).map(HeaderValue::as_bytes);
-    let host = host.or_else(|| request.uri().authority().map(|authority| authority.as_str().as_bytes()));
-    match hosts.refusal(host) {
-        Some(refusal) => respond(refusal),
-        None => next.run(request).await,
     }
 }

@@ -20,22 +20,21 @@ use crate::service::{Alice, INTERACTION, Me, PROFILE, pages, protected_resources
 
 /// Configures all routes of the service.
 pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
-    let hosts = server.hosts().and(LOOPBACK_NAMES);
-    let guard = move |request: ServiceRequest, next: Next<_>| refuse_other_hosts(hosts.clone(), request, next);
-    services.service(web::scope("").wrap(from_fn(guard)).configure(|services| routes(services, server)));
-}
-
-fn routes(services: &mut ServiceConfig, server: &AuthorizationServer) {
+    let own_hosts = refuse_other_hosts(server.hosts().and(LOOPBACK_NAMES));
     services
         .app_data(Data::new(server.clone()))
-        .configure(Interaction::new(server, pages(), Alice).hosts(LOOPBACK_NAMES).configure())
-        .service(match server.config().profile() {
-            Profile::Fapi => web::resource("/api/me").wrap(from_fn(returned)).to(me_of_anyone),
-            _ => web::resource("/api/me").wrap(from_fn(returned)).to(me),
-        });
+        .configure(Interaction::new(server, pages(), Alice).hosts(LOOPBACK_NAMES).configure());
+    let resource = web::resource("/api/me");
+    match server.config().profile() {
+        Profile::Fapi => {
+            services.service(resource.wrap(from_fn(returned)).wrap(own_hosts.clone()).to(me_of_anyone));
+        }
+        _ => _ = services.service(resource.wrap(own_hosts.clone()).to(me)),
+    }
     for (path, needed) in protected_resources(server) {
         let guard = move |request: ServiceRequest, next: Next<_>| require_scopes(needed.clone(), request, next);
-        services.service(web::resource(path).wrap(from_fn(guard)).to(me_there));
+        let there = web::resource(path).wrap(from_fn(guard)).wrap(own_hosts.clone());
+        services.service(there.to(me_there));
     }
 }
 

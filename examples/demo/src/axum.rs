@@ -2,7 +2,7 @@
 
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::any;
 use axum::{Extension, Json, Router};
@@ -21,13 +21,16 @@ use crate::service::{Alice, INTERACTION, Me, PROFILE, pages, protected_resources
 /// Returns all routes of the service.
 pub fn routes(server: AuthorizationServer) -> Router {
     let hosts = server.hosts().and(LOOPBACK_NAMES);
-    let routes = Interaction::new(&server, pages(), Alice).hosts(LOOPBACK_NAMES).routes();
-    let me = if server.config().profile() == Profile::Fapi { any(me_of_anyone) } else { any(me) };
-    let routes = routes.route("/api/me", me.layer(from_fn(returned)));
-    let guarded = protected_resources(&server).into_iter().fold(routes, |routes, (path, (resource, needed))| {
+    let me = match server.config().profile() {
+        Profile::Fapi => any(me_of_anyone).layer(from_fn(returned)),
+        _ => any(me),
+    };
+    let resources = protected_resources(&server).into_iter();
+    let routes = resources.fold(Router::new().route("/api/me", me), |routes, (path, (resource, needed))| {
         routes.route(&path, any(me_there).layer(require_scopes(resource, needed)))
     });
-    guarded.with_state(server).layer(from_fn_with_state(hosts, refuse_other_hosts))
+    let interaction = Interaction::new(&server, pages(), Alice).hosts(LOOPBACK_NAMES);
+    routes.layer(refuse_other_hosts(hosts)).merge(interaction.routes()).with_state(server)
 }
 
 impl Users for Alice {

@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .merge(Interaction::new(&server, Pages::new("Notes"), MyUsers).routes())
         .layer(sessions.with_same_site(SameSite::Lax)) // With `Strict`, users who arrive from a client look signed out.
         .merge(mcp(&server, &mcp_url, origins)?)
-        .layer(from_fn_with_state(server.hosts(), refuse_other_hosts));
+        .layer(refuse_other_hosts(server.hosts()));
     #[cfg(unix)]
     let mut terminated = signal::unix::signal(signal::unix::SignalKind::terminate())?;
     #[cfg(windows)]

@@ -39,7 +39,7 @@ pub(crate) fn app(
         Some(review) => app.merge(review::routes(review)),
         None => app,
     };
-    Ok(app.layer(from_fn_with_state(hosts, refuse_other_hosts)))
+    Ok(app.layer(refuse_other_hosts(hosts)))
 }
 
 /// The MCP server and the metadata that leads its clients to the authorization server, for a process of their own.
@@ -52,7 +52,7 @@ pub(crate) fn apart(resource: ResourceServer, origins: &[String]) -> Result<Rout
     });
     let app = mcp(resource, Origins::new(hosts.clone(), origins))?;
     let app = paths.iter().fold(app, |app, path| app.route(path, document.clone()));
-    Ok(app.layer(from_fn_with_state(hosts, refuse_other_hosts)))
+    Ok(app.layer(refuse_other_hosts(hosts)))
 }
 
 fn mcp(resource: ResourceServer, origins: Origins) -> Result<Router, Box<dyn Error>> {

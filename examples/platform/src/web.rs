@@ -77,10 +77,7 @@ pub(crate) fn app(platform: Platform) -> Router {
     // Applications call it, without a cookie.
     let api = api::app(Api { resource: platform.server.clone().into(), database: platform.database.clone() });
     // The passwords of the demo accounts are public.
-    pages
-        .merge(interaction)
-        .merge(api)
-        .layer(from_fn_with_state(platform.server.hosts(), grantor_axum::refuse_other_hosts))
+    pages.merge(api).layer(grantor_axum::refuse_other_hosts(platform.server.hosts())).merge(interaction)
 }
 
 #[derive(Template)]

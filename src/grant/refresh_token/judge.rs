@@ -92,12 +92,6 @@ struct Asked<'a> {
     target: Target<'a>,
 }
 
-/// Whether the newest pair is the answer.
-enum Again<'a> {
-    Issued(Issued),
-    Not(Newest<'a>),
-}
-
 struct InGrace {
     secrets: PairSecrets,
     /// `None` if the client gets no refresh tokens; a device code led to the pair.
@@ -173,10 +167,9 @@ impl Judge<'_> {
         let asked = Asked { scopes: self.asked(available, &target)?, target };
         let newest = self.newest(grant, placed)?;
         let superseded_for = newest.in_grace.as_ref().map(|own| self.now.seconds_since(own.since));
-        let newest = match self.newest_again(grant, newest, &asked) {
-            Again::Issued(issued) => return Ok(Verdict { next: None, issued, superseded_for }),
-            Again::Not(newest) => newest,
-        };
+        if let Some(issued) = self.newest_again(grant, &newest, &asked) {
+            return Ok(Verdict { next: None, issued, superseded_for });
+        }
         // A token in grace never rotates, unless the newest pair was issued in the future, after a clock jump. That
         // pair cannot be used yet.
         let rotates = newest.in_grace.is_none() || !newest.pair.access.issued.has_come(self.now);
@@ -256,25 +249,21 @@ impl Judge<'_> {
     }
 
     /// Answers a use in grace with the newest pair, if that is exactly what this request would get now.
-    fn newest_again<'g>(&self, grant: &Grant, newest: Newest<'g>, asked: &Asked<'_>) -> Again<'g> {
+    fn newest_again(&self, grant: &Grant, newest: &Newest<'_>, asked: &Asked<'_>) -> Option<Issued> {
+        let InGrace { secrets, refresh_token, .. } = newest.in_grace.as_ref()?;
         let access = &newest.pair.access;
         let Asked { scopes, target } = asked;
         let is_same = grant.scopes_of(access) == scopes
             && grant.audience_of(access) == target.audience()
             && access.key() == self.request.key;
-        match newest.in_grace {
-            Some(InGrace { secrets, refresh_token, .. }) if is_same && access.is_usable(self.now) => {
-                Again::Issued(Issued {
-                    grant: grant.id,
-                    access_token: secrets.access,
-                    refresh_token,
-                    expires_in: access.end.seconds_since(self.now),
-                    scopes: scopes.clone(),
-                    jwt: None,
-                })
-            }
-            in_grace => Again::Not(Newest { in_grace, ..newest }),
-        }
+        (is_same && access.is_usable(self.now)).then(|| Issued {
+            grant: grant.id,
+            access_token: secrets.access.clone(),
+            refresh_token: refresh_token.clone(),
+            expires_in: access.end.seconds_since(self.now),
+            scopes: scopes.clone(),
+            jwt: None,
+        })
     }
 
     fn lifetime(&self, target: &Target<'_>) -> Duration {

@@ -47,11 +47,13 @@ pub(crate) async fn refresh_with(
     let resources = &context.resources;
     let judge = Judge { request, presented, config, resources, now: context.now(), drawn };
     let subject_asked = context.subjects.is_none();
+    let signed = Signed::at_most(ATTEMPTS.get());
     let mut refreshing =
-        Refreshing { context, judge, subject_asked, found: None, signed: Signed::at_most(ATTEMPTS.get()) };
+        Refreshing { context, judge, subject_asked, found: None, issued: None, superseded_for: None, signed };
     let won = claim(context, &mut refreshing, Some(ATTEMPTS)).await;
-    match (won, &refreshing.found) {
-        (Ok(Won { issued, superseded_for }), Some(grant)) => {
+    let Refreshing { judge, found, issued, superseded_for, .. } = refreshing;
+    match (won, &found, issued) {
+        (Ok(()), Some(grant), Some(issued)) => {
             let (grant, client, subject) = (grant.id, &grant.client, grant.subject());
             match superseded_for {
                 None => context.raise(&Event::Refreshed { grant, client, subject }),
@@ -59,9 +61,10 @@ pub(crate) async fn refresh_with(
             }
             Ok(issued)
         }
-        (Ok(Won { issued, .. }), None) => Ok(issued),
-        (Err(reason), Some(grant)) => Err(refused(context, grant, request, refreshing.judge.presented, reason).await?),
-        (Err(reason), None) => Err(reason),
+        (Err(reason), Some(grant), _) => Err(refused(context, grant, request, judge.presented, reason).await?),
+        (Err(reason), None, _) => Err(reason),
+        // Only a token whose grant was found is answered.
+        (Ok(()), _, _) => Err(Reason::UnknownRefreshToken),
     }
 }
 
@@ -70,17 +73,15 @@ struct Refreshing<'a> {
     judge: Judge<'a>,
     subject_asked: bool,
     found: Option<Arc<Grant>>,
-    signed: Signed,
-}
-
-struct Won {
-    issued: Issued,
+    /// The answer of the last judgement, kept here and not in `Won`, which is copied at each step of a claim.
+    issued: Option<Issued>,
     superseded_for: Option<u32>,
+    signed: Signed,
 }
 
 impl Claim for Refreshing<'_> {
     type Row = Grant;
-    type Won = Won;
+    type Won = ();
     type Error = Reason;
 
     async fn read(&mut self) -> Result<Seen<Grant>, Reason> {
@@ -97,19 +98,22 @@ impl Claim for Refreshing<'_> {
         Ok(self.found.clone().into())
     }
 
-    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, Won>, Reason> {
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, ()>, Reason> {
         let Seen::Found(found) = seen else { return Err(Reason::UnknownRefreshToken) };
         let Verdict { next, issued, superseded_for } = self.judge.verdict(found)?;
-        let won = Won { issued, superseded_for };
+        (self.issued, self.superseded_for) = (Some(issued), superseded_for);
         Ok(match next {
-            Some(next) => Effect::Replace(next, won),
-            None => Effect::Confirm(won),
+            Some(next) => Effect::Replace(next, ()),
+            None => Effect::Confirm(()),
         })
     }
 
-    async fn prepare(&mut self, row: &Grant, won: &mut Won) -> Result<bool, Reason> {
+    async fn prepare(&mut self, row: &Grant, (): &mut ()) -> Result<bool, Reason> {
         let (context, request) = (self.context, self.judge.request);
-        let has_signed = jwt::sign(context, row, request.client, &mut won.issued, &mut self.signed).await?;
+        let has_signed = match &mut self.issued {
+            Some(issued) => jwt::sign(context, row, request.client, issued, &mut self.signed).await?,
+            None => false,
+        };
         request.record_uses(context).await?;
         Ok(has_signed)
     }

@@ -1,20 +1,29 @@
 //! The keys of a table's records by list.
 
 use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard};
 
-use crate::store::memory::shards::{lock, shards};
+use foldhash::HashMap;
+
+use crate::store::memory::shards::{lock, shards, shrink_when_sparse};
 
 pub(super) struct Lists<K> {
     shards: Box<[Mutex<Shard<K>>]>,
     hasher: RandomState,
 }
 
-/// Keys by the hash of their list's name, which takes less memory than the name. Lists may have the same hash: the records
-/// know their lists. In a search, `None` sorts before every key.
-type Shard<K> = BTreeSet<(u64, Option<K>)>;
+/// The keys of each list, by the hash of its name, which takes less memory than the name. Lists may have the same hash: the
+/// records know their lists.
+type Shard<K> = HashMap<u64, Keys<K>>;
+
+/// Most lists have one key, which needs no memory of its own.
+enum Keys<K> {
+    One(K),
+    Many(BTreeSet<K>),
+}
 
 impl<K> Default for Lists<K> {
     fn default() -> Self {
@@ -24,28 +33,59 @@ impl<K> Default for Lists<K> {
 
 impl<K: Clone + Ord> Lists<K> {
     pub(super) fn insert(&self, list: &str, key: K) {
-        if let Some((mut shard, hash)) = self.shard(list) {
-            shard.insert((hash, Some(key)));
+        let Some((mut shard, hash)) = self.shard(list) else { return };
+        match shard.entry(hash) {
+            Entry::Vacant(place) => _ = place.insert(Keys::One(key)),
+            Entry::Occupied(mut keys) => keys.get_mut().insert(key),
         }
     }
 
     pub(super) fn remove(&self, list: &str, key: &K) {
-        if let Some((mut shard, hash)) = self.shard(list) {
-            shard.remove(&(hash, Some(key.clone())));
+        let Some((mut shard, hash)) = self.shard(list) else { return };
+        let Some(keys) = shard.get_mut(&hash) else { return };
+        if keys.remove(key) {
+            shard.remove(&hash);
+            shrink_when_sparse(&mut shard);
         }
     }
 
     /// Returns the first keys after that one, in order. Some may be of another list with the same hash.
     pub(super) fn keys(&self, list: &str, after: Option<&K>, limit: usize) -> Vec<K> {
         let Some((shard, hash)) = self.shard(list) else { return Vec::new() };
-        let start = Bound::Excluded((hash, after.cloned()));
-        let listed = shard.range((start, Bound::Unbounded)).take_while(|(of, _)| *of == hash);
-        listed.filter_map(|(_, key)| key.clone()).take(limit).collect()
+        match shard.get(&hash) {
+            None => Vec::new(),
+            Some(Keys::One(key)) => [key].into_iter().filter(|key| after < Some(key)).take(limit).cloned().collect(),
+            Some(Keys::Many(keys)) => {
+                let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+                keys.range((start, Bound::Unbounded)).take(limit).cloned().collect()
+            }
+        }
     }
 
     fn shard(&self, list: &str) -> Option<(MutexGuard<'_, Shard<K>>, u64)> {
         let hash = self.hasher.hash_one(list);
         Some((lock(&self.shards, hash)?, hash))
+    }
+}
+
+impl<K: Clone + Ord> Keys<K> {
+    fn insert(&mut self, key: K) {
+        match self {
+            Self::One(only) if *only == key => {}
+            Self::One(only) => *self = Self::Many(BTreeSet::from([only.clone(), key])),
+            Self::Many(keys) => _ = keys.insert(key),
+        }
+    }
+
+    /// Removes the key if it is there. Returns whether none is left.
+    fn remove(&mut self, key: &K) -> bool {
+        match self {
+            Self::One(only) => only == key,
+            Self::Many(keys) => {
+                keys.remove(key);
+                keys.is_empty()
+            }
+        }
     }
 }
 

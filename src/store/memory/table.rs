@@ -13,7 +13,7 @@ use foldhash::{HashMap, HashMapExt};
 
 use crate::clock::Timestamp;
 use crate::store::memory::lists::Lists;
-use crate::store::memory::shards::{SHARDS, lock, shards};
+use crate::store::memory::shards::{SHARDS, lock, shards, shrink_when_sparse};
 use crate::store::{self, Insertion, Purge, Record, Replacement};
 
 pub(super) struct Table<R: Record> {
@@ -153,10 +153,8 @@ impl<R: Record> Shard<R> {
         (*purge_after <= now).then(|| key.clone())
     }
 
-    /// Releases memory once three quarters of it are unused.
     fn shrink_when_sparse(&mut self) {
-        if self.rows.len() * 4 < self.rows.capacity() {
-            self.rows.shrink_to(self.rows.len() * 2);
+        if shrink_when_sparse(&mut self.rows) {
             self.due.shrink_to(self.due.len() * 2);
         }
     }
