@@ -20,6 +20,7 @@ mod authenticate;
 mod dispatch;
 mod exchange;
 mod floor;
+mod grant_types;
 mod grants;
 mod heap;
 mod introspect;
@@ -68,6 +69,7 @@ const AREAS: &[Area] = &[
     #[cfg(feature = "jose")]
     ("apart", apart::measure),
     ("pauses", pauses::measure),
+    ("grant_types", grant_types::measure),
     ("stores/sqlite", stores::sqlite::measure),
     #[cfg(feature = "postgres")]
     ("stores/postgres", stores::postgres::measure),

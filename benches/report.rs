@@ -43,6 +43,8 @@ pub(crate) enum Unit {
     Bytes,
     /// Allocations an operation.
     Allocations,
+    /// Calls to a store, an operation.
+    Calls,
     /// Requests that were sent.
     #[cfg_attr(not(feature = "jose"), expect(dead_code, reason = "only APIs in other processes send some"))]
     Requests,
@@ -128,7 +130,7 @@ impl Unit {
     fn show(self, value: f64) -> String {
         match self {
             Self::Share => format!("{:.0} %", value * 100.0),
-            Self::Times => format!("{value:.2} times"),
+            Self::Calls | Self::Times => format!("{value:.2} {self}"),
             Self::PerSecond | Self::Bytes | Self::Requests => format!("{} {self}", thousands(value)),
             _ if value >= 100.0 => format!("{} {self}", thousands(value)),
             _ => format!("{value:.1} {self}"),
@@ -145,6 +147,7 @@ impl fmt::Display for Unit {
             Self::PerSecond => "/s",
             Self::Bytes => "B",
             Self::Allocations => "allocations",
+            Self::Calls => "calls",
             Self::Requests => "requests",
             Self::Share => "share",
             Self::Times => "times",

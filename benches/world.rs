@@ -70,10 +70,7 @@ impl World {
 
     /// Holds the request and approves it. Returns the redirect of the browser.
     pub(crate) fn approve(&self, pending: &PendingAuthorization, subject: &Subject) -> Response {
-        let handle = ready(self.server.hold(pending, subject, SESSION)).expect("the request is held");
-        let decision = Decision::Approve(Consent::to_everything());
-        let decided = ready(self.server.decide(handle.expose(), subject, SESSION, &decision));
-        decided.expect("the decision is taken")
+        ready(approve(&self.server, pending, subject))
     }
 
     /// Writes the form that exchanges a new code of that user.
@@ -83,8 +80,7 @@ impl World {
     }
 
     pub(crate) fn post(&self, endpoint: Endpoint, form: &[u8]) -> Response {
-        let request = Request::new("POST").header("Content-Type", FORM).body(Body::Bytes(form));
-        ready(self.server.serve(endpoint, &request))
+        ready(self.server.serve(endpoint, &post(form)))
     }
 
     /// Does the work at [`START`], removes all the grants that it made and what they came from, and sets the
@@ -107,6 +103,22 @@ impl World {
         while !ready(self.server.purge_expired(10_000)).expect("memory does not fail").is_finished() {}
         self.clock.set(now);
     }
+}
+
+/// Holds the request and approves it. Returns the redirect of the browser.
+pub(crate) async fn approve(
+    server: &AuthorizationServer,
+    pending: &PendingAuthorization,
+    subject: &Subject,
+) -> Response {
+    let handle = server.hold(pending, subject, SESSION).await.expect("the request is held");
+    let decision = Decision::Approve(Consent::to_everything());
+    server.decide(handle.expose(), subject, SESSION, &decision).await.expect("the decision is taken")
+}
+
+/// The request that sends a form.
+pub(crate) fn post(form: &[u8]) -> Request<'_> {
+    Request::new("POST").header("Content-Type", FORM).body(Body::Bytes(form))
 }
 
 /// Registers and approves an application.

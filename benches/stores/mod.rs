@@ -1,17 +1,16 @@
 //! The stores that are durable, each beside its engine driven directly with the same statements.
 
-mod callers;
-mod compare;
+pub(crate) mod callers;
+pub(crate) mod compare;
 mod disk;
 mod grants;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
-#[cfg(feature = "postgres")]
-mod processor;
+pub(crate) mod processor;
 #[cfg(feature = "postgres")]
 mod raw_postgres;
 mod raw_sqlite;
 #[cfg(feature = "redis")]
 pub(crate) mod redis;
 pub(crate) mod sqlite;
-mod work;
+pub(crate) mod work;

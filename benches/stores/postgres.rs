@@ -24,11 +24,8 @@ use support::servers::postgres::PostgresServer;
 const POOL: u32 = 8;
 
 pub(crate) fn measure(options: &Options, report: &mut Report) {
-    if options.short && env::var_os("GRANTOR_BENCH_SERVERS").is_none() {
-        return report.remark("PostgreSQL: only with GRANTOR_BENCH_SERVERS=1 in the short form.");
-    }
-    if !is_installed() {
-        return report.remark("PostgreSQL: skipped, its programs are not installed.");
+    if let Some(why) = skipped(options) {
+        return report.remark(format!("PostgreSQL: {why}"));
     }
     let rows = match (options.short, options.large) {
         (true, _) => [1_000, 500],
@@ -66,9 +63,7 @@ impl Bench {
         let buffers = if rows > 1_000_000 { "shared_buffers=6GB" } else { "shared_buffers=1GB" };
         let server = PostgresServer::start(&[buffers, "max_wal_size=8GB", "checkpoint_timeout=30min"]);
         let runtime = Runtime::new().unwrap();
-        let opened = PostgresOptions::new(&server.connection()).unwrap();
-        runtime.block_on(PostgresStore::migrate(&opened)).unwrap();
-        let store = runtime.block_on(PostgresStore::connect(&opened)).unwrap();
+        let store = runtime.block_on(connect(&server));
         let work = Work::on(rows);
         Callers::sharing(500, u32::try_from(rows).unwrap()).run(&runtime, &Latencies::default(), |caller, call| {
             insert(store.clone(), work.grants.clone(), u64::from(call) * 500 + u64::from(caller))
@@ -159,6 +154,21 @@ impl Bench {
         let own = rates(self.stored.rounds, &mut [Contender { name: "store", round: &mut own }])[0];
         add_rate(report, "postgres/find/64 callers", own, ("pgbench with 8 connections", beside), Some(0.85));
     }
+}
+
+/// Creates the tables and connects.
+pub(crate) async fn connect(server: &PostgresServer) -> PostgresStore {
+    let options = PostgresOptions::new(&server.connection()).unwrap();
+    PostgresStore::migrate(&options).await.unwrap();
+    PostgresStore::connect(&options).await.unwrap()
+}
+
+/// Why this run has no figures of PostgreSQL, if so.
+pub(crate) fn skipped(options: &Options) -> Option<&'static str> {
+    if options.short && env::var_os("GRANTOR_BENCH_SERVERS").is_none() {
+        return Some("only with GRANTOR_BENCH_SERVERS=1 in the short form.");
+    }
+    (!is_installed()).then_some("skipped, its programs are not installed.")
 }
 
 /// Looks for the programs where the tests do.

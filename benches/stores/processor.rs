@@ -31,6 +31,7 @@ pub(crate) fn seconds_used() -> Option<f64> {
 }
 
 /// Returns the processor time of one operation in microseconds, over `rounds` rounds.
+#[cfg(feature = "postgres")]
 pub(crate) fn of_an_operation(rounds: usize, round: &mut dyn FnMut() -> u64) -> Option<f64> {
     let before = seconds_used()?;
     let operations: u64 = (0..rounds).map(|_| round()).sum();

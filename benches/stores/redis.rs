@@ -24,11 +24,8 @@ const PUT: &str = include_str!("../../src/store/redis/put.lua");
 const NEVER: u32 = u32::MAX;
 
 pub(crate) fn measure(options: &Options, report: &mut Report) {
-    if options.short && env::var_os("GRANTOR_BENCH_SERVERS").is_none() {
-        return report.remark("Redis: only with GRANTOR_BENCH_SERVERS=1 in the short form.");
-    }
-    if ["redis-server", "redis-cli"].iter().any(|name| Command::new(name).arg("--version").output().is_err()) {
-        return report.remark("Redis: skipped, its programs are not installed.");
+    if let Some(why) = skipped(options) {
+        return report.remark(format!("Redis: {why}"));
     }
     let rows = match (options.short, options.large) {
         (true, _) => [1_000, 500],
@@ -60,7 +57,7 @@ impl Bench {
     fn new(rows: u64, options: &Options) -> Self {
         let server = Server::durable();
         let runtime = Runtime::new().unwrap();
-        let store = runtime.block_on(RedisStore::connect(&server.address(), &RedisOptions::new())).unwrap();
+        let store = runtime.block_on(connect(&server));
         let used = || -> f64 { server.info("used_memory").unwrap().parse().unwrap() };
         let (work, before) = (Work::on(rows), used());
         Callers::sharing(500, u32::try_from(rows).unwrap()).run(&runtime, &Latencies::default(), |caller, call| {
@@ -92,6 +89,20 @@ impl Bench {
         add_rate(report, &id, rates[0], ("plain client", rates[1]), None);
         add_latencies(report, &id, &latencies, None);
     }
+}
+
+/// Connects with the default options.
+pub(crate) async fn connect(server: &Server) -> RedisStore {
+    RedisStore::connect(&server.address(), &RedisOptions::new()).await.unwrap()
+}
+
+/// Why this run has no figures of Redis, if so.
+pub(crate) fn skipped(options: &Options) -> Option<&'static str> {
+    if options.short && env::var_os("GRANTOR_BENCH_SERVERS").is_none() {
+        return Some("only with GRANTOR_BENCH_SERVERS=1 in the short form.");
+    }
+    let is_missing = |name: &&str| Command::new(name).arg("--version").output().is_err();
+    ["redis-server", "redis-cli"].iter().any(is_missing).then_some("skipped, its programs are not installed.")
 }
 
 /// One connection that all callers share.

@@ -1,5 +1,6 @@
 //! `SqliteStore`: refreshes, new grants, the purge, and what they cost in a larger file.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -129,11 +130,11 @@ impl Bench {
 }
 
 /// A folder that is removed with the bench.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new(rows: u64) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("stores-{}-{rows}", std::process::id()));
+    pub(crate) fn new(name: impl Display) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("stores-{}-{name}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
