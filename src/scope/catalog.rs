@@ -240,6 +240,7 @@ impl ScopeCatalogBuilder {
             judge_name(definition.name(), &self.notation)?;
             judge_words(definition)?;
         }
+        // A map keeps only the last of two equal tokens, so they are found before it is made.
         let mut seen = HashSet::new();
         for (token, _) in tokens_of(&self.definitions, &self.notation) {
             if !seen.insert(token.clone()) {
@@ -261,7 +262,7 @@ struct Content {
 impl Content {
     /// Returns the scope of a token and its position in the catalog.
     fn read(&self, token: &str) -> Result<(usize, Scope<'_>), ScopeError> {
-        let Token { position, permission, .. } = *self.token(token).ok_or_else(|| ScopeError::unknown(token))?;
+        let Token { position, permission } = *self.token(token).ok_or_else(|| ScopeError::unknown(token))?;
         let definition = self.definitions.get(position).ok_or_else(|| ScopeError::unknown(token))?;
         if definition.permissions().each().contains(&permission) {
             return Ok((position, Scope { name: definition.name(), permission }));

@@ -3,6 +3,7 @@
 use std::future::{Ready, ready};
 use std::task::{Context, Poll};
 
+use actix_web::HttpResponse;
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform};
 use actix_web::error::Error;
@@ -16,7 +17,10 @@ use crate::respond;
 
 /// Returns a middleware that refuses requests for other host names with 421. [`Hosts`] says which services need it.
 ///
-/// The routes of [`Interaction`](crate::Interaction) have this check already.
+/// The routes of [`Interaction`](crate::Interaction) have this check already, those of [`configure`](crate::configure) do not. If the
+/// middleware also wraps an `Interaction` with more [`hosts`](crate::Interaction::hosts), pass the same names to [`Hosts::and`].
+/// Wrap with it last: it
+/// then runs before the others.
 ///
 /// ```
 /// use actix_web::App;
@@ -46,23 +50,23 @@ where
 {
     type Response = ServiceResponse<EitherBody<B>>;
     type Error = Error;
-    type Transform = OwnHosts<S>;
+    type Transform = HostChecked<S>;
     type InitError = ();
-    type Future = Ready<Result<OwnHosts<S>, ()>>;
+    type Future = Ready<Result<HostChecked<S>, ()>>;
 
     fn new_transform(&self, inner: S) -> Self::Future {
-        ready(Ok(OwnHosts { inner, hosts: self.hosts.clone() }))
+        ready(Ok(HostChecked { inner, hosts: self.hosts.clone() }))
     }
 }
 
 /// A service behind [`refuse_other_hosts`].
 #[derive(Clone, Debug)]
-pub struct OwnHosts<S> {
+pub struct HostChecked<S> {
     inner: S,
     hosts: Hosts,
 }
 
-impl<S, B> Service<ServiceRequest> for OwnHosts<S>
+impl<S, B> Service<ServiceRequest> for HostChecked<S>
 where
     S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error>,
     B: MessageBody,
@@ -79,15 +83,16 @@ where
     }
 
     fn call(&self, request: ServiceRequest) -> Self::Future {
-        match self.hosts.refusal(host(request.headers(), request.uri())) {
-            Some(refusal) => Either::Right(ready(Ok(request.into_response(respond(refusal)).map_into_right_body()))),
+        match refusal(&self.hosts, request.headers(), request.uri()) {
+            Some(refusal) => Either::Right(ready(Ok(request.into_response(refusal).map_into_right_body()))),
             None => Either::Left(self.inner.call(request).map_ok(ServiceResponse::map_into_left_body)),
         }
     }
 }
 
-/// The host that a request is for. HTTP/2 has it in the URI.
-pub(crate) fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a [u8]> {
+/// Returns the answer to a request for another host. HTTP/2 has the host in the URI.
+pub(crate) fn refusal(hosts: &Hosts, headers: &HeaderMap, uri: &Uri) -> Option<HttpResponse> {
     let host = headers.get(HOST).map(HeaderValue::as_bytes);
-    host.or_else(|| uri.authority().map(|authority| authority.as_str().as_bytes()))
+    let host = host.or_else(|| uri.authority().map(|authority| authority.as_str().as_bytes()));
+    hosts.refusal(host).map(respond)
 }

@@ -11,7 +11,7 @@ use grantor::interaction::{Flow, Pages, ReturnTo, Route, SignedIn, Step, Visitor
 use grantor::server::Hosts;
 use grantor::wire::{Body, Endpoint};
 
-use crate::hosts::host;
+use crate::hosts::refusal;
 use crate::{read, respond, to_request};
 
 /// Your service's users: who is signed in, and where to sign in. Each worker of actix-web has a copy.
@@ -126,8 +126,8 @@ impl<U: Users> Interaction<U> {
     }
 
     async fn serve(&self, endpoint: Endpoint, request: &HttpRequest, payload: Payload) -> HttpResponse {
-        if let Some(refusal) = self.hosts.refusal(host(request.headers(), request.uri())) {
-            return respond(refusal);
+        if let Some(refusal) = refusal(&self.hosts, request.headers(), request.uri()) {
+            return refusal;
         }
         let server = self.flow.server();
         let body = read(payload, server.body_limit()).await;
@@ -137,8 +137,8 @@ impl<U: Users> Interaction<U> {
 
     async fn answer(&self, route: Route, request: &HttpRequest, payload: Payload) -> Result<HttpResponse, Error> {
         let headers = request.headers();
-        if let Some(refusal) = self.hosts.refusal(host(headers, request.uri())) {
-            return Ok(respond(refusal));
+        if let Some(refusal) = refusal(&self.hosts, headers, request.uri()) {
+            return Ok(refusal);
         }
         let body = read(payload, Flow::FORM_BYTES).await;
         let browser = self.flow.browser(headers.get_all(COOKIE).map(HeaderValue::as_bytes));

@@ -7,7 +7,7 @@ mod hosts;
 mod interaction;
 
 pub use crate::guard::{RequireScope, RequiredScope, require_scope, require_scopes};
-pub use crate::hosts::{OwnHosts, RefuseOtherHosts, refuse_other_hosts};
+pub use crate::hosts::{HostChecked, RefuseOtherHosts, refuse_other_hosts};
 pub use crate::interaction::{Interaction, Users};
 
 use std::net::IpAddr;
@@ -81,11 +81,11 @@ impl FromRequest for Incoming {
 
 /// Reads a body for at most ten seconds; `None` if it is too long or too slow.
 async fn read(payload: impl Stream<Item = Result<Bytes, PayloadError>> + 'static, limit: usize) -> Option<Bytes> {
-    let mut read = pin!(to_bytes_limited(BodyStream::new(payload), limit));
-    // Most bodies arrive together with their head. They need no timer.
-    let body = match read.as_mut().now_or_never() {
+    let mut reading = pin!(to_bytes_limited(BodyStream::new(payload), limit));
+    // Most bodies arrive together with their head and need no timer. Otherwise the second poll registers the waker.
+    let body = match reading.as_mut().now_or_never() {
         Some(body) => body,
-        None => timeout(Duration::from_secs(10), read).await.ok()?,
+        None => timeout(Duration::from_secs(10), reading).await.ok()?,
     };
     body.ok()?.ok()
 }

@@ -65,7 +65,7 @@ impl<S: Send + Sync, N: RequiredScope, R: FromRef<S> + Into<ResourceServer>> Fro
     }
 }
 
-/// Returns a layer that checks [`RequireScope`] before the routes it is added to. Their handlers get the token as
+/// Returns a layer that makes the check of [`RequireScope`] before the routes it is added to. Their handlers get the token as
 /// `Extension<Authenticated>`. The server is an [`AuthorizationServer`] or a [`ResourceServer`].
 ///
 /// Added to a [`Router`](axum::Router), it answers a preflight with 204. Added to a `get` route itself with

@@ -4,8 +4,8 @@ use std::future::{Ready, ready};
 use std::task::{Context, Poll};
 
 use axum::extract::Request;
+use axum::http::HeaderValue;
 use axum::http::header::HOST;
-use axum::http::{HeaderMap, HeaderValue, Uri};
 use axum::response::Response;
 use futures_util::future::Either;
 use grantor::server::Hosts;
@@ -16,7 +16,10 @@ use crate::respond;
 
 /// Returns a layer that refuses requests for other host names with 421. [`Hosts`] says which services need it.
 ///
-/// The routes of [`Interaction`](crate::Interaction) have this check already.
+/// The routes of [`Interaction`](crate::Interaction) have this check already, those of [`routes`](crate::routes) do not. If the
+/// layer also wraps an `Interaction` with more [`hosts`](crate::Interaction::hosts), pass the same names to [`Hosts::and`].
+/// Add the layer last: it
+/// then runs before the others.
 ///
 /// ```
 /// use axum::Router;
@@ -38,21 +41,21 @@ pub struct RefuseOtherHosts {
 }
 
 impl<S> Layer<S> for RefuseOtherHosts {
-    type Service = OwnHosts<S>;
+    type Service = HostChecked<S>;
 
-    fn layer(&self, inner: S) -> OwnHosts<S> {
-        OwnHosts { inner, hosts: self.hosts.clone() }
+    fn layer(&self, inner: S) -> HostChecked<S> {
+        HostChecked { inner, hosts: self.hosts.clone() }
     }
 }
 
 /// A service behind [`refuse_other_hosts`].
 #[derive(Clone, Debug)]
-pub struct OwnHosts<S> {
+pub struct HostChecked<S> {
     inner: S,
     hosts: Hosts,
 }
 
-impl<S: Service<Request, Response = Response>> Service<Request> for OwnHosts<S> {
+impl<S: Service<Request, Response = Response>> Service<Request> for HostChecked<S> {
     type Response = Response;
     type Error = S::Error;
     type Future = Either<S::Future, Ready<Result<Response, S::Error>>>;
@@ -62,15 +65,16 @@ impl<S: Service<Request, Response = Response>> Service<Request> for OwnHosts<S> 
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        match self.hosts.refusal(host(request.headers(), request.uri())) {
-            Some(refusal) => Either::Right(ready(Ok(respond(refusal)))),
+        match refusal(&self.hosts, &request) {
+            Some(refusal) => Either::Right(ready(Ok(refusal))),
             None => Either::Left(self.inner.call(request)),
         }
     }
 }
 
-/// The host that a request is for. HTTP/2 has it in the URI.
-pub(crate) fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a [u8]> {
-    let host = headers.get(HOST).map(HeaderValue::as_bytes);
-    host.or_else(|| uri.authority().map(|authority| authority.as_str().as_bytes()))
+/// Returns the answer to a request for another host. HTTP/2 has the host in the URI.
+pub(crate) fn refusal(hosts: &Hosts, request: &Request) -> Option<Response> {
+    let host = request.headers().get(HOST).map(HeaderValue::as_bytes);
+    let host = host.or_else(|| request.uri().authority().map(|authority| authority.as_str().as_bytes()));
+    hosts.refusal(host).map(respond)
 }

@@ -14,7 +14,7 @@ use grantor::interaction::{Flow, Pages, ReturnTo, Route, SignedIn, Step, Visitor
 use grantor::server::Hosts;
 use grantor::wire::{Body, Endpoint};
 
-use crate::hosts::host;
+use crate::hosts::refusal;
 use crate::{Incoming, read, respond, to_request};
 
 /// Your service's users: who is signed in, and where to sign in.
@@ -130,8 +130,8 @@ impl<U: Users> Interaction<U> {
     }
 
     async fn serve(&self, endpoint: Endpoint, request: Request) -> Response {
-        if let Some(refusal) = self.hosts.refusal(host(request.headers(), request.uri())) {
-            return respond(refusal);
+        if let Some(refusal) = refusal(&self.hosts, &request) {
+            return refusal;
         }
         let server = self.flow.server();
         let Ok(request) = Incoming::from_request(request, server).await;
@@ -139,8 +139,8 @@ impl<U: Users> Interaction<U> {
     }
 
     async fn answer(&self, route: Route, request: Request) -> Response {
-        if let Some(refusal) = self.hosts.refusal(host(request.headers(), request.uri())) {
-            return respond(refusal);
+        if let Some(refusal) = refusal(&self.hosts, &request) {
+            return refusal;
         }
         let (mut parts, body) = request.into_parts();
         let body = read(body, Flow::FORM_BYTES).await;

@@ -24,13 +24,11 @@ pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
     services
         .app_data(Data::new(server.clone()))
         .configure(Interaction::new(server, pages(), Alice).hosts(LOOPBACK_NAMES).configure());
-    let resource = web::resource("/api/me");
+    let me_resource = web::resource("/api/me");
     match server.config().profile() {
-        Profile::Fapi => {
-            services.service(resource.wrap(from_fn(returned)).wrap(own_hosts.clone()).to(me_of_anyone));
-        }
-        _ => _ = services.service(resource.wrap(own_hosts.clone()).to(me)),
-    }
+        Profile::Fapi => services.service(me_resource.wrap(from_fn(returned)).wrap(own_hosts.clone()).to(me_of_anyone)),
+        _ => services.service(me_resource.wrap(own_hosts.clone()).to(me)),
+    };
     for (path, needed) in protected_resources(server) {
         let guard = move |request: ServiceRequest, next: Next<_>| require_scopes(needed.clone(), request, next);
         let there = web::resource(path).wrap(from_fn(guard)).wrap(own_hosts.clone());

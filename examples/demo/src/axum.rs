@@ -30,6 +30,7 @@ pub fn routes(server: AuthorizationServer) -> Router {
         routes.route(&path, any(me_there).layer(require_scopes(resource, needed)))
     });
     let interaction = Interaction::new(&server, pages(), Alice).hosts(LOOPBACK_NAMES);
+    // `Interaction` checks the host by itself. Add other routes before the layer.
     routes.layer(refuse_other_hosts(hosts)).merge(interaction.routes()).with_state(server)
 }
 

@@ -76,7 +76,7 @@ pub(crate) fn app(platform: Platform) -> Router {
     let interaction = interaction.routes().layer(session::layer(&platform));
     // Applications call it, without a cookie.
     let api = api::app(Api { resource: platform.server.clone().into(), database: platform.database.clone() });
-    // The passwords of the demo accounts are public.
+    // The passwords of the demo accounts are public, so other hosts are refused. `Interaction` refuses them too.
     pages.merge(api).layer(grantor_axum::refuse_other_hosts(platform.server.hosts())).merge(interaction)
 }
 

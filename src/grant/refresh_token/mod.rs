@@ -48,12 +48,11 @@ pub(crate) async fn refresh_with(
     let judge = Judge { request, presented, config, resources, now: context.now(), drawn };
     let subject_asked = context.subjects.is_none();
     let signed = Signed::at_most(ATTEMPTS.get());
-    let mut refreshing =
-        Refreshing { context, judge, subject_asked, found: None, issued: None, superseded_for: None, signed };
+    let mut refreshing = Refreshing { context, judge, subject_asked, found: None, answer: None, signed };
     let won = claim(context, &mut refreshing, Some(ATTEMPTS)).await;
-    let Refreshing { judge, found, issued, superseded_for, .. } = refreshing;
-    match (won, &found, issued) {
-        (Ok(()), Some(grant), Some(issued)) => {
+    let Refreshing { judge, found, answer, .. } = refreshing;
+    match (won, &found, answer) {
+        (Ok(()), Some(grant), Some((issued, superseded_for))) => {
             let (grant, client, subject) = (grant.id, &grant.client, grant.subject());
             match superseded_for {
                 None => context.raise(&Event::Refreshed { grant, client, subject }),
@@ -63,7 +62,7 @@ pub(crate) async fn refresh_with(
         }
         (Err(reason), Some(grant), _) => Err(refused(context, grant, request, judge.presented, reason).await?),
         (Err(reason), None, _) => Err(reason),
-        // Only a token whose grant was found is answered.
+        // Never reached: a claim is won only after a grant was found and judged.
         (Ok(()), _, _) => Err(Reason::UnknownRefreshToken),
     }
 }
@@ -73,9 +72,9 @@ struct Refreshing<'a> {
     judge: Judge<'a>,
     subject_asked: bool,
     found: Option<Arc<Grant>>,
-    /// The answer of the last judgement, kept here and not in `Won`, which is copied at each step of a claim.
-    issued: Option<Issued>,
-    superseded_for: Option<u32>,
+    /// The answer of the last judgement, and the seconds since the token was superseded. It is kept here because a claim moves
+    /// its `Won` at each step.
+    answer: Option<(Issued, Option<u32>)>,
     signed: Signed,
 }
 
@@ -101,7 +100,7 @@ impl Claim for Refreshing<'_> {
     fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, ()>, Reason> {
         let Seen::Found(found) = seen else { return Err(Reason::UnknownRefreshToken) };
         let Verdict { next, issued, superseded_for } = self.judge.verdict(found)?;
-        (self.issued, self.superseded_for) = (Some(issued), superseded_for);
+        self.answer = Some((issued, superseded_for));
         Ok(match next {
             Some(next) => Effect::Replace(next, ()),
             None => Effect::Confirm(()),
@@ -110,8 +109,8 @@ impl Claim for Refreshing<'_> {
 
     async fn prepare(&mut self, row: &Grant, (): &mut ()) -> Result<bool, Reason> {
         let (context, request) = (self.context, self.judge.request);
-        let has_signed = match &mut self.issued {
-            Some(issued) => jwt::sign(context, row, request.client, issued, &mut self.signed).await?,
+        let has_signed = match &mut self.answer {
+            Some((issued, _)) => jwt::sign(context, row, request.client, issued, &mut self.signed).await?,
             None => false,
         };
         request.record_uses(context).await?;

@@ -15,11 +15,11 @@ pub(super) struct Lists<K> {
     hasher: RandomState,
 }
 
-/// The keys of each list, by the hash of its name, which takes less memory than the name. Lists may have the same hash: the
-/// records know their lists.
+/// The keys of each list. The key of the map is the hash of the list's name, which takes less memory than the name. Two lists
+/// may have the same hash, so a reader compares the lists of each record.
 type Shard<K> = HashMap<u64, Keys<K>>;
 
-/// Most lists have one key, which needs no memory of its own.
+/// Most lists have one key, which is stored in the map itself.
 enum Keys<K> {
     One(K),
     Many(BTreeSet<K>),
@@ -35,7 +35,7 @@ impl<K: Clone + Ord> Lists<K> {
     pub(super) fn insert(&self, list: &str, key: K) {
         let Some((mut shard, hash)) = self.shard(list) else { return };
         match shard.entry(hash) {
-            Entry::Vacant(place) => _ = place.insert(Keys::One(key)),
+            Entry::Vacant(vacant) => _ = vacant.insert(Keys::One(key)),
             Entry::Occupied(mut keys) => keys.get_mut().insert(key),
         }
     }
