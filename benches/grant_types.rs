@@ -28,8 +28,6 @@ use crate::world::{self, Credentials, ISSUER, Layout, REDIRECT_URI, REFRESH_FORM
 use support::any_store::{AnyStore, Whole};
 use support::intercepted::Intercepted;
 use support::intercepted::scripts::Calls;
-#[cfg(feature = "postgres")]
-use support::servers::postgres::PostgresServer;
 #[cfg(feature = "redis")]
 use support::servers::redis::Server;
 
@@ -55,7 +53,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     if let Some(why) = postgres::skipped(options) {
         report.remark(format!("Grant types with PostgreSQL: {why}"));
     } else {
-        let server = PostgresServer::start(&["shared_buffers=1GB", "max_wal_size=8GB", "checkpoint_timeout=30min"]);
+        let server = postgres::start("shared_buffers=1GB");
         let store = runtime.block_on(postgres::connect(&server));
         Bench::new("postgres", store, &runtime, many).measure(rounds, report);
     }

@@ -50,6 +50,12 @@ impl Options {
         self.wanted.is_empty() || self.wanted.iter().any(|wanted| area.contains(wanted.as_str()))
     }
 
+    /// Whether stores are measured on servers of their own: in the short form only with `GRANTOR_BENCH_SERVERS`.
+    #[cfg(any(feature = "postgres", feature = "redis"))]
+    pub(crate) fn starts_servers(&self) -> bool {
+        !self.short || env::var_os("GRANTOR_BENCH_SERVERS").is_some()
+    }
+
     /// Measured rounds of each contender, if a round takes at most some hundredths of a second.
     pub(crate) fn short_rounds(&self) -> usize {
         if self.short { 1 } else { 21 }

@@ -1,6 +1,5 @@
 //! `PostgresStore`, on a server that is started for it, beside a pool of plain connections and pgbench.
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -60,8 +59,7 @@ struct Bench {
 impl Bench {
     fn new(rows: u64, options: &Options) -> Self {
         // A quarter of the machine's memory, as the manual advises: of 24 GB where the table is that large.
-        let buffers = if rows > 1_000_000 { "shared_buffers=6GB" } else { "shared_buffers=1GB" };
-        let server = PostgresServer::start(&[buffers, "max_wal_size=8GB", "checkpoint_timeout=30min"]);
+        let server = start(if rows > 1_000_000 { "shared_buffers=6GB" } else { "shared_buffers=1GB" });
         let runtime = Runtime::new().unwrap();
         let store = runtime.block_on(connect(&server));
         let work = Work::on(rows);
@@ -156,6 +154,11 @@ impl Bench {
     }
 }
 
+/// Starts a server that makes few checkpoints.
+pub(crate) fn start(buffers: &str) -> PostgresServer {
+    PostgresServer::start(&[buffers, "max_wal_size=8GB", "checkpoint_timeout=30min"])
+}
+
 /// Creates the tables and connects.
 pub(crate) async fn connect(server: &PostgresServer) -> PostgresStore {
     let options = PostgresOptions::new(&server.connection()).unwrap();
@@ -165,7 +168,7 @@ pub(crate) async fn connect(server: &PostgresServer) -> PostgresStore {
 
 /// Why this run has no figures of PostgreSQL, if so.
 pub(crate) fn skipped(options: &Options) -> Option<&'static str> {
-    if options.short && env::var_os("GRANTOR_BENCH_SERVERS").is_none() {
+    if !options.starts_servers() {
         return Some("only with GRANTOR_BENCH_SERVERS=1 in the short form.");
     }
     (!is_installed()).then_some("skipped, its programs are not installed.")

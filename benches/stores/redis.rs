@@ -1,6 +1,5 @@
 //! `RedisStore`, on a server that syncs each write, beside the plain client doing the same commands.
 
-use std::env;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -98,7 +97,7 @@ pub(crate) async fn connect(server: &Server) -> RedisStore {
 
 /// Why this run has no figures of Redis, if so.
 pub(crate) fn skipped(options: &Options) -> Option<&'static str> {
-    if options.short && env::var_os("GRANTOR_BENCH_SERVERS").is_none() {
+    if !options.starts_servers() {
         return Some("only with GRANTOR_BENCH_SERVERS=1 in the short form.");
     }
     let is_missing = |name: &&str| Command::new(name).arg("--version").output().is_err();

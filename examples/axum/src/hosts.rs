@@ -16,10 +16,9 @@ use crate::respond;
 
 /// Returns a layer that refuses requests for other host names with 421. [`Hosts`] says which services need it.
 ///
-/// The routes of [`Interaction`](crate::Interaction) have this check already, those of [`routes`](crate::routes) do not. If the
-/// layer also wraps an `Interaction` with more [`hosts`](crate::Interaction::hosts), pass the same names to [`Hosts::and`].
-/// Add the layer last: it
-/// then runs before the others.
+/// The routes of [`Interaction`](crate::Interaction) have this check already, those of [`routes`](crate::routes) do
+/// not. If the layer also wraps an `Interaction` with more [`hosts`](crate::Interaction::hosts), pass the same names
+/// to [`Hosts::and`]. Add the layer last: it then runs before the others.
 ///
 /// ```
 /// use axum::Router;

@@ -15,7 +15,7 @@ use grantor::server::Hosts;
 use grantor::wire::{Body, Endpoint};
 
 use crate::hosts::refusal;
-use crate::{Incoming, read, respond, to_request};
+use crate::{Incoming, at_their_paths, read, respond, to_request};
 
 /// Your service's users: who is signed in, and where to sign in.
 pub trait Users: Send + Sync + 'static {
@@ -107,26 +107,14 @@ impl<U: Users> Interaction<U> {
     /// Returns the routes of all endpoints and pages.
     pub fn routes<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
         let shared = Arc::new(self);
-        let mut router = Router::new();
-        for &endpoint in Endpoint::MACHINE {
-            for path in shared.flow.server().paths(endpoint) {
-                let shared = shared.clone();
-                let serve = move |request: Request| {
-                    let shared = shared.clone();
-                    async move { shared.serve(endpoint, request).await }
-                };
-                router = router.route(&path, any(serve));
-            }
-        }
-        for route in Route::ALL {
+        let endpoints = at_their_paths(shared.flow.server(), |endpoint| {
+            let shared = shared.clone();
+            any(async move |request: Request| shared.serve(endpoint, request).await)
+        });
+        Route::ALL.into_iter().fold(endpoints, |router, route| {
             let (path, shared) = (shared.path(route), shared.clone());
-            let answer = move |request: Request| {
-                let shared = shared.clone();
-                async move { shared.answer(route, request).await }
-            };
-            router = router.route(&path, any(answer));
-        }
-        router
+            router.route(&path, any(async move |request: Request| shared.answer(route, request).await))
+        })
     }
 
     async fn serve(&self, endpoint: Endpoint, request: Request) -> Response {

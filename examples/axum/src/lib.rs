@@ -24,7 +24,7 @@ use axum::extract::{ConnectInfo, FromRef, FromRequest, OriginalUri, Request, Sta
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{AppendHeaders, Html, IntoResponse, Response};
-use axum::routing::any;
+use axum::routing::{MethodRouter, any};
 use futures_util::FutureExt as _;
 use grantor::secret::ConsentTicket;
 use grantor::wire::{self, Endpoint, protective_headers};
@@ -42,11 +42,20 @@ pub fn routes<S: Clone + Send + Sync + 'static>(server: &AuthorizationServer) ->
 where
     AuthorizationServer: FromRef<S>,
 {
-    Endpoint::MACHINE.iter().fold(Router::new(), |router, &endpoint| {
-        let serve = move |State(server): State<AuthorizationServer>, request: Incoming| async move {
+    at_their_paths(server, |endpoint| {
+        any(move |State(server): State<AuthorizationServer>, request: Incoming| async move {
             respond(server.serve(endpoint, &request.to_request()).await)
-        };
-        server.paths(endpoint).iter().fold(router, |router, path| router.route(path, any(serve)))
+        })
+    })
+}
+
+/// Routes the paths of the endpoints that the server answers by itself to what serves each.
+fn at_their_paths<S: Clone + Send + Sync + 'static>(
+    server: &AuthorizationServer,
+    serve: impl Fn(Endpoint) -> MethodRouter<S>,
+) -> Router<S> {
+    Endpoint::MACHINE.iter().fold(Router::new(), |router, &endpoint| {
+        server.paths(endpoint).iter().fold(router, |router, path| router.route(path, serve(endpoint)))
     })
 }
 
