@@ -1,6 +1,7 @@
 //! The stores that are durable, each beside its engine driven directly with the same statements.
 
 pub(crate) mod callers;
+mod checks;
 pub(crate) mod compare;
 mod disk;
 mod grants;

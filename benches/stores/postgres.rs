@@ -19,6 +19,8 @@ use crate::options::Options;
 use crate::report::{Figure, Goal, Report, Unit};
 use support::servers::postgres::PostgresServer;
 
+/// An idle connection reports its counts within ten seconds.
+const REPORTED: Duration = Duration::from_secs(11);
 /// Connections of the pool.
 const POOL: u32 = 8;
 
@@ -39,6 +41,9 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     large.refreshes(MANY, Some(3.0), report);
     large.heap_only(report);
     large.look_ups(report);
+    if !options.short {
+        large.statements(report);
+    }
     large.stored.add_uses("postgres", report);
     let small = Bench::new(rows[1], options);
     let (large, small) = (&large.stored, &small.stored);
@@ -109,6 +114,20 @@ impl Bench {
         ["n_tup_upd", "n_tup_hot_upd"].map(|column| {
             self.asked(&format!("SELECT sum({column})::bigint FROM pg_stat_user_tables WHERE relname = 'grants'"))
         })
+    }
+
+    /// Statements for each find. Each is one transaction, which the server counts.
+    fn statements(&self, report: &mut Report) {
+        let counted = || {
+            thread::sleep(REPORTED);
+            self.asked("SELECT sum(xact_commit)::bigint FROM pg_stat_database")
+        };
+        let before = counted();
+        let finds: u64 =
+            (0..self.stored.rounds).map(|_| self.stored.find(self.stored.callers(MANY), &Latencies::default())).sum();
+        let statements = (counted() - before) as f64 / finds as f64;
+        let figure = Figure::new("postgres/find/64 callers, statements", statements, Unit::Calls);
+        report.add(figure.goal(Goal::AtMost(0.25)));
     }
 
     fn asked(&self, sql: &str) -> i64 {

@@ -44,6 +44,17 @@ impl RawSqlite {
         connection.execute_batch("COMMIT").unwrap();
     }
 
+    /// The keys of all grants.
+    pub(crate) fn keys(&self) -> Vec<Vec<u8>> {
+        let mut keys = self.connection.prepare("SELECT key FROM grantor_grants").unwrap();
+        keys.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
+    /// Reads the record of a grant.
+    pub(crate) fn find(&self, key: &[u8]) -> Vec<u8> {
+        self.find.borrow_mut().query_row([key], |row| row.get(0)).unwrap()
+    }
+
     /// Adds grants, all in one transaction.
     pub(crate) fn insert(&self, grants: &Grants, numbers: impl Iterator<Item = u64>) {
         self.connection.execute_batch("BEGIN IMMEDIATE").unwrap();

@@ -11,10 +11,10 @@ use tokio::runtime::Runtime;
 use super::callers::{Callers, Latencies};
 use super::compare::{add_growth, add_latencies, add_rate, rates};
 use super::grants::{Grants, PURGE_AFTER, id, version};
-use super::work::{MANY, Stored, Work, insert};
+use super::work::{MANY, Round, Stored, Work, insert};
 use crate::measure::Contender;
 use crate::options::Options;
-use crate::report::{Figure, Report, Unit};
+use crate::report::{Figure, Goal, Report, Unit};
 use support::servers::redis::Server;
 
 /// The store's own script for a write.
@@ -35,6 +35,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     report.add(Figure::new("redis/bytes a grant with one pair", large.bytes_of_a_row, Unit::Bytes));
     large.refreshes(1, report);
     large.refreshes(MANY, report);
+    large.commands(report);
     large.stored.add_uses("redis", report);
     let small = Bench::new(rows[1], options);
     let (large, small) = (&large.stored, &small.stored);
@@ -49,7 +50,7 @@ struct Bench {
     stored: Stored<RedisStore>,
     raw: Raw,
     bytes_of_a_row: f64,
-    _server: Server,
+    server: Server,
 }
 
 impl Bench {
@@ -66,8 +67,27 @@ impl Bench {
             bytes_of_a_row: (used() - before) / rows as f64,
             raw: runtime.block_on(Raw::connect(&server)),
             stored: Stored::new(store, work, runtime, options),
-            _server: server,
+            server,
         }
+    }
+
+    /// Commands for each find, and scripts for each write of a grant that is there. The server counts them.
+    fn commands(&self, report: &mut Report) {
+        let (stored, callers) = (&self.stored, self.stored.callers(MANY));
+        let commands = || -> u64 { self.server.info("total_commands_processed").unwrap().parse().unwrap() };
+        let scripts = || -> u64 {
+            let counts = self.server.info("cmdstat_evalsha").unwrap_or_default();
+            let calls = counts.split(',').find_map(|count| count.strip_prefix("calls="));
+            calls.map_or(0, |calls| calls.parse().unwrap())
+        };
+        let mut add = |id: &str, count: &dyn Fn() -> u64, round: Round<RedisStore>| {
+            let before = count();
+            let calls = round(stored, callers, &Latencies::default());
+            let figure = Figure::new(id, (count() - before) as f64 / calls as f64, Unit::Calls);
+            report.add(figure.goal(Goal::AtMost(1.1)));
+        };
+        add("redis/find/64 callers, commands", &commands, Stored::find);
+        add("redis/replace/64 callers, scripts", &scripts, Stored::refresh);
     }
 
     fn refreshes(&self, count: u32, report: &mut Report) {

@@ -8,6 +8,7 @@ use grantor::SqliteStore;
 use tokio::runtime::Runtime;
 
 use super::callers::Latencies;
+use super::checks;
 use super::compare::{add_growth, add_latencies, add_rate, rates};
 use super::disk::Disk;
 use super::raw_sqlite::RawSqlite;
@@ -31,6 +32,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     bench.inserts(1, (None, Some(0.55)), report);
     bench.inserts(MANY, (Some(0.5), None), report);
     bench.stored.add_uses("sqlite", report);
+    checks::measure(options, report);
     let small = Bench::new(rows[1], options);
     let (large, small) = (&bench.stored, &small.stored);
     add_growth(report, "sqlite/find/64 callers", large.costs(small, Stored::find), rows);

@@ -172,6 +172,11 @@ impl Row {
         &self.key
     }
 
+    #[cfg(feature = "postgres")]
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
     /// Returns the bytes of the record.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {

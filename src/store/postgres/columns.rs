@@ -49,7 +49,7 @@ pub(super) fn written(table: Table, action: Action) -> impl Iterator<Item = &'st
     COLUMNS.iter().filter(move |column| column.is_named(table, action))
 }
 
-/// The value that one write puts into a column, or the values of several writes in order.
+/// The value of a parameter for one call, or an array with the values of several.
 #[derive(Debug)]
 pub(super) enum Value<'w> {
     /// Of type `uuid`, `bytea` or `text`.
@@ -88,13 +88,7 @@ impl Column {
 
     /// Returns the type of the values of several writes.
     pub(super) fn types_in(&self, table: Table) -> Type {
-        match self.type_in(table) {
-            Type::INT8 => Type::INT8_ARRAY,
-            Type::TEXT => Type::TEXT_ARRAY,
-            Type::TIMESTAMPTZ => Type::TIMESTAMPTZ_ARRAY,
-            Type::UUID => Type::UUID_ARRAY,
-            _ => Type::BYTEA_ARRAY,
-        }
+        array_of(&self.type_in(table))
     }
 
     /// Returns whether the table has the column.
@@ -112,14 +106,30 @@ impl Column {
     }
 
     pub(super) fn values<'w>(&self, writes: &[&'w RowWrite]) -> Value<'w> {
-        match writes {
-            [only] => (self.value)(only),
-            _ => Value::Each(writes.iter().map(|own| (self.value)(own)).collect()),
-        }
+        Value::of_each(writes, |own| (self.value)(own))
+    }
+}
+
+/// Returns the array type of a column type.
+pub(super) const fn array_of(value_type: &Type) -> Type {
+    match *value_type {
+        Type::INT8 => Type::INT8_ARRAY,
+        Type::TEXT => Type::TEXT_ARRAY,
+        Type::TIMESTAMPTZ => Type::TIMESTAMPTZ_ARRAY,
+        Type::UUID => Type::UUID_ARRAY,
+        _ => Type::BYTEA_ARRAY,
     }
 }
 
 impl<'w> Value<'w> {
+    /// Returns the value itself for one item, otherwise an array with the value of each.
+    pub(super) fn of_each<'a, T>(all: &'a [T], value: impl Fn(&'a T) -> Self) -> Self {
+        match all {
+            [only] => value(only),
+            _ => Self::Each(all.iter().map(value).collect()),
+        }
+    }
+
     fn text(text: Option<&'w str>) -> Self {
         Self::Bytes(text.map(str::as_bytes))
     }

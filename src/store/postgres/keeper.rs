@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
@@ -31,6 +31,8 @@ pub(super) struct Keeper {
     settings: PostgresOptions,
     jobs: mpsc::Receiver<Job>,
     states: watch::Sender<State>,
+    /// Has all its permits while no read is in progress.
+    reading: Arc<Semaphore>,
 }
 
 /// The queue was closed: the store was dropped.
@@ -38,9 +40,14 @@ struct Closed;
 
 impl Keeper {
     /// Starts the task on the runtime of the caller, with a first connection.
-    pub(super) fn start(settings: PostgresOptions, jobs: mpsc::Receiver<Job>, link: Link) -> watch::Receiver<State> {
+    pub(super) fn start(
+        settings: PostgresOptions,
+        jobs: mpsc::Receiver<Job>,
+        link: Link,
+        reading: Arc<Semaphore>,
+    ) -> watch::Receiver<State> {
         let (states, seen) = watch::channel(State::Opening);
-        let keeper = Self { settings, jobs, states };
+        let keeper = Self { settings, jobs, states, reading };
         let link = keeper.up(link);
         tokio::spawn(keeper.run(link));
         seen
@@ -107,7 +114,9 @@ impl Keeper {
 
     fn up(&self, link: Link) -> Arc<Link> {
         let link = Arc::new(link);
-        tokio::spawn(watch_reads(Arc::downgrade(&link), self.patience()));
+        let (reading, all) = (self.reading.clone(), self.settings.queue_limit);
+        let is_reading = move || reading.available_permits() < all;
+        tokio::spawn(watch_reads(Arc::downgrade(&link), is_reading, self.patience()));
         self.states.send_replace(State::Up(link.clone()));
         link
     }
@@ -134,11 +143,11 @@ impl Keeper {
 }
 
 /// Closes connections on which a read never ends.
-async fn watch_reads(link: Weak<Link>, patience: Duration) {
+async fn watch_reads(link: Weak<Link>, is_reading: impl Fn() -> bool, patience: Duration) {
     loop {
         sleep(BETWEEN_CHECKS).await;
         let Some(link) = link.upgrade() else { return };
-        if link.is_reading() && timeout(patience, link.reader.check_connection()).await.is_err() {
+        if is_reading() && timeout(patience, link.reader.check_connection()).await.is_err() {
             link.cut();
         }
         if link.reader.is_closed() {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::join3;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 use tokio_postgres::error::{DbError, Severity, SqlState};
@@ -18,17 +18,15 @@ use crate::secret::entropy::SystemEntropy;
 use crate::store::postgres::connector::{Messages, by_string, failed};
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::options::PostgresOptions;
-use crate::store::postgres::statements::{Parameter, Reads, Sent, Writes, query};
+use crate::store::postgres::statements::{Parameter, ReadStatements, Sent, WriteStatements, query};
 
 /// A reading and a writing connection to the same server, so that the one finds what the other wrote.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) reader: Client,
-    pub(super) reads: Reads,
-    /// One permit for each read that may wait.
-    pub(super) places: Semaphore,
+    pub(super) reads: ReadStatements,
     pub(super) writer: Client,
-    pub(super) writes: Writes,
+    pub(super) writes: WriteStatements,
     pub(super) watch: Arc<Watch>,
     pub(super) settings: PostgresOptions,
     clock: ServerClock,
@@ -83,12 +81,11 @@ impl Link {
         settings.schema.check(&writing.client).await?;
         let lock_millis = || AtomicU64::new(milliseconds(settings.lock_timeout));
         Ok(Self {
-            reads: Reads::build(reading.unshared(), &settings.schema).await?,
-            writes: Writes::build(writing.unshared(), &settings.schema).await?,
+            reads: ReadStatements::build(reading.unshared(), &settings.schema).await?,
+            writes: WriteStatements::build(writing.unshared(), &settings.schema).await?,
             processes: [reading.process, writing.process].into_iter().flatten().collect(),
             lock_millis: writing.process.is_none().then(lock_millis),
             drivers: [reading.driver, writing.driver],
-            places: Semaphore::new(settings.queue_limit),
             settings: settings.clone(),
             reader: reading.client,
             writer: writing.client,
@@ -145,11 +142,6 @@ impl Link {
     /// that, its caller was answered that the outcome is unknown.
     pub(super) fn latest(&self) -> SystemTime {
         self.clock.showed + self.clock.when.elapsed() + self.settings.statement_timeout * 3
-    }
-
-    /// Returns whether a caller waits for an answer to a read.
-    pub(super) fn is_reading(&self) -> bool {
-        self.places.available_permits() < self.settings.queue_limit
     }
 
     /// Closes both connections, even if they wait for answers.

@@ -16,14 +16,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::clock::Timestamp;
-use crate::store::postgres::columns::Bytes;
 use crate::store::postgres::jobs::{Action, Answer, Job, PurgeStep, RowWrite};
-use crate::store::postgres::keeper::{Keeper, State};
+use crate::store::postgres::keeper::Keeper;
 use crate::store::postgres::link::{Link, Session, set_for_transaction};
-use crate::store::postgres::statements::{Parameter, Read};
+use crate::store::postgres::read::Reads;
 use crate::store::{Engine, Insertion, List, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
 pub use crate::store::postgres::connector::{PostgresConnection, PostgresConnector};
@@ -37,8 +36,8 @@ const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// A store in a PostgreSQL database, for one server or many.
 ///
-/// It has two connections to one server. All callers share the reading one, and do not wait for each other's answers.
-/// Waiting writes are sent as one statement with one commit. A write is acknowledged when it is committed, with
+/// It has two connections to one server, one for reads and one for writes. A read that comes while no other is in progress
+/// is sent at once. Concurrent reads share statements. Waiting writes are sent as one statement with one commit. A write is acknowledged when it is committed, with
 /// `synchronous_commit` at least `on`: it then survives a crash of the server and, with a synchronous standby, the loss
 /// of the server. A write can be read as soon as its wait for the standby is cancelled, so reads are not
 /// [settled](Store::reads_settled).
@@ -71,7 +70,7 @@ const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 #[derive(Clone)]
 pub struct PostgresStore {
     jobs: mpsc::Sender<Job>,
-    states: watch::Receiver<State>,
+    reads: Reads,
     options: Arc<PostgresOptions>,
 }
 
@@ -89,7 +88,10 @@ impl PostgresStore {
     pub async fn connect(options: &PostgresOptions) -> Result<Self, PostgresError> {
         let link = Link::open(options).await?;
         let (jobs, waiting) = mpsc::channel(options.queue_limit);
-        Ok(Self { jobs, states: Keeper::start(options.clone(), waiting, link), options: Arc::new(options.clone()) })
+        let reading = Arc::new(Semaphore::new(options.queue_limit));
+        let states = Keeper::start(options.clone(), waiting, link, reading.clone());
+        let reads = Reads::start(states, reading, options);
+        Ok(Self { jobs, reads, options: Arc::new(options.clone()) })
     }
 
     /// Creates the schema and its tables, or migrates them to this release's version. Does nothing if they have it.
@@ -148,9 +150,7 @@ impl Store for PostgresStore {}
 
 impl Engine for PostgresStore {
     async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let rows = read::rows(&self.states, Read::Find(table), &[&Bytes(key)]).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        Ok(bytes(row, 0)?)
+        Ok(self.reads.find(table, key).await?)
     }
 
     async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
@@ -170,13 +170,7 @@ impl Engine for PostgresStore {
     }
 
     async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let parameters: [Parameter<'_>; 3] = [&Bytes(&list.name), &after.map(Bytes), &limit];
-        let rows = read::rows(&self.states, Read::List(list.table), &parameters).await?;
-        let listed = |row: &tokio_postgres::Row| {
-            Ok(Row::new(bytes(row, 0)?.unwrap_or_default(), bytes(row, 1)?.unwrap_or_default()))
-        };
-        rows.iter().map(listed).collect()
+        Ok(self.reads.list(list, after, limit).await?)
     }
 
     /// Purges in statements short enough that other writes hardly wait.
@@ -193,10 +187,4 @@ impl Engine for PostgresStore {
         }
         Ok(Purge::new(removed))
     }
-}
-
-/// Returns the bytes of a column, if there are any.
-fn bytes(row: &tokio_postgres::Row, column: usize) -> Result<Option<Vec<u8>>, PostgresError> {
-    let bytes: Option<Bytes<'_>> = row.try_get(column)?;
-    Ok(bytes.map(|Bytes(bytes)| bytes.to_vec()))
 }

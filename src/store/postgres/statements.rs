@@ -9,7 +9,7 @@ use bytes::BytesMut;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type};
 use tokio_postgres::{Client, Row, Statement};
 
-use crate::store::postgres::columns::{Column, key_type, least_key, written};
+use crate::store::postgres::columns::{Column, array_of, key_type, least_key, written};
 use crate::store::postgres::jobs::Action;
 use crate::store::postgres::schema::Schema;
 use crate::store::{Lists, Table};
@@ -19,10 +19,10 @@ use crate::store::{Lists, Table};
 pub(super) struct Statements<K>(BTreeMap<K, Sent>);
 
 /// The statements of the reading connection.
-pub(super) type Reads = Statements<Read>;
+pub(super) type ReadStatements = Statements<Select>;
 
 /// The statements of the writing connection.
-pub(super) type Writes = Statements<Written>;
+pub(super) type WriteStatements = Statements<Written>;
 
 /// How a statement is sent.
 #[derive(Debug)]
@@ -35,11 +35,15 @@ pub(super) enum Sent {
 /// The text of a statement, and the types of its parameters.
 type Typed = (String, Vec<Type>);
 
-/// A read. The functions below describe the columns of its statement.
+/// A statement that reads. The functions below describe its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Read {
-    Find(Table),
+pub(super) enum Select {
+    Row(Table),
+    /// Several rows, by an array of keys.
+    Rows(Table),
     List(Table),
+    /// Several lists, by arrays.
+    Lists(Table),
 }
 
 /// A write.
@@ -77,17 +81,19 @@ impl<K: Ord> Statements<K> {
     }
 }
 
-impl Reads {
+impl ReadStatements {
     pub(super) async fn build(client: Option<&Client>, schema: &Schema) -> Result<Self, tokio_postgres::Error> {
         let of_table = |table: Table| {
-            let list = (table.lists() != Lists::None).then(|| (Read::List(table), list(table)));
-            once((Read::Find(table), find(table))).chain(list)
+            let one_list = (table.lists() != Lists::None).then(|| (Select::List(table), list(table)));
+            let lists = (table.lists() == Lists::One).then(|| (Select::Lists(table), lists(table)));
+            let rows = [(Select::Row(table), row(table)), (Select::Rows(table), rows(table))];
+            rows.into_iter().chain(one_list).chain(lists)
         };
         Self::from_texts(client, schema, Table::ALL.into_iter().flat_map(of_table)).await
     }
 }
 
-impl Writes {
+impl WriteStatements {
     pub(super) async fn build(client: Option<&Client>, schema: &Schema) -> Result<Self, tokio_postgres::Error> {
         let of_table = |table| {
             let rows = Action::ALL.into_iter().flat_map(move |action| {
@@ -106,27 +112,51 @@ fn name(table: Table) -> String {
     format!("{{schema}}.{}", table.as_str())
 }
 
-/// Parameter: the key. Returns the record.
-fn find(table: Table) -> Typed {
-    (format!("SELECT record FROM {} WHERE key = $1", name(table)), vec![key_type(table)])
+/// Parameter: the key. Returns, if there is such a row: 1, the key, the record.
+fn row(table: Table) -> Typed {
+    (format!("SELECT 1::bigint, key, record FROM {} WHERE key = $1", name(table)), vec![key_type(table)])
 }
 
-/// Parameters: the list, the key after which it begins or none, and how many rows. Returns keys and records.
+/// Parameter: an array of keys. Returns, for each row found: the number of its key in the array, from 1; the key; the record.
+fn rows(table: Table) -> Typed {
+    let text = format!(
+        "SELECT wanted.place, own.key, own.record FROM unnest($1) WITH ORDINALITY AS wanted(key, place)
+        JOIN {} AS own USING (key)",
+        name(table)
+    );
+    (text, vec![array_of(&key_type(table))])
+}
+
+/// Parameters: the list, the key after which it begins or none, and how many rows. Returns, for each row: 1, the key, the record.
 fn list(table: Table) -> Typed {
+    let text = format!("SELECT 1::bigint, page.* FROM ({}) AS page", page(table, "$1", "$2"));
+    (text, vec![Type::BYTEA, key_type(table), Type::INT8])
+}
+
+/// Parameters: an array of lists, an array with the key after which each begins or none, and how many rows of each. Returns, for
+/// each row: the number of its list in the array, from 1; the key; the record.
+fn lists(table: Table) -> Typed {
+    let text = format!(
+        "SELECT wanted.place, page.* FROM unnest($1, $2) WITH ORDINALITY AS wanted(list, after, place)
+        CROSS JOIN LATERAL ({}) AS page",
+        page(table, "wanted.list", "wanted.after")
+    );
+    (text, vec![Type::BYTEA_ARRAY, array_of(&key_type(table)), Type::INT8])
+}
+
+/// Selects keys and records of a list. The third parameter is how many.
+fn page(table: Table, list: &str, after: &str) -> String {
     let rows = name(table);
     let (from, on, key) = match table.lists() {
-        Lists::None | Lists::One => (format!("{rows} AS own"), "own.subject = $1", "own.key"),
-        Lists::Many => {
-            (format!("{rows}_lists AS listed JOIN {rows} AS own USING (key)"), "listed.list = $1", "listed.key")
-        }
+        Lists::None | Lists::One => (format!("{rows} AS own"), "own.subject", "own.key"),
+        Lists::Many => (format!("{rows}_lists AS listed JOIN {rows} AS own USING (key)"), "listed.list", "listed.key"),
     };
-    let key_type = key_type(table);
-    let text = format!(
-        "SELECT own.key, own.record FROM {from} WHERE {on} AND {key} >= coalesce($2, {}::{key_type})
-        AND {key} IS DISTINCT FROM $2 ORDER BY {key} LIMIT $3",
+    format!(
+        "SELECT own.key, own.record FROM {from} WHERE {on} = {list} AND {key} >= coalesce({after}, {}::{})
+        AND {key} IS DISTINCT FROM {after} ORDER BY {key} LIMIT $3",
         least_key(table),
-    );
-    (text, vec![Type::BYTEA, key_type, Type::INT8])
+        key_type(table),
+    )
 }
 
 /// Parameters: those of `new`, which is [`one`] or [`many`]; the time after which the write must not take effect,

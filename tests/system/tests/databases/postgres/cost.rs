@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use grantor::store::{Authorization, Grant, Insertion, Record, RecordStore, Replacement};
+use grantor::store::{Authorization, Grant, Insertion, Page, Record, RecordStore, Replacement};
 use grantor::testing::{record_store, records};
 use grantor::{Application, PostgresStore, Timestamp};
 use tokio_postgres::Client;
@@ -62,6 +62,50 @@ async fn writes_that_wait_share_statements() {
     assert!(inserted.into_iter().all(|answer| answer.unwrap() == Insertion::Inserted));
     let made = statements("shared") - start;
     assert!(made < 10, "{made} statements for 256 inserts that came at once");
+}
+
+/// Found and missing, twice, with and without a page before, all at once.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "starts a PostgreSQL server"]
+async fn reads_that_wait_share_statements() {
+    const SUBJECTS: usize = 16;
+    let store = store_that_counts("read").await;
+    let subjects: Vec<_> = (0..SUBJECTS).map(|_| records::subject()).collect();
+    let mut of_subjects = vec![Vec::new(); SUBJECTS];
+    // The first user has no grant.
+    for (subject, grants) in subjects.iter().zip(&mut of_subjects).skip(1) {
+        *grants = (0..5).map(|_| Arc::new(records::grant(subject, END))).collect();
+        grants.sort_by_key(|grant| *grant.id().as_bytes());
+    }
+    for answer in
+        join_all(of_subjects.iter().flatten().map(|grant| RecordStore::<Grant>::insert(&store, grant.clone()))).await
+    {
+        assert_eq!(answer.unwrap(), Insertion::Inserted);
+    }
+    let missing = records::grant(&subjects[0], END).id();
+    let keys: Vec<_> = of_subjects.iter().flatten().map(|grant| grant.id()).chain([missing]).collect();
+    let page = |grants: &[Arc<Grant>], limit: usize| {
+        grants.get(1).map_or_else(|| Page::first(limit), |grant| Page::after(grant.id(), limit))
+    };
+    let start = statements("read");
+    let finds = join_all(keys.iter().chain(&keys).map(|key| RecordStore::<Grant>::find(&store, key)));
+    let whole = join_all(subjects.iter().map(|own| RecordStore::<Grant>::list(&store, own.as_str(), Page::first(100))));
+    let pages = join_all(
+        subjects
+            .iter()
+            .zip(&of_subjects)
+            .map(|(own, grants)| RecordStore::<Grant>::list(&store, own.as_str(), page(grants, 2))),
+    );
+    let (found, whole, pages) = tokio::join!(finds, whole, pages);
+    let made = statements("read") - start;
+    let expected: Vec<_> = of_subjects.iter().flatten().cloned().map(Some).chain([None]).collect();
+    let found: Vec<_> = found.into_iter().map(Result::unwrap).collect();
+    assert_eq!(found, [&expected[..], &expected].concat());
+    for ((grants, whole), page) in of_subjects.iter().zip(whole).zip(pages) {
+        assert_eq!(whole.unwrap(), *grants);
+        assert_eq!(page.unwrap(), grants.get(2..4).unwrap_or_default());
+    }
+    assert!(made < 12, "{made} statements for {} reads that came at once", 2 * keys.len() + 2 * SUBJECTS);
 }
 
 /// The server's statistics come late: asks until they are there.
@@ -142,10 +186,16 @@ async fn no_statement_reads_a_whole_table() {
         for answer in join_all(next).await {
             assert_eq!(answer.unwrap(), Replacement::Replaced);
         }
-        assert_eq!(
-            RecordStore::<Grant>::list(&store, subject.as_str(), grantor::store::Page::first(100)).await.unwrap().len(),
-            64
-        );
+        assert_eq!(RecordStore::<Grant>::list(&store, subject.as_str(), Page::first(100)).await.unwrap().len(), 64);
+        let found =
+            join_all(grants.iter().map(async |grant| RecordStore::<Grant>::find(&store, &grant.id()).await)).await;
+        assert!(found.into_iter().all(|grant| grant.unwrap().is_some()));
+        for owner in [subject.as_str(), "nobody"] {
+            let listed = join_all((0..8).map(|_| RecordStore::<Grant>::list(&store, owner, Page::first(100)))).await;
+            assert!(listed.into_iter().all(|rows| rows.unwrap().len() == if owner == "nobody" { 0 } else { 64 }));
+            let listed = (0..8).map(|_| RecordStore::<Application>::list(&store, owner, Page::first(100)));
+            assert!(join_all(listed).await.into_iter().all(|rows| rows.unwrap().is_empty()));
+        }
         assert_eq!(RecordStore::<Grant>::purge(&store, Timestamp::from_seconds(1), 10).await.unwrap().removed(), 0);
         // Every call of a registry, before and after many rows.
         record_store::calls_cost_the_same::<Application>(&store, || 0).await;

@@ -86,6 +86,38 @@ async fn a_queue_that_is_full_refuses_at_once_and_the_rest_is_done() {
 
 #[tokio::test]
 #[ignore = "starts a PostgreSQL server"]
+async fn a_cancelled_read_affects_no_other() {
+    const READERS: usize = 40;
+    let options = options().schema("left").unwrap().queue_limit(READERS);
+    PostgresStore::migrate(&options).await.unwrap();
+    let store = PostgresStore::connect(&options).await.unwrap();
+    let grant = grant();
+    assert_eq!(RecordStore::<Grant>::insert(&store, grant.clone()).await.unwrap(), Insertion::Inserted);
+    let read = || {
+        let (store, id) = (store.clone(), grant.id());
+        tokio::spawn(async move { RecordStore::<Grant>::find(&store, &id).await })
+    };
+    let blocker = server().client().await;
+    blocker.batch_execute("BEGIN; LOCK TABLE \"left\".grants").await.unwrap();
+    let readers: Vec<_> = (0..READERS).map(|_| read()).collect();
+    sleep(Duration::from_millis(200)).await;
+    readers.iter().step_by(2).for_each(tokio::task::JoinHandle::abort);
+    sleep(Duration::from_millis(100)).await;
+    blocker.batch_execute("ROLLBACK").await.unwrap();
+    for (number, reader) in readers.into_iter().enumerate() {
+        match reader.await {
+            Ok(found) => assert_eq!(found.unwrap(), Some(grant.clone())),
+            Err(error) => assert!(error.is_cancelled() && number % 2 == 0),
+        }
+    }
+    // All places are free again.
+    for reader in (0..READERS).map(|_| read()).collect::<Vec<_>>() {
+        assert_eq!(reader.await.unwrap().unwrap(), Some(grant.clone()));
+    }
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
 async fn a_row_that_an_operator_has_locked_stops_its_own_writers_alone() {
     let options = options().schema("locked").unwrap();
     PostgresStore::migrate(&options).await.unwrap();

@@ -1,15 +1,20 @@
 //! Unreadable records of another release affect nothing but themselves.
 
 use std::error::Error;
+use std::sync::Arc;
 
-use grantor::PostgresStore;
-use grantor::store::{Authorization, DecodeError, Grant, Page, Record, RecordStore, StoreError};
-use grantor::testing::record_store;
+use futures::future::join_all;
+use grantor::store::postgres::PostgresOptions;
+use grantor::store::{Authorization, DecodeError, Grant, Insertion, Page, Record, RecordStore, StoreError};
+use grantor::testing::{record_store, records};
+use grantor::{PostgresStore, Timestamp};
 use tokio_postgres::Client;
 
 use crate::postgres::several_servers::world;
 use crate::postgres::shared::{options, server};
 use support::world::{PKCE, SESSION, form};
+
+const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
 
 /// A store in a schema of that name, and a connection that spoils its records.
 async fn scene(schema: &str) -> (PostgresStore, Client) {
@@ -24,6 +29,42 @@ async fn spoil(admin: &Client, table: &str, id: [u8; 16]) {
     let id = format!("{:032x}", u128::from_be_bytes(id));
     let sql = format!("UPDATE {table} SET record = '\\x{kind}09' WHERE key = '{id}'");
     assert_eq!(admin.execute(&sql, &[]).await.unwrap(), 1);
+}
+
+/// A policy that fails stands for a damaged page.
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_row_that_the_database_cannot_read_fails_its_own_readers_alone() {
+    let (store, admin) = scene("damaged").await;
+    let grants: Vec<_> = (0..20).map(|_| Arc::new(records::grant(&records::subject(), END))).collect();
+    for grant in &grants {
+        assert_eq!(RecordStore::<Grant>::insert(&store, grant.clone()).await.unwrap(), Insertion::Inserted);
+    }
+    let damaged = format!("{:032x}", u128::from_be_bytes(*grants[7].id().as_bytes()));
+    let policy = format!(
+        "CREATE FUNCTION damaged.read(key uuid) RETURNS boolean LANGUAGE plpgsql AS $$
+        BEGIN
+            IF key = '{damaged}' THEN RAISE EXCEPTION USING ERRCODE = 'data_corrupted'; END IF;
+            RETURN true;
+        END $$;
+        CREATE POLICY own ON damaged.grants USING (damaged.read(key));
+        ALTER TABLE damaged.grants ENABLE ROW LEVEL SECURITY;
+        CREATE ROLE damaged LOGIN PASSWORD 'damaged';
+        GRANT USAGE ON SCHEMA damaged TO damaged;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA damaged TO damaged;"
+    );
+    admin.batch_execute(&policy).await.unwrap();
+    let connection = format!("host=127.0.0.1 port={} user=damaged password=damaged dbname=postgres", server().port());
+    let options = PostgresOptions::new(&connection).unwrap().schema("damaged").unwrap();
+    let store = PostgresStore::connect(&options).await.unwrap();
+    let found = join_all(grants.iter().map(async |grant| RecordStore::<Grant>::find(&store, &grant.id()).await)).await;
+    for (number, (grant, found)) in grants.iter().zip(found).enumerate() {
+        if number == 7 {
+            assert!(!found.unwrap_err().is_transient());
+        } else {
+            assert_eq!(found.unwrap().as_ref(), Some(grant));
+        }
+    }
 }
 
 #[tokio::test]
