@@ -43,7 +43,7 @@ pub(crate) enum Unit {
     Bytes,
     /// Allocations an operation.
     Allocations,
-    /// Calls to a store, or statements or commands sent to a server, an operation.
+    /// Calls to a store, or round trips or statements to a server, an operation.
     Calls,
     /// Requests that were sent.
     #[cfg_attr(not(feature = "jose"), expect(dead_code, reason = "only APIs in other processes send some"))]
