@@ -17,7 +17,8 @@ use crate::store::{List, Lists, Row, Table};
 
 /// How often a read is sent if its connection is lost.
 const ATTEMPTS: u32 = 2;
-/// How many statements of queued reads may be in progress. More share less; fewer delay callers of a distant server.
+/// How many statements of queued reads may be in progress. With more, fewer reads share each. With fewer, reads of a distant
+/// server wait longer.
 const AT_ONCE: usize = 4;
 /// How many rows a statement of several lists may return.
 const ROWS_OF_LISTS: usize = 1000;
@@ -54,7 +55,7 @@ impl Kind {
         match self {
             Self::Row(_) => usize::MAX,
             Self::List(table, limit) if table.lists() == Lists::One => (ROWS_OF_LISTS / limit).max(1),
-            // Such a list may be long. The planner must know which one it is, to read no more of it than the page.
+            // Such a list may be long. Through a pooler, the planner must know which one it is, to read only the page.
             Self::List(..) => 1,
         }
     }
@@ -141,7 +142,7 @@ async fn answer_all(states: &watch::Receiver<State>, batch: Vec<QueuedRead>) {
     match fetch(states, &reads).await {
         Ok(rows) => batch.into_iter().zip(rows).for_each(|(queued, rows)| drop(queued.answer.send(Ok(rows)))),
         Err(error) if batch.len() > 1 && !error.is_transient() => {
-            for queued in batch {
+            for queued in batch.into_iter().filter(|queued| !queued.answer.is_closed()) {
                 let rows = fetch(states, &[&queued.read]).await;
                 drop(queued.answer.send(rows.map(|rows| rows.into_iter().flatten().collect())));
             }
