@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use grantor::testing::ManualClock;
-use grantor::wire::{Endpoint, Request};
+use grantor::wire::Endpoint;
 use grantor::{AuthorizationServer, Config, MemoryStore, SqliteStore, Timestamp};
 use tokio::runtime::Runtime;
 
@@ -181,11 +181,8 @@ impl<'a> Bench<'a> {
         self.run(|number| {
             let (server, clients, forms) = (self.server.clone(), self.clients.clone(), forms.clone());
             async move {
-                let (client, query) = (&clients[0], world::query(&clients[0]));
-                let pending = server.authorize(&Request::new("GET").query(query.as_bytes())).await.unwrap();
-                let response = world::approve(&server, &pending, &world::subject(first + number)).await;
-                let code = world::code_of(response.header("Location").unwrap());
-                *forms[number].lock().unwrap() = world::exchange_form(client, code).into_bytes();
+                let form = world::new_exchange(&server, &clients[0], &world::subject(first + number)).await;
+                *forms[number].lock().unwrap() = form.into_bytes();
             }
         });
     }

@@ -116,6 +116,14 @@ pub(crate) async fn approve(
     server.decide(handle.expose(), subject, SESSION, &decision).await.expect("the decision is taken")
 }
 
+/// Writes the form that exchanges a new code of that user.
+pub(crate) async fn new_exchange(server: &AuthorizationServer, client: &Credentials, subject: &Subject) -> String {
+    let query = query(client);
+    let pending = server.authorize(&Request::new("GET").query(query.as_bytes())).await.expect("the request is valid");
+    let response = approve(server, &pending, subject).await;
+    exchange_form(client, code_of(response.header("Location").expect("a redirect")))
+}
+
 /// The request that sends a form.
 pub(crate) fn post(form: &[u8]) -> Request<'_> {
     Request::new("POST").header("Content-Type", FORM).body(Body::Bytes(form))

@@ -70,10 +70,7 @@ fn headers(server: &AuthorizationServer, runtime: &Runtime, callers: Callers) ->
         let (server, client, headers) = (server.clone(), client.clone(), headers.clone());
         let subject = world::subject((call * callers.count + caller) as usize);
         async move {
-            let query = world::query(&client);
-            let pending = server.authorize(&Request::new("GET").query(query.as_bytes())).await.unwrap();
-            let response = world::approve(&server, &pending, &subject).await;
-            let form = world::exchange_form(&client, world::code_of(response.header("Location").unwrap()));
+            let form = world::new_exchange(&server, &client, &subject).await;
             let response = server.serve(Endpoint::Token, &world::post(form.as_bytes())).await;
             let token = Layout::of(response.body()).access(response.body());
             headers.lock().unwrap().push(format!("Bearer {}", str::from_utf8(token).unwrap()));

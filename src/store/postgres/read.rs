@@ -101,7 +101,7 @@ impl Reads {
         let permit = self.in_progress.clone().try_acquire_owned().map_err(|_| PostgresProblem::QueueFull)?;
         // The queue costs a task switch, and a single read has nothing to share.
         if self.in_progress.available_permits() + 1 == self.limit {
-            return Ok(fetch(&self.states, &[&read]).await?.into_iter().flatten().collect());
+            return fetch_one(&self.states, &read).await;
         }
         let (answer, answered) = oneshot::channel();
         self.queue.send(QueuedRead { read, answer, _permit: permit }).map_err(|_| PostgresProblem::Stopped)?;
@@ -143,12 +143,17 @@ async fn answer_all(states: &watch::Receiver<State>, batch: Vec<QueuedRead>) {
         Ok(rows) => batch.into_iter().zip(rows).for_each(|(queued, rows)| drop(queued.answer.send(Ok(rows)))),
         Err(error) if batch.len() > 1 && !error.is_transient() => {
             for queued in batch.into_iter().filter(|queued| !queued.answer.is_closed()) {
-                let rows = fetch(states, &[&queued.read]).await;
-                drop(queued.answer.send(rows.map(|rows| rows.into_iter().flatten().collect())));
+                let rows = fetch_one(states, &queued.read).await;
+                drop(queued.answer.send(rows));
             }
         }
         Err(error) => batch.into_iter().for_each(|queued| drop(queued.answer.send(Err(error.clone())))),
     }
+}
+
+/// Sends one statement for one read, and returns its rows.
+async fn fetch_one(states: &watch::Receiver<State>, read: &Read) -> Result<Vec<Row>, PostgresError> {
+    Ok(fetch(states, &[read]).await?.into_iter().flatten().collect())
 }
 
 /// Sends one statement for reads of one kind, and returns the rows of each, in the order of their keys.
