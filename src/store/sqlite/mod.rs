@@ -217,7 +217,7 @@ impl Engine for SqliteStore {
     /// [`synchronous = FULL`]: https://www.sqlite.org/pragma.html#pragma_synchronous
     async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         let Inner { writer, reader, .. } = &*self.inner;
-        let thread = if writer.take_idle() { writer } else { reader };
+        let thread = if reader.is_idle() && writer.take_idle() { writer } else { reader };
         let key = key.to_vec();
         self.ask(thread, Access::Read, move |session| rows::find(session, table, &key)).await
     }

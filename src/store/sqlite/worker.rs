@@ -35,6 +35,11 @@ impl Worker {
         Ok(Self { queue: Some(sender), is_idle, thread: Some(thread) })
     }
 
+    /// Returns whether the thread has nothing to do.
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_idle.load(Ordering::Relaxed)
+    }
+
     /// Returns whether the thread has nothing to do; `true` to one caller at a time.
     pub(super) fn take_idle(&self) -> bool {
         self.is_idle.swap(false, Ordering::Relaxed)
