@@ -3,8 +3,8 @@
 //!
 //! After a commit, the next snapshot drops the pages that a connection has cached. One reader pays that cost once for
 //! all callers; several readers would each pay it. The writer's own commits do not drop the pages it has cached, so it
-//! answers a read that comes while both threads are idle. It answers no read beside the reader: waking a second thread
-//! for each call costs more than a place in the reader's next group.
+//! answers a read that comes while both threads are idle. While the reader is busy, the writer gets no new read: to wake
+//! a second thread for one call takes more processor time than a place in the reader's next group.
 
 use crate::store::sqlite::error::SqliteError;
 use crate::store::sqlite::place::Place;

@@ -39,7 +39,7 @@ const CHECKPOINT_CACHE: usize = 1 << 16;
 /// A store in one SQLite file. Acknowledged writes are durable.
 ///
 /// One thread writes: all waiting writes share one transaction and one sync, and are answered when the transaction is
-/// on the disk. Another thread reads. The futures run on any executor. Several processes may open the same file on a
+/// on the disk. Another thread reads, and the writing thread too while both have nothing to do. The futures run on any executor. Several processes may open the same file on a
 /// local disk, such as a server and an administrator's command, or the old and the new server during a restart.
 ///
 /// If the process forks or changes its root directory, open the store after that: threads do not survive a fork, and
@@ -201,12 +201,6 @@ impl fmt::Debug for SqliteStore {
 }
 
 impl Store for SqliteStore {
-    fn reads_settled(&self) -> bool {
-        true
-    }
-}
-
-impl Engine for SqliteStore {
     /// Returns `true`: readers find a commit only when it is on the disk.
     ///
     /// With a write-ahead log and [`synchronous = FULL`], SQLite first syncs the log and then writes the log's index,
@@ -215,8 +209,15 @@ impl Engine for SqliteStore {
     /// read.
     ///
     /// [`synchronous = FULL`]: https://www.sqlite.org/pragma.html#pragma_synchronous
+    fn reads_settled(&self) -> bool {
+        true
+    }
+}
+
+impl Engine for SqliteStore {
     async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         let Inner { writer, reader, .. } = &*self.inner;
+        // The order matters: what takes the writer must use it.
         let thread = if reader.is_idle() && writer.take_idle() { writer } else { reader };
         let key = key.to_vec();
         self.ask(thread, Access::Read, move |session| rows::find(session, table, &key)).await

@@ -54,7 +54,7 @@ impl Worker {
         let (answer, answered) = oneshot::channel();
         let call = Box::new(Asked { call, answer, result: None });
         let queue = self.queue.as_ref().ok_or(SqliteProblem::Stopped)?;
-        // No read may wait behind a write.
+        // No read that comes later is to wait behind this call.
         self.is_idle.store(false, Ordering::Relaxed);
         queue.try_send(Job { access, call }).map_err(|error| match error {
             TrySendError::Full(_) => SqliteProblem::QueueFull,
