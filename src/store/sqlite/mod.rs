@@ -39,8 +39,9 @@ const CHECKPOINT_CACHE: usize = 1 << 16;
 /// A store in one SQLite file. Acknowledged writes are durable.
 ///
 /// One thread writes: all waiting writes share one transaction and one sync, and are answered when the transaction is
-/// on the disk. Another thread reads, and the writing thread too while both have nothing to do. The futures run on any executor. Several processes may open the same file on a
-/// local disk, such as a server and an administrator's command, or the old and the new server during a restart.
+/// on the disk. Another thread reads; the writing thread answers a read only if both are idle. The futures run on any
+/// executor. Several processes may open the same file on a local disk, such as a server and an administrator's command,
+/// or the old and the new server during a restart.
 ///
 /// If the process forks or changes its root directory, open the store after that: threads do not survive a fork, and
 /// the path is resolved repeatedly.
