@@ -29,7 +29,7 @@ use support::any_store::{AnyStore, Whole};
 use support::intercepted::Intercepted;
 use support::intercepted::scripts::Calls;
 #[cfg(feature = "redis")]
-use support::servers::redis::Server;
+use support_servers::servers::redis::Server;
 
 /// Operations of a round, which all callers share.
 const OPERATIONS: u32 = 3_200;

@@ -17,7 +17,7 @@ use super::work::{MANY, Stored, Work, insert};
 use crate::measure::Contender;
 use crate::options::Options;
 use crate::report::{Figure, Goal, Report, Unit};
-use support::servers::postgres::PostgresServer;
+use support_servers::servers::postgres::PostgresServer;
 
 /// An idle connection reports its counts within ten seconds.
 const REPORTED: Duration = Duration::from_secs(11);

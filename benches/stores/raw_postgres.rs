@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Statement};
 
 use super::grants::{Grants, id, version};
-use support::servers::postgres::{PASSWORD, PostgresServer, USER};
+use support_servers::servers::postgres::{PASSWORD, PostgresServer, USER};
 
 const FIND: &str = "SELECT record FROM grantor.grants WHERE key = $1::text::uuid";
 const REPLACE: &str = "UPDATE grantor.grants SET version = $3::bigint, record = $4::bytea, ended_at = NULL,

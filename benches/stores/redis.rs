@@ -15,7 +15,7 @@ use super::work::{MANY, Round, Stored, Work, insert};
 use crate::measure::Contender;
 use crate::options::Options;
 use crate::report::{Figure, Goal, Report, Unit};
-use support::servers::redis::Server;
+use support_servers::servers::redis::Server;
 
 /// The store's own script for a write.
 const PUT: &str = include_str!("../../src/store/redis/put.lua");

@@ -6,7 +6,7 @@ pub(crate) mod signing_keys;
 pub(crate) mod uses;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
@@ -38,8 +38,8 @@ pub(crate) struct Context {
     pub(crate) prefixes: Prefixes,
     pub(crate) resources: ResourceTable,
     pub(crate) signing_keys: SigningKeys,
-    /// The document of the metadata endpoint.
-    pub(crate) metadata: Box<[u8]>,
+    /// The document of the metadata endpoint, once it was requested.
+    pub(crate) metadata: OnceLock<Box<[u8]>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) newest: NewestTime,
     pub(crate) entropy: Arc<dyn Entropy>,

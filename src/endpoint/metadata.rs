@@ -11,16 +11,17 @@ use crate::secret::pkce::CodeChallenge;
 use crate::wire::message::Metadata;
 use crate::wire::{Endpoint, Request, Response};
 
-/// Answers with the document that was made when the server was built.
+/// Answers with the document. The first request writes it.
 pub(crate) fn serve(context: &Context, request: &Request<'_>) -> Response {
     if !Endpoint::Metadata.allows(request.method) {
         return response::to_client(&Reason::MethodNotAllowed, request, Endpoint::Metadata, &context.config);
     }
-    Response::new(200).with_header("Content-Type", "application/json").with_body(context.metadata.to_vec())
+    let document = context.metadata.get_or_init(|| document(&context.config));
+    Response::new(200).with_header("Content-Type", "application/json").with_body(document.to_vec())
 }
 
 /// Writes the document from the configuration.
-pub(crate) fn document(config: &Config) -> Box<[u8]> {
+fn document(config: &Config) -> Box<[u8]> {
     serde_json::to_vec(&metadata(config)).unwrap_or_default().into()
 }
 

@@ -1,7 +1,7 @@
 //! What an authorization server is built from.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
@@ -11,7 +11,6 @@ use crate::context::Context;
 use crate::context::newest_time::NewestTime;
 use crate::context::polls::Polls;
 use crate::context::signing_keys::SigningKeys;
-use crate::endpoint::metadata;
 use crate::fetch::Fetcher;
 use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::documents::Documents;
@@ -163,7 +162,6 @@ impl Builder {
         let documents = of_documents.map(|fetcher| Documents::new(&config, fetcher, Arc::clone(&clock)));
         let of_keys = fetcher.filter(|_| config.client_authentication.accepts_assertions());
         let key_sets = of_keys.map(|fetcher| KeySets::new(fetcher, Arc::clone(&clock), throttle.clone()));
-        let metadata = metadata::document(&config);
         let resources = source::table(&config);
         let newest = NewestTime::default();
         let signing_keys = SigningKeys::new(signing_keys, &config, clock.now())?;
@@ -174,7 +172,7 @@ impl Builder {
             prefixes,
             resources,
             signing_keys,
-            metadata,
+            metadata: OnceLock::new(),
             clock,
             newest,
             entropy,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use public_api::Builder;
-use support::started::cargo::cargo;
+use support_servers::started::cargo::cargo;
 
 use crate::root;
 

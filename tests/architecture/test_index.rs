@@ -135,7 +135,7 @@ fn tests_are_read_with_their_module_and_ids() {
     assert_eq!(named("src/jose/tests.rs"), "jose::tests");
     assert_eq!(named("src/model/application/logo/mod.rs"), "model::application::logo");
     assert_eq!(named("tests/protocol/rfc6749_client/mod.rs"), "rfc6749_client");
-    assert_eq!(named("tests/system/tests/adapters/main.rs"), "adapters");
+    assert_eq!(named("tests/system/tests/servers/adapters/bound.rs"), "servers::adapters::bound");
     assert_eq!(named("examples/fetch/tests/fetch/ranges.rs"), "fetch::ranges");
     assert_eq!(named("examples/fetch/src/target.rs"), "fetch::target");
 }

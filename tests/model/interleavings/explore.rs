@@ -15,9 +15,15 @@ use support::intercepted::step::{Answer, Step, pending};
 use support::intercepted::{Fate, Script, copy, over};
 use support::world::{Pair, SESSION, World};
 
+/// `all`, or a number of random schedules.
 const VARIABLE: &str = "GRANTOR_SCHEDULES";
-/// Random schedules of each kind, where not every schedule is tried.
-const DRAWN: usize = 300;
+/// If two requests have more schedules than these, random ones follow, so that the first choices vary as well: in the
+/// first schedules, only the last choices do.
+const FIRST: usize = 400;
+/// How many random ones follow.
+const FOLLOWING: usize = 400;
+/// Random schedules of each kind, where three and more requests meet; twice as many with `all`.
+const DRAWN: usize = 150;
 /// Random schedules are the same in each run.
 const SEED: u64 = 7;
 /// How many orders between calls a fault may need to show; most need one or two.
@@ -102,8 +108,9 @@ pub(crate) enum Waits {
     All,
 }
 
-/// Runs every schedule. A call waits once, before its effect. After it, a task touches nothing that others see until
-/// its next call, so a second wait would repeat the same orders.
+/// Runs every schedule, or at most 800 of them if `GRANTOR_SCHEDULES` is not `all`. A call waits once, before its
+/// effect. After it, a task touches nothing that others see until its next call, so a second wait would repeat the same
+/// orders.
 pub(crate) fn in_every_order<S, L>(name: &'static str, waits: Waits, scene: S, look: L)
 where
     S: AsyncFn() -> Scene + Send + Sync + 'static,
@@ -119,36 +126,54 @@ where
     L: AsyncFn(&Scene, &Answers) + Send + Sync + 'static,
 {
     let script = Yielding { waits, is_twice: false, reads_settled };
-    let count = run(DfsScheduler::new(None, false), script, scene, look);
-    println!("{name}: all {count} schedules, reads settled: {reads_settled}");
-    assert!(count > 1, "nothing met");
+    let (scene, look) = (Arc::new(scene), Arc::new(look));
+    let limit = (schedules().as_deref() != Some("all")).then_some(FIRST);
+    let first = run(DfsScheduler::new(limit, false), script, &scene, &look);
+    assert!(first > 1, "nothing met");
+    let following = if limit == Some(first) {
+        run(RandomScheduler::new_from_seed(SEED, FOLLOWING), script, &scene, &look)
+    } else {
+        0
+    };
+    println!("{name}: {first} schedules and {following} random ones, reads settled: {reads_settled}");
 }
 
 /// Runs many schedules: in some each choice is random, in others tasks have priorities, which change at random places.
 pub(crate) fn in_many_orders<S, L>(name: &'static str, scene: S, look: L)
 where
-    S: AsyncFn() -> Scene + Clone + Send + Sync + 'static,
-    L: AsyncFn(&Scene, &Answers) + Clone + Send + Sync + 'static,
+    S: AsyncFn() -> Scene + Send + Sync + 'static,
+    L: AsyncFn(&Scene, &Answers) + Send + Sync + 'static,
 {
     let script = Yielding { waits: Waits::All, is_twice: true, reads_settled: false };
-    let asked: Option<usize> = env::var(VARIABLE).ok().map(|asked| asked.parse().unwrap());
-    let (random, preempting) = match asked {
-        None => (RandomScheduler::new_from_seed(SEED, DRAWN), PctScheduler::new_from_seed(SEED, DEPTH, DRAWN)),
-        Some(count) => (RandomScheduler::new(count), PctScheduler::new(DEPTH, count)),
+    let (random, preempting) = match schedules().as_deref() {
+        None | Some("all") => {
+            let count = if schedules().is_some() { 2 * DRAWN } else { DRAWN };
+            (RandomScheduler::new_from_seed(SEED, count), PctScheduler::new_from_seed(SEED, DEPTH, count))
+        }
+        Some(count) => {
+            let count = count.parse().unwrap_or_else(|_| panic!("{VARIABLE} is {count:?}"));
+            (RandomScheduler::new(count), PctScheduler::new(DEPTH, count))
+        }
     };
-    let drawn = run(random, script, scene.clone(), look.clone());
-    let preempted = run(preempting, script, scene, look);
+    let (scene, look) = (Arc::new(scene), Arc::new(look));
+    let drawn = run(random, script, &scene, &look);
+    let preempted = run(preempting, script, &scene, &look);
     println!("{name}: {drawn} random schedules, {preempted} by priorities");
 }
 
-fn run<S, L>(scheduler: impl Scheduler + 'static, script: Yielding, scene: S, look: L) -> usize
+fn schedules() -> Option<String> {
+    env::var(VARIABLE).ok()
+}
+
+fn run<S, L>(scheduler: impl Scheduler + 'static, script: Yielding, scene: &Arc<S>, look: &Arc<L>) -> usize
 where
     S: AsyncFn() -> Scene + Send + Sync + 'static,
     L: AsyncFn(&Scene, &Answers) + Send + Sync + 'static,
 {
     let mut config = Config::new();
     config.stack_size = STACK;
-    Runner::new(scheduler, config).run(move || block_on(once(script, &scene, &look)))
+    let (scene, look) = (scene.clone(), look.clone());
+    Runner::new(scheduler, config).run(move || block_on(once(script, &*scene, &*look)))
 }
 
 /// Runs one schedule: the world itself is made and checked without waiting.

@@ -87,7 +87,6 @@ async fn a_client_of_ones_own_has_the_scopes_of_both() {
 }
 
 /// DEV-07
-#[cfg(feature = "jose")]
 #[test]
 fn the_fapi_profile_has_no_devices() {
     let mut config = Config::fapi("https://auth.example");

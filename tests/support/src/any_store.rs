@@ -11,18 +11,15 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use grantor::SqliteStore;
 use grantor::store::{
     ApplicationLogo, Authorization, ClientStore, DeviceRequest, Grant, InitialToken, Insertion, LastPurge, Page, Purge,
     PushedRequest, Record, RecordStore, Replacement, Replay, Store, StoreError, UserCodeRecord,
 };
 use grantor::{Application, Client, ClientId, MemoryStore, Timestamp};
 
-use crate::{on_postgres, on_redis, runtime};
-
 const VARIABLE: &str = "GRANTOR_TEST_STORE";
 /// Its values; `memory` if it is not set.
-const NAMES: &[&str] = &["memory", "sqlite", "postgres", "redis"];
+const NAMES: &[&str] = if cfg!(feature = "stores") { &["memory", "sqlite", "postgres", "redis"] } else { &["memory"] };
 
 /// More records than a test makes of one subject.
 const MANY: usize = 10_000;
@@ -77,12 +74,15 @@ impl AnyStore {
         };
         match name.as_str() {
             "memory" => Self::over(MemoryStore::new()),
-            "sqlite" => Self::over(SqliteStore::temporary().unwrap()),
+            #[cfg(feature = "stores")]
+            "sqlite" => Self::over(grantor::SqliteStore::temporary().unwrap()),
+            #[cfg(feature = "stores")]
             "postgres" => {
-                let lease = on_postgres::Lease::take(&runtime::server()).await;
+                let lease = crate::on_postgres::Lease::take(&crate::runtime::server()).await;
                 Self { _lease: Some(lease.clone()), ..Self::over(lease.store()) }
             }
-            "redis" => Self::over(on_redis::store(&runtime::server()).await),
+            #[cfg(feature = "stores")]
+            "redis" => Self::over(crate::on_redis::store(&crate::runtime::server()).await),
             unknown => panic!("{VARIABLE} is {unknown:?}; with these features it may be one of {NAMES:?}"),
         }
     }

@@ -10,15 +10,14 @@ pub mod attempts;
 pub mod devices;
 pub mod directory;
 pub mod folder;
-pub mod http;
 pub mod intercepted;
-pub mod judges;
 pub mod jump;
 pub mod keys;
+#[cfg(feature = "stores")]
 mod on_postgres;
+#[cfg(feature = "stores")]
 mod on_redis;
+#[cfg(feature = "stores")]
 mod runtime;
-pub mod servers;
-pub mod started;
 pub mod to_server;
 pub mod world;

@@ -3,8 +3,8 @@
 use std::net::TcpListener;
 
 use serde_json::json;
-use support::http::Request;
-use support::started::Started;
+use support_servers::http::Request;
+use support_servers::started::Started;
 
 use crate::{Server, challenged, said, text};
 

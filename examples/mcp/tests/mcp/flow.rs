@@ -1,7 +1,7 @@
 //! The flow of a client, from the address of the MCP server to a tool call.
 
 use serde_json::json;
-use support::http::Request;
+use support_servers::http::Request;
 
 use crate::{Server, challenged, said, text};
 

@@ -1,7 +1,7 @@
 //! What the guard in front of the MCP server refuses.
 
 use serde_json::json;
-use support::http::Request;
+use support_servers::http::Request;
 
 use crate::{Server, challenged, text};
 

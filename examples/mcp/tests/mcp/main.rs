@@ -11,9 +11,9 @@ mod review;
 
 use serde_json::{Value, json};
 use support::folder::Folder;
-use support::http::{Answer, Page, Request};
-use support::started::Started;
 use support::world::{PKCE, VERIFIER, encode};
+use support_servers::http::{Answer, Page, Request};
+use support_servers::started::Started;
 use url::Url;
 
 const REDIRECT_URI: &str = "http://127.0.0.1:9/callback";

@@ -11,8 +11,8 @@ use rmcp::transport::auth::{AuthClient, AuthorizationManager, AuthorizationReque
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::{Value, json};
 use support::folder::Folder;
-use support::http::{Page, Request};
-use support::started::cargo;
+use support_servers::http::{Page, Request};
+use support_servers::started::cargo;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 #[cfg(unix)]

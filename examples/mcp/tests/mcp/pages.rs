@@ -1,7 +1,7 @@
 //! The consent page of an unreviewed client.
 
 use serde_json::json;
-use support::http::{Page, Request};
+use support_servers::http::{Page, Request};
 
 use crate::{Client, Server, metadata};
 

@@ -1,6 +1,6 @@
 //! Clients that await a review, and the administrator's page.
 
-use support::http::{Answer, Page, Request, value_after};
+use support_servers::http::{Answer, Page, Request, value_after};
 use url::Url;
 
 use crate::{Client, Server, said, text};

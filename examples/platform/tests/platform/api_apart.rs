@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use support::http::{Page, Request};
-use support::started::Started;
-use support::started::database::Database;
+use support_servers::http::{Page, Request};
+use support_servers::started::Started;
+use support_servers::started::database::Database;
 use tokio::time::sleep;
 use url::Url;
 

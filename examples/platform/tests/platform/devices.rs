@@ -7,9 +7,9 @@ use std::time::Duration;
 use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
 use serde_json::Value;
-use support::http::{Answer, Page, Request};
-use support::started::Started;
-use support::started::database::Database;
+use support_servers::http::{Answer, Page, Request};
+use support_servers::started::Started;
+use support_servers::started::database::Database;
 use tokio::time::sleep;
 use url::Url;
 

@@ -9,8 +9,8 @@ use tokio::net::TcpStream;
 use tokio::time::sleep;
 
 use crate::{ALICE, DEVON, sign_in, start};
-use support::http::{Request, connect};
-use support::started::Started;
+use support_servers::http::{Request, connect};
+use support_servers::started::Started;
 
 /// PWD-01
 ///

@@ -2,9 +2,9 @@
 
 use grantor::{Clock as _, SystemClock};
 use serde_json::json;
-use support::http::{Answer, Page, Request, value_after};
 use support::keys::{Signer, unchanged};
-use support::started::Started;
+use support_servers::http::{Answer, Page, Request, value_after};
+use support_servers::started::Started;
 use url::Url;
 
 use crate::pages::{get, register, register_and_approve};

@@ -15,8 +15,8 @@ mod throttle;
 
 use std::time::Duration;
 
-use support::http::{Answer, Page, Request, value_after};
-use support::started::Started;
+use support_servers::http::{Answer, Page, Request, value_after};
+use support_servers::started::Started;
 use url::Url;
 
 const DEVON: (&str, &str) = ("devon", "devon-likes-rust");

@@ -2,8 +2,8 @@
 
 use crate::{ADMIN, ALICE, location, sign_in, start, start_with};
 use serde_json::{Value, json};
-use support::http::{Answer, Page, Request, value_after};
-use support::started::Started;
+use support_servers::http::{Answer, Page, Request, value_after};
+use support_servers::started::Started;
 use url::Url;
 
 const NAME: &str = "Notes of “Example”";

@@ -1,8 +1,8 @@
 //! The contents of the pages, read without style sheets.
 
 use crate::{ADMIN, ALICE, DEVON, location, sign_in, start};
-use support::http::{Answer, Page, Request, value_after};
-use support::started::Started;
+use support_servers::http::{Answer, Page, Request, value_after};
+use support_servers::started::Started;
 use url::Url;
 
 /// The list of authorized applications.

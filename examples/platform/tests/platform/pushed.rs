@@ -6,8 +6,8 @@ use rusqlite::{Connection, params};
 use url::Url;
 
 use crate::{ALICE, location, start};
-use support::http::{Page, Request};
-use support::started::Started;
+use support_servers::http::{Page, Request};
+use support_servers::started::Started;
 
 /// Pushes a request of the demo application, and returns the address that its user's browser is sent to.
 async fn push(platform: &Started) -> Url {

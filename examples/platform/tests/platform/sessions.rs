@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use url::Url;
 
 use crate::{DEVON, location, sign_in, start, start_with};
-use support::http::Request;
+use support_servers::http::Request;
 
 const DAYS: i64 = 86_400;
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::{ALICE, location, sign_in, start};
-use support::http::{Page, Request};
+use support_servers::http::{Page, Request};
 
 /// Anyone can begin to connect. The file is written only for those who have connected.
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Which requests the library's throttle slows down here.
 
 use crate::start_with;
-use support::http::Request;
+use support_servers::http::Request;
 
 #[tokio::test]
 async fn the_loopback_is_slowed_down_only_if_it_is_told() {

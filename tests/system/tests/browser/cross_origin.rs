@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::time::Duration;
 
-use support::judges;
-use support::started::{Started, cargo};
+use support_servers::judges;
+use support_servers::started::{Started, cargo};
 use thirtyfour::prelude::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;

@@ -1,6 +1,6 @@
 //! The platform example as its operator starts it.
 
-use support::started::{Started, cargo};
+use support_servers::started::{Started, cargo};
 
 /// The two servers of the example.
 pub(crate) struct Platform(Started);

@@ -6,9 +6,9 @@
 
 use std::process::Output;
 
-use support::servers::postgres::PostgresServer;
-use support::servers::redis::Server;
-use support::started::cargo::cargo;
+use support_servers::servers::postgres::PostgresServer;
+use support_servers::servers::redis::Server;
+use support_servers::started::cargo::cargo;
 
 const SUITES: [&str; 3] = ["protocol", "faults", "model"];
 

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use tokio_postgres::Client;
 
 use crate::postgres::shared::{options, server};
-use support::servers::postgres::{End, PASSWORD, PostgresServer};
+use support_servers::servers::postgres::{End, PASSWORD, PostgresServer};
 
 const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
 

@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio_postgres::{Config, NoTls};
 
 use crate::postgres::shared::{options_of, server, store_of};
-use support::servers::postgres::PASSWORD;
+use support_servers::servers::postgres::PASSWORD;
 
 /// Opens its own socket, and fetches the password for each login.
 #[derive(Clone, Default)]

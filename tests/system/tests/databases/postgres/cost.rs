@@ -11,8 +11,8 @@ use tokio_postgres::Client;
 
 use crate::postgres::several_servers::world;
 use crate::postgres::shared::{options, options_on, server};
-use support::servers::postgres::PostgresServer;
 use support::world::form;
+use support_servers::servers::postgres::PostgresServer;
 
 const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
 

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use crate::postgres::confirm::impatient;
 use crate::postgres::load::Load;
 use crate::postgres::shared::options_on;
-use support::servers::postgres::{End, PostgresServer};
+use support_servers::servers::postgres::{End, PostgresServer};
 
 /// Half of them kill every process, half stop the server without a shutdown.
 const ROUNDS: u32 = 100;
@@ -77,7 +77,7 @@ async fn a_synchronous_standby_that_is_promoted_under_load_has_everything() {
         "host=127.0.0.1,127.0.0.1 port={},{} user=postgres password='{}' dbname=postgres",
         standby.port(),
         primary.port(),
-        support::servers::postgres::PASSWORD
+        support_servers::servers::postgres::PASSWORD
     );
     let options = PostgresOptions::new(&both).unwrap();
     PostgresStore::migrate(&options).await.unwrap();

@@ -12,8 +12,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::postgres::several_servers::world;
 use crate::postgres::shared::{options, options_on, server};
-use support::servers::postgres::{End, PostgresServer};
 use support::world::form;
+use support_servers::servers::postgres::{End, PostgresServer};
 
 const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
 
@@ -324,7 +324,7 @@ async fn a_primary_that_takes_no_writes_any_more_is_trouble_that_passes() {
     let connection = server()
         .connection()
         .replace("user=postgres", "user=demoted")
-        .replace(support::servers::postgres::PASSWORD, "demoted");
+        .replace(support_servers::servers::postgres::PASSWORD, "demoted");
     let of_demoted = grantor::store::postgres::PostgresOptions::new(&connection).unwrap().schema("demoted").unwrap();
     let demoted = PostgresStore::connect(&of_demoted).await.unwrap();
     operator.batch_execute("ALTER USER demoted SET default_transaction_read_only = on").await.unwrap();

@@ -9,7 +9,7 @@ use grantor::{PostgresStore, Timestamp};
 
 use crate::postgres::shared::{options, server};
 use support::folder::repository;
-use support::servers::postgres::{PASSWORD, PostgresServer};
+use support_servers::servers::postgres::{PASSWORD, PostgresServer};
 
 const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
 

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 use tokio_postgres::{Client, NoTls};
 
 use crate::postgres::shared::{options_of, pooler, server};
-use support::servers::pgbouncer::PgBouncer;
-use support::servers::postgres::{End, PostgresServer};
+use support_servers::servers::pgbouncer::PgBouncer;
+use support_servers::servers::postgres::{End, PostgresServer};
 
 const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use grantor::PostgresStore;
 use grantor::store::postgres::PostgresOptions;
 
-use support::servers::pgbouncer::PgBouncer;
-use support::servers::postgres::PostgresServer;
+use support_servers::servers::pgbouncer::PgBouncer;
+use support_servers::servers::postgres::PostgresServer;
 
 /// Stopped with the process.
 pub(crate) fn server() -> &'static PostgresServer {

@@ -13,7 +13,7 @@ use grantor::{Application, RedisStore, Timestamp};
 
 use crate::redis::REPLICATED;
 use support::folder::scratch;
-use support::servers::redis::{Cluster, Server, until};
+use support_servers::servers::redis::{Cluster, Server, until};
 
 async fn problem(address: &str) -> RedisProblem {
     let connected = RedisStore::connect(address, &RedisOptions::new()).await;

@@ -8,7 +8,7 @@ use grantor::testing::{record_store, records};
 use grantor::{Application, RedisStore, Timestamp};
 
 use crate::redis::raw::Raw;
-use support::servers::redis::Server;
+use support_servers::servers::redis::Server;
 
 const ROWS: u64 = 20_000;
 /// Bytes of a grant with one pair, its two entries and its user's key: 790 were measured.

@@ -11,7 +11,7 @@ use grantor::{RedisStore, Timestamp};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 
-use support::servers::redis::{Server, until};
+use support_servers::servers::redis::{Server, until};
 
 /// Without it no store waits for replicas.
 const LOG: [&str; 2] = ["--appendonly", "yes"];

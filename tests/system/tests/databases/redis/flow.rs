@@ -7,8 +7,8 @@ use grantor::{AuthorizationServer, Config, Consent, Decision, RedisStore};
 
 use crate::redis::REPLICATED;
 use support::jump;
-use support::servers::redis::{Cluster, Server};
 use support::world::{ISSUER, PKCE, SESSION, World, code, e400, empty, form, logo, pair, text};
+use support_servers::servers::redis::{Cluster, Server};
 
 #[tokio::test]
 #[ignore = "starts Redis servers"]

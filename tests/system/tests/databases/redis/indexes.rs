@@ -11,7 +11,7 @@ use grantor::testing::{record_store, records, replay_store};
 use grantor::{Application, Clock, RedisStore, Subject, SystemClock, Timestamp};
 
 use crate::redis::raw::Raw;
-use support::servers::redis::Server;
+use support_servers::servers::redis::Server;
 
 /// The place of the time of writing, in the members of a set of due times.
 const DUE_PLACE: Option<usize> = Some(0);

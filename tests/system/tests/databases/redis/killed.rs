@@ -8,7 +8,7 @@ use grantor::store::{Grant, RecordStore};
 use grantor::testing::records;
 
 use crate::redis::load::{FAR, Load, in_the_end};
-use support::servers::redis::{Cluster, Server, until};
+use support_servers::servers::redis::{Cluster, Server, until};
 
 const ROUNDS: u64 = 30;
 const FAIL_OVERS: usize = 3;

@@ -3,7 +3,7 @@
 mod single {
     use std::sync::LazyLock;
 
-    use support::servers::redis::Server;
+    use support_servers::servers::redis::Server;
 
     static SERVER: LazyLock<Server> = LazyLock::new(Server::start);
 
@@ -17,7 +17,7 @@ mod single {
 mod cluster {
     use std::sync::LazyLock;
 
-    use support::servers::redis::Cluster;
+    use support_servers::servers::redis::Cluster;
 
     static CLUSTER: LazyLock<Cluster> = LazyLock::new(Cluster::start);
 

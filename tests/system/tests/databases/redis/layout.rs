@@ -13,7 +13,7 @@ use grantor::testing::records;
 use grantor::{Application, RedisStore, Subject, Timestamp};
 
 use crate::redis::raw::Raw;
-use support::servers::redis::Server;
+use support_servers::servers::redis::Server;
 
 /// A grant, an authorization, an application and a replay, as a store of layout 1 wrote them.
 const LAYOUT_1: &str = include_str!("layout_1.txt");

@@ -8,7 +8,7 @@ use grantor::testing::records;
 use grantor::{RedisStore, Subject, Timestamp};
 
 use crate::redis::raw::Raw;
-use support::servers::redis::Cluster;
+use support_servers::servers::redis::Cluster;
 
 const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
 

@@ -22,7 +22,7 @@ use std::time::Duration;
 use grantor::RedisStore;
 use grantor::store::redis::RedisOptions;
 
-use support::servers::redis::{Cluster, Server};
+use support_servers::servers::redis::{Cluster, Server};
 
 /// How long a write that must succeed may wait for its replica: a busy disk syncs slowly.
 const REPLICATED: Duration = Duration::from_secs(20);

@@ -2,7 +2,7 @@
 
 use redis::{Cmd, Connection, FromRedisValue};
 
-use support::servers::redis::Server;
+use support_servers::servers::redis::Server;
 
 /// A connection beside that of the store.
 pub(crate) struct Raw(Connection);

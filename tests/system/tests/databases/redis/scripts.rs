@@ -1,7 +1,7 @@
 //! What the scripts answer to a write that is sent twice, or comes too late.
 
 use crate::redis::raw::Raw;
-use support::servers::redis::Server;
+use support_servers::servers::redis::Server;
 
 const PUT: &str = include_str!("../../../../../src/store/redis/put.lua");
 const CONFIRM: &str = include_str!("../../../../../src/store/redis/confirm.lua");

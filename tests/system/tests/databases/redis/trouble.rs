@@ -10,7 +10,7 @@ use grantor::testing::records;
 use grantor::{RedisStore, Timestamp};
 
 use crate::redis::REPLICATED;
-use support::servers::redis::{Server, until};
+use support_servers::servers::redis::{Server, until};
 
 const FAR: Timestamp = Timestamp::from_seconds(3_000_000_000);
 

@@ -1,0 +1,6 @@
+//! The thin servers, and all example servers, over sockets.
+
+mod adapters;
+mod fapi;
+mod hostile;
+mod soak;
