@@ -3,8 +3,6 @@
 
 mod broken_stores;
 mod contract;
-mod driven;
-mod lagging;
 mod memory_store;
 mod sqlite;
 
