@@ -8,6 +8,7 @@ mod failing;
 mod proofs;
 mod pushed;
 mod races;
+mod scene;
 mod waiting;
 
 use support::intercepted::{Failure, Fate};

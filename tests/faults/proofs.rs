@@ -1,42 +1,14 @@
 //! The record that a DPoP proof was used: if the store fails there, the request is refused; if the request is dropped
 //! there, neither code nor refresh token is lost [RFC 9449 section 11.1].
 
-use std::future::poll_fn;
-use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::Poll;
-
-use async_trait::async_trait;
 use grantor::Clock;
 use grantor::config::{DpopBoundTokens, Profile};
 use grantor::wire::Response;
-use support::intercepted::{Failure, Fate, Script, every, over};
+use support::intercepted::{Failure, Fate, every, over};
 use support::keys::{Signer, unchanged};
 use support::world::{VERIFIER, World, e400, ok, pair};
 
-/// Waits before and after each call, and counts the waits.
-#[derive(Default)]
-struct Waiting(AtomicUsize);
-
-impl Waiting {
-    async fn wait(&self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-        tokio::task::yield_now().await;
-    }
-}
-
-#[async_trait]
-impl Script for Waiting {
-    async fn before(&self, _: &'static str) -> Fate {
-        self.wait().await;
-        Fate::Done
-    }
-
-    async fn after(&self, _: &'static str) {
-        self.wait().await;
-    }
-}
+use crate::waiting::{Waiting, dropped_after};
 
 async fn world() -> World {
     World::with(Profile::Platform, |config| config.dpop.tokens = DpopBoundTokens::Optional).await
@@ -110,18 +82,9 @@ async fn a_request_that_is_dropped_anywhere_can_be_sent_again_with_a_new_proof()
                 Presented::Code(_) => Presented::Code(world.code().await),
                 Presented::RefreshToken(token) => Presented::RefreshToken(token.clone()),
             };
-            let script = Arc::new(Waiting::default());
-            let waiting = over(&world, script.clone());
+            let slow = over(&world, Waiting);
             let proof_once = proof(&world);
-            let is_done = {
-                let mut future = pin!(presented.send(&waiting, &proof_once));
-                poll_fn(|context| match future.as_mut().poll(context) {
-                    Poll::Ready(_) => Poll::Ready(true),
-                    Poll::Pending if script.0.load(Ordering::SeqCst) >= waits => Poll::Ready(false),
-                    Poll::Pending => Poll::Pending,
-                })
-                .await
-            };
+            let is_done = dropped_after(waits, presented.send(&slow, &proof_once)).await;
             if is_done {
                 assert!(waits > 4, "the client, the record and the grant were awaited");
                 break;

@@ -14,9 +14,10 @@ use futures::executor::block_on;
 use grantor::client::ClientState;
 use grantor::store::{Grant, RecordStore};
 
+use crate::scene::strict_public;
 use support::intercepted::step::{Answer, Step};
 use support::intercepted::{Fate, Script, copy, over};
-use support::world::{Credentials, Pair, World, e401, public_form};
+use support::world::{Credentials, Pair, World, e401};
 
 /// Takes another step in one gap: before or after the effect of a call.
 struct Gap {
@@ -130,13 +131,6 @@ async fn of(world: World, steps: impl AsyncFn(&World, &Pair) -> (Step, Step)) ->
     Scene { world, pair, outer, inner }
 }
 
-async fn strict_public() -> World {
-    let no_grace = |config: &mut grantor::Config| config.refresh.grace = std::time::Duration::ZERO;
-    let mut world = World::with(grantor::config::Profile::Strict, no_grace).await;
-    world.client = world.register(public_form()).await;
-    world
-}
-
 #[tokio::test]
 async fn revocation_beats_every_refresh_in_flight() {
     let revoke_grant = async |world: &World, pair: &Pair| {
@@ -173,69 +167,6 @@ async fn revocation_beats_every_refresh_in_flight() {
     }
 }
 
-#[tokio::test]
-async fn a_revoked_access_token_stays_dead_and_its_refresh_goes_on() {
-    let steps = async |_: &World, pair: &Pair| (Step::Refresh(pair.refresh.clone()), Step::Revoke(pair.access.clone()));
-    in_every_order(
-        async || platform(steps).await,
-        async |scene, met| {
-            assert!(met.inner.is_good(), "{}", met.case);
-            assert!(!scene.world.opens(&scene.pair.access).await, "{}", met.case);
-            let given = met.outer.pair.as_ref().expect(&met.case);
-            assert!(scene.world.opens(&given.access).await, "{}", met.case);
-            Step::Refresh(given.refresh.clone()).run(&scene.world).await.good();
-        },
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn withdrawal_beats_every_exchange_in_flight() {
-    for taking in [Step::WithdrawSubject, Step::WithdrawClient] {
-        let counts = Tally::default();
-        let steps = async |world: &World, _: &Pair| (Step::Exchange(world.code().await), taking.clone());
-        in_every_order(
-            async || platform(steps).await,
-            async |scene, met| {
-                assert!(met.inner.is_good(), "{}", met.case);
-                match &met.outer.pair {
-                    Some(given) => {
-                        assert!(scene.is_dead(given).await, "{}", met.case);
-                        counts.won();
-                    }
-                    None => {
-                        assert_eq!(met.outer.error, "invalid_grant", "{}", met.case);
-                        counts.lost();
-                    }
-                }
-                let exchange = if matches!(scene.outer, Step::Exchange(_)) { &scene.outer } else { &scene.inner };
-                assert_eq!(exchange.run(&scene.world).await.error, "invalid_grant", "{}", met.case);
-                assert_eq!(scene.live_grants().await, 0, "{}", met.case);
-            },
-        )
-        .await;
-        counts.both();
-    }
-}
-
-/// The first token of a grant is revoked while the code of that grant is used again.
-#[tokio::test]
-async fn revocation_and_replay_agree_that_the_grant_is_dead() {
-    let scene = async || {
-        let world = World::platform().await;
-        let code = world.code().await;
-        let pair = Step::Exchange(code.clone()).run(&world).await.pair();
-        let (outer, inner) = (Step::Exchange(code), Step::Revoke(pair.refresh.clone()));
-        Scene { world, pair, outer, inner }
-    };
-    in_every_order(scene, async |scene, met| {
-        assert!(met.inner.is_good(), "{}", met.case);
-        assert_eq!(met.outer.error, "invalid_grant", "{}", met.case);
-        assert!(scene.is_dead(&scene.pair).await, "{}", met.case);
-    })
-    .await;
-}
-
 /// CVE-2026-53518: one success, which a detected replay revokes.
 #[tokio::test]
 async fn two_exchanges_of_one_code_give_one_pair_which_the_replay_revokes() {
@@ -254,78 +185,6 @@ async fn two_exchanges_of_one_code_give_one_pair_which_the_replay_revokes() {
         },
     )
     .await;
-}
-
-/// The replay revokes the grant; a refresh of its first pair does not undo that.
-#[tokio::test]
-async fn a_replay_beats_every_refresh_in_flight() {
-    let counts = Tally::default();
-    let scene = async || {
-        let world = World::platform().await;
-        let code = world.code().await;
-        let pair = Step::Exchange(code.clone()).run(&world).await.pair();
-        let (outer, inner) = (Step::Refresh(pair.refresh.clone()), Step::Exchange(code));
-        Scene { world, pair, outer, inner }
-    };
-    in_every_order(scene, async |scene, met| {
-        assert_eq!(met.inner.error, "invalid_grant", "{}", met.case);
-        if met.outer.is_good() {
-            counts.won()
-        } else {
-            counts.lost()
-        }
-        for pair in met.outer.pair.iter().chain([&scene.pair]) {
-            assert!(scene.is_dead(pair).await, "{}", met.case);
-        }
-    })
-    .await;
-    counts.both();
-}
-
-#[tokio::test]
-async fn withdrawal_beats_every_decision_in_flight() {
-    let counts = Tally::default();
-    let steps =
-        async |world: &World, _: &Pair| (Step::Agree(Step::Hold.run(world).await.good().given), Step::WithdrawSubject);
-    in_every_order(
-        async || platform(steps).await,
-        async |scene, met| {
-            assert!(met.inner.is_good(), "{}", met.case);
-            if met.outer.is_good() {
-                let exchanged = Step::Exchange(met.outer.given.clone()).run(&scene.world).await;
-                assert_eq!(exchanged.error, "invalid_grant", "{}", met.case);
-                counts.won();
-            } else {
-                assert_eq!((met.outer.status, met.outer.error.as_str()), (400, ""), "{}", met.case);
-                counts.lost();
-            }
-            assert_eq!(scene.live_grants().await, 0, "{}", met.case);
-        },
-    )
-    .await;
-    counts.both();
-}
-
-#[tokio::test]
-async fn one_request_is_decided_once() {
-    let agree_or_deny: [fn(String) -> Step; 2] = [Step::Agree, Step::Deny];
-    for other in agree_or_deny {
-        let steps = async |world: &World, _: &Pair| {
-            let handle = Step::Hold.run(world).await.good().given;
-            (Step::Agree(handle.clone()), other(handle))
-        };
-        in_every_order(
-            async || platform(steps).await,
-            async |scene, met| {
-                let (good, refused): (Vec<_>, Vec<_>) = [met.outer, met.inner].into_iter().partition(Answer::is_good);
-                assert!(good.len() == 1 && refused[0].status == 400, "{}", met.case);
-                if !good[0].given.is_empty() {
-                    Step::Exchange(good[0].given.clone()).run(&scene.world).await.good();
-                }
-            },
-        )
-        .await;
-    }
 }
 
 /// D-25: while an application is suspended, nothing that it has works; afterwards, everything does.
@@ -363,6 +222,8 @@ async fn a_suspension_stops_what_a_refresh_in_flight_brings_until_it_ends() {
     counts.both();
 }
 
+const CHANGED_MEANWHILE: &str = "the application was changed since it was read";
+
 /// A lost update of the client must not undo a suspension or a withdrawal.
 #[tokio::test]
 async fn no_step_of_the_registrar_undoes_another() {
@@ -396,38 +257,6 @@ async fn no_step_of_the_registrar_undoes_another() {
         .await;
     }
     rotations.both();
-}
-
-const CHANGED_MEANWHILE: &str = "the application was changed since it was read";
-
-#[tokio::test]
-async fn two_refreshes_with_one_token_both_succeed_where_there_is_grace_and_one_where_there_is_none() {
-    let steps =
-        async |_: &World, pair: &Pair| (Step::Refresh(pair.refresh.clone()), Step::Refresh(pair.refresh.clone()));
-    in_every_order(
-        async || platform(steps).await,
-        async |scene, met| {
-            assert_eq!(met.outer.pair, met.inner.pair, "{}: one line", met.case);
-            assert_eq!(pairs_made(&scene.world, &scene.pair).await, 2, "{}: one of them made a pair", met.case);
-            for given in [met.outer.pair(), met.inner.pair()] {
-                assert!(scene.world.opens(&given.access).await, "{}", met.case);
-                Step::Refresh(given.refresh).run(&scene.world).await.good();
-            }
-            assert_eq!(scene.live_grants().await, 1, "{}", met.case);
-        },
-    )
-    .await;
-
-    in_every_order(
-        async || of(strict_public().await, steps).await,
-        async |scene, met| {
-            let (good, refused): (Vec<_>, Vec<_>) = [met.outer, met.inner].into_iter().partition(Answer::is_good);
-            assert!(good.len() == 1 && refused[0].error == "invalid_grant", "{}", met.case);
-            assert!(scene.is_dead(good[0].pair.as_ref().unwrap()).await, "{}", met.case);
-            assert_eq!(scene.live_grants().await, 0, "{}", met.case);
-        },
-    )
-    .await;
 }
 
 /// The pairs that a pair's grant has made: 1, and one more for every refresh that took effect.
@@ -527,109 +356,6 @@ async fn of_50_refreshes_at_once_all_bring_one_pair_with_grace_and_one_succeeds_
         assert_eq!((good.len(), refused.len()), (1, 49));
         assert!(refused.iter().all(|answer| answer.error == "invalid_grant"), "{refused:?}");
         assert!(!world.opens(&good[0].pair.as_ref().unwrap().access).await);
-    }
-}
-
-/// Workers that share one stored pair cause no report of reuse, however many they are and however long they work.
-#[tokio::test]
-async fn workers_of_one_grant_refresh_together_and_report_no_reuse() {
-    const WORKERS: usize = 200;
-    let world = World::platform().await;
-    let mut shared = world.pair().await;
-    let mut old = Vec::new();
-    for round in 0..6 {
-        // Some are late by one refresh, within its grace.
-        let late = old.last().unwrap_or(&shared.refresh);
-        let mut steps = vec![Step::Refresh(shared.refresh.clone()); WORKERS - 20];
-        steps.extend(vec![Step::Refresh(late.clone()); 20]);
-        let given: Vec<_> = at_once(&world, &steps).into_iter().map(Answer::pair).collect();
-        let newest = given[0].clone();
-        for pair in &given[..WORKERS - 20] {
-            assert_eq!(*pair, newest, "round {round}");
-        }
-        // Those who were late got the pair of the others, or the one before it.
-        assert!(given[WORKERS - 20..].iter().all(|pair| *pair == newest || *pair == shared), "round {round}");
-        assert_eq!(pairs_made(&world, &newest).await, 2 + round, "one new pair in each round");
-        old.push(std::mem::replace(&mut shared, newest).refresh);
-        // The grace of the token before is not over when the next round begins.
-        world.advance(100);
-    }
-    let events = world.events.take();
-    assert!(events.iter().all(|event| !event.starts_with("RefreshTokenReused")), "{events:?}");
-    assert!(world.opens(&shared.access).await);
-}
-
-#[tokio::test]
-async fn after_a_revocation_among_many_refreshes_no_token_works() {
-    let world = World::platform().await;
-    for round in 0..ROUNDS {
-        let first = world.pair().await;
-        let second = Step::Refresh(first.refresh.clone()).run(&world).await.pair();
-        let mut steps = vec![Step::Refresh(first.refresh.clone()); 8];
-        steps.extend(vec![Step::Refresh(second.refresh.clone()); 8]);
-        steps.push(match round % 3 {
-            0 => Step::Revoke(first.refresh.clone()),
-            1 => Step::Revoke(second.refresh.clone()),
-            _ => Step::WithdrawSubject,
-        });
-        let answers = at_once(&world, &steps);
-        assert!(answers.last().unwrap().is_good(), "{answers:?}");
-        for pair in answers.iter().filter_map(|answer| answer.pair.as_ref()).chain([&first, &second]) {
-            assert!(!world.opens(&pair.access).await);
-            assert_eq!(Step::Refresh(pair.refresh.clone()).run(&world).await.error, "invalid_grant");
-        }
-        assert!(answers.iter().all(|answer| answer.is_good() || answer.error == "invalid_grant"), "{answers:?}");
-    }
-}
-
-#[tokio::test]
-async fn after_everything_of_a_user_was_withdrawn_in_the_midst_nothing_works() {
-    let world = World::platform().await;
-    for _ in 0..ROUNDS {
-        let mut steps = vec![Step::WithdrawSubject, Step::WithdrawSubject];
-        for _ in 0..5 {
-            steps.push(Step::Agree(Step::Hold.run(&world).await.good().given));
-            steps.push(Step::Exchange(world.code().await));
-            steps.push(Step::Refresh(world.pair().await.refresh));
-        }
-        let answers = at_once(&world, &steps);
-        assert!(answers[..2].iter().all(Answer::is_good), "{answers:?}");
-        for answer in &answers {
-            assert!(answer.is_good() || answer.status == 400, "{answer:?}");
-            if let Some(pair) = &answer.pair {
-                assert!(!world.opens(&pair.access).await);
-            }
-        }
-        for code in answers[2..].iter().map(|answer| &answer.given).filter(|given| !given.is_empty()) {
-            assert_eq!(Step::Exchange(code.clone()).run(&world).await.error, "invalid_grant");
-        }
-        assert_eq!(world.server.grants_of(&world.alice).await.unwrap().len(), 0);
-    }
-}
-
-#[tokio::test]
-async fn after_a_suspension_among_many_refreshes_nothing_works_until_it_ends() {
-    for _ in 0..ROUNDS {
-        let world = World::platform().await;
-        let first = world.pair().await;
-        let mut steps = vec![Step::Refresh(first.refresh.clone()); 12];
-        steps.extend([Step::Suspend, Step::RotateSecret]);
-        let answers = at_once(&world, &steps);
-        let rotation = answers.last().unwrap().clone();
-        assert!(answers[12].is_good() && !world.opens(&first.access).await);
-        // A rotation has read the application, and is refused if it was suspended since.
-        assert!(rotation.is_good() || rotation.error == CHANGED_MEANWHILE, "{rotation:?}");
-        let secret = if rotation.is_good() { rotation.given } else { world.client.secret.clone() };
-        let given: Vec<_> = answers.iter().filter_map(|answer| answer.pair.as_ref()).collect();
-        for pair in &given {
-            assert!(!world.opens(&pair.access).await);
-        }
-        Step::Resume.run(&world).await.good();
-        let rotated = Credentials { secret, ..world.client.clone() };
-        for pair in given {
-            assert!(world.opens(&pair.access).await);
-            Answer::from(world.refresh_as(&rotated, &pair.refresh).await).good();
-        }
     }
 }
 

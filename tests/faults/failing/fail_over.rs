@@ -4,7 +4,7 @@ use grantor::Config;
 use grantor::testing::SeededEntropy;
 
 use crate::failing::replicated::Replicated;
-use crate::failing::scene::{Kind, Scene};
+use crate::scene::{Kind, Scene};
 use support::intercepted::copy;
 use support::intercepted::step::Step;
 use support::world::{AnyStore, Credentials, ISSUER, World};

@@ -4,22 +4,19 @@
 mod fail_over;
 mod registrations;
 mod replicated;
-mod scene;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use grantor::Config;
-use grantor::client::ClientState;
 use grantor::wire::Endpoint;
 
-use crate::failing::scene::{Kind, Scene};
+use crate::scene::{Kind, Scene, strict_public};
 use support::intercepted::Fate::{Done, FailsAfter, FailsBefore, Repeated};
 use support::intercepted::scripts::Calls;
 use support::intercepted::step::{Answer, Step};
 use support::intercepted::{Failure, Fate, Script, copy, over};
-use support::world::{Credentials, Pair, Reviewer as _, SESSION, World, e400, empty, pair, public_form};
+use support::world::{Pair, SESSION, World, empty};
 
 /// Takes a step of each kind with a fault at each of its calls, each time in a new world: with
 /// grace, without, and with access tokens that are JWTs.
@@ -53,13 +50,6 @@ async fn at_every_call_of(
         let case = format!("{kind:?}, {:?} at call {at}, {call}", script.fate());
         look(kind, &scene, answer, &case).await;
     }
-}
-
-async fn strict_public() -> World {
-    let no_grace = |config: &mut Config| config.refresh.grace = std::time::Duration::ZERO;
-    let mut world = World::with(grantor::config::Profile::Strict, no_grace).await;
-    world.client = world.register(public_form()).await;
-    world
 }
 
 #[tokio::test]
@@ -143,41 +133,7 @@ async fn a_store_that_goes_away_after_a_write_leaves_what_was_written() {
             faults,
             async |kind, scene, answer, case| {
                 assert!(answer.is_transient() || answer.is_good(), "{case}: {answer:?}");
-                let again = scene.step.run(&scene.world).await;
-                // A third secret replaces the oldest, so the first one may be gone by now.
-                if kind == Kind::RotateSecret {
-                    let client = Credentials { secret: again.good().given, ..scene.world.client.clone() };
-                    return assert!(scene.client_opens(&client).await, "{case}");
-                }
-                if again.is_good() {
-                    return scene.holds(again, case).await;
-                }
-                match kind {
-                    // The user sees that the decision was taken; the code was never delivered.
-                    Kind::Agree | Kind::Deny => assert_eq!((again.status, again.error.as_str()), (400, ""), "{case}"),
-                    // This one costs a new sign-in: see the next test.
-                    Kind::Exchange => {
-                        assert_eq!((again.status, again.error.as_str()), (400, "invalid_grant"), "{case}")
-                    }
-                    Kind::ApproveChange | Kind::RejectApplication => {
-                        assert_eq!(again.status, 409, "{case}");
-                        return scene.holds(again, case).await;
-                    }
-                    // The state is the wanted one already.
-                    Kind::ApproveApplication | Kind::Suspend | Kind::Resume => assert_eq!(again.status, 409, "{case}"),
-                    _ => panic!("{case}: {again:?}"),
-                }
-                if kind == Kind::Suspend {
-                    Step::Resume.run(&scene.world).await.good();
-                }
-                if let Step::ApproveApplication(id) = &scene.step {
-                    let registrar = scene.world.server.registrar().unwrap();
-                    assert_eq!(registrar.client(id).await.unwrap().state(), ClientState::Approved, "{case}");
-                    let secret = registrar.claim_now(id).await.unwrap().expose().to_owned();
-                    assert!(scene.client_opens(&Credentials { id: id.to_string(), secret }).await, "{case}");
-                }
-                scene.bystander_lives(case).await;
-                assert_eq!(scene.live_grants().await, if kind == Kind::ApproveApplication { 3 } else { 2 }, "{case}");
+                scene.again(kind, case).await;
             },
         )
         .await;
@@ -304,40 +260,41 @@ async fn a_failed_revocation_is_not_acknowledged() {
 /// A transient failure hides a replay only until the next try.
 #[tokio::test]
 async fn a_replay_during_a_transient_failure_is_refused_or_reported_as_trouble_and_seen_the_next_time() {
-    for fate in [FailsBefore(Failure::Transient), FailsAfter(Failure::Transient), Repeated] {
-        for at in 0..200 {
-            let world = World::platform().await;
-            let code = world.code().await;
-            let first = pair(&world.exchange(&code).await);
-            let script = Calls::failing(at, fate);
-            let answer = Answer::from(over(&world, script.clone()).exchange(&code).await);
-            let Some(call) = script.met() else { break };
-            let refused = (answer.status, answer.error.as_str()) == (400, "invalid_grant");
-            assert!(refused || answer.is_transient() && fate != Repeated, "{fate:?} at {call}: {answer:?}");
-            assert!(!refused || !world.opens(&first.access).await, "{fate:?} at {call}");
-            e400(&world.exchange(&code).await, "invalid_grant");
-            assert!(!world.opens(&first.access).await, "{fate:?} at {call}");
-        }
-    }
+    theft_at_every_call(async |world| {
+        let code = world.code().await;
+        let pair = Step::Exchange(code.clone()).run(world).await.pair();
+        (Step::Exchange(code), pair)
+    })
+    .await;
 }
 
 /// The use of a superseded refresh token after its grace, in the same way.
 #[tokio::test]
 async fn a_reuse_during_a_transient_failure_is_refused_or_reported_as_trouble_and_seen_the_next_time() {
+    theft_at_every_call(async |world| {
+        let first = world.pair().await;
+        let pair = Step::Refresh(first.refresh.clone()).run(world).await.pair();
+        world.advance(361);
+        (Step::Refresh(first.refresh), pair)
+    })
+    .await;
+}
+
+/// Takes a step that must end a pair, with a fault at each of its calls.
+async fn theft_at_every_call(prepare: impl AsyncFn(&World) -> (Step, Pair)) {
     for fate in [FailsBefore(Failure::Transient), FailsAfter(Failure::Transient), Repeated] {
         for at in 0..200 {
             let world = World::platform().await;
-            let first = world.pair().await;
-            let second = pair(&world.refresh(&first.refresh).await);
-            world.advance(361);
+            let (step, pair) = prepare(&world).await;
             let script = Calls::failing(at, fate);
-            let answer = Answer::from(over(&world, script.clone()).refresh(&first.refresh).await);
+            let answer = step.run(&over(&world, script.clone())).await;
             let Some(call) = script.met() else { break };
-            let refused = (answer.status, answer.error.as_str()) == (400, "invalid_grant");
-            assert!(refused || answer.is_transient() && fate != Repeated, "{fate:?} at {call}: {answer:?}");
-            assert!(!refused || !world.opens(&second.access).await, "{fate:?} at {call}");
-            e400(&world.refresh(&first.refresh).await, "invalid_grant");
-            assert!(!world.opens(&second.access).await, "{fate:?} at {call}");
+            let refused = |answer: &Answer| (answer.status, answer.error.as_str()) == (400, "invalid_grant");
+            let is_reported = answer.is_transient() && fate != Repeated;
+            assert!(refused(&answer) || is_reported, "{fate:?} at {call}: {answer:?}");
+            assert!(is_reported || !world.opens(&pair.access).await, "{fate:?} at {call}");
+            assert!(refused(&step.run(&world).await), "{fate:?} at {call}");
+            assert!(!world.opens(&pair.access).await, "{fate:?} at {call}");
         }
     }
 }

@@ -1,43 +1,62 @@
 //! A step of each kind, and what it must have done once it was acknowledged.
 
+use std::time::Duration;
+
 use grantor::client::ClientState;
+use grantor::config::Profile;
 use grantor::{Approval, ClientId, Subject};
 
+use support::intercepted::copy;
 use support::intercepted::step::{Answer, NARROWER, Step};
-use support::world::{Credentials, Pair, Reviewer as _, With as _, World, form, logo};
+use support::world::{Credentials, Pair, Reviewer as _, With as _, World, form, logo, public_form};
 
 /// A world in which a step can be taken.
-pub(super) struct Scene {
-    pub(super) world: World,
-    /// Of another grant: only the withdrawal of everything may affect it.
-    pub(super) bystander: Pair,
-    pub(super) pair: Pair,
-    pub(super) step: Step,
+pub(crate) struct Scene {
+    pub(crate) world: World,
+    /// Of another grant, and of another user where everything of a user is withdrawn: no step may affect it.
+    pub(crate) bystander: Pair,
+    pub(crate) pair: Pair,
+    pub(crate) step: Step,
+    /// What a withdrawal of everything ends as well.
+    pub(crate) withdrawn: Vec<Step>,
+}
+
+/// A strict world with a public client, whose refresh tokens have no grace.
+pub(crate) async fn strict_public() -> World {
+    let mut world = World::with(Profile::Strict, |config| config.refresh.grace = Duration::ZERO).await;
+    world.client = world.register(public_form()).await;
+    world
 }
 
 impl Scene {
-    pub(super) async fn new(kind: Kind) -> Self {
+    pub(crate) async fn new(kind: Kind) -> Self {
         let world = World::platform().await;
         Self::of(world, kind).await
     }
 
-    pub(super) async fn of(world: World, kind: Kind) -> Self {
-        let bystander = world.pair().await;
+    pub(crate) async fn of(world: World, kind: Kind) -> Self {
+        let mut bystander = world.pair().await;
         let pair = world.pair().await;
+        let mut withdrawn = Vec::new();
+        if kind.withdraws_all() {
+            bystander = World { alice: Subject::new("bob").unwrap(), ..copy(&world) }.pair().await;
+            let handle = Step::Hold.run(&world).await.good().given;
+            withdrawn.extend([Step::Agree(handle), Step::Exchange(world.code().await)]);
+        }
         let step = kind.step(&world, &pair).await;
-        Self { world, bystander, pair, step }
+        Self { world, bystander, pair, step, withdrawn }
     }
 
-    pub(super) async fn live_grants(&self) -> usize {
+    pub(crate) async fn live_grants(&self) -> usize {
         self.world.server.grants_of(&self.world.alice).await.unwrap().len()
     }
 
-    pub(super) async fn client_opens(&self, client: &Credentials) -> bool {
+    pub(crate) async fn client_opens(&self, client: &Credentials) -> bool {
         self.world.opens(&self.world.pair_of(client).await.access).await
     }
 
     /// Asserts what the step must have done once it was acknowledged.
-    pub(super) async fn holds(&self, answer: Answer, case: &str) {
+    pub(crate) async fn holds(&self, answer: Answer, case: &str) {
         let Self { world, pair, .. } = self;
         let live = self.live_grants().await;
         let opens = world.opens(&pair.access).await;
@@ -122,24 +141,68 @@ impl Scene {
                 assert!(!opens && live == 0, "{case}");
                 assert!(self.client_opens(&world.client).await, "{case}");
             }
-            Step::WithdrawApplication | Step::WithdrawSubject => assert!(!opens && live == 0, "{case}"),
+            Step::WithdrawApplication | Step::WithdrawSubject => {
+                assert!(!opens && live == 0, "{case}");
+                for step in &self.withdrawn {
+                    assert_eq!(step.run(world).await.status, 400, "{case}: {step:?}");
+                }
+            }
             Step::Poll(_) | Step::AskForDevice | Step::TypeUserCode(_) | Step::GiveUserCodeBack(_) | Step::By(..) => {
                 unreachable!("no kind of these: see `devices`")
             }
         }
-        if !matches!(self.step, Step::WithdrawClient | Step::WithdrawApplication | Step::WithdrawSubject) {
+        if !matches!(self.step, Step::WithdrawClient) {
             self.bystander_lives(case).await;
         }
     }
 
-    pub(super) async fn bystander_lives(&self, case: &str) {
+    /// Takes the step again, after a first try that may have been applied and was not answered. It must be done then, or be
+    /// reported as done.
+    pub(crate) async fn again(&self, kind: Kind, case: &str) {
+        let again = self.step.run(&self.world).await;
+        let case = format!("{case}, again: {again:?}");
+        // A third secret replaces the oldest, so the first one may be gone by now.
+        if kind == Kind::RotateSecret {
+            let client = Credentials { secret: again.good().given, ..self.world.client.clone() };
+            return assert!(self.client_opens(&client).await, "{case}");
+        }
+        if again.is_good() {
+            return self.holds(again, &case).await;
+        }
+        match kind {
+            // The user sees that the decision was taken; the code was never delivered.
+            Kind::Agree | Kind::Deny => assert_eq!((again.status, again.error.as_str()), (400, ""), "{case}"),
+            // This costs a new sign-in.
+            Kind::Exchange => assert_eq!((again.status, again.error.as_str()), (400, "invalid_grant"), "{case}"),
+            Kind::ApproveChange | Kind::RejectApplication => {
+                assert_eq!(again.status, 409, "{case}");
+                return self.holds(again, &case).await;
+            }
+            // The state is the wanted one already.
+            Kind::ApproveApplication | Kind::Suspend | Kind::Resume => assert_eq!(again.status, 409, "{case}"),
+            _ => panic!("{case}"),
+        }
+        if kind == Kind::Suspend {
+            Step::Resume.run(&self.world).await.good();
+        }
+        if let Step::ApproveApplication(id) = &self.step {
+            let registrar = self.world.server.registrar().unwrap();
+            assert_eq!(registrar.client(id).await.unwrap().state(), ClientState::Approved, "{case}");
+            let secret = registrar.claim_now(id).await.unwrap().expose().to_owned();
+            assert!(self.client_opens(&Credentials { id: id.to_string(), secret }).await, "{case}");
+        }
+        self.bystander_lives(&case).await;
+        assert_eq!(self.live_grants().await, if kind == Kind::ApproveApplication { 3 } else { 2 }, "{case}");
+    }
+
+    pub(crate) async fn bystander_lives(&self, case: &str) {
         assert!(self.world.opens(&self.bystander.access).await, "{case}: a bystander was hurt");
         assert!(Step::Refresh(self.bystander.refresh.clone()).run(&self.world).await.is_good(), "{case}");
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Authorize,
     Hold,
     Agree,
@@ -174,7 +237,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// Those that issue, read or revoke tokens.
-    pub(super) const OF_TOKENS: [Self; 8] = [
+    pub(crate) const OF_TOKENS: [Self; 8] = [
         Self::Exchange,
         Self::Refresh,
         Self::RefreshInGrace,
@@ -185,7 +248,7 @@ impl Kind {
         Self::Authenticate,
     ];
 
-    pub(super) const ALL: [Self; 28] = [
+    pub(crate) const ALL: [Self; 28] = [
         Self::Authorize,
         Self::Hold,
         Self::Agree,
@@ -216,15 +279,15 @@ impl Kind {
         Self::Purge,
     ];
 
-    pub(super) const WITHOUT_GRACE: [Self; 5] =
+    pub(crate) const WITHOUT_GRACE: [Self; 5] =
         [Self::Agree, Self::Exchange, Self::Refresh, Self::RevokeRefreshToken, Self::RevokeAccessToken];
 
     /// Whether everything of the scene is withdrawn.
-    pub(super) fn withdraws_all(self) -> bool {
+    pub(crate) fn withdraws_all(self) -> bool {
         matches!(self, Self::WithdrawApplication | Self::WithdrawSubject)
     }
 
-    pub(super) async fn step(self, world: &World, pair: &Pair) -> Step {
+    pub(crate) async fn step(self, world: &World, pair: &Pair) -> Step {
         let handle = async || Step::Hold.run(world).await.good().given;
         match self {
             Self::Authorize => Step::Authorize,
@@ -268,11 +331,8 @@ impl Kind {
             Self::ReadApplication => Step::ReadApplication,
             Self::WithdrawClient => Step::WithdrawClient,
             Self::WithdrawGrant => Step::WithdrawGrant(world.access(&pair.access).await.unwrap().grant().unwrap()),
-            Self::WithdrawApplication | Self::WithdrawSubject => {
-                // Something of each kind to withdraw.
-                let _ = (handle().await, world.code().await);
-                if self == Self::WithdrawSubject { Step::WithdrawSubject } else { Step::WithdrawApplication }
-            }
+            Self::WithdrawApplication => Step::WithdrawApplication,
+            Self::WithdrawSubject => Step::WithdrawSubject,
             Self::ListGrants => Step::ListGrants,
             Self::Purge => Step::Purge,
         }
@@ -280,7 +340,7 @@ impl Kind {
 }
 
 /// An application that waits for its review.
-pub(super) async fn submitted(world: &World) -> ClientId {
+pub(crate) async fn submitted(world: &World) -> ClientId {
     let developer = Subject::new("developer").unwrap();
     world.server.registrar().unwrap().submit(developer, form(), Some(logo())).await.unwrap()
 }
