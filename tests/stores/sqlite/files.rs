@@ -15,10 +15,9 @@ use crate::sqlite::records::{Template, find, id, insert, other_connection, path_
 use support::folder::Folder;
 
 #[track_caller]
-fn refused(path: &Path) -> SqliteProblem {
+fn refused(path: &Path) -> (SqliteProblem, String) {
     let error: SqliteError = SqliteStore::open(path).expect_err("the file was opened");
-    assert!(!error.to_string().is_empty());
-    error.problem()
+    (error.problem(), error.to_string())
 }
 
 #[test]
@@ -39,6 +38,7 @@ fn a_missing_file_is_refused_where_it_must_exist() {
     let options = SqliteOptions::new().must_exist();
     let error = SqliteStore::open_with(folder.file(), &options).unwrap_err();
     assert_eq!(error.problem(), SqliteProblem::Missing);
+    assert_eq!(error.to_string(), format!("there is no file {:?}", folder.file()));
     assert!(!error.is_transient());
     assert!(folder.names().is_empty(), "nothing was created");
     drop(SqliteStore::open(folder.file()).unwrap());
@@ -58,35 +58,21 @@ fn settings_out_of_range_are_the_nearest_that_are_possible() {
 }
 
 #[test]
-fn a_path_that_leads_nowhere_is_refused() {
+fn a_path_that_leads_nowhere_is_named() {
     let folder = Folder::new("nowhere");
-    assert_eq!(refused(&folder.path().join("none/store.sqlite")), SqliteProblem::Missing);
-    fs::write(folder.file(), "").unwrap();
-    assert_eq!(refused(&folder.file().join("store.sqlite")), SqliteProblem::Missing);
-    assert!(matches!(refused(folder.path()), SqliteProblem::Io | SqliteProblem::ReadOnly));
-    assert!(matches!(refused(Path::new("")), SqliteProblem::Io));
-}
-
-#[test]
-fn a_missing_folder_is_named() {
-    let folder = Folder::new("named");
     let missing = folder.path().join("none");
-    let error = SqliteStore::open(missing.join("store.sqlite")).unwrap_err();
-    assert_eq!(error.to_string(), format!("there is no folder {missing:?}; create it first"));
-    let error = SqliteStore::open_with(folder.file(), &SqliteOptions::new().must_exist()).unwrap_err();
-    assert_eq!(error.to_string(), format!("there is no file {:?}", folder.file()));
-}
-
-#[test]
-fn what_is_not_a_file_is_named() {
-    let folder = Folder::new("no-file");
-    let error = SqliteStore::open(folder.path()).unwrap_err();
-    assert_eq!(error.to_string(), format!("{:?} is a folder; name a file in it", folder.path()));
+    let text = format!("there is no folder {missing:?}; create it first");
+    assert_eq!(refused(&missing.join("store.sqlite")), (SqliteProblem::Missing, text));
+    let text = format!("{:?} is a folder; name a file in it", folder.path());
+    let (problem, said) = refused(folder.path());
+    assert!(matches!(problem, SqliteProblem::Io | SqliteProblem::ReadOnly), "{problem:?}");
+    assert_eq!(said, text);
     fs::write(folder.file(), "").unwrap();
-    let error = SqliteStore::open(folder.file().join("store.sqlite")).unwrap_err();
-    assert_eq!(error.to_string(), format!("{:?} is a file, not a folder", folder.file()));
-    let error = SqliteStore::open("").unwrap_err();
-    assert!(error.to_string().starts_with("\"\": the file could not be opened, read or written: "), "{error}");
+    let text = format!("{:?} is a file, not a folder", folder.file());
+    assert_eq!(refused(&folder.file().join("store.sqlite")), (SqliteProblem::Missing, text));
+    let (problem, text) = refused(Path::new(""));
+    assert_eq!(problem, SqliteProblem::Io);
+    assert!(text.starts_with("\"\": the file could not be opened, read or written: "), "{text}");
 }
 
 #[test]
@@ -136,7 +122,7 @@ fn the_database_of_another_program_is_refused_and_left_as_it_is() {
         let path = folder.path().join("foreign.sqlite");
         other_connection(&path).execute_batch(sql).unwrap();
         let before = fs::read(&path).unwrap();
-        assert_eq!(refused(&path), SqliteProblem::NotAStore, "{sql}");
+        assert_eq!(refused(&path).0, SqliteProblem::NotAStore, "{sql}");
         assert_eq!(fs::read(&path).unwrap(), before, "{sql}");
         fs::remove_file(path).unwrap();
     }

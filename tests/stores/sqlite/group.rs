@@ -75,29 +75,6 @@ fn writes_that_wait_share_one_commit() {
 }
 
 #[test]
-fn under_many_callers_there_are_fewer_commits_than_writes() {
-    const CALLERS: u32 = 64;
-    const WRITES: u32 = 10;
-    let folder = Folder::new("callers");
-    let store = SqliteStore::open(folder.file()).unwrap();
-    let template = Template::new();
-    let before = commits(&folder.file());
-    thread::scope(|scope| {
-        for caller in 0..CALLERS {
-            let (store, template) = (&store, &template);
-            scope.spawn(move || {
-                for number in 0..WRITES {
-                    let grant = template.grant(id(caller * WRITES + number), 1);
-                    assert_eq!(insert(store, grant).unwrap(), Insertion::Inserted);
-                }
-            });
-        }
-    });
-    let made = commits(&folder.file()) - before;
-    assert!(made < usize::try_from(CALLERS * WRITES / 2).unwrap(), "{made} commits");
-}
-
-#[test]
 fn of_two_replaces_of_one_version_in_one_group_one_wins() {
     let folder = Folder::new("two");
     let store = SqliteStore::open(folder.file()).unwrap();
