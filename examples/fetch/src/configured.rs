@@ -167,8 +167,10 @@ impl ConfiguredHost {
         // A request is written at once.
         stream.set_nodelay(true).map_err(|error| caused(FetchErrorKind::Connection, error))?;
         match self.origin.scheme {
-            Scheme::Http => Connection::over(stream).await,
-            Scheme::Https => Connection::over(connect::encrypt(&self.tls, host.server_name(), stream).await?).await,
+            Scheme::Http => Connection::over(Box::new(stream)).await,
+            Scheme::Https => {
+                Connection::over(Box::new(connect::encrypt(&self.tls, host.server_name(), stream).await?)).await
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Connections to a configured host, and the pool that keeps them open between requests.
+//! Connections over HTTP/1.1, and the pool that keeps those to a configured host open between requests.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -23,6 +23,12 @@ use crate::response::{broken, http, read};
 /// How long a connection is kept without a request.
 const MAX_IDLE: Duration = Duration::from_secs(30);
 
+/// What a connection reads from and writes to, with TLS or without. It is boxed, because hyper's code is large and
+/// would be compiled for each type.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
 /// A connection over HTTP/1.1. Dropping it closes it.
 pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
@@ -32,7 +38,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) async fn over(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Result<Self, FetchError> {
+    pub(crate) async fn over(stream: Box<dyn Stream>) -> Result<Self, FetchError> {
         let has_received = Arc::new(AtomicBool::new(false));
         let received = Arc::clone(&has_received);
         let stream = InspectReader::new(stream, move |bytes: &[u8]| {

@@ -38,6 +38,7 @@ use tokio::time::timeout;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::address::Loopback;
+use crate::connection::Connection;
 use crate::network::System;
 use crate::room::Room;
 use crate::target::Target;
@@ -149,7 +150,7 @@ impl Fetch {
         let addresses = connect::checked(&self.network, &target.host, self.loopback, look_up).await?;
         let stream = connect::connect(&*self.network, &addresses, target.port, request.timeout).await?;
         let stream = connect::encrypt(&self.tls, target.host.server_name(), stream).await?;
-        let response = response::exchange(stream, head, request.max_bytes).await;
+        let response = Connection::over(Box::new(stream)).await?.exchange(head, request.max_bytes).await;
         drop(place);
         response
     }

@@ -1,16 +1,14 @@
-//! Sends one request and reads the response.
+//! The request for a document or key set, and how responses are read.
 
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 
 use grantor::fetch::{FetchError, FetchErrorKind, FetchResponse};
-use hyper::body::{Body, Incoming};
+use http_body_util::Full;
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
-use tokio_rustls::client::TlsStream;
 
 use crate::target::Target;
 
@@ -22,7 +20,7 @@ const MAX_HEAD: usize = 16 * 1024;
 const MAX_HEADERS: usize = 100;
 
 /// Returns the request: a GET without cookies, credentials or body, which accepts no content coding.
-pub(crate) fn request(target: &Target) -> Result<Request<String>, FetchError> {
+pub(crate) fn request(target: &Target) -> Result<Request<Full<Bytes>>, FetchError> {
     Request::get(target.path.clone())
         .header(header::HOST, &target.authority)
         .header(header::ACCEPT, "application/json")
@@ -30,25 +28,8 @@ pub(crate) fn request(target: &Target) -> Result<Request<String>, FetchError> {
         .header(header::CONNECTION, "close")
         // Some hosts refuse requests without this header.
         .header(header::USER_AGENT, "grantor-fetch")
-        .body(String::new())
+        .body(Full::default())
         .map_err(|error| FetchError::with_source(FetchErrorKind::Url, error))
-}
-
-/// Sends the request and reads the response. The connection lives as long as this future.
-pub(crate) async fn exchange(
-    stream: TlsStream<TcpStream>,
-    request: Request<String>,
-    max_bytes: usize,
-) -> Result<FetchResponse, FetchError> {
-    let (mut sender, connection) = http().handshake(TokioIo::new(stream)).await.map_err(broken)?;
-    let response = async { read(sender.send_request(request).await.map_err(broken)?, max_bytes).await };
-    let mut response = pin!(response);
-    tokio::select! {
-        biased;
-        response = &mut response => response,
-        // What arrived before the connection ended is still read. The response reports the error too.
-        _ = connection => response.await,
-    }
 }
 
 /// HTTP/1.1 with bounds on heads and trailers.
