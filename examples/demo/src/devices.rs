@@ -6,7 +6,7 @@ use grantor::registration::RegistrarError;
 use serde::Serialize;
 
 use crate::application::SCOPES;
-use crate::random_id;
+use crate::server::random_id;
 
 /// The credentials of both clients that run on devices without a browser [RFC 8628].
 #[derive(Debug, Serialize)]
