@@ -1,8 +1,9 @@
 //! The resource API of Platform, called with a connected user's access token.
 
-use oauth2::AccessToken;
-use reqwest::header::WWW_AUTHENTICATE;
-use reqwest::{Response, Url};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::{Method, Request};
+use oauth2::url::Url;
+use oauth2::{AccessToken, HttpResponse};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -11,7 +12,7 @@ use super::failure::Failure;
 use super::message::Refusal;
 use super::oauth::Platform;
 use super::session::Connected;
-use super::transport::Unanswered;
+use super::transport;
 
 #[derive(Deserialize)]
 pub(super) struct Profile {
@@ -51,7 +52,7 @@ pub(super) struct Issue {
 impl Connected {
     pub(super) async fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, Failure> {
         let answer = self.call(path, None).await?;
-        Ok(answer.json().await.map_err(Unanswered::from)?)
+        Ok(transport::read(&answer)?)
     }
 
     pub(super) async fn post(&mut self, path: &str, body: &Value) -> Result<(), Failure> {
@@ -59,7 +60,7 @@ impl Connected {
     }
 
     /// Calls the API. An expired access token is refreshed once.
-    async fn call(&mut self, path: &str, body: Option<&Value>) -> Result<Response, Failure> {
+    async fn call(&mut self, path: &str, body: Option<&Value>) -> Result<HttpResponse, Failure> {
         let application = self.visit.application.clone();
         match application.platform.call(&self.connection.tokens.access, path, body).await {
             Err(Failure::Refused(refusal))
@@ -97,22 +98,24 @@ impl Platform {
         token: &AccessToken,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<Response, Failure> {
+    ) -> Result<HttpResponse, Failure> {
         let mut url = Url::parse(&self.issuer).map_err(|_| Failure::Broken)?;
         // Segment by segment, so that a name from outside cannot change the path.
         url.path_segments_mut().map_err(|()| Failure::Broken)?.pop_if_empty().push("api").extend(path.split('/'));
-        let http = &self.transport.http;
+        let request = Request::builder().uri(url.as_str()).header(AUTHORIZATION, format!("Bearer {}", token.secret()));
         let request = match body {
-            None => http.get(url),
-            Some(body) => http.post(url).json(body),
+            None => request.body(Vec::new()),
+            Some(body) => {
+                request.method(Method::POST).header(CONTENT_TYPE, "application/json").body(body.to_string().into())
+            }
         };
-        let answer = self.transport.execute(request.bearer_auth(token.secret())).await?;
+        let answer = transport::send(request.map_err(|_| Failure::Broken)?).await?;
         if answer.status().is_success() { Ok(answer) } else { Err(Failure::Refused(refusal(&answer))) }
     }
 }
 
 /// § RFC 6750, 3: the challenge says why.
-fn refusal(answer: &Response) -> Refusal {
+fn refusal(answer: &HttpResponse) -> Refusal {
     let challenge = answer.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let attribute = |name: &str| {
         let (_, rest) = challenge.split_once(&format!("{name}=\""))?;

@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::header::HOST;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use reqwest::Url;
+use oauth2::url::Url;
 
 use super::failure::Failure;
 

@@ -2,20 +2,21 @@
 
 use std::fmt;
 
+use axum::http::Request;
 use oauth2::basic::{BasicClient, BasicRequestTokenError, BasicTokenResponse};
+use oauth2::url::Url;
 use oauth2::{
     AuthUrl, AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointNotSet, EndpointSet, ErrorResponseType,
     PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RefreshToken, RequestTokenError, RevocationUrl, Scope,
     StandardErrorResponse, StandardRevocableToken, TokenUrl,
 };
-use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 use super::connection::Tokens;
 use super::failure::Failure;
 use super::message::Refusal;
-use super::transport::{Transport, Unanswered};
+use super::transport::{self, Transport, Unanswered};
 use super::{Registration, Settings};
 
 pub(super) const PROFILE: &str = "account-profile:r";
@@ -38,7 +39,7 @@ type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointS
 pub(super) struct Platform {
     pub(super) issuer: String,
     pub(super) callback: String,
-    pub(super) transport: Transport,
+    transport: Transport,
     metadata: OnceCell<Metadata>,
 }
 
@@ -118,8 +119,12 @@ impl Platform {
     async fn metadata(&self) -> Result<&Metadata, Failure> {
         let fetch = async || {
             let url = format!("{}/.well-known/oauth-authorization-server", self.issuer);
-            let answer = self.transport.execute(self.transport.http.get(url)).await?.error_for_status();
-            let metadata: Metadata = answer.map_err(Unanswered::from)?.json().await.map_err(Unanswered::from)?;
+            let request = Request::get(url).body(Vec::new()).map_err(|_| Failure::Broken)?;
+            let answer = transport::send(request).await?;
+            if !answer.status().is_success() {
+                return Err(Unanswered::Status(answer.status()).into());
+            }
+            let metadata: Metadata = transport::read(&answer)?;
             if metadata.issuer == self.issuer {
                 Ok(metadata)
             } else {
@@ -156,8 +161,6 @@ where
         }),
         RequestTokenError::Request(cause) => cause.into(),
         // The details of these errors may quote the answer, including tokens.
-        RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-            Failure::Unreachable("its answer cannot be read".into())
-        }
+        RequestTokenError::Parse(..) | RequestTokenError::Other(_) => Unanswered::Unreadable.into(),
     }
 }

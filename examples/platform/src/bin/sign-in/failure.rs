@@ -31,13 +31,3 @@ pub(crate) enum Failure {
 fn explained(description: &str) -> String {
     if description.is_empty() { String::new() } else { format!(" ({})", printable(description)) }
 }
-
-/// Describes a request that got no answer.
-pub(crate) fn unanswered(error: &reqwest::Error) -> String {
-    match error.status() {
-        Some(status) => format!("answered {status}"),
-        None if error.is_timeout() => "took too long to answer".into(),
-        None if error.is_connect() => "cannot be reached".into(),
-        None => "sent an answer that cannot be read".into(),
-    }
-}

@@ -2,23 +2,24 @@
 
 use std::time::Duration;
 
-use reqwest::header::RETRY_AFTER;
-use reqwest::redirect::Policy;
-use reqwest::{Response, StatusCode, Url};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use axum::http::request::Builder;
+use axum::http::{Request, Response, StatusCode, Uri};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::failure::{Failure, unanswered};
+use crate::failure::Failure;
 
 /// The id that the platform has registered for this program. It is public, and there is no secret: anybody could read it
 /// in the program.
 const CLIENT_ID: &str = "terminal";
 const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
+type Answer = Response<Vec<u8>>;
+
 /// The platform, found through its metadata [RFC 8414].
 pub(crate) struct Platform {
     pub(crate) issuer: String,
-    http: reqwest::Client,
     device_authorization_endpoint: String,
     token_endpoint: String,
 }
@@ -86,13 +87,10 @@ pub(crate) struct Profile {
 impl Platform {
     /// RFC 8414 section 3.3: metadata that names another issuer is not used.
     pub(crate) async fn find(issuer: String) -> Result<Self, Failure> {
-        // Redirects would send the codes elsewhere, and so would a proxy.
-        let http = reqwest::Client::builder().redirect(Policy::none()).no_proxy().user_agent("sign-in");
-        let http = http.timeout(Duration::from_secs(10)).build().expect("no option that a system may lack");
-        let url = format!("{issuer}/.well-known/oauth-authorization-server");
-        let answer = http.get(url).send().await.and_then(Response::error_for_status);
-        let answer = answer.map_err(|error| Failure::NotFound { issuer: issuer.clone(), cause: unanswered(&error) })?;
-        let metadata: Metadata = read(answer, "its metadata").await?;
+        let request = Request::get(format!("{issuer}/.well-known/oauth-authorization-server"));
+        let answer = send(request, String::new()).await.and_then(successful);
+        let answer = answer.map_err(|cause| Failure::NotFound { issuer: issuer.clone(), cause })?;
+        let metadata: Metadata = read(&answer, "its metadata")?;
         if metadata.issuer != issuer {
             return Err(Failure::AnotherIssuer { asked: issuer, found: printable(&metadata.issuer) });
         }
@@ -103,17 +101,17 @@ impl Platform {
         if !is_local(&device_authorization_endpoint) || !is_local(&token_endpoint) {
             return Err(Failure::Invalid("an endpoint in its metadata is not on this machine"));
         }
-        Ok(Self { issuer, http, device_authorization_endpoint, token_endpoint })
+        Ok(Self { issuer, device_authorization_endpoint, token_endpoint })
     }
 
     /// Asks for access to everything that is registered for this program.
     pub(crate) async fn ask(&self) -> Result<Asked, Failure> {
-        let request = self.http.post(&self.device_authorization_endpoint).form(&[("client_id", CLIENT_ID)]);
-        let answer = request.send().await.map_err(|error| Failure::Unanswered(unanswered(&error)))?;
+        let answer = post(&self.device_authorization_endpoint, &[("client_id", CLIENT_ID)]).await;
+        let answer = answer.map_err(Failure::Unanswered)?;
         if answer.status() != StatusCode::OK {
-            return Err(refused(answer).await);
+            return Err(refused(&answer));
         }
-        let mut asked: Asked = read(answer, "the codes").await?;
+        let mut asked: Asked = read(&answer, "the codes")?;
         asked.user_code = printable(&asked.user_code);
         asked.verification_uri = printable(&asked.verification_uri);
         Ok(asked)
@@ -126,70 +124,77 @@ impl Platform {
     /// For an answer after which no further poll can bring a token.
     pub(crate) async fn poll(&self, device_code: &str) -> Result<Polled, Failure> {
         let form = [("grant_type", DEVICE_CODE), ("client_id", CLIENT_ID), ("device_code", device_code)];
-        let Ok(answer) = self.http.post(&self.token_endpoint).form(&form).send().await else {
-            return Ok(Polled::Lost);
-        };
+        let Ok(answer) = post(&self.token_endpoint, &form).await else { return Ok(Polled::Lost) };
         let status = answer.status();
         if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
             let seconds = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
             return Ok(seconds.map_or(Polled::Lost, |seconds| Polled::Busy(Duration::from_secs(seconds))));
         }
         if status != StatusCode::OK {
-            return match refused(answer).await {
+            return match refused(&answer) {
                 Failure::Refused { error, .. } if error == "authorization_pending" => Ok(Polled::Pending),
                 Failure::Refused { error, .. } if error == "slow_down" => Ok(Polled::TooFast),
                 Failure::Refused { error, .. } if error == "access_denied" => Err(Failure::Denied),
                 Failure::Refused { error, .. } if error == "expired_token" => Err(Failure::Expired),
-                // The answer broke off. The next poll gets it again.
-                Failure::Unanswered(_) => Ok(Polled::Lost),
                 other => Err(other),
             };
         }
-        let Ok(text) = answer.bytes().await else { return Ok(Polled::Lost) };
-        match serde_json::from_slice::<Tokens>(&text) {
-            Ok(tokens) if tokens.token_type.eq_ignore_ascii_case("bearer") => {
-                Ok(Polled::Allowed(Token(tokens.access_token)))
-            }
-            Ok(_) => Err(Failure::Invalid("the token is not a bearer token")),
-            Err(_) => Err(Failure::Invalid("the tokens cannot be read")),
+        let tokens: Tokens = read(&answer, "the tokens cannot be read")?;
+        if !tokens.token_type.eq_ignore_ascii_case("bearer") {
+            return Err(Failure::Invalid("the token is not a bearer token"));
         }
+        Ok(Polled::Allowed(Token(tokens.access_token)))
     }
 
     /// Calls the platform's API. `None` if the user has not allowed that.
     pub(crate) async fn profile(&self, token: &Token) -> Result<Option<Profile>, Failure> {
-        let request = self.http.get(format!("{}/api/me", self.issuer)).bearer_auth(&token.0);
-        let answer = request.send().await.map_err(|error| Failure::Unanswered(unanswered(&error)))?;
+        let request = Request::get(format!("{}/api/me", self.issuer));
+        let request = request.header(AUTHORIZATION, format!("Bearer {}", token.0));
+        let answer = send(request, String::new()).await.map_err(Failure::Unanswered)?;
         if answer.status() == StatusCode::FORBIDDEN {
             return Ok(None);
         }
-        let answer = answer.error_for_status().map_err(|error| Failure::Unanswered(unanswered(&error)))?;
-        let Profile { name, user, scope } = read(answer, "the profile").await?;
+        let answer = successful(answer).map_err(Failure::Unanswered)?;
+        let Profile { name, user, scope } = read(&answer, "the profile")?;
         let [name, user, scope] = [name, user, scope].map(|text| printable(&text));
         Ok(Some(Profile { name, user, scope }))
     }
 }
 
+async fn post(url: &str, form: &[(&str, &str)]) -> Result<Answer, String> {
+    let request = Request::post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+    send(request, serde_urlencoded::to_string(form).expect("every value is a text")).await
+}
+
+/// Returns why there is no answer, to go on after "the platform".
+async fn send(request: Builder, body: String) -> Result<Answer, String> {
+    let request = request.header(USER_AGENT, "sign-in").body(body.into());
+    let request = request.map_err(|_| "named a URL or a token that cannot be sent".to_owned())?;
+    plain_http::send(request).await.map_err(|cause| cause.to_string())
+}
+
+fn successful(answer: Answer) -> Result<Answer, String> {
+    if answer.status().is_success() { Ok(answer) } else { Err(format!("answered {}", answer.status())) }
+}
+
 /// Reads an error of the platform.
-async fn refused(answer: Response) -> Failure {
-    let status = answer.status();
-    let Ok(text) = answer.bytes().await else { return Failure::Unanswered("broke off its answer".into()) };
-    match serde_json::from_slice::<Refusal>(&text) {
+fn refused(answer: &Answer) -> Failure {
+    match serde_json::from_slice::<Refusal>(answer.body()) {
         Ok(Refusal { error, error_description }) => {
             Failure::Refused { error: printable(&error), description: error_description }
         }
-        Err(_) => Failure::Refused { error: status.to_string(), description: String::new() },
+        Err(_) => Failure::Refused { error: answer.status().to_string(), description: String::new() },
     }
 }
 
-async fn read<T: DeserializeOwned>(answer: Response, what: &'static str) -> Result<T, Failure> {
-    let text = answer.bytes().await.map_err(|error| Failure::Unanswered(unanswered(&error)))?;
-    serde_json::from_slice(&text).map_err(|_| Failure::Invalid(what))
+fn read<T: DeserializeOwned>(answer: &Answer, what: &'static str) -> Result<T, Failure> {
+    serde_json::from_slice(answer.body()).map_err(|_| Failure::Invalid(what))
 }
 
 /// Returns whether a URL leads to this machine, over plain HTTP.
 pub(crate) fn is_local(url: &str) -> bool {
     let is_own =
-        |url: Url| matches!((url.scheme(), url.host_str()), ("http", Some("localhost" | "127.0.0.1" | "[::1]")));
+        |uri: Uri| matches!((uri.scheme_str(), uri.host()), (Some("http"), Some("localhost" | "127.0.0.1" | "[::1]")));
     url.parse().is_ok_and(is_own)
 }
 
