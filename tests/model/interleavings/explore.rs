@@ -19,9 +19,9 @@ use support::world::{Pair, SESSION, World};
 const VARIABLE: &str = "GRANTOR_SCHEDULES";
 /// If two requests have more schedules than these, random ones follow, so that the first choices vary as well: in the
 /// first schedules, only the last choices do.
-const FIRST: usize = 400;
+const FIRST: usize = 150;
 /// How many random ones follow.
-const FOLLOWING: usize = 400;
+const FOLLOWING: usize = 150;
 /// Random schedules of each kind, where three and more requests meet; twice as many with `all`.
 const DRAWN: usize = 150;
 /// Random schedules are the same in each run.
@@ -108,7 +108,7 @@ pub(crate) enum Waits {
     All,
 }
 
-/// Runs every schedule, or at most 800 of them if `GRANTOR_SCHEDULES` is not `all`. A call waits once, before its
+/// Runs every schedule, or at most 300 of them if `GRANTOR_SCHEDULES` is not `all`. A call waits once, before its
 /// effect. After it, a task touches nothing that others see until its next call, so a second wait would repeat the same
 /// orders.
 pub(crate) fn in_every_order<S, L>(name: &'static str, waits: Waits, scene: S, look: L)

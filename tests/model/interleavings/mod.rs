@@ -2,7 +2,7 @@
 //!
 //! A scheduler decides before each call of the store which request continues. Two requests meet in every possible
 //! order: about a hundred where the other only reads, and up to 19,158 beside a withdrawal. By default, a scene with more
-//! than 400 orders runs the first 400 and 400 random ones, the same in each run. `GRANTOR_SCHEDULES=all` runs
+//! than 150 orders runs the first 150 and 150 random ones, the same in each run. `GRANTOR_SCHEDULES=all` runs
 //! every order; `.ci/run` sets it.
 //! Refreshes of one token meet over a store whose reads are settled, and over one where reads are confirmed first.
 //! Calls to clients wait only where a client is changed. Larger scenes are run under random schedules: 150 in which

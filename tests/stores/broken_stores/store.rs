@@ -180,7 +180,8 @@ impl Broken {
 
     /// Whether a row prevents the insert of another.
     fn is_there(&self, row: &Row) -> bool {
-        !row.is_purged && !self.has_expired(row) && !(self.has(InsertOverRevoked) && row.is_revoked)
+        let gives_way = self.has(InsertOverRevoked) && row.is_revoked;
+        !(row.is_purged || self.has_expired(row) || gives_way)
     }
 
     /// Whether the engine has removed the row by its own clock.

@@ -25,7 +25,10 @@ fn the_kit_finds_that_what_cannot_be_read_holds_nothing_up() {
     let path = path_of(&store);
     let spoiled = |table: &'static str| {
         let path = path.clone();
-        move |id: [u8; 16]| std::future::ready(spoil(&path, table, &id))
+        move |id: [u8; 16]| {
+            spoil(&path, table, &id);
+            std::future::ready(())
+        }
     };
     let (grant, authorization) = (spoiled("grantor_grants"), spoiled("grantor_authorizations"));
     block_on(record_store::a_list_names_what_cannot_be_read::<Grant, _>(&store, &grant));
