@@ -280,7 +280,7 @@ async fn a_wait_is_one_second_to_one_hour() {
 async fn a_flood_of_names_frees_no_one() {
     let scene = scene().await;
     scene.exhaust(HERE).await;
-    for number in 0..1_000_000_u32 {
+    for number in 0..200_000_u32 {
         let peer = IpAddr::from(number.to_be_bytes());
         let name = number.to_string();
         let mut attacker = Attempt::new(AttemptKind::Authentication, Endpoint::Token);

@@ -14,7 +14,7 @@ use crate::properties::model::Rules;
 use crate::properties::play::Play;
 
 /// In each profile.
-const SEQUENCES: u32 = 750;
+const SEQUENCES: u32 = 500;
 /// The same over a store that is slower than memory.
 const SEQUENCES_OVER_OTHERS: u32 = 100;
 /// With so many, everything is all but certain to happen.

@@ -13,7 +13,7 @@ use crate::sqlite::processes::{CALLERS, Child, Wins, assert_versions_are_whole, 
 use crate::sqlite::records::{Template, assert_sound, find};
 use support::folder::Folder;
 
-const FILES: u32 = 5;
+const FILES: u32 = 3;
 /// Each of them kills two processes that share the file.
 const ROUNDS_ON_A_FILE: u32 = 10;
 

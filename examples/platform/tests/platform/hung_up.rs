@@ -22,7 +22,7 @@ async fn a_client_that_hangs_up_frees_no_place() {
     let known = sign_in(&platform, DEVON).send().await.cookies();
     let before = memory(&platform, "VmRSS:");
     let flood = async {
-        for number in 0..500_u32 {
+        for number in 0..250_u32 {
             // From many networks, each of which may have eight checks waiting.
             let [.., third, fourth] = number.to_be_bytes();
             let mut stream = post(&platform, [127, 0, 1 + third, fourth].into(), "nobody", "wrong").await;
