@@ -1,17 +1,15 @@
 //! Which clients the profile accepts, and what other parties learn.
 
-use grantor::client::{ApplicationType, ClientKeys};
+use grantor::ApplicationForm;
+use grantor::client::ApplicationType;
 use grantor::config::DynamicRegistration;
 use grantor::config::Profile;
 use grantor::hooks::ApproveWithin;
-use grantor::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
-use grantor::scope::ResourceScope;
 use grantor::testing::SeededEntropy;
-use grantor::{ApplicationForm, Client, ClientId};
 use serde_json::{Value, json};
 
 use crate::key_registration::{key_form, refusal};
-use crate::rfc7591::{bounds, created, post, refused, scopes};
+use crate::rfc7591::{bounds, created, post, refused};
 use crate::rfc9449::{call, exchange_form, proof};
 use support::keys::Signer;
 use support::world::{PKCE, REDIRECT_URI, World, config_of, e400, logo, page, public_form, red};
@@ -95,34 +93,6 @@ async fn redirect_uris_are_https() {
         refused(&post(&world, metadata(uri).to_string()).await, 400, "invalid_redirect_uri");
     }
     created(&post(&world, metadata(REDIRECT_URI).to_string()).await);
-}
-
-/// FAPI-PROFILE-01
-/// Without a fetcher, a client must include its keys in its registration.
-#[tokio::test]
-async fn keys_by_address_need_a_fetcher() {
-    const ADDRESS: &str = "https://app.example.com/jwks.json";
-    let world = world().await;
-    let expected = "refused: jwks_uri: cannot be fetched, since the server has no fetcher; the keys themselves are \
-                    accepted in jwks";
-    let mut form = key_form(&Signer::es256());
-    (form.jwks, form.jwks_uri) = (None, Some(ADDRESS.into()));
-    assert_eq!(submit(&world, form).await, expected);
-
-    let own = |keys: ClientKeys| {
-        Client::builder(ClientId::new("own").unwrap())
-            .name("Own")
-            .redirect_uri(RegisteredRedirectUri::parse(REDIRECT_URI, &RedirectUriPolicy::default()).unwrap())
-            .scopes(scopes("repo-code:r"))
-            .resource_scope(ResourceScope::All)
-            .keys(keys)
-            .build()
-    };
-    let registrar = world.server.registrar().unwrap();
-    let text = refusal(registrar.ensure_client(&own(ClientKeys::Url(ADDRESS.into()))).await);
-    assert_eq!(text, expected);
-    let set = grantor::jose::JwkSet::parse(Signer::es256().key_set()).unwrap();
-    registrar.ensure_client(&own(ClientKeys::Set(set))).await.unwrap();
 }
 
 /// FAPI-5.3.2.1-07

@@ -1,10 +1,10 @@
 //! How the keys of a client are replaced.
 
-use grantor::client::{ApplicationType, AuthenticationMethods, ClientKeys};
+use grantor::client::ClientKeys;
 use grantor::config::Profile;
 use grantor::jose::{JwkSet, SigningAlgorithm};
 use grantor::registration::Reduction;
-use grantor::{Approval, Client, RegistrarError, Subject};
+use grantor::{Approval, RegistrarError, Subject};
 use serde_json::json;
 
 use super::{exchanged, key_form, refusal, with_keys, world};
@@ -49,7 +49,7 @@ async fn the_owner_replaces_keys_without_a_moment_of_failure() {
     registrar.replace_own_keys(&id, &developer(), seen, keys(&[&old, &new])).await.unwrap();
     let events = world.events.take().join("\n");
     assert!(events.contains("KeysReplaced"), "{events}");
-    ok(&exchanged(&world, &client, &old).await);
+    let live = support::world::pair(&exchanged(&world, &client, &old).await);
     ok(&exchanged(&world, &client, &new).await);
     let again = registrar.replace_own_keys(&id, &developer(), seen, keys(&[&new])).await;
     assert!(matches!(again, Err(RegistrarError::ChangedMeanwhile)), "it was sent twice");
@@ -58,23 +58,12 @@ async fn the_owner_replaces_keys_without_a_moment_of_failure() {
     assert!(matches!(foreign, Err(RegistrarError::NotFound)));
     registrar.replace_keys(&id, version(&world, &id).await, keys(&[&new])).await.unwrap();
     e401(&exchanged(&world, &client, &old).await, "invalid_client");
+    assert!(world.opens(&live.access).await, "tokens outlive the key");
     ok(&exchanged(&world, &client, &new).await);
     // A later step of an administrator keeps them.
     let reducing = Reduction::default().scopes("repo-code:r");
     registrar.reduce(&id, version(&world, &id).await, reducing).await.unwrap();
     ok(&exchanged(&world, &client, &new).await);
-}
-
-/// 7591-2-20
-#[tokio::test]
-async fn tokens_outlive_the_key_they_were_fetched_with() {
-    let world = world().await;
-    let registrar = world.server.registrar().unwrap();
-    let client = world.register(key_form(&Signer::es256())).await;
-    let id = client.client_id();
-    let live = support::world::pair(&exchanged(&world, &client, &Signer::es256()).await);
-    registrar.replace_keys(&id, version(&world, &id).await, keys(&[&Signer::ed25519()])).await.unwrap();
-    assert!(world.opens(&live.access).await);
 }
 
 /// 7591-2-20
@@ -172,21 +161,6 @@ async fn keys_of_a_previous_owner_are_marked_until_they_are_replaced() {
     registrar.transfer(&of_secret, version(&world, &of_secret).await, next).await.unwrap();
     assert!(!registrar.client(&of_secret).await.unwrap().has_keys_of_previous_owner());
     assert_eq!(form().jwks, None);
-}
-
-/// Every copy of a native application contains its key.
-#[tokio::test]
-async fn a_native_client_with_a_key_is_no_resource_server() {
-    let world = world().await;
-    let registrar = world.server.registrar().unwrap();
-    let mut form = key_form(&Signer::es256());
-    form.application_type = ApplicationType::Native;
-    let id = registrar.submit(developer(), form, Some(logo())).await.unwrap();
-    let refused = registrar.approve_now(&id, Approval::default().may_introspect()).await;
-    assert!(matches!(refused, Err(RegistrarError::PublicClient)), "{refused:?}");
-    let client = Client::builder(id).application_type(ApplicationType::Native);
-    let client = client.authentication_methods(AuthenticationMethods::KEY).keys(keys(&[&Signer::es256()]));
-    assert!(!client.may_introspect().build().may_introspect());
 }
 
 /// 7591-2-20

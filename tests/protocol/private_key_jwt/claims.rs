@@ -164,7 +164,7 @@ async fn the_token_url_is_an_audience_for_old_clients() {
     assert!(scene.accepts(&new(ISSUER)).await);
 }
 
-/// 7523-3-04
+/// 7523-3-04, 7523-2.2-02
 ///
 /// The URL of the endpoint for pushed requests is an audience for clients that push.
 #[tokio::test]

@@ -1,12 +1,11 @@
 //! How the assertion is sent, and where.
 
 use grantor::client::AuthenticationMethod;
-use grantor::config::PushedRequests;
 use grantor::wire::{Endpoint, Response};
 use serde_json::json;
 
 use super::{ID, JWT_BEARER, OTHER, Scene, asserted};
-use support::world::{Credentials, PKCE, REDIRECT_URI, VERIFIER, World, e400, e401, empty, ok, pair};
+use support::world::{Credentials, PKCE, VERIFIER, World, e400, e401, empty, ok, pair};
 
 const ENDPOINTS: [Endpoint; 3] = [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection];
 
@@ -71,19 +70,6 @@ async fn the_rules_are_the_same_at_every_endpoint() {
                 assert!(!is_authenticated(endpoint, &response), "{url}");
             }
         }
-    }
-}
-
-/// 7523-2.2-02
-#[tokio::test]
-async fn pushed_requests_take_an_assertion() {
-    let scene = Scene::with(|config| config.pushed_requests.mode = PushedRequests::Optional).await;
-    let form = [&[("response_type", "code"), ("client_id", ID), ("redirect_uri", REDIRECT_URI)][..], &PKCE].concat();
-    let push = |assertion: &str| asserted(scene.world.post(Endpoint::PushedAuthorization, &form), assertion);
-    let good = scene.good();
-    assert_eq!(push(&good).send().await.status(), 201);
-    for bad in [good, scene.claiming(json!({"aud": "https://other.example"})), scene.claiming(json!({"exp": 1}))] {
-        e401(&push(&bad).send().await, "invalid_client");
     }
 }
 

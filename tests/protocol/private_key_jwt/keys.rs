@@ -70,32 +70,6 @@ async fn four_keys_are_tried_without_kid() {
     assert!(scene.accepts(&scene.by(&one.named("31"))).await);
 }
 
-/// 8725-3.1-01
-#[tokio::test]
-async fn the_algorithm_is_that_of_the_key() {
-    let scene = Scene::with(|config| config.client_authentication.rs256 = true).await;
-    let headed = |signer: &Signer, alg: &str| scene.of(signer, |header, _| header["alg"] = json!(alg));
-    for (key, signer, alg, is_accepted) in [
-        (jwk(&Signer::ps256(), json!({"alg": "PS256"})), Signer::rs256(), "RS256", false),
-        (jwk(&Signer::ps256(), json!({"alg": "PS256"})), Signer::ps256(), "PS256", true),
-        (jwk(&Signer::rs256(), json!({"alg": "RS256"})), Signer::rs256(), "RS256", true),
-        (jwk(&Signer::rs256(), json!({"alg": "RS256"})), Signer::ps256(), "PS256", false),
-        // An RSA key without `alg` is for PS256.
-        (jwk(&Signer::rs256(), json!({"alg": null})), Signer::rs256(), "RS256", false),
-        (jwk(&Signer::rs256(), json!({"alg": null})), Signer::ps256(), "PS256", true),
-        (jwk(&Signer::es256(), json!({"alg": null})), Signer::ps256(), "PS256", false),
-        (jwk(&Signer::es256(), json!({"alg": null})), Signer::es256(), "PS256", false),
-        (jwk(&Signer::es256(), json!({"alg": null})), Signer::es256(), "es256", false),
-        (jwk(&Signer::ed25519(), json!({"alg": null})), Signer::ed25519(), "EdDSA", true),
-        (jwk(&Signer::ed25519(), json!({"alg": null})), Signer::ed25519(), "Ed25519", true),
-        (jwk(&Signer::ed25519(), json!({"alg": "Ed25519"})), Signer::ed25519(), "EdDSA", true),
-        (jwk(&Signer::ed25519(), json!({"alg": "EdDSA"})), Signer::ed25519(), "Ed25519", true),
-    ] {
-        scene.directory.put(with_set(builder(ID), &json!({"keys": [key]})));
-        assert_eq!(scene.accepts(&headed(&signer, alg)).await, is_accepted, "{key} {alg}");
-    }
-}
-
 /// 7591-2-20, 8725-3.1-01
 #[tokio::test]
 async fn a_registered_algorithm_is_the_only_one() {

@@ -7,7 +7,6 @@ mod keys;
 mod metadata;
 mod methods;
 mod replays;
-mod settings;
 mod times;
 mod tokens;
 

@@ -4,10 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use futures::future::join_all;
 use grantor::Timestamp;
-use grantor::config::DpopBoundTokens;
-use grantor::secret::NonceKey;
 use grantor::store::Stores;
 use grantor::testing::SeededEntropy;
 use grantor::wire::Endpoint;
@@ -16,8 +13,7 @@ use serde_json::json;
 use super::{OTHER, Scene, asserted};
 use support::attempts::{Attempts, Noted};
 use support::intercepted::{Failure, Fate, Intercepted, Script};
-use support::keys::Signer;
-use support::world::{ISSUER, PKCE, VERIFIER, World, e400, e401, ok};
+use support::world::{ISSUER, PKCE, VERIFIER, World, e401, ok};
 
 /// 7523-3-03, NEG-7523-01
 #[tokio::test]
@@ -78,36 +74,6 @@ async fn a_purge_by_a_fast_clock_frees_no_assertion() {
     assert!(scene.reason().contains("used before"));
 }
 
-/// 7523-3-07, NEG-7523-01
-#[tokio::test]
-async fn a_demand_for_a_nonce_uses_up_no_assertion() {
-    let scene = Scene::with(|config| {
-        config.dpop.tokens = DpopBoundTokens::Required;
-        config.dpop.nonce_keys = vec![NonceKey::new([1; 32])];
-    })
-    .await;
-    let world = &scene.world;
-    let code = world.code_for(&world.query(&PKCE)).await;
-    let form = [("grant_type", "authorization_code"), ("code", &*code), ("code_verifier", VERIFIER)];
-    let assertion = scene.good();
-    let url = "https://auth.example/oauth2/token";
-    let key = Signer::es256().another();
-    let proven = |nonce: serde_json::Value| {
-        let proof = key.proof("POST", url, scene.now(), |_, claims| super::set(claims, &json!({"nonce": nonce})));
-        asserted(world.token(&form), &assertion).header("DPoP", proof.as_bytes())
-    };
-    let demand = proven(json!(null)).send().await;
-    e400(&demand, "use_dpop_nonce");
-    let nonce = json!(demand.header("DPoP-Nonce").unwrap());
-    // Nor does a refused or missing proof use it up.
-    e400(&proven(json!("another")).send().await, "use_dpop_nonce");
-    e400(&asserted(world.token(&form), &assertion).header("DPoP", b"x").send().await, "invalid_dpop_proof");
-    e400(&asserted(world.token(&form), &assertion).send().await, "invalid_dpop_proof");
-    let granted = ok(&proven(nonce.clone()).send().await);
-    assert_eq!(granted.token_type, grantor::wire::message::TokenType::Dpop);
-    assert_eq!(proven(nonce).send().await.status(), 401, "it is used up now");
-}
-
 /// 7523-3-03
 #[tokio::test]
 async fn an_identifier_has_1_to_256_bytes() {
@@ -123,20 +89,6 @@ async fn an_identifier_has_1_to_256_bytes() {
     ] {
         assert_eq!(scene.accepts(&scene.claiming(json!({"jti": jti}))).await, is_accepted, "{jti}");
     }
-}
-
-/// 7523-3-03
-#[tokio::test(flavor = "multi_thread")]
-async fn of_fifty_at_once_one_is_accepted() {
-    let scene = Arc::new(Scene::new().await);
-    let assertion = scene.good();
-    let tasks = (0..50).map(|_| {
-        let (scene, assertion) = (Arc::clone(&scene), assertion.clone());
-        tokio::spawn(async move { scene.post(Endpoint::Introspection, &assertion).send().await.status() })
-    });
-    let statuses: Vec<_> = join_all(tasks).await.into_iter().map(Result::unwrap).collect();
-    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1, "{statuses:?}");
-    assert!(statuses.iter().all(|status| [200, 401].contains(status)));
 }
 
 /// A replay store that can be made to fail, and counts its calls.
@@ -263,15 +215,4 @@ async fn the_throttle_counts_a_second_use_as_a_failure() {
     assert_eq!(taken(), [1, 1, 0]);
     assert!(!scene.accepts(&scene.claiming(json!({"aud": "x"}))).await);
     assert_eq!(taken(), [1, 1, 0]);
-}
-
-/// 7523-3-03
-#[tokio::test]
-async fn a_client_that_sends_a_new_assertion_each_time_goes_on() {
-    let scene = Scene::new().await;
-    for _ in 0..3 {
-        assert!(scene.accepts(&scene.good()).await);
-    }
-    let world = World::strict().await;
-    ok(&world.exchange(&world.code().await).await);
 }

@@ -93,17 +93,5 @@ async fn times_are_numbers() {
         assert!(!scene.accepts(&scene.claiming(json!({name: "1"}))).await);
         assert!(!scene.accepts(&scene.claiming(json!({name: -1}))).await);
     }
-    // JSON numbers that the test's library cannot represent.
-    let texts = |exp: &str| {
-        let claims = format!(
-            r#"{{"iss":"app","sub":"app","aud":"https://auth.example","jti":"{}","exp":{exp}}}"#,
-            support::keys::new_id()
-        );
-        scene.signer.sign(r#"{"alg":"ES256","kid":"one"}"#, claims)
-    };
-    for bad in ["1e400", "null", "NaN", "-0.5"] {
-        assert!(!scene.accepts(&texts(bad)).await, "{bad}");
-    }
-    assert!(scene.accepts(&texts(&format!("{seconds}.5"))).await);
-    assert!(scene.accepts(&texts(&seconds.to_string())).await);
+    assert!(scene.accepts(&scene.claiming(json!({"exp": seconds}))).await);
 }

@@ -7,7 +7,7 @@ use grantor::config::{DpopBoundTokens, Profile};
 use grantor::store::{Authorization, ClientStore as _, Page, Record, RecordStore};
 use grantor::wire::Endpoint;
 
-use super::{approved, decided, held, stored, world};
+use super::{approved, decided, held, stored};
 use crate::cimd::web::Web;
 use support::keys::{Signer, unchanged};
 use support::world::{ISSUER, PKCE, SESSION, World, config_of, created, e400, encode, page};
@@ -100,28 +100,7 @@ async fn shown_of(world: &World, uri: &str) -> String {
     shown + &String::from_utf8_lossy(again.body())
 }
 
-/// FAPI-5.3.2.2-04
-#[tokio::test]
-async fn a_name_alone_pushes_nothing_for_a_confidential_client() {
-    let world = world().await;
-    let named = world.post(Endpoint::PushedAuthorization, &[]).raw_body(world.query(&PKCE));
-    support::world::e401(&named.send().await, "invalid_client");
-}
-
-/// NEG-PAR-01
-/// Reloading shows the page again, and both can be answered, once.
-#[tokio::test]
-async fn a_reload_uses_nothing_up() {
-    let world = world().await;
-    let uri = world.push().await;
-    for _ in 0..10 {
-        held(&world, &uri).await;
-    }
-    let last = held(&world, &uri).await;
-    support::world::code(&approved(&world, &last).await);
-}
-
-/// NEG-PAR-01
+/// NEG-PAR-01, PYSEC-2026-4360
 /// A `request_uri` of another kind is refused without a fetch, with the same text.
 #[tokio::test]
 async fn a_request_uri_is_never_fetched() {

@@ -29,7 +29,7 @@ async fn a_push_is_a_post_with_a_form() {
     created(&world.par(&world.client, &PKCE).send().await);
 }
 
-/// 9126-2-01, 9126-2.1-02
+/// 9126-2-01, 9126-2.1-02, FAPI-5.3.2.2-04
 #[tokio::test]
 async fn the_client_of_a_push_authenticates_and_names_itself() {
     let world = world().await;
@@ -373,7 +373,7 @@ async fn unknown_parameters_are_ignored_and_states_are_long() {
     assert!(token["id_token"].is_null() && token["sub"].is_null(), "{token}");
 }
 
-/// 9126-2-01
+/// 9126-2-01, PYSEC-2026-4360
 #[tokio::test]
 async fn without_the_setting_there_is_no_endpoint() {
     let world = World::strict().await;

@@ -29,16 +29,6 @@ async fn a_bound_code_is_exchanged_by_its_key_alone() {
 
 /// 9449-10-01
 #[tokio::test]
-async fn every_kind_of_key_binds_a_code() {
-    let world = world().await;
-    for own in [Signer::es256(), Signer::ps256(), Signer::ed25519()] {
-        let code = world.code_for(&query(&world, &own.thumbprint())).await;
-        bound(&proven(&world, &world.client, &exchange_form(&code), &own).await);
-    }
-}
-
-/// 9449-10-01
-#[tokio::test]
 async fn a_malformed_thumbprint_is_refused() {
     let world = world().await;
     let good = Signer::es256().thumbprint();

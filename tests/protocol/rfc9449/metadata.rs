@@ -3,7 +3,7 @@
 use grantor::config::{DpopBoundTokens, Profile};
 use grantor::protected_resource::ProtectedResource;
 use grantor::wire::{Endpoint, Request};
-use grantor::{AuthorizationServer, Config, MemoryStore};
+use grantor::{AuthorizationServer, MemoryStore};
 use serde_json::{Value, json};
 
 use support::world::{ISSUER, config_of};
@@ -26,27 +26,5 @@ async fn the_metadata_of_a_resource_names_the_algorithms_of_proofs() {
         let document: Value = serde_json::from_slice(answer.body()).unwrap();
         let members = ["dpop_signing_alg_values_supported", "dpop_bound_access_tokens_required"];
         assert_eq!(members.map(|name| document[name].clone()), expected, "{setting:?}");
-    }
-}
-
-/// FAPI-5.2-01
-#[test]
-fn addresses_of_the_fapi_profile_are_https() {
-    let build = |change: fn(&mut Config)| {
-        let mut config = Config::fapi(ISSUER);
-        config.scopes = config_of(Profile::Platform).scopes;
-        change(&mut config);
-        AuthorizationServer::new(config, MemoryStore::new())
-    };
-    assert!(build(|_| {}).is_ok());
-    let refused = |change| build(change).expect_err("plain http").to_string();
-    assert!(refused(|config| config.issuer = "http://auth.example".into()).contains("issuer"));
-    assert!(refused(|config| config.issuer = "http://127.0.0.1:8080".into()).contains("issuer"));
-    for identifier in ["http://api.example/v1", "http://127.0.0.1:8080/v1"] {
-        let mut config = Config::fapi(ISSUER);
-        config.scopes = config_of(Profile::Platform).scopes;
-        config.resources = vec![ProtectedResource::new(identifier, "API")];
-        let error = AuthorizationServer::new(config, MemoryStore::new()).expect_err(identifier).to_string();
-        assert!(error.contains("resources"), "{error}");
     }
 }

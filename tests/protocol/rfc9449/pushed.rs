@@ -99,18 +99,6 @@ async fn a_proof_of_a_push_is_checked_as_at_the_token_endpoint() {
     bound(&exchange_with(&world, &code, &proof(&world, &own)).await);
 }
 
-/// 9449-11.1-01
-#[tokio::test]
-async fn the_jti_of_a_proof_may_be_used_at_another_url() {
-    let world = world().await;
-    let own = Signer::es256();
-    let named = |url: &str| own.proof("POST", url, now(&world), |_, claims| claims["jti"] = "the same".into());
-    let code = code_of(&world, &push(&world, &[], Some(&named(PUSH_URL))).await).await;
-    edp(&push(&world, &[], Some(&named(PUSH_URL))).await);
-    bound(&exchange_with(&world, &code, &named(TOKEN_URL)).await);
-    edp(&exchange_with(&world, &world.code().await, &named(TOKEN_URL)).await);
-}
-
 /// 9449-10.1-01, 9449-8-01
 #[tokio::test]
 async fn nonces_are_those_of_the_token_endpoint() {

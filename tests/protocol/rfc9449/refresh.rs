@@ -103,19 +103,6 @@ async fn a_thief_who_binds_the_grant_hides_no_reuse() {
     }
 }
 
-/// 9449-5-04
-#[tokio::test]
-async fn a_token_that_no_grant_made_says_nothing_of_keys() {
-    let world = world().await;
-    let client = public(&world).await;
-    let first = bound_pair_of(&world, &client, &Signer::es256()).await;
-    let mut altered = first.refresh.clone();
-    let last = if altered.pop() == Some('A') { 'B' } else { 'A' };
-    altered.push(last);
-    e400(&world.refresh_as(&client, &altered).await, "invalid_grant");
-    e400(&world.refresh_as(&world.client, &first.refresh).await, "invalid_grant");
-}
-
 /// 9449-5-02, 9449-5-04
 #[tokio::test]
 async fn a_retry_with_the_same_key_gets_the_same_pair() {
@@ -130,17 +117,6 @@ async fn a_retry_with_the_same_key_gets_the_same_pair() {
     assert!(further.access != next.access && further.refresh == next.refresh);
     assert_eq!(bound(&proven(&world, &world.client, &form, &own).await), next);
     edp(&world.refresh(&first.refresh).await);
-}
-
-/// 9449-5-01, 9449-5-03
-#[tokio::test]
-async fn a_retry_after_the_step_up_needs_the_key() {
-    let world = world().await;
-    let first = unbound(&world.exchange(&world.code().await).await);
-    let own = Signer::es256();
-    let next = bound(&proven(&world, &world.client, &refresh_form(&first.refresh), &own).await);
-    edp(&world.refresh(&first.refresh).await);
-    assert_eq!(bound(&proven(&world, &world.client, &refresh_form(&first.refresh), &own).await), next);
 }
 
 /// 9449-5-04

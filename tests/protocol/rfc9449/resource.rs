@@ -245,19 +245,6 @@ async fn where_proofs_are_required_nothing_else_is_accepted() {
     wd(ask(format!("DPoP {}", newer.access), own(&newer.access)).await, "invalid_token");
 }
 
-/// 9449-5-04
-#[tokio::test]
-async fn in_grace_every_token_keeps_its_own_key() {
-    let world = world().await;
-    let (old_key, new_key) = (Signer::es256(), Signer::es256().another());
-    let old = bound_pair_of(&world, &world.client, &old_key).await;
-    let new = bound(&proven(&world, &world.client, &refresh_form(&old.refresh), &new_key).await);
-    for (token, own, other) in [(&old.access, &old_key, &new_key), (&new.access, &new_key, &old_key)] {
-        assert!(show(&world, token, &proof(&world, own, token)).await.is_ok());
-        wd(show(&world, token, &proof(&world, other, token)).await, "invalid_token");
-    }
-}
-
 /// 9449-11.1-01, 9449-11.1-02
 #[tokio::test]
 async fn a_proof_is_accepted_once_for_as_long_as_it_lives() {
@@ -484,16 +471,6 @@ async fn a_demand_for_a_nonce_has_one() {
     // A resource may also send a nonce before a proof demands one.
     assert_eq!(server.dpop_nonce().as_deref(), Some(&*fresh));
     assert_eq!(plain.server.dpop_nonce(), None);
-}
-
-/// NEG-DPOP-01
-#[tokio::test]
-async fn a_token_as_a_parameter_needs_no_proof() {
-    let world = world().await;
-    let pair = bound_pair_of(&world, &world.client, &Signer::es256()).await;
-    assert_eq!(world.introspect_as(&world.client, &pair.access).await["active"], true);
-    assert_eq!(world.revoke(&pair.access).await.status(), 200);
-    assert_eq!(world.introspect_as(&world.client, &pair.access).await["active"], false);
 }
 
 fn settings(change: impl FnOnce(&mut Config)) -> Config {
