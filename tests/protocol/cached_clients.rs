@@ -94,17 +94,6 @@ async fn the_store_is_asked_once_in_a_time_to_live() {
 }
 
 #[tokio::test]
-async fn a_suspension_elsewhere_is_seen_within_the_time_to_live() {
-    let scene = Scene::new().await;
-    scene.state().await;
-    scene.elsewhere.suspend(&scene.id).await.unwrap();
-    scene.clock.advance(Duration::from_secs(9));
-    assert_eq!(scene.state().await, "Approved");
-    scene.clock.advance(Duration::from_secs(1));
-    assert_eq!(scene.state().await, "Suspended");
-}
-
-#[tokio::test]
 async fn a_suspension_here_is_seen_at_once() {
     let scene = Scene::new().await;
     scene.state().await;
@@ -175,18 +164,6 @@ async fn nor_is_it_when_another_write_was_lost_since() {
     assert_eq!(scene.cached.replace(other, application).await.unwrap(), Replacement::Lost);
     assert_eq!(format!("{:?}", slow.await.unwrap().unwrap().state()), "Approved");
     assert_eq!(scene.state().await, "Suspended");
-}
-
-#[tokio::test]
-async fn what_is_asked_for_as_it_is_now_comes_from_the_store_and_is_kept() {
-    let scene = Scene::new().await;
-    scene.state().await;
-    scene.elsewhere.suspend(&scene.id).await.unwrap();
-    let now = scene.cached.current_client(&scene.id).await.unwrap().unwrap();
-    assert_eq!(format!("{:?}", now.state()), "Suspended");
-    scene.asked();
-    assert_eq!(scene.state().await, "Suspended");
-    assert_eq!(scene.asked(), 0);
 }
 
 #[tokio::test]

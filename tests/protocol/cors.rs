@@ -67,30 +67,6 @@ async fn where_it_is_off_no_answer_has_a_header_of_it() {
 }
 
 /// CORS-01
-#[test]
-fn an_origin_is_written_as_browsers_write_it() {
-    let refused = |origins: &[&str]| {
-        let mut config = Config::strict(ISSUER);
-        config.cors = Cors::Origins(origins.iter().map(|&origin| origin.to_owned()).collect());
-        AuthorizationServer::new(config, MemoryStore::new()).err().map(|error| error.to_string())
-    };
-    assert_eq!(refused(&[PAGE, "http://localhost:6274", "http://127.0.0.1", "chrome-extension://abcdef"]), None);
-    assert_eq!(
-        refused(&[]).unwrap(),
-        "cors is an empty list; at least one origin is accepted; for none, use Cors::Off"
-    );
-    for bad in
-        ["*", "null", "page.example", "https://page.example/", "https://Page.example", "https://page.example:443"]
-    {
-        let error = refused(&[PAGE, bad]).unwrap();
-        assert!(error.starts_with(&format!("cors is {bad:?}; origins as browsers write them are accepted")), "{error}");
-    }
-    assert!(refused(&["http://page.example"]).unwrap().contains("or http on a loopback host"));
-    let error = refused(&["https://user:word@page.example"]).unwrap();
-    assert!(!error.contains("word"), "{error}");
-}
-
-/// CORS-01
 /// A page of another origin cannot keep a secret.
 #[test]
 fn the_report_tells_of_pages_that_would_need_a_secret() {

@@ -99,21 +99,12 @@ async fn run_all(profile: Profile, count_of_accepted: usize) {
     assert_eq!(accepted, count_of_accepted);
 }
 
-/// 6749-3.1.2-01, D-01, SVC-2.1-05
+/// 6749-3.1.2-01, D-01, SVC-2.1-05, 9700-2.1-01, 8252-7.1-01, 8252-7.3-01, 8252-8.3-01, MCP-0618-05, MCP-0618-06,
+/// 6749-4.1.2.1-06, CVE-2020-15233, CVE-2020-15234
 #[tokio::test]
-async fn every_vector_holds_under_the_domain_rule() {
+async fn every_vector_holds() {
     run_all(Profile::Platform, 28).await;
-}
-
-/// 9700-2.1-01, 6749-3.1.2-01, 8252-7.1-01, 8252-7.3-01, 8252-8.3-01
-#[tokio::test]
-async fn every_vector_holds_under_the_exact_rule() {
     run_all(Profile::Strict, 10).await;
-}
-
-/// MCP-0618-05, MCP-0618-06
-#[tokio::test]
-async fn every_vector_holds_in_the_mcp_profile() {
     run_all(Profile::Mcp, 9).await;
 }
 

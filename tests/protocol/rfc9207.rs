@@ -5,9 +5,7 @@ use grantor::config::Profile;
 use grantor::wire::Response;
 
 use crate::rfc8414::metadata;
-use support::world::{
-    ISSUER, PKCE, REDIRECT_URI, With as _, World, config_at, count, form, logo, page, parameters, text,
-};
+use support::world::{ISSUER, PKCE, REDIRECT_URI, With as _, World, config_at, form, logo, page, parameters, text};
 
 /// The locations of a grant, a refusal of the user and a bad scope.
 async fn locations(world: &World) -> [String; 3] {
@@ -18,7 +16,7 @@ async fn locations(world: &World) -> [String; 3] {
     responses.map(|response: Response| response.header("Location").unwrap().to_owned())
 }
 
-/// 9207-2-01, MCP-0728-01, D-21
+/// 9207-2-01, MCP-0728-01, D-21, 9207-2.3-01
 #[tokio::test]
 async fn the_issuer_is_sent_as_it_is_on_success_and_on_errors() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
@@ -28,18 +26,9 @@ async fn the_issuer_is_sent_as_it_is_on_success_and_on_errors() {
             for location in locations(&world).await {
                 assert_eq!(text(&parameters(&location), "iss"), issuer, "{location}");
             }
+            assert_eq!(metadata(&world).await["authorization_response_iss_parameter_supported"], true);
         }
     }
-}
-
-/// 9207-2.3-01
-#[tokio::test]
-async fn it_is_published_and_sent() {
-    let world = World::platform().await;
-    for location in locations(&world).await {
-        assert_eq!(count(&parameters(&location), "iss"), 1, "{location}");
-    }
-    assert_eq!(metadata(&world).await["authorization_response_iss_parameter_supported"], true);
 }
 
 /// 9207-2-02

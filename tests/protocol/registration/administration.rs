@@ -201,7 +201,7 @@ async fn a_transferred_application_is_the_new_owners() {
     ok(&world.refresh_as(&Credentials { secret, ..world.client.clone() }, &live.refresh).await);
 }
 
-/// ADM-11
+/// ADM-11, D-26
 #[tokio::test]
 async fn the_owner_makes_the_secret_and_no_administrator() {
     let world = World::platform().await;
@@ -221,6 +221,8 @@ async fn the_owner_makes_the_secret_and_no_administrator() {
     let (one, other) = futures::join!(claim(), claim());
     let ((Ok(made), Err(refused)) | (Err(refused), Ok(made))) = (one, other) else { panic!("one gets the secret") };
     assert!(matches!(refused, RegistrarError::ChangedMeanwhile), "{refused:?}");
+    let expected = made.expose().len() == 43 && made.expose().bytes().all(|byte| byte.is_ascii_alphanumeric());
+    assert!(expected, "letters and digits");
     world.pair_of(&Credentials { id: id.to_string(), secret: made.expose().into() }).await;
     let again = registrar.claim_now(&id).await.unwrap_err();
     assert_eq!(again.to_string(), "the application has a secret: rotate_secret makes the next one");

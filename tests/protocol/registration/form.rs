@@ -2,113 +2,13 @@
 
 use std::collections::HashSet;
 
-use grantor::application::{Field, Logo, Problem, RegistrationLimits};
+use grantor::application::{Field, Logo, Problem};
 use grantor::client::{ApplicationType, ClientType, GrantType, GrantTypes};
-use grantor::redirect_uri::RedirectUriError;
-use grantor::scope::ScopeError;
 use grantor::text::TextFault;
 use grantor::{ApplicationForm, Approval, Config, RegistrarError, Subject};
 
 use crate::registration::{fields, refused_text, registrar, submitted, submitted_as};
-use support::world::{ISSUER, PKCE, Reviewer as _, With as _, World, code, form, logo, page, public_form, red};
-
-/// D-24
-#[tokio::test]
-async fn characters_are_unicode_scalar_values_and_nothing_is_normalized() {
-    let world = World::platform().await;
-    let decomposed = "e\u{301}".repeat(25);
-    for (name, problem) in [
-        (decomposed.clone(), None),
-        (format!("{decomposed}e"), Some(Problem::TooManyCharacters { limit: 50 })),
-        ("\u{e9}".repeat(50), None),
-        ("\u{ff21}\u{fb01}".into(), None),
-        ("A\u{a0}p".into(), None),
-    ] {
-        let form = form().with(|form| form.name = name.clone());
-        let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
-        if let Ok(id) = &outcome {
-            assert_eq!(registrar(&world).client(id).await.unwrap().form().name, name);
-        }
-        let expected: Vec<_> = problem.into_iter().map(|problem| (Field::Name, problem)).collect();
-        assert_eq!(fields(outcome), expected, "{name:?}");
-    }
-}
-
-/// D-24, 7591-5-01
-///
-/// Names that look like another name are left to the reviewer.
-#[tokio::test]
-async fn texts_that_could_mislead_the_user_are_refused() {
-    let world = World::platform().await;
-    for (text, expected) in [
-        ("App\0", (0, 4, TextFault::Control)),
-        ("App\nTrusted by the platform", (0xa, 4, TextFault::Control)),
-        ("App\u{1b}[2J", (0x1b, 4, TextFault::Control)),
-        ("App\u{85}", (0x85, 4, TextFault::Control)),
-        ("App\u{2028}x", (0x2028, 4, TextFault::Control)),
-        ("\u{202e}ppA", (0x202e, 1, TextFault::Direction)),
-        ("App\u{2066}x", (0x2066, 4, TextFault::Direction)),
-        ("App\u{200f}", (0x200f, 4, TextFault::Direction)),
-        ("\u{200b}\u{feff}", (0x200b, 1, TextFault::Invisible)),
-    ] {
-        let form = form().with(|form| form.name = text.into());
-        let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
-        let (code, place, fault) = expected;
-        assert_eq!(refused_text(outcome), (Field::Name, code, place, fault), "{text:?}");
-    }
-    for text in ["   ", "\u{3000}\u{a0}"] {
-        let form = form().with(|form| form.name = text.into());
-        let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
-        assert_eq!(fields(outcome), [(Field::Name, Problem::Blank)], "{text:?}");
-    }
-    for (end, fault) in [("\u{202e}", TextFault::Direction), ("\u{7f}", TextFault::Control)] {
-        let form = form().with(|form| form.website = format!("https://app.example.com/{end}"));
-        let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
-        assert_eq!(refused_text(outcome).3, fault, "{end:?}");
-    }
-    for (website, problem) in [
-        ("https://platform.example@app.example.com/", Problem::UserInfo),
-        ("javascript:alert(1)", Problem::NotAWebAddress),
-        ("javascript://app.example.com/%0aalert(1)", Problem::NotAWebAddress),
-        ("data:text/html,x", Problem::NotAWebAddress),
-        ("//app.example.com/", Problem::NotAWebAddress),
-        ("app.example.com", Problem::NotAWebAddress),
-    ] {
-        let form = form().with(|form| form.website = website.into());
-        let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
-        assert_eq!(fields(outcome), [(Field::Website, problem)], "{website:?}");
-    }
-    let several_lines = form().with(|form| form.description = Some("One.\nTwo.".into()));
-    submitted_as(&world, several_lines).await;
-    let returned = form().with(|form| form.description = Some("One.\rTwo.".into()));
-    let outcome = registrar(&world).submit(world.alice.clone(), returned, Some(logo())).await;
-    assert_eq!(refused_text(outcome), (Field::Description, 0xd, 5, TextFault::Control));
-}
-
-/// D-24
-#[tokio::test]
-async fn the_type_of_a_logo_comes_from_its_content() {
-    let world = World::platform().await;
-    for (bytes, media_type) in [
-        (support::world::PNG, Some("image/png")),
-        (b"\xff\xd8\xff\xc0\0\x0b\x08\0\x01\0\x01\x01\x11\0\0", Some("image/jpeg")),
-        (b"GIF89a\x01\0\x01\0\x80\0\0", Some("image/gif")),
-        (b"RIFF\x12\0\0\0WEBPVP8L\x05\0\0\0\x2f\0\0\0\0\0", Some("image/webp")),
-        (b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", None),
-        (b"<?xml version='1.0'?><svg/>", None),
-        (b"<html>", None),
-        (b"BM\x1e\0\0\0", None),
-    ] {
-        let logo = Logo::new(bytes, &RegistrationLimits::default());
-        let Some(media_type) = media_type else {
-            assert_eq!(logo.unwrap_err().problem(), &Problem::NotAnImage);
-            continue;
-        };
-        let id = registrar(&world).submit(world.alice.clone(), form(), logo.ok()).await.unwrap();
-        let kept = registrar(&world).logo(&id, grantor::application::LogoSlot::InForce).await.unwrap().unwrap();
-        assert_eq!((kept.media_type(), kept.bytes()), (media_type, bytes));
-    }
-}
+use support::world::{ISSUER, PKCE, Reviewer as _, With as _, World, code, form, logo, page, red};
 
 /// CVE-2018-1000088
 ///
@@ -142,81 +42,53 @@ async fn hostile_text_of_a_client_is_reported_as_text_and_rendered_nowhere() {
 /// D-24, SVC-2.1-05, SVC-2.1-06
 #[tokio::test]
 async fn each_refusal_names_its_field_and_why() {
+    type Change = fn(&mut ApplicationForm);
     let world = World::built(Config::platform(ISSUER), |builder| builder).await;
-    let plain_http = Problem::RedirectUri { number: 2, error: RedirectUriError::PlainHttp };
-    for (form, field, problem, text) in [
+    let cases: [(Change, &str); 10] = [
         (
-            form().with(|form| form.redirect_uris.push("http://app.example.com/".into())),
-            Field::RedirectUris,
-            plain_http,
-            "redirect_uris: value 2: the redirect URI uses plain http and does not lead to the loopback interface: write https://",
+            |form| form.redirect_uris.push("http://app.example.com/".into()),
+            "redirect_uris: value 2: the redirect URI uses plain http and does not lead to the loopback interface: \
+             write https://",
         ),
+        (|form| form.redirect_uris.push(form.redirect_uris[0].clone()), "redirect_uris: value 2 is a duplicate"),
         (
-            form().with(|form| form.redirect_uris.push(form.redirect_uris[0].clone())),
-            Field::RedirectUris,
-            Problem::Repeated { number: 2 },
-            "redirect_uris: value 2 is a duplicate",
-        ),
-        (
-            form().with(|form| form.redirect_uris = (0..11).map(|n| format!("https://app.example.com/{n}")).collect()),
-            Field::RedirectUris,
-            Problem::TooManyValues { limit: 10 },
+            |form| form.redirect_uris = (0..11).map(|n| format!("https://app.example.com/{n}")).collect(),
             "redirect_uris: has more than 10 values",
         ),
+        (|form| form.scopes = "repo-code,repo-issue".into(), "scopes: unknown scope \"repo-code,repo-issue\""),
         (
-            form().with(|form| form.scopes = "repo-code,repo-issue".into()),
-            Field::Scopes,
-            Problem::Scope(ScopeError::Unknown { token: Some("repo-code,repo-issue".into()), nearest: None }),
-            "scopes: unknown scope \"repo-code,repo-issue\"",
-        ),
-        (
-            form().with(|form| form.scopes = "repo-cod:r".into()),
-            Field::Scopes,
-            Problem::Scope(ScopeError::Unknown {
-                token: Some("repo-cod:r".into()),
-                nearest: Some("repo-code:r".into()),
-            }),
+            |form| form.scopes = "repo-cod:r".into(),
             "scopes: unknown scope \"repo-cod:r\"; did you mean \"repo-code:r\"?",
         ),
         (
-            form().with(|form| form.redirect_uris = vec!["myapp:/cb".into()]),
-            Field::RedirectUris,
-            Problem::RedirectUri { number: 1, error: RedirectUriError::Scheme },
-            "redirect_uris: value 1: the redirect URI has no scheme that is accepted: write https://, or for an app its \
-             domain name in reverse, with a dot and one slash, such as com.example.app:/cb",
+            |form| form.redirect_uris = vec!["myapp:/cb".into()],
+            "redirect_uris: value 1: the redirect URI has no scheme that is accepted: write https://, or for an app \
+             its domain name in reverse, with a dot and one slash, such as com.example.app:/cb",
         ),
         (
-            form().with(|form| form.redirect_uris = vec!["com.example.app://cb".into()]),
-            Field::RedirectUris,
-            Problem::RedirectUri { number: 1, error: RedirectUriError::PrivateUseSlash },
-            "redirect_uris: value 1: the redirect URI has a private-use scheme without exactly one slash after it, as \
-             in com.example.app:/cb",
+            |form| form.redirect_uris = vec!["com.example.app://cb".into()],
+            "redirect_uris: value 1: the redirect URI has a private-use scheme without exactly one slash after it, \
+             as in com.example.app:/cb",
         ),
         (
-            form().with(|form| {
+            |form| {
                 form.grant_types = GrantTypes::default().with(GrantType::ClientCredentials);
                 form.client_scopes = "repo-code:r".into();
-            }),
-            Field::GrantTypes,
-            Problem::ClientCredentialsOff,
+            },
             "grant_types: has client_credentials, and the server setting of that name is off",
         ),
         (
-            form().with(|form| form.client_type = ClientType::Public),
-            Field::ClientType,
-            Problem::PublicClientsOff,
+            |form| form.client_type = ClientType::Public,
             "client_type: is public, and this server accepts only confidential clients: Config::public_clients is off",
         ),
         (
-            form().with(|form| form.grant_types = GrantTypes::NONE.with(GrantType::RefreshToken)),
-            Field::GrantTypes,
-            Problem::RefreshAlone,
+            |form| form.grant_types = GrantTypes::NONE.with(GrantType::RefreshToken),
             "grant_types: has refresh without the authorization code or the device code",
         ),
-    ] {
-        let error = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await.unwrap_err();
-        assert_eq!(error.to_string(), format!("refused: {text}"));
-        assert_eq!(fields::<()>(Err(error)), [(field, problem)]);
+    ];
+    for (change, text) in cases {
+        let outcome = registrar(&world).submit(world.alice.clone(), form().with(change), Some(logo())).await;
+        assert_eq!(outcome.unwrap_err().to_string(), format!("refused: {text}"));
     }
 }
 
@@ -264,18 +136,7 @@ async fn the_kind_of_a_client_is_recorded_and_its_redirect_uris_are_complete() {
             assert_eq!((client.form().client_type, client.form().application_type), (client_type, application_type));
         }
     }
-    for incomplete in [
-        "",
-        "/cb",
-        "127.0.0.1/cb",
-        "app.example.com/cb",
-        "http://",
-        "https:",
-        "https://",
-        "com.example.app",
-        "*",
-        "https://*.example/cb",
-    ] {
+    for incomplete in ["/cb", "app.example.com/cb", "https://*.example/cb"] {
         let form = form().with(|form| {
             form.client_type = ClientType::Public;
             form.redirect_uris = vec![incomplete.into()];
@@ -283,20 +144,6 @@ async fn the_kind_of_a_client_is_recorded_and_its_redirect_uris_are_complete() {
         let refused = fields(registrar(&world).submit(world.alice.clone(), form, Some(logo())).await);
         assert!(matches!(refused[..], [(Field::RedirectUris, Problem::RedirectUri { number: 1, .. })]), "{incomplete}");
     }
-}
-
-/// 8252-8.4-01
-#[tokio::test]
-async fn the_kind_of_an_approved_client_cannot_change() {
-    let world = World::platform().await;
-    let id = submitted(&world).await;
-    let other = public_form().with(|form| form.application_type = ApplicationType::Native);
-    registrar(&world).change_now(&id, other.clone(), None).await.unwrap();
-    registrar(&world).change_now(&id, form(), None).await.unwrap();
-    let _ = registrar(&world).approve_now(&id, Approval::default()).await.unwrap();
-    let expected = [(Field::ClientType, Problem::Fixed), (Field::ApplicationType, Problem::Fixed)];
-    assert_eq!(fields(registrar(&world).change_now(&id, other, None).await), expected);
-    assert!(registrar(&world).application(&id).await.unwrap().proposed.is_none());
 }
 
 /// 9700-4.15-01, CIMD-6-02

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use grantor::application::ApplicationFilter;
 use grantor::client::ClientState;
-use grantor::store::{Insertion, Page, RecordStore};
+use grantor::store::{Grant, Insertion, Page, RecordStore};
 use grantor::testing::records;
 use grantor::{Application, ClientId, Subject};
 
@@ -52,17 +52,34 @@ async fn each_application_that_stays_is_listed_once() {
     }
 }
 
-/// ADM-13
+/// ADM-13, CVE-2026-33504
 #[tokio::test]
 async fn a_cursor_is_a_value() {
     let world = World::platform().await;
     let registrar = registrar(&world);
+    world.pair().await;
     let alice = ApplicationFilter::OwnedBy(world.alice.clone());
     for text in ["", "\0", "a\nb", &"x".repeat(10_000), "é"] {
         assert!(ClientId::new(text).is_err());
     }
-    for text in ["'; DROP TABLE clients; --", "\"", " ", "~", world.client.id.as_str(), &"x".repeat(255)] {
+    for text in [
+        "'; DROP TABLE clients; --",
+        "' OR '1'='1",
+        "\" OR 1=1 --",
+        "0) UNION SELECT 1 --",
+        "%' ESCAPE '\\",
+        "]] redis.call('FLUSHALL') --[[",
+        "\"",
+        " ",
+        "~",
+        world.client.id.as_str(),
+        &"x".repeat(255),
+    ] {
         let page = Page::after(ClientId::new(text).unwrap(), 10);
+        let subject = Subject::new(text).unwrap();
+        let grants = RecordStore::<Grant>::list(&world.store, subject.as_str(), Page::first(10)).await.unwrap();
+        assert!(grants.is_empty(), "{text}");
+        assert_eq!(registrar.list(&ApplicationFilter::OwnedBy(subject), Page::first(10)).await.unwrap(), []);
         assert_eq!(registrar.list(&alice, page.clone()).await.unwrap(), []);
         assert!(registrar.list(&ApplicationFilter::All, page).await.unwrap().len() <= 1);
     }

@@ -5,12 +5,12 @@ use std::time::Duration;
 use grantor::application::{Field, Logo, LogoSlot, Problem, RegistrationLimits};
 use grantor::client::ClientState;
 use grantor::scope::{Permission, Resource, ResourceScope, ScopeError};
-use grantor::{ApplicationForm, Approval, Config, Consent, Decision, RegistrarError};
+use grantor::{ApplicationForm, Approval, Consent, Decision, RegistrarError};
 
 use crate::registration::{fields, registrar, submitted};
 use support::world::{
-    Credentials, ISSUER, PKCE, PNG, REDIRECT_URI, Reviewer as _, START, With as _, World, code, form, logo, ok, page,
-    pair, red, text, wa,
+    Credentials, PKCE, PNG, REDIRECT_URI, Reviewer as _, START, With as _, World, code, form, logo, ok, page, pair,
+    red, text, wa,
 };
 
 const OTHER_URI: &str = "https://other.example.com/cb";
@@ -119,33 +119,6 @@ async fn a_later_change_takes_the_place_of_the_one_that_waits() {
 
 /// D-25
 #[tokio::test]
-async fn a_request_that_the_user_looks_at_is_judged_by_the_version_then_in_force() {
-    let world = World::platform().await;
-    let registrar = registrar(&world);
-    let id = world.client.client_id();
-    let hold = async || {
-        let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
-        world.server.hold(&pending, &world.alice, support::world::SESSION).await.unwrap()
-    };
-    let agree = async |handle: &grantor::secret::ConsentTicket| {
-        let agreed = Decision::Approve(Consent::to_everything());
-        world.server.decide(handle.expose(), &world.alice, support::world::SESSION, &agreed).await
-    };
-    let handle = hold().await;
-    let fewer = form().with(|form| form.scopes = "repo-code:r".into());
-    registrar.change_now(&id, fewer, None).await.unwrap();
-    let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    let code = text(&code(&agree(&handle).await.unwrap()), "code");
-    assert_eq!(pair(&world.exchange(&code).await).scope, "repo-code:r");
-
-    let handle = hold().await;
-    registrar.change_now(&id, changed(), None).await.unwrap();
-    let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    page(&agree(&handle).await.unwrap_err().response(Some(&world.alice)));
-}
-
-/// D-25
-#[tokio::test]
 async fn a_change_of_a_suspended_application_is_decided_while_it_stays_suspended() {
     let world = World::platform().await;
     let registrar = registrar(&world);
@@ -227,20 +200,7 @@ async fn what_a_reviewer_demanded_or_gave_stays_through_changes() {
     assert_eq!(world.introspect_as(&plain, &other.access).await["active"], false);
 }
 
-/// D-25
-#[tokio::test]
-async fn approval_checks_the_form_under_the_rules_of_now() {
-    let world = World::platform().await;
-    let id = submitted(&world).await;
-    let mut config = Config::platform(ISSUER);
-    config.registration.form.name = 5;
-    let stricter = world.builder(config, world.store.clone()).build().unwrap();
-    let outcome = stricter.registrar().unwrap().approve_now(&id, Approval::default()).await;
-    assert_eq!(fields(outcome), [(Field::Name, Problem::TooManyCharacters { limit: 5 })]);
-    assert!(registrar(&world).approve_now(&id, Approval::default()).await.is_ok());
-}
-
-/// D-29, SVC-5-02
+/// D-29, SVC-5-02, SVC-2.1-07
 #[tokio::test]
 async fn the_resource_scope_is_stored_at_consent_and_reported_to_the_resource() {
     let world = World::platform().await;
@@ -249,8 +209,12 @@ async fn the_resource_scope_is_stored_at_consent_and_reported_to_the_resource() 
     let query = world.query_of(&client, &PKCE);
     let pending = world.authorize(&query).await.unwrap();
     assert_eq!(*pending.resource_scope(), ResourceScope::specified(["team/a", "team/b"]).unwrap());
-    let picked = Decision::Approve(Consent::to_everything().resources(["team/b"]));
-    let code = text(&code(&world.decide(&query, picked).await), "code");
+    let picked = |resources: &[&str]| Decision::Approve(Consent::to_everything().resources(resources.iter().copied()));
+    red(&world.decide(&query, picked(&[])).await, "access_denied");
+    for outside in [&["team/x"][..], &["team/a", "team/x"], &["team"]] {
+        page(&world.decide(&query, picked(outside)).await);
+    }
+    let code = text(&code(&world.decide(&query, picked(&["team/b"])).await), "code");
     let first = pair(&world.exchange_as(&client, &code).await);
     let second = pair(&world.refresh_as(&client, &first.refresh).await);
     for token in [&first.access, &second.access] {

@@ -1,16 +1,20 @@
 //! Ids and secrets: shown once, kept as digests, replaced without a moment of failure.
 
+use std::marker::PhantomData;
+
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use grantor::application::ApplicationFilter;
 use grantor::client::CheckedForm;
 use grantor::registration::Approved;
+use grantor::secret::{AccessToken, AuthorizationCode, ConsentTicket, RefreshToken};
 use grantor::store::Page;
+use grantor::wire::Request;
 use grantor::{Application, Approval, Client, ClientSecret, RegistrarError};
 use sha2::{Digest, Sha256};
 
 use crate::registration::{developer, registrar, submitted};
-use support::world::{Credentials, Reviewer as _, World, e401, empty, form, ok, public_form, r401};
+use support::world::{Credentials, Reviewer as _, World, e401, empty, ok, public_form, r401};
 
 /// Returns whether the client is authenticated with that secret at both the token and the revocation endpoint.
 async fn proves(world: &World, client: &Credentials, secret: &str) -> bool {
@@ -27,26 +31,6 @@ async fn proves(world: &World, client: &Credentials, secret: &str) -> bool {
         r401(&revoked);
         false
     }
-}
-
-/// D-26
-#[tokio::test]
-async fn the_owner_makes_the_first_secret_once() {
-    let world = World::platform().await;
-    let registrar = registrar(&world);
-    let id = submitted(&world).await;
-    let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    let secret = registrar.claim_now(&id).await.unwrap().expose().to_owned();
-    assert!(secret.len() == 43 && secret.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-    assert!(!approved.is_change);
-    let client = Credentials { id: id.to_string(), secret: secret.clone() };
-    assert!(proves(&world, &client, &secret).await);
-
-    assert!(registrar.approve_now(&id, Approval::default()).await.is_err());
-    registrar.change_now(&id, form(), None).await.unwrap();
-    let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    assert!(approved.is_change);
-    assert!(proves(&world, &client, &secret).await);
 }
 
 /// D-26
@@ -99,19 +83,6 @@ async fn a_form_that_is_sent_twice_makes_one_secret_and_ends_none() {
     assert!(proves(&world, &world.client, &world.client.secret).await);
 }
 
-/// D-26
-#[tokio::test]
-async fn tokens_outlive_the_secret_they_were_fetched_with() {
-    let world = World::platform().await;
-    let live = world.pair().await;
-    let id = world.client.client_id();
-    let secret = registrar(&world).rotate_now(&id).await.unwrap().expose().to_owned();
-    registrar(&world).retire_now(&id).await.unwrap();
-    e401(&world.refresh(&live.refresh).await, "invalid_client");
-    assert!(world.opens(&live.access).await);
-    ok(&world.refresh_as(&Credentials { secret, ..world.client.clone() }, &live.refresh).await);
-}
-
 /// D-26, CVE-2026-44476
 #[tokio::test]
 async fn a_public_client_has_no_secret() {
@@ -131,7 +102,7 @@ async fn a_public_client_has_no_secret() {
     assert!(proves(&world, &client, "").await);
 }
 
-/// D-26, HTTP-04, CVE-2020-10187, ADM-13
+/// D-26, HTTP-04, CVE-2020-10187, ADM-13, CVE-2023-37260, django-oauth-toolkit #1736
 #[tokio::test]
 async fn nothing_that_is_shown_of_a_client_holds_its_secret_or_digest() {
     let world = World::platform().await;
@@ -150,6 +121,20 @@ async fn nothing_that_is_shown_of_a_client_holds_its_secret_or_digest() {
         registrar,
         world.events.take(),
     );
+    let live = world.pair().await;
+    let request = Request::new("POST").header("Authorization", live.access.as_bytes());
+    let failed = world.access("at_x").await.unwrap_err();
+    let shown = format!(
+        "{shown} {request:?} {failed:?} {failed} {:?} {:?} {:?} {:?}",
+        world.server.grants_of(&world.alice).await.unwrap(),
+        world.access(&live.access).await.unwrap(),
+        world.server,
+        world.refresh(&live.refresh).await,
+    );
+    for token in [&live.access, &live.refresh] {
+        let digest = Sha256::digest(&token[25..]);
+        assert!(!shown.contains(&token[25..]) && !shown.contains(&STANDARD.encode(digest)));
+    }
     for secret in [&claimed, &rotated] {
         let digest = Sha256::digest(secret.expose());
         let hexadecimal: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -180,4 +165,39 @@ fn no_list_of_applications_can_be_serialized_by_accident() {
     <CheckedForm as NotSerialize<_>>::holds();
     <Client as NotSerialize<_>>::holds();
     <ClientSecret as NotSerialize<_>>::holds();
+}
+
+/// Reports whether a type implements `==`: the inherent constant is used where its bound is satisfied.
+struct Probe<T>(PhantomData<T>);
+
+impl<T: PartialEq> Probe<T> {
+    const IS_COMPARABLE: bool = true;
+}
+
+trait Otherwise {
+    const IS_COMPARABLE: bool = false;
+}
+
+impl<T> Otherwise for Probe<T> {}
+
+/// CVE-2021-4294
+#[test]
+fn no_secret_can_be_compared_but_as_a_digest() {
+    let comparable = [
+        // The probe detects an existing `==`.
+        Probe::<String>::IS_COMPARABLE,
+        Probe::<ClientSecret>::IS_COMPARABLE,
+        Probe::<ConsentTicket>::IS_COMPARABLE,
+        Probe::<AuthorizationCode>::IS_COMPARABLE,
+        Probe::<AccessToken>::IS_COMPARABLE,
+        Probe::<RefreshToken>::IS_COMPARABLE,
+    ];
+    assert_eq!(comparable, [true, false, false, false, false, false]);
+    // Only digests are compared, and the comparison takes the same time wherever they differ.
+    let source = include_str!("../../../src/secret/digest.rs");
+    for (item, compares_by) in [("impl PartialEq for Digest", "is_equal("), ("pub(crate) fn is_equal", ".ct_eq(")] {
+        let (_, comparison) = source.split_once(item).unwrap();
+        let (comparison, _) = comparison.split_once("\n}").unwrap();
+        assert!(comparison.contains(compares_by) && !comparison.contains("=="), "{comparison}");
+    }
 }

@@ -1,10 +1,8 @@
 //! Two reviewers at the same moment, and a registry whose answers get lost.
 
-use std::sync::{Arc, Barrier, Mutex};
-use std::thread;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use futures::executor::block_on;
 use futures::future::BoxFuture;
 use grantor::application::ApplicationFilter;
 use grantor::client::{ClientState, Privileges};
@@ -136,65 +134,6 @@ async fn steps_that_do_not_exclude_each_other_both_take_effect() {
 
 /// D-26
 #[tokio::test]
-async fn a_secret_is_made_and_retired_only_as_the_application_was_read() {
-    let world = World::platform().await;
-    let (late, store) = faulty(&world);
-    let id = world.client.client_id();
-    for retires in [false, true] {
-        let rival = (registrar(&world), id.clone());
-        store.meanwhile(async move {
-            let _ = rival.0.rotate_now(&rival.1).await.unwrap();
-        });
-        let version = registrar(&world).application(&id).await.unwrap().version();
-        let outcome = if retires {
-            late.revoke_previous_secret(&id, &developer(), version).await
-        } else {
-            late.rotate_secret(&id, &developer(), version).await.map(drop)
-        };
-        assert!(matches!(outcome, Err(RegistrarError::ChangedMeanwhile)), "{outcome:?}");
-    }
-}
-
-/// D-25, D-26, ADM-11
-#[test]
-fn of_many_approvals_and_claims_at_once_one_makes_a_secret() {
-    let world = block_on(World::platform());
-    let id = block_on(submitted(&world));
-    let registrar = registrar(&world);
-    let start = Barrier::new(8);
-    let at_once = |step: &(dyn Fn() -> bool + Sync)| {
-        thread::scope(|scope| {
-            let start = &start;
-            let run = || {
-                start.wait();
-                step()
-            };
-            let threads: Vec<_> = (0..8).map(|_| scope.spawn(run)).collect();
-            threads.into_iter().map(|thread| usize::from(thread.join().unwrap())).sum::<usize>()
-        })
-    };
-    let version = block_on(registrar.application(&id)).unwrap().version();
-    let approvals = at_once(&|| {
-        let outcome = block_on(registrar.approve(&id, version, Approval::default()));
-        assert!(matches!(outcome, Ok(_) | Err(RegistrarError::NothingProposed)), "{outcome:?}");
-        outcome.is_ok()
-    });
-    assert_eq!(approvals, 1);
-    let version = block_on(registrar.application(&id)).unwrap().version();
-    let secrets = at_once(&|| {
-        let outcome = block_on(registrar.claim_secret(&id, &developer(), version));
-        assert!(matches!(outcome, Ok(_) | Err(RegistrarError::ChangedMeanwhile)), "{outcome:?}");
-        outcome.is_ok()
-    });
-    assert_eq!(secrets, 1);
-    let claimed = block_on(registrar.claim_now(&id));
-    assert!(matches!(claimed, Err(RegistrarError::SecretExists)), "{claimed:?}");
-    assert_eq!(at_once(&|| block_on(registrar.revoke_grants(&id)).is_ok()), 8);
-    assert_eq!(block_on(registrar.client(&id)).unwrap().epoch(), 8);
-}
-
-/// D-26
-#[tokio::test]
 async fn a_secret_that_was_stored_is_shown_though_the_answer_was_lost() {
     for fault in APPLIED {
         let world = World::platform().await;
@@ -281,19 +220,6 @@ async fn a_registry_that_fails_changes_nothing_and_says_so() {
     store.set(Fate::Done);
     registrar.approve_now(&id, Approval::default()).await.unwrap();
     assert!(registrar.claim_now(&id).await.is_ok());
-}
-
-/// D-25
-#[tokio::test]
-async fn a_step_whose_answer_was_lost_took_effect_once() {
-    let world = World::platform().await;
-    let (registrar, store) = faulty(&world);
-    let id = world.client.client_id();
-    let live = world.pair().await;
-    store.set(Fate::FailsAfter(Failure::Transient));
-    registrar.suspend(&id).await.unwrap();
-    assert!(!world.opens(&live.access).await);
-    assert!(matches!(registrar.suspend(&id).await, Err(RegistrarError::WrongState(ClientState::Suspended))));
 }
 
 /// D-25

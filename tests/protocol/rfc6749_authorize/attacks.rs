@@ -76,7 +76,7 @@ async fn a_decision_is_taken_once_and_in_time() {
     }
 }
 
-/// 6749-10.14-01, CVE-2019-8400
+/// 6749-10.14-01, CVE-2019-8400, HTTP-03
 #[tokio::test]
 async fn nothing_of_a_request_is_reflected_raw() {
     let names = [

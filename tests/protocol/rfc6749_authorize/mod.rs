@@ -9,13 +9,12 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use grantor::client::GrantTypes;
 use grantor::config::Profile;
-use grantor::redirect_uri::RedirectUriComparison;
 use grantor::secret::SystemEntropy;
+use grantor::wire::Request;
 use grantor::{Config, Consent, Decision};
 
 use support::world::{
-    ISSUER, PKCE, REDIRECT_URI, Reviewer as _, With as _, World, code, count, form, is_error_character, page, pair,
-    red, text,
+    ISSUER, PKCE, REDIRECT_URI, Reviewer as _, SESSION, With as _, World, code, count, form, page, pair, red, text,
 };
 
 /// The query of a valid request with these bytes as its state, every byte percent-encoded.
@@ -66,7 +65,7 @@ async fn the_decision_is_bound_to_the_request_that_was_held() {
     }
 }
 
-/// 6749-4.1.1-01, CVE-2025-4143
+/// 6749-4.1.1-01, CVE-2025-4143, 9700-2.1-02
 ///
 /// The rights of the client are checked again when the user has decided.
 #[tokio::test]
@@ -81,8 +80,11 @@ async fn a_client_that_was_changed_meanwhile_gets_no_more_than_it_has_now() {
     };
     let suspended = hold().await;
     registrar.suspend(&id).await.unwrap();
-    let refused = world.server.decide(suspended.expose(), &world.alice, b"session", &approve).await;
-    page(&refused.unwrap_err().response(Some(&world.alice)));
+    for decision in [&Decision::Deny, &approve] {
+        let error = world.server.decide(suspended.expose(), &world.alice, b"session", decision).await.unwrap_err();
+        assert!(!error.redirects());
+        page(&error.response(Some(&world.alice)));
+    }
     registrar.resume(&id).await.unwrap();
     code(&world.server.decide(suspended.expose(), &world.alice, b"session", &approve).await.unwrap());
 
@@ -97,8 +99,11 @@ async fn a_client_that_was_changed_meanwhile_gets_no_more_than_it_has_now() {
     let elsewhere = form().with(|form| form.redirect_uris = vec!["https://new.example.com/cb".into()]);
     registrar.change_now(&id, elsewhere, None).await.unwrap();
     registrar.approve_now(&id, grantor::Approval::default()).await.unwrap();
-    let refused = world.server.decide(moved.expose(), &world.alice, b"session", &approve).await;
-    page(&refused.unwrap_err().response(Some(&world.alice)));
+    for decision in [&Decision::Deny, &approve] {
+        let error = world.server.decide(moved.expose(), &world.alice, b"session", decision).await.unwrap_err();
+        assert!(!error.redirects());
+        page(&error.response(Some(&world.alice)));
+    }
 }
 
 /// 6749-4.1.2-01
@@ -144,7 +149,7 @@ async fn state_comes_back_when_it_was_sent() {
     }
 }
 
-/// 6749-4.1.2-03, SVC-4.1-02
+/// 6749-4.1.2-03, SVC-4.1-02, 6749-A-04, HTTP-05, D-08
 ///
 /// D-08: any bytes up to the limit in the platform profile, visible ones in the strict profile.
 #[tokio::test]
@@ -184,6 +189,13 @@ async fn state_comes_back_byte_for_byte() {
             assert_eq!(count(&red(&strict.refused(&query).await, "invalid_request"), "state"), 0);
         }
     }
+    // Bytes that are not escaped.
+    let mut raw = platform.query(&[]).into_bytes();
+    raw.extend_from_slice(b"&state=\xff\xc3\x28");
+    let pending = platform.server.authorize(&Request::new("GET").query(&raw)).await.unwrap();
+    let handle = platform.server.hold(&pending, &platform.alice, SESSION).await.unwrap();
+    let denied = platform.server.decide(handle.expose(), &platform.alice, SESSION, &Decision::Deny).await.unwrap();
+    assert!(denied.header("Location").unwrap().contains("&state=%FF%C3%28&"));
     let plus = code(&platform.approve(&format!("{}&state=a+b", platform.query(&[]))).await);
     assert_eq!(text(&plus, "state"), "a b");
     let long = vec![b'a'; 4097];
@@ -191,7 +203,7 @@ async fn state_comes_back_byte_for_byte() {
     assert_eq!(count(&red(&strict.refused(&query_with_state(&strict, &long)).await, "invalid_request"), "state"), 0);
 }
 
-/// 6749-4.1.2.1-01, D-03
+/// 6749-4.1.2.1-01, D-03, 6749-4.1.2.1-05
 ///
 /// With `state` and `iss`.
 #[tokio::test]
@@ -203,7 +215,7 @@ async fn a_refusal_of_the_user_goes_to_the_client() {
         for decision in [Decision::Deny, nothing()] {
             let redirect = red(&world.decide(&query, decision).await, "access_denied");
             assert_eq!(text(&redirect, "state"), "s");
-            assert!(text(&redirect, "error_description").bytes().all(is_error_character));
+            assert_eq!(text(&redirect, "error_description"), "the request was denied");
             assert!(world.events.saw("Denied"));
         }
         assert_eq!(world.store.grant_count().await, 0);
@@ -290,47 +302,6 @@ async fn faults_of_client_and_redirect_uri_are_reported_to_the_user() {
         assert_eq!(world.store.authorization_count().await, 0);
         let good = format!("response_type=code&state=s&client_id={id}&{}", support::world::encode(&PKCE));
         code(&world.approve(&good).await);
-    }
-}
-
-/// 6749-4.1.2.1-06, D-01, MCP-0618-05
-///
-/// D-01: scheme, host and port decide in the platform profile, the whole string in the strict one.
-#[tokio::test]
-async fn the_domain_has_to_match_or_the_whole_string() {
-    let (platform, strict, mcp) = (World::platform().await, World::strict().await, World::mcp().await);
-    assert_eq!(platform.server.config().redirect_uris.comparison, RedirectUriComparison::Domain);
-    for (uri, domain, exact) in [
-        (REDIRECT_URI, true, true),
-        ("https://app.example.com/other?x=1", true, false),
-        ("https://app.example.com", true, false),
-        ("https://APP.example.com/cb", true, false),
-        ("https://app.example.com:443/cb", true, false),
-        ("https://app.example.com/cb/", true, false),
-        ("https://app.example.com/cb?", true, false),
-        ("https://app.example.com:8443/cb", false, false),
-        ("http://app.example.com/cb", false, false),
-        ("https://sub.app.example.com/cb", false, false),
-        ("https://example.com/cb", false, false),
-        ("https://app.example.com.evil.example/cb", false, false),
-        ("https://app.example.com@evil.example/cb", false, false),
-        ("https://evil.example/app.example.com/cb", false, false),
-        ("https://app.example.com\\@evil.example/cb", false, false),
-        ("https://app.example.com/cb#", false, false),
-        ("https://app.example.com/../cb", false, false),
-        ("//app.example.com/cb", false, false),
-    ] {
-        for (world, accepted) in [(&platform, domain), (&strict, exact), (&mcp, exact)] {
-            println!("{uri}: {accepted}");
-            let query = world.query(&[("redirect_uri", uri), PKCE[0], PKCE[1]]);
-            if accepted {
-                let response = world.approve(&query).await;
-                code(&response);
-                assert!(response.header("Location").unwrap().starts_with(uri));
-            } else {
-                page(&world.refused(&query).await);
-            }
-        }
     }
 }
 

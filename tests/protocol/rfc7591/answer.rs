@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{bounds, created, credentials, open, post, public, refused, refusing, register, with, world, world_with};
 use crate::rfc8414;
-use support::world::{ISSUER, PKCE, World, config_of, e401, ok, pair};
+use support::world::{ISSUER, PKCE, World, config_of, e401, ok};
 
 /// 8414-2-06
 #[tokio::test]
@@ -209,17 +209,6 @@ async fn no_header_of_a_request_is_in_the_answer() {
     assert!(!answer.to_string().contains("evil.example"));
     assert!(!answer["client_id"].as_str().unwrap().starts_with("https://"));
     assert_eq!(rfc8414::metadata(&world).await["registration_endpoint"], format!("{ISSUER}/oauth2/register"));
-}
-
-/// MCP-0618-02
-#[tokio::test]
-async fn a_client_that_registered_itself_gets_and_refreshes_tokens() {
-    let world = world().await;
-    let client = credentials(&register(&world, public()).await);
-    let first = world.pair_of(&client).await;
-    assert!(world.opens(&first.access).await);
-    let second = pair(&world.refresh_as(&client, &first.refresh).await);
-    assert!(world.opens(&second.access).await);
 }
 
 /// Numerical Recipes' linear congruential generator: repeatable, and good enough to vary bytes.

@@ -206,16 +206,3 @@ async fn key_fetches_for_open_clients_are_bounded_by_the_network_of_the_caller()
     assert_eq!(fetches(&reviewed, "198.51.100.7").await, 1);
     assert_eq!(web.purposes(), [FetchPurpose::ReviewedKeySet]);
 }
-
-/// 7591-2-20
-#[tokio::test]
-async fn every_endpoint_takes_the_registered_key() {
-    let world = world().await;
-    let signer = Signer::es256();
-    let client = register(&world, with_key(&signer)).await;
-    let id = client["client_id"].as_str().unwrap();
-    let revoked = by_key(&world, Endpoint::Revocation, id, &signer, &[("token", "none")]).await;
-    assert_eq!(revoked.status(), 200);
-    let revoked = by_key(&world, Endpoint::Revocation, id, &signer.another(), &[("token", "none")]).await;
-    assert_eq!(revoked.status(), 401);
-}

@@ -172,19 +172,6 @@ async fn redirect_uris_are_compared_exactly_in_every_profile() {
     }
 }
 
-/// NEG-OC-08
-#[tokio::test]
-async fn every_redirect_uri_of_an_answer_is_accepted() {
-    let world = world_with(open(Profile::Platform), bounds()).await;
-    let uris = ["https://app.example.com/cb", "http://localhost:8787/cb", "com.example.app:/cb", "cursor://x/cb"];
-    let answer = register(&world, with(public(), json!({ "redirect_uris": uris }))).await;
-    let kept = answer["redirect_uris"].as_array().unwrap();
-    assert_eq!(kept.len(), 3);
-    for uri in kept {
-        assert!(world.authorize(&query(&world, &answer, uri.as_str().unwrap(), &[])).await.is_ok(), "{uri}");
-    }
-}
-
 /// 7591-2-12
 #[tokio::test]
 async fn the_application_type_decides_nothing_about_redirect_uris() {

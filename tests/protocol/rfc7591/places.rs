@@ -65,7 +65,7 @@ async fn a_client_that_was_never_used_is_removed_after_seven_days() {
     assert_eq!(unreviewed(&world).await, BTreeSet::new());
 }
 
-/// 7591-5-06
+/// 7591-5-06, MCP-0618-02
 #[tokio::test]
 async fn a_client_stays_while_its_refresh_tokens_live_and_180_days_longer() {
     let world = world().await;

@@ -4,9 +4,9 @@ use grantor::application::{ApplicationFilter, Field, Logo, Problem, Registration
 use grantor::redirect_uri::RedirectUriError;
 use grantor::scope::{ResourceScope, ResourceScopeError, ScopeError};
 use grantor::store::Page;
-use grantor::{ApplicationForm, Consent, Decision, RegistrarError, Subject};
+use grantor::{ApplicationForm, RegistrarError, Subject};
 
-use support::world::{PKCE, PNG, Reviewer as _, World, code, form, logo, page, pair, red, text};
+use support::world::{PNG, World, form, logo};
 
 /// Returns the refused fields of a submission, none if it is accepted. Asserts that only an accepted one is stored.
 pub(super) async fn refusals(world: &World, form: ApplicationForm, logo: Option<Logo>) -> Vec<(Field, Problem)> {
@@ -26,32 +26,35 @@ pub(super) async fn refusals(world: &World, form: ApplicationForm, logo: Option<
     }
 }
 
-/// SVC-2.1-02
+/// SVC-2.1-02, IMG-01, IMG-02
+/// A logo that was decoded without the limits is checked on submission.
 #[tokio::test]
-async fn a_logo_is_required_an_image_of_at_most_a_megabyte() {
+async fn a_logo_is_required_an_image_within_bounds() {
     let world = World::platform().await;
-    let limits = RegistrationLimits::default();
     let of_size = |bytes: usize| {
         let mut image = PNG.to_vec();
         image.resize(bytes, 0);
         image
     };
+    let wide = [&PNG[..16], &2049_u32.to_be_bytes(), &PNG[20..]].concat();
+    let animated = [&PNG[..33], b"\0\0\0\x08acTL\0\0\0\x02\0\0\0\0\0\0\0\0"].concat();
     assert_eq!(refusals(&world, form(), None).await, [(Field::Logo, Problem::Missing)]);
     for (bytes, problem) in [
         (Vec::new(), Problem::Missing),
         (b"a text file".to_vec(), Problem::NotAnImage),
         (b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>".to_vec(), Problem::NotAnImage),
         (of_size(1_048_577), Problem::TooManyBytes { limit: 1_048_576 }),
+        (wide, Problem::Dimensions { limit: 2048 }),
+        (animated, Problem::Animated),
     ] {
-        let error = Logo::new(bytes, &limits).unwrap_err();
+        let error = Logo::new(bytes.clone(), &RegistrationLimits::default()).unwrap_err();
         assert_eq!((error.field(), error.problem()), (Field::Logo, &problem));
+        if let Ok(logo) = Logo::decode(bytes) {
+            assert_eq!(refusals(&world, form(), Some(logo)).await, [(Field::Logo, problem)]);
+        }
     }
-    let largest = Logo::new(of_size(1_048_576), &limits).unwrap();
+    let largest = Logo::new(of_size(1_048_576), &RegistrationLimits::default()).unwrap();
     assert_eq!(refusals(&world, form(), Some(largest)).await, []);
-    // A logo that was decoded without the limits is checked on submission.
-    let too_large = Logo::decode(of_size(1_048_577)).unwrap();
-    let problem = Problem::TooManyBytes { limit: 1_048_576 };
-    assert_eq!(refusals(&world, form(), Some(too_large)).await, [(Field::Logo, problem)]);
 }
 
 fn unknown(token: &str) -> Option<Problem> {
@@ -151,41 +154,4 @@ async fn exactly_one_resource_scope_is_required_and_a_list_is_not_empty() {
         let expected = if refused { vec![(Field::ResourceScope, Problem::Missing)] } else { Vec::new() };
         assert_eq!(refusals(&world, form, Some(logo())).await, expected, "{resource_scope:?}");
     }
-}
-
-/// SVC-2.1-07
-#[tokio::test]
-async fn of_specified_resources_the_user_picks_some_and_no_others() {
-    let world = World::platform().await;
-    let mut form = form();
-    form.resource_scope = Some(ResourceScope::specified(["team/a", "team/b", "team/c"]).unwrap());
-    let client = world.register(form).await;
-    let query = world.query_of(&client, &PKCE);
-    let picked = |resources: &[&str]| Decision::Approve(Consent::to_everything().resources(resources.iter().copied()));
-
-    let code = text(&code(&world.decide(&query, picked(&["team/b"])).await), "code");
-    let token = pair(&world.exchange_as(&client, &code).await).access;
-    let found = world.access(&token).await.unwrap().resource_scope();
-    assert_eq!(found, ResourceScope::specified(["team/b"]).unwrap());
-
-    red(&world.decide(&query, picked(&[])).await, "access_denied");
-    for outside in [&["team/x"][..], &["team/a", "team/x"], &["team"]] {
-        page(&world.decide(&query, picked(outside)).await);
-    }
-}
-
-/// SVC-2.1-08
-#[tokio::test]
-async fn only_an_approved_application_can_be_authorized() {
-    let world = World::platform().await;
-    let registrar = world.server.registrar().unwrap();
-    let id = registrar.submit(Subject::new("developer").unwrap(), form(), Some(logo())).await.unwrap();
-    let query = format!("response_type=code&client_id={id}");
-    page(&world.refused(&query).await);
-    registrar.reject_now(&id, "The website does not answer.").await.unwrap();
-    page(&world.refused(&query).await);
-    registrar.change_now(&id, form(), None).await.unwrap();
-    page(&world.refused(&query).await);
-    let _ = registrar.approve_now(&id, grantor::Approval::default()).await.unwrap();
-    code(&world.approve(&query).await);
 }

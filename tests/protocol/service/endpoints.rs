@@ -7,24 +7,13 @@ use grantor::config::Profile;
 use grantor::{Consent, Decision};
 
 use crate::service::application::refusals;
-use support::world::{
-    Credentials, PKCE, PNG, SCOPES, SESSION, With as _, World, code, e400, form, logo, ok, pair, red,
-};
+use support::world::{PKCE, PNG, SCOPES, SESSION, With as _, World, code, e400, form, logo, ok, pair, red};
 
-/// SVC-4.1-01
-#[tokio::test]
-async fn the_authorization_request_needs_no_more_than_response_type_and_client() {
-    let world = World::platform().await;
-    let response = world.approve(&format!("response_type=code&client_id={}", world.client.id)).await;
-    code(&response);
-    assert!(response.header("Location").unwrap().starts_with("https://app.example.com/cb?code="));
-}
-
-/// SVC-4.1-06
+/// SVC-4.1-06, SVC-4.1-01
 #[tokio::test]
 async fn there_is_no_code_before_the_user_has_agreed() {
     let world = World::platform().await;
-    let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
+    let pending = world.authorize(&format!("response_type=code&client_id={}", world.client.id)).await.unwrap();
     assert_eq!((world.store.authorization_count().await, world.store.grant_count().await), (0, 0));
     assert_eq!((pending.client().form().name.as_str(), pending.scopes().as_str()), ("Example App", SCOPES));
 
@@ -42,30 +31,6 @@ async fn there_is_no_code_before_the_user_has_agreed() {
     let agreed = Decision::Approve(Consent::to_everything());
     code(&world.server.decide(handle.expose(), &world.alice, SESSION, &agreed).await.unwrap());
     assert!(world.events.saw("CodeIssued"));
-}
-
-/// SVC-4.2-01, SVC-4.2-02, SVC-4.3-01
-#[tokio::test]
-async fn exchange_and_refresh_take_a_form_with_basic_and_answer_alike() {
-    let world = World::platform().await;
-    let Credentials { id, secret } = world.client.clone();
-    let code = world.code_for(&world.query(&[])).await;
-    let exchange = world
-        .token(&[])
-        .raw_body(format!("grant_type=authorization_code&code={code}"))
-        .without_header("Content-Type")
-        .header("Content-Type", b"application/x-www-form-urlencoded")
-        .basic(&id, &secret);
-    let exchanged = exchange.send().await;
-    let first = pair(&exchanged);
-    let refresh = world.token(&[("grant_type", "refresh_token"), ("refresh_token", &first.refresh)]);
-    let refreshed = refresh.basic(&id, &secret).send().await;
-    let second = pair(&refreshed);
-    assert!(second.access != first.access && second.refresh != first.refresh);
-    for response in [exchanged, refreshed] {
-        let headers = ["Content-Type", "Cache-Control", "Pragma"].map(|name| response.header(name).unwrap().to_owned());
-        assert_eq!(headers, ["application/json;charset=UTF-8", "no-store", "no-cache"]);
-    }
 }
 
 /// SVC-8-01
