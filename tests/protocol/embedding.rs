@@ -2,7 +2,6 @@
 
 use grantor::client::ClientType;
 use grantor::config::{PkceRequirement, Profile};
-use grantor::hooks::{Attempt, AttemptKind, SubjectStatus, Subjects, Throttle, ThrottleDecision};
 use grantor::redirect_uri::{RedirectUriComparison, RedirectUriError};
 use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::wire::{Body, Endpoint, Request};
@@ -11,8 +10,8 @@ use grantor::{
 };
 
 use support::world::{
-    Credentials, FORM, ISSUER, PKCE, Reviewer as _, SESSION, With as _, World, code, config_of, e400, e401, encode,
-    form, logo, page, pair, public_form, red, text,
+    FORM, ISSUER, PKCE, Reviewer as _, SESSION, With as _, World, code, config_of, e400, e401, encode, form, logo,
+    page, pair, public_form, red, text,
 };
 
 /// 8414-3-01
@@ -72,72 +71,7 @@ async fn a_client_of_a_directory_has_no_resource_unless_told() {
     assert!(client.form().scopes.is_empty());
 }
 
-#[derive(Debug)]
-struct OnlyKnownPeers;
-
-#[async_trait::async_trait]
-impl Throttle for OnlyKnownPeers {
-    async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision {
-        match attempt.peer {
-            Some(_) => ThrottleDecision::Allow,
-            None => ThrottleDecision::Refuse { retry_after: std::time::Duration::from_secs(1) },
-        }
-    }
-
-    async fn failed(&self, _: &Attempt<'_>) {}
-}
-
-/// D-31
-#[tokio::test]
-async fn the_throttle_knows_from_where_a_held_request_came() {
-    let world = World::built(Config::platform(ISSUER), |builder| builder.throttle(OnlyKnownPeers)).await;
-    let query = world.query(&[]);
-    let request = Request::new("GET").query(query.as_bytes());
-    let pending = world.server.authorize(&request.peer([192, 0, 2, 1].into())).await.unwrap();
-    assert!(world.server.hold(&pending, &world.alice, SESSION).await.is_ok());
-    let pending = world.server.authorize(&request).await.unwrap();
-    assert!(world.server.hold(&pending, &world.alice, SESSION).await.is_err());
-    // An attempt can be created manually, so that a throttle can be tested alone.
-    let attempt = Attempt::new(AttemptKind::Authentication, Endpoint::Token);
-    assert!(matches!(OnlyKnownPeers.check(&attempt).await, ThrottleDecision::Refuse { .. }));
-}
-
-#[derive(Debug)]
-struct RefusesAll;
-
-#[async_trait::async_trait]
-impl Subjects for RefusesAll {
-    async fn status(&self, _: &Subject, _: &Client) -> SubjectStatus {
-        SubjectStatus::Refused
-    }
-}
-
-/// D-31
-#[tokio::test]
-async fn a_locked_user_who_agreed_is_not_reported_as_one_who_refused() {
-    let world = World::built(Config::platform(ISSUER), |builder| builder.subjects(RefusesAll)).await;
-    world.events.take();
-    red(&world.approve(&world.query(&[])).await, "access_denied");
-    let events = world.events.take();
-    assert!(events.iter().any(|event| event.contains("SubjectRefused")), "{events:?}");
-    assert!(!events.iter().any(|event| event.starts_with("Denied")), "{events:?}");
-}
-
-/// 8414-2-03
-#[tokio::test]
-async fn a_public_client_that_is_not_offered_is_not_served_either() {
-    let world = World::platform().await;
-    let public = world.register(public_form()).await;
-    let tokens = world.pair_of(&public).await;
-    let closed = world.builder(Config::platform(ISSUER), world.store.clone()).build().unwrap();
-    let world = World { server: closed, ..world };
-    page(&world.refused(&world.query_of(&public, &PKCE)).await);
-    let Credentials { id, .. } = &public;
-    let form = [("grant_type", "refresh_token"), ("refresh_token", tokens.refresh.as_str()), ("client_id", id)];
-    e401(&world.token(&form).send().await, "invalid_client");
-}
-
-/// MCP-0618-05, 9700-2.1-01
+/// MCP-0618-05, 9700-2.1-01, D-01, D-18
 #[test]
 fn a_profile_keeps_its_promises_however_it_was_chosen() {
     let refused = |config: Config| AuthorizationServer::new(config, MemoryStore::new()).unwrap_err().field();
@@ -154,19 +88,6 @@ fn a_profile_keeps_its_promises_however_it_was_chosen() {
         let mut config = server.config().clone();
         config.redirect_uris.comparison = RedirectUriComparison::DomainAnyPort;
         assert_eq!(refused(config), "redirect_uris.comparison");
-    }
-}
-
-/// 9700-4.11.2-01
-#[tokio::test]
-async fn an_error_tells_whether_it_goes_to_the_client() {
-    let world = World::platform().await;
-    for (query, redirects) in
-        [(world.query(&[("scope", "nothing")]), true), (world.query(&[("redirect_uri", "https://evil.test/")]), false)]
-    {
-        let error = world.authorize(&query).await.unwrap_err();
-        assert_eq!((error.redirects(), error.needs_sign_in()), (redirects, redirects));
-        assert_eq!(error.response(None).header("Location"), None);
     }
 }
 
@@ -192,16 +113,6 @@ async fn a_page_can_say_who_asks_for_what_and_where_the_browser_goes() {
     assert_eq!(redirected.form_action_sources(), Some("https: http:"));
     let shown = world.authorize(&world.query(&[("redirect_uri", "https://evil.test/")])).await.unwrap_err();
     assert_eq!(shown.form_action_sources(), None);
-}
-
-/// 6749-4.1.2.1-05
-#[tokio::test]
-async fn a_refusal_by_the_user_is_described_as_one() {
-    let world = World::platform().await;
-    let denied = red(&world.decide(&world.query(&PKCE), Decision::Deny).await, "access_denied");
-    assert_eq!(text(&denied, "error_description"), "the request was denied");
-    let refused = red(&world.refused(&world.query(&[("scope", "nothing")])).await, "invalid_scope");
-    assert_ne!(text(&refused, "error_description"), "the request was denied");
 }
 
 /// The event names the scope; the response repeats nothing of the request.
@@ -312,6 +223,7 @@ fn a_refused_client_secret_is_explained() {
     }
 }
 
+/// 8414-2-03
 /// The operator learns which setting it is; the client does not.
 #[tokio::test]
 async fn a_public_client_where_none_are_served_names_the_setting() {

@@ -5,16 +5,13 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use grantor::config::Profile;
-use grantor::store::{Authorization, Grant, Insertion, Page, Record, RecordStore};
-use grantor::{Consent, Decision, MemoryStore};
+use grantor::MemoryStore;
+use grantor::store::{Grant, Insertion, Page, Record, RecordStore};
 use sha2::{Digest, Sha256};
 
 use crate::interleaved::serve_from;
 use crate::rfc6749_refresh::records;
-use support::world::{
-    PKCE, REDIRECT_URI, SESSION, START, World, code, e400, empty, form, ok, page, pair, public_form, red,
-};
+use support::world::{START, World, e400, empty, form, ok, pair, public_form};
 
 /// The record of the world's only grant.
 pub(crate) async fn record(world: &World) -> Arc<Grant> {
@@ -48,7 +45,7 @@ async fn a_token_of_five_hundred_generations_ago_is_noticed_while_the_record_sta
     e400(&world.refresh(&newest.refresh).await, "invalid_grant");
 }
 
-/// D-12
+/// D-12, negative case #6
 #[tokio::test]
 async fn a_superseded_token_that_left_the_record_accuses_until_its_own_end() {
     for (age, accuses) in [(15_551_999, true), (15_552_000, false), (15_552_001, false)] {
@@ -57,6 +54,7 @@ async fn a_superseded_token_that_left_the_record_accuses_until_its_own_end() {
         let mut newest = first.clone();
         for _ in 0..3 {
             world.advance(5_000_000);
+            let _ = world.purge(1000).await;
             newest = pair(&world.refresh(&newest.refresh).await);
         }
         world.advance(age - 15_000_000);
@@ -66,24 +64,7 @@ async fn a_superseded_token_that_left_the_record_accuses_until_its_own_end() {
     }
 }
 
-/// D-12
-#[tokio::test]
-async fn a_superseded_token_counts_as_reused_from_the_end_of_its_grace_on() {
-    for (profile, grace) in [(Profile::Platform, 300), (Profile::Mcp, 120), (Profile::Strict, 120)] {
-        for age in [grace - 1, grace, grace + 1, grace + 59, grace + 60, grace + 61] {
-            let world = World::with(profile, |_| {}).await;
-            let first = world.pair().await;
-            let second = pair(&world.refresh(&first.refresh).await);
-            world.advance(age);
-            let status = world.refresh(&first.refresh).await.status();
-            assert_eq!(status, if age < grace { 200 } else { 400 }, "{profile:?}, {age} s");
-            assert_eq!(world.events.saw("RefreshTokenReused"), age >= grace, "{profile:?}, {age} s");
-            assert_eq!(world.opens(&second.access).await, age < grace, "{profile:?}, {age} s");
-        }
-    }
-}
-
-/// D-15, 7009-2.2-01
+/// D-15, 7009-2.2-01, negative case #7
 #[tokio::test]
 async fn a_superseded_token_at_revocation_changes_nothing_but_is_reported() {
     let world = World::platform().await;
@@ -114,47 +95,11 @@ async fn a_superseded_token_at_revocation_changes_nothing_but_is_reported() {
     assert_eq!(world.events.take(), Vec::<String>::new());
 }
 
-/// D-15, 7009-2.2-01
-#[tokio::test]
-async fn an_expired_token_at_revocation_is_not_told_whether_its_pair_has_left_the_record_or_not() {
-    for pair_leaves in [false, true] {
-        let world = World::platform().await;
-        let first = world.pair().await;
-        world.advance(15_551_999);
-        let second = pair(&world.refresh(&first.refresh).await);
-        world.advance(1 + 60);
-        if pair_leaves {
-            ok(&world.refresh(&second.refresh).await);
-        }
-        world.events.take();
-        empty(&world.revoke(&first.refresh).await);
-        assert_eq!(world.events.take(), Vec::<String>::new(), "the pair leaves: {pair_leaves}");
-    }
-}
-
-/// D-14, D-15
-#[tokio::test]
-async fn a_token_in_grace_is_live_at_revocation() {
-    let world = World::platform().await;
-    let other = world.register(form()).await;
-    let first = world.pair().await;
-    let second = pair(&world.refresh(&first.refresh).await);
-    world.advance(299);
-    e400(&world.revoke_as(&other, &first.refresh).await, "invalid_grant");
-    assert!(world.opens(&second.access).await);
-    empty(&world.revoke(&first.refresh).await);
-    for token in [&first, &second] {
-        assert!(!world.opens(&token.access).await);
-        e400(&world.refresh(&token.refresh).await, "invalid_grant");
-    }
-    assert!(!world.events.saw("SupersededTokenAtRevocation"));
-}
-
 // Altered and forged tokens.
 
 /// Returns texts of the same length that differ in one character, including some that are not base64url.
 fn flips(text: &str) -> impl Iterator<Item = String> {
-    let others = "ABCDQgwxyz0189-_+/=. \u{7f}";
+    let others = "ABCDQgwxyz0189-_+/=. \"\\\0\t\r\n\u{7f}\u{e9}\u{1f600}";
     (0..text.len()).flat_map(move |position| {
         let (head, tail) = text.split_at(position);
         let own = tail.chars().next().unwrap();
@@ -171,7 +116,7 @@ fn cuts(text: &str) -> impl Iterator<Item = String> {
     parts.chain(longer)
 }
 
-/// 6749-10.3-01, 6749-5.2-05
+/// 6749-10.3-01, 6749-5.2-05, 6749-A-07
 #[tokio::test]
 async fn no_altered_code_is_exchanged_or_takes_anything_back() {
     let world = World::platform().await;
@@ -187,7 +132,7 @@ async fn no_altered_code_is_exchanged_or_takes_anything_back() {
     ok(&world.exchange(&unspent).await);
 }
 
-/// 6749-10.3-01, 7009-2.2-01, 6750-3.1-01
+/// 6749-10.3-01, 7009-2.2-01, 6750-3.1-01, 6749-A-07, CVE-2026-27840
 #[tokio::test]
 async fn no_altered_access_token_is_accepted_or_revokes() {
     let world = World::platform().await;
@@ -204,7 +149,7 @@ async fn no_altered_access_token_is_accepted_or_revokes() {
     assert!(world.opens(&token).await);
 }
 
-/// 6749-10.3-01, D-12
+/// 6749-10.3-01, D-12, 6749-A-07
 #[tokio::test]
 async fn no_altered_refresh_token_brings_or_revokes_anything() {
     let world = World::platform().await;
@@ -222,34 +167,6 @@ async fn no_altered_refresh_token_brings_or_revokes_anything() {
     let events = world.events.take();
     assert!(events.iter().all(|event| event.starts_with("Refused")), "no flip is reported as reuse");
     ok(&world.refresh(&live.refresh).await);
-}
-
-/// 6749-10.12-01
-#[tokio::test]
-async fn no_altered_handle_decides() {
-    let world = World::platform().await;
-    let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
-    let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
-    let before = RecordStore::<Authorization>::list(&world.store, world.alice.as_str(), Page::first(9)).await.unwrap();
-    for decision in [Decision::Deny, Decision::Approve(Consent::to_everything())] {
-        for altered in flips(handle.expose()).chain(cuts(handle.expose())) {
-            let answer = world.server.decide(&altered, &world.alice, SESSION, &decision).await;
-            page(&answer.expect_err(&altered).response(Some(&world.alice)));
-        }
-    }
-    assert_eq!(
-        (
-            before.len(),
-            RecordStore::<Authorization>::list(&world.store, world.alice.as_str(), Page::first(9)).await.unwrap()
-        ),
-        (1, before)
-    );
-    let approve = Decision::Approve(Consent::to_everything());
-    let redirect = world.server.decide(handle.expose(), &world.alice, SESSION, &approve).await.unwrap();
-    assert!(redirect.header("Location").unwrap().starts_with(REDIRECT_URI));
-    code(&redirect);
-    // A denial is a decision too.
-    red(&world.decide(&world.query(&PKCE), Decision::Deny).await, "access_denied");
 }
 
 const SECRET_BEGINS: usize = "rt_".len() + 22;
@@ -378,23 +295,6 @@ async fn a_rewritten_refresh_token_changes_nothing() {
 
 /// 6749-10.3-01
 #[tokio::test]
-async fn a_number_at_its_highest_is_not_forged() {
-    let world = World::platform().await;
-    let first = world.pair().await;
-    let highest = rewritten(&first.refresh, NUMBER, &u32::MAX.to_be_bytes());
-    for (_, forged) in forgeries(&highest, &first.refresh, &world.pair().await.refresh) {
-        if forged != first.refresh {
-            world.events.take();
-            e400(&world.refresh(&forged).await, "invalid_grant");
-            empty(&world.revoke(&forged).await);
-            assert!(!world.events.saw("StoreWentBack"));
-        }
-    }
-    ok(&world.refresh(&first.refresh).await);
-}
-
-/// 6749-10.3-01
-#[tokio::test]
 async fn a_secret_under_the_id_of_another_grant_is_unknown() {
     let world = World::platform().await;
     let (mine, theirs) = (world.pair().await, world.pair().await);
@@ -479,46 +379,6 @@ async fn a_store_that_went_back_reports_no_reuse_at_first() {
     e400(&world.refresh(&third.refresh).await, "invalid_grant");
     assert!(world.events.saw("RefreshTokenReused"));
     assert!(!world.opens(&other_fifth.access).await);
-}
-
-/// D-15, 7009-2.1-05
-/// A client that logs out with a genuine token means its grant, even if the store lost the token's pair.
-#[tokio::test]
-async fn a_number_above_the_count_revokes_the_grant() {
-    let mut world = World::platform().await;
-    let others = [world.register(form()).await, world.register(public_form()).await];
-    let first = world.pair().await;
-    let backup = record(&world).await.encode();
-    let second = pair(&world.refresh(&first.refresh).await);
-    restore(&mut world, &backup).await;
-    world.events.take();
-    for other in &others {
-        empty(&world.revoke_as(other, &second.refresh).await);
-    }
-    assert_eq!(world.events.take(), Vec::<String>::new());
-    assert!(world.opens(&first.access).await, "another client ends nothing");
-    empty(&world.revoke(&second.refresh).await);
-    assert!(world.events.saw("GrantRevoked"));
-    assert!(!world.opens(&first.access).await);
-    e400(&world.refresh(&first.refresh).await, "invalid_grant");
-    empty(&world.revoke(&second.refresh).await);
-    assert!(!world.events.saw("GrantRevoked"), "a revoked grant is not revoked again");
-}
-
-/// D-15
-#[tokio::test]
-async fn a_forked_token_at_revocation_changes_nothing() {
-    let mut world = World::platform().await;
-    let first = world.pair().await;
-    let backup = record(&world).await.encode();
-    let second = pair(&world.refresh(&first.refresh).await);
-    restore(&mut world, &backup).await;
-    let other_second = pair(&world.refresh(&first.refresh).await);
-    world.events.take();
-    empty(&world.revoke(&second.refresh).await);
-    assert!(world.events.saw("SupersededTokenAtRevocation"));
-    assert!(world.opens(&other_second.access).await);
-    ok(&world.refresh(&other_second.refresh).await);
 }
 
 /// D-12

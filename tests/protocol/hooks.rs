@@ -6,9 +6,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use grantor::config::Profile;
 use grantor::hooks::{Attempt, SubjectStatus, Subjects, Throttle, ThrottleDecision};
-use grantor::wire::{Endpoint, Response};
+use grantor::store::Stores;
+use grantor::wire::{Endpoint, Request, Response};
 use grantor::{Client, Config, Consent, Decision, Subject};
 
+use support::intercepted::Intercepted;
+use support::intercepted::scripts::Yielding;
 use support::world::{
     ISSUER, PKCE, Pair, SESSION, World, code, config_of, e400, e401, empty, error_body, ok, pair, r401, red, text,
 };
@@ -133,11 +136,13 @@ async fn the_throttle_is_asked_before_authentication_and_reported_of_its_failure
     }
 }
 
-/// 6749-2.3.1-06
+/// 6749-2.3.1-06, D-31
 #[tokio::test]
 async fn the_throttle_is_asked_before_a_request_is_held() {
     let (world, limit) = throttled_world().await;
-    let pending = world.authorize(&world.query(&[])).await.unwrap();
+    let query = world.query(&[]);
+    let request = Request::new("GET").query(query.as_bytes());
+    let pending = world.server.authorize(&request.peer([192, 0, 2, 1].into())).await.unwrap();
     assert_eq!(limit.take().0, Vec::<String>::new());
     limit.set(0, Duration::from_secs(2 * 60));
     world.events.take();
@@ -149,7 +154,10 @@ async fn the_throttle_is_asked_before_a_request_is_held() {
     assert_eq!(world.store.authorization_count().await, 0);
     let (checks, failures) = limit.take();
     let subject = Some(&world.alice);
-    assert_eq!((checks, failures), (vec![format!("Authorization {} {subject:?} None", world.client.id)], Vec::new()));
+    assert_eq!(
+        (checks, failures),
+        (vec![format!("Authorization {} {subject:?} Some(192.0.2.1)", world.client.id)], Vec::new())
+    );
 
     limit.set(1, Duration::ZERO);
     let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
@@ -211,7 +219,7 @@ fn unavailable(response: &Response) {
     error_body(response, "temporarily_unavailable");
 }
 
-/// 6749-6-07, CVE-2023-22492, CVE-2025-64521, CVE-2026-43983, gitea #19111
+/// 6749-6-07, CVE-2023-22492, CVE-2025-64521, CVE-2026-43983, D-31, gitea #19111
 ///
 /// A locked user's code is kept, but cannot be exchanged meanwhile.
 #[tokio::test]
@@ -228,10 +236,14 @@ async fn a_user_who_may_have_no_tokens_gets_none() {
         assert_eq!(standing.asked(), Vec::<String>::new());
         standing.set(SubjectStatus::Refused);
         let approve = Decision::Approve(Consent::to_everything());
+        world.events.take();
         let refused = world.server.decide(handle.expose(), &world.alice, SESSION, &approve).await.unwrap_err();
         let redirect = red(&refused.response(Some(&world.alice)), "access_denied");
         assert_eq!(text(&redirect, "state"), "s");
         assert_eq!(standing.asked(), asked);
+        let events = world.events.take();
+        assert!(events.iter().any(|event| event.contains("SubjectRefused")), "{events:?}");
+        assert!(!events.iter().any(|event| event.starts_with("Denied")), "the user agreed: {events:?}");
         standing.set(SubjectStatus::Active);
         let again = world.server.decide(handle.expose(), &world.alice, SESSION, &approve).await.unwrap_err();
         assert_eq!(again.response(Some(&world.alice)).header("Location"), None, "it was answered");
@@ -323,4 +335,21 @@ async fn the_user_is_asked_about_last() {
     e400(&world.refresh(&first.refresh).await, "invalid_grant");
     red(&world.decide(&world.query(&[]), Decision::Deny).await, "access_denied");
     assert_eq!(standing.asked(), Vec::<String>::new());
+}
+
+/// 6749-6-07, negative case #14, workers-oauth-provider #216
+/// A refresh that loses its write to another one begins again, and does not call your service again.
+#[tokio::test]
+async fn a_refresh_asks_about_its_user_once() {
+    let (mut world, standing) = world_of_subjects(Profile::Platform).await;
+    let first = world.pair().await;
+    let tokens = Intercepted::new(world.store.clone(), Yielding);
+    let stores = Stores::new(world.store.clone()).with_tokens(tokens);
+    let builder = world.builder(world.server.config().clone(), stores);
+    world.server = builder.subjects(standing.clone()).build().unwrap();
+    standing.asked();
+    for response in futures::future::join_all((0..50).map(|_| world.refresh(&first.refresh))).await {
+        ok(&response);
+    }
+    assert_eq!(standing.asked().len(), 50);
 }

@@ -1,12 +1,7 @@
-//! Races: a store that lets all other callers go first at each of its steps, and callers on separate threads that start
-//! together.
-
-use std::sync::Arc;
+//! Races: a store that lets all other callers go first at each of its steps.
 
 use grantor::Config;
 use grantor::store::{Grant, RecordStore, Stores};
-use grantor::wire::Response;
-use tokio::sync::Barrier;
 
 use support::intercepted::Intercepted;
 use support::intercepted::scripts::Yielding;
@@ -22,28 +17,6 @@ pub(crate) async fn side_by_side<T>(world: &mut World, call: impl AsyncFn(&World
     world.server = world.builder(world.server.config().clone(), stores).build().unwrap();
     let world = &*world;
     futures::future::join_all((0..CALLERS).map(|_| call(world))).await
-}
-
-/// Returns the responses to an exchange or refresh made by all callers at once, from several threads.
-pub(crate) async fn from_threads(world: &Arc<World>, form: &[(&str, &str)]) -> Vec<Response> {
-    let start = Arc::new(Barrier::new(CALLERS));
-    let form: Vec<(String, String)> = form.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    let tasks: Vec<_> = (0..CALLERS)
-        .map(|_| {
-            let (world, start, form) = (world.clone(), start.clone(), form.clone());
-            tokio::spawn(async move {
-                let form: Vec<_> = form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-                let call = world.token(&form);
-                start.wait().await;
-                call.send().await
-            })
-        })
-        .collect();
-    let mut responses = Vec::with_capacity(CALLERS);
-    for task in tasks {
-        responses.push(task.await.unwrap());
-    }
-    responses
 }
 
 /// Makes the world's server keep its grants in another store.

@@ -120,7 +120,7 @@ async fn guessing_slows_one_network_alone() {
     proven(&scene.ask(client, HERE).await);
 }
 
-/// LIM-03
+/// LIM-03, CVE-2026-45364
 #[tokio::test]
 async fn addresses_of_one_host_count_as_one() {
     let scene = scene().await;

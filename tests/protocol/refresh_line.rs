@@ -1,16 +1,15 @@
 //! The one line of pairs: a refresh token in its grace leads to the newest pair.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use grantor::config::Profile;
 use grantor::wire::Response;
 
 use crate::grant_states::record;
-use crate::interleaved::{CALLERS, reconfigured, side_by_side};
+use crate::interleaved::{CALLERS, reconfigured};
 use crate::rfc6749_refresh::records;
 use crate::unreliable::Unreliable;
-use support::world::{Credentials, Pair, World, e400, form, ok, pair, public_form};
+use support::world::{Pair, World, e400, form, pair, public_form};
 
 async fn refresh_scope(world: &World, token: &Pair, scope: &str) -> Response {
     let form = [("grant_type", "refresh_token"), ("refresh_token", &token.refresh), ("scope", scope)];
@@ -60,23 +59,7 @@ async fn links_are_followed_over_pairs_past_their_grace() {
     e400(&world.refresh(&second.refresh).await, "invalid_grant");
 }
 
-/// D-11, 6749-5.1-03
-#[tokio::test]
-async fn an_answer_in_grace_has_the_remaining_expires_in() {
-    let world = World::platform().await;
-    let first = world.pair().await;
-    let json = |response: &Response| -> serde_json::Value { serde_json::from_slice(response.body()).unwrap() };
-    let mut expected = json(&world.refresh(&first.refresh).await);
-    for (seconds, left) in [(0, 28_800), (1, 28_799), (149, 28_650), (149, 28_501)] {
-        world.advance(seconds);
-        let response = world.refresh(&first.refresh).await;
-        ok(&response);
-        expected["expires_in"] = left.into();
-        assert_eq!(json(&response), expected);
-    }
-}
-
-/// D-11, 6749-6-02
+/// D-11, 6749-6-02, 6749-6-05
 #[tokio::test]
 async fn another_scope_in_grace_gets_one_more_access_token() {
     let world = World::platform().await;
@@ -109,86 +92,6 @@ async fn another_scope_in_grace_gets_one_more_access_token() {
     assert!(world.opens(&reduce.access).await);
     world.advance(300);
     assert!(!world.opens(&reduce.access).await, "its grace ends with that of its pair");
-}
-
-/// D-11
-/// A client that refreshes one token for two resources in parallel may store either answer.
-#[tokio::test]
-async fn whichever_of_two_parallel_answers_is_stored_the_client_stays_signed_in() {
-    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
-        for stores_the_first in [true, false] {
-            let world = World::with(profile, |_| {}).await;
-            let mut stored = world.pair().await;
-            for _ in 0..4 {
-                let one = pair(&refresh_scope(&world, &stored, "repo-code:r").await);
-                let two = pair(&refresh_scope(&world, &stored, "repo-issue:r").await);
-                assert_eq!(one.refresh, two.refresh, "{profile:?}");
-                assert!(world.opens(&one.access).await && world.opens(&two.access).await, "{profile:?}");
-                stored = if stores_the_first { one } else { two };
-                world.advance(28_800);
-            }
-            assert!(!world.events.saw("RefreshTokenReused"), "{profile:?}");
-        }
-    }
-}
-
-/// D-11
-#[tokio::test]
-async fn parallel_uses_in_grace_get_an_access_token_each() {
-    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
-        let mut world = World::with(profile, |_| {}).await;
-        let first = world.pair().await;
-        let second = pair(&world.refresh(&first.refresh).await);
-        world.events.take();
-        let call = async |world: &World| refresh_scope(world, &first, "repo-code:r").await;
-        let responses = side_by_side(&mut world, call).await;
-        let pairs: Vec<_> = responses.iter().map(pair).collect();
-        let accesses: std::collections::BTreeSet<_> = pairs.iter().map(|own| &own.access).collect();
-        assert_eq!(accesses.len(), CALLERS, "{profile:?}");
-        assert!(pairs.iter().all(|own| own.refresh == second.refresh), "{profile:?}");
-        let events = world.events.take();
-        assert_eq!(events.iter().filter(|event| event.starts_with("RefreshedInGrace")).count(), CALLERS);
-        assert_eq!(events.len(), CALLERS, "{profile:?}");
-        assert_eq!(record(&world).await.pairs_made(), 2, "nothing rotates");
-    }
-}
-
-/// D-11
-#[tokio::test]
-async fn the_65th_further_access_token_ends_the_first_and_never_that_of_the_pair() {
-    let world = World::platform().await;
-    let first = world.pair().await;
-    let second = pair(&world.refresh(&first.refresh).await);
-    let mut further = Vec::new();
-    for _ in 0..65 {
-        further.push(pair(&refresh_scope(&world, &first, "repo-code:r").await));
-    }
-    assert!(!world.opens(&further[0].access).await);
-    for own in &further[1..] {
-        assert!(world.opens(&own.access).await);
-    }
-    assert!(world.opens(&second.access).await);
-    assert_eq!(pair(&world.refresh(&first.refresh).await), second);
-}
-
-/// D-11
-#[tokio::test]
-async fn an_expired_access_token_in_grace_is_replaced() {
-    let world = World::with(Profile::Platform, |config| {
-        config.tokens.access_lifetime = Duration::from_secs(100);
-    })
-    .await;
-    let first = world.pair().await;
-    let second = pair(&world.refresh(&first.refresh).await);
-    world.advance(99);
-    let response = world.refresh(&first.refresh).await;
-    assert_eq!((pair(&response), ok(&response).expires_in), (second.clone(), Some(1)));
-    world.advance(1);
-    let response = world.refresh(&first.refresh).await;
-    let further = pair(&response);
-    assert_eq!(ok(&response).expires_in, Some(100));
-    assert!(further.access != second.access && further.refresh == second.refresh);
-    assert!(world.opens(&further.access).await && !world.opens(&second.access).await);
 }
 
 /// D-11, D-13
@@ -227,21 +130,6 @@ async fn strict_ends_no_grace_for_a_use_in_grace() {
     e400(&world.refresh(&third.refresh).await, "invalid_grant");
 }
 
-/// D-11, 9700-4.14.2-02
-#[tokio::test]
-async fn strict_ends_every_older_grace_with_the_newest() {
-    for old in [0, 1] {
-        let world = World::strict().await;
-        let first = world.pair().await;
-        let second = pair(&world.refresh(&first.refresh).await);
-        let third = pair(&world.refresh(&second.refresh).await);
-        let fourth = pair(&world.refresh(&third.refresh).await);
-        assert_eq!(pair(&world.refresh(&third.refresh).await), fourth);
-        e400(&world.refresh(&[&first, &second][old].refresh).await, "invalid_grant");
-        assert!(!world.opens(&fourth.access).await);
-    }
-}
-
 /// D-11
 #[tokio::test]
 async fn a_use_in_grace_is_an_event_without_a_write() {
@@ -264,144 +152,4 @@ async fn a_use_in_grace_is_an_event_without_a_write() {
     assert_eq!(world.refresh(&first.refresh).await.status(), 503);
     store.fail(crate::unreliable::Fault::None);
     assert_eq!(pair(&world.refresh(&first.refresh).await), second);
-}
-
-/// D-11, D-12
-/// Workers share one stored pair; each read it up to 250 s before it refreshes.
-#[tokio::test]
-async fn two_hundred_workers_on_one_token_report_no_reuse() {
-    for profile in [Profile::Platform, Profile::Mcp] {
-        let world = World::with(profile, |config| config.tokens.access_lifetime = Duration::from_secs(900)).await;
-        let spread = world.server.config().refresh.grace.as_secs() * 5 / 6;
-        let mut shared = world.pair().await;
-        for _ in 0..24 {
-            world.advance(900);
-            let stale = shared.clone();
-            let mut passed = 0;
-            for worker in 0..200 {
-                let at = worker * spread / 200;
-                world.advance(at - passed);
-                passed = at;
-                let got = pair(&world.refresh(&stale.refresh).await);
-                assert!(worker == 0 || got == shared, "{profile:?}: one pair for all");
-                assert!(world.opens(&got.access).await);
-                shared = got;
-            }
-        }
-        let events = world.events.take();
-        assert!(events.iter().all(|event| !event.contains("Reused") && !event.starts_with("Refused")));
-        assert_eq!(events.iter().filter(|event| event.starts_with("Refreshed {")).count(), 24);
-    }
-}
-
-/// D-11, D-12
-/// An issue of an earlier design: the 129th pair evicted a pair, and its holder later counted as a thief.
-#[tokio::test]
-async fn a_hundred_and_thirty_workers_all_stay_signed_in() {
-    for profile in [Profile::Platform, Profile::Mcp] {
-        let world = Arc::new(World::with(profile, |_| {}).await);
-        let mut shared = world.pair().await;
-        for _ in 0..3 {
-            let calls = (0..130).map(|_| world.refresh(&shared.refresh));
-            let pairs: Vec<_> = futures::future::join_all(calls).await.iter().map(pair).collect();
-            assert!(pairs.iter().all(|own| *own == pairs[0]), "{profile:?}");
-            // Each continues with the pair it received, a day later.
-            world.advance(86_400);
-            shared = pairs[129].clone();
-        }
-        ok(&world.refresh(&shared.refresh).await);
-        let events = world.events.take();
-        assert!(events.iter().all(|event| !event.contains("Reused") && !event.contains("Revoked")), "{profile:?}");
-    }
-}
-
-/// What the second party with the same token gets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Second {
-    Shares,
-    Noticed,
-}
-
-/// D-12, 9700-4.14.2-02
-#[tokio::test]
-async fn a_thief_past_the_grace_is_noticed() {
-    use Second::{Noticed, Shares};
-    let cases = [(0, Shares), (299, Shares), (300, Noticed), (360, Noticed), (90 * 86_400, Noticed)];
-    for thief_first in [false, true] {
-        for (seconds, outcome) in cases {
-            let world = World::platform().await;
-            let stolen = world.pair().await;
-            world.advance(28_800);
-            let mut winner = pair(&world.refresh(&stolen.refresh).await);
-            if seconds > 86_400 {
-                // The first party refreshes again, and the stolen pair leaves the record.
-                world.advance(seconds - 10);
-                winner = pair(&world.refresh(&winner.refresh).await);
-                world.advance(10);
-            } else {
-                world.advance(seconds);
-            }
-            world.events.take();
-            let response = world.refresh(&stolen.refresh).await;
-            let noticed = world.events.saw("RefreshTokenReused");
-            let name = format!("thief first: {thief_first}, after {seconds} s");
-            assert_eq!(noticed, outcome == Noticed, "{name}");
-            if outcome == Shares {
-                assert_eq!(pair(&response), winner, "{name}");
-            } else {
-                e400(&response, "invalid_grant");
-            }
-            // Once the reuse is detected, no party has valid tokens, whichever of them is the thief.
-            assert_eq!(world.opens(&winner.access).await, !noticed, "{name}");
-            assert_eq!(world.refresh(&winner.refresh).await.status() == 200, !noticed, "{name}");
-        }
-    }
-}
-
-/// D-12, D-11
-/// A thief who shares the line within the grace is detected at the first refresh after the grace.
-#[tokio::test]
-async fn a_thief_who_shared_the_line_is_noticed_later() {
-    for thief_is_late in [true, false] {
-        let world = World::platform().await;
-        let mut owner = world.pair().await;
-        let mut thief = owner.clone();
-        for _ in 0..5 {
-            world.advance(28_800);
-            owner = pair(&world.refresh(&owner.refresh).await);
-            world.advance(299);
-            thief = pair(&world.refresh(&thief.refresh).await);
-            assert_eq!(owner, thief);
-        }
-        let (early, late) = if thief_is_late { (&owner, &thief) } else { (&thief, &owner) };
-        world.advance(28_800);
-        let newest = pair(&world.refresh(&early.refresh).await);
-        world.advance(300);
-        world.events.take();
-        e400(&world.refresh(&late.refresh).await, "invalid_grant");
-        assert!(world.events.saw("RefreshTokenReused"));
-        assert!(!world.opens(&newest.access).await);
-    }
-}
-
-/// D-11, 6749-6-05
-#[tokio::test]
-async fn a_use_in_grace_is_checked_as_the_newest_would() {
-    let world = World::platform().await;
-    let other = world.register(form()).await;
-    let first = world.pair().await;
-    let second = pair(&world.refresh(&first.refresh).await);
-    let wrong = Credentials { secret: "wrong".into(), ..world.client.clone() };
-    let before = records(&world).await;
-    for token in [&first, &second] {
-        for (client, status) in [(&other, 400), (&wrong, 401)] {
-            assert_eq!(world.refresh_as(client, &token.refresh).await.status(), status);
-        }
-    }
-    let text = |response: Response| (response.status(), response.body().to_vec());
-    for scope in ["repo-cod:r", "repo-delete:rw"] {
-        let [old, new] = [refresh_scope(&world, &first, scope).await, refresh_scope(&world, &second, scope).await];
-        assert_eq!(text(old), text(new), "{scope}");
-    }
-    assert_eq!(records(&world).await, before);
 }

@@ -1,16 +1,16 @@
 //! Grace and reuse of refresh tokens: RFC 6749 section 6 with RFC 9700 section 4.14.2.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use grantor::config::{GraceEnd, Profile, ReuseResponse};
 use grantor::wire::Response;
 use grantor::{ApplicationForm, Config};
 
-use crate::interleaved::{self, CALLERS};
+use crate::interleaved::{CALLERS, side_by_side};
 use crate::rfc6749_refresh::{native_form, records};
-use support::world::{Credentials, ISSUER, Pair, World, e400, e401, form, ok, pair, public_form};
+use crate::unreliable::{Fault, Unreliable};
+use support::world::{Credentials, ISSUER, Pair, World, e400, e401, error_body, form, ok, pair, public_form};
 
 #[derive(Clone, Copy)]
 enum Ask {
@@ -146,7 +146,8 @@ impl Run {
     }
 }
 
-/// D-11, D-12, SVC-3-03, 6750-3.1-01, 9700-4.14.2-02
+/// D-11, D-12, SVC-3-03, 6750-3.1-01, 9700-4.14.2-02, 6749-6-05, 6749-5.1-03, CVE-2026-53512, negative case #1,
+/// negative case #3, django-oauth-toolkit #1816, django-oauth-toolkit #1687
 #[tokio::test]
 async fn the_timeline_of_the_platform_profile() {
     let mut run = Run::begin(Profile::Platform, form(), |_| {}).await;
@@ -162,7 +163,7 @@ async fn the_timeline_of_the_platform_profile() {
     }
 }
 
-/// D-11, D-12, 9700-4.14.2-02
+/// D-11, D-12, 9700-4.14.2-02, negative case #2, django-oauth-toolkit #1617
 #[tokio::test]
 async fn the_timeline_of_the_strict_profile() {
     let nothing: fn(&mut Config) = |_| {};
@@ -243,7 +244,7 @@ async fn grace_never_lengthens_a_life() {
     assert!(!world.opens(&first.access).await);
 }
 
-/// D-11, D-12, SVC-8-01, MCP-0618-04, negative case #5
+/// D-11, D-12, SVC-8-01, MCP-0618-04, 9700-4.14.2-02, negative case #5, negative case #16
 #[tokio::test]
 async fn each_profile_has_its_grace() {
     let cases = [(Profile::Platform, 300, 300), (Profile::Strict, 300, 120), (Profile::Mcp, 300, 120)];
@@ -264,29 +265,9 @@ async fn each_profile_has_its_grace() {
             world.advance(age);
             let response = world.refresh_as(&run.client, &old.refresh).await;
             assert_eq!(response.status(), if age < grace { 200 } else { 400 }, "{name}: refresh after {age} s");
+            assert_eq!(world.events.saw("RefreshTokenReused"), age >= grace, "{name}: reuse after {age} s");
             assert_eq!(world.opens(&new.access).await, age < grace, "{name}: successor after {age} s");
         }
-    }
-}
-
-/// D-11, negative case #2, django-oauth-toolkit #1617
-#[tokio::test]
-async fn a_later_refresh_ends_the_grace_of_refresh_tokens_in_the_strict_profile_alone() {
-    for (profile, later_ends_it) in [(Profile::Platform, false), (Profile::Strict, true), (Profile::Mcp, false)] {
-        let world = World::with(profile, |_| {}).await;
-        let first = world.pair().await;
-        let second = pair(&world.refresh(&first.refresh).await);
-        world.advance(10);
-        assert_eq!(pair(&world.refresh(&first.refresh).await), second, "{profile:?}");
-        world.advance(10);
-        let third = pair(&world.refresh(&second.refresh).await);
-        for token in [&first, &second, &third] {
-            assert!(world.opens(&token.access).await, "{profile:?}: access tokens keep their own grace");
-        }
-        assert_eq!(pair(&world.refresh(&second.refresh).await), third, "{profile:?}");
-        let response = world.refresh(&first.refresh).await;
-        assert_eq!(response.status(), if later_ends_it { 400 } else { 200 }, "{profile:?}");
-        assert_eq!(world.opens(&third.access).await, !later_ends_it, "{profile:?}");
     }
 }
 
@@ -359,33 +340,16 @@ async fn only_the_reuse_of_a_good_token_by_its_own_client_accuses() {
 
 // Fifty requests at once.
 
-/// D-11, SVC-3-03, negative case #4, django-oauth-toolkit #558, hydra #3004, openiddict #262
-#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+/// D-11, SVC-3-03, negative case #4, negative case #19, django-oauth-toolkit #558, hydra #3004, openiddict #262
+#[tokio::test]
 async fn of_fifty_parallel_refreshes_one_rotates_and_the_others_are_in_grace() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
-        let mut world = Arc::new(World::with(profile, |_| {}).await);
-        for _ in 0..4 {
-            let first = world.pair().await;
-            world.events.take();
-            let responses = interleaved::from_threads(&world, &refresh_form(&first, &world.client)).await;
-            all_refreshed(&world, &first, &responses).await;
-        }
+        let mut world = World::with(profile, |_| {}).await;
         let first = world.pair().await;
         world.events.take();
-        let world = Arc::get_mut(&mut world).unwrap();
-        let call = async |world: &World| world.refresh(&first.refresh).await;
-        let responses = interleaved::side_by_side(world, call).await;
-        all_refreshed(world, &first, &responses).await;
+        let responses = side_by_side(&mut world, async |world: &World| world.refresh(&first.refresh).await).await;
+        all_refreshed(&world, &first, &responses).await;
     }
-}
-
-fn refresh_form<'a>(tokens: &'a Pair, client: &'a Credentials) -> Vec<(&'a str, &'a str)> {
-    let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", &*tokens.refresh)];
-    form.push(("client_id", &client.id));
-    if !client.secret.is_empty() {
-        form.push(("client_secret", &client.secret));
-    }
-    form
 }
 
 async fn all_refreshed(world: &World, first: &Pair, responses: &[Response]) {
@@ -407,39 +371,100 @@ async fn all_refreshed(world: &World, first: &Pair, responses: &[Response]) {
 }
 
 /// D-11, D-12, 9700-4.14.2-02, CVE-2026-53517, CVE-2026-1035, CVE-2026-50631
-#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+/// The later ones have no grace: any of them may be a thief, so the grant is revoked.
+#[tokio::test]
 async fn of_fifty_parallel_refreshes_without_a_grace_one_succeeds() {
     for form in [public_form(), native_form()] {
-        let no_grace = |config: &mut Config| config.refresh.grace = Duration::ZERO;
-        let mut world = Arc::new(World::with(Profile::Strict, no_grace).await);
+        let mut world = World::with(Profile::Strict, |config| config.refresh.grace = Duration::ZERO).await;
         let client = world.register(form).await;
-        for _ in 0..10 {
-            let first = world.pair_of(&client).await;
-            world.events.take();
-            let responses = interleaved::from_threads(&world, &refresh_form(&first, &client)).await;
-            one_refreshed(&world, &client, &responses).await;
-        }
         let first = world.pair_of(&client).await;
         world.events.take();
-        let world = Arc::get_mut(&mut world).unwrap();
         let call = async |world: &World| world.refresh_as(&client, &first.refresh).await;
-        let responses = interleaved::side_by_side(world, call).await;
-        one_refreshed(world, &client, &responses).await;
+        let responses = side_by_side(&mut world, call).await;
+        let (winners, losers): (Vec<_>, Vec<_>) = responses.iter().partition(|response| response.status() == 200);
+        assert_eq!((winners.len(), losers.len()), (1, CALLERS - 1));
+        for loser in losers {
+            e400(loser, "invalid_grant");
+        }
+        let events = world.events.take();
+        for (name, count) in
+            [("Refreshed {", 1), ("RefreshedInGrace", 0), ("RefreshTokenReused", 1), ("GrantRevoked", 1)]
+        {
+            assert_eq!(events.iter().filter(|event| event.starts_with(name)).count(), count, "{name}");
+        }
+        let tokens = pair(winners[0]);
+        assert!(!world.opens(&tokens.access).await);
+        e400(&world.refresh_as(&client, &tokens.refresh).await, "invalid_grant");
     }
 }
 
-/// The later ones have no grace: any of them may be a thief, so the grant is revoked.
-async fn one_refreshed(world: &World, client: &Credentials, responses: &[Response]) {
-    let (winners, losers): (Vec<_>, Vec<_>) = responses.iter().partition(|response| response.status() == 200);
-    assert_eq!((winners.len(), losers.len()), (1, CALLERS - 1));
-    for loser in losers {
-        e400(loser, "invalid_grant");
+/// D-12, 9700-4.14.2-02, negative case #18, negative case #4
+/// Also django-oauth-toolkit #609, #638, #722, #810, #960; hydra #3604; openiddict #916, #1274.
+#[tokio::test]
+async fn a_failing_store_reports_no_reuse() {
+    let (world, store) = Unreliable::world(Profile::Platform).await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    let unavailable = async |token: &str| {
+        let response = world.refresh(token).await;
+        assert!(response.status() == 503 && response.header("Retry-After").is_some(), "{response:?}");
+        error_body(&response, "temporarily_unavailable");
+    };
+    for fault in [Fault::Writes, Fault::Everything] {
+        store.fail(fault);
+        unavailable(&second.refresh).await;
     }
-    let events = world.events.take();
-    for (name, count) in [("Refreshed {", 1), ("RefreshedInGrace", 0), ("RefreshTokenReused", 1), ("GrantRevoked", 1)] {
-        assert_eq!(events.iter().filter(|event| event.starts_with(name)).count(), count, "{name}");
+    store.fail(Fault::None);
+    world.advance(1000);
+    for token in [&second.refresh, &first.refresh] {
+        store.fail_reads(1);
+        unavailable(token).await;
     }
-    let tokens = pair(winners[0]);
-    assert!(!world.opens(&tokens.access).await);
-    e400(&world.refresh_as(client, &tokens.refresh).await, "invalid_grant");
+    store.fail(Fault::Writes);
+    unavailable(&first.refresh).await;
+    store.fail(Fault::None);
+    assert!(world.opens(&second.access).await);
+    ok(&world.refresh(&second.refresh).await);
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    assert!(!world.opens(&second.access).await);
+}
+
+/// D-12, negative case #10, django-oauth-toolkit #1809, openiddict #1381
+#[tokio::test]
+async fn ending_a_family_is_one_write_and_a_second_replay_none() {
+    let (world, store) = Unreliable::world(Profile::Platform).await;
+    let first = world.pair().await;
+    let mut family = vec![first.clone()];
+    for _ in 0..40 {
+        let newest = family.last().unwrap();
+        family.push(pair(&world.refresh(&newest.refresh).await));
+    }
+    world.advance(360);
+    store.counted();
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    assert_eq!(store.counted(), (1, 0));
+    for _ in 0..3 {
+        e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    }
+    for member in &family {
+        assert!(!world.opens(&member.access).await);
+    }
+    assert_eq!(store.counted(), (0, 0));
+}
+
+/// D-11, negative case #12
+#[tokio::test]
+async fn grace_needs_no_token_in_clear() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    assert_eq!(pair(&world.refresh(&first.refresh).await), second);
+    let record = records(&world).await.remove(0);
+    for pair in [&first, &second] {
+        for token in [&pair.access, &pair.refresh] {
+            let secret = &token.as_bytes()[25..];
+            assert!(!record.windows(16).any(|window| secret.starts_with(window)), "in clear");
+        }
+    }
+    ok(&world.refresh(&second.refresh).await);
 }

@@ -4,11 +4,11 @@ use grantor::config::Profile;
 use grantor::wire::Endpoint;
 
 use support::world::{
-    PKCE, SCOPES, VERIFIER, World, code, count, e400, e401, empty, encode, error_body, is_error_character, ok, page,
-    pair, r401, red, text, wa,
+    PKCE, VERIFIER, World, code, count, e400, e401, encode, error_body, is_error_character, ok, page, pair, r401, text,
+    wa,
 };
 
-/// 6749-A-01
+/// 6749-A-01, CVE-2026-50629, CVE-2026-50630
 #[tokio::test]
 async fn client_ids_and_secrets_are_visible_ascii() {
     let world = World::platform().await;
@@ -27,49 +27,13 @@ async fn client_ids_and_secrets_are_visible_ascii() {
             e401(&world.token(&[("client_id", id), ("client_secret", &secret)]).send().await, "invalid_client");
         }
     }
+    for event in world.events.take() {
+        assert!(!event.contains(['\r', '\n', '\0', '\u{7f}']), "{event:?}");
+    }
     ok(&world.exchange(&world.code().await).await);
 }
 
-/// 6749-A-03
-#[tokio::test]
-async fn a_scope_of_other_characters_is_refused() {
-    let world = World::platform().await;
-    let first = world.pair().await;
-    for byte in (0..=255_u8).filter(|byte| !matches!(byte, 0x20..=0x21 | 0x23..=0x5b | 0x5d..=0x7e)) {
-        let scope = format!("scope=repo-code:r%{byte:02x}");
-        red(&world.refused(&format!("{}&{scope}", world.query(&[]))).await, "invalid_scope");
-        let form = format!("grant_type=refresh_token&refresh_token={}&{scope}", first.refresh);
-        let response = world.token(&[]).client(&world.client).raw_body(form).send().await;
-        // A value that is not UTF-8 makes the whole form malformed.
-        e400(&response, if byte < 0x80 { "invalid_scope" } else { "invalid_request" });
-    }
-    for visible in ["!", "#", "[", "]", "~", "'"] {
-        red(&world.refused(&world.query(&[("scope", &format!("repo-code:r{visible}"))])).await, "invalid_scope");
-    }
-    assert_eq!(pair(&world.refresh(&first.refresh).await).scope, SCOPES);
-}
-
-/// 6749-A-04, D-08
-#[tokio::test]
-async fn state_is_any_bytes_in_the_platform_profile_alone() {
-    let (platform, others) = (World::platform().await, [World::strict().await, World::mcp().await]);
-    for byte in 0..=255_u8 {
-        let query = |world: &World| format!("{}&state=a%{byte:02x}b", world.query(&PKCE));
-        let redirect = code(&platform.approve(&query(&platform)).await);
-        let state = &redirect.iter().find(|(name, _)| name == "state").unwrap().1;
-        assert_eq!(*state, [b'a', byte, b'b']);
-        for other in &others {
-            if matches!(byte, 0x20..=0x7e) {
-                code(&other.approve(&query(other)).await);
-            } else {
-                let redirect = red(&other.refused(&query(other)).await, "invalid_request");
-                assert_eq!(count(&redirect, "state"), 0, "{byte}");
-            }
-        }
-    }
-}
-
-/// 6749-A-05, 6749-4.1.2.1-05
+/// 6749-A-05, 6749-4.1.2.1-05, D-16
 #[tokio::test]
 async fn error_answers_hold_nothing_but_their_characters() {
     let hostile = "\u{e4}\"\\<script>\r\n\0%22";
@@ -127,57 +91,6 @@ async fn error_answers_hold_nothing_but_their_characters() {
         let challenge = wa(world.access("\"\\").await.unwrap_err(), 401, "invalid_token");
         assert!(challenge.bytes().all(|byte| byte == b'"' || is_error_character(byte)), "{challenge}");
         ok(&world.exchange(&world.code().await).await);
-    }
-}
-
-/// 6749-A-07
-#[tokio::test]
-async fn codes_and_tokens_of_other_characters_are_invalid() {
-    let world = World::platform().await;
-    let own = world.code().await;
-    let first = world.pair().await;
-    for hostile in ["\0", "\t", "\r\n", "\u{e9}", "\u{7f}", "\"", "\\", " ", "'; --", "\u{1f600}", "=", "."] {
-        let bend = |text: &str| {
-            let middle = text.len() / 2;
-            let replaced = format!("{}{hostile}{}", &text[..middle], &text[middle + hostile.len()..]);
-            [hostile.to_owned(), format!("{text}{hostile}"), format!("{hostile}{text}"), replaced]
-        };
-        for code in bend(&own) {
-            e400(&world.exchange(&code).await, "invalid_grant");
-        }
-        for token in bend(&first.refresh) {
-            e400(&world.refresh(&token).await, "invalid_grant");
-            empty(&world.revoke(&token).await);
-        }
-        for token in bend(&first.access) {
-            let trimmed = token.trim_ascii() == first.access;
-            assert_eq!(world.opens(&token).await, trimmed, "{token:?}");
-            empty(&world.revoke(&token).await);
-            let described = world.introspect_as(&world.client, &token).await;
-            assert_eq!(described, serde_json::json!({ "active": false }));
-        }
-    }
-    assert!(world.opens(&first.access).await);
-    ok(&world.exchange(&own).await);
-    ok(&world.refresh(&first.refresh).await);
-}
-
-/// 6749-A-08
-#[tokio::test]
-async fn expires_in_is_an_integer() {
-    for seconds in [300, 28_800, 31_536_000] {
-        let world = World::with(Profile::Platform, |config| {
-            config.tokens.access_lifetime = std::time::Duration::from_secs(seconds);
-        });
-        let world = world.await;
-        let exchanged = world.exchange(&world.code().await).await;
-        let refreshed = world.refresh(&pair(&exchanged).refresh).await;
-        for response in [exchanged, refreshed] {
-            let body = String::from_utf8(response.into_body()).unwrap();
-            let (_, after) = body.split_once("\"expires_in\":").unwrap();
-            let digits = after.split([',', '}']).next().unwrap();
-            assert_eq!(digits, seconds.to_string(), "{body}");
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use grantor::{AuthorizationServer, CachedClients, Config};
 
 use crate::rfc6749_refresh::records;
 use crate::unreliable::{Fault, Unreliable};
-use support::world::{Credentials, Pair, World, config_of, e400, empty, error_body, form, ok, pair, public_form, r401};
+use support::world::{Pair, World, config_of, e400, empty, error_body, form, ok, pair, public_form, r401};
 
 /// Asserts which tokens of a pair are valid; tests the refresh token by using it.
 async fn stands(world: &World, pair: &Pair, access: bool, refresh: bool, case: &str) {
@@ -25,99 +25,6 @@ async fn stands(world: &World, pair: &Pair, access: bool, refresh: bool, case: &
 async fn revoke_with(world: &World, token: &str, more: &[(&str, &str)]) -> Response {
     let call = world.post(Endpoint::Revocation, &[("token", token)]);
     more.iter().fold(call, |call, (name, value)| call.field(name, value)).client(&world.client).send().await
-}
-
-/// 7009-2-01, SVC-3-05, SVC-4.4-01
-#[tokio::test]
-async fn both_kinds_of_token_can_be_revoked_and_end_at_once() {
-    let world = World::platform().await;
-    let first = world.pair().await;
-    empty(&world.revoke(&first.access).await);
-    assert!(!world.opens(&first.access).await);
-    let second = world.pair().await;
-    empty(&world.revoke(&second.refresh).await);
-    e400(&world.refresh(&second.refresh).await, "invalid_grant");
-    stands(&world, &first, false, true, "another grant is not touched").await;
-}
-
-/// 7009-2-02
-#[tokio::test]
-async fn the_endpoint_takes_posted_forms_alone() {
-    let world = World::platform().await;
-    let first = world.pair().await;
-    let call = || world.post(Endpoint::Revocation, &[("token", &first.access)]).client(&world.client);
-    for method in ["GET", "HEAD", "PUT", "DELETE", "post"] {
-        let response = call().method(method).send().await;
-        assert_eq!(response.status(), 405, "{method}");
-        assert_eq!(response.header("Allow"), Some("POST"), "{method}");
-        assert_eq!(response.header("Cache-Control"), Some("no-store"), "{method}");
-    }
-    let json = format!("{{\"token\":\"{}\"}}", first.access);
-    for media_type in ["application/json", "multipart/form-data; boundary=x", ""] {
-        let call = call().without_header("Content-Type").header("Content-Type", media_type.as_bytes());
-        e400(&call.raw_body(json.as_bytes()).send().await, "invalid_request");
-    }
-    e400(&call().without_header("Content-Type").send().await, "invalid_request");
-    for body in ["token=%zz", "token=%ff", "token=%"] {
-        e400(&call().raw_body(body).send().await, "invalid_request");
-    }
-    assert!(world.opens(&first.access).await);
-    let upper = call().without_header("Content-Type").header("content-type", b"Application/X-WWW-Form-Urlencoded;x=y");
-    empty(&upper.send().await);
-    assert!(!world.opens(&first.access).await);
-}
-
-/// 7009-2.1-01
-#[tokio::test]
-async fn the_token_is_required_once() {
-    let world = World::platform().await;
-    let first = world.pair().await;
-    let call = |form: &[(&str, &str)]| world.post(Endpoint::Revocation, form).client(&world.client);
-    e400(&call(&[]).send().await, "invalid_request");
-    e400(&call(&[("token", "")]).send().await, "invalid_request");
-    e400(&call(&[("token", &first.access), ("token", &first.access)]).send().await, "invalid_request");
-    e400(&call(&[("token", ""), ("token", &first.access)]).send().await, "invalid_request");
-    let hints = [("token_type_hint", "access_token"), ("token_type_hint", "access_token"), ("token", &first.access)];
-    e400(&call(&hints).send().await, "invalid_request");
-    let in_query = call(&[]).query(&format!("token={}", first.access)).send().await;
-    e400(&in_query, "invalid_request");
-    assert!(world.opens(&first.access).await);
-    empty(&call(&[("token", &first.access), ("foo", "1"), ("foo", "2")]).send().await);
-    assert!(!world.opens(&first.access).await);
-}
-
-/// 7009-2.1-02, SVC-4.4-03, D-04, D-23
-#[tokio::test]
-async fn the_client_is_authenticated_before_the_token_is_looked_at() {
-    let world = World::platform().await;
-    let first = world.pair().await;
-    let id = world.client.id.as_str();
-    for form in [&[] as &[(&str, &str)], &[("token", "")], &[("token", &first.access)], &[("token", "garbage")]] {
-        let call = || world.post(Endpoint::Revocation, form);
-        r401(&call().basic(id, "wrong").send().await);
-        r401(&call().field("client_id", id).field("client_secret", "wrong").send().await);
-        r401(&call().field("client_id", id).send().await);
-        r401(&call().basic("nobody", "x").send().await);
-        r401(&call().field("client_id", "nobody").field("client_secret", "x").send().await);
-        r401(&call().send().await);
-        r401(&call().header("Authorization", b"Digest username=\"app\"").send().await);
-        r401(&call().header("Authorization", format!("Bearer {}", first.access).as_bytes()).send().await);
-        let twice = call().basic(id, &world.client.secret).field("client_secret", &world.client.secret);
-        e400(&twice.send().await, "invalid_request");
-    }
-    assert!(world.opens(&first.access).await);
-}
-
-/// SVC-4.4-02
-#[tokio::test]
-async fn credentials_come_by_basic_or_in_the_form() {
-    let world = World::platform().await;
-    let first = world.pair().await;
-    let call = |token| world.post(Endpoint::Revocation, &[("token", token)]);
-    empty(&call(&first.access).client(&world.client).send().await);
-    assert!(!world.opens(&first.access).await);
-    empty(&call(&first.refresh).form_secret(&world.client).send().await);
-    stands(&world, &first, false, false, "both were revoked").await;
 }
 
 /// 7009-2.1-03, D-14
@@ -161,21 +68,24 @@ async fn a_stranger_may_be_told_nothing_instead() {
     assert!(!world.opens(&first.access).await);
 }
 
-/// 7009-2.1-04
+/// 7009-2.1-04, 7009-2.3-01
 #[tokio::test]
-async fn no_hint_hides_a_token() {
+async fn no_other_parameter_hides_a_token() {
     let world = World::platform().await;
-    for hint in ["access_token", "refresh_token", "foo", ""] {
+    let hint = "token_type_hint";
+    for more in
+        [(hint, "access_token"), (hint, "refresh_token"), (hint, "foo"), (hint, ""), ("callback", "package.method")]
+    {
         let first = world.pair().await;
-        empty(&revoke_with(&world, &first.access, &[("token_type_hint", hint)]).await);
-        assert!(!world.opens(&first.access).await, "{hint}");
+        empty(&revoke_with(&world, &first.access, &[more]).await);
+        assert!(!world.opens(&first.access).await, "{more:?}");
         let second = world.pair().await;
-        empty(&revoke_with(&world, &second.refresh, &[("token_type_hint", hint)]).await);
-        stands(&world, &second, false, false, hint).await;
+        empty(&revoke_with(&world, &second.refresh, &[more]).await);
+        stands(&world, &second, false, false, more.1).await;
     }
 }
 
-/// 7009-2.1-05, D-13
+/// 7009-2.1-05, D-13, 7009-2-01, SVC-3-05, SVC-4.4-01
 #[tokio::test]
 async fn a_refresh_token_takes_the_whole_family_with_it() {
     let world = World::platform().await;
@@ -195,7 +105,7 @@ async fn a_refresh_token_takes_the_whole_family_with_it() {
     assert_eq!(world.server.grants_of(&world.alice).await.unwrap().len(), 0);
 }
 
-/// 7009-2.1-06, D-13
+/// 7009-2.1-06, D-13, 7009-2-01, SVC-3-05, SVC-4.4-01
 #[tokio::test]
 async fn an_access_token_takes_only_itself() {
     let world = World::platform().await;
@@ -222,26 +132,7 @@ async fn an_access_token_may_be_told_to_take_the_family() {
     stands(&world, &first, false, false, "the family").await;
 }
 
-/// 7009-2.1-07
-#[tokio::test]
-async fn public_clients_revoke_their_own_tokens_by_their_id_alone() {
-    let world = World::platform().await;
-    let [public, other] = [world.register(public_form()).await, world.register(public_form()).await];
-    let first = world.pair_of(&public).await;
-    for token in [&first.access, &first.refresh] {
-        e400(&world.revoke_as(&other, token).await, "invalid_grant");
-    }
-    assert!(world.opens(&first.access).await);
-    empty(&world.revoke_as(&public, &first.access).await);
-    assert!(!world.opens(&first.access).await);
-    let second = pair(&world.refresh_as(&public, &first.refresh).await);
-    empty(&world.revoke_as(&public, &second.refresh).await);
-    assert!(!world.opens(&second.access).await);
-    e400(&world.refresh_as(&public, &second.refresh).await, "invalid_grant");
-    r401(&world.revoke_as(&Credentials { id: "nobody".into(), secret: String::new() }, &first.access).await);
-}
-
-/// 7009-2.2-01, SVC-3-06
+/// 7009-2.2-01, SVC-3-06, 7009-2.2-02
 #[tokio::test]
 async fn an_invalid_token_is_no_error_and_changes_nothing() {
     let world = World::platform().await;
@@ -250,7 +141,10 @@ async fn an_invalid_token_is_no_error_and_changes_nothing() {
     let before = records(&world).await;
     let altered = &kept.access[..kept.access.len() - 1];
     for garbage in ["garbage", "at_", "rt_x", "\0", "a b", "\u{e9}", &"x".repeat(4096), altered, &code] {
-        empty(&world.revoke(garbage).await);
+        let response = world.revoke(garbage).await;
+        empty(&response);
+        assert_eq!(response.header("Content-Type"), None);
+        assert_eq!(response.header("Cache-Control"), Some("no-store"));
     }
     assert_eq!(records(&world).await, before);
     let first = pair(&world.exchange(&code).await);
@@ -273,24 +167,6 @@ async fn an_invalid_token_is_no_error_and_changes_nothing() {
     world.advance(1);
     empty(&world.revoke(&kept.refresh).await);
     stands(&world, &late, true, true, "an expired refresh token takes nothing with it").await;
-}
-
-/// 7009-2.2-01, D-15, negative case #7
-#[tokio::test]
-async fn out_of_its_grace_a_refresh_token_is_invalid_and_no_signal_of_reuse() {
-    let world = World::platform().await;
-    let first = world.pair().await;
-    let second = pair(&world.refresh(&first.refresh).await);
-    for seconds in [300, 59, 1, 86_400] {
-        world.advance(seconds);
-        world.events.take();
-        empty(&world.revoke(&first.refresh).await);
-        let events = world.events.take();
-        assert_eq!(events.len(), 1, "{events:?}");
-        assert!(events[0].starts_with("SupersededTokenAtRevocation"), "{events:?}");
-        empty(&world.revoke(&first.access).await);
-    }
-    ok(&world.refresh(&second.refresh).await);
 }
 
 /// 7009-2.2-01, D-15
@@ -341,18 +217,6 @@ async fn revoking_in_grace_ends_the_access_token_alone_or_the_whole_family() {
     }
 }
 
-/// 7009-2.2-02
-#[tokio::test]
-async fn success_says_nothing() {
-    let world = World::platform().await;
-    let first = world.pair().await;
-    for response in [world.revoke(&first.access).await, world.revoke("garbage").await] {
-        empty(&response);
-        assert_eq!(response.header("Content-Type"), None);
-        assert_eq!(response.header("Cache-Control"), Some("no-store"));
-    }
-}
-
 /// 7009-2.2.1-01, CVE-2020-15223
 #[tokio::test]
 async fn trouble_of_the_store_is_reported_and_the_token_lives_on() {
@@ -390,38 +254,18 @@ async fn a_repeated_revocation_is_confirmed_and_writes_no_version() {
         empty(&world.revoke(token).await);
         assert_eq!((version().await != before, store.counted()), (writes == 1, (writes, 1 - writes)));
     }
+    // Another client confirms nothing.
+    let other = world.register(form()).await;
+    store.counted();
+    for token in [access, refresh] {
+        empty(&world.revoke_as(&other, token).await);
+    }
+    assert_eq!(store.counted(), (0, 0));
     // A confirmation that fails acknowledges nothing.
     store.fail(Fault::Writes);
     for token in [access, refresh] {
         assert_eq!(world.revoke(token).await.status(), 503);
     }
-}
-
-/// 7009-2.2-01
-#[tokio::test]
-async fn a_stranger_confirms_nothing() {
-    let (world, store) = Unreliable::world(Profile::Platform).await;
-    let other = world.register(form()).await;
-    let first = world.pair().await;
-    empty(&world.revoke(&first.refresh).await);
-    store.counted();
-    for token in [&first.access, &first.refresh] {
-        empty(&world.revoke_as(&other, token).await);
-    }
-    assert_eq!(store.counted(), (0, 0));
-}
-
-/// 7009-2.3-01
-#[tokio::test]
-async fn a_callback_is_ignored() {
-    let world = World::platform().await;
-    let first = world.pair().await;
-    let response = revoke_with(&world, &first.access, &[("callback", "package.method")]).await;
-    empty(&response);
-    assert!(!world.opens(&first.access).await);
-    let failed = world.post(Endpoint::Revocation, &[("token", "x"), ("callback", "package.method")]).send().await;
-    r401(&failed);
-    assert!(!String::from_utf8_lossy(failed.body()).contains("package"));
 }
 
 /// CVE-2020-15223
@@ -460,4 +304,38 @@ async fn a_cached_client_hides_no_newer_token() {
     with(&mut world, &there);
     assert!(world.opens(&third.access).await && !world.opens(&old.access).await);
     assert!(!there.grants_of(&world.alice).await.unwrap().is_empty());
+}
+
+/// CVE-2018-1000211, CVE-2016-6582, CVE-2026-115472, 7009-2.1-03, 7009-2.1-07, workers-oauth-provider #188
+/// Public and confidential clients, the token's own client and another one.
+#[tokio::test]
+async fn only_its_own_client_revokes_a_token() {
+    let world = World::platform().await;
+    let clients = [
+        world.register(form()).await,
+        world.register(form()).await,
+        world.register(public_form()).await,
+        world.register(public_form()).await,
+    ];
+    for owner in &clients {
+        for caller in &clients {
+            for takes_refresh in [false, true] {
+                let held = world.pair_of(owner).await;
+                let token = if takes_refresh { &held.refresh } else { &held.access };
+                let response = world.revoke_as(caller, token).await;
+                if caller.id == owner.id {
+                    empty(&response);
+                    assert!(!world.opens(&held.access).await);
+                } else {
+                    e400(&response, "invalid_grant");
+                    assert!(world.opens(&held.access).await);
+                    ok(&world.refresh_as(owner, &held.refresh).await);
+                }
+            }
+        }
+    }
+    let held = world.pair_of(&clients[0]).await;
+    r401(&world.post(Endpoint::Revocation, &[("token", &held.access)]).send().await);
+    r401(&world.post(Endpoint::Revocation, &[("token", &held.access), ("client_id", &clients[0].id)]).send().await);
+    assert!(world.opens(&held.access).await);
 }

@@ -3,14 +3,22 @@
 mod directory;
 mod endpoints;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use grantor::Config;
 use grantor::client::{AuthenticationMethod, AuthenticationMethods};
 use grantor::config::Profile;
+use grantor::hooks::{Attempt, Throttle, ThrottleDecision};
 use grantor::wire::Endpoint;
 
 use support::world::{
-    Call, Credentials, Reviewer as _, VERIFIER, With as _, World, e400, e401, empty, form, ok, public_form, r401,
+    Call, Credentials, ISSUER, Reviewer as _, VERIFIER, With as _, World, e400, e401, empty, form, ok, pair,
+    public_form, r401,
 };
 
 /// The exchange of a code with the verifier of the world, without credentials.
@@ -59,15 +67,18 @@ async fn a_client_id_is_unique_and_proves_no_confidential_client() {
 }
 
 /// 6749-2.3-01
+/// Also doorkeeper 5.9.5 and 5.9.6.
 #[tokio::test]
 async fn more_than_one_way_to_authenticate_is_refused() {
     let world = World::platform().await;
+    let other = world.register(form()).await;
     let Credentials { id, secret } = &world.client;
     let code = world.code().await;
     for (case, more) in [
         ("the same secret", vec![("client_secret", secret.as_str())]),
         ("another secret", vec![("client_secret", "x")]),
         ("id and secret", vec![("client_id", id.as_str()), ("client_secret", secret.as_str())]),
+        ("those of another client", vec![("client_id", other.id.as_str()), ("client_secret", other.secret.as_str())]),
     ] {
         println!("{case}");
         let with = bend(|call| more.iter().fold(call, |call, (name, value)| call.field(name, value)));
@@ -180,14 +191,17 @@ async fn credentials_in_the_url_are_ignored() {
     ok(&call.send().await);
 }
 
-/// 6749-2.3.1-07, 21-2.4.1-01, D-17
+/// 6749-2.3.1-07, 21-2.4.1-01, D-17, SVC-4.4-02
 ///
 /// D-17: unless the application is registered for a single method.
 #[tokio::test]
 async fn credentials_in_the_form_are_accepted_unless_another_method_is_registered() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
         let world = World::with(profile, |_| {}).await;
-        ok(&exchange(&world, &world.code().await).form_secret(&world.client).send().await);
+        let first = pair(&exchange(&world, &world.code().await).form_secret(&world.client).send().await);
+        let revocation = world.post(Endpoint::Revocation, &[("token", &first.access)]);
+        empty(&revocation.form_secret(&world.client).send().await);
+        assert!(!world.opens(&first.access).await);
         let wrong = Credentials { secret: "wrong".into(), ..world.client.clone() };
         fails_everywhere(&world, |call| call.form_secret(&wrong), "wrong secret").await;
 
@@ -247,7 +261,7 @@ async fn a_public_client_names_itself() {
     ok(&exchange(&world, &code).field("client_id", &public.id).send().await);
 }
 
-/// 6749-5.2-03
+/// 6749-5.2-03, SVC-4.4-03, D-04, 7009-2.1-02
 ///
 /// D-04: always 401, and nothing distinguishes an unknown client, a wrong secret and a suspended application.
 #[tokio::test]
@@ -319,4 +333,59 @@ async fn of_two_readings_the_likelier_one_tells_what_was_wrong() {
     let escaped = format!("%{:02X}{rest}:wrong", first.as_bytes()[0]);
     let events = events_of(&world, &basic(escaped.as_bytes())).await;
     assert!(events.contains("WrongSecret"), "{events}");
+}
+
+/// A throttle that records its attempts and allows a number of them.
+#[derive(Debug)]
+struct Watcher {
+    allowed: AtomicUsize,
+    seen: Arc<Mutex<String>>,
+}
+
+#[async_trait]
+impl Throttle for Watcher {
+    async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision {
+        self.seen.lock().unwrap().push_str(&format!("{attempt:?}"));
+        let left = self.allowed.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        left.map_or(ThrottleDecision::Refuse { retry_after: Duration::from_secs(1) }, |_| ThrottleDecision::Allow)
+    }
+
+    async fn failed(&self, attempt: &Attempt<'_>) {
+        self.seen.lock().unwrap().push_str(&format!("{attempt:?}"));
+    }
+}
+
+/// 6749-2.3.1-03, django-oauth-toolkit #1735
+/// Guesses, which may be nearly right, and secrets in the place of the id: the two halves are easily swapped.
+#[tokio::test]
+async fn failed_authentication_is_reported_without_a_secret() {
+    let seen = Arc::<Mutex<String>>::default();
+    let throttle = Watcher { allowed: 7.into(), seen: seen.clone() };
+    let world = World::built(Config::platform(ISSUER), |builder| builder.throttle(throttle)).await;
+    let Credentials { id, secret } = &world.client;
+    let guess = "a-guess-that-may-be-nearly-right";
+    world.events.take();
+    let call = || world.token(&[("grant_type", "authorization_code")]);
+    for round in ["AuthenticationFailed", "Throttled"] {
+        for (names_the_client, call) in [
+            (true, call().basic(id, guess)),
+            (true, call().field("client_id", id).field("client_secret", guess)),
+            (false, call().header("Authorization", format!("Bearer {guess}").as_bytes())),
+            (false, call().basic(secret, id)),
+            (false, call().basic(&format!("{id}{secret}"), "")),
+            (false, call().field("client_id", secret).field("client_secret", id)),
+            (false, call().field("client_id", secret).header("Authorization", b"Bearer x")),
+        ] {
+            let response = call.send().await;
+            let events = world.events.take();
+            assert!(events.len() == 1 && events[0].starts_with(round), "{events:?}");
+            let named = if names_the_client { format!("client: Some({id:?})") } else { "client: None".into() };
+            assert!(events[0].contains(&named), "{events:?}");
+            for hidden in [guess, secret, &STANDARD.encode(format!("{id}:{guess}"))] {
+                assert!(!events[0].contains(hidden), "{events:?}");
+                assert!(!String::from_utf8_lossy(response.body()).contains(hidden));
+            }
+        }
+    }
+    assert!(!seen.lock().unwrap().contains(secret.as_str()));
 }
