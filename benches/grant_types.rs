@@ -17,12 +17,12 @@ use crate::options::{Options, label};
 use crate::report::{Figure, Report, Unit};
 use crate::stores::callers::{Callers, Latencies};
 use crate::stores::compare::ROUNDS;
+use crate::stores::disk::Folder;
 #[cfg(feature = "postgres")]
 use crate::stores::postgres;
 use crate::stores::processor::seconds_used;
 #[cfg(feature = "redis")]
 use crate::stores::redis;
-use crate::stores::sqlite::Folder;
 use crate::stores::work::MANY;
 use crate::world::{self, Credentials, ISSUER, Layout, REDIRECT_URI, REFRESH_FORM, SCOPES, START};
 use support::any_store::{AnyStore, Whole};

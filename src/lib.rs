@@ -48,11 +48,11 @@
 //! [`client`], [`application`], [`redirect_uri`], [`scope`], [`secret`], [`config`], [`hooks`], [`fetch`], [`store`],
 //! [`registration`], [`authorization`], [`interaction`], [`resource`], [`wire`].
 //!
-//! The folders of the source, from the top down. A folder uses those below it:
+//! The folders of the source, from the top down. Each uses only those below it, and nothing uses the last two:
 //!
 //! ```text
-//! server         what you call; removal of expired records
 //! interaction    what a user sees: the pages, and the flow between them
+//! server         what you call; removal of expired records
 //! endpoint       one file for each URL
 //! authorization  what a browser does: the request, the consent, the decision
 //! registration   applications and their review; clients that register themselves
@@ -61,18 +61,19 @@
 //! client_auth    one file for each method of client authentication; DPoP proofs
 //! claim          writes one record, and finds out whether the write was applied; bounds on how many records there are
 //! context        what every request uses: stores, settings, clock, hooks
-//! hooks          what you implement: events, throttle, subjects, policy
 //! fetch          documents and key sets of clients: the fetcher, caches, shared fetches
+//! hooks          what you implement: events, throttle, subjects, policy
 //! error          why a request is refused, and how that is reported
 //! store          the store traits, and the four stores
 //! config         the settings, their ranges, the security report
 //! model          what is stored: clients, applications, authorizations, grants, with their encoding
-//! wire           requests, responses, parameters, typed messages, JSON
+//! wire           requests, responses, parameters, typed messages
 //! jose           signed tokens and their keys
-//! secret         tokens, codes, digests, randomness, PKCE
 //! scope          scopes and resource scopes
+//! secret         tokens, codes, digests, PKCE
 //! text           the rule for texts that people read
-//! clock          time
+//! base           what all the rest uses: ids, subjects, time, randomness, the encodings of records and JSON
+//!
 //! testing        a manual clock, repeatable randomness, the rules of stores as tests
 //! guide          the guides
 //! ```
@@ -130,9 +131,9 @@
 )]
 
 pub mod authorization;
+mod base;
 mod claim;
 mod client_auth;
-pub mod clock;
 pub mod config;
 mod context;
 mod endpoint;
@@ -157,7 +158,10 @@ pub mod text;
 pub mod wire;
 
 pub use crate::authorization::{AuthorizationError, Consent, Decision, PendingAuthorization};
-pub use crate::clock::{Clock, SystemClock, Timestamp};
+pub use crate::base::clock::{Clock, SystemClock, Timestamp};
+pub use crate::base::id::ClientId;
+pub use crate::base::subject::Subject;
+pub use crate::base::{clock, id, subject};
 pub use crate::config::{Config, ConfigError};
 pub use crate::error::Reason;
 #[cfg(feature = "tracing")]
@@ -165,9 +169,7 @@ pub use crate::hooks::TracingEvents;
 pub use crate::hooks::{Event, EventSink, MemoryThrottle};
 pub use crate::model::application::{Application, ApplicationForm};
 pub use crate::model::client::Client;
-pub use crate::model::id::ClientId;
-pub use crate::model::subject::Subject;
-pub use crate::model::{application, client, client_metadata, id, protected_resource, redirect_uri, subject};
+pub use crate::model::{application, client, client_metadata, protected_resource, redirect_uri};
 pub use crate::registration::{Approval, Registrar, RegistrarError};
 pub use crate::resource::{Authenticated, ResourceError, ResourceServer};
 pub use crate::secret::ClientSecret;

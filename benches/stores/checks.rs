@@ -12,9 +12,9 @@ use tokio::runtime::Runtime;
 
 use super::callers::{Callers, Latencies};
 use super::compare::{ROUNDS, rates};
+use super::disk::Folder;
 use super::grants::mixed;
 use super::raw_sqlite::RawSqlite;
-use super::sqlite::Folder;
 use super::work::MANY;
 use crate::measure::Contender;
 use crate::options::Options;

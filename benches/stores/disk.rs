@@ -1,8 +1,9 @@
-//! What the disk itself can do.
+//! A folder for the files of a store, and what the disk itself can do.
 
-use std::fs::File;
+use std::fmt::Display;
+use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The size of the file in bytes. Writes start over at its end, so it does not grow. Neither does a log in use.
 const ROOM: u64 = 16 << 20;
@@ -35,5 +36,23 @@ impl Disk {
             self.file.sync_data().unwrap();
             self.place += length;
         }
+    }
+}
+
+/// A folder that is removed with the bench.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: impl Display) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("stores-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // An error does not matter: the folder is in the build's folder.
+        let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -3,7 +3,7 @@
 pub(crate) mod callers;
 mod checks;
 pub(crate) mod compare;
-mod disk;
+pub(crate) mod disk;
 mod grants;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;

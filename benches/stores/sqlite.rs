@@ -1,8 +1,6 @@
 //! `SqliteStore`: refreshes, new grants, the purge, and what they cost in a larger file.
 
-use std::fmt::Display;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use grantor::SqliteStore;
 use tokio::runtime::Runtime;
@@ -10,7 +8,7 @@ use tokio::runtime::Runtime;
 use super::callers::Latencies;
 use super::checks;
 use super::compare::{add_growth, add_latencies, add_rate, rates};
-use super::disk::Disk;
+use super::disk::{Disk, Folder};
 use super::raw_sqlite::RawSqlite;
 use super::work::{MANY, Round, Stored, Work};
 use crate::measure::Contender;
@@ -128,23 +126,5 @@ impl Bench {
         add_rate(report, id, rates[0], ("rusqlite", rates[1]), goals.0);
         add_rate(report, &format!("{id}, against the disk"), rates[0], ("syncs of one", rates[2]), goals.1);
         latencies
-    }
-}
-
-/// A folder that is removed with the bench.
-pub(crate) struct Folder(pub(crate) PathBuf);
-
-impl Folder {
-    pub(crate) fn new(name: impl Display) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("stores-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // An error does not matter: the folder is in the build's folder.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::base::clock::Timestamp;
+use crate::base::id::{AuthorizationId, ClientId};
+use crate::base::subject::Subject;
 use crate::claim::bounds::split_surplus;
-use crate::clock::Timestamp;
 use crate::context::Context;
-use crate::model::id::{AuthorizationId, ClientId};
-use crate::model::subject::Subject;
 use crate::model::{Authorization, Stage};
 use crate::store::{Page, StoreError};
 

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Timestamp;
+use crate::base::subject::Subject;
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim};
-use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::model::subject::Subject;
 use crate::model::{Authorization, DeviceDecision, DeviceFrom, DeviceRequest};
 
 /// Claims a device's request for the user who typed its code.

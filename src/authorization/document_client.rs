@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use crate::authorization::check_client;
 use crate::authorization::pending::AuthorizationError;
+use crate::base::id::ClientId;
+use crate::base::subject::Subject;
 use crate::context::Context;
 use crate::error::Reason;
 use crate::hooks::registration_policy::{DocumentRequest, RegistrationPolicy, RegistrationRequest};
 use crate::hooks::{Attempt, AttemptKind};
 use crate::model::client::{Client, ClientOrigin, ClientState};
 use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentUrl};
-use crate::model::id::ClientId;
-use crate::model::subject::Subject;
 use crate::registration::{DocumentAdmission, DocumentClient, Registrar, RegistrarError};
 use crate::wire::{Endpoint, Request};
 

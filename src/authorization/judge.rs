@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::authorization::decision::Decision;
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::subject::Subject;
 use crate::config::Config;
 use crate::error::Reason;
 use crate::model::client::{Client, ClientState, GrantType, Granted};
-use crate::model::subject::Subject;
 use crate::model::{Authorization, Stage};
 use crate::scope::ResourceScope;
 use crate::secret::Digest;
@@ -100,9 +100,9 @@ pub(crate) fn judge_decision(
 mod tests {
     use super::*;
     use crate::authorization::decision::Consent;
+    use crate::base::id::AuthorizationId;
     use crate::grant::fixtures::{at, client, scopes};
     use crate::model::client::GrantTypes;
-    use crate::model::id::AuthorizationId;
     use crate::model::protected_resource::Audience;
     use crate::model::redirect_uri::{RedirectUri, RedirectUriPolicy, RegisteredRedirectUri};
     use crate::scope::ScopeSet;

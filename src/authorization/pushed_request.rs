@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Timestamp;
+use crate::base::id::PushedRequestId;
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim};
-use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::model::id::PushedRequestId;
 use crate::model::{PushedFrom, PushedRequest, VISITS, Visit};
 use crate::secret::Digest;
 use crate::secret::opaque::Presented;
@@ -217,7 +217,7 @@ fn is_kept_open(pushed: &PushedRequest, visit: Visit, now: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::id::ClientId;
+    use crate::base::id::ClientId;
 
     const fn at(seconds: u32) -> Timestamp {
         Timestamp::from_seconds(seconds)

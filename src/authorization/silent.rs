@@ -8,14 +8,14 @@ use crate::authorization::decide::{admit, hold_admitted, take_decision};
 use crate::authorization::decision::{Basis, Consent, Decision};
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::GrantId;
+use crate::base::subject::Subject;
 use crate::context::Context;
 use crate::grant::{live_grants, revocation};
 use crate::model::Grant;
 use crate::model::client::{AskConsent, Client};
-use crate::model::id::GrantId;
 use crate::model::remembered_consent::{CONSENT_TERMS_BYTES, RememberedConsent};
-use crate::model::subject::Subject;
 use crate::store::StoreError;
 
 /// How long after the last page a consent may stand in for a later one.

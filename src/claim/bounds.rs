@@ -16,10 +16,10 @@
 //! A *place* is a number below the bound. The record in it is found by a key that derives from the owner and the number,
 //! or by a list of that place, so no list of all records is read and nothing is counted.
 
-use crate::clock::Timestamp;
-use crate::model::id::ClientId;
+use crate::base::clock::Timestamp;
+use crate::base::entropy::Entropy;
+use crate::base::id::ClientId;
 use crate::secret::Digest;
-use crate::secret::entropy::Entropy;
 
 /// Unreviewed clients that one subject was the first to approve.
 pub(crate) const CLIENTS_PER_SUBJECT: usize = 50;
@@ -90,7 +90,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::secret::entropy::SystemEntropy;
+    use crate::base::entropy::SystemEntropy;
 
     #[test]
     fn the_lowest_ranks_give_way() {

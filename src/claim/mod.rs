@@ -21,8 +21,8 @@ mod tests;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use crate::base::entropy::Entropy;
 use crate::context::Context;
-use crate::secret::entropy::Entropy;
 use crate::store::{Insertion, Record, Replacement, StoreError, Stored, Stores};
 
 /// How often a claim tries before it gives up: 128 times, far more than the requests that change one record concurrently.

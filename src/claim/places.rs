@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Timestamp;
+use crate::base::id::ClientId;
 use crate::claim::bounds::{Met, draw_places, key_of_place};
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim};
-use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::context::uses::Uses;
 use crate::error::Reason;
-use crate::model::id::ClientId;
 use crate::secret::Digest;
 use crate::store::Stored;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::clock::{ALLOWED_SKEW, Timestamp};
+use crate::base::clock::{ALLOWED_SKEW, Timestamp};
 use crate::config::client_authentication::ASSERTION_BYTES;
 use crate::config::{AssertionAudience, Config};
 use crate::jose::{Claims, JoseError, Jws};

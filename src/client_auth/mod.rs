@@ -14,6 +14,7 @@ pub(crate) mod proof;
 
 use std::sync::Arc;
 
+use crate::base::id::ClientId;
 use crate::client_auth::credentials::{Credentials, Evidence, Presented, Reading};
 use crate::client_auth::private_key_jwt::{ASSERTION, ASSERTION_TYPE};
 use crate::config::Config;
@@ -24,7 +25,6 @@ use crate::hooks::{Attempt, AttemptKind};
 use crate::jose::{JwkThumbprint, SigningAlgorithm};
 use crate::model::Replay;
 use crate::model::client::{AuthenticationMethod, Client, ClientSecrets, ClientType};
-use crate::model::id::ClientId;
 use crate::secret::Digest;
 use crate::wire::params::Params;
 use crate::wire::request::HeaderLine;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use crate::text::causes::debug_as_text;
+use crate::base::debug_as_text;
 
 /// A setting that contradicts another one, the profile or the standards. No server was built.
 ///

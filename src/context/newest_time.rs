@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 
 /// Seconds by which the clock must be ahead before the newest time advances. Requests write it once a minute, and
 /// otherwise only read it.

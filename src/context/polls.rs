@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::secret::Digest;
 
 /// Half of the device codes that are remembered at most.

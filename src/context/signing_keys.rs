@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::config::error::ConfigError;
 use crate::config::{Config, Profile};
 use crate::error::signing::SignerError;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::base::id::ClientId;
 use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::endpoint::registration_request;
@@ -10,7 +11,6 @@ use crate::hooks::registration_policy::RegistrationRequest;
 use crate::hooks::{Attempt, AttemptKind};
 use crate::model::application::Application;
 use crate::model::client::ClientOrigin;
-use crate::model::id::ClientId;
 use crate::registration::{Decided, Registrar, RegistrarError};
 use crate::resource::bearer;
 use crate::secret::{Digest, RegistrationAccessToken};

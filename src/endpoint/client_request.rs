@@ -1,10 +1,10 @@
 //! What the endpoints for clients share: reading the form, and the response to a refused request.
 
+use crate::base::id::ClientId;
 use crate::client_auth::{self, Caller, proof};
 use crate::context::Context;
 use crate::error::Reason;
 use crate::error::response;
-use crate::model::id::ClientId;
 use crate::wire::params::{PARAMETERS, ParamLimits, Params};
 use crate::wire::{Body, Endpoint, Request, Response};
 

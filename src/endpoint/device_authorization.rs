@@ -5,10 +5,11 @@
 use std::sync::{Arc, LazyLock};
 
 use crate::authorization::request;
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, DeviceRequestId, IdText};
 use crate::claim::places::{Occupant, Placed, place};
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
 use crate::client_auth::Caller;
-use crate::clock::Timestamp;
 use crate::config::DeviceSettings;
 use crate::context::Context;
 use crate::endpoint::client_request;
@@ -16,7 +17,6 @@ use crate::endpoint::client_request::Names;
 use crate::error::Reason;
 use crate::hooks::{Attempt, AttemptKind, Event, network_of};
 use crate::model::client::{Client, GrantType};
-use crate::model::id::{ClientId, DeviceRequestId, IdText};
 use crate::model::protected_resource::{Audience, Named};
 use crate::model::user_code::UserCode;
 use crate::model::{DeviceDecision, DeviceRequest, USER_AGENT_BYTES, UserCodeRecord};

@@ -4,16 +4,16 @@
 
 use crate::authorization::pushed_request::REQUEST_URI_PREFIX;
 use crate::authorization::request::{self, Fault, NoDestination, WANTS_PAGE, names, wants_page};
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, IdText, PushedRequestId};
 use crate::claim::draw_version;
 use crate::claim::places::{Occupant, Placed, place};
 use crate::client_auth::{Caller, proof};
-use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
 use crate::error::Reason;
 use crate::model::PushedRequest;
-use crate::model::id::{ClientId, IdText, PushedRequestId};
 use crate::secret::Digest;
 use crate::secret::opaque;
 use crate::wire::message::PushedAuthorizationResponse;

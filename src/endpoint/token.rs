@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
+use crate::base::id::IdText;
 use crate::client_auth::{Caller, proof};
 use crate::context::Context;
 use crate::context::uses::Uses;
@@ -14,7 +15,6 @@ use crate::grant::issue::Issued;
 use crate::grant::request::{PARAMETERS, TokenRequest};
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
-use crate::model::id::IdText;
 use crate::registration::usage;
 use crate::wire::message::TokenType;
 use crate::wire::params::Params;

@@ -1,8 +1,8 @@
 //! Why the key set of an authorization server is not known.
 
+use crate::base::debug_as_text;
 use crate::fetch::FetchError;
 use crate::jose::JwkSetError;
-use crate::text::causes::debug_as_text;
 
 /// Why a [`JwtVerifier`](crate::resource::JwtVerifier) does not know the keys that access tokens are signed with [RFC
 /// 9068 section 4].

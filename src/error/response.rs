@@ -1,10 +1,10 @@
 //! Turns an error into a response: JSON, page, redirect or challenge, with its status and headers.
 
+use crate::base::with_causes;
 use crate::config::dpop::proof_algorithm_names;
 use crate::config::{Config, DpopBoundTokens};
 use crate::error::{ErrorCode, Reason};
 use crate::model::client::AuthenticationMethod;
-use crate::text::causes::with_causes;
 use crate::wire::challenge::{TokenScheme, challenge};
 use crate::wire::message::ErrorResponse;
 use crate::wire::page::{ErrorKind, error_page, page_with_link};

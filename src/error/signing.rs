@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use crate::text::causes::debug_as_text;
+use crate::base::debug_as_text;
 
 /// Why a [`Signer`](crate::hooks::Signer) has not signed a token. The request is answered with 503, and nothing was
 /// changed: the client may send it again.

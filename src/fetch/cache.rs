@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 
 /// How many documents are cached, how many key sets of reviewed and of unreviewed clients, and how many clients that
 /// asked about the tokens of others.

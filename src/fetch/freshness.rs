@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::fetch::FetchResponse;
 
 /// The bounds of the time for which a response is cached.

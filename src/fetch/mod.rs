@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use crate::base::debug_as_text;
 use crate::fetch::flight::NoOutput;
 pub use crate::fetch::transport::{Transport, TransportRequest};
-use crate::text::causes::debug_as_text;
 
 /// Fetches what clients publish over HTTPS: their metadata documents, and their keys.
 ///

@@ -1,6 +1,7 @@
 //! Exchanges a code for the first pair of tokens [RFC 6749 section 4.1.3].
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::AuthorizationId;
 use crate::config::{Config, ExchangeRedirectUri};
 use crate::context::Context;
 use crate::error::Reason;
@@ -9,7 +10,6 @@ use crate::grant::issue::Issued;
 use crate::grant::request::TokenRequest;
 use crate::hooks::Event;
 use crate::jose::JwkThumbprint;
-use crate::model::id::AuthorizationId;
 use crate::model::{Authorization, Stage};
 use crate::secret::Digest;
 use crate::secret::opaque::Presented;
@@ -149,11 +149,11 @@ async fn out_of_time(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::subject::Subject;
     use crate::grant::fixtures::{at, client, no_resources, scopes};
     use crate::model::client::{ApplicationType, Client};
     use crate::model::protected_resource::Audience;
     use crate::model::redirect_uri::{RedirectUri, RedirectUriPolicy, RegisteredRedirectUri};
-    use crate::model::subject::Subject;
     use crate::scope::ScopeSet;
 
     const URI: &str = "https://app.example/cb";
@@ -229,7 +229,7 @@ mod tests {
     /// In the order of RFC 6749 section 4.1.3 and RFC 7636 section 4.6.
     const FAULTS: [Fault; 9] = [
         ("UnknownCode", |scene| scene.code = b"another"),
-        ("CodeOfAnotherClient", |scene| scene.client.id = crate::model::id::ClientId::new("other").unwrap()),
+        ("CodeOfAnotherClient", |scene| scene.client.id = crate::base::id::ClientId::new("other").unwrap()),
         ("RedirectUriMismatch", |scene| scene.redirect_uri = Some("https://app.example/other")),
         ("WrongVerifier", |scene| scene.verifier = Some("a-verifier-that-meets-no-challenge-of-this-code")),
         ("AnotherDpopKey", |scene| scene.key = Some(JwkThumbprint::from_bytes([8; 32]))),

@@ -6,9 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, GrantId};
 use crate::claim::bounds::{Met, draw_places, key_of_place};
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
-use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::context::Context;
 use crate::error::Reason;
@@ -17,7 +18,6 @@ use crate::grant::jwt::{self, Signed};
 use crate::grant::request::TokenRequest;
 use crate::hooks::Event;
 use crate::model::client::{Client, GrantType};
-use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::{Audience, ResourceTable, TargetError};
 use crate::model::{AccessRecord, Grant, Pairs, Restrictions, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};

@@ -3,7 +3,8 @@
 //! A poll writes nothing until the user has approved. The device code then counts as a refresh token that the first pair
 //! superseded: a device that lost the answer gets the same pair within the grace.
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::DeviceRequestId;
 use crate::config::DeviceSettings;
 use crate::context::Context;
 use crate::error::{ErrorCode, Reason};
@@ -12,7 +13,6 @@ use crate::grant::issue::Issued;
 use crate::grant::refresh_token::{TokenState, refresh_with, state_of};
 use crate::grant::request::TokenRequest;
 use crate::hooks::Event;
-use crate::model::id::DeviceRequestId;
 use crate::model::{
     AccessRecord, Authorization, DeviceDecision, DeviceRequest, GraceEnds, Grant, RefreshRecord, Restrictions, Stage,
     SupersededPair, TokenPair,

@@ -6,8 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::base::clock::Timestamp;
+use crate::base::entropy::Entropy;
+use crate::base::id::GrantId;
 use crate::claim::{ATTEMPTS, After, Claim, Contended, Effect, Seen, claim, draw_version};
-use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::context::Context;
 use crate::error::Reason;
@@ -18,12 +20,10 @@ use crate::grant::request::TokenRequest;
 use crate::grant::revocation;
 use crate::hooks::Event;
 use crate::model::client::Granted;
-use crate::model::id::GrantId;
 use crate::model::protected_resource::{Audience, ResourceTable};
 use crate::model::{Authorization, Grant, Pairs, RevocationReason, SupersededPair};
 use crate::scope::ScopeSet;
 use crate::secret::derive::PairSecrets;
-use crate::secret::entropy::Entropy;
 use crate::secret::refresh::{Family, FamilyId, TagKey};
 use crate::store::StoreError;
 

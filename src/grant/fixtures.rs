@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::entropy::SystemEntropy;
+use crate::base::id::{ClientId, GrantId, IdText};
+use crate::base::subject::Subject;
 use crate::config::Config;
 use crate::grant::issue::{self, NewPair, Place};
 use crate::jose::JwkThumbprint;
 use crate::model::client::Client;
-use crate::model::id::{ClientId, GrantId, IdText};
 use crate::model::protected_resource::{Audience, ResourceTable};
-use crate::model::subject::Subject;
 use crate::model::{GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair};
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::derive::{Link, PairSecrets};
-use crate::secret::entropy::SystemEntropy;
 use crate::secret::refresh::{Family, FamilyId, PresentedRefresh, TagKey};
 
 /// When the grant of a [`Line`] began.

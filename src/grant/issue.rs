@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::GrantId;
 use crate::config::Config;
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
-use crate::model::id::GrantId;
 use crate::model::protected_resource::{Audience, Target};
 use crate::model::{AccessRecord, RefreshRecord, Restrictions, TokenPair};
 use crate::scope::ScopeSet;

@@ -6,6 +6,7 @@
 use serde::Serialize;
 use zeroize::Zeroizing;
 
+use crate::base::id::{GrantId, ID_BYTES};
 use crate::claim::Contended;
 use crate::context::Context;
 use crate::error::Reason;
@@ -16,7 +17,6 @@ use crate::hooks::Event;
 use crate::jose::access_jwt::CLIENT_SUBJECT;
 use crate::jose::base64url;
 use crate::model::client::Client;
-use crate::model::id::{GrantId, ID_BYTES};
 use crate::model::{AccessRecord, Grant};
 use crate::secret::Digest;
 use crate::store::StoreError;

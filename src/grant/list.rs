@@ -81,9 +81,9 @@ impl<R: Record> Reader<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::codec::DecodeError;
+    use crate::base::id::GrantId;
     use crate::model::Grant;
-    use crate::model::codec::DecodeError;
-    use crate::model::id::GrantId;
 
     fn id(number: u8) -> GrantId {
         GrantId::from_bytes([number; 16])

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, GrantId};
+use crate::base::subject::Subject;
 use crate::claim::bounds::split_surplus;
-use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::grant::list::Reader;
 use crate::grant::revocation;
 use crate::model::client::Client;
-use crate::model::id::{ClientId, GrantId};
-use crate::model::subject::Subject;
 use crate::model::{Grant, RevocationReason};
 use crate::store::StoreError;
 

@@ -1,10 +1,10 @@
 //! An access token as a request presents it: opaque, or a JWT [RFC 9068]. Its record is found by either form.
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::GrantId;
 use crate::context::Context;
 use crate::grant::jwt::TokenId;
 use crate::jose::{Jwk, access_jwt};
-use crate::model::id::GrantId;
 use crate::model::{Grant, TokenPair};
 use crate::secret::Digest;
 use crate::secret::opaque::Presented;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::base::clock::Timestamp;
+use crate::base::id::{AuthorizationId, ClientId, GrantId};
+use crate::base::subject::Subject;
 use crate::claim::{After, Claim, Effect, Seen, claim, draw_version};
-use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::grant::list::Reader;
 use crate::hooks::Event;
-use crate::model::id::{AuthorizationId, ClientId, GrantId};
-use crate::model::subject::Subject;
 use crate::model::{Authorization, Grant, PLACE_KEPT, Revocation, RevocationReason, Stage};
 use crate::secret::Digest;
 use crate::store::StoreError;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Timestamp;
 use crate::claim::{After, Claim, Effect, Seen, claim};
-use crate::clock::Timestamp;
 use crate::config::{AccessTokenRevocation, Config, ForeignTokenAnswer, SupersededTokenRevocation};
 use crate::context::Context;
 use crate::context::uses::Uses;

@@ -1,7 +1,7 @@
 //! What happened to an application.
 
+use crate::base::subject::Subject;
 use crate::model::client::Privileges;
-use crate::model::subject::Subject;
 
 /// What was done to an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, GrantId};
+use crate::base::subject::Subject;
 use crate::error::Reason;
 use crate::error::introspection::IntrospectionError;
 use crate::error::key_set::KeySetError;
@@ -10,8 +12,6 @@ use crate::error::signing::SignerError;
 use crate::hooks::application_change::ApplicationChange;
 use crate::hooks::token_refusal::TokenRefusal;
 use crate::model::RevocationReason;
-use crate::model::id::{ClientId, GrantId};
-use crate::model::subject::Subject;
 use crate::scope::ScopeSet;
 use crate::store::StoreError;
 use crate::wire::Endpoint;

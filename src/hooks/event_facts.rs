@@ -4,16 +4,16 @@ use std::error::Error;
 use std::fmt;
 use std::net::IpAddr;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, GrantId};
+use crate::base::subject::Subject;
+use crate::base::with_causes;
 use crate::error::Reason;
 use crate::hooks::token_refusal::TokenRefusal;
 use crate::hooks::{Event, Severity};
 use crate::model::RevocationReason;
-use crate::model::id::{ClientId, GrantId};
-use crate::model::subject::Subject;
 use crate::scope::ScopeSet;
 use crate::store::StoreError;
-use crate::text::causes::with_causes;
 use crate::wire::Endpoint;
 
 /// Seconds within which a client repeats a refresh whose answer it lost.

@@ -29,8 +29,8 @@ pub use crate::hooks::token_refusal::TokenRefusal;
 #[cfg(feature = "tracing")]
 pub use crate::hooks::tracing_events::TracingEvents;
 
+use crate::base::subject::Subject;
 use crate::model::client::Client;
-use crate::model::subject::Subject;
 use crate::secret::CLIENT_SECRET_CHARACTERS;
 use crate::wire::Endpoint;
 

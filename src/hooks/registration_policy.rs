@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use crate::base::id::ClientId;
 use crate::model::client::ClientOrigin;
 use crate::model::client_metadata::{ClientMetadata, RegistrationBounds};
-use crate::model::id::ClientId;
 
 /// Decides about each client that registers itself [RFC 7591 section 5], or has a metadata document.
 ///

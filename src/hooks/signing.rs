@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::debug_as_text;
+use crate::base::json::Json;
 pub use crate::error::signing::SignerError;
 use crate::jose::access_jwt::ALGORITHMS;
 use crate::jose::{DEPTH, IS_AVAILABLE, Jwk, JwkError, KeyPair, SigningAlgorithm};
-use crate::text::causes::debug_as_text;
-use crate::wire::json::Json;
 
 /// Signs with a private key that the server does not have, such as one of a hardware security module or a key management
 /// service.

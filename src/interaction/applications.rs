@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::authorization::pending::RequestedScope;
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, GrantId};
+use crate::base::subject::Subject;
 use crate::interaction::page::{ConnectedApplication, Reviewed};
 use crate::model::client::Client;
-use crate::model::id::{ClientId, GrantId};
-use crate::model::subject::Subject;
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 use crate::server::AuthorizationServer;
 use crate::store::StoreError;

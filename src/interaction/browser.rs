@@ -5,11 +5,11 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use crate::base::entropy::Entropy;
+use crate::base::id::letters_and_digits;
+use crate::base::subject::Subject;
 use crate::interaction::route::Route;
-use crate::model::id::letters_and_digits;
-use crate::model::subject::Subject;
 use crate::secret::Digest;
-use crate::secret::entropy::Entropy;
 
 /// Letters and digits of the cookie's value: 190 random bits.
 const CHARACTERS: usize = 32;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::authorization::pending::{AuthorizationError, Link, Shows};
+use crate::base::id::ClientId;
 use crate::error::Reason;
 use crate::interaction::Pages;
 use crate::interaction::applications;
@@ -17,7 +18,6 @@ use crate::interaction::route::{Route, device_path};
 use crate::interaction::signed_in::SignedIn;
 use crate::model::application::LogoSlot;
 use crate::model::client::{AskConsent, Client, ClientState};
-use crate::model::id::ClientId;
 use crate::registration::RegistrarError;
 use crate::server::AuthorizationServer;
 use crate::store::StoreError;

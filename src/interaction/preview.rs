@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::authorization::pending::PendingAuthorization;
 use crate::authorization::user_code::AskingDevice;
+use crate::base::id::{ClientId, DeviceRequestId};
 use crate::interaction::flow::Flow;
 use crate::interaction::page::{ConsentPage, Reviewed};
 use crate::interaction::return_to::ReturnTo;
 use crate::interaction::route::Route;
 use crate::interaction::signed_in::SignedIn;
 use crate::model::client::{AskConsent, CheckedForm, Client, GrantType};
-use crate::model::id::{ClientId, DeviceRequestId};
 use crate::model::protected_resource::Audience;
 use crate::model::redirect_uri::RedirectUri;
 use crate::model::user_code::UserCode;

@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_encode, utf
 use serde::Deserialize;
 
 use crate::authorization::request::WANTS_PAGE;
-use crate::text::causes::debug_as_text;
+use crate::base::debug_as_text;
 
 /// A path of your service with its query, where a user continues after the sign-in.
 ///

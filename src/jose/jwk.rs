@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::json::Json;
 use crate::jose::material::Material;
 use crate::jose::signature;
 use crate::jose::{JwkError, JwkThumbprint, SigningAlgorithm};
-use crate::wire::json::Json;
 
 /// The maximum length of a `kid` in bytes.
 pub(super) const KEY_ID_BYTES: usize = 256;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::base::debug_as_text;
+use crate::base::json::Json;
 use crate::jose::{DEPTH, IS_AVAILABLE, Jwk, JwkError};
-use crate::text::causes::debug_as_text;
-use crate::wire::json::Json;
 
 /// The public keys of a client, a JWK Set [RFC 7517 section 5]. A clone is cheap, since it shares the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]

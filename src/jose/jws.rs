@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::base::json::Json;
 use crate::jose::base64url;
 use crate::jose::jwk::KEY_ID_BYTES;
 use crate::jose::signature;
 use crate::jose::{DEPTH, Jwk, JwkError, SigningAlgorithm};
-use crate::wire::json::Json;
 
 /// The prefix of a media type, which `typ` may leave out [RFC 7515 section 4.1.9].
 const MEDIA_TYPE: &str = "application/";

@@ -5,8 +5,8 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::base::json::Json;
 use crate::jose::jwk_set::JwkSetBounds;
-use crate::wire::json::Json;
 
 const BOUNDS: JwkSetBounds = JwkSetBounds { bytes: 65_536, keys: 32 };
 

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use crate::base::debug_as_text;
 use crate::jose::base64url;
-use crate::text::causes::debug_as_text;
 
 /// The length of a thumbprint in bytes: that of SHA-256.
 const BYTES: usize = 32;

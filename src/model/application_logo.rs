@@ -1,9 +1,9 @@
 //! The logo of an application, which is a record of its own: most requests need none.
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::id::LogoId;
 use crate::model::application::Logo;
-use crate::model::codec::{DecodeError, Reader, Writer, kind};
-use crate::model::id::LogoId;
 use crate::model::kinds::Table;
 use crate::model::record::{Columns, Record, key_and_version};
 

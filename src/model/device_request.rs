@@ -2,14 +2,14 @@
 
 use std::net::IpAddr;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::id::{AuthorizationId, ClientId, DeviceRequestId};
+use crate::base::subject::Subject;
 use crate::model::client::encoding::{read_scopes, read_subject};
-use crate::model::codec::{DecodeError, Reader, Writer, kind};
-use crate::model::id::{AuthorizationId, ClientId, DeviceRequestId};
 use crate::model::kinds::Table;
 use crate::model::protected_resource::{Audience, read_audience, write_audience};
 use crate::model::record::{Columns, Record, key_and_version};
-use crate::model::subject::Subject;
 use crate::model::user_code::UserCodeKey;
 use crate::model::{DeviceFrom, RETENTION};
 use crate::scope::ScopeSet;

@@ -3,11 +3,11 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, GrantId};
+use crate::base::subject::Subject;
 use crate::model::client::Client;
-use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::Audience;
-use crate::model::subject::Subject;
 use crate::model::{AccessRecord, Authorization, PLACE_KEPT, Pairs, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::id::{ClientId, GrantId};
 use crate::jose::JwkThumbprint;
 use crate::model::client::encoding::{
     read_one_of, read_resource_scope, read_scopes, read_subject, write_one_of, write_scopes,
 };
-use crate::model::codec::{DecodeError, Reader, Writer, kind};
-use crate::model::id::{ClientId, GrantId};
 use crate::model::kinds::Table;
 use crate::model::protected_resource::{read_audience, write_audience};
 use crate::model::record::{Columns, Ended, Record, key_and_version};
@@ -221,10 +221,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::base::subject::Subject;
     use crate::model::fixtures::compared_layout;
     use crate::model::protected_resource::Audience;
     use crate::model::remembered_consent::CONSENT_TERMS_BYTES;
-    use crate::model::subject::Subject;
     use crate::scope::{ResourceScope, ScopeSet};
 
     fn at(seconds: u32) -> Timestamp {

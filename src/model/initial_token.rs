@@ -1,10 +1,10 @@
 //! Initial access tokens.
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::id::ClientId;
 use crate::model::client_metadata::RegistrationBounds;
 use crate::model::client_metadata::encoding::{read_bounds, write_bounds};
-use crate::model::codec::{DecodeError, Reader, Writer, kind};
-use crate::model::id::ClientId;
 use crate::model::kinds::Table;
 use crate::model::record::{Columns, Record, key_and_version};
 use crate::secret::Digest;

@@ -1,7 +1,7 @@
 //! The newest time at which expired records were removed.
 
-use crate::clock::Timestamp;
-use crate::model::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::clock::Timestamp;
+use crate::base::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::kinds::Table;
 use crate::model::record::{Columns, Record};
 

@@ -6,13 +6,11 @@ mod application_logo;
 mod authorization;
 pub mod client;
 pub mod client_metadata;
-pub(crate) mod codec;
 mod device_request;
 #[cfg(test)]
 pub(crate) mod fixtures;
 mod grant;
 mod grant_encoding;
-pub mod id;
 mod initial_token;
 pub(crate) mod kinds;
 mod last_purge;
@@ -23,7 +21,6 @@ pub(crate) mod record;
 pub mod redirect_uri;
 pub(crate) mod remembered_consent;
 mod replay;
-pub mod subject;
 pub(crate) mod user_code;
 
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::jose::JwkThumbprint;
 use crate::model::protected_resource::Audience;
 use crate::scope::ScopeSet;

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::id::{ClientId, PushedRequestId};
 use crate::jose::JwkThumbprint;
-use crate::model::codec::{DecodeError, Reader, Writer, kind};
-use crate::model::id::{ClientId, PushedRequestId};
 use crate::model::kinds::Table;
 use crate::model::record::{Columns, Record, key_and_version};
 use crate::model::{PushedFrom, RETENTION};

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::hash::Hash;
 
-use crate::clock::Timestamp;
-use crate::model::codec::DecodeError;
-use crate::model::id::ClientId;
+use crate::base::clock::Timestamp;
+use crate::base::codec::DecodeError;
+use crate::base::id::ClientId;
+use crate::base::subject::Subject;
 use crate::model::kinds::Table;
-use crate::model::subject::Subject;
 
 /// A kind of record, as a [`RecordStore`](crate::store::RecordStore) sees it: bytes under a key, with a version.
 ///

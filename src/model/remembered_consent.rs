@@ -1,7 +1,7 @@
 //! What a later request needs to know of an earlier consent.
 
-use crate::clock::Timestamp;
-use crate::model::codec::{DecodeError, Reader, Writer};
+use crate::base::clock::Timestamp;
+use crate::base::codec::{DecodeError, Reader, Writer};
 
 /// Bytes of the digest of what a consent was given for.
 pub(crate) const CONSENT_TERMS_BYTES: usize = 16;

@@ -4,14 +4,14 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::entropy::Entropy;
+use crate::base::id::DeviceRequestId;
 use crate::model::RETAINED;
-use crate::model::codec::{DecodeError, Reader, Writer, kind};
-use crate::model::id::DeviceRequestId;
 use crate::model::kinds::Table;
 use crate::model::record::{Columns, Record};
 use crate::secret::derive::DerivationKey;
-use crate::secret::entropy::Entropy;
 
 /// The maximum length in bytes of what a user may type.
 const TYPED_BYTES: usize = 64;

@@ -1,9 +1,9 @@
 //! Methods of [`Registrar`] for administrators.
 
+use crate::base::id::ClientId;
+use crate::base::subject::Subject;
 use crate::hooks::ApplicationChange;
 use crate::model::client::{ClientKeys, Privileges};
-use crate::model::id::ClientId;
-use crate::model::subject::Subject;
 use crate::registration::Registrar;
 use crate::registration::claims::Taken;
 use crate::registration::error::RegistrarError;

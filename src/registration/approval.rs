@@ -1,8 +1,8 @@
 //! What a reviewer grants, and the result.
 
+use crate::base::id::ClientId;
 use crate::model::application::Logo;
 use crate::model::client::{AskConsent, CheckedForm, Privileges, RefreshRotation};
-use crate::model::id::ClientId;
 use crate::scope::ResourceScope;
 
 /// What a reviewer grants to an application; by default everything that it requested, except [`ResourceScope::All`] for

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Timestamp;
+use crate::base::id::ClientId;
 use crate::claim::{After, Claim, Effect, Seen};
-use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::model::application::Application;
-use crate::model::id::ClientId;
 use crate::registration::error::RegistrarError;
 use crate::registration::judge;
 use crate::registration::rules::RegistrationRules;

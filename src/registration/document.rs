@@ -6,13 +6,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::base::id::{ClientId, LogoId};
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
 use crate::config::Config;
 use crate::context::Context;
 use crate::hooks::ApplicationChange;
 use crate::model::application::{Application, ClientRoom};
 use crate::model::client::{Client, ClientState};
-use crate::model::id::{ClientId, LogoId};
 use crate::registration::Registrar;
 use crate::registration::draft::{DocumentAdmission, Draft, is_reviewed};
 use crate::registration::error::RegistrarError;

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::base::clock::Timestamp;
+use crate::base::id::ClientId;
 use crate::claim::Contended;
-use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
 use crate::model::application::{Application, ClientPlace, OpenApplication};
 use crate::model::client::{
     AuthenticationMethods, CheckedForm, Client, ClientOrigin, ClientState, Privileges, SelfRegistration,
 };
 use crate::model::client_metadata::{Admitted, ClientMetadata, MetadataError};
-use crate::model::id::ClientId;
 use crate::registration::error::RegistrarError;
 use crate::registration::last_use::{DAY, with_end};
 use crate::registration::submission::{OpenSubmission, Submission};

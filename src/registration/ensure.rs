@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Timestamp;
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim_record, draw_version};
-use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::hooks::ApplicationChange;
 use crate::model::application::Application;

@@ -1,13 +1,13 @@
 //! Errors of the registrar.
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::debug_as_text;
 use crate::error::Reason;
 use crate::model::application::FieldError;
 use crate::model::client::{ClientState, MustAsk};
 use crate::model::client_metadata::MetadataError;
 use crate::registration::extension::Extension;
 use crate::store::StoreError;
-use crate::text::causes::debug_as_text;
 
 /// An error of the registrar.
 ///

@@ -1,6 +1,6 @@
 //! Sample registrations for tests.
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::model::client::{ClientOrigin, SelfRegistration};
 use crate::scope::ScopeSet;
 

@@ -6,14 +6,14 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::base::clock::Timestamp;
+use crate::base::id::ClientId;
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
-use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::error::Reason;
 use crate::hooks::ApplicationChange;
 use crate::model::InitialToken;
 use crate::model::client_metadata::RegistrationBounds;
-use crate::model::id::ClientId;
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
 use crate::secret::{Digest, InitialAccessToken};

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::LogoId;
+use crate::base::subject::Subject;
 use crate::config::ClientLifetimes;
 use crate::model::application::{Application, Asked, Field, FieldError, Problem};
 use crate::model::client::{
     AskConsent, CheckedForm, Client, ClientKeys, ClientSecrets, ClientState, ClientType, Privileges, SelfRegistration,
 };
-use crate::model::id::LogoId;
-use crate::model::subject::Subject;
 use crate::registration::approval::Approval;
 use crate::registration::deletion;
 use crate::registration::error::RegistrarError;
@@ -425,9 +425,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::base::id::ClientId;
     use crate::model::application::{ApplicationForm, Logo, RegistrationLimits};
     use crate::model::client::{ApplicationType, GrantType, GrantTypes, KeyRules, RefreshRotation};
-    use crate::model::id::ClientId;
     use crate::model::redirect_uri::{LoopbackHttp, RedirectUriPolicy};
     use crate::registration::submission::Submission;
     use crate::scope::{ScopeCatalog, ScopeDefinition};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::config::ClientLifetimes;
 use crate::model::client::{Client, SelfRegistration};
 
@@ -41,8 +41,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::base::id::ClientId;
     use crate::config::Config;
-    use crate::model::id::ClientId;
     use crate::registration::fixtures::{days, open};
 
     /// 7591-5-06

@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, LogoId};
+use crate::base::subject::Subject;
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
-use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::model::ApplicationLogo;
 use crate::model::application::{Field, FieldError, Logo, Problem};
-use crate::model::id::{ClientId, LogoId};
-use crate::model::subject::Subject;
 use crate::registration::Registrar;
 use crate::registration::claims::Taken;
 use crate::registration::error::RegistrarError;

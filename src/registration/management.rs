@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::base::id::ClientId;
 use crate::hooks::ApplicationChange;
 use crate::model::application::Application;
 use crate::model::client_metadata::{RegistrationBounds, Replacement};
-use crate::model::id::ClientId;
 use crate::registration::Registrar;
 use crate::registration::claims::Taken;
 use crate::registration::error::RegistrarError;

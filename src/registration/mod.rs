@@ -48,6 +48,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::base::id::ClientId;
+use crate::base::subject::Subject;
 use crate::claim::{ATTEMPTS, claim_record, draw_version};
 use crate::config::Config;
 use crate::context::Context;
@@ -58,8 +60,6 @@ use crate::model::application::{
     RegistrationLimits, plain_text,
 };
 use crate::model::client::{Client, ClientState};
-use crate::model::id::ClientId;
-use crate::model::subject::Subject;
 use crate::registration::claims::{Submitting, Taken, Taking};
 use crate::registration::judge::Action;
 use crate::registration::submission::Submission;

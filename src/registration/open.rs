@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Timestamp;
+use crate::base::id::ClientId;
 use crate::claim::draw_version;
-use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
 use crate::error::Reason;
 use crate::hooks::ApplicationChange;
 use crate::model::application::{Application, ApplicationFilter, ClientPlace, ClientRoom, Management, OpenApplication};
 use crate::model::client::{ClientOrigin, ClientState, SelfRegistration};
 use crate::model::client_metadata::{Admitted, RegistrationBounds};
-use crate::model::id::ClientId;
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
 use crate::registration::initial_token::InitialAccess;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::base::id::ClientId;
 use crate::context::Context;
 use crate::model::application::{Field, FieldError, Problem};
 use crate::model::client::{Client, ClientBuilder, GrantType, GrantTypes};
-use crate::model::id::ClientId;
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;

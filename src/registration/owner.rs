@@ -1,11 +1,11 @@
 //! Methods of [`Registrar`] for the owner of an application. Each takes the owner; for another subject there is no such
 //! application.
 
+use crate::base::id::ClientId;
+use crate::base::subject::Subject;
 use crate::hooks::ApplicationChange;
 use crate::model::application::{ApplicationForm, Logo};
 use crate::model::client::{ClientKeys, ClientState};
-use crate::model::id::ClientId;
-use crate::model::subject::Subject;
 use crate::registration::Registrar;
 use crate::registration::claims::Taken;
 use crate::registration::error::RegistrarError;

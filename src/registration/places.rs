@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Timestamp;
+use crate::base::id::ClientId;
+use crate::base::subject::Subject;
 use crate::claim::bounds::{CLIENTS_PER_SUBJECT, Met, draw_places};
-use crate::clock::Timestamp;
 use crate::hooks::ApplicationChange;
 use crate::model::Authorization;
 use crate::model::application::{Application, ApplicationFilter, ClientPlace, ClientRoom};
 use crate::model::client::Client;
-use crate::model::id::ClientId;
-use crate::model::subject::Subject;
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
 use crate::registration::judge::Action;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, LogoId};
+use crate::base::subject::Subject;
 use crate::model::application::{Application, OpenApplication};
 use crate::model::client::{CheckedForm, Client, ClientState, SelfRegistration};
-use crate::model::id::{ClientId, LogoId};
-use crate::model::subject::Subject;
 use crate::secret::Digest;
 
 /// A new application, checked.

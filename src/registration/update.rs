@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::config::ClientLifetimes;
 use crate::model::application::{Application, Management, ProposedUpdate};
 use crate::model::client::{Client, ClientState, SelfRegistration};

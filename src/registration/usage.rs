@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::subject::Subject;
 use crate::context::Context;
 use crate::model::Authorization;
 use crate::model::application::Asked;
 use crate::model::client::Client;
-use crate::model::subject::Subject;
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
 use crate::registration::judge::Action;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Timestamp;
+use crate::base::subject::Subject;
 use crate::claim::Contended;
-use crate::clock::Timestamp;
 use crate::config::ClientLifetimes;
 use crate::model::application::{Application, Asked, ClientPlace};
-use crate::model::subject::Subject;
 use crate::registration::error::RegistrarError;
 use crate::registration::last_use::{may_have_live_grant, must_note_use, used_until};
 use crate::store::StoreError;
@@ -71,10 +71,10 @@ impl UserApproval {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::id::ClientId;
     use crate::config::Config;
     use crate::model::application::{ClientRoom, OpenApplication};
     use crate::model::client::{Client, ClientState};
-    use crate::model::id::ClientId;
     use crate::registration::fixtures::{days, open};
 
     /// 7591-5-07

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::subject::Subject;
 use crate::config::DpopBoundTokens;
 use crate::context::Context;
 use crate::grant::presented_access::PresentedAccess;
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
 use crate::model::protected_resource::Audience;
-use crate::model::subject::Subject;
 use crate::model::{AccessRecord, Grant};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;

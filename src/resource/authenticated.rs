@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, GrantId};
+use crate::base::subject::Subject;
 use crate::jose::JwkThumbprint;
 use crate::model::client::Client;
-use crate::model::id::{ClientId, GrantId};
-use crate::model::subject::Subject;
 use crate::resource::access_token::UsableToken;
 use crate::resource::facts::TokenFacts;
 use crate::scope::{Permission, Resource, ResourceScope, ScopeSet};

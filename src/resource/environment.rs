@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::clock::{Clock, SystemClock, Timestamp};
+use crate::base::clock::{Clock, SystemClock, Timestamp};
+use crate::base::id::ClientId;
 use crate::hooks::{Event, EventSink, TokenRefusal};
-use crate::model::id::ClientId;
 
 /// Where the time comes from, and where events go.
 #[derive(Clone)]

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::base::debug_as_text;
 use crate::error::Reason;
-use crate::text::causes::debug_as_text;
 use crate::wire::Response;
 
 /// A request that a resource refuses, with its response [RFC 6750 section 3, RFC 9449 section 7].

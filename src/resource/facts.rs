@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::ClientId;
+use crate::base::json::Json;
+use crate::base::subject::Subject;
 use crate::hooks::TokenRefusal;
 use crate::jose::JwkThumbprint;
-use crate::model::id::ClientId;
-use crate::model::subject::Subject;
 use crate::scope::{ResourceList, ResourceScope, ScopeCatalog, ScopeError, ScopeSet};
-use crate::wire::json::Json;
 
 /// What the authorization server said about a token.
 #[derive(Debug)]

@@ -22,6 +22,7 @@ pub use crate::resource::error::ResourceError;
 pub use crate::resource::introspection::{ExpectedAudience, IntrospectionError, IntrospectionSettings, ResourceClient};
 pub use crate::resource::jwt::{JwtSettings, JwtVerifier, KeySetError};
 
+use crate::base::subject::Subject;
 use crate::config::error::ConfigError;
 use crate::config::{Config, SecurityReport};
 use crate::context::Context;
@@ -29,7 +30,6 @@ use crate::error::Reason;
 use crate::error::response::{self, Challenge};
 use crate::model::Replay;
 use crate::model::protected_resource::ProtectedResource;
-use crate::model::subject::Subject;
 use crate::resource::source::{Remote, RemoteSource, Source};
 use crate::scope::{Permission, Resource, Scope, ScopeSet};
 use crate::store::RecordStore;

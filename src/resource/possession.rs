@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
+use crate::base::clock::Timestamp;
 use crate::client_auth::dpop::nonce;
 use crate::client_auth::dpop::{self, Expected, Role, TargetUri};
 use crate::client_auth::proof;
-use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::error::Reason;
 use crate::jose::JwkThumbprint;

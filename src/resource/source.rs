@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::config::dpop::proof_algorithm_names;
 use crate::config::error::ConfigError;
 use crate::config::rule::Parts;

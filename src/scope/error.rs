@@ -1,8 +1,8 @@
 //! Why a scope or a catalog is refused, and which scope a mistyped one is most similar to.
 
+use crate::base::debug_as_text;
 use crate::secret::CLIENT_SECRET_CHARACTERS;
 use crate::text::TextError;
-use crate::text::causes::debug_as_text;
 
 /// Why a requested scope is refused.
 ///

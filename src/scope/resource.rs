@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::text::causes::debug_as_text;
+use crate::base::debug_as_text;
 use crate::text::{TextError, check_line};
 
 /// The user's resources that an application may access, in addition to what its scopes allow.

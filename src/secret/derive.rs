@@ -11,8 +11,8 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use crate::base::entropy::Entropy;
 use crate::secret::Digest;
-use crate::secret::entropy::Entropy;
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::{FRESH_BYTES, Fresh};
 
@@ -187,7 +187,7 @@ impl fmt::Debug for DerivationKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secret::entropy::SystemEntropy;
+    use crate::base::entropy::SystemEntropy;
 
     fn hex(digest: &[u8]) -> String {
         digest.iter().map(|byte| format!("{byte:02x}")).collect()

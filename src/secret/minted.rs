@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use crate::model::id::IdText;
+use crate::base::id::IdText;
 use crate::secret::Digest;
 
 /// The secret part of a text `prefix | id | secret`, with `N` characters, and the digest that its record keeps.

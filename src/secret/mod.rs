@@ -5,7 +5,6 @@
 
 pub(crate) mod derive;
 mod digest;
-pub(crate) mod entropy;
 pub(crate) mod minted;
 pub(crate) mod nonce;
 pub(crate) mod opaque;
@@ -18,9 +17,9 @@ use std::ops::RangeInclusive;
 
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::model::id::{ClientId, MADE_CHARACTERS, letters_and_digits};
+pub use crate::base::entropy::{Entropy, SystemEntropy};
+use crate::base::id::{ClientId, MADE_CHARACTERS, letters_and_digits};
 pub use crate::secret::derive::DerivationKey;
-pub use crate::secret::entropy::{Entropy, SystemEntropy};
 pub use crate::secret::nonce::NonceKey;
 pub use crate::secret::pkce::{CodeChallenge, CodeChallengeError, CodeVerifier, CodeVerifierError};
 pub(crate) use digest::{Digest, is_equal};
@@ -134,7 +133,7 @@ pub(crate) const CLIENT_SECRET_CHARACTERS: RangeInclusive<usize> = 32..=255;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secret::entropy::SystemEntropy;
+    use crate::base::entropy::SystemEntropy;
 
     #[test]
     fn debug_shows_no_secret() {

@@ -2,9 +2,9 @@
 
 use zeroize::Zeroizing;
 
-use crate::model::id::{ID_BYTES, ID_CHARACTERS, decode_id, write_base64url};
+use crate::base::entropy::Entropy;
+use crate::base::id::{ID_BYTES, ID_CHARACTERS, decode_id, write_base64url};
 use crate::secret::Digest;
-use crate::secret::entropy::Entropy;
 use crate::secret::minted::Minted;
 
 /// The number of random bytes in a ticket, code or access token.
@@ -52,8 +52,8 @@ impl Presented {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::id::IdText;
-    use crate::secret::entropy::SystemEntropy;
+    use crate::base::entropy::SystemEntropy;
+    use crate::base::id::IdText;
 
     #[test]
     fn every_prefix_suffix_and_flip_of_a_text_is_another_text() {

@@ -8,9 +8,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::model::id::write_base64url;
+use crate::base::debug_as_text;
+use crate::base::id::write_base64url;
 use crate::secret::{Digest, is_equal};
-use crate::text::causes::debug_as_text;
 
 /// Characters of an S256 challenge: 32 bytes in base64url without padding.
 const CHALLENGE_CHARACTERS: usize = 43;

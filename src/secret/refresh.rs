@@ -13,9 +13,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::clock::Timestamp;
-use crate::model::id::{GrantId, ID_CHARACTERS, decode_id, write_base64url};
-use crate::secret::entropy::Entropy;
+use crate::base::clock::Timestamp;
+use crate::base::entropy::Entropy;
+use crate::base::id::{GrantId, ID_CHARACTERS, decode_id, write_base64url};
 use crate::secret::minted::Minted;
 use crate::secret::{Digest, is_equal};
 
@@ -274,8 +274,8 @@ impl PresentedRefresh {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::id::{ID_BYTES, IdText};
-    use crate::secret::entropy::SystemEntropy;
+    use crate::base::entropy::SystemEntropy;
+    use crate::base::id::{ID_BYTES, IdText};
 
     struct Token {
         text: Vec<u8>,

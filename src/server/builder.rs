@@ -3,7 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::clock::{Clock, SystemClock};
+use crate::base::clock::{Clock, SystemClock};
+use crate::base::entropy::{Entropy, SystemEntropy};
 use crate::config::Config;
 use crate::config::error::ConfigError;
 use crate::config::rule::Parts;
@@ -19,7 +20,6 @@ use crate::hooks::registration_policy::RegistrationPolicy;
 use crate::hooks::{EventSink, SigningKey, Subjects, Throttle};
 use crate::jose;
 use crate::resource::{ResourceServer, source};
-use crate::secret::entropy::{Entropy, SystemEntropy};
 use crate::secret::prefixes::Prefixes;
 use crate::server::AuthorizationServer;
 use crate::store::Stores;

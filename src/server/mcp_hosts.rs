@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::base::with_causes;
 use crate::config::{AssertionAudience, Config, DynamicRegistration};
 use crate::endpoint::table::path_of;
 use crate::fetch::documents::Documents;
 use crate::hooks::{DocumentRequest, RegistrationPolicy};
 use crate::jose::IS_AVAILABLE;
 use crate::model::client_metadata::{DocumentError, DocumentUrl, RegistrationBounds};
-use crate::text::causes::with_causes;
 use crate::wire::Endpoint;
 
 /// Why the users of a host of the Model Context Protocol cannot connect.

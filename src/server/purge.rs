@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Timestamp;
+use crate::base::debug_as_text;
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
-use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::hooks::Event;
 use crate::model::LastPurge;
 use crate::store::{Purge, StoreError, kinds};
-use crate::text::causes::debug_as_text;
 
 /// Seconds between two writes of the time of the last purge: a purge in many steps writes it once.
 const WRITTEN_EVERY: u32 = 60;

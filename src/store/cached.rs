@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::clock::{Clock, SystemClock, Timestamp};
+use crate::base::clock::{Clock, SystemClock, Timestamp};
+use crate::base::id::ClientId;
 use crate::model::application::Application;
 use crate::model::client::Client;
-use crate::model::id::ClientId;
 use crate::store::{ClientStore, Insertion, Page, Purge, RecordStore, Replacement, Store, StoreError};
 
 /// A [`ClientStore`] that caches what `client` of another store returns.

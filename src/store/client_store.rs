@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use crate::base::id::ClientId;
 use crate::model::client::Client;
-use crate::model::id::ClientId;
 use crate::store::error::StoreError;
 
 /// Looks up clients, as every request does.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::model::kinds::Table;
 use crate::model::record::Columns;
 use crate::store::answer::{Insertion, Replacement};

@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
-use crate::model::codec::DecodeError;
-use crate::text::causes::debug_as_text;
+use crate::base::codec::DecodeError;
+use crate::base::debug_as_text;
 
 /// A failure of the store. The operation may or may not have taken effect.
 ///

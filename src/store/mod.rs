@@ -26,7 +26,7 @@ pub mod redis;
 pub mod sqlite;
 mod stores;
 
-pub use crate::model::codec::DecodeError;
+pub use crate::base::codec::DecodeError;
 pub(crate) use crate::model::kinds::kinds;
 pub use crate::model::kinds::{Lists, Table};
 pub use crate::model::record::{Columns, Ended, Record};

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::codec::DecodeError;
+use crate::base::id::ClientId;
 use crate::model::application::Application;
 use crate::model::client::Client;
-use crate::model::codec::DecodeError;
-use crate::model::id::ClientId;
 use crate::model::kinds::Table;
 use crate::model::record::Record;
 use crate::store::answer::{Insertion, Replacement};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::model::record::Record;
 use crate::model::{Authorization, Grant};
 use crate::store::answer::{Insertion, Replacement};

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use crate::base::subject::Subject;
 use crate::model::application::{Application, ApplicationFilter};
-use crate::model::subject::Subject;
 use crate::store::{Page, RecordStore};
 use crate::testing::calls::{add, answer, assert_there, change};
 use crate::testing::records;

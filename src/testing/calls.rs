@@ -6,9 +6,9 @@
 use std::iter;
 use std::sync::Arc;
 
-use crate::clock::Timestamp;
-use crate::model::subject::Subject;
-use crate::secret::entropy::{Entropy, SystemEntropy};
+use crate::base::clock::Timestamp;
+use crate::base::entropy::{Entropy, SystemEntropy};
+use crate::base::subject::Subject;
 use crate::store::{Insertion, Page, Purge, Record, RecordStore, Replacement, StoreError};
 use crate::testing::at_once::{MEETINGS, Meeting, at_once};
 use crate::testing::sample::Sample;

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
+use crate::base::id::ClientId;
 use crate::model::application::Application;
 use crate::model::client::Client;
-use crate::model::id::ClientId;
 use crate::store::{ClientStore, RecordStore};
 use crate::testing::at_once::{MEETINGS, at_once};
 use crate::testing::calls::{CALLERS, add, answer, change, far, in_turn, replace};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::clock::{Clock, Timestamp};
+use crate::base::clock::{Clock, Timestamp};
 
 /// A clock that changes only when it is set. Clones share their time.
 #[derive(Clone, Debug)]

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use crate::clock::{Clock, SystemClock, Timestamp};
+use crate::base::clock::{Clock, SystemClock, Timestamp};
+use crate::base::entropy::{Entropy, SystemEntropy};
+use crate::base::id::{AuthorizationId, letters_and_digits};
+use crate::base::subject::Subject;
 use crate::model::RETENTION;
-use crate::model::id::{AuthorizationId, letters_and_digits};
-use crate::model::subject::Subject;
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
-use crate::secret::entropy::{Entropy, SystemEntropy};
 
 /// Returns a user that no other call returns.
 #[must_use]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
-use crate::secret::entropy::Entropy;
+use crate::base::entropy::Entropy;
 
 /// A generator of the same bytes for the same seed, in the order of the calls. Clones share their position.
 ///

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::store::{Insertion, Record, RecordStore, Replay};
 use crate::testing::at_once::at_once;
 use crate::testing::calls::{CALLERS, earlier, emptied, far, in_turn, insert, later, meetings, purge_all, purge_step};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::{AuthorizationId, ClientId, GrantId, PushedRequestId};
+use crate::base::subject::Subject;
 use crate::model::application::{Application, ApplicationFilter};
 use crate::model::client::ClientState;
-use crate::model::id::{AuthorizationId, ClientId, GrantId, PushedRequestId};
-use crate::model::subject::Subject;
 use crate::store::{Authorization, Grant, PushedRequest, Record, RevocationReason};
 use crate::testing::draw::sound;
 use crate::testing::records;

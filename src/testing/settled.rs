@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::ClientId;
 use crate::model::client::Client;
-use crate::model::id::ClientId;
 use crate::store::{ClientStore, Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError};
 
 /// A store under test that settles before each step of a purge, so that a purge index may lag.

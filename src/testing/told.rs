@@ -44,7 +44,7 @@ pub(super) fn cut(value: &(impl Debug + ?Sized)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Timestamp;
+    use crate::base::clock::Timestamp;
     use crate::model::Authorization;
     use crate::secret::pkce::CodeChallenge;
     use crate::testing::records;

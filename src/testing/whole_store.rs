@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::clock::Timestamp;
-use crate::model::id::{GrantId, PushedRequestId};
+use crate::base::clock::Timestamp;
+use crate::base::id::{GrantId, PushedRequestId};
 use crate::store::{
     ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, Insertion, LastPurge, PushedRequest, Record,
     RecordStore, Replacement, UserCodeRecord,

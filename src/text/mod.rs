@@ -1,7 +1,6 @@
 //! Texts that people see: refuses misleading characters, and finds names that look alike (UTS #39, RFC 7591 section 5).
 
 mod a_label;
-pub(crate) mod causes;
 mod emoji;
 mod judge;
 mod look_alike;

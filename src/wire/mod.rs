@@ -6,7 +6,6 @@
 pub(crate) mod challenge;
 pub(crate) mod cors;
 pub(crate) mod fields;
-pub(crate) mod json;
 pub mod message;
 pub(crate) mod page;
 pub(crate) mod params;

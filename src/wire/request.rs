@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use memchr::memchr;
 
-use crate::model::subject::Subject;
+use crate::base::subject::Subject;
 
 /// An HTTP request, reduced to what the endpoints read.
 ///

@@ -35,29 +35,43 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Every module of the crate but its root.
+/// The module that is the root of a crate, or of a program.
+const ROOTS: [&str; 2] = ["lib", "main"];
+
+/// Files that only tests use.
+const OF_TESTS: [&str; 2] = ["/fixtures", "/tests"];
+
+/// Every module of a crate, its root included, without those of tests and of packages within.
 pub(crate) fn modules(src: &Path) -> Vec<Source> {
-    let files: BTreeMap<_, _> = files_below(src).into_iter().map(|file| (name(src, &file), file)).collect();
-    let all: BTreeSet<_> = files.keys().filter(|name| *name != "lib").cloned().collect();
+    let is_of_another = |file: &Path| {
+        file.ancestors().skip(1).take_while(|folder| *folder != src).any(|folder| folder.join("Cargo.toml").exists())
+    };
+    let files = files_below(src).into_iter().filter(|file| !is_of_another(file));
+    let files = files.map(|file| (name(src, &file), file));
+    let files: BTreeMap<_, _> = files.filter(|(name, _)| !OF_TESTS.iter().any(|of| name.ends_with(of))).collect();
+    let all: BTreeSet<_> = files.keys().cloned().collect();
     all.iter().map(|name| Reader::new(name, &all).read(&tokens(&fs::read_to_string(&files[name]).unwrap()))).collect()
 }
 
-/// Imports as pairs of modules: who, and whom.
+/// Imports as pairs of modules: who, and whom. The root imports all, and is in no pair.
 pub(crate) fn imports(modules: &[Source]) -> BTreeSet<(&str, &str)> {
     let by_name: BTreeMap<_, _> = modules.iter().map(|module| (module.module.as_str(), module)).collect();
     let of = |module: &Source| module.paths.iter().filter_map(|path| target(path, &by_name)).collect::<Vec<_>>();
     let pairs = modules.iter().flat_map(|module| of(module).into_iter().map(|whom| (module.module.as_str(), whom)));
-    pairs.filter(|(who, whom)| who != whom).collect()
+    pairs.filter(|(who, whom)| who != whom && !ROOTS.contains(who)).collect()
 }
 
 /// The module that a path leads to, where its name is defined.
 fn target<'m>(path: &[String], by_name: &BTreeMap<&'m str, &'m Source>) -> Option<&'m str> {
-    let (length, module, source) = (1..=path.len()).rev().find_map(|length| {
+    let found = (1..=path.len()).rev().find_map(|length| {
         let (name, source) = by_name.get_key_value(path[..length].join("/").as_str())?;
-        Some((length, *name, *source))
-    })?;
+        Some((length, Some(*name), *source))
+    });
+    let root = || ROOTS.iter().find_map(|root| Some((0, None, *by_name.get(root)?)));
+    let (length, module, source) = found.or_else(root)?;
     let origin = path.get(length).and_then(|name| source.passed_on.get(name));
-    origin.and_then(|origin| target(origin, by_name)).or(Some(module))
+    let origin = origin.map(|origin| [origin, &path[length + 1..]].concat());
+    origin.and_then(|origin| target(&origin, by_name)).or(module)
 }
 
 fn name(src: &Path, file: &Path) -> String {

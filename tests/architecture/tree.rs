@@ -3,22 +3,24 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use crate::layers::{BESIDE, LAYERS};
 use crate::read;
 
 /// `ls src` is read by people who look for a place; more entries than this are no table of contents.
 const MAX_ENTRIES: usize = 25;
 
 #[test]
-fn the_documentation_names_every_entry_of_src() {
-    let entries = entries();
+fn the_documentation_names_every_entry_of_src_from_the_top_down() {
+    let (entries, layers) = (entries(), LAYERS.into_iter().chain(BESIDE).map(str::to_owned).collect::<Vec<_>>());
     assert!(entries.len() <= MAX_ENTRIES, "{entries:?}");
-    let crate_docs = read("src/lib.rs").replace("//! ", "");
+    assert_eq!(layers.iter().cloned().collect::<BTreeSet<_>>(), entries);
+    let crate_docs = read("src/lib.rs").replace("//! ", "").replace("//!", "");
     for (file, named) in [
         ("src/lib.rs", in_block(&crate_docs)),
         ("README.md", in_block(&read("README.md"))),
         ("src/guide/contributing.md", in_table(&read("src/guide/contributing.md"))),
     ] {
-        assert_eq!(named, entries, "{file} and the folder differ");
+        assert_eq!(named, layers, "{file} and the layers differ");
     }
 }
 
@@ -42,18 +44,18 @@ fn entries() -> BTreeSet<String> {
     names.filter(|name| name != "lib").collect()
 }
 
-/// The first word of each line of the block that begins with the server.
-fn in_block(text: &str) -> BTreeSet<String> {
-    let (_, block) = text.split_once("```text\nserver ").expect("a block of the folders");
+/// The first word of each line of the block that begins with the highest folder.
+fn in_block(text: &str) -> Vec<String> {
+    let (_, block) = text.split_once(&format!("```text\n{} ", LAYERS[0])).expect("a block of the folders");
     let (block, _) = block.split_once("```").unwrap();
-    let lines = block.lines().skip(1).map(|line| line.split(' ').next().unwrap().to_owned());
-    lines.chain(["server".to_owned()]).collect()
+    let lines = block.lines().skip(1).filter_map(|line| line.split(' ').next().filter(|name| !name.is_empty()));
+    [LAYERS[0]].into_iter().chain(lines).map(str::to_owned).collect()
 }
 
 /// The rows of the table that begin with a path below `src`.
-fn in_table(text: &str) -> BTreeSet<String> {
+fn in_table(text: &str) -> Vec<String> {
     let (_, section) = text.split_once("## Where things are").expect("the section");
     let (section, _) = section.split_once("\n## ").unwrap();
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `src/"));
-    rows.map(|row| row.split('`').next().unwrap().trim_end_matches(".rs").to_owned()).collect()
+    rows.map(|row| row.split('`').next().unwrap().to_owned()).collect()
 }

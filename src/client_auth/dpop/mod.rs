@@ -12,7 +12,7 @@ pub(crate) use target_uri::TargetUri;
 use std::fmt;
 use std::time::Duration;
 
-use crate::clock::{ALLOWED_SKEW, Timestamp};
+use crate::base::clock::{ALLOWED_SKEW, Timestamp};
 use crate::config::Config;
 use crate::config::dpop::{PROOF_ALGORITHMS, PROOF_BYTES, PROOF_LIFETIME};
 use crate::error::Reason;

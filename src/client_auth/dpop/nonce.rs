@@ -3,7 +3,7 @@
 use hkdf::Hkdf;
 use sha2::Sha256;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::config::Config;
 use crate::config::dpop::NONCE_PERIOD;
 use crate::jose::base64url;

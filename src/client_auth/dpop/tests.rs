@@ -11,7 +11,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 
 use super::{Expected, Proof, Role, TargetUri, nonce, verify};
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::config::{Config, DpopBoundTokens};
 use crate::error::Reason;
 use crate::secret::nonce::NonceKey;

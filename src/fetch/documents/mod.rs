@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::clock::Clock;
+use crate::base::clock::Clock;
 use crate::config::Config;
 use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::flight::{Driven, Flights, NoOutput};

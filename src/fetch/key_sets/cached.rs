@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::clock::Clock;
+use crate::base::clock::Clock;
 use crate::fetch::cache::Cache;
 use crate::fetch::flight::{Driven, Flights};
 use crate::fetch::in_vain;
@@ -164,7 +164,7 @@ mod tests {
     use futures::channel::oneshot;
 
     use super::*;
-    use crate::clock::Timestamp;
+    use crate::base::clock::Timestamp;
     use crate::error::key_set::KeySetError;
     use crate::fetch::FetchErrorKind;
     use crate::testing::ManualClock;

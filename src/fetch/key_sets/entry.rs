@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::fetch::FetchError;
 
 /// A key set, or why there is none. All requests that wait for the same fetch share it.

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::clock::Clock;
+use crate::base::clock::Clock;
+use crate::base::id::ClientId;
 use crate::config::client_authentication::KEY_SET;
 use crate::fetch::cache::MAX_CACHED;
 use crate::fetch::flight::Flights;
@@ -20,7 +21,6 @@ use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 use crate::jose::{FetchedKeys, Jwk, JwkSet};
 use crate::model::client::{Client, KeyFetchError};
 use crate::model::client_metadata::DocumentUrl;
-use crate::model::id::ClientId;
 use crate::model::redirect_uri::{WebScheme, WebUri};
 use crate::wire::Endpoint;
 

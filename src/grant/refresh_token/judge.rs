@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::entropy::Entropy;
 use crate::config::{Config, GraceEnd};
 use crate::error::Reason;
 use crate::grant::issue::{self, Issued, NewPair, Place};
@@ -16,7 +17,6 @@ use crate::model::{
 };
 use crate::scope::ScopeSet;
 use crate::secret::derive::{Link, MissingKey, PairSecrets};
-use crate::secret::entropy::Entropy;
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::{self, Fresh, MintedRefresh, Position, PresentedRefresh};
 

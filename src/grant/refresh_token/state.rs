@@ -1,6 +1,6 @@
 //! Classifies a refresh token by its grant's record.
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::model::{Grant, Placed};
 use crate::secret::refresh::PresentedRefresh;
 

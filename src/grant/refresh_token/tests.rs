@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::base::entropy::SystemEntropy;
+use crate::base::id::IdText;
 use crate::config::GraceEnd;
 use crate::error::Reason;
 use crate::grant::fixtures::{Line, at, client, scopes};
@@ -10,11 +12,9 @@ use crate::grant::refresh_token::judge::{Drawn, Judge, PAIRS_IN_GRACE, Verdict};
 use crate::grant::refresh_token::state::{TokenState, state_of};
 use crate::grant::request::TokenRequest;
 use crate::model::client::{ApplicationType, AuthenticationMethod, AuthenticationMethods, RefreshRotation};
-use crate::model::id::IdText;
 use crate::model::{GraceEnds, Grant, Pairs, SupersededPair};
 use crate::scope::ScopeSet;
 use crate::secret::derive::{DerivationKey, Link};
-use crate::secret::entropy::SystemEntropy;
 use crate::secret::refresh::TagKey;
 
 fn verdict(line: &Line, place: usize, scope: Option<&str>, seconds: u32) -> Result<Verdict, Reason> {

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 
 use self::buckets::Buckets;
 pub use self::limits::{Rate, ThrottleLimits};
-use crate::clock::{Clock, SystemClock, Timestamp};
+use crate::base::clock::{Clock, SystemClock, Timestamp};
 use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 
 /// A [`Throttle`] that counts in the memory of this process.

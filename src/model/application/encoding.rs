@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::id::{ClientId, LogoId};
+use crate::base::subject::Subject;
 use crate::model::application::Application;
 use crate::model::application::open::{read_open, write_open};
 use crate::model::client::encoding::read_subject;
 use crate::model::client::{CheckedForm, Client, ClientState};
-use crate::model::codec::{DecodeError, Reader, Writer, kind};
-use crate::model::id::{ClientId, LogoId};
 use crate::model::kinds::Table;
 use crate::model::record::{Columns, Record};
-use crate::model::subject::Subject;
 
 impl Application {
     /// Reads only the client of what [`encode`](Self::encode) wrote. Requests need no more.
@@ -124,7 +124,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::clock::Timestamp;
+    use crate::base::clock::Timestamp;
+    use crate::base::id::AuthorizationId;
     use crate::model::application::tests::application;
     use crate::model::application::{Asked, ClientPlace, ClientRoom, Management, OpenApplication, ProposedUpdate};
     use crate::model::client::{
@@ -132,7 +133,6 @@ mod tests {
     };
     use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
     use crate::model::fixtures::compared_layout;
-    use crate::model::id::AuthorizationId;
     use crate::scope::{ResourceScope, ScopeSet};
     use crate::secret::Digest;
 

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
+use crate::base::debug_as_text;
+use crate::base::id::ClientIdError;
 use crate::jose::{JwkSetError, SigningAlgorithm};
 use crate::model::client::{AuthenticationMethod, AuthenticationMethods, ClientSecretError};
-use crate::model::id::ClientIdError;
 use crate::model::redirect_uri::RedirectUriError;
 use crate::scope::ScopeError;
 use crate::text::TextError;
-use crate::text::causes::debug_as_text;
 
 /// A field of a registration that is refused. Its text contains nothing that was submitted, except code points, hosts
 /// and an unknown scope of fewer than 32 bytes.

@@ -17,11 +17,11 @@ pub(crate) use text::{https_address, is_shown_line, plain_text, web_link};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, LogoId};
+use crate::base::subject::Subject;
 use crate::model::client::{CheckedForm, Client, ClientState, SelfRegistration};
 use crate::model::client_metadata::{DocumentUrl, MoreMetadata};
-use crate::model::id::{ClientId, LogoId};
-use crate::model::subject::Subject;
 use crate::text::LookAlikeKey;
 
 /// The most characters of the reason for a rejection.

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::base::codec::{DecodeError, Reader, Writer};
+use crate::base::id::AuthorizationId;
+use crate::base::subject::Subject;
 use crate::model::client::SelfRegistration;
 use crate::model::client::encoding::{read_identifiers, read_scopes, read_subject, write_texts};
 use crate::model::client_metadata::encoding::{read_bounds, read_more, write_bounds, write_more};
 use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
-use crate::model::codec::{DecodeError, Reader, Writer};
-use crate::model::id::AuthorizationId;
-use crate::model::subject::Subject;
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
 

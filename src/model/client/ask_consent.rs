@@ -56,8 +56,8 @@ pub enum MustAsk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::id::ClientId;
     use crate::model::client::{ApplicationType, Client, ClientType};
-    use crate::model::id::ClientId;
     use crate::model::redirect_uri::RegisteredRedirectUri;
 
     #[test]

@@ -1,12 +1,12 @@
 //! Clients that your service keeps itself.
 
+use crate::base::id::ClientId;
 use crate::jose::SigningAlgorithm;
 use crate::model::client::secrets::{ClientSecretError, ClientSecrets, check_secret};
 use crate::model::client::{
     ApplicationType, AskConsent, AuthenticationMethods, Client, ClientKeys, ClientState, ClientType, GrantTypes,
     RefreshRotation,
 };
-use crate::model::id::ClientId;
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::{ClientSecret, Digest};

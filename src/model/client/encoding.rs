@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::id::ClientId;
+use crate::base::subject::Subject;
 use crate::jose::SigningAlgorithm;
 use crate::model::client::{
     ApplicationType, AskConsent, AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientKeys,
     ClientOrigin, ClientSecrets, ClientState, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation,
     SelfRegistration,
 };
-use crate::model::codec::{DecodeError, Reader, Writer, kind};
-use crate::model::id::ClientId;
 use crate::model::redirect_uri::RegisteredRedirectUri;
-use crate::model::subject::Subject;
 use crate::scope::{ResourceList, ResourceScope, ScopeSet};
 use crate::secret::Digest;
 
@@ -314,7 +314,7 @@ pub(crate) fn read_one_of<T: Copy>(reader: &mut Reader<'_>, all: &[T]) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Timestamp;
+    use crate::base::clock::Timestamp;
     use crate::model::fixtures::compared_layout;
     use crate::model::redirect_uri::RedirectUriPolicy;
     use crate::secret::ClientSecret;

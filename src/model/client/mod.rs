@@ -26,9 +26,9 @@ pub use self_registration::{ClientOrigin, SelfRegistration};
 
 use std::sync::Arc;
 
-use crate::clock::Timestamp;
-use crate::model::codec::{Writer, kind};
-use crate::model::id::ClientId;
+use crate::base::clock::Timestamp;
+use crate::base::codec::{Writer, kind};
+use crate::base::id::ClientId;
 use crate::model::redirect_uri::{RedirectUri, RegisteredRedirectUri};
 use crate::model::remembered_consent::CONSENT_TERMS_BYTES;
 use crate::scope::{ResourceScope, ScopeSet};

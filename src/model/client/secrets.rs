@@ -1,7 +1,7 @@
 //! The secrets of a client.
 
+use crate::base::debug_as_text;
 use crate::secret::{CLIENT_SECRET_CHARACTERS, Digest};
-use crate::text::causes::debug_as_text;
 
 /// At most two valid secrets, so that one can be replaced without downtime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
 

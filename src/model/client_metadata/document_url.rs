@@ -1,6 +1,6 @@
 //! Checks a client id that is the URL of a metadata document [draft-ietf-oauth-client-id-metadata-document section 3].
 
-use crate::model::id::CLIENT_ID_CHARACTERS;
+use crate::base::id::CLIENT_ID_CHARACTERS;
 use crate::model::redirect_uri::{WebUri, check_host, has_dot_segment, uri_text};
 
 /// A client id that is the URL of a metadata document. It is compared byte by byte.

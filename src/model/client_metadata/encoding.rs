@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use crate::base::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::client::encoding::{
     read_authentication_methods, read_identifiers, read_resource_scope, read_scopes, write_authentication_methods,
     write_grant_types, write_scopes, write_texts,
 };
 use crate::model::client_metadata::{ClientMetadata, MoreMetadata, RegistrationBounds};
-use crate::model::codec::{DecodeError, Reader, Writer, kind};
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::secret::Digest;
 

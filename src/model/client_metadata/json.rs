@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::json::Json;
 use crate::jose::Jwk;
 use crate::model::client_metadata::error::MetadataError;
-use crate::wire::json::Json;
 
 /// How deep objects and arrays may be nested: one level more than any member that is read needs.
 const DEPTH: usize = 16;

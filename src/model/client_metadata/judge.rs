@@ -1,5 +1,6 @@
 //! Judges the metadata of one registration: a pure function from bytes to a client or an error.
 
+use crate::base::id::ClientId;
 use crate::jose::{JwkSet, JwkSetBounds, SigningAlgorithm};
 use crate::model::application::{RegistrationLimits, is_shown_line, web_link};
 use crate::model::client::{
@@ -8,7 +9,6 @@ use crate::model::client::{
 use crate::model::client_metadata::error::MetadataError;
 use crate::model::client_metadata::json::Members;
 use crate::model::client_metadata::{ClientMetadata, METADATA_BYTES, MoreMetadata};
-use crate::model::id::ClientId;
 use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use crate::scope::{ScopeCatalog, ScopeSet};
 use crate::secret::Digest;

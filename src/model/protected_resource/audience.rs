@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::codec::{DecodeError, Reader, Writer};
+use crate::base::codec::{DecodeError, Reader, Writer};
 use crate::model::remembered_consent::RememberedConsent;
 
 /// The identifiers of the protected resources that a consent or a token is for [RFC 8707], as they were configured.
@@ -90,7 +90,7 @@ pub(crate) fn read_audience(reader: &mut Reader<'_>) -> Result<Audience, DecodeE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Timestamp;
+    use crate::base::clock::Timestamp;
     use crate::model::remembered_consent::CONSENT_TERMS_BYTES;
 
     #[test]

@@ -1,6 +1,6 @@
 //! A protected resource in the settings.
 
-use crate::model::id::ClientId;
+use crate::base::id::ClientId;
 use crate::model::protected_resource::identifier::{Identifier, origin_of};
 use crate::wire::message::ResourceMetadata;
 use crate::wire::{Request, Response};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::base::id::ClientId;
 use crate::model::client::Client;
-use crate::model::id::ClientId;
 use crate::model::protected_resource::audience::{Audience, NO_AUDIENCE};
 use crate::model::protected_resource::identifier::{Identifier, origin_of, split_sent};
 use crate::model::protected_resource::settings::{

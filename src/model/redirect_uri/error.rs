@@ -1,7 +1,7 @@
 //! Why a redirect URI is refused, and how a log shows it.
 
+use crate::base::debug_as_text;
 use crate::secret::CLIENT_SECRET_CHARACTERS;
-use crate::text::causes::debug_as_text;
 
 /// The reason why a redirect URI is refused. Its text contains nothing from the request.
 ///

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use crate::clock::{Clock, Timestamp};
+use crate::base::clock::{Clock, Timestamp};
 use crate::error::introspection::IntrospectionError;
 use crate::fetch::flight::{Driven, Flight, Waiter};
 use crate::hooks::TokenRefusal;

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use crate::error::introspection::IntrospectionError;
 pub use crate::resource::introspection::settings::{ExpectedAudience, IntrospectionSettings};
 
-use crate::clock::Clock;
+use crate::base::clock::Clock;
 use crate::config::SecurityReport;
 use crate::config::error::ConfigError;
 use crate::error::Reason;

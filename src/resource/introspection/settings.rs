@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use crate::base::id::ClientId;
 use crate::config::error::{ConfigError, quoted, seconds};
 use crate::config::{Config, Finding, SecurityReport};
-use crate::model::id::ClientId;
 use crate::resource::settings_rules::{check_issuer, check_max_entries, check_url, is_unencrypted};
 use crate::secret::ClientSecret;
 use crate::wire::Endpoint;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::answer::judge;
 use super::*;
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::fetch::{FetchResponse, TransportRequest};
 use crate::scope::{Resource, ResourceScope};
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::ClientId;
+use crate::base::json::Json;
+use crate::base::subject::Subject;
 use crate::hooks::TokenRefusal;
 use crate::jose::access_jwt::CLIENT_SUBJECT;
-use crate::model::id::ClientId;
-use crate::model::subject::Subject;
 use crate::resource::facts::{Binding, Malformed, Members, TokenFacts};
 use crate::resource::jwt::settings::JwtSettings;
-use crate::wire::json::Json;
 
 /// Judges the claims, except for their times, which [`refused_as_jwt_at`] judges at each use. They count only once the
 /// signature is verified.

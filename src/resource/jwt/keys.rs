@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::config::client_authentication::KEY_SET;
 use crate::error::key_set::KeySetError;
 use crate::fetch::TransportRequest;

@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use crate::error::key_set::KeySetError;
 pub use crate::resource::jwt::settings::JwtSettings;
 
-use crate::clock::{Clock, Timestamp};
+use crate::base::clock::{Clock, Timestamp};
+use crate::base::id::ClientId;
 use crate::config::SecurityReport;
 use crate::config::error::ConfigError;
 use crate::error::Reason;
@@ -21,7 +22,6 @@ use crate::fetch::Transport;
 use crate::hooks::{EventSink, TokenRefusal};
 use crate::jose::access_jwt::{self, MAX_BYTES};
 use crate::jose::{IS_AVAILABLE, Jws, SigningAlgorithm};
-use crate::model::id::ClientId;
 use crate::resource::cache::{Cache, TokenDigest};
 use crate::resource::environment::Environment;
 use crate::resource::facts::TokenFacts;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::ClientId;
 use crate::model::application::Application;
 use crate::model::client::Client;
-use crate::model::id::ClientId;
 use crate::model::{
     ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, LastPurge, PushedRequest, Replay,
     UserCodeRecord,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::{HashMap, HashMapExt};
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::store::memory::lists::Lists;
 use crate::store::memory::shards::{SHARDS, lock, shards, shrink_when_sparse};
 use crate::store::{self, Insertion, Purge, Record, Replacement};
@@ -170,7 +170,7 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
-    use crate::model::codec::DecodeError;
+    use crate::base::codec::DecodeError;
     use crate::model::record::Sealed;
     use crate::store::Columns;
 

@@ -6,10 +6,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::{BufMut, BytesMut};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::ClientId;
+use crate::base::subject::Subject;
 use crate::model::application::Application;
-use crate::model::id::ClientId;
-use crate::model::subject::Subject;
 use crate::model::{
     ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, LastPurge, PushedRequest, Replay,
     UserCodeRecord,

@@ -5,9 +5,9 @@ use std::io;
 
 use tokio_postgres::error::SqlState;
 
+use crate::base::debug_as_text;
 use crate::store::StoreError;
 use crate::store::cause::Cause;
-use crate::text::causes::debug_as_text;
 
 /// A failure of a [`PostgresStore`](crate::PostgresStore) or of its database.
 ///

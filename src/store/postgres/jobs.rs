@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tokio::sync::oneshot;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::store::postgres::error::PostgresError;
 use crate::store::{Lists, Table, Write};
 

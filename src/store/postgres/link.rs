@@ -13,8 +13,8 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client, Row};
 
-use crate::model::id::letters_and_digits;
-use crate::secret::entropy::SystemEntropy;
+use crate::base::entropy::SystemEntropy;
+use crate::base::id::letters_and_digits;
 use crate::store::postgres::connector::{Messages, by_string, failed};
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::options::PostgresOptions;

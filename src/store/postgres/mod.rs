@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::store::postgres::jobs::{Action, Answer, Job, PurgeStep, RowWrite};
 use crate::store::postgres::keeper::Keeper;
 use crate::store::postgres::link::{Link, Session, set_for_transaction};

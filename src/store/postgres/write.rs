@@ -7,7 +7,7 @@ use futures_util::future::{OptionFuture, join, join_all};
 use tokio::time::{Instant, sleep};
 use tokio_postgres::{Error, Row};
 
-use crate::secret::entropy::{Entropy, SystemEntropy};
+use crate::base::entropy::{Entropy, SystemEntropy};
 use crate::store::Table;
 use crate::store::postgres::columns::{Bytes, lists, time, written};
 use crate::store::postgres::error::{self, PostgresError, PostgresProblem};

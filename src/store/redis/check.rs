@@ -6,7 +6,7 @@ use std::time::Duration;
 use redis::aio::MultiplexedConnection;
 use redis::{Pipeline, Value};
 
-use crate::clock::{Clock, SystemClock};
+use crate::base::clock::{Clock, SystemClock};
 use crate::store::redis::error::{RedisError, RedisProblem};
 
 /// The first release whose scripts return errors under their own names.

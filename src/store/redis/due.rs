@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use redis::Cmd;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::model::WRITE_BOUND;
 use crate::store::redis::error::RedisError;
 use crate::store::redis::keys::{DUE_SETS, DueEntry, Entry, Written};

@@ -2,9 +2,9 @@
 
 use redis::{ErrorKind, ServerErrorKind};
 
+use crate::base::debug_as_text;
 use crate::store::StoreError;
 use crate::store::cause::Cause;
-use crate::text::causes::debug_as_text;
 
 /// A failure of a [`RedisStore`](crate::RedisStore) or of its server.
 ///

@@ -7,7 +7,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::clock::{Clock, SystemClock, Timestamp};
+use crate::base::clock::{Clock, SystemClock, Timestamp};
 use crate::model::WRITE_BOUND;
 use crate::store::{Table, Write};
 

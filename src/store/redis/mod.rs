@@ -17,7 +17,7 @@ mod write;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::store::redis::due::PurgeStep;
 use crate::store::redis::link::Link;
 use crate::store::{Engine, Insertion, List, Purge, Replacement, Row, Store, StoreError, Table, Write};

@@ -8,9 +8,9 @@
 
 use redis::Cmd;
 
-use crate::clock::Timestamp;
-use crate::model::codec::DecodeError;
-use crate::secret::entropy::{Entropy, SystemEntropy};
+use crate::base::clock::Timestamp;
+use crate::base::codec::DecodeError;
+use crate::base::entropy::{Entropy, SystemEntropy};
 use crate::store::redis::keys::{push_text, read_texts};
 use crate::store::redis::link::Link;
 use crate::store::{StoreError, Table, Write};

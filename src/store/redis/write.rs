@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::{try_join, try_join_all};
 
-use crate::clock::{Clock, SystemClock, Timestamp};
+use crate::base::clock::{Clock, SystemClock, Timestamp};
 use crate::model::WRITE_BOUND;
 use crate::store::redis::check::MAX_CLOCK_SKEW;
 use crate::store::redis::error::{RedisError, RedisProblem};

@@ -5,9 +5,9 @@ use std::{fmt, io};
 
 use rusqlite::ErrorCode;
 
+use crate::base::debug_as_text;
 use crate::store::StoreError;
 use crate::store::cause::Cause;
-use crate::text::causes::debug_as_text;
 
 /// A failure of a [`SqliteStore`](crate::SqliteStore) or of its file.
 ///

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rusqlite::types::Value;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
-use crate::model::id::letters_and_digits;
-use crate::secret::entropy::SystemEntropy;
+use crate::base::entropy::SystemEntropy;
+use crate::base::id::letters_and_digits;
 use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 use crate::store::sqlite::options::SqliteOptions;
 use crate::store::sqlite::place::{self, Place};

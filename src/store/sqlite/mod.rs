@@ -20,7 +20,7 @@ use std::thread;
 
 use futures_channel::oneshot;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::store::sqlite::checkpoint::Checkpoints;
 use crate::store::sqlite::file::{Database, Durability, TemporaryFolder};
 use crate::store::sqlite::session::Session;

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{OptionalExtension, Statement, params};
 
-use crate::clock::Timestamp;
-use crate::model::id::ClientId;
-use crate::model::subject::Subject;
+use crate::base::clock::Timestamp;
+use crate::base::id::ClientId;
+use crate::base::subject::Subject;
 use crate::store::sqlite::session::Session;
 use crate::store::sqlite::statements::Statements;
 use crate::store::{Columns, Insertion, List, Lists, Replacement, Row, Table, Write};

@@ -60,7 +60,7 @@ mod tests {
     use std::sync::{Mutex, MutexGuard};
 
     use super::*;
-    use crate::clock::Timestamp;
+    use crate::base::clock::Timestamp;
     use crate::model::application::Application;
     use crate::store::engine::Engine;
     use crate::store::sqlite::{rows, schema};

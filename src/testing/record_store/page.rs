@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::model::subject::Subject;
+use crate::base::subject::Subject;
 use crate::store::{Page, RecordStore};
 use crate::testing::calls::{add, change, due, far, insert, list, purge_all, sort};
 use crate::testing::records;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::store::{Insertion, Page, RecordStore, Replacement};
 use crate::testing::calls::{
     add, assert_gone, assert_there, change, earlier, emptied, far, find, insert, later, left, list, listed, purge_all,

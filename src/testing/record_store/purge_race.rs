@@ -3,7 +3,7 @@
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::store::{RecordStore, Replacement};
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::calls::{

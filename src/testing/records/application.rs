@@ -6,7 +6,9 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, LogoId};
+use crate::base::subject::Subject;
 use crate::jose::{JwkSet, SigningAlgorithm};
 use crate::model::application::{
     Application, ApplicationForm, Asked, ClientPlace, ClientRoom, Logo, Management, OpenApplication, ProposedUpdate,
@@ -17,9 +19,7 @@ use crate::model::client::{
     ClientOrigin, ClientSecrets, ClientState, ClientType, GrantTypes, Privileges, SelfRegistration,
 };
 use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
-use crate::model::id::{ClientId, LogoId};
 use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
-use crate::model::subject::Subject;
 use crate::model::{ApplicationLogo, InitialToken};
 use crate::scope::{ResourceScope, ScopeCatalog};
 use crate::secret::Digest;

@@ -1,12 +1,12 @@
 //! Authorizations in every stage.
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, DeviceRequestId, PushedRequestId};
+use crate::base::subject::Subject;
 use crate::jose::JwkThumbprint;
 use crate::model::STATE_BYTES;
-use crate::model::id::{ClientId, DeviceRequestId, PushedRequestId};
 use crate::model::protected_resource::Audience;
 use crate::model::redirect_uri::RedirectUri;
-use crate::model::subject::Subject;
 use crate::model::{Authorization, DeviceFrom, PushedFrom, Source, Stage};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::pkce::CodeChallenge;

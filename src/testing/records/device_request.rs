@@ -1,9 +1,9 @@
 //! Requests of devices in every state, and user codes.
 
-use crate::clock::Timestamp;
-use crate::model::id::{AuthorizationId, ClientId, DeviceRequestId};
+use crate::base::clock::Timestamp;
+use crate::base::id::{AuthorizationId, ClientId, DeviceRequestId};
+use crate::base::subject::Subject;
 use crate::model::protected_resource::Audience;
-use crate::model::subject::Subject;
 use crate::model::user_code::UserCodeKey;
 use crate::model::{DeviceDecision, DeviceRequest, USER_AGENT_BYTES, UserCodeRecord};
 use crate::testing::draw::{self, sound};

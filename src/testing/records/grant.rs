@@ -4,14 +4,14 @@ use std::iter;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, GrantId};
+use crate::base::subject::Subject;
 use crate::grant::refresh_token::PAIRS_IN_GRACE;
 use crate::jose::JwkThumbprint;
-use crate::model::id::{ClientId, GrantId};
 use crate::model::protected_resource::Audience;
 use crate::model::record::Record;
 use crate::model::remembered_consent::RememberedConsent;
-use crate::model::subject::Subject;
 use crate::model::{
     AccessRecord, GraceEnds, Grant, OwnAccess, Pairs, RefreshRecord, Restrictions, Revocation, RevocationReason,
     SupersededPair, TokenPair,

@@ -1,8 +1,8 @@
 //! Texts that have broken stores before: markup, escapes, wildcards, and texts that only look the same.
 
-use crate::model::id::ClientId;
+use crate::base::id::ClientId;
+use crate::base::subject::Subject;
 use crate::model::protected_resource::Audience;
-use crate::model::subject::Subject;
 use crate::scope::{ResourceList, ResourceScope};
 use crate::testing::draw::{sound, subject_of, unique};
 

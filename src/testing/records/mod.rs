@@ -27,7 +27,7 @@ pub(super) use pushed_request::{huge_pushed_request, pushed_requests_of_every_ki
 pub use pushed_request::{pushed_request, used, visited};
 #[cfg(test)]
 mod tests {
-    use crate::clock::Timestamp;
+    use crate::base::clock::Timestamp;
     use crate::model::application::ApplicationFilter;
     use crate::store::Record;
 

@@ -1,8 +1,8 @@
 //! Pushed authorization requests in every state.
 
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
+use crate::base::id::{ClientId, PushedRequestId};
 use crate::jose::JwkThumbprint;
-use crate::model::id::{ClientId, PushedRequestId};
 use crate::model::{PushedRequest, VISITS, Visit};
 use crate::testing::draw::{self, sound};
 use crate::testing::records::hostile;

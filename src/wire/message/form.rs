@@ -5,9 +5,9 @@ use std::fmt;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::base::debug_as_text;
 use crate::secret::pkce::CodeVerifier;
 use crate::secret::{AccessToken, AuthorizationCode, ClientSecret, RefreshToken, RegistrationAccessToken};
-use crate::text::causes::debug_as_text;
 
 /// An error in converting a message to a form, or a form to a message.
 ///

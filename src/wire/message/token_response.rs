@@ -5,8 +5,8 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::base::debug_as_text;
 use crate::secret::{AccessToken, RefreshToken};
-use crate::text::causes::debug_as_text;
 use crate::wire::message::form::{optional, required};
 
 /// A pair of tokens, with their lifetime and scopes [RFC 6749 section 5.1].

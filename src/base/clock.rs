@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::text::causes::debug_as_text;
+use crate::base::debug_as_text;
 
 /// How far the clocks of servers that share one store may differ.
 pub(crate) const ALLOWED_SKEW: u32 = 60;

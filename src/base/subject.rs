@@ -4,7 +4,7 @@ use std::fmt;
 
 use smol_str::SmolStr;
 
-use crate::text::causes::debug_as_text;
+use crate::base::debug_as_text;
 
 /// Your service's name for one of its users, 1 to 255 bytes of UTF-8, never shown to other users.
 ///

@@ -1,4 +1,12 @@
-//! How errors are printed by a program whose `main` returns them.
+//! What all other modules are built on: time, randomness, ids, the encodings of records and JSON, and how errors are
+//! printed.
+
+pub mod clock;
+pub(crate) mod codec;
+pub(crate) mod entropy;
+pub mod id;
+pub(crate) mod json;
+pub mod subject;
 
 use std::error::Error;
 
@@ -8,7 +16,7 @@ macro_rules! debug_as_text {
     ($error:ident) => {
         impl std::fmt::Debug for $error {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&crate::text::causes::with_causes(self))
+                f.write_str(&crate::base::with_causes(self))
             }
         }
     };

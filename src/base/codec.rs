@@ -6,8 +6,8 @@
 //! A later release may add such a field. It reads every record that an earlier one wrote; an earlier one refuses a field
 //! that it does not know. So a field is first read by all servers on one store, and written by the release after that.
 
-use crate::clock::Timestamp;
-use crate::text::causes::debug_as_text;
+use crate::base::clock::Timestamp;
+use crate::base::debug_as_text;
 
 /// Bytes that are not a record, or a record of a layout that this release does not know.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -7,9 +7,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use smol_str::SmolStr;
 
-use crate::clock::Timestamp;
-use crate::secret::entropy::Entropy;
-use crate::text::causes::debug_as_text;
+use crate::base::clock::Timestamp;
+use crate::base::debug_as_text;
+use crate::base::entropy::Entropy;
 
 /// Bytes of the ids that `record_id` defines.
 pub(crate) const ID_BYTES: usize = 16;
@@ -288,7 +288,7 @@ pub(crate) fn letters_and_digits<const N: usize>(entropy: &dyn Entropy) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secret::entropy::SystemEntropy;
+    use crate::base::entropy::SystemEntropy;
 
     #[test]
     fn ids_sort_by_time_and_have_one_text() {
