@@ -46,8 +46,8 @@ use crate::model::client::{
 use crate::model::protected_resource::ProtectedResource;
 use crate::model::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy};
 use crate::scope::ScopeCatalog;
-use crate::wire::RedirectStatus;
 use crate::wire::cors::Cors;
+use crate::wire::{Endpoint, RedirectStatus};
 
 /// A set of settings that belong together. It names the constructor that a [`Config`] came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -337,6 +337,11 @@ impl Config {
             return Cow::Borrowed(&self.redirect_uris);
         }
         Cow::Owned(RedirectUriPolicy { comparison: RedirectUriComparison::Exact, ..self.redirect_uris.clone() })
+    }
+
+    /// Returns the published URL of an endpoint below the issuer. Those of metadata are elsewhere: see [`Endpoint::path`].
+    pub(crate) fn url_of(&self, endpoint: Endpoint) -> String {
+        endpoint.url(&self.issuer)
     }
 
     /// Returns whether a request of the client may name that redirect URI.

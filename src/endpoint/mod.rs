@@ -1,5 +1,7 @@
 //! The endpoints. Each takes a [`Request`](crate::wire::Request) and returns a [`Response`](crate::wire::Response).
-//! The table in [`table`] says what is fixed about each.
+//!
+//! The table says for each whether it is on, which pages of other origins may call it, and where the metadata publishes
+//! its URL. What the settings do not change is in `wire/endpoint.rs`.
 
 pub(crate) mod authorize;
 pub(crate) mod client_configuration;
@@ -12,5 +14,80 @@ pub(crate) mod pushed_authorization;
 pub(crate) mod registration;
 pub(crate) mod registration_request;
 pub(crate) mod revoke;
-pub(crate) mod table;
 pub(crate) mod token;
+
+use crate::config::Config;
+use crate::wire::message::Metadata;
+use crate::wire::{Cors, Endpoint};
+
+/// What the server does with an endpoint.
+struct Row {
+    /// Whether [`Cors`] covers it. It covers only endpoints that a page calls without credentials that the browser adds
+    /// by itself [RFC 9700 section 2.6, CORS-02, CORS-03].
+    cors: bool,
+    /// Whether the settings switch it on.
+    is_on: fn(&Config) -> bool,
+    /// The member of the metadata that has its URL.
+    member: Option<fn(&mut Metadata) -> &mut Option<String>>,
+}
+
+impl Row {
+    const fn new() -> Self {
+        Self { cors: false, is_on: |_| true, member: None }
+    }
+}
+
+impl Endpoint {
+    /// The table.
+    const fn served(self) -> Row {
+        match self {
+            Self::Authorization => Row { member: Some(|metadata| &mut metadata.authorization_endpoint), ..Row::new() },
+            Self::Token => Row { cors: true, member: Some(|metadata| &mut metadata.token_endpoint), ..Row::new() },
+            Self::PushedAuthorization => Row {
+                cors: true,
+                is_on: |config| config.pushed_requests.are_taken(),
+                member: Some(|metadata| &mut metadata.pushed_authorization_request_endpoint),
+            },
+            // Devices without a browser need no CORS. With it, any page could ask in the network of its visitor, whose
+            // consent page would then show that network.
+            Self::DeviceAuthorization => Row {
+                is_on: |config| config.devices.on,
+                member: Some(|metadata| &mut metadata.device_authorization_endpoint),
+                ..Row::new()
+            },
+            Self::Revocation => {
+                Row { cors: true, member: Some(|metadata| &mut metadata.revocation_endpoint), ..Row::new() }
+            }
+            Self::Introspection => Row { member: Some(|metadata| &mut metadata.introspection_endpoint), ..Row::new() },
+            Self::Jwks => {
+                Row { cors: true, is_on: Config::issues_jwts, member: Some(|metadata| &mut metadata.jwks_uri) }
+            }
+            Self::Metadata | Self::ResourceMetadata => Row { cors: true, ..Row::new() },
+            Self::Registration => Row {
+                cors: true,
+                is_on: |config| config.registration.is_dynamic(),
+                member: Some(|metadata| &mut metadata.registration_endpoint),
+            },
+            Self::ClientConfiguration => Row { is_on: |config| config.registration.management, ..Row::new() },
+        }
+    }
+
+    /// Returns whether the settings switch the endpoint on.
+    pub(crate) fn is_on(self, config: &Config) -> bool {
+        (self.served().is_on)(config)
+    }
+
+    /// Returns which pages of other origins may call it, if any may.
+    pub(crate) fn cors(self, config: &Config) -> Option<&Cors> {
+        Some(&config.cors).filter(|cors| **cors != Cors::Off && self.served().cors)
+    }
+}
+
+/// Writes the URL of each endpoint that is on into the metadata.
+pub(crate) fn publish(config: &Config, metadata: &mut Metadata) {
+    for endpoint in Endpoint::MACHINE.iter().chain(&[Endpoint::Authorization]) {
+        if let Some(member) = endpoint.served().member.filter(|_| endpoint.is_on(config)) {
+            *member(metadata) = Some(config.url_of(*endpoint));
+        }
+    }
+}

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crate::base::with_causes;
 use crate::config::{AssertionAudience, Config, DynamicRegistration};
-use crate::endpoint::table::path_of;
 use crate::fetch::documents::Documents;
 use crate::hooks::{DocumentRequest, RegistrationPolicy};
 use crate::jose::IS_AVAILABLE;
 use crate::model::client_metadata::{DocumentError, DocumentUrl, RegistrationBounds};
 use crate::wire::Endpoint;
+use crate::wire::endpoint::path_of;
 
 /// Why the users of a host of the Model Context Protocol cannot connect.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 
 pub(crate) mod challenge;
 pub(crate) mod cors;
+pub(crate) mod endpoint;
 pub(crate) mod fields;
 pub mod message;
 pub(crate) mod page;
@@ -13,7 +14,7 @@ pub(crate) mod request;
 pub(crate) mod response;
 
 pub use self::cors::Cors;
+pub use self::endpoint::Endpoint;
 pub use self::page::protective_headers;
 pub use self::request::{Body, Request};
 pub use self::response::{RedirectStatus, Response};
-pub use crate::endpoint::table::Endpoint;

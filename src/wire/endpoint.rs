@@ -1,8 +1,4 @@
-//! The table of endpoints: path, methods, CORS, proofs, whether the settings switch it on, its member of the metadata.
-
-use crate::config::Config;
-use crate::wire::Cors;
-use crate::wire::message::Metadata;
+//! The endpoints: names, paths, methods, and whether they read DPoP proofs.
 
 /// An endpoint of the authorization server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,20 +44,13 @@ struct Row {
     /// The path below the issuer. That of metadata is inserted between host and base path.
     path: &'static str,
     methods: Methods,
-    /// Whether [`Cors`] covers it. It covers only endpoints that a page calls without credentials that the browser adds
-    /// by itself [RFC 9700 section 2.6, CORS-02, CORS-03].
-    cors: bool,
     /// Whether it reads DPoP proofs [RFC 9449 sections 5 and 10.1].
     proofs: bool,
-    /// Whether the settings switch it on.
-    is_on: fn(&Config) -> bool,
-    /// The member of the metadata that has its URL.
-    member: Option<fn(&mut Metadata) -> &mut Option<String>>,
 }
 
 impl Row {
     const fn new(name: &'static str, path: &'static str, methods: Methods) -> Self {
-        Self { name, path, methods, cors: false, proofs: false, is_on: |_| true, member: None }
+        Self { name, path, methods, proofs: false }
     }
 }
 
@@ -76,61 +65,17 @@ impl Endpoint {
     /// The table.
     const fn row(self) -> Row {
         match self {
-            Self::Authorization => Row {
-                member: Some(|metadata| &mut metadata.authorization_endpoint),
-                ..Row::new("authorization", "/oauth2/auth", READ)
-            },
-            Self::Token => Row {
-                cors: true,
-                proofs: true,
-                member: Some(|metadata| &mut metadata.token_endpoint),
-                ..Row::new("token", "/oauth2/token", POST)
-            },
-            Self::PushedAuthorization => Row {
-                cors: true,
-                proofs: true,
-                is_on: |config| config.pushed_requests.are_taken(),
-                member: Some(|metadata| &mut metadata.pushed_authorization_request_endpoint),
-                ..Row::new("pushed_authorization", "/oauth2/par", POST)
-            },
-            // Devices without a browser need no CORS. With it, any page could ask in the network of its visitor, whose consent page
-            // would then show that network.
-            Self::DeviceAuthorization => Row {
-                is_on: |config| config.devices.on,
-                member: Some(|metadata| &mut metadata.device_authorization_endpoint),
-                ..Row::new("device_authorization", "/oauth2/device_authorization", POST)
-            },
-            Self::Revocation => Row {
-                cors: true,
-                member: Some(|metadata| &mut metadata.revocation_endpoint),
-                ..Row::new("revocation", "/oauth2/revoke", POST)
-            },
-            Self::Introspection => Row {
-                member: Some(|metadata| &mut metadata.introspection_endpoint),
-                ..Row::new("introspection", "/oauth2/introspect", POST)
-            },
-            Self::Jwks => Row {
-                cors: true,
-                is_on: Config::issues_jwts,
-                member: Some(|metadata| &mut metadata.jwks_uri),
-                ..Row::new("jwks", "/oauth2/jwks", READ)
-            },
-            Self::Metadata => {
-                Row { cors: true, ..Row::new("metadata", "/.well-known/oauth-authorization-server", READ) }
-            }
-            Self::ResourceMetadata => {
-                Row { cors: true, ..Row::new("resource_metadata", "/.well-known/oauth-protected-resource", READ) }
-            }
-            Self::Registration => Row {
-                cors: true,
-                is_on: |config| config.registration.is_dynamic(),
-                member: Some(|metadata| &mut metadata.registration_endpoint),
-                ..Row::new("registration", "/oauth2/register", POST)
-            },
-            Self::ClientConfiguration => Row {
-                is_on: |config| config.registration.management,
-                ..Row::new("client_configuration", "/oauth2/register/{client_id}", MANAGE)
-            },
+            Self::Authorization => Row::new("authorization", "/oauth2/auth", READ),
+            Self::Token => Row { proofs: true, ..Row::new("token", "/oauth2/token", POST) },
+            Self::PushedAuthorization => Row { proofs: true, ..Row::new("pushed_authorization", "/oauth2/par", POST) },
+            Self::DeviceAuthorization => Row::new("device_authorization", "/oauth2/device_authorization", POST),
+            Self::Revocation => Row::new("revocation", "/oauth2/revoke", POST),
+            Self::Introspection => Row::new("introspection", "/oauth2/introspect", POST),
+            Self::Jwks => Row::new("jwks", "/oauth2/jwks", READ),
+            Self::Metadata => Row::new("metadata", "/.well-known/oauth-authorization-server", READ),
+            Self::ResourceMetadata => Row::new("resource_metadata", "/.well-known/oauth-protected-resource", READ),
+            Self::Registration => Row::new("registration", "/oauth2/register", POST),
+            Self::ClientConfiguration => Row::new("client_configuration", "/oauth2/register/{client_id}", MANAGE),
         }
     }
 
@@ -173,35 +118,14 @@ impl Endpoint {
         if self == Self::Metadata { format!("{own}{issuer}") } else { format!("{issuer}{own}") }
     }
 
-    /// Returns whether the settings switch the endpoint on.
-    pub(crate) fn is_on(self, config: &Config) -> bool {
-        (self.row().is_on)(config)
-    }
-
     /// Returns whether the endpoint reads DPoP proofs where the settings accept them.
     pub(crate) const fn reads_proofs(self) -> bool {
         self.row().proofs
     }
 
-    /// Returns which pages of other origins may call it, if any may.
-    pub(crate) fn cors(self, config: &Config) -> Option<&Cors> {
-        Some(&config.cors).filter(|cors| **cors != Cors::Off && self.row().cors)
-    }
-}
-
-impl Config {
-    /// Returns the published URL of an endpoint below the issuer. Those of metadata are elsewhere: see [`Endpoint::path`].
-    pub(crate) fn url_of(&self, endpoint: Endpoint) -> String {
-        format!("{}{}", self.issuer.trim_end_matches('/'), endpoint.row().path)
-    }
-
-    /// Writes the URL of each endpoint that is on into the metadata.
-    pub(crate) fn publish_endpoints(&self, metadata: &mut Metadata) {
-        for endpoint in Endpoint::MACHINE.iter().chain(&[Endpoint::Authorization]) {
-            if let Some(member) = endpoint.row().member.filter(|_| endpoint.is_on(self)) {
-                *member(metadata) = Some(self.url_of(*endpoint));
-            }
-        }
+    /// Returns the URL below the issuer. Those of metadata are elsewhere: see [`path`](Self::path).
+    pub(crate) fn url(self, issuer: &str) -> String {
+        format!("{}{}", issuer.trim_end_matches('/'), self.row().path)
     }
 }
 
