@@ -61,8 +61,8 @@
 //! client_auth    one file for each method of client authentication; DPoP proofs
 //! claim          writes one record, and finds out whether the write was applied; bounds on how many records there are
 //! context        what every request uses: stores, settings, clock, hooks
-//! fetch          documents and key sets of clients: the fetcher, caches, shared fetches
-//! hooks          what you implement: events, throttle, subjects, policy
+//! fetch          documents and key sets of clients: caches, shared fetches
+//! hooks          what you implement: events, throttle, subjects, policy, the fetcher
 //! error          why a request is refused, and how that is reported
 //! store          the store traits, and the four stores
 //! config         the settings, their ranges, the security report

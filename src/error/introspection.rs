@@ -1,7 +1,7 @@
 //! Why an access token could not be looked up at the authorization server.
 
 use crate::base::debug_as_text;
-use crate::fetch::{FetchError, FetchErrorKind};
+use crate::wire::fetch::{FetchError, FetchErrorKind};
 
 /// Why an authorization server in another process did not say whether an access token is valid [RFC 7662].
 ///

@@ -1,8 +1,8 @@
 //! Why the key set of an authorization server is not known.
 
 use crate::base::debug_as_text;
-use crate::fetch::FetchError;
 use crate::jose::JwkSetError;
+use crate::wire::fetch::FetchError;
 
 /// Why a [`JwtVerifier`](crate::resource::JwtVerifier) does not know the keys that access tokens are signed with [RFC
 /// 9068 section 4].
@@ -39,7 +39,7 @@ mod tests {
 
     use super::*;
     use crate::error::{ErrorCode, Reason};
-    use crate::fetch::FetchErrorKind;
+    use crate::wire::fetch::FetchErrorKind;
 
     /// 9068-4-01
     #[test]

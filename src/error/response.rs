@@ -237,9 +237,9 @@ fn with_retry_after(response: Response, reason: &Reason) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fetch::{FetchError, FetchErrorKind};
     use crate::model::client_metadata::DocumentError;
     use crate::scope::ScopeError;
+    use crate::wire::fetch::{FetchError, FetchErrorKind};
 
     fn config(dpop_bound_tokens: DpopBoundTokens) -> Config {
         let mut config = Config::platform("https://auth.example");

@@ -3,7 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::base::clock::Timestamp;
-use crate::fetch::FetchResponse;
+use crate::wire::fetch::FetchResponse;
 
 /// The bounds of the time for which a response is cached.
 #[derive(Clone, Copy, Debug)]

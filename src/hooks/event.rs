@@ -440,8 +440,8 @@ impl Event<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fetch::{FetchError, FetchErrorKind};
     use crate::model::client::Privileges;
+    use crate::wire::fetch::{FetchError, FetchErrorKind};
 
     /// A sink counts by them, so they are few, fixed and distinct.
     #[test]

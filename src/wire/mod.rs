@@ -6,6 +6,7 @@
 pub(crate) mod challenge;
 pub(crate) mod cors;
 pub(crate) mod endpoint;
+pub(crate) mod fetch;
 pub(crate) mod fields;
 pub mod message;
 pub(crate) mod page;

@@ -9,9 +9,11 @@ use crate::config::Config;
 use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::flight::{Driven, Flights, NoOutput};
 use crate::fetch::freshness::{Bounds, lifetime};
-use crate::fetch::{FetchRequest, Fetcher, in_vain};
+use crate::fetch::in_vain;
+use crate::hooks::fetcher::Fetcher;
 use crate::model::client::AuthenticationMethod;
 use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentRules, DocumentUrl, MetadataRules};
+use crate::wire::fetch::FetchRequest;
 
 /// How long a document is cached: 5 minutes to a day, and one hour without caching headers. Even a document that must
 /// not be cached is kept for the shortest time, so that this server cannot be used to flood another one

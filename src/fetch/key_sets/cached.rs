@@ -166,8 +166,8 @@ mod tests {
     use super::*;
     use crate::base::clock::Timestamp;
     use crate::error::key_set::KeySetError;
-    use crate::fetch::FetchErrorKind;
     use crate::testing::ManualClock;
+    use crate::wire::fetch::FetchErrorKind;
 
     type Result<T> = std::result::Result<T, KeySetError>;
 

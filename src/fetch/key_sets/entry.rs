@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::base::clock::Timestamp;
-use crate::fetch::FetchError;
+use crate::wire::fetch::FetchError;
 
 /// A key set, or why there is none. All requests that wait for the same fetch share it.
 pub(crate) type Outcome<S, E> = Result<Arc<S>, Arc<E>>;

@@ -16,13 +16,14 @@ use crate::fetch::cache::MAX_CACHED;
 use crate::fetch::flight::Flights;
 pub(crate) use crate::fetch::key_sets::cached::CachedSets;
 pub(crate) use crate::fetch::key_sets::entry::{Failure, Fetched, Need, Outcome};
-use crate::fetch::{FetchError, FetchErrorKind, FetchPurpose, FetchRequest, Fetcher};
+use crate::hooks::fetcher::Fetcher;
 use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 use crate::jose::{FetchedKeys, Jwk, JwkSet};
 use crate::model::client::{Client, KeyFetchError};
 use crate::model::client_metadata::DocumentUrl;
 use crate::model::redirect_uri::{WebScheme, WebUri};
 use crate::wire::Endpoint;
+use crate::wire::fetch::{FetchError, FetchErrorKind, FetchPurpose, FetchRequest};
 
 /// How long a fetched key set is used without another fetch. A key that its client removed there is valid until then.
 const FRESH: Duration = Duration::from_secs(3600);

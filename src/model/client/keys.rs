@@ -1,10 +1,10 @@
 //! A client's public keys, by value or by URL, and which of them may be registered on this server.
 
 use crate::base::codec::{DecodeError, Reader, Writer};
-use crate::fetch::FetchError;
 use crate::jose::{JwkSet, JwkSetBounds, JwkSetError, SigningAlgorithm};
 use crate::model::application::https_address;
 use crate::model::client::authentication_method::{AuthenticationMethod, AuthenticationMethods};
+use crate::wire::fetch::FetchError;
 
 /// The public keys of a client, by value or by URL [RFC 7591 section 2]. The client's assertions are verified with
 /// them.

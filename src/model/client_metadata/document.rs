@@ -1,12 +1,12 @@
 //! Judges a metadata document: pure functions from a response to metadata or an error.
 
-use crate::fetch::{DOCUMENT_BYTES, FetchResponse};
 use crate::model::client::{AuthenticationMethod, AuthenticationMethods};
 use crate::model::client_metadata::ClientMetadata;
 use crate::model::client_metadata::document_url::DocumentUrl;
 use crate::model::client_metadata::error::{DocumentError, MetadataError};
 use crate::model::client_metadata::json::Members;
 use crate::model::client_metadata::judge::MetadataRules;
+use crate::wire::fetch::{DOCUMENT_BYTES, FetchResponse};
 
 /// The rules for metadata documents.
 #[derive(Clone, Debug)]

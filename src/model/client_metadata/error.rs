@@ -1,10 +1,10 @@
 //! Why the metadata of a client or its document is refused.
 
-use crate::fetch::FetchError;
 use crate::jose::JwkSetError;
 use crate::model::client_metadata::METADATA_BYTES;
 use crate::model::client_metadata::document_url::DocumentUrlError;
 use crate::model::redirect_uri::RedirectUriError;
+use crate::wire::fetch::FetchError;
 
 /// Why a registration is refused [RFC 7591 section 3.2.2]. Its text contains nothing from the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]

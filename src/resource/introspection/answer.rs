@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::base::json::Json;
 use crate::error::introspection::IntrospectionError;
-use crate::fetch::transport::INTROSPECTION_BYTES;
-use crate::fetch::{FetchError, FetchErrorKind, FetchResponse};
 use crate::hooks::TokenRefusal;
 use crate::resource::facts::{Binding, Malformed, Members, TokenFacts};
 use crate::resource::introspection::settings::{ExpectedAudience, IntrospectionSettings};
+use crate::wire::fetch::INTROSPECTION_BYTES;
+use crate::wire::fetch::{FetchError, FetchErrorKind, FetchResponse};
 use crate::wire::message::TokenType;
 
 /// How deep objects and arrays may be nested: one level more than any member that is read needs.

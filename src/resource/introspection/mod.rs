@@ -19,7 +19,8 @@ use crate::config::SecurityReport;
 use crate::config::error::ConfigError;
 use crate::error::Reason;
 use crate::fetch::flight::Waiter;
-use crate::fetch::{FetchError, FetchErrorKind, Transport, in_vain};
+use crate::fetch::in_vain;
+use crate::hooks::fetcher::Transport;
 use crate::hooks::{Event, EventSink, TokenRefusal};
 use crate::resource::cache::TokenDigest;
 use crate::resource::environment::Environment;
@@ -28,6 +29,7 @@ use crate::resource::introspection::answer::Answer;
 use crate::resource::introspection::lookups::{Failure, LookUps, Outcome, Progress, Start};
 use crate::resource::introspection::request::{Credentials, RequestBody};
 use crate::secret::{ClientSecret, Digest};
+use crate::wire::fetch::{FetchError, FetchErrorKind};
 
 /// The longest token that the authorization server is asked about, in bytes.
 const MAX_TOKEN_BYTES: usize = 4096;

@@ -6,8 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
-use crate::fetch::TransportRequest;
 use crate::resource::introspection::settings::IntrospectionSettings;
+use crate::wire::fetch::TransportRequest;
 use crate::wire::params::form_encode_into;
 
 /// What all requests of a client share: the endpoint and the credentials.

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::answer::judge;
 use super::*;
 use crate::base::clock::Timestamp;
-use crate::fetch::{FetchResponse, TransportRequest};
 use crate::scope::{Resource, ResourceScope};
+use crate::wire::fetch::{FetchResponse, TransportRequest};
 
 const ISSUER: &str = "https://auth.example";
 const API: &str = "https://orders.example";

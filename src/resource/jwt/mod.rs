@@ -18,7 +18,7 @@ use crate::base::id::ClientId;
 use crate::config::SecurityReport;
 use crate::config::error::ConfigError;
 use crate::error::Reason;
-use crate::fetch::Transport;
+use crate::hooks::fetcher::Transport;
 use crate::hooks::{EventSink, TokenRefusal};
 use crate::jose::access_jwt::{self, MAX_BYTES};
 use crate::jose::{IS_AVAILABLE, Jws, SigningAlgorithm};

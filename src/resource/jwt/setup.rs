@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::fetch::Transport;
+use crate::hooks::fetcher::Transport;
 use crate::resource::environment::Environment;
 use crate::resource::jwt::settings::JwtSettings;
 

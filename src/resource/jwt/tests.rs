@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::config::Config;
-use crate::fetch::{FetchError, FetchResponse, TransportRequest};
 use crate::jose::{Jwk, KeyPair, SigningAlgorithm};
 use crate::scope::ResourceScope;
+use crate::wire::fetch::{FetchError, FetchResponse, TransportRequest};
 
 const KEY: &[u8] = include_bytes!("../../../tests/data/keys/p256-1.pk8");
 const OTHER_KEY: &[u8] = include_bytes!("../../../tests/data/keys/p256-2.pk8");
