@@ -12,11 +12,6 @@ use crate::context::Context;
 use crate::context::newest_time::NewestTime;
 use crate::context::polls::Polls;
 use crate::context::signing_keys::SigningKeys;
-<<<<<<< HEAD
-use crate::fetch::Fetcher;
-=======
-use crate::endpoint::metadata;
->>>>>>> d76978fb (Move the fetcher and the transport to the hooks, and what they send and receive to wire)
 use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;
