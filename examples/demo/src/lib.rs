@@ -16,13 +16,15 @@ mod options;
 pub mod purge;
 #[cfg(feature = "server")]
 mod server;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "actix", feature = "axum"))]
 mod service;
 pub mod throttle;
 pub mod times;
 #[cfg(feature = "server")]
 pub mod tls;
 
+#[cfg(any(feature = "actix", feature = "axum"))]
+pub use self::service::{Alice, Me, pages, protected_resources};
 #[cfg(feature = "server")]
 pub use self::{
     application::{Application, LOGO},
@@ -30,7 +32,6 @@ pub use self::{
     devices::DeviceClients,
     options::Options,
     server::{authorization_server, builder, random_id, start, with_application},
-    service::{Alice, Me, pages, protected_resources},
 };
 
 /// The names of this machine that no attacker can let point elsewhere. The thin servers answer under any of them.
