@@ -118,8 +118,9 @@ async fn after_a_crowd_the_next_request_restores_the_bound() {
 }
 
 /// LIM-01
+/// It keeps no state and no scopes.
 #[tokio::test]
-async fn what_ended_keeps_little_and_is_used_again() {
+async fn the_record_of_an_ended_request_is_reused() {
     let world = World::platform().await;
     let state = "x".repeat(4000);
     let query = world.query(&[PKCE[0], PKCE[1], ("state", &state)]);

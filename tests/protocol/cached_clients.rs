@@ -101,8 +101,9 @@ async fn a_suspension_here_is_seen_at_once() {
     assert_eq!(scene.state().await, "Suspended");
 }
 
+/// Changes that this server makes are seen at once.
 #[tokio::test]
-async fn a_deletion_and_a_privilege_taken_back_are_seen_at_once_here_and_within_the_time_to_live_elsewhere() {
+async fn changes_elsewhere_are_seen_within_the_time_to_live() {
     let scene = Scene::new().await;
     let given = |client: &Client| client.privileges().trusted;
     let seen = async || scene.cached.client(&scene.id).await.unwrap().unwrap();
@@ -125,7 +126,7 @@ async fn a_deletion_and_a_privilege_taken_back_are_seen_at_once_here_and_within_
 
 /// Nobody knows whether such a write took effect, or which other one did.
 #[tokio::test]
-async fn a_client_whose_write_was_lost_or_failed_is_read_again() {
+async fn a_lost_or_failed_write_forgets_the_client() {
     for fails in [false, true] {
         let scene = Scene::new().await;
         let fate = if fails { Fate::FailsBefore(Failure::Transient) } else { Fate::Done };
@@ -153,8 +154,9 @@ async fn an_answer_from_before_a_write_here_is_not_kept() {
     assert_eq!(scene.state().await, "Suspended");
 }
 
+/// The answer is from before two writes, of which the second was lost.
 #[tokio::test]
-async fn nor_is_it_when_another_write_was_lost_since() {
+async fn a_lost_write_keeps_no_earlier_answer() {
     let scene = Scene::new().await;
     let mut slow = Box::pin(scene.cached.client(&scene.id));
     assert!(futures::poll!(&mut slow).is_pending());

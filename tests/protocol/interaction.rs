@@ -193,7 +193,7 @@ async fn a_sign_out_during_consent_leads_back_to_the_same_question() {
 }
 
 #[tokio::test]
-async fn an_answer_that_chooses_nothing_is_asked_for_again() {
+async fn an_answer_that_chooses_nothing_shows_the_question() {
     let world = World::platform().await;
     let flow = Flow::new(&world.server, Plain);
     let mut visit = Visit::new(&flow);

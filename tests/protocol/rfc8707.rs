@@ -380,8 +380,9 @@ async fn in_grace_another_resource_gets_another_token_though_the_scopes_are_the_
 }
 
 /// 8707-2.2-06
+/// The grant was made before the server had resources.
 #[tokio::test]
-async fn a_grant_from_before_counts_as_one_for_the_default() {
+async fn a_grant_without_resources_is_for_the_default() {
     let mut world = world(Vec::new()).await;
     let old = world.pair().await;
     reconfigure(&mut world, config(vec![resource(A, &[]), marked(resource(B, &[]))]));

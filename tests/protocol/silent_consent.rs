@@ -423,7 +423,7 @@ async fn a_consent_covers_the_protected_resources_that_it_was_for() {
 }
 
 #[tokio::test]
-async fn a_changed_registration_asks_again() {
+async fn a_changed_registration_asks() {
     let world = World::strict().await;
     let once = client(&world, AskConsent::Once).await;
     let asked = query(&world, &once, &[("scope", "repo-code:r")]);
@@ -571,7 +571,7 @@ async fn a_flow_shows_the_page_only_where_it_is_needed() {
 
 /// The answer was to deny, and it was lost with the sign-in.
 #[tokio::test]
-async fn a_user_whose_answer_was_lost_is_asked_again() {
+async fn a_user_whose_answer_was_lost_is_asked() {
     let world = World::with(Profile::Strict, |config| config.pushed_requests.mode = PushedRequests::Optional).await;
     let once = client(&world, AskConsent::Once).await;
     let asked = query(&world, &once, &[]);

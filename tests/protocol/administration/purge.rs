@@ -225,7 +225,7 @@ async fn a_purge_does_not_walk_over_what_is_alive() {
 
 /// D-07
 #[tokio::test]
-async fn what_is_removed_is_in_no_list_any_more() {
+async fn what_is_removed_is_in_no_list() {
     let world = world().await;
     world.pair().await;
     world.code().await;

@@ -86,7 +86,7 @@ async fn a_document_that_changes_while_it_awaits_review_is_reviewed_as_it_is() {
 
 /// CIMD-8.4-01
 #[tokio::test]
-async fn a_changed_document_is_reviewed_again_and_grants_go_on() {
+async fn a_changed_document_awaits_review_and_grants_go_on() {
     let (world, web) = queueing().await;
     awaits(&world).await;
     let registrar = world.server.registrar().unwrap();

@@ -50,7 +50,7 @@ async fn a_replaced_token_is_refused_offline_after_300_s() {
 
 /// 9068-SVC-01, 9449-7.1-02: a proof is for one text of a token, and a pair in grace is signed again.
 #[tokio::test]
-async fn a_pair_signed_again_needs_a_proof_for_its_new_text() {
+async fn each_text_of_a_pair_needs_its_proof() {
     let world = world(|config| config.dpop.tokens = DpopBoundTokens::Optional).await;
     let config = world.server.config().clone();
     let api = ResourceServer::jwt_with_proofs(config, verifier(&world), MemoryStore::new()).unwrap();

@@ -178,7 +178,7 @@ async fn demands_on_requests_and_tokens_are_kept_where_they_can_be_met() {
 
 /// 7591-2-20
 #[tokio::test]
-async fn what_was_registered_is_shown_and_can_be_submitted_again() {
+async fn what_is_shown_can_be_submitted() {
     let world = world().await;
     let registrar = world.server.registrar().unwrap();
     let submitted = with(key_form(&Signer::es256().named("one")), |form| {

@@ -284,7 +284,7 @@ async fn settings_that_make_no_sense_are_refused() {
 
 /// 7592-2-01
 #[tokio::test]
-async fn a_client_from_before_management_has_no_token() {
+async fn a_client_registered_without_management_has_no_token() {
     let world = crate::rfc7591::world().await;
     let client = register(&world, public()).await;
     let builder = world.builder(managed(Profile::Mcp), world.store.clone());

@@ -36,7 +36,7 @@ async fn what_is_approved_is_listed_and_can_be_withdrawn() {
 
 /// DEV-02
 #[tokio::test]
-async fn what_is_redeemed_is_no_longer_listed() {
+async fn what_is_redeemed_is_not_listed() {
     let world = world().await;
     let device = approved_device(&world).await;
     ok(&poll(&world, &device.device_code).await);

@@ -28,7 +28,7 @@ impl Entropy for Repeating {
 
 /// 8628-6.1-03, NEG-03
 #[tokio::test]
-async fn a_code_that_is_taken_is_drawn_again() {
+async fn a_taken_code_is_replaced_by_another() {
     let mut world = world().await;
     let entropy = Repeating { rest: SeededEntropy::new(3), times: 0.into() };
     let builder = world.builder(world.server.config().clone(), world.store.clone()).throttle(Attempts::default());

@@ -98,7 +98,7 @@ async fn opening_the_page_changes_nothing() {
 
 /// 8628-5.4-01
 #[tokio::test]
-async fn a_code_in_a_link_is_asked_for_again_until_the_user_compares_it() {
+async fn a_code_in_a_link_needs_a_comparison() {
     let world = world().await;
     let flow = Flow::new(&world.server, Plain);
     let visit = signed_in(&flow, "alice");
@@ -137,7 +137,7 @@ async fn a_code_in_a_link_is_asked_for_again_until_the_user_compares_it() {
 
 /// 8628-5.1-01, 8628-5.5-01
 #[tokio::test]
-async fn a_wrong_code_is_asked_for_again() {
+async fn a_wrong_code_shows_the_form() {
     let world = world().await;
     let throttle = grantor::MemoryThrottle::new().with_clock(world.clock.clone());
     let watched = over_with(&world, Calls::recorded(), |builder| builder.throttle(throttle));

@@ -25,7 +25,7 @@ async fn parallel_polls_get_one_pair() {
 
 /// 8628-3.4-02, NEG-07
 #[tokio::test]
-async fn a_device_that_polls_again_gets_the_same_pair_within_the_grace() {
+async fn a_repeated_poll_in_grace_gets_the_same_pair() {
     for profile in [Profile::Strict, Profile::Platform, Profile::Mcp] {
         let world = world_with(profile, |_| ()).await;
         let grace = world.server.config().refresh.grace.as_secs();
@@ -102,7 +102,7 @@ async fn a_device_has_an_hour_at_most() {
 
 /// 8628-3.4-02: the first pair is derived, so it is the same on every server of one store.
 #[tokio::test]
-async fn a_client_without_refresh_gets_its_access_token_again() {
+async fn a_repeated_poll_without_refresh_gets_the_same_token() {
     let world = world().await;
     let mut own = confidential_form();
     own.grant_types = own.grant_types.without(grantor::client::GrantType::RefreshToken);

@@ -109,8 +109,9 @@ async fn a_user_whose_name_reads_like_a_clients_is_refused() {
 }
 
 /// 9068-2.2-02
+/// The grant was made before its resource had JWTs.
 #[tokio::test]
-async fn a_grant_from_before_the_setting_gets_opaque_tokens_for_such_a_name() {
+async fn a_grant_for_such_a_name_gets_opaque_tokens() {
     let mut before = config();
     before.resources.iter_mut().for_each(|own| own.access_tokens = AccessTokenFormat::Opaque);
     let mut world = World::built(before, |builder| builder).await;
@@ -123,8 +124,9 @@ async fn a_grant_from_before_the_setting_gets_opaque_tokens_for_such_a_name() {
 }
 
 /// 9068-SVC-02
+/// The grant was made before its resource had JWTs.
 #[tokio::test]
-async fn an_opaque_token_from_before_the_setting_never_becomes_a_long_jwt() {
+async fn an_opaque_token_never_becomes_a_long_jwt() {
     let mut before = config();
     before.resources.iter_mut().for_each(|own| own.access_tokens = AccessTokenFormat::Opaque);
     let mut world = World::built(before, |builder| builder).await;

@@ -142,7 +142,7 @@ impl Script for Rival {
 
 /// 9068-SVC-01
 #[tokio::test]
-async fn a_revocation_while_a_token_is_signed_again_is_seen() {
+async fn a_revocation_during_a_signature_is_seen() {
     let elsewhere = signer::Elsewhere::new();
     let world = built(config(), |builder| builder.signing_keys([elsewhere.key()])).await;
     let first = pair(&world.exchange(&world.code().await).await);

@@ -143,7 +143,7 @@ async fn a_claim_that_fails_decides_nothing() {
 /// 9126-4-03
 /// The place of a used request is reused by another request.
 #[tokio::test]
-async fn a_slot_that_is_used_again_belongs_to_its_new_request() {
+async fn a_reused_slot_belongs_to_its_new_request() {
     let world: World = super::world_with(|config| config.limits.pushed_requests = 1).await;
     let first = world.push().await;
     let (handle, other) = (held(&world, &first).await, held(&world, &first).await);

@@ -143,7 +143,7 @@ async fn a_sign_in_begun_in_time_may_last_longer() {
 
 /// 9126-4-04
 #[tokio::test]
-async fn a_question_asked_in_time_may_be_asked_again() {
+async fn a_question_asked_in_time_may_be_repeated() {
     let world = world().await;
     let uri = world.push().await;
     held(&world, &uri).await;
@@ -202,7 +202,7 @@ async fn only_sign_ins_are_noted_and_at_most_eight() {
 
 /// 9126-4-05
 #[tokio::test]
-async fn a_pushed_request_is_judged_again_at_the_visit() {
+async fn a_pushed_request_is_judged_at_each_visit() {
     let world = world().await;
     let registrar = world.server.registrar().unwrap();
     let client = world.client.client_id();
@@ -235,7 +235,7 @@ async fn a_pushed_request_is_judged_again_at_the_visit() {
 /// 9126-4-05
 /// The registration is also checked at the decision. Withdrawing all grants of a client ends its pushed requests.
 #[tokio::test]
-async fn a_pushed_request_is_judged_again_at_the_decision() {
+async fn a_pushed_request_is_judged_at_the_decision() {
     let world = world().await;
     let registrar = world.server.registrar().unwrap();
     let client = world.client.client_id();
