@@ -55,6 +55,7 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::grant;
 use crate::hooks::{ApplicationChange, Event};
+use crate::model::application::LookAlikeKey;
 use crate::model::application::{
     Application, ApplicationFilter, ApplicationForm, Field, FieldError, Logo, LogoSlot, Problem, REASON_CHARACTERS,
     RegistrationLimits, plain_text,
@@ -64,7 +65,6 @@ use crate::registration::claims::{Submitting, Taken, Taking};
 use crate::registration::judge::Action;
 use crate::registration::submission::Submission;
 use crate::store::{Page, StoreError};
-use crate::text::LookAlikeKey;
 
 /// Registers applications: submission, review and administration.
 ///

@@ -8,6 +8,7 @@ use crate::claim::draw_version;
 use crate::config::ClientLifetimes;
 use crate::error::Reason;
 use crate::hooks::ApplicationChange;
+use crate::model::application::LookAlikeKey;
 use crate::model::application::{Application, ApplicationFilter, ClientPlace, ClientRoom, Management, OpenApplication};
 use crate::model::client::{ClientOrigin, ClientState, SelfRegistration};
 use crate::model::client_metadata::{Admitted, RegistrationBounds};
@@ -18,7 +19,6 @@ use crate::registration::last_use::with_end;
 use crate::registration::submission::{OpenSubmission, Submission};
 use crate::secret::{ClientSecret, Digest, RegistrationAccessToken};
 use crate::store::Page;
-use crate::text::LookAlikeKey;
 
 /// How many pages of applications with similar names are read: 200 applications.
 const LOOK_ALIKE_PAGES: usize = 10;

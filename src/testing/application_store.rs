@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use crate::base::subject::Subject;
+use crate::model::application::LookAlikeKey;
 use crate::model::application::{Application, ApplicationFilter};
 use crate::store::{Page, RecordStore};
 use crate::testing::calls::{add, answer, assert_there, change};
 use crate::testing::records;
 use crate::testing::told::cut;
-use crate::text::LookAlikeKey;
 
 /// Rule 6: after every move, an application is listed as it is under its own filters and no other.
 ///

@@ -56,6 +56,29 @@ pub enum TextFault {
     DoubleBlank,
 }
 
+/// Why a text cannot be shown on one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineError {
+    Missing,
+    TooManyCharacters,
+    Blank,
+    Text(TextError),
+}
+
+/// Checks a text that is shown on one line: not empty, not too long, not blank, and without misleading characters.
+pub(crate) fn check_shown_line(text: &str, limit: usize) -> Result<(), LineError> {
+    if text.is_empty() {
+        return Err(LineError::Missing);
+    }
+    if text.chars().nth(limit).is_some() {
+        return Err(LineError::TooManyCharacters);
+    }
+    if text.chars().all(is_blank) {
+        return Err(LineError::Blank);
+    }
+    check_line(text).map_err(LineError::Text)
+}
+
 /// Checks a text of one line.
 pub(crate) fn check_line(text: &str) -> Result<(), TextError> {
     check(text, 0)

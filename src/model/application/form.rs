@@ -3,6 +3,7 @@
 use crate::jose::{JwkSet, JwkSetBounds, SigningAlgorithm};
 use crate::model::application::field::{Field, FieldError, Problem};
 use crate::model::application::text;
+use crate::model::client::form::RegistrationLimits;
 use crate::model::client::{
     ApplicationType, AuthenticationMethod, AuthenticationMethods, CheckedForm, ClientKeys, ClientType, GrantType,
     GrantTypes, counts_as_public,
@@ -261,30 +262,6 @@ impl ApplicationForm {
         let keeps_methods =
             matches!(self.client_type, ClientType::Confidential) || methods.contains(AuthenticationMethod::None);
         keeps_methods && methods.contains(AuthenticationMethod::PrivateKeyJwt)
-    }
-}
-
-/// The limits of the fields of a registration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RegistrationLimits {
-    /// Characters of the name; 50 by default.
-    pub name: usize,
-    /// Bytes of the logo; 1 048 576 by default.
-    pub logo: usize,
-    /// Pixels of each side of the logo; 2048 by default. A browser takes 4 bytes for each pixel.
-    pub logo_pixels: u32,
-    /// Characters of the description; 350 by default.
-    pub description: usize,
-    /// Characters of the website's address; 128 by default.
-    pub website: usize,
-    /// Redirect URIs; 10 by default.
-    pub redirect_uris: usize,
-}
-
-impl Default for RegistrationLimits {
-    fn default() -> Self {
-        Self { name: 50, logo: 1_048_576, logo_pixels: 2048, description: 350, website: 128, redirect_uris: 10 }
     }
 }
 

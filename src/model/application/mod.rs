@@ -4,15 +4,19 @@ mod encoding;
 mod field;
 mod form;
 mod logo;
+mod look_alike;
 mod open;
 mod text;
 
 pub use field::{Field, FieldError, Problem};
-pub use form::{ApplicationForm, RegistrationLimits};
+pub use form::ApplicationForm;
 pub use logo::{Logo, LogoSlot};
+pub use look_alike::LookAlikeKey;
 pub use open::ClientPlace;
 pub(crate) use open::{Asked, ClientRoom, Management, OpenApplication, ProposedUpdate};
-pub(crate) use text::{https_address, is_shown_line, plain_text, web_link};
+pub(crate) use text::plain_text;
+
+pub use crate::model::client::form::RegistrationLimits;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,7 +26,6 @@ use crate::base::id::{ClientId, LogoId};
 use crate::base::subject::Subject;
 use crate::model::client::{CheckedForm, Client, ClientState, SelfRegistration};
 use crate::model::client_metadata::{DocumentUrl, MoreMetadata};
-use crate::text::LookAlikeKey;
 
 /// The most characters of the reason for a rejection.
 pub(crate) const REASON_CHARACTERS: usize = 1000;

@@ -1,12 +1,12 @@
 //! Texts and links that users see. Misleading ones are refused [RFC 7591 section 5].
 
 use crate::model::application::field::Problem;
-use crate::model::redirect_uri::{WebUri, check_host};
-use crate::text::{a_label_host, check_line, check_lines, is_blank, is_invisible};
+use crate::model::redirect_uri::{WebAddressError, check_web_address};
+use crate::text::{LineError, check_lines, check_shown_line};
 
 /// Checks a name: characters are Unicode scalar values, nothing is normalized.
 pub(crate) fn name(text: &str, limit: usize) -> Result<String, Problem> {
-    shown_on_one_line(text, limit)?;
+    check_shown_line(text, limit).map_err(|error| of_line(error, limit))?;
     Ok(text.into())
 }
 
@@ -19,54 +19,23 @@ pub(crate) fn plain_text(text: &str, limit: usize) -> Result<Option<String>, Pro
 
 /// Checks the address of a website, which is kept as submitted. Only its host must be ASCII.
 pub(crate) fn website(text: &str, limit: usize) -> Result<String, Problem> {
-    shown_on_one_line(text, limit)?;
-    if text.chars().any(|own| is_blank(own) || own == '\\' || is_invisible(own)) {
-        return Err(Problem::NotAWebAddress);
-    }
-    let start = text.find("://").map_or(0, |end| end + 3);
-    let rest = text.get(start..).unwrap_or_default();
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if authority.contains('@') {
-        return Err(Problem::UserInfo);
-    }
-    let address = text.get(..start + authority.len()).unwrap_or_default();
-    let uri = WebUri::split(address).map_err(|_| Problem::NotAWebAddress)?;
-    if !uri.host.is_ascii() {
-        let a_label = a_label_host(uri.host).filter(|host| check_host(host).is_ok());
-        return Err(a_label.map_or(Problem::NotAWebAddress, |host| Problem::HostNotAscii { a_label: host.into() }));
-    }
-    check_host(uri.host).map_err(|_| Problem::NotAWebAddress)?;
+    let problem = |error| match error {
+        WebAddressError::Line(error) => of_line(error, limit),
+        WebAddressError::NotAWebAddress => Problem::NotAWebAddress,
+        WebAddressError::UserInfo => Problem::UserInfo,
+        WebAddressError::HostNotAscii { a_label } => Problem::HostNotAscii { a_label },
+    };
+    check_web_address(text, limit).map_err(problem)?;
     Ok(text.into())
 }
 
-/// Returns whether a text of one line may be shown: not blank, not too long, and without misleading characters.
-pub(crate) fn is_shown_line(text: &str, limit: usize) -> bool {
-    shown_on_one_line(text, limit).is_ok()
-}
-
-/// Checks a link that a client sent. Returns `Some(None)` for a valid link with plain http, which is not kept, and
-/// `None` for a text that is not a link.
-pub(crate) fn web_link(text: &str, limit: usize) -> Option<Option<String>> {
-    let link = website(text, limit).ok()?;
-    let is_https = link.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"));
-    Some(Some(link).filter(|_| is_https))
-}
-
-/// Checks an address that the server itself sends requests to: https in lower case, in ASCII, without a fragment.
-pub(crate) fn https_address(text: &str, limit: usize) -> Option<Box<str>> {
-    let is_plain = text.starts_with("https://") && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
-    website(text, limit).ok().filter(|_| is_plain).map(Into::into)
-}
-
-fn shown_on_one_line(text: &str, limit: usize) -> Result<(), Problem> {
-    if text.is_empty() {
-        return Err(Problem::Missing);
+fn of_line(error: LineError, limit: usize) -> Problem {
+    match error {
+        LineError::Missing => Problem::Missing,
+        LineError::TooManyCharacters => Problem::TooManyCharacters { limit },
+        LineError::Blank => Problem::Blank,
+        LineError::Text(error) => Problem::Text(error),
     }
-    check_length(text, limit)?;
-    if text.chars().all(is_blank) {
-        return Err(Problem::Blank);
-    }
-    check_line(text).map_err(Problem::Text)
 }
 
 fn check_length(text: &str, limit: usize) -> Result<(), Problem> {
@@ -165,21 +134,6 @@ mod tests {
         ] {
             assert_eq!(website(&text, 128).map(drop), expected, "{text:?}");
         }
-        for (address, is_sound) in [
-            ("https://a.example/jwks.json", true),
-            ("https://a.example:8443/jwks?v=1", true),
-            ("http://a.example/jwks.json", false),
-            ("HTTPS://a.example/jwks.json", false),
-            ("https://u@a.example/jwks.json", false),
-            ("https://a.example/jwks.json#x", false),
-            ("https://a.example/\u{7801}", false),
-            ("https:///jwks.json", false),
-            ("/jwks.json", false),
-            ("", false),
-        ] {
-            assert_eq!(https_address(address, 64).is_some(), is_sound, "{address}");
-        }
-        assert_eq!(https_address("https://a.example/jwks.json", 26), None);
         for text in
             ["https://a.example/\n", "https://a.example/\u{202e}", "https://a\u{200b}b.example", " https://a.example"]
         {

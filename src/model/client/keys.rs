@@ -2,8 +2,8 @@
 
 use crate::base::codec::{DecodeError, Reader, Writer};
 use crate::jose::{JwkSet, JwkSetBounds, JwkSetError, SigningAlgorithm};
-use crate::model::application::https_address;
 use crate::model::client::authentication_method::{AuthenticationMethod, AuthenticationMethods};
+use crate::model::redirect_uri::https_address;
 use crate::wire::fetch::FetchError;
 
 /// The public keys of a client, by value or by URL [RFC 7591 section 2]. The client's assertions are verified with

@@ -5,7 +5,7 @@ mod authentication_method;
 mod builder;
 mod client_type;
 pub(crate) mod encoding;
-mod form;
+pub(crate) mod form;
 mod grant_type;
 mod keys;
 mod secrets;

@@ -107,7 +107,7 @@ mod tests {
 
     use super::*;
     use crate::jose::{JwkSetError, SigningAlgorithm};
-    use crate::model::application::RegistrationLimits;
+    use crate::model::client::form::RegistrationLimits;
     use crate::model::client::{ApplicationType, GrantTypes, KeyRules};
     use crate::model::redirect_uri::{RedirectUriError, RedirectUriPolicy, RegisteredRedirectUri};
     use crate::scope::ScopeCatalog;

@@ -2,16 +2,18 @@
 
 use crate::base::id::ClientId;
 use crate::jose::{JwkSet, JwkSetBounds, SigningAlgorithm};
-use crate::model::application::{RegistrationLimits, is_shown_line, web_link};
+use crate::model::client::form::RegistrationLimits;
 use crate::model::client::{
     AuthenticationMethod, AuthenticationMethods, ClientKeys, GrantType, GrantTypes, KeyFault, KeyRules,
 };
 use crate::model::client_metadata::error::MetadataError;
 use crate::model::client_metadata::json::Members;
 use crate::model::client_metadata::{ClientMetadata, METADATA_BYTES, MoreMetadata};
+use crate::model::redirect_uri::web_link;
 use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use crate::scope::{ScopeCatalog, ScopeSet};
 use crate::secret::Digest;
+use crate::text::check_shown_line;
 
 /// The most characters of a text that no request needs, and the most contacts.
 const SHORT_TEXT: usize = 128;
@@ -183,7 +185,7 @@ fn check_response_types(members: &Members, kept: GrantTypes) -> Result<GrantType
 
 fn line(members: &Members, name: &'static str, limit: usize) -> Result<Option<String>, MetadataError> {
     let Some(text) = members.text(name)? else { return Ok(None) };
-    if is_shown_line(text, limit) { Ok(Some(text.into())) } else { Err(MetadataError::Text(name)) }
+    if check_shown_line(text, limit).is_ok() { Ok(Some(text.into())) } else { Err(MetadataError::Text(name)) }
 }
 
 /// A link with plain http is left out. No link is ever fetched.
@@ -196,7 +198,7 @@ fn contacts(members: &Members) -> Result<Vec<String>, MetadataError> {
     const NAME: &str = "contacts";
     let sent = members.list(NAME)?.unwrap_or_default();
     let sent: Vec<_> = sent.into_iter().filter(|text| !text.is_empty()).collect();
-    let is_sound = sent.len() <= CONTACTS && sent.iter().all(|text| is_shown_line(text, SHORT_TEXT));
+    let is_sound = sent.len() <= CONTACTS && sent.iter().all(|text| check_shown_line(text, SHORT_TEXT).is_ok());
     if is_sound { Ok(sent.into_iter().map(Into::into).collect()) } else { Err(MetadataError::Text(NAME)) }
 }
 

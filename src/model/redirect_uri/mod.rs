@@ -30,6 +30,7 @@
 //! ```
 
 mod accepted;
+mod address;
 mod error;
 mod policy;
 mod registered;
@@ -38,6 +39,7 @@ mod target;
 mod web;
 
 pub use accepted::RedirectUri;
+pub(crate) use address::{WebAddressError, check_web_address, https_address, web_link};
 pub use error::RedirectUriError;
 pub(crate) use error::shown;
 pub use policy::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy};

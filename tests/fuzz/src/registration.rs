@@ -4,10 +4,10 @@
 //! resources separated by blanks. The rest is the description.
 
 use grantor::ApplicationForm;
+use grantor::application::LookAlikeKey;
 use grantor::application::RegistrationLimits;
 use grantor::redirect_uri::RedirectUriPolicy;
 use grantor::scope::{ResourceScope, ScopeCatalog};
-use grantor::text::LookAlikeKey;
 use url::Url;
 
 use super::redirect_uri::{leads_nowhere, place};

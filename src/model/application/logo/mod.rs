@@ -10,8 +10,8 @@ use std::fmt;
 
 use crate::base::codec::DecodeError;
 use crate::model::application::field::{Field, FieldError, Problem};
-use crate::model::application::form::RegistrationLimits;
 use crate::model::application::logo::bound::Bound;
+use crate::model::client::form::RegistrationLimits;
 
 /// An application's logo: a PNG, JPEG, GIF or WebP image.
 ///

@@ -7,7 +7,7 @@ use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory as _};
 use unicode_security::skeleton;
 
 use crate::secret::Digest;
-use crate::text::judge::is_blank;
+use crate::text::is_blank;
 
 /// A key that names with a similar appearance share.
 ///
