@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_release_reads_what_an_older_one_wrote_and_the_older_refuses_what_it_does_not_know() {
+    fn missing_optional_fields_are_read_unknown_ones_refused() {
         let (bare, full) = (write(7, None), write(7, Some("later")));
         for knows_note in [false, true] {
             assert_eq!(read(&bare, knows_note), Ok((7, None)));

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_open_until_it_is_used_or_can_no_longer_be_decided() {
+    fn a_request_is_open_until_its_use_or_end() {
         let record = pushed();
         assert!(record.is_open(at(100)) && record.is_open(at(2099)));
         assert!(!record.is_open(at(2100)));

@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_still_allowed() {
+    fn values_at_the_limits_are_allowed() {
         let mut bytes = b"state=".to_vec();
         bytes.resize(64, b'a');
         assert!(parse(&bytes).is_ok());

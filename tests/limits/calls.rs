@@ -17,8 +17,9 @@ fn observed() -> (World, Calls) {
     (world, log)
 }
 
+/// Each with a list, which enforces a limit.
 #[test]
-fn an_authorization_is_two_writes_and_an_exchange_one_each_with_a_list() {
+fn an_authorization_is_two_writes_an_exchange_one() {
     let (world, log) = observed();
     let pending = block_on(world.authorize(&world.query(&PKCE))).unwrap();
     assert_eq!(log.take(), ["clients.find"]);

@@ -12,7 +12,7 @@ const CALLS: u64 = 2000;
 /// eight, an exchange seven. The numbers are those of Rust 1.95 and the versions in `Cargo.lock`.
 ///
 /// The list of the user's grants, which enforces their limit, takes 1,600 of an exchange. The list of the user's
-/// requests takes as many of an authorization. A check was 5,450 in the first version.
+/// requests takes as many of an authorization.
 ///
 /// A number changes by up to 400 with the functions that the compiler inlines. The largest such effect was that tokens
 /// were copied byte by byte: see the comments in `PresentedRefresh::parse` and `issue::pair`.

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stricter_policy_refuses_what_an_older_one_registered() {
+    fn a_stricter_policy_refuses_what_is_registered() {
         let registered = RegisteredRedirectUri::parse("http://127.0.0.1/cb", &RedirectUriPolicy::default()).unwrap();
         let stricter = RedirectUriPolicy { loopback_http: LoopbackHttp::Off, ..RedirectUriPolicy::default() };
         for requested in ["http://127.0.0.1/cb", "http://127.0.0.1:81/cb"] {

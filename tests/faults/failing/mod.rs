@@ -159,7 +159,7 @@ async fn an_exchange_whose_answer_and_look_are_lost_costs_a_new_sign_in() {
 
 /// The same at a refresh without grace. Within the grace, the next try returns the newest pair.
 #[tokio::test]
-async fn a_refresh_without_grace_whose_answer_and_look_are_lost_costs_a_new_sign_in() {
+async fn a_lost_refresh_without_grace_costs_a_sign_in() {
     for (world, has_grace) in [(strict_public().await, false), (World::platform().await, true)] {
         let scene = Scene::of(world, Kind::Refresh).await;
         let script = outage_after(&scene, "tokens.replace").await;
@@ -259,7 +259,7 @@ async fn a_failed_revocation_is_not_acknowledged() {
 
 /// A transient failure hides a replay only until the next try.
 #[tokio::test]
-async fn a_replay_during_a_transient_failure_is_refused_or_reported_as_trouble_and_seen_the_next_time() {
+async fn a_replay_during_a_failure_is_noticed_later() {
     theft_at_every_call(async |world| {
         let code = world.code().await;
         let pair = Step::Exchange(code.clone()).run(world).await.pair();
@@ -270,7 +270,7 @@ async fn a_replay_during_a_transient_failure_is_refused_or_reported_as_trouble_a
 
 /// The use of a superseded refresh token after its grace, in the same way.
 #[tokio::test]
-async fn a_reuse_during_a_transient_failure_is_refused_or_reported_as_trouble_and_seen_the_next_time() {
+async fn a_reuse_during_a_failure_is_noticed_later() {
     theft_at_every_call(async |world| {
         let first = world.pair().await;
         let pair = Step::Refresh(first.refresh.clone()).run(world).await.pair();
@@ -369,7 +369,7 @@ fn failing_once(name: &'static str, number: usize) -> impl Script {
 
 /// What cannot be withdrawn keeps nothing else alive, and is reported.
 #[tokio::test]
-async fn a_failure_while_everything_of_a_user_is_withdrawn_spares_nothing_else() {
+async fn a_failed_withdrawal_spares_nothing_else() {
     for (call, number) in [("tokens.replace", 1), ("tokens.find", 2), ("codes.replace", 1), ("codes.list", 1)] {
         let world = World::platform().await;
         let pairs = [world.pair().await, world.pair().await, world.pair().await];
@@ -391,7 +391,7 @@ async fn a_failure_while_everything_of_a_user_is_withdrawn_spares_nothing_else()
 
 /// A write whose answer was lost counts as a withdrawal, like one that was answered.
 #[tokio::test]
-async fn what_was_withdrawn_is_counted_though_the_answer_of_the_store_was_lost() {
+async fn a_withdrawal_whose_answer_was_lost_is_counted() {
     let mut lost = Vec::new();
     for at in 0.. {
         let world = World::platform().await;
@@ -412,7 +412,7 @@ async fn what_was_withdrawn_is_counted_though_the_answer_of_the_store_was_lost()
 
 /// Codes and grants are in two stores. A failure of one does not delay the purge of the other.
 #[tokio::test]
-async fn a_purge_of_one_kind_that_fails_does_not_stop_the_other() {
+async fn a_failed_purge_of_one_kind_stops_no_other() {
     for (call, left) in [("codes.purge", (1, 0)), ("tokens.purge", (0, 1))] {
         let world = World::platform().await;
         world.pair().await;

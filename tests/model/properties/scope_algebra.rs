@@ -80,7 +80,7 @@ fn sets_are_ordered_and_meet_as_sets_of_rights_do() {
 }
 
 #[test]
-fn however_a_set_is_asked_for_it_is_the_same_set() {
+fn the_same_scopes_make_the_same_set() {
     let asked = (levels(), any::<u64>(), any::<bool>());
     check(CASES, &asked, |(levels, order, doubled)| {
         let catalog = ScopeCatalog::platform();
@@ -130,7 +130,7 @@ fn another_notation_writes_and_reads_the_same_sets() {
 
 /// RFC 6749 section 3.3 and appendix A.4: one space between tokens of visible characters.
 #[test]
-fn what_is_read_as_scopes_is_a_list_of_known_tokens() {
+fn scopes_are_a_list_of_known_tokens() {
     let piece = prop_oneof![
         6 => prop::sample::select(vec!["repo-code", "repo-code:r", "repo-code:rw", "repo-delete", "account-email:r"]),
         2 => prop::sample::select(vec![" ", "  ", ",", "\t", "\"", "\\", "\u{7f}", ":", "rw", "", "Repo-code:r"]),

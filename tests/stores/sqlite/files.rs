@@ -21,7 +21,7 @@ fn refused(path: &Path) -> (SqliteProblem, String) {
 }
 
 #[test]
-fn a_missing_file_is_made_and_an_empty_one_is_taken() {
+fn a_missing_or_empty_file_becomes_a_store() {
     let folder = Folder::new("new");
     fs::write(folder.file(), "").unwrap();
     for path in [folder.file(), folder.path().join("other.sqlite")] {
@@ -96,7 +96,7 @@ fn special_names_of_sqlite_are_files_like_any_other() {
 }
 
 #[test]
-fn what_is_no_database_is_refused_and_left_as_it_is() {
+fn what_is_no_database_is_refused() {
     let folder = Folder::new("garbage");
     for garbage in [&b"a letter to somebody"[..], &[0xff; 5000], b"SQLite format 3\0 and then nothing of it"] {
         fs::write(folder.file(), garbage).unwrap();
@@ -111,7 +111,7 @@ fn what_is_no_database_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn the_database_of_another_program_is_refused_and_left_as_it_is() {
+fn the_database_of_another_program_is_refused() {
     let folder = Folder::new("foreign");
     for sql in [
         "CREATE TABLE accounts (id INTEGER PRIMARY KEY)",
@@ -149,7 +149,7 @@ fn threads_that_open_a_new_file_at_once_all_succeed() {
 }
 
 #[test]
-fn tables_of_the_service_may_stand_in_the_same_file_under_any_other_name() {
+fn tables_of_the_service_share_the_file() {
     let folder = Folder::new("shared");
     drop(SqliteStore::open(folder.file()).unwrap());
     let own = other_connection(&folder.file());
@@ -258,7 +258,7 @@ mod unix {
 
     /// For example, where the members of a group may read the file.
     #[test]
-    fn a_file_that_others_may_read_keeps_its_mode_and_gives_it_to_its_log() {
+    fn the_log_has_the_mode_of_its_file() {
         let folder = Folder::new("shared-mode");
         fs::write(folder.file(), "").unwrap();
         fs::set_permissions(folder.file(), Permissions::from_mode(0o640)).unwrap();

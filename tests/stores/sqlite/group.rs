@@ -75,7 +75,7 @@ fn writes_that_wait_share_one_commit() {
 }
 
 #[test]
-fn of_two_replaces_of_one_version_in_one_group_one_wins() {
+fn in_one_group_one_replace_wins() {
     let folder = Folder::new("two");
     let store = SqliteStore::open(folder.file()).unwrap();
     let template = Template::new();
@@ -96,7 +96,7 @@ fn of_two_replaces_of_one_version_in_one_group_one_wins() {
 }
 
 #[test]
-fn a_call_for_which_the_queue_has_no_room_is_a_transient_error_at_once() {
+fn a_full_queue_is_a_transient_error_at_once() {
     const ROOM: usize = 4;
     let folder = Folder::new("queue");
     let store = SqliteStore::open_with(folder.file(), &SqliteOptions::new().queue_limit(ROOM)).unwrap();
@@ -134,7 +134,7 @@ fn a_call_for_which_the_queue_has_no_room_is_a_transient_error_at_once() {
 }
 
 #[test]
-fn a_lock_that_is_held_too_long_is_a_transient_error_and_changes_nothing() {
+fn a_lock_held_too_long_is_a_transient_error() {
     let folder = Folder::new("busy");
     let options = SqliteOptions::new().busy_timeout(Duration::from_millis(30));
     let store = SqliteStore::open_with(folder.file(), &options).unwrap();
@@ -151,7 +151,7 @@ fn a_lock_that_is_held_too_long_is_a_transient_error_and_changes_nothing() {
 }
 
 #[test]
-fn a_write_whose_future_is_dropped_is_made_whole_or_not_at_all() {
+fn a_dropped_write_is_whole_or_not_made() {
     let folder = Folder::new("dropped");
     let store = SqliteStore::open(folder.file()).unwrap();
     let template = Template::new();
@@ -200,7 +200,7 @@ impl Wake for PanicsWhenWoken {
 }
 
 #[test]
-fn an_executor_that_panics_when_woken_does_not_stop_the_store() {
+fn an_executor_that_panics_stops_nothing() {
     let folder = Folder::new("panic");
     let store = SqliteStore::open(folder.file()).unwrap();
     let template = Template::new();
@@ -248,7 +248,7 @@ fn a_store_may_be_dropped_in_the_thread_that_answers() {
 }
 
 #[test]
-fn a_future_may_be_polled_in_one_thread_and_then_in_another() {
+fn a_future_may_be_polled_in_two_threads() {
     let folder = Folder::new("moved");
     let store = SqliteStore::open(folder.file()).unwrap();
     let template = Template::new();

@@ -24,7 +24,7 @@ fn purge(store: &SqliteStore, now: Timestamp, limit: usize) -> Purge {
 }
 
 #[test]
-fn a_purge_looks_at_no_more_than_its_limit_and_goes_on_where_it_stopped() {
+fn a_purge_examines_no_more_than_its_limit() {
     let store = SqliteStore::temporary().unwrap();
     let template = Template::new();
     // More rows than a purge removes before other writes get their turn.
@@ -45,8 +45,9 @@ fn a_purge_looks_at_no_more_than_its_limit_and_goes_on_where_it_stopped() {
     assert_eq!(removed, [280, 280, 40]);
 }
 
+/// The purge moves the index on, and only to a later time.
 #[test]
-fn a_refresh_writes_no_index_and_the_purge_moves_it_on_only() {
+fn a_refresh_writes_no_purge_index() {
     let folder = Folder::new("index");
     let store = SqliteStore::open(folder.file()).unwrap();
     let mut world = block_on(World::platform());

@@ -42,7 +42,7 @@ fn a_file_that_is_removed_takes_no_write_with_it() {
 }
 
 #[test]
-fn a_file_that_is_moved_over_another_ends_the_store_of_that_one() {
+fn a_file_moved_over_another_ends_its_store() {
     let folder = Folder::new("moved-over");
     let template = Template::new();
     let copy = folder.path().join("of-today");
@@ -90,7 +90,7 @@ fn a_log_that_is_removed_takes_no_write_with_it() {
 
 /// A link is followed: the log is next to the linked file.
 #[test]
-fn a_link_that_leads_elsewhere_ends_the_store_of_what_it_led_to() {
+fn a_link_that_leads_elsewhere_ends_the_store() {
     let folder = Folder::new("link");
     let [one, other, link] = ["one", "other", "link"].map(|name| folder.path().join(name));
     drop(SqliteStore::open(&other).unwrap());

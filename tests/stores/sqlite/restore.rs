@@ -50,14 +50,14 @@ fn a_code_that_was_spent_since_works_again_until_its_end() {
 }
 
 #[test]
-fn a_backup_older_than_the_life_of_a_code_brings_no_code_back() {
+fn an_older_backup_brings_no_code_back() {
     let Restored { world, client, code, _folder } = Restored::new("old");
     world.advance(world.server.config().authorization.code_lifetime.as_secs());
     e400(&block_on(world.exchange_as(&client, &code)), "invalid_grant");
 }
 
 #[test]
-fn withdrawing_the_grants_of_every_client_kills_the_codes_as_well() {
+fn revoking_all_grants_of_a_client_ends_its_codes() {
     let Restored { world, client, code, _folder } = Restored::new("withdrawn");
     let registrar = world.server.registrar().unwrap();
     for application in block_on(registrar.list(&ApplicationFilter::All, Page::first(10))).unwrap() {

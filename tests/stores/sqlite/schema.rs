@@ -46,8 +46,9 @@ fn shape(path: &Path) -> (Vec<String>, [i64; 2]) {
     (declared, [number("PRAGMA application_id"), number("PRAGMA user_version")])
 }
 
+/// It has everything that was in it.
 #[test]
-fn a_file_of_every_earlier_schema_is_brought_to_this_one_with_everything_in_it() {
+fn a_file_of_every_schema_is_migrated() {
     let folder = Folder::new("migrated");
     drop(SqliteStore::open(folder.file()).unwrap());
     let newest = shape(&folder.file());
@@ -85,7 +86,7 @@ fn assert_fixture(store: &SqliteStore) {
 }
 
 #[test]
-fn tokens_of_every_earlier_schema_are_good_still() {
+fn tokens_of_every_schema_work() {
     for fixture in FIXTURES {
         let folder = Folder::new("tokens");
         other_connection(&folder.file()).execute_batch(fixture).unwrap();
@@ -101,8 +102,9 @@ fn tokens_of_every_earlier_schema_are_good_still() {
     }
 }
 
+/// It is left as it is.
 #[test]
-fn a_file_of_a_newer_release_is_refused_and_left_as_it_is() {
+fn a_file_of_a_newer_release_is_refused() {
     let folder = Folder::new("newer");
     drop(SqliteStore::open(folder.file()).unwrap());
     let known = i64::try_from(FIXTURES.len()).unwrap();

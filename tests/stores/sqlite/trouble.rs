@@ -54,8 +54,9 @@ fn a_full_disk_is_a_transient_error_and_loses_nothing() {
     assert_sound(&folder.file());
 }
 
+/// Of what is stored on that page, and of nothing else.
 #[test]
-fn a_damaged_page_is_a_permanent_error_of_what_stood_on_it() {
+fn a_damaged_page_is_a_permanent_error() {
     const ROWS: u32 = 2000;
     let folder = Folder::new("damaged");
     let template = Template::new();

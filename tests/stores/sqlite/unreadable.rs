@@ -20,7 +20,7 @@ fn spoil(path: &Path, table: &str, id: &[u8; 16]) {
 }
 
 #[test]
-fn the_kit_finds_that_what_cannot_be_read_holds_nothing_up() {
+fn what_cannot_be_read_holds_nothing_up() {
     let store = SqliteStore::temporary().unwrap();
     let path = path_of(&store);
     let spoiled = |table: &'static str| {
@@ -45,7 +45,7 @@ fn assert_unreadable(error: &StoreError) {
 }
 
 #[test]
-fn everything_of_a_user_is_withdrawn_but_what_cannot_be_read() {
+fn all_is_withdrawn_but_what_cannot_be_read() {
     const GRANTS: usize = 130;
     let folder = Folder::new("withdrawn");
     let store = SqliteStore::open(folder.file()).unwrap();

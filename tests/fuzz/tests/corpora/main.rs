@@ -19,7 +19,7 @@ const LIMIT: usize = 200_000;
 
 /// With `WRITE_CORPORA` set, the inputs that a server makes are written instead of compared.
 #[test]
-fn what_a_server_makes_is_in_the_corpora_as_it_makes_it() {
+fn the_corpora_have_what_a_server_makes() {
     for (target, name, input) in fuzz::made() {
         let path = root().join(target).join(&name);
         if env::var_os("WRITE_CORPORA").is_some() {
@@ -40,7 +40,7 @@ fn every_target_can_be_fuzzed() {
 }
 
 #[test]
-fn every_input_of_a_corpus_keeps_the_rules_and_all_of_them_reach_what_they_are_for() {
+fn every_seed_keeps_the_rules_and_reaches_its_code() {
     for target in TARGETS {
         let outcomes: BTreeSet<_> = corpus(target).iter().map(|(name, input)| run(target, name, input)).collect();
         let missed: Vec<_> = target.reaches.iter().filter(|outcome| !outcomes.contains(**outcome)).collect();
