@@ -324,6 +324,51 @@ fn what_is_no_proof_is_refused() {
     }
 }
 
+/// A proof with a wrong signature and another fault is refused for the other fault.
+#[test]
+fn the_signature_is_checked_after_all_that_is_cheaper() {
+    const SIGNATURE: &str = "its signature is wrong";
+    let cases: [(Change, &str); 14] = [
+        (|_| {}, SIGNATURE),
+        (|draft| draft.header["typ"] = "JWT".into(), "its typ is not dpop+jwt"),
+        (|draft| draft.header["alg"] = "RS256".into(), "its alg is not accepted for proofs"),
+        (|draft| drop_from(&mut draft.claims, "jti"), "jti is missing"),
+        (|draft| draft.claims["jti"] = "".into(), "jti is empty or has more than 256 bytes"),
+        (|draft| draft.claims["htm"] = "GET".into(), "htm is not the method of the request"),
+        (|draft| draft.claims["htu"] = "https://evil.example/".into(), "htu is not the public URL of the request"),
+        (|draft| drop_from(&mut draft.claims, "ath"), "ath is missing"),
+        (|draft| draft.claims["ath"] = encode([1; 32]).into(), "ath is the digest of another access token"),
+        (|draft| drop_from(&mut draft.claims, "iat"), "iat is missing"),
+        (|draft| draft.claims["iat"] = (NOW - 60).into(), "iat is too old"),
+        (|draft| draft.claims["iat"] = (NOW + 31).into(), "iat is in the future"),
+        (|draft| draft.claims["exp"] = NOW.into(), "it has expired"),
+        (|draft| draft.claims["nbf"] = (NOW + 31).into(), "nbf is in the future"),
+    ];
+    for (number, (change, expected)) in cases.iter().enumerate() {
+        let mut draft = Draft { key: key(), ..Draft::new() };
+        draft.claims["ath"] = TOKEN_DIGEST.into();
+        change(&mut draft);
+        assert_eq!(outcome(&draft, Some(TOKEN), &config()), *expected, "{number}");
+    }
+}
+
+/// A nonce is handed out with this answer, so the nonce is checked earlier, but missed only in a proof that is signed.
+#[test]
+fn a_wrong_signature_never_asks_for_a_nonce() {
+    let cases: [(Change, &str); 5] = [
+        (|_| {}, "its signature is wrong"),
+        (|draft| draft.claims["nonce"] = "made up".into(), "its signature is wrong"),
+        (|draft| draft.claims["nonce"] = nonce_of(Role::AuthorizationServer).into(), "its signature is wrong"),
+        (|draft| draft.claims["nonce"] = 7.into(), "a claim has another type, or is out of range"),
+        (|draft| draft.header["jwk"] = jwk(&draft.key), "nonce"),
+    ];
+    for (number, (change, expected)) in cases.iter().enumerate() {
+        let mut draft = Draft { key: key(), ..Draft::new() };
+        change(&mut draft);
+        assert_eq!(outcome(&draft, None, &with_nonces()), *expected, "{number}");
+    }
+}
+
 /// 9449-11.1-01, NEG-JOSE-02
 #[test]
 fn a_proof_is_known_by_key_method_url_and_identifier() {
