@@ -1,7 +1,7 @@
 //! The DPoP proof of a request at an endpoint [RFC 9449 section 5].
 
 use crate::client_auth::dpop::nonce;
-use crate::client_auth::dpop::{self, Expected, Proof, Role, TargetUri};
+use crate::client_auth::dpop::{self, Expected, Proof, Role};
 use crate::config::DpopBoundTokens;
 use crate::context::Context;
 use crate::error::Reason;
@@ -38,12 +38,11 @@ pub(crate) fn verify(
     endpoint: Endpoint,
     header: &[u8],
 ) -> Result<Proof, Reason> {
-    let config = &context.config;
-    let url = TargetUri::parse(&config.url_of(endpoint));
+    let url = context.proof_url(endpoint);
     let url = url.ok_or(Reason::DpopProof("the issuer is not a URL that a proof can name"))?;
     let role = Role::AuthorizationServer;
-    let expected = Expected { method: request.method, url: &url, access_token: None, role };
-    dpop::verify(header, &expected, config, context.now())
+    let expected = Expected { method: request.method, url, access_token: None, role };
+    dpop::verify(header, &expected, &context.config, context.now())
 }
 
 /// Checks that a request may have no proof.

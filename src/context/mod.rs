@@ -26,6 +26,7 @@ use crate::model::Replay;
 use crate::model::client::Client;
 use crate::model::protected_resource::ResourceTable;
 use crate::model::redirect_uri;
+use crate::model::target_uri::TargetUri;
 use crate::secret::prefixes::Prefixes;
 use crate::store::{Insertion, RecordStore, StoreError, Stores};
 use crate::wire::Endpoint;
@@ -37,6 +38,8 @@ pub(crate) struct Context {
     pub(crate) config: Config,
     pub(crate) prefixes: Prefixes,
     pub(crate) resources: ResourceTable,
+    /// The URLs of the endpoints that read DPoP proofs, as [`proof_urls`] returns them.
+    pub(crate) proof_urls: Vec<(Endpoint, TargetUri)>,
     pub(crate) signing_keys: SigningKeys,
     /// The document of the metadata endpoint, once it was requested.
     pub(crate) metadata: OnceLock<Box<[u8]>>,
@@ -150,6 +153,12 @@ impl Context {
         use_proof(&*self.stores.replays, proof).await
     }
 
+    /// Returns the URL that a DPoP proof at this endpoint must name; `None` if the issuer is not a URL that a proof can
+    /// name.
+    pub(crate) fn proof_url(&self, endpoint: Endpoint) -> Option<&TargetUri> {
+        self.proof_urls.iter().find(|(own, _)| *own == endpoint).map(|(_, url)| url)
+    }
+
     /// Asks the throttle; refused attempts raise an event.
     pub(crate) async fn check_throttle(&self, attempt: &Attempt<'_>) -> Result<(), Reason> {
         let Some(throttle) = &self.throttle else { return Ok(()) };
@@ -212,6 +221,12 @@ impl Context {
             SubjectStatus::Unknown => Err(Reason::SubjectUnknown),
         }
     }
+}
+
+/// Parses the URLs of the endpoints that read DPoP proofs, once for all proofs.
+pub(crate) fn proof_urls(config: &Config) -> Vec<(Endpoint, TargetUri)> {
+    let endpoints = Endpoint::MACHINE.iter().copied().filter(|endpoint| endpoint.reads_proofs());
+    endpoints.filter_map(|endpoint| Some((endpoint, TargetUri::parse(&config.url_of(endpoint))?))).collect()
 }
 
 /// As [`Context::use_proof`], in a store that may be that of an API in another process.

@@ -21,6 +21,7 @@ pub(crate) mod record;
 pub mod redirect_uri;
 pub(crate) mod remembered_consent;
 mod replay;
+pub(crate) mod target_uri;
 pub(crate) mod user_code;
 
 use std::time::Duration;

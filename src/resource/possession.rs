@@ -5,13 +5,14 @@ use std::borrow::Cow;
 
 use crate::base::clock::Timestamp;
 use crate::client_auth::dpop::nonce;
-use crate::client_auth::dpop::{self, Expected, Role, TargetUri};
+use crate::client_auth::dpop::{self, Expected, Role};
 use crate::client_auth::proof;
 use crate::config::Config;
 use crate::error::Reason;
 use crate::jose::JwkThumbprint;
 use crate::model::Replay;
 use crate::model::protected_resource::{Entry, origin_of};
+use crate::model::target_uri::TargetUri;
 use crate::wire::Request;
 
 /// Returns the nonce that is handed out to clients of resources now; `None` if proofs need no nonce [RFC 9449 section

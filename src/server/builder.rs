@@ -8,10 +8,10 @@ use crate::base::entropy::{Entropy, SystemEntropy};
 use crate::config::Config;
 use crate::config::error::ConfigError;
 use crate::config::rule::Parts;
-use crate::context::Context;
 use crate::context::newest_time::NewestTime;
 use crate::context::polls::Polls;
 use crate::context::signing_keys::SigningKeys;
+use crate::context::{Context, proof_urls};
 use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;
@@ -166,11 +166,13 @@ impl Builder {
         let newest = NewestTime::default();
         let signing_keys = SigningKeys::new(signing_keys, &config, clock.now())?;
         let prefixes = Prefixes::new(&config.tokens.prefix);
+        let proof_urls = proof_urls(&config);
         let context = Context {
             stores,
             config,
             prefixes,
             resources,
+            proof_urls,
             signing_keys,
             metadata: OnceLock::new(),
             clock,

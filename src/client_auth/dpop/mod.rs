@@ -2,12 +2,10 @@
 //! caller records it as used, after all other checks.
 
 pub(crate) mod nonce;
-mod target_uri;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use nonce::Role;
-pub(crate) use target_uri::TargetUri;
 
 use std::fmt;
 use std::time::Duration;
@@ -17,6 +15,7 @@ use crate::config::Config;
 use crate::config::dpop::{PROOF_ALGORITHMS, PROOF_BYTES, PROOF_LIFETIME};
 use crate::error::Reason;
 use crate::jose::{Claims, JoseError, Jwk, JwkThumbprint, Jws, base64url};
+use crate::model::target_uri::TargetUri;
 use crate::model::{MAX_JTI_BYTES, Replay};
 use crate::secret::Digest;
 

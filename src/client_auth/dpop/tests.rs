@@ -10,10 +10,11 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 
-use super::{Expected, Proof, Role, TargetUri, nonce, verify};
+use super::{Expected, Proof, Role, nonce, verify};
 use crate::base::clock::Timestamp;
 use crate::config::{Config, DpopBoundTokens};
 use crate::error::Reason;
+use crate::model::target_uri::TargetUri;
 use crate::secret::nonce::NonceKey;
 
 const NOW: u32 = 1_000_000;

@@ -85,7 +85,6 @@ fn without_dot_segments(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
     use crate::wire::Endpoint;
 
     fn normalized(text: &str) -> Option<String> {
@@ -157,7 +156,7 @@ mod tests {
     /// 9449-4.3-04
     #[test]
     fn the_url_of_an_endpoint_follows_the_issuer() {
-        let url = |issuer| TargetUri::parse(&Config::strict(issuer).url_of(Endpoint::Token)).map(|uri| uri.0);
+        let url = |issuer| TargetUri::parse(&Endpoint::Token.url(issuer)).map(|uri| uri.0);
         assert_eq!(url("https://auth.example").as_deref(), Some("https://auth.example/oauth2/token"));
         assert_eq!(url("https://auth.example/").as_deref(), Some("https://auth.example/oauth2/token"));
         assert_eq!(url("https://auth.example/tenant").as_deref(), Some("https://auth.example/tenant/oauth2/token"));
