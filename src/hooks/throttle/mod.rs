@@ -67,10 +67,48 @@ pub struct MemoryThrottle {
     counts: Arc<Mutex<Counts>>,
 }
 
+/// What is counted beside the attempts of a network and the failures of a client. Every attempt of these kinds takes a
+/// token.
+struct Row {
+    rate: fn(&ThrottleLimits) -> Rate,
+    by: By,
+    kinds: &'static [AttemptKind],
+    /// Whether an attempt that succeeds gets its token back.
+    is_refunded: bool,
+}
+
+impl Row {
+    const fn new(rate: fn(&ThrottleLimits) -> Rate, by: By, kinds: &'static [AttemptKind]) -> Self {
+        Self { rate, by, kinds, is_refunded: false }
+    }
+}
+
+/// Whose attempts a row counts together.
+#[derive(Clone, Copy)]
+enum By {
+    Host,
+    Network,
+    User,
+    /// No user causes the fetch of a key set.
+    UserOrNetwork,
+}
+
+const FETCHES: &[AttemptKind] = &[AttemptKind::MetadataDocument, AttemptKind::KeySet];
+
+static ROWS: [Row; 7] = [
+    // Of a right user code, the guess is given back.
+    Row { is_refunded: true, ..Row::new(|limits| limits.user_codes_of_network, By::Network, &[AttemptKind::UserCode]) },
+    Row { is_refunded: true, ..Row::new(|limits| limits.user_codes_of_user, By::User, &[AttemptKind::UserCode]) },
+    Row::new(|limits| limits.device_requests, By::Network, &[AttemptKind::DeviceRequest]),
+    Row::new(|limits| limits.consent_requests, By::User, &[AttemptKind::ConsentRequest, AttemptKind::UserCode]),
+    Row::new(|limits| limits.registrations, By::Network, &[AttemptKind::Registration]),
+    Row::new(|limits| limits.document_fetches, By::UserOrNetwork, FETCHES),
+    Row::new(|limits| limits.document_hosts, By::Host, FETCHES),
+];
+
 /// The number of buckets by network. It is the largest, since every attempt needs one.
 const NETWORKS: usize = 24_576;
-/// The number of buckets by each other key: client with network, network and user of user codes, user, registering network,
-/// fetches, host.
+/// The number of buckets of each [`Row`], and of those by client and network.
 const OTHERS: usize = 8192;
 
 const MICROSECONDS: u64 = 1_000_000;
@@ -91,15 +129,7 @@ impl MemoryThrottle {
             // Many users share a network: one of them must not lock out the others for long.
             networks: Buckets::owing_little(limits.network, NETWORKS),
             clients: Buckets::new(limits.client_failures, OTHERS),
-            attempts: [
-                Buckets::new(limits.user_codes_of_network, OTHERS),
-                Buckets::new(limits.user_codes_of_user, OTHERS),
-                Buckets::new(limits.device_requests, OTHERS),
-                Buckets::new(limits.consent_requests, OTHERS),
-                Buckets::new(limits.registrations, OTHERS),
-                Buckets::new(limits.document_fetches, OTHERS),
-                Buckets::new(limits.document_hosts, OTHERS),
-            ],
+            attempts: ROWS.each_ref().map(|row| Buckets::new((row.rate)(&limits), OTHERS)),
         };
         Self {
             clock: Arc::new(SystemClock),
@@ -136,32 +166,18 @@ impl MemoryThrottle {
             return None;
         }
         let network = attempt.peer_network().filter(|_| !is_exempt);
-        let mut keys = Keys {
-            network: network.map(|network: IpAddr| self.hasher.hash_one(network)),
-            client: None,
-            attempts: [None; 7],
-            kind: attempt.kind,
-        };
-        let [code_network, code_user, device, subject, registration, fetcher, host] = &mut keys.attempts;
-        match attempt.kind {
-            AttemptKind::Authentication => {
-                keys.client = attempt.client.zip(network).map(|client| self.hasher.hash_one(client));
-            }
-            AttemptKind::ConsentRequest => *subject = attempt.subject.map(|subject| self.hasher.hash_one(subject)),
-            AttemptKind::UserCode => {
-                *code_network = keys.network;
-                *code_user = attempt.subject.map(|subject| self.hasher.hash_one(subject));
-                *subject = *code_user;
-            }
-            AttemptKind::DeviceRequest => *device = keys.network,
-            AttemptKind::Registration => *registration = keys.network,
-            AttemptKind::MetadataDocument | AttemptKind::KeySet => {
-                // No user causes the fetch of a key set.
-                *fetcher = attempt.subject.map(|subject| self.hasher.hash_one(subject)).or(keys.network);
-                *host = attempt.host.map(|host| self.hasher.hash_one(host));
-            }
-        }
-        Some(keys)
+        let (kind, hasher) = (attempt.kind, &self.hasher);
+        let client = attempt.client.zip(network).filter(|_| kind == AttemptKind::Authentication);
+        let network = network.map(|network: IpAddr| hasher.hash_one(network));
+        let user = attempt.subject.map(|subject| hasher.hash_one(subject));
+        let attempts = ROWS.each_ref().map(|row| match row.by {
+            _ if !row.kinds.contains(&kind) => None,
+            By::Host => attempt.host.map(|host| hasher.hash_one(host)),
+            By::Network => network,
+            By::User => user,
+            By::UserOrNetwork => user.or(network),
+        });
+        Some(Keys { network, client: client.map(|client| hasher.hash_one(client)), attempts, kind })
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
@@ -211,9 +227,8 @@ struct Keys {
     network: Option<u64>,
     /// The claimed client together with the network.
     client: Option<u64>,
-    /// The network and the user that type a user code; the network of a device; the user who is asked for a decision; the network, if a client registers itself; the user for whom a document is
-    /// fetched, or the network for which a key set is; the host of the document or the key set.
-    attempts: [Option<u64>; 7],
+    /// One for each of [`ROWS`].
+    attempts: [Option<u64>; ROWS.len()],
     kind: AttemptKind,
 }
 
@@ -226,8 +241,8 @@ struct Counts {
     networks: Buckets,
     /// Only failures.
     clients: Buckets,
-    /// In the order of [`Keys::attempts`].
-    attempts: [Buckets; 7],
+    /// One for each of [`ROWS`].
+    attempts: [Buckets; ROWS.len()],
 }
 
 impl Counts {
@@ -262,12 +277,10 @@ impl Counts {
     }
 
     fn refund(&mut self, keys: &Keys) {
-        // Of a right user code, only the guess is given back.
-        let [code_network, code_user, ..] = &mut self.attempts;
-        let [network, user, ..] = keys.attempts;
-        let of_code = [(code_network, network), (code_user, user)];
-        let of_client = [(&mut self.networks, keys.network.filter(|_| keys.kind != AttemptKind::UserCode))];
-        for (buckets, key) in of_code.into_iter().chain(of_client) {
+        let of_client = (&mut self.networks, keys.network.filter(|_| keys.kind != AttemptKind::UserCode));
+        let rows = ROWS.iter().zip(self.attempts.iter_mut().zip(keys.attempts));
+        let of_rows = rows.filter(|(row, _)| row.is_refunded).map(|(_, counted)| counted);
+        for (buckets, key) in of_rows.chain([of_client]) {
             if let Some(key) = key {
                 buckets.refund(key, 1, self.now);
             }
@@ -278,5 +291,44 @@ impl Counts {
 fn take(buckets: &mut Buckets, key: Option<u64>, tokens: u32, now: u64) {
     if let Some(key) = key {
         buckets.take(key, tokens, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each kind is counted by its own rows, and by no other; authentications only by network and client.
+    #[test]
+    fn every_kind_of_attempt_has_its_rows() {
+        let counted = |kind| ROWS.each_ref().map(|row| u8::from(row.kinds.contains(&kind)));
+        for (kind, expected) in [
+            (AttemptKind::Authentication, [0, 0, 0, 0, 0, 0, 0]),
+            (AttemptKind::ConsentRequest, [0, 0, 0, 1, 0, 0, 0]),
+            (AttemptKind::UserCode, [1, 1, 0, 1, 0, 0, 0]),
+            (AttemptKind::DeviceRequest, [0, 0, 1, 0, 0, 0, 0]),
+            (AttemptKind::Registration, [0, 0, 0, 0, 1, 0, 0]),
+            (AttemptKind::MetadataDocument, [0, 0, 0, 0, 0, 1, 1]),
+            (AttemptKind::KeySet, [0, 0, 0, 0, 0, 1, 1]),
+        ] {
+            assert_eq!(counted(kind), expected, "{kind:?}");
+        }
+    }
+
+    /// Each rate is used by one row.
+    #[test]
+    fn every_row_has_its_own_rate() {
+        let rate = |number| Rate::new(number, Duration::from_secs(1));
+        let limits = ThrottleLimits {
+            user_codes_of_network: rate(1),
+            user_codes_of_user: rate(2),
+            device_requests: rate(3),
+            consent_requests: rate(4),
+            registrations: rate(5),
+            document_fetches: rate(6),
+            document_hosts: rate(7),
+            ..ThrottleLimits::default()
+        };
+        assert_eq!(ROWS.each_ref().map(|row| (row.rate)(&limits)), [1, 2, 3, 4, 5, 6, 7].map(rate));
     }
 }
