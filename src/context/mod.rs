@@ -2,6 +2,7 @@
 
 pub(crate) mod newest_time;
 pub(crate) mod polls;
+pub(crate) mod registration_rules;
 pub(crate) mod signing_keys;
 pub(crate) mod uses;
 
@@ -15,6 +16,7 @@ use crate::base::subject::Subject;
 use crate::config::Config;
 use crate::context::newest_time::NewestTime;
 use crate::context::polls::Polls;
+use crate::context::registration_rules::RegistrationRules;
 use crate::context::signing_keys::SigningKeys;
 use crate::error::{ErrorCode, Reason};
 use crate::fetch::cache::Cache;
@@ -50,6 +52,7 @@ pub(crate) struct Context {
     pub(crate) throttle: Option<Arc<dyn Throttle>>,
     pub(crate) subjects: Option<Arc<dyn Subjects>>,
     pub(crate) registration_policy: Option<Arc<dyn RegistrationPolicy>>,
+    pub(crate) registration_rules: RegistrationRules,
     /// Set while metadata documents are on.
     pub(crate) documents: Option<Documents>,
     /// Set while clients may authenticate with keys, if there is a fetcher.

@@ -6,10 +6,10 @@ use crate::base::clock::Timestamp;
 use crate::base::id::ClientId;
 use crate::claim::{After, Claim, Effect, Seen};
 use crate::context::Context;
+use crate::context::registration_rules::RegistrationRules;
 use crate::model::application::Application;
 use crate::registration::error::RegistrarError;
 use crate::registration::judge;
-use crate::registration::rules::RegistrationRules;
 use crate::registration::submission::Submission;
 
 /// Inserts a submission under a new id.

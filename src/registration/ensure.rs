@@ -59,7 +59,7 @@ impl Registrar {
     /// # }
     /// ```
     pub async fn ensure_client(&self, description: &Client) -> Result<Arc<Client>, RegistrarError> {
-        self.rules.check_description(description)?;
+        self.rules().check_description(description)?;
         let (context, now) = (&*self.context, self.context.now());
         let mut ensuring = Ensuring { context, description, now, version: draw_version(&*context.entropy) };
         let (is_written, record) = claim_record(context, &mut ensuring, Some(ATTEMPTS)).await?;

@@ -6,6 +6,7 @@ use crate::base::clock::Timestamp;
 use crate::base::id::LogoId;
 use crate::base::subject::Subject;
 use crate::config::ClientLifetimes;
+use crate::context::registration_rules::RegistrationRules;
 use crate::model::application::{Application, Asked, Field, FieldError, Problem};
 use crate::model::client::{
     AskConsent, CheckedForm, Client, ClientKeys, ClientSecrets, ClientState, ClientType, Privileges, SelfRegistration,
@@ -16,7 +17,6 @@ use crate::registration::error::RegistrarError;
 use crate::registration::keys;
 use crate::registration::last_use;
 use crate::registration::reduction::Reduction;
-use crate::registration::rules::RegistrationRules;
 use crate::registration::update::{Update, check_token, management, put_update_in_force};
 use crate::registration::user_approval;
 use crate::scope::ResourceScope;

@@ -42,18 +42,15 @@ pub(crate) use management::Decided;
 pub(crate) use open::{Admission, Registered};
 pub use own_client::OwnClient;
 pub use reduction::Reduction;
-pub(crate) use rules::RegistrationRules;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::base::id::ClientId;
 use crate::base::subject::Subject;
 use crate::claim::{ATTEMPTS, claim_record, draw_version};
-use crate::config::Config;
 use crate::context::Context;
-use crate::grant;
+use crate::context::registration_rules::RegistrationRules;
 use crate::hooks::{ApplicationChange, Event};
 use crate::model::application::LookAlikeKey;
 use crate::model::application::{
@@ -86,7 +83,6 @@ use crate::store::{Page, StoreError};
 /// in other processes within the time to live of their caches.
 #[derive(Clone, Debug)]
 pub struct Registrar {
-    rules: RegistrationRules,
     context: Arc<Context>,
     actor: Option<Subject>,
 }
@@ -97,18 +93,7 @@ impl Registrar {
         if !context.stores.has_registry {
             return None;
         }
-        let config = &context.config;
-        let rules = RegistrationRules {
-            catalog: config.scopes.clone(),
-            limits: config.registration.form.clone(),
-            redirect_uris: config.redirect_uris.clone(),
-            public_clients: config.public_clients,
-            always_asks: config.always_asks(),
-            grant_types: grant::offered(config).collect(),
-            keys: config.key_rules(context.key_sets.is_some()),
-            reservation: reservation(config),
-        };
-        Some(Self { rules, context, actor: None })
+        Some(Self { context, actor: None })
     }
 
     /// Creates a registrar. `build()` ensures that there is a registry where clients may register themselves.
@@ -142,8 +127,8 @@ impl Registrar {
 
     /// Returns the limits of the form's fields, for the page that shows the form.
     #[must_use]
-    pub const fn limits(&self) -> &RegistrationLimits {
-        &self.rules.limits
+    pub fn limits(&self) -> &RegistrationLimits {
+        &self.rules().limits
     }
 
     /// Submits a new application for review, and returns its client id [RFC 6749 section 2.2]. It belongs to `owner`.
@@ -159,7 +144,7 @@ impl Registrar {
         form: ApplicationForm,
         logo: Option<Logo>,
     ) -> Result<ClientId, RegistrarError> {
-        let (form, logo) = self.rules.check_new(&form, logo)?;
+        let (form, logo) = self.rules().check_new(&form, logo)?;
         let logo = self.insert_logo(logo).await?;
         let (now, version) = (self.context.now(), draw_version(&*self.context.entropy));
         let submission = Submission { owner: Some(owner.clone()), form, logo: Some(logo), now, version, open: None };
@@ -320,6 +305,10 @@ impl Registrar {
         }
     }
 
+    fn rules(&self) -> &RegistrationRules {
+        &self.context.registration_rules
+    }
+
     /// Raises the event of a step; `owner` is the owner who took it, if any.
     fn raise(&self, client: &ClientId, owner: Option<&Subject>, change: ApplicationChange<'_>) {
         let actor = self.actor.as_ref().or(owner);
@@ -356,7 +345,7 @@ impl Registrar {
         action: Action,
     ) -> Result<Taken, RegistrarError> {
         let step = judge::Step { owner, version, action };
-        let (context, rules, now) = (&*self.context, &self.rules, self.context.now());
+        let (context, rules, now) = (&*self.context, self.rules(), self.context.now());
         let mut taking = Taking { context, rules, id, step: &step, now };
         let (before, after) = claim_record(context, &mut taking, Some(ATTEMPTS)).await?;
         let (before, after) = (before?, after.ok_or(RegistrarError::NotFound)?);
@@ -369,11 +358,3 @@ impl Registrar {
 const MAX_LOOK_ALIKES: usize = 5;
 /// Applications read at once: as many as are wanted, plus room for some of the same owner.
 const LOOK_ALIKE_PAGE: usize = 20;
-
-/// Returns how long the id of a deleted client is kept: until the last token that it could have got would have expired,
-/// plus an hour. Within this hour every write in progress completes, and every cache reads the client again.
-fn reservation(config: &Config) -> Duration {
-    let lives = [config.tokens.access_lifetime, config.tokens.refresh_lifetime, config.client_credentials.lifetime];
-    let longest = lives.into_iter().max().unwrap_or_default();
-    longest.saturating_add(config.authorization.code_lifetime).saturating_add(Duration::from_secs(3600))
-}

@@ -155,7 +155,7 @@ impl OwnClient {
             return registrar.ensure_client(&client).await;
         }
         // The client lacks what was refused above.
-        if let Err(RegistrarError::Invalid(others)) = registrar.rules.check_description(&client) {
+        if let Err(RegistrarError::Invalid(others)) = registrar.rules().check_description(&client) {
             let fields: Vec<_> = refused.iter().map(FieldError::field).collect();
             refused.extend(others.into_iter().filter(|other| !fields.contains(&other.field())));
         }

@@ -31,7 +31,7 @@ impl Registrar {
         form: ApplicationForm,
         logo: Option<Logo>,
     ) -> Result<(), RegistrarError> {
-        let (form, logo) = self.rules.check_change(&form, logo)?;
+        let (form, logo) = self.rules().check_change(&form, logo)?;
         let logo = match logo {
             Some(logo) => Some(self.insert_logo(logo).await?),
             None => None,

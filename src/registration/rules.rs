@@ -1,33 +1,33 @@
-//! The rules for applications under the current configuration.
+//! Checks applications by the rules of the current configuration.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::application::{ApplicationForm, Field, FieldError, Logo, Problem, RegistrationLimits};
+use crate::config::Config;
+use crate::context::registration_rules::RegistrationRules;
+use crate::grant;
+use crate::model::application::{ApplicationForm, Field, FieldError, Logo, Problem};
 use crate::model::client::{
-    AskConsent, CheckedForm, Client, ClientType, GrantType, GrantTypes, KeyRules, MustAsk, Privileges, RefreshRotation,
+    AskConsent, CheckedForm, Client, ClientType, GrantType, MustAsk, Privileges, RefreshRotation,
 };
-use crate::model::redirect_uri::RedirectUriPolicy;
 use crate::registration::approval::Approval;
 use crate::registration::error::RegistrarError;
-use crate::scope::ScopeCatalog;
-
-/// The part of the configuration that registrations are checked against.
-#[derive(Clone, Debug)]
-pub(crate) struct RegistrationRules {
-    pub(crate) catalog: ScopeCatalog,
-    pub(crate) limits: RegistrationLimits,
-    pub(crate) redirect_uris: RedirectUriPolicy,
-    pub(crate) public_clients: bool,
-    /// Whether users are asked for consent each time, whatever a client has.
-    pub(crate) always_asks: bool,
-    pub(crate) grant_types: GrantTypes,
-    pub(crate) keys: KeyRules,
-    /// How long the id of a deleted client is kept.
-    pub(crate) reservation: Duration,
-}
 
 impl RegistrationRules {
+    /// The rules under these settings; `fetches_keys` says whether key sets can be fetched.
+    pub(crate) fn new(config: &Config, fetches_keys: bool) -> Self {
+        Self {
+            catalog: config.scopes.clone(),
+            limits: config.registration.form.clone(),
+            redirect_uris: config.redirect_uris.clone(),
+            public_clients: config.public_clients,
+            always_asks: config.always_asks(),
+            grant_types: grant::offered(config).collect(),
+            keys: config.key_rules(fetches_keys),
+            reservation: reservation(config),
+        }
+    }
+
     pub(super) fn check_new(
         &self,
         form: &ApplicationForm,
@@ -148,6 +148,14 @@ impl RegistrationRules {
             GrantType::AuthorizationCode | GrantType::RefreshToken => Problem::NotOffered,
         })
     }
+}
+
+/// Returns how long the id of a deleted client is kept: until the last token that it could have got would have expired,
+/// plus an hour. Within this hour every write in progress completes, and every cache reads the client again.
+fn reservation(config: &Config) -> Duration {
+    let lives = [config.tokens.access_lifetime, config.tokens.refresh_lifetime, config.client_credentials.lifetime];
+    let longest = lives.into_iter().max().unwrap_or_default();
+    longest.saturating_add(config.authorization.code_lifetime).saturating_add(Duration::from_secs(3600))
 }
 
 /// Names the method of the builder that sets a missing field.

@@ -10,6 +10,7 @@ use crate::config::error::ConfigError;
 use crate::config::rule::Parts;
 use crate::context::newest_time::NewestTime;
 use crate::context::polls::Polls;
+use crate::context::registration_rules::RegistrationRules;
 use crate::context::signing_keys::SigningKeys;
 use crate::context::{Context, proof_urls};
 use crate::fetch::cache::{Cache, MAX_CACHED};
@@ -167,6 +168,7 @@ impl Builder {
         let signing_keys = SigningKeys::new(signing_keys, &config, clock.now())?;
         let prefixes = Prefixes::new(&config.tokens.prefix);
         let proof_urls = proof_urls(&config);
+        let registration_rules = RegistrationRules::new(&config, key_sets.is_some());
         let context = Context {
             stores,
             config,
@@ -182,6 +184,7 @@ impl Builder {
             throttle,
             subjects,
             registration_policy,
+            registration_rules,
             documents,
             key_sets,
             misses_peers: AtomicBool::new(false),

@@ -196,3 +196,12 @@ async fn a_change_is_checked_like_a_submission_and_may_leave_the_logo() {
         Some(&Subject::new("developer").unwrap())
     );
 }
+
+/// The rules are built with the server, and not for each registrar.
+#[tokio::test]
+async fn all_registrars_of_a_server_share_its_rules() {
+    let (world, other) = (World::platform().await, World::platform().await);
+    let (first, second) = (registrar(&world), registrar(&world));
+    assert!(std::ptr::eq(first.limits(), second.limits()));
+    assert!(!std::ptr::eq(first.limits(), registrar(&other).limits()));
+}
