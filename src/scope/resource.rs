@@ -251,6 +251,9 @@ mod tests {
         assert_eq!(numbered(100), None);
         assert_eq!(numbered(101), Some(ResourceScopeError::TooMany));
         assert_eq!(ResourceScope::specified(vec!["same"; 2000]).err(), None);
+        let long = |count: usize| ResourceScope::specified((0..count).map(|number| format!("{number:0>255}"))).err();
+        assert_eq!(long(16), None);
+        assert_eq!(long(17), Some(ResourceScopeError::TooMany));
     }
 
     #[test]

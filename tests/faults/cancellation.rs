@@ -43,6 +43,7 @@ async fn each_is_done_by_the_next_one(kinds: &[Kind], world: impl AsyncFn() -> W
             if matches!(scene.step, Step::Refresh(_) | Step::Reduce(_)) {
                 let again = scene.step.run(&scene.world).await.pair();
                 assert_eq!(answer.clone().pair().refresh, again.refresh, "{case}: one line");
+                assert!(!scene.world.events.saw("RefreshTokenReused"), "{case}");
             }
             scene.holds(answer.good(), case).await;
         })

@@ -96,6 +96,7 @@ async fn redirects_are_302_or_303_and_never_keep_the_method() {
     ] {
         for response in redirects(&world).await {
             assert_eq!(response.status(), status);
+            assert_eq!(response.header("Cache-Control"), Some("no-store"));
         }
     }
 }

@@ -16,7 +16,7 @@ pub async fn forever(server: AuthorizationServer, minute: Duration) {
         if let Err(error) = outcome {
             eprintln!("purge: {error}");
         }
-        // tests/soak reads this line.
+        // tests/system/tests/servers/soak reads this line.
         if removed > 0 {
             eprintln!("purge: {removed} records removed");
         }

@@ -75,7 +75,10 @@ async fn exchange(mut request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, Un
 
 async fn connect(uri: &Uri) -> io::Result<TcpStream> {
     let host = uri.host().filter(|_| uri.scheme() == Some(&Scheme::HTTP)).ok_or(io::ErrorKind::InvalidInput)?;
-    TcpStream::connect(format!("{host}:{}", uri.port_u16().unwrap_or(80))).await
+    // A `Uri` may have a port that is empty or beyond 65535.
+    let names_port = uri.authority().is_some_and(|authority| !authority.as_str().ends_with(host));
+    let port = uri.port_u16().or((!names_port).then_some(80)).ok_or(io::ErrorKind::InvalidInput)?;
+    TcpStream::connect(format!("{host}:{port}")).await
 }
 
 #[cfg(test)]
@@ -157,6 +160,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("https://{}/", listener.local_addr().unwrap());
         assert_eq!(send(request(&url)).await.unwrap_err(), Unanswered::Unreachable);
-        assert_eq!(send(request("/path")).await.unwrap_err(), Unanswered::Unreachable);
+        for url in ["/path", "http://127.0.0.1:99999/", "http://127.0.0.1:/"] {
+            assert_eq!(send(request(url)).await.unwrap_err(), Unanswered::Unreachable, "{url}");
+        }
     }
 }

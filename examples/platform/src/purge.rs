@@ -23,7 +23,7 @@ pub(crate) async fn now_and_then(server: AuthorizationServer, database: Database
             }
             Err(error) => error!("grants are not removed: {error}"),
         }
-        // tests/soak reads this line.
+        // tests/system/tests/servers/soak reads this line.
         if removed > 0 {
             info!("purge: {removed} records removed");
         }

@@ -30,6 +30,24 @@ async fn the_key_is_the_one_that_kid_names() {
     assert!(scene.accepts(&scene.by(&long)).await);
 }
 
+/// 8725-3.1-01
+///
+/// An RSA key without `alg` is for PS256.
+#[tokio::test]
+async fn the_algorithm_is_that_of_the_key() {
+    let scene = Scene::with(|config| config.client_authentication.rs256 = true).await;
+    let headed = |signer: &Signer, alg: &str| scene.of(signer, |header, _| header["alg"] = json!(alg));
+    for (key, signer, alg, is_accepted) in [
+        (jwk(&Signer::ps256(), json!({"alg": "PS256"})), Signer::rs256(), "RS256", false),
+        (jwk(&Signer::rs256(), json!({"alg": "RS256"})), Signer::rs256(), "RS256", true),
+        (jwk(&Signer::rs256(), json!({"alg": null})), Signer::rs256(), "RS256", false),
+        (jwk(&Signer::rs256(), json!({"alg": null})), Signer::ps256(), "PS256", true),
+    ] {
+        scene.directory.put(with_set(builder(ID), &json!({"keys": [key]})));
+        assert_eq!(scene.accepts(&headed(&signer, alg)).await, is_accepted, "{key} {alg}");
+    }
+}
+
 /// 7517-4.5-01
 #[tokio::test]
 async fn the_key_of_another_client_verifies_nothing() {

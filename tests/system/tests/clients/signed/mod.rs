@@ -1,7 +1,7 @@
 //! Third-party clients that sign, against the thin server: `openid-client` and `oauth4webapi` in the FAPI profile, the
 //! client of the Model Context Protocol with DPoP, and Authlib with `private_key_jwt` alone.
 //!
-//! Needs `.ci/judges`; run by `cargo test --workspace --all-features --test clients signed --  --ignored`.
+//! Needs `.ci/judges`; run by `cargo test --workspace --all-features --test clients signed:: -- --ignored`.
 
 use std::net::TcpListener;
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
 //! Each secret is in the one answer that carries it, and nowhere else: not in logs, events, errors, `Debug` output,
 //! other answers, or anything that a store keeps.
 //!
-//! PostgreSQL and Redis are started and ended here: `cargo test --all-features --test databases secrets -- --ignored`.
+//! PostgreSQL and Redis are started and ended here: `cargo test
+//! --workspace --all-features --test databases secrets:: -- --include-ignored`.
 
 mod connections;
 mod exposure;
