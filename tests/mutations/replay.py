@@ -5,10 +5,10 @@
     python3 tests/mutations/replay.py NAME...    # those whose names contain one of these texts
     python3 tests/mutations/replay.py --check    # only whether each fault still fits the source
 
-Run it in a checkout without changes. `faults.toml` has the faults: in `file`, the text `from` becomes `to`, and the tests
-of the binary `test` whose names contain `filter` must catch it. `package` names the package of that binary, if it is not
-`grantor`. `from` must occur exactly once. Whoever moves that code
-moves the text too. A fault that no test catches is a missing test.
+Run it in a checkout without changes. `faults.toml` has the faults: in `file`, the text `from` becomes `to`, and the
+tests of the binary `test` whose names contain `filter` must catch it. The binaries `protocol`, `faults` and `model` are
+packages of their own name. `package` names the package of any other binary, if it is not `grantor`. `from` must occur
+exactly once. Whoever moves that code moves the text too. A fault that no test catches is a missing test.
 """
 import os
 import pathlib
@@ -18,6 +18,8 @@ import sys
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# The suites that are packages of their own.
+SUITES = {'protocol', 'faults', 'model'}
 FAULTS = tomllib.loads((ROOT / 'tests/mutations/faults.toml').read_text())['fault']
 
 
@@ -36,7 +38,7 @@ def outcome(fault):
     path = ROOT / fault['file']
     sound = path.read_text()
     target = ['--lib'] if fault['test'] == 'lib' else ['--test', fault['test']]
-    package = fault.get('package', 'grantor')
+    package = fault['test'] if fault['test'] in SUITES else fault.get('package', 'grantor')
     command = ['cargo', 'test', '--package', package, '--all-features', *target, '--', fault['filter']]
     # The builds differ in one file.
     environment = os.environ | {'CARGO_INCREMENTAL': '1'}
