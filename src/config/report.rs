@@ -250,9 +250,8 @@ const RULES: &[Rule] = &[
         "refresh.grace",
         "RFC 9700 section 4.14.2",
         |own| own.rotates_by_itself() && own.refresh.grace > Duration::ZERO,
-        "a stolen refresh token that is used within the grace yields the owner's newest pair; the theft is detected at \
-         the first refresh that comes later than the grace after the other party's, and each use in grace raises an \
-         event",
+        "a stolen refresh token that is used within the grace yields the owner's newest pair; the theft is detected \
+         when one of the two refreshes later than the grace after the other; each use in grace raises an event",
     ),
     weaker(
         "refresh.derivation_keys",

@@ -71,9 +71,9 @@ impl RegistrationBounds {
     /// Allows tokens for these protected resources only [RFC 8707]; for all of them by default. Each is named by its
     /// [identifier](crate::protected_resource::ProtectedResource::new) in [`Config::resources`](crate::Config::resources).
     ///
-    /// A request that names another resource is refused with `invalid_target`. If a request names none, it is for the
-    /// server's default resource if that is one of these, and otherwise for the only one of these that the server has.
-    /// If there are several, the client must name one.
+    /// A request that names another resource is refused with `invalid_target`. A request that names none is for the
+    /// server's default resource, if that is allowed. If it is not, and the server has only one of the allowed resources,
+    /// the request is for that one. If the server has several, the client must name one.
     ///
     /// This has no effect while the server has no protected resources.
     #[must_use]

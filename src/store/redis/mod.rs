@@ -68,9 +68,9 @@ pub use crate::store::redis::options::RedisOptions;
 /// In a cluster, a row and its list are at different primaries. If a primary is lost without `wait` for all its
 /// replicas, a list entry may be lost while the grant remains. The grant is then valid, but neither
 /// [`grants_of`](crate::AuthorizationServer::grants_of) nor
-/// [`revoke_subject`](crate::AuthorizationServer::revoke_subject) sees it until it is listed again: by the purge, by the
-/// decision on a request, or by a refresh, of which one in four does so. A registration is listed again when it is next written. If none of this may
-/// happen, keep registrations and grants in a SQL store.
+/// [`revoke_subject`](crate::AuthorizationServer::revoke_subject) sees it until it is listed again. The purge lists it
+/// again, and so do the decision on a request and one in four refreshes. A registration is listed again when it is next
+/// written. If none of this may happen, keep registrations and grants in a SQL store.
 ///
 /// The eviction policy must be `noeviction`: a server that evicts keys forgets revocations. The store checks the
 /// policy, the release, the clock and the append-only file with every connection, so that a replica that takes over is
