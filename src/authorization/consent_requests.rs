@@ -1,4 +1,13 @@
 //! How many requests may wait for one user at once, and which of them makes room for another.
+//!
+//! A request beyond the bound is not refused, since a person may have forgotten many tabs. It takes over the record of
+//! its client's oldest request, by compare-and-swap under the same id. The record then has another ticket, so the old
+//! form leads to the error page. This costs no row. A row keeps its client, so the oldest request of another client is
+//! ended by a write of its own. The record of a request that was denied or has expired is taken over too; one with a
+//! code never is, since its grant has the same id.
+//!
+//! Callers that read the list at the same time may exceed the bound together, and so may a user who approves more than
+//! 200 requests within two lifetimes. The next request restores the bound.
 
 use std::sync::Arc;
 use std::time::Duration;

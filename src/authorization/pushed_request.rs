@@ -1,8 +1,9 @@
 //! A pushed request from the browser's first visit to the decision [RFC 9126 section 4].
 //!
 //! A visit does not use it up. A visit without a signed-in user is noted, so that the same session may return after the
-//! `request_uri` has expired. A consent request keeps the pushed one open, and notes its session too. Approval and denial both use it up: before the
-//! decision is written, the pushed request is claimed for one consent request. So at most one of several gets a code.
+//! `request_uri` has expired. A consent request keeps the pushed one open, and notes its session too. Approval and
+//! denial both use it up: before the decision is written, the pushed request is claimed for one consent request. So at
+//! most one of several gets a code. After a crash between the two writes, the user can still decide on the same page.
 
 use std::sync::Arc;
 

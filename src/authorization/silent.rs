@@ -1,4 +1,15 @@
 //! Whether a request needs the user's sign-in, the consent page, or neither.
+//!
+//! A consent is remembered in the grant that it led to, and ends with it. A grant for which the page was skipped has
+//! the consent of the earlier page, if that one counted, so a chain of them ends 180 days after the last page.
+//!
+//! A hostile page can send a browser here again and again. So the client may have only as many codes of a user as it
+//! may have consent requests, and no decision is made where its grant would end another one. The headers
+//! `Sec-Fetch-Mode` and `Sec-Fetch-Dest` say whether the user navigates; only old browsers send neither. `prompt` is
+//! read for this alone: any value but `none` shows the page.
+//!
+//! The platform profile asks each time. It compares redirect URIs by domain, so a page elsewhere on the host of a
+//! client could otherwise get codes without a click.
 
 use std::sync::Arc;
 use std::time::Duration;

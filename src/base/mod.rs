@@ -11,7 +11,8 @@ pub mod subject;
 use std::error::Error;
 
 /// Implements `Debug` for an error as its text and the texts of its causes. A program whose `main` returns an error
-/// prints it with `Debug`.
+/// prints it with `Debug`. Errors that are only causes of others, and kinds of errors, print the names of their
+/// variants, which tests compare.
 macro_rules! debug_as_text {
     ($error:ident) => {
         impl std::fmt::Debug for $error {

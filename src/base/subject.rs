@@ -10,6 +10,8 @@ use crate::base::debug_as_text;
 ///
 /// It is the `sub` of introspection [RFC 7662 section 2.2]. Use a value that never changes and is never reused for
 /// another user: a primary key, not an e-mail address. Up to 23 bytes need no separate allocation.
+///
+/// It is a text and not bytes: introspection shows it as a JSON string, in which two subjects must never look the same.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject(SmolStr);
 

@@ -49,8 +49,8 @@ impl Default for AuthorizationSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AuthorizationErrors {
-    /// Errors in `response_type`, `client_id`, `redirect_uri` and `state` show the page. Others are sent
-    /// to the client.
+    /// Errors in `response_type`, `client_id`, `redirect_uri` and `state` show the page, and so does what cannot be
+    /// decoded: a percent sign without two digits has no bytes to return. Others are sent to the client.
     PageForServiceParameters,
     /// All errors except those in client and redirect URI are sent to the client.
     Rfc6749,

@@ -8,6 +8,9 @@ use crate::base::debug_as_text;
 
 /// A setting that contradicts another one, the profile or the standards. No server was built.
 ///
+/// It is a text with the name of a field, and not an enum, because people react to a wrong setting, and programs do
+/// not.
+///
 /// Prints as `authorization.code_lifetime is 601 s; at most 600 s is accepted (RFC 6749 section 4.1.2)`.
 ///
 /// # Security

@@ -147,6 +147,8 @@ pub struct Config {
     /// accepted.
     ///
     /// If the service was stopped for longer, the clock must be [confirmed](crate::AuthorizationServer::confirm_clock).
+    /// A purge during a shorter jump removes what would have expired within that time. An hour is safe, because codes,
+    /// grants and requests are kept for an hour after they expire.
     pub clock_jump: Duration,
     /// Whether an issuer with plain `http` on a loopback host is accepted; off. If it is on and the issuer is on a loopback
     /// host, error pages show the cause, except that of a fetch.

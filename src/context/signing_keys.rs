@@ -14,7 +14,7 @@ use crate::hooks::SigningKey;
 use crate::jose::access_jwt::{MAX_BYTES, TYPE};
 use crate::jose::{Jwk, SigningAlgorithm, base64url};
 
-/// Keys that a server may have.
+/// Keys that a server may have: the one that signs, its predecessor and its successor in a rotation, and a spare one.
 const MAX_KEYS: usize = 4;
 
 /// How long a key stays published after the last of its tokens has expired: the clocks of APIs may be behind.

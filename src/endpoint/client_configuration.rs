@@ -1,4 +1,7 @@
 //! The client configuration endpoint [RFC 7592 section 2]: a client reads, replaces and deletes its own registration.
+//!
+//! Its answer repeats the registration access token [RFC 7592 section 3], which is taken from the request: the record
+//! has only the digest. It cannot repeat the client secret, of which the record also has only the digest.
 
 use std::sync::Arc;
 

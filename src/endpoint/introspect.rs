@@ -1,4 +1,6 @@
 //! The introspection endpoint [RFC 7662]: reports what an access token allows, for resource servers in other processes.
+//!
+//! Refresh tokens are not active here: a resource server must not take one for an access token.
 
 use std::sync::{LazyLock, PoisonError};
 use std::time::Duration;

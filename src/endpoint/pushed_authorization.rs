@@ -1,6 +1,11 @@
 //! The endpoint for pushed authorization requests [RFC 9126 section 2].
 //!
 //! The requests of a client lie in its [places](crate::claim::places).
+//!
+//! Those of a public client replace each other. Anyone can push with a client id alone, and visit the result: if either
+//! reserved a place, an attacker could keep the client's users out. Only a request that is held for a signed-in user
+//! stays. A flood still shortens the time in which a user must visit a request, to that of some hundred pushes at the
+//! rate of the throttle, and accounts that hold many requests can fill places.
 
 use crate::authorization::pushed_request::REQUEST_URI_PREFIX;
 use crate::authorization::request::{self, Fault, NoDestination, WANTS_PAGE, names, wants_page};

@@ -1,7 +1,11 @@
 //! Issues an access token for the client itself [RFC 6749 section 4.4], without a user or a refresh token.
 //!
 //! A client's tokens are stored in eight grants, its [places](crate::claim::bounds). A request starts at a random place
-//! and takes the first one with room.
+//! and takes the first one with room. That is mostly one read and one write, and eight reads at the limit.
+//!
+//! Each token has its own audience, and its grant has none: an old token would otherwise get the audience of a later
+//! one. The ids of the grants recur after a purge. Versions are random, so a late write to the old row does not match
+//! the new.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The cookie that identifies a browser, before and after the sign-in.
+//! The cookie that identifies a browser, before and after the sign-in. The session of a service cannot: a sign-in
+//! should begin a session with a new id.
 
 use std::fmt;
 

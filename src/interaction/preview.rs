@@ -1,4 +1,5 @@
-//! The consent page of an application before anyone can authorize it.
+//! The consent page of an application before anyone can authorize it. The same method draws it as draws the real page:
+//! a copy would differ from it sooner or later.
 
 use std::sync::Arc;
 

@@ -5,7 +5,8 @@ use crate::jose::{Jwk, Jws, SigningAlgorithm};
 /// The `typ` of its header [RFC 9068 section 2.1].
 pub(crate) const TYPE: &str = "at+jwt";
 
-/// The longest one in bytes. A token that would be longer is issued in the opaque form.
+/// The longest one in bytes, since proxies limit the length of headers. A token that would be longer is issued in the
+/// opaque form. With fewer resources, it would show the API less than the user allowed.
 pub(crate) const MAX_BYTES: usize = 4096;
 
 /// What `sub` begins with if the client acts for itself. The client id follows. Without it, a client id could be taken
@@ -19,7 +20,7 @@ pub(crate) const KEY_SET_MAX_AGE: u32 = 300;
 pub(crate) const ALGORITHMS: [SigningAlgorithm; 3] =
     [SigningAlgorithm::Es256, SigningAlgorithm::Rs256, SigningAlgorithm::EdDsa];
 
-/// The members of its header.
+/// The members of its header. A token with any other is refused, so `jku`, `jwk` and `x5u` need no rule of their own.
 const HEADER: [&str; 3] = ["alg", "kid", "typ"];
 
 /// Parses a token whose header says that it is a JWT access token. `None` for any other text.

@@ -81,7 +81,9 @@ impl JwkSet {
         Ok(Self::of(used))
     }
 
-    /// Parses a fetched set. Keys that cannot be used are left out. The set may be empty.
+    /// Parses a fetched set. Keys that cannot be used are left out. The set may be empty. A registered set is refused
+    /// for a private or malformed key, which its developer can correct. A fetched one may get new kinds of keys at any
+    /// time, and the others must keep working.
     pub(crate) fn parse_fetched(json: impl AsRef<[u8]>, bounds: JwkSetBounds) -> Result<FetchedKeys, JwkSetError> {
         let set = object(json.as_ref(), bounds)?;
         let keys = keys(&set, bounds)?;

@@ -1,6 +1,11 @@
 //! Signed tokens and public keys: compact JWS [RFC 7515], JWK and JWK Set [RFC 7517], thumbprints [RFC 7638].
 //!
 //! All of these are parsed in every build. Signatures are verified only with the feature `jose`.
+//!
+//! This reads one form with four algorithms. Most vulnerabilities of libraries for signed tokens are in what it leaves
+//! out: an algorithm chosen by the header, symmetric keys, keys fetched because a header names them, encryption,
+//! compression. The caller names the algorithm, and the key must fit it. Each value has one encoding, so another reader
+//! cannot find other values in the same text. Lengths are checked before anything is split or decoded.
 
 pub(crate) mod access_jwt;
 mod algorithm;

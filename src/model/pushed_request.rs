@@ -98,7 +98,8 @@ impl PushedRequest {
     }
 
     /// Returns the time from which it cannot be decided: the end of the request, of the last visit or of the last hold,
-    /// whichever is latest.
+    /// whichever is latest. A bound by the settings would count two hold lifetimes, one for the sign-in and one for the
+    /// page, and keep every abandoned request for as long.
     pub(crate) fn last_use(&self) -> Timestamp {
         self.visits.iter().map(|visit| visit.until).fold(self.open_until, Timestamp::max)
     }

@@ -113,7 +113,8 @@ impl UserCode {
     }
 }
 
-/// The key of a [`UserCodeRecord`]: the code, authenticated with a derivation key.
+/// The key of a [`UserCodeRecord`]: the code, authenticated with a derivation key. A plain digest would be no
+/// protection, since there are only 2^34 codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserCodeKey([u8; Self::BYTES]);
 

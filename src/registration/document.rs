@@ -2,6 +2,10 @@
 //!
 //! The row is written when a request is held, when the client must await review, or when a change is taken back. Every later step reads only the
 //! row. A client that a person approved stays approved until a changed document is in force.
+//!
+//! Any signed-in user may be the first to bring a change in, because the publisher decides what the document says.
+//! Consent requests and grants get at most what both versions allow. A digest in the record covers everything that is
+//! taken from the document in force. That of a document that awaits review is beside the change.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -249,7 +249,8 @@ impl Draft<'_> {
     }
 
     /// Returns the next row of a client in use whose changed document a person must approve. Until then no request of
-    /// the client is accepted, and what is in force stays, except its privileges.
+    /// the client is accepted, and what is in force stays, except its privileges. It stays even if the policy now
+    /// admits less: any signed-in user can cause the fetch, and that must not reduce what a person approved.
     fn proposed(&self, current: &Application) -> Application {
         let Admitted { form, .. } = &self.admission.admitted;
         let digest = Some(self.admission.digest);

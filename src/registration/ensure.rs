@@ -1,4 +1,8 @@
 //! First-party clients: your service describes them, and writes them at each start.
+//!
+//! Such a client has no owner, by which it is recognized: a client that was submitted is never taken over. Its id
+//! cannot have the form of a generated id or of a document's URL. Steps that change what the description states are
+//! refused, since the next start would undo them. A suspension survives every start.
 
 use std::sync::Arc;
 

@@ -14,7 +14,8 @@ pub(super) fn must_note_use(client: &Client, until: Timestamp) -> bool {
     client.is_unreviewed() && client.open().and_then(|open| open.used_until).is_none_or(|known| known < until)
 }
 
-/// Returns whether a grant of an unreviewed client may be live.
+/// Returns whether a grant of an unreviewed client may be live, by the date in its record: no list has the grants of a
+/// client. A revocation does not bring the date forward, since the record does not show whether other grants are live.
 pub(super) fn may_have_live_grant(client: &Client, now: Timestamp) -> bool {
     let used_until = client.open().and_then(|open| open.used_until);
     used_until.is_some_and(|until| now < until) && !client.is_gone_at(now)

@@ -1,4 +1,7 @@
 //! Your own clients in few words: texts in place of types.
+//!
+//! It wraps the builder of clients instead of repeating it, so a new setting of clients needs no method here. The
+//! builder itself takes checked types: a directory of clients uses it too, and no registrar checks what is in it.
 
 use std::sync::Arc;
 

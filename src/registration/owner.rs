@@ -46,6 +46,8 @@ impl Registrar {
 
     /// Creates the first secret of an approved client. It is returned only once; the server keeps only its digest.
     ///
+    /// The owner calls it, and not the administrator, who would then know the secret and have to send it to the owner.
+    ///
     /// `version` is the version of the [`Application`](crate::Application) that the caller read: of two concurrent
     /// claims, one gets the secret. If the answer is lost, [`rotate_secret`](Self::rotate_secret) creates the next one.
     ///

@@ -2,6 +2,17 @@
 //!
 //! [`bounds`](crate::claim::bounds) has the rule. A place is a list with one client, or with a few after concurrent
 //! writes: the next request that reads the place finds them all.
+//!
+//! A free place is searched in place of counting, since all registrations would contend for a counter. The eviction of
+//! a client is a step like any other, which fails if the client was used meanwhile.
+//!
+//! - While a user is asked about a client without a live grant, it stays. Its record names the newest consent requests,
+//!   at most eight, and at most two of one user, so that no user ends the wait of another. An account that opens any
+//!   number of pages keeps as many clients as it may have consent requests: fifty.
+//! - One user is the first to approve at most fifty clients. A further one evicts the user's client that was used
+//!   longest ago, but none that another user approved too, or is asked about. So 800 accounts are needed to fill a
+//!   room. A user whose fifty clients are all in use by others cannot be the first to approve another one. Otherwise
+//!   two accounts that approve each other's clients would have no bound.
 
 use std::sync::Arc;
 

@@ -1,4 +1,8 @@
 //! How a client that registered itself replaces its registration [RFC 7592 section 2.2].
+//!
+//! An update is checked like a registration. Three bounds apply together: those of the policy's answer, those of the
+//! registration, and what the client has now, which an administrator may have reduced. Once a person has approved or
+//! reduced the client, all its updates await review.
 
 use std::sync::Arc;
 

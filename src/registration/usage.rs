@@ -31,7 +31,8 @@ pub(crate) async fn note_use(context: &Arc<Context>, client: &Client, until: Tim
 }
 
 /// Records that this user approves an unreviewed client, before the code exists. Its first approval moves the client to
-/// the places of those that a user approved.
+/// the places of those that a user approved. This is written before other clients are evicted for it, so a lost race
+/// evicts none.
 ///
 /// # Errors
 ///

@@ -12,7 +12,7 @@ use crate::registration::last_use::{may_have_live_grant, must_note_use, used_unt
 use crate::store::StoreError;
 
 /// Returns whether this approval makes the user the first approver: no user has approved the client, or another user
-/// was the first and no grant is live any more.
+/// was the first and no grant is live any more. Otherwise a user could keep the idle clients of others in use for ever.
 pub(super) fn becomes_first(application: &Application, subject: &Subject, now: Timestamp) -> bool {
     let Some(place) = application.place() else { return false };
     let is_idle = !may_have_live_grant(&application.client, now) && application.approver() != Some(subject);

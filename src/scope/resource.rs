@@ -9,6 +9,9 @@ use crate::text::{TextError, check_line};
 /// The user's resources that an application may access, in addition to what its scopes allow.
 ///
 /// The registration sets the upper bound; the user's consent may reduce it.
+///
+/// Each record of a consent has its list of resources, so a grant can be read without its client, and the bounds on
+/// records bound what one user can store. In a row of its own, a list would cost one more read at each check.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the service has exactly these three, and a page must distinguish them")]
 pub enum ResourceScope {

@@ -456,6 +456,7 @@ impl AuthorizationServer {
     }
 
     /// Returns the registrar, with which applications are submitted and reviewed; `None` if the stores have no registry.
+    /// So its methods need no error for that case.
     #[must_use]
     pub fn registrar(&self) -> Option<Registrar> {
         Registrar::new(self.context.clone())

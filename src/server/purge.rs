@@ -2,6 +2,10 @@
 //!
 //! A purge cannot be undone, even if the clock is set back later. So the store keeps the time of the last purge, and a
 //! purge at a much later time is refused until the clock is confirmed.
+//!
+//! Only an accepted purge moves that time. Sign-ins would be no evidence, since the same clock writes them. A process
+//! also follows its clock between purges, in steps that are shorter than a clock jump, from its first accepted purge
+//! on. The confirmation is a method of its own, so that code which purges cannot confirm by default.
 
 use std::sync::Arc;
 

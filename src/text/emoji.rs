@@ -1,4 +1,5 @@
-//! Emoji that consist of several characters, some of them invisible (UTS #51).
+//! Emoji that consist of several characters, some of them invisible (UTS #51). Tests compare the list with the data of
+//! the crate `emojis`.
 
 use unicode_properties::UnicodeEmoji as _;
 

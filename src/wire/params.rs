@@ -1,4 +1,5 @@
-//! Parameters in the form encoding: parsed without loss, and encoded so that all decoders agree.
+//! Parameters in the form encoding: parsed without loss, and encoded so that all decoders agree. The decoder keeps
+//! bytes, since `state` must be returned unchanged.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -37,7 +37,7 @@ pub trait Network: fmt::Debug + Send + Sync + 'static {
 /// The system's resolver and sockets.
 #[derive(Debug)]
 pub(crate) enum System {
-    /// Names are absolute: no search domains are tried.
+    /// Names are absolute: no search domains are tried. With them, `kubernetes.default` is a host in many clusters.
     AbsoluteNames,
     /// Names are looked up as the system is set up, with its search domains.
     LocalNames,

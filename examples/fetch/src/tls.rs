@@ -10,7 +10,8 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// Mozilla's root certificates.
+/// Mozilla's root certificates. Those of the machine are not used: an authority of your company would make internal
+/// hosts with public addresses reachable, and environment variables choose the machine's roots.
 pub(crate) fn public_roots() -> RootCertStore {
     RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned())
 }

@@ -25,7 +25,8 @@ use crate::secret::refresh::{self, Fresh, MintedRefresh, Position, PresentedRefr
 pub(super) const MAX_LIVE_ACCESS_TOKENS: usize = 64;
 
 /// Pairs of a grant that may be in grace at once: with the default grace, 64 refreshes in five minutes. This limits the
-/// size of the record, and the number of links that a request must follow.
+/// size of the record, and the number of links that a request must follow. A further refresh is answered with 429: if a
+/// pair were dropped instead, its use would later look like reuse.
 pub(crate) const PAIRS_IN_GRACE: usize = 64;
 /// Superseded pairs in the record, in grace or retained after it. With the settings of every profile, the limit of
 /// those in grace is reached first.
@@ -170,8 +171,9 @@ impl Judge<'_> {
         if let Some(issued) = self.newest_again(grant, &newest, &asked) {
             return Ok(Verdict { next: None, issued, superseded_for });
         }
-        // A token in grace never rotates, unless the newest pair was issued in the future, after a clock jump. That
-        // pair cannot be used yet.
+        // A token in grace never rotates: a client that refreshes one token for two resources at once may store the
+        // slower answer, and must not be accused for it later. The exception is a newest pair that was issued in the
+        // future, during a clock jump: it cannot be used yet.
         let rotates = newest.in_grace.is_none() || !newest.pair.access.issued.has_come(self.now);
         let (next, issued) = match self.secrets(&newest)? {
             Secrets::Pair(secrets, link) if rotates => self.rotate(grant, &newest, asked, secrets, link)?,
@@ -341,6 +343,9 @@ impl Judge<'_> {
 
     /// Returns the superseded pairs with one more in front. Pairs are removed only from the old end, so that no link is
     /// missing between those that stay.
+    ///
+    /// Their block has exactly their size. One that is shrunk leaves a fragment at each refresh, and the allocator then
+    /// takes a fifth of the operation.
     fn aged(
         &self,
         old: &[SupersededPair],

@@ -1,4 +1,5 @@
-//! A bounded number of token buckets of one rate.
+//! A bounded number of token buckets of one rate. Each kind of bucket has its own, since buckets of different rates
+//! have no common order of fullness. So a flood of client names cannot evict a network.
 
 use std::collections::{BTreeSet, HashMap};
 

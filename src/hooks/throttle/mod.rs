@@ -1,4 +1,10 @@
 //! A throttle that counts in memory.
+//!
+//! Failures are counted when they are known. If each attempt reserved one, a client with ten requests in progress would
+//! have to wait. With the debt, guesses in parallel are no more in an hour than guesses one after the other.
+//!
+//! One lock guards all buckets. A request holds it twice, for some hundred nanoseconds in all. With shards, each would
+//! have an order of its own, and the fullest bucket of all would no longer be dropped first.
 
 mod buckets;
 mod limits;

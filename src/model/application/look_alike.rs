@@ -1,4 +1,9 @@
 //! Names that look alike (UTS #39 section 4).
+//!
+//! An application is listed under the keys of its names, so finding a look-alike costs one read of a page for each key,
+//! however many applications there are. A new version of Unicode may change a key: an application that was stored
+//! before is found under its new keys from its next change on. A stored text is not checked again when it is read,
+//! since a record must stay readable.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,6 +15,10 @@ use crate::secret::Digest;
 use crate::text::is_blank;
 
 /// A key that names with a similar appearance share.
+///
+/// A skeleton distinguishes case, and people do not. Case folded first misses "paypaI", whose last letter is a capital
+/// I. Case folded afterwards misses "IBM" and "ibm", since the skeleton turns a capital I into an l. So there are two
+/// keys.
 ///
 /// A name has one key or two: the skeleton of the case-folded name, and the case-folded skeleton, both without blanks
 /// and punctuation. Names look alike if they share a key. "PayPal" looks like "Pay-Pal", "paypaI" and the same in other

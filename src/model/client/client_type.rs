@@ -42,6 +42,10 @@ impl ApplicationType {
 }
 
 /// The rule of [`Client::counts_as_public`](crate::Client::counts_as_public), for forms too.
+///
+/// A native application with a key counts as public. If each installation registers a key of its own, it is a
+/// confidential client [RFC 8252 section 8.4]. If every copy has the same one, the key proves no more than a shared
+/// secret. The server cannot distinguish the two.
 pub(crate) fn counts_as_public(
     client_type: ClientType,
     application_type: ApplicationType,

@@ -273,12 +273,15 @@ pub(crate) fn read_authentication_methods(reader: &mut Reader<'_>) -> Result<Aut
     read_names(reader, |name| AuthenticationMethod::parse(name))
 }
 
+/// Writes names and not bits, which would be some 90 bytes shorter. Each bit would need a number that is never used
+/// again, and a reordered enum would silently change what clients may do.
 fn write_names(writer: &mut Writer, names: impl Iterator<Item = &'static str> + Clone) {
     writer.count(names.clone().count());
     names.for_each(|name| writer.text(name));
 }
 
-/// Reads a set of names in ascending order. An unknown name was written by another release.
+/// Reads a set of names in ascending order. An unknown name was written by another release. It is an error: a server
+/// that skipped it would remove it at the next write.
 fn read_names<T: Copy + Ord, S: FromIterator<T>>(
     reader: &mut Reader<'_>,
     parse: impl Fn(&[u8]) -> Option<T>,

@@ -1,4 +1,5 @@
-//! The grant types by their names on the wire [RFC 6749 section 1.3].
+//! The grant types by their names on the wire [RFC 6749 section 1.3]. They are here and not in `grant`, since clients
+//! are registered for them.
 
 use std::fmt;
 

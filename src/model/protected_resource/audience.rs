@@ -7,7 +7,9 @@ use crate::model::remembered_consent::RememberedConsent;
 
 /// The identifiers of the protected resources that a consent or a token is for [RFC 8707], as they were configured.
 ///
-/// Unset in records that are older than the first protected resource of the server. A clone shares the list.
+/// Unset in records that are older than the first protected resource of the server: they are for the default one, so
+/// that no sign-in ends when resources are configured. If all resources are removed from the settings, a record with an
+/// audience is refused. Otherwise a token for one API would be valid at all of them again. A clone shares the list.
 ///
 /// The audience of a code or grant also has the remembered consent, if there is one: behind the same pointer, it takes no
 /// room in the others.

@@ -68,7 +68,8 @@ impl PrivateUseSchemes {
 pub struct RedirectUriPolicy {
     /// How a requested value is compared; [`RedirectUriComparison::Domain`] by default.
     pub comparison: RedirectUriComparison,
-    /// Which loopback hosts may be reached by plain `http`; addresses and `localhost` by default.
+    /// Which loopback hosts may be reached by plain `http`; addresses and `localhost` by default. They are for native
+    /// clients without a secret, which the FAPI profile does not serve.
     pub loopback_http: LoopbackHttp,
     /// Which private-use schemes may be used; domain names in reverse by default.
     pub private_use_schemes: PrivateUseSchemes,

@@ -1,4 +1,8 @@
 //! The check of JWT access tokens without asking the authorization server [RFC 9068 section 4].
+//!
+//! Form and claims are judged before the signature: a token with wrong claims must not cause a request for the key set.
+//! Verified tokens are kept, and judged again at each use. The authorization server keeps none, since it reads the
+//! record in any case, so a cache would save the check of the signature alone.
 
 mod judge;
 mod keys;

@@ -1,4 +1,8 @@
 //! The reference store: everything in the memory of one process.
+//!
+//! It waits for memory and for other cores, so what counts is how many places in memory an operation must fetch one
+//! after the other. Profiles by time show that, and instruction counts do not. A list with one key has it in the table
+//! of lists, and keys are hashed with `foldhash`, which is faster than the standard hash.
 
 mod lists;
 mod shards;

@@ -1,4 +1,8 @@
 //! How the connections to PostgreSQL are opened.
+//!
+//! A connector returns the client of `tokio-postgres`. A trait that returns a stream of bytes would leave the
+//! negotiation of TLS, channel binding and passwords to its implementor. The store takes the connection too, since a
+//! notice is the only sign that a commit did not wait for its standby.
 
 use std::error::Error;
 use std::fmt;

@@ -20,7 +20,8 @@ use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::options::PostgresOptions;
 use crate::store::postgres::statements::{Parameter, ReadStatements, Sent, WriteStatements, query};
 
-/// A reading and a writing connection to the same server, so that the one finds what the other wrote.
+/// A reading and a writing connection to the same server, so that the one finds what the other wrote. One writing
+/// connection makes fewer commits than a pool, since all waiting writes become one statement.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) reader: Client,
@@ -207,7 +208,13 @@ const NAME: usize = 63 - 1 - MARK;
 /// Parameter: the random end of the application name. Returns the server's start and clock; whether the session began with
 /// the connection of this store; which of the server's processes it is, and when that started.
 ///
-/// A pooler opens sessions of its own, under a name that it may be configured with, and sets the names of its clients later.
+/// In transaction mode, PgBouncer gives each transaction any of its sessions. A prepared statement may then be missing,
+/// and a setting applies to other programs: without `synchronous_commit`, acknowledged writes could be lost. An option
+/// of the store would be forgotten, so the store finds out.
+///
+/// A pooler opens sessions of its own, under a name that it may be configured with, and sets the names of its clients
+/// later. The configured name alone proves nothing: the pooler's entry may have the same. A pooler that opens a session
+/// under its client's name, and then shares it, would not be recognized.
 const IDENTIFY: &str = "SELECT pg_postmaster_start_time(), clock_timestamp(),
     EXISTS (SELECT FROM pg_settings
         WHERE name = 'application_name' AND source = 'client' AND reset_val LIKE '%-' || $1),
@@ -238,8 +245,9 @@ fn set(settings: &PostgresOptions, lock_timeout: Duration, is_local: &'static st
     )
 }
 
-/// Makes every prepared statement find its rows by an index, whatever the table statistics are. Settings that a server does
-/// not know are left out.
+/// Makes every prepared statement find its rows by an index, whatever the table statistics are. A nested loop over an
+/// array of keys also locks the rows in the order of the keys, so that the batches of two servers cannot deadlock; a
+/// hash join, which the planner prefers on small tables, does not. Settings that a server does not know are left out.
 const PLANS: &str = "SELECT set_config(name, value, false) FROM (VALUES
         ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
         ('jit', 'off'), ('plan_cache_mode', 'force_generic_plan')

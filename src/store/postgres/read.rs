@@ -1,5 +1,5 @@
 //! Reads, over one connection. A read that comes while no other is in progress is sent at once. Others are queued, and share
-//! statements.
+//! statements. `benches/results/2026-11-28-stores.md` has the figures.
 
 use std::sync::Arc;
 

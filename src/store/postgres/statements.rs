@@ -248,6 +248,9 @@ fn with_lists(table: Table, rows: &str, lists: usize) -> String {
 
 /// Parameters: the time and how many rows may be examined. Returns the counts of rows examined and removed.
 ///
+/// `due` is the exact time from which a row may be removed. Every refresh writes it, so no index has it. `due_check`
+/// has an index, and moves only when a purge examines the row, or when the row is due sooner.
+///
 /// Rows that another server is writing are skipped. A locked row has its latest version, so that no row is removed
 /// whose due time has moved to later.
 fn purge(table: Table) -> Typed {

@@ -2,6 +2,9 @@
 //!
 //! Every command names one key. A command whose connection broke is sent again until its time-out: each write has a
 //! number, by which the scripts recognize it.
+//!
+//! The library's own cluster client never leaves a primary that is stuck: `benches/results/2026-11-23-redis-cluster.md`
+//! says what was measured, and when it could replace this.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
