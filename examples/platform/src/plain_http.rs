@@ -77,7 +77,7 @@ async fn connect(uri: &Uri) -> io::Result<TcpStream> {
     let host = uri.host().filter(|_| uri.scheme() == Some(&Scheme::HTTP)).ok_or(io::ErrorKind::InvalidInput)?;
     // A `Uri` may have a port that is empty or beyond 65535.
     let names_port = uri.authority().is_some_and(|authority| !authority.as_str().ends_with(host));
-    let port = uri.port_u16().or((!names_port).then_some(80)).ok_or(io::ErrorKind::InvalidInput)?;
+    let port = uri.port_u16().or_else(|| (!names_port).then_some(80)).ok_or(io::ErrorKind::InvalidInput)?;
     TcpStream::connect(format!("{host}:{port}")).await
 }
 
