@@ -55,9 +55,8 @@ impl fmt::Debug for Proof {
 
 /// Verifies the value of the only `DPoP` header of a request. It reads neither clock nor store, and records nothing.
 ///
-/// The signature comes last, because it costs more than all other checks together. Nobody learns more by this: the
-/// sender chooses the key, so it could have signed the same proof. Only a nonce is never handed out for a wrong
-/// signature.
+/// The signature comes last, because it costs more than all other checks together. An attacker learns nothing more by
+/// this: the sender chooses the key, and so can sign any proof. But no nonce is handed out for a wrong signature.
 ///
 /// # Errors
 ///

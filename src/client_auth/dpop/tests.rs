@@ -353,7 +353,7 @@ fn the_signature_is_checked_after_all_that_is_cheaper() {
     }
 }
 
-/// A nonce is handed out with this answer, so the nonce is checked earlier, but missed only in a proof that is signed.
+/// The answer that asks for a nonce also hands one out. It is for senders that have signed their proof.
 #[test]
 fn a_wrong_signature_never_asks_for_a_nonce() {
     let cases: [(Change, &str); 5] = [
