@@ -16,9 +16,8 @@ use crate::interaction::page::{ApplicationsPage, ConsentPage, ErrorLink, ErrorPa
 use crate::interaction::return_to::ReturnTo;
 use crate::interaction::route::{Route, device_path};
 use crate::interaction::signed_in::SignedIn;
-use crate::model::application::LogoSlot;
+use crate::model::application::{Application, LogoSlot};
 use crate::model::client::{AskConsent, Client, ClientState};
-use crate::registration::RegistrarError;
 use crate::server::AuthorizationServer;
 use crate::store::StoreError;
 use crate::wire::fields::Fields;
@@ -269,11 +268,16 @@ impl Flow {
     ) -> Result<Response, StoreError> {
         let mut shown = Vec::new();
         for (id, own) in applications::read(&self.server, user.subject()).await? {
-            let client = self.server.client(&id).await?;
+            let application = self.application(&id).await?;
+            let client = match &application {
+                // It has the client, as it is now.
+                Some(application) => Some(Arc::clone(application.client())),
+                None => self.server.client(&id).await?,
+            };
             let client = client.filter(|client| client.state != ClientState::Deleted);
             let reviewed = match &client {
-                Some(client) => self.reviewed(client).await?,
-                None => None,
+                Some(client) if !client.is_unreviewed() => Some(self.described(client, application).await),
+                Some(_) | None => None,
             };
             shown.push(applications::joined(&own, id, client, reviewed, &self.server.config().scopes));
         }
@@ -309,13 +313,20 @@ impl Flow {
         if client.is_unreviewed() {
             return Ok(None);
         }
-        let Some(registrar) = self.server.registrar() else { return Ok(Some(Reviewed::default())) };
-        let application = match registrar.application(client.id()).await {
-            Ok(application) => application,
-            Err(RegistrarError::Store(error)) => return Err(error),
-            // A directory of the service has it, and the registrar does not.
-            Err(_) => return Ok(Some(Reviewed::default())),
-        };
+        let application = self.application(client.id()).await?;
+        Ok(Some(self.described(client, application).await))
+    }
+
+    /// Reads an application; `None` if a directory of the service has the client, and no registry.
+    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
+        let stores = &self.server.context.stores;
+        if stores.has_registry { stores.applications.find(id).await } else { Ok(None) }
+    }
+
+    /// Returns what a page shows of a client that a person has reviewed.
+    async fn described(&self, client: &Client, application: Option<Arc<Application>>) -> Reviewed {
+        let application = application.filter(|application| application.state() != ClientState::Deleted);
+        let Some(application) = application else { return Reviewed::default() };
         let publisher = match (&self.server.context.subjects, &application.owner) {
             (Some(subjects), Some(owner)) => subjects.public_name(owner).await,
             (_, _) => None,
@@ -324,7 +335,7 @@ impl Flow {
             let id = utf8_percent_encode(client.id().as_str(), NON_ALPHANUMERIC);
             format!("{}?v={}&client={id}", self.path(Route::Logo), client.version())
         });
-        Ok(Some(Reviewed { publisher, description: client.form().description.clone(), logo }))
+        Reviewed { publisher, description: client.form().description.clone(), logo }
     }
 
     /// Answers with the logo of an approved application. Its address changes with the application.

@@ -8,8 +8,11 @@ use grantor::interaction::{
     Step, Visitor,
 };
 use grantor::scope::ResourceScope;
+use grantor::store::Stores;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{ApplicationForm, Client, Subject};
+use support::intercepted::over;
+use support::intercepted::scripts::Calls;
 use support::world::{self, ISSUER, PKCE, World, config_of};
 
 /// Shows the fields of a page, one a line.
@@ -338,6 +341,30 @@ async fn revoking_needs_the_form_token_of_this_user_and_browser() {
     assert!(query.len() > 40 && !query.contains(&token), "{query}");
     for (visit, query) in [(&visit, "revoked"), (&visit, "revoked="), (&other, query)] {
         assert_eq!(line(&visit.get(Route::Applications, query).await, "is_revoked"), "false", "{query}");
+    }
+}
+
+/// The record of an application has its client, so no other read finds that. Without a registry the client is read.
+#[tokio::test]
+async fn a_row_of_the_list_of_applications_is_one_read() {
+    let log = Calls::recorded();
+    let world = over(&World::platform().await, log.clone());
+    let other = world.register(world::form()).await;
+    world.pair_of(&world.client).await;
+    world.pair_of(&other).await;
+    let without_registry = Stores::new(world.store.clone()).with_clients(world.store.clone());
+    let without_registry = world.builder(world.server.config().clone(), without_registry).build().unwrap();
+    for (server, expected) in [(&world.server, &["applications.find"; 2][..]), (&without_registry, &[])] {
+        let flow = Flow::new(server, Plain);
+        let mut visit = Visit::new(&flow);
+        visit.sign_in("alice");
+        log.take();
+        let page = visit.get(Route::Applications, "").await;
+        assert_eq!(line(&page, "rows"), format!("{} 3, {} 3", world.client.id, other.id));
+        // Whether a grant is live is read before, from the clients as they may be cached.
+        let calls = log.take().into_iter();
+        let reads = calls.filter(|call| ["applications.find", "clients.current"].contains(call));
+        assert_eq!(reads.collect::<Vec<_>>(), expected);
     }
 }
 
