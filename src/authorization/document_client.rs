@@ -23,7 +23,7 @@ use crate::wire::{Endpoint, Request};
 /// The client of the request.
 pub(crate) struct Found {
     pub(crate) client: Arc<Client>,
-    /// What must be stored when the request is held; `None` if the client is stored already.
+    /// What must be stored when the request is held; `None` if nothing has changed.
     pub(crate) document: Option<Arc<DocumentAdmission>>,
 }
 

@@ -1,6 +1,6 @@
 //! The authorization endpoint [RFC 6749 section 3.1]. It checks the whole request and stores nothing, with two
-//! exceptions: a client whose metadata document must await review, and the session that presents a pushed request
-//! before its user has signed in.
+//! exceptions: a client whose metadata document must await review, since no request of it is held before, and the
+//! session that presents a pushed request before its user has signed in.
 //!
 //! Until client and redirect URI are established, every error shows the page. After that, the configuration decides
 //! which errors go to the client.

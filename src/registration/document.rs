@@ -1,7 +1,8 @@
 //! Clients with a metadata document: what is stored, and when.
 //!
-//! The row is written when a request is held, when the client must await review, or when a change is taken back. Every later step reads only the
-//! row. A client that a person approved stays approved until a changed document is in force.
+//! The row is written when a request is held. It is written earlier if the client must await review, because that
+//! request is refused. Every later step reads only the row. A client that a person approved stays approved until a
+//! changed document is in force.
 //!
 //! Any signed-in user may be the first to bring a change in, because the publisher decides what the document says.
 //! Consent requests and grants get at most what both versions allow. A digest in the record covers everything that is
@@ -26,7 +27,7 @@ use crate::registration::error::RegistrarError;
 pub(crate) enum DocumentClient {
     /// The client is used as it is stored.
     Stored(Arc<Client>),
-    /// The client is used as the document describes it now. It is stored when the request is held.
+    /// The client is used as the document describes it now. This is stored when the request is held.
     Described(Arc<Client>),
     /// The client cannot be used before a person has approved it.
     AwaitsReview,
@@ -47,9 +48,8 @@ impl Registrar {
             admission.check_key(client, self.context.now())?;
         }
         if let Some(client) = stored.filter(|client| is_reviewed(client, &admission.digest)) {
-            // A change that the publisher has taken back must not be approved any more.
-            self.store_document(admission).await?;
-            return Ok(DocumentClient::Stored(Arc::clone(client)));
+            // A change that the publisher has taken back must not be approved any more: the next write drops it.
+            return Ok(DocumentClient::Described(Arc::clone(client)));
         }
         if admission.awaits_review {
             return Ok(DocumentClient::AwaitsReview);

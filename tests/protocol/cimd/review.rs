@@ -306,7 +306,7 @@ async fn an_owners_change_is_approved_as_it_was_shown() {
 
 /// CIMD-8.4-01
 ///
-/// A change that the publisher has taken back can no longer be approved.
+/// A change that the publisher has taken back can no longer be approved, once a request is held.
 #[tokio::test]
 async fn a_change_that_was_taken_back_awaits_no_review() {
     let (world, web) = queueing().await;
@@ -317,7 +317,10 @@ async fn a_change_that_was_taken_back_awaits_no_review() {
     let version = registrar.application(&id()).await.unwrap().version();
     web.publish(URL, document());
     world.advance(3600);
-    assert!(!ask_for(&world, URL).await.unwrap().is_client_unreviewed());
+    let pending = ask_for(&world, URL).await.unwrap();
+    assert!(!pending.is_client_unreviewed());
+    assert_eq!(registrar.application(&id()).await.unwrap().version(), version, "a check of a request stores nothing");
+    world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
     assert_eq!(awaiting(&world).await, [""; 0]);
     let late = registrar.approve(&id(), version, approval()).await.unwrap_err();
     assert!(matches!(late, RegistrarError::NothingProposed), "{late:?}");
