@@ -2,9 +2,9 @@
 //! servers have in common, and the routes of each.
 //!
 //! The thin servers sign every browser in as one user. Client libraries and conformance suites open the link of a
-//! client and press a button of the consent page; a sign-in page would be one more form that each must know. Whoever
-//! reaches such a server is that user, so it refuses requests for other host names and listens on the loopback only.
-//! With the FAPI profile it also listens elsewhere, since the conformance suite often runs in a container.
+//! client and press a button of the consent page; a sign-in page would be one more form that each must know. Since
+//! every visitor is that user, such a server refuses requests for other host names and listens on the loopback only.
+//! With the FAPI profile it also listens elsewhere, because the conformance suite often runs in a container.
 
 #[cfg(feature = "actix")]
 pub mod actix;
