@@ -46,7 +46,7 @@ pub trait Fetcher: fmt::Debug + Send + Sync + 'static {
 /// server.
 ///
 /// The library itself opens no connections. The package `grantor-fetch` has an implementation. Unlike a
-/// [`Fetcher`](crate::fetch::Fetcher), it may connect to private addresses, because no third party chooses the URL.
+/// [`Fetcher`], it may connect to private addresses, because no third party chooses the URL.
 ///
 /// # Security
 ///

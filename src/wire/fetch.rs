@@ -165,7 +165,7 @@ pub struct TransportRequest<'a> {
     /// The body; empty if there is none.
     pub body: &'a [u8],
     /// How many bytes of the response's body are read at most. A longer body is the error
-    /// [`FetchErrorKind::TooLarge`](crate::fetch::FetchErrorKind::TooLarge).
+    /// [`FetchErrorKind::TooLarge`].
     pub max_bytes: usize,
     /// How long the whole request may take, from the wait for a connection to the last byte of the response.
     pub timeout: Duration,
