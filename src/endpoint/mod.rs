@@ -21,7 +21,7 @@ use crate::wire::message::Metadata;
 use crate::wire::{Cors, Endpoint};
 
 /// What the server does with an endpoint.
-struct Row {
+struct Served {
     /// Whether [`Cors`] covers it. It covers only endpoints that a page calls without credentials that the browser adds
     /// by itself [RFC 9700 section 2.6, CORS-02, CORS-03].
     cors: bool,
@@ -31,44 +31,50 @@ struct Row {
     member: Option<fn(&mut Metadata) -> &mut Option<String>>,
 }
 
-impl Row {
+impl Served {
     const fn new() -> Self {
         Self { cors: false, is_on: |_| true, member: None }
     }
 }
 
 impl Endpoint {
-    /// The table.
-    const fn served(self) -> Row {
+    /// Returns what the server does with the endpoint. `wire` has what does not depend on the settings.
+    const fn served(self) -> Served {
         match self {
-            Self::Authorization => Row { member: Some(|metadata| &mut metadata.authorization_endpoint), ..Row::new() },
-            Self::Token => Row { cors: true, member: Some(|metadata| &mut metadata.token_endpoint), ..Row::new() },
-            Self::PushedAuthorization => Row {
+            Self::Authorization => {
+                Served { member: Some(|metadata| &mut metadata.authorization_endpoint), ..Served::new() }
+            }
+            Self::Token => {
+                Served { cors: true, member: Some(|metadata| &mut metadata.token_endpoint), ..Served::new() }
+            }
+            Self::PushedAuthorization => Served {
                 cors: true,
                 is_on: |config| config.pushed_requests.are_taken(),
                 member: Some(|metadata| &mut metadata.pushed_authorization_request_endpoint),
             },
             // Devices without a browser need no CORS. With it, any page could ask in the network of its visitor, whose
             // consent page would then show that network.
-            Self::DeviceAuthorization => Row {
+            Self::DeviceAuthorization => Served {
                 is_on: |config| config.devices.on,
                 member: Some(|metadata| &mut metadata.device_authorization_endpoint),
-                ..Row::new()
+                ..Served::new()
             },
             Self::Revocation => {
-                Row { cors: true, member: Some(|metadata| &mut metadata.revocation_endpoint), ..Row::new() }
+                Served { cors: true, member: Some(|metadata| &mut metadata.revocation_endpoint), ..Served::new() }
             }
-            Self::Introspection => Row { member: Some(|metadata| &mut metadata.introspection_endpoint), ..Row::new() },
+            Self::Introspection => {
+                Served { member: Some(|metadata| &mut metadata.introspection_endpoint), ..Served::new() }
+            }
             Self::Jwks => {
-                Row { cors: true, is_on: Config::issues_jwts, member: Some(|metadata| &mut metadata.jwks_uri) }
+                Served { cors: true, is_on: Config::issues_jwts, member: Some(|metadata| &mut metadata.jwks_uri) }
             }
-            Self::Metadata | Self::ResourceMetadata => Row { cors: true, ..Row::new() },
-            Self::Registration => Row {
+            Self::Metadata | Self::ResourceMetadata => Served { cors: true, ..Served::new() },
+            Self::Registration => Served {
                 cors: true,
                 is_on: |config| config.registration.is_dynamic(),
                 member: Some(|metadata| &mut metadata.registration_endpoint),
             },
-            Self::ClientConfiguration => Row { is_on: |config| config.registration.management, ..Row::new() },
+            Self::ClientConfiguration => Served { is_on: |config| config.registration.management, ..Served::new() },
         }
     }
 

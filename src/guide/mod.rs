@@ -1,8 +1,9 @@
 //! The guides: prose whose examples are tested, in the order in which a service needs them.
 //!
 //! Three guides are left out of the tests of the documentation. Their blocks are parts of programs, which other tests
-//! compare and run: `tests/system/tests/clients/plain/getting_started.rs`, `tests/system/tests/servers/adapters/sessions.rs`, and for
-//! `mcp` `tests/architecture/readmes.rs` and `examples/mcp/tests/mcp/minimal.rs`.
+//! compare and run: `tests/system/tests/clients/plain/getting_started.rs`,
+//! `tests/system/tests/servers/adapters/sessions.rs`, and for `mcp` `tests/architecture/readmes.rs` and
+//! `examples/mcp/tests/mcp/minimal.rs`.
 
 #[cfg_attr(not(doctest), doc = include_str!("getting_started.md"))]
 pub mod getting_started {}

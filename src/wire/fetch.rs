@@ -47,8 +47,8 @@ impl<'a> FetchRequest<'a> {
 /// The maximum size of a metadata document in bytes, as section 8.7 of the draft advises.
 pub(crate) const DOCUMENT_BYTES: usize = 5120;
 
-/// The response that a [`Fetcher`](crate::fetch::Fetcher) received. Header values are unchanged. The values of a repeated header are joined by
-/// commas [RFC 9110 section 5.3].
+/// The response that a [`Fetcher`](crate::fetch::Fetcher) received. Header values are unchanged. The values of a
+/// repeated header are joined by commas [RFC 9110 section 5.3].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FetchResponse {
@@ -88,7 +88,8 @@ impl FetchResponse {
     }
 }
 
-/// Why a [`Fetcher`](crate::fetch::Fetcher) returns no response. Users do not see it; [`Event::Refused`](crate::Event::Refused) contains it.
+/// Why a [`Fetcher`](crate::fetch::Fetcher) returns no response. Users do not see it;
+/// [`Event::Refused`](crate::Event::Refused) contains it.
 #[derive(thiserror::Error)]
 #[error("{kind}")]
 pub struct FetchError {

@@ -151,12 +151,12 @@ async fn without_grace_a_dropped_refresh_forks_nothing() {
         if again.is_good() {
             assert!(answer.is_none(), "{case}");
             open.set(true);
-            assert_eq!(scene.live_grants().await, 2, "{case}");
+            assert_eq!(scene.world.live_grants().await, 2, "{case}");
             Step::Refresh(again.pair().refresh).run(&scene.world).await.good();
         } else {
             lost.set(true);
             assert_eq!((again.status, again.error.as_str()), (400, "invalid_grant"), "{case}");
-            assert_eq!(scene.live_grants().await, 1, "{case}");
+            assert_eq!(scene.world.live_grants().await, 1, "{case}");
             assert!(!scene.world.opens(&scene.pair.access).await, "{case}");
         }
         scene.bystander_lives(case).await;
@@ -185,7 +185,7 @@ async fn a_dropped_replay_or_reuse_is_noticed_later() {
                 "{case}: what was acknowledged is lost"
             );
             if is_alive { &alive } else { &revoked }.set(true);
-            let before = scene.live_grants().await;
+            let before = scene.world.live_grants().await;
             assert!(is_refused(&scene.step.run(&scene.world).await), "{case}");
             assert!(!scene.world.opens(&scene.pair.access).await, "{case}");
             assert_eq!(
@@ -193,7 +193,7 @@ async fn a_dropped_replay_or_reuse_is_noticed_later() {
                 "invalid_grant",
                 "{case}"
             );
-            assert_eq!(before - scene.live_grants().await, usize::from(is_alive), "{case}: of others, none");
+            assert_eq!(before - scene.world.live_grants().await, usize::from(is_alive), "{case}: of others, none");
             scene.bystander_lives(case).await;
         })
         .await;
@@ -234,7 +234,7 @@ async fn a_dropped_purge_removes_what_has_expired_or_leaves_it() {
     at_every_wait(scene, async |scene, _, case| {
         let store = &scene.world.store;
         assert!((2..=8).contains(&store.authorization_count().await), "{case}");
-        assert_eq!((store.grant_count().await, scene.live_grants().await), (2, 2), "{case}");
+        assert_eq!((store.grant_count().await, scene.world.live_grants().await), (2, 2), "{case}");
         scene.step.run(&scene.world).await.good();
         // The two codes that were exchanged ended under an hour ago.
         assert_eq!(store.authorization_count().await, 2, "{case}");

@@ -66,23 +66,11 @@ impl Script for Gap {
 }
 
 /// A world, a pair of tokens in it, and the two steps that meet.
-struct Scene {
+struct Meeting {
     world: World,
     pair: Pair,
     outer: Step,
     inner: Step,
-}
-
-impl Scene {
-    async fn live_grants(&self) -> usize {
-        self.world.server.grants_of(&self.world.alice).await.unwrap().len()
-    }
-
-    /// Whether neither token of the pair works.
-    async fn is_dead(&self, pair: &Pair) -> bool {
-        let refreshed = Step::Refresh(pair.refresh.clone()).run(&self.world).await;
-        !self.world.opens(&pair.access).await && refreshed.error == "invalid_grant"
-    }
 }
 
 /// The results of the two steps.
@@ -93,7 +81,7 @@ struct Met {
 }
 
 /// Takes the inner step in every gap of the outer one, then the other way round, each in a new world.
-async fn in_every_order(scene: impl AsyncFn() -> Scene, look: impl AsyncFn(&Scene, Met)) {
+async fn in_every_order(scene: impl AsyncFn() -> Meeting, look: impl AsyncFn(&Meeting, Met)) {
     for is_turned in [false, true] {
         for number in 0..200 {
             let mut scene = scene().await;
@@ -121,14 +109,14 @@ impl Met {
 }
 
 /// The second step is always the one that revokes.
-async fn platform(steps: impl AsyncFn(&World, &Pair) -> (Step, Step)) -> Scene {
+async fn platform(steps: impl AsyncFn(&World, &Pair) -> (Step, Step)) -> Meeting {
     of(World::platform().await, steps).await
 }
 
-async fn of(world: World, steps: impl AsyncFn(&World, &Pair) -> (Step, Step)) -> Scene {
+async fn of(world: World, steps: impl AsyncFn(&World, &Pair) -> (Step, Step)) -> Meeting {
     let pair = world.pair().await;
     let (outer, inner) = steps(&world, &pair).await;
-    Scene { world, pair, outer, inner }
+    Meeting { world, pair, outer, inner }
 }
 
 #[tokio::test]
@@ -151,15 +139,15 @@ async fn revocation_beats_every_refresh_in_flight() {
             async || platform(steps).await,
             async |scene, met| {
                 assert!(met.inner.is_good(), "{}", met.case);
-                assert!(scene.is_dead(&scene.pair).await, "{}", met.case);
+                assert!(scene.world.is_dead(&scene.pair).await, "{}", met.case);
                 if let Some(given) = &met.outer.pair {
-                    assert!(scene.is_dead(given).await, "{}", met.case);
+                    assert!(scene.world.is_dead(given).await, "{}", met.case);
                     counts.won();
                 } else {
                     assert_eq!((met.outer.status, met.outer.error.as_str()), (400, "invalid_grant"), "{}", met.case);
                     counts.lost();
                 }
-                assert_eq!(scene.live_grants().await, 0, "{}", met.case);
+                assert_eq!(scene.world.live_grants().await, 0, "{}", met.case);
             },
         )
         .await;
@@ -179,9 +167,9 @@ async fn two_exchanges_of_one_code_give_one_pair_which_the_replay_revokes() {
         async |scene, met| {
             let (good, refused): (Vec<_>, Vec<_>) = [met.outer, met.inner].into_iter().partition(Answer::is_good);
             assert!(good.len() == 1 && refused[0].error == "invalid_grant", "{}", met.case);
-            assert!(scene.is_dead(good[0].pair.as_ref().unwrap()).await, "{}", met.case);
+            assert!(scene.world.is_dead(good[0].pair.as_ref().unwrap()).await, "{}", met.case);
             assert!(scene.world.opens(&scene.pair.access).await, "{}: a bystander was hurt", met.case);
-            assert_eq!(scene.live_grants().await, 1, "{}", met.case);
+            assert_eq!(scene.world.live_grants().await, 1, "{}", met.case);
         },
     )
     .await;

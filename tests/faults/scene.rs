@@ -47,10 +47,6 @@ impl Scene {
         Self { world, bystander, pair, step, withdrawn }
     }
 
-    pub(crate) async fn live_grants(&self) -> usize {
-        self.world.server.grants_of(&self.world.alice).await.unwrap().len()
-    }
-
     pub(crate) async fn client_opens(&self, client: &Credentials) -> bool {
         self.world.opens(&self.world.pair_of(client).await.access).await
     }
@@ -58,7 +54,7 @@ impl Scene {
     /// Asserts what the step must have done once it was acknowledged.
     pub(crate) async fn holds(&self, answer: Answer, case: &str) {
         let Self { world, pair, .. } = self;
-        let live = self.live_grants().await;
+        let live = self.world.live_grants().await;
         let opens = world.opens(&pair.access).await;
         match &self.step {
             Step::Authorize
@@ -192,7 +188,7 @@ impl Scene {
             assert!(self.client_opens(&Credentials { id: id.to_string(), secret }).await, "{case}");
         }
         self.bystander_lives(&case).await;
-        assert_eq!(self.live_grants().await, if kind == Kind::ApproveApplication { 3 } else { 2 }, "{case}");
+        assert_eq!(self.world.live_grants().await, if kind == Kind::ApproveApplication { 3 } else { 2 }, "{case}");
     }
 
     pub(crate) async fn bystander_lives(&self, case: &str) {

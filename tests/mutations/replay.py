@@ -10,6 +10,7 @@ tests of the binary `test` whose names contain `filter` must catch it. The binar
 packages of their own name. `package` names the package of any other binary, if it is not `grantor`. `from` must occur
 exactly once. Whoever moves that code moves the text too. A fault that no test catches is a missing test.
 """
+import json
 import os
 import pathlib
 import re
@@ -20,6 +21,17 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The suites that are packages of their own.
 SUITES = {'protocol', 'faults', 'model'}
+# The binaries of tests that Cargo knows, with their packages.
+BINARIES = {
+    (package['name'], target['name'])
+    for package in json.loads(
+        subprocess.run(
+            ['cargo', 'metadata', '--no-deps', '--format-version', '1'], cwd=ROOT, stdout=subprocess.PIPE, check=True
+        ).stdout
+    )['packages']
+    for target in package['targets']
+    if 'test' in target['kind']
+}
 FAULTS = tomllib.loads((ROOT / 'tests/mutations/faults.toml').read_text())['fault']
 
 
@@ -30,7 +42,14 @@ def misfit(fault):
         return f"the text occurs {count} times in {fault['file']}"
     if fault['from'] == fault['to']:
         return 'it changes nothing'
+    if fault['test'] != 'lib' and (package_of(fault), fault['test']) not in BINARIES:
+        return f"{package_of(fault)} has no binary {fault['test']}"
     return None
+
+
+def package_of(fault):
+    """The package that has the fault's tests."""
+    return fault['test'] if fault['test'] in SUITES else fault.get('package', 'grantor')
 
 
 def outcome(fault):
@@ -38,8 +57,7 @@ def outcome(fault):
     path = ROOT / fault['file']
     sound = path.read_text()
     target = ['--lib'] if fault['test'] == 'lib' else ['--test', fault['test']]
-    package = fault['test'] if fault['test'] in SUITES else fault.get('package', 'grantor')
-    command = ['cargo', 'test', '--package', package, '--all-features', *target, '--', fault['filter']]
+    command = ['cargo', 'test', '--package', package_of(fault), '--all-features', *target, '--', fault['filter']]
     # The builds differ in one file.
     environment = os.environ | {'CARGO_INCREMENTAL': '1'}
     try:

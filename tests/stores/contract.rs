@@ -14,8 +14,8 @@ fn contracts_guide_and_kit_name_the_same_rules() {
     assert_eq!(tested.keys().cloned().collect::<BTreeSet<_>>(), run.collect(), "functions, and rules that are run");
 
     let read = |file: &str| fs::read_to_string(source(file)).unwrap();
-    let mut promised = promised(&read("store/record_contract.md"));
-    for (name, numbers) in self::promised(&read("store/client_store.rs")) {
+    let mut promised = promised_by(&read("store/record_contract.md"));
+    for (name, numbers) in promised_by(&read("store/client_store.rs")) {
         promised.entry(name).or_default().extend(numbers);
     }
     assert_eq!(promised, tested, "names in the contracts, and functions, each with the numbers of its rules");
@@ -42,7 +42,7 @@ fn numbered(kit: &str) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 /// Returns the names that the numbered rules of a contract give after "Kit:", with the numbers.
-fn promised(contract: &str) -> BTreeMap<String, BTreeSet<String>> {
+fn promised_by(contract: &str) -> BTreeMap<String, BTreeSet<String>> {
     let (_, rules) = contract.split_once("# Contract").unwrap();
     let (rules, _) = rules.split_once("# Atomicity").unwrap();
     let rules: Vec<_> = rules.lines().map(|line| line.trim_start_matches("///").trim_start()).collect();

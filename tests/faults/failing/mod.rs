@@ -148,11 +148,11 @@ async fn an_exchange_whose_answer_and_look_are_lost_costs_a_new_sign_in() {
     let script = outage_after(&scene, "tokens.insert").await;
     let answer = scene.step.run(&over(&scene.world, script)).await;
     assert_eq!((answer.status, answer.error.as_str()), (503, "temporarily_unavailable"));
-    assert_eq!(scene.live_grants().await, 3);
+    assert_eq!(scene.world.live_grants().await, 3);
 
     let again = scene.step.run(&scene.world).await;
     assert_eq!((again.status, again.error.as_str()), (400, "invalid_grant"));
-    assert_eq!(scene.live_grants().await, 2);
+    assert_eq!(scene.world.live_grants().await, 2);
     let signed_in_again = scene.world.pair().await;
     assert!(scene.world.opens(&signed_in_again.access).await);
 }
@@ -169,10 +169,10 @@ async fn a_lost_refresh_without_grace_costs_a_sign_in() {
         let again = scene.step.run(&scene.world).await;
         if has_grace {
             assert!(scene.world.opens(&again.pair().access).await);
-            assert_eq!(scene.live_grants().await, 2);
+            assert_eq!(scene.world.live_grants().await, 2);
         } else {
             assert_eq!((again.status, again.error.as_str()), (400, "invalid_grant"));
-            assert_eq!(scene.live_grants().await, 1);
+            assert_eq!(scene.world.live_grants().await, 1);
             assert!(scene.world.opens(&scene.world.pair().await.access).await);
         }
     }
@@ -193,7 +193,7 @@ async fn an_exchange_that_failed_does_not_take_what_another_was_given() {
         let given = given.pair();
         assert!(scene.world.opens(&given.access).await);
         Step::Refresh(given.refresh).run(&scene.world).await.good();
-        assert_eq!(scene.live_grants().await, 3);
+        assert_eq!(scene.world.live_grants().await, 3);
     }
 }
 

@@ -39,8 +39,8 @@ fn two_exchanges_give_one_pair_which_the_replay_takes_back() {
             assert_eq!(given.len(), 1, "a code is redeemed once: {answers:?}");
             let refused = answers.iter().flatten().filter(|answer| answer.error == "invalid_grant");
             assert_eq!(refused.count(), 1, "{answers:?}");
-            assert!(scene.is_dead(given[0]).await, "a replay revokes everything: {answers:?}");
-            assert_eq!(scene.live_grants().await, 0);
+            assert!(scene.world.is_dead(given[0]).await, "a replay revokes everything: {answers:?}");
+            assert_eq!(scene.world.live_grants().await, 0);
         },
     );
 }
@@ -60,7 +60,7 @@ fn a_replay_ends_what_a_refresh_brings_meanwhile() {
         async |scene, answers| {
             assert_eq!(answers[0][0].error, "invalid_grant", "{answers:?}");
             for pair in answers[1][0].pair.iter().chain([&scene.pair]) {
-                assert!(scene.is_dead(pair).await, "{answers:?}");
+                assert!(scene.world.is_dead(pair).await, "{answers:?}");
             }
             assert!(answers[1][0].is_good() || answers[1][0].error == "invalid_grant", "{answers:?}");
         },
@@ -91,12 +91,12 @@ fn withdrawals_beat_an_exchange(ways: &[Withdrawal]) {
         in_every_order("exchange, withdrawal", waits, scene, async |scene, answers| {
             assert!(answers[1][0].is_good(), "{answers:?}");
             match &answers[0][0].pair {
-                Some(pair) => assert!(scene.is_dead(pair).await, "{answers:?}"),
+                Some(pair) => assert!(scene.world.is_dead(pair).await, "{answers:?}"),
                 None => assert_eq!(answers[0][0].error, "invalid_grant", "{answers:?}"),
             }
             let [Move::Take(exchange)] = scene.tasks[0].as_slice() else { unreachable!() };
             assert_eq!(exchange.run(&scene.world).await.error, "invalid_grant", "the code is dead: {answers:?}");
-            assert_eq!(scene.live_grants().await, 0);
+            assert_eq!(scene.world.live_grants().await, 0);
         });
     }
 }
@@ -161,7 +161,7 @@ fn what_is_withdrawn_beats_a_decision() {
                 let code = answers[0][0].given.clone();
                 assert_eq!(Step::Exchange(code).run(&scene.world).await.error, "invalid_grant", "{answers:?}");
             }
-            assert_eq!(scene.live_grants().await, 0);
+            assert_eq!(scene.world.live_grants().await, 0);
         });
     }
 }
@@ -184,7 +184,7 @@ async fn assert_forgotten(scene: &Scene, answers: &[Vec<Answer>]) {
     if !code.is_empty() {
         assert_eq!(Step::Exchange(code).run(&scene.world).await.error, "invalid_grant", "{answers:?}");
     }
-    assert_eq!(scene.live_grants().await, 0, "{answers:?}");
+    assert_eq!(scene.world.live_grants().await, 0, "{answers:?}");
     assert_eq!(decide_silently(&scene.world).await.good().given, "", "{answers:?}");
 }
 

@@ -94,9 +94,9 @@ async fn assert_dead(scene: &Scene, answers: &[Vec<Answer>]) {
     let refused = poll(scene).await;
     assert!(["invalid_grant", "access_denied"].contains(&refused.error.as_str()), "{refused:?} after {answers:?}");
     for pair in answers.iter().flatten().filter_map(|answer| answer.pair.as_ref()) {
-        assert!(scene.is_dead(pair).await, "{answers:?}");
+        assert!(scene.world.is_dead(pair).await, "{answers:?}");
     }
-    assert_eq!(scene.live_grants().await, 0, "{answers:?}");
+    assert_eq!(scene.world.live_grants().await, 0, "{answers:?}");
 }
 
 /// Runs every order over a store whose reads are not settled. Where nothing is confirmed, these are all orders.
@@ -140,7 +140,7 @@ fn of_two_users_who_type_a_code_one_has_it() {
         let ticket = if alice.is_good() { &alice.given } else { &bob.given };
         own(Step::Agree(ticket.clone())).run(&scene.world).await.good();
         assert_one_pair(scene, answers).await;
-        assert_eq!(scene.live_grants().await, usize::from(alice.is_good()), "{answers:?}");
+        assert_eq!(scene.world.live_grants().await, usize::from(alice.is_good()), "{answers:?}");
     });
 }
 
@@ -278,7 +278,7 @@ fn a_code_is_given_back_or_approved() {
             let ticket = by_bob(type_code(scene)).run(&scene.world).await.good().given;
             by_bob(Step::Agree(ticket)).run(&scene.world).await.good();
             assert_one_pair(scene, answers).await;
-            assert_eq!(scene.live_grants().await, 0, "it is of the other user: {answers:?}");
+            assert_eq!(scene.world.live_grants().await, 0, "it is of the other user: {answers:?}");
         });
     }
 }
@@ -301,7 +301,7 @@ fn a_code_that_is_given_back_is_the_next_users() {
         };
         by_bob(Step::Agree(ticket)).run(&scene.world).await.good();
         assert_one_pair(scene, answers).await;
-        assert_eq!(scene.live_grants().await, 0, "{answers:?}");
+        assert_eq!(scene.world.live_grants().await, 0, "{answers:?}");
     });
 }
 
@@ -430,7 +430,7 @@ fn after_a_withdrawal_among_decisions_and_polls_nothing_works() {
             assert_eq!(answers[2][1].pair, None, "{answers:?}");
             if is_undecided(&poll(scene).await) {
                 assert!(!answers[0][0].is_good() && !answers[3][0].is_good(), "{answers:?}");
-                return assert_eq!(scene.live_grants().await, 0, "{answers:?}");
+                return assert_eq!(scene.world.live_grants().await, 0, "{answers:?}");
             }
             assert_dead(scene, answers).await;
         });

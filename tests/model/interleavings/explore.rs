@@ -64,16 +64,6 @@ pub(crate) fn each(steps: impl IntoIterator<Item = Step>) -> Vec<Vec<Move>> {
 }
 
 impl Scene {
-    pub(crate) async fn live_grants(&self) -> usize {
-        self.world.server.grants_of(&self.world.alice).await.unwrap().len()
-    }
-
-    /// Whether neither token of the pair works.
-    pub(crate) async fn is_dead(&self, pair: &Pair) -> bool {
-        let refreshed = Step::Refresh(pair.refresh.clone()).run(&self.world).await;
-        !self.world.opens(&pair.access).await && refreshed.error == "invalid_grant"
-    }
-
     /// Whether all that was given is on one line: the grant has made exactly the pairs of these refresh tokens, and each
     /// token works.
     pub(crate) async fn is_one_line(&self, answers: &Answers) -> bool {
@@ -145,11 +135,11 @@ where
     L: AsyncFn(&Scene, &Answers) + Send + Sync + 'static,
 {
     let script = Yielding { waits: Waits::All, is_twice: true, reads_settled: false };
+    let repeated =
+        |count| (RandomScheduler::new_from_seed(SEED, count), PctScheduler::new_from_seed(SEED, DEPTH, count));
     let (random, preempting) = match schedules().as_deref() {
-        None | Some("all") => {
-            let count = if schedules().is_some() { 2 * DRAWN } else { DRAWN };
-            (RandomScheduler::new_from_seed(SEED, count), PctScheduler::new_from_seed(SEED, DEPTH, count))
-        }
+        None => repeated(DRAWN),
+        Some("all") => repeated(2 * DRAWN),
         Some(count) => {
             let count = count.parse().unwrap_or_else(|_| panic!("{VARIABLE} is {count:?}"));
             (RandomScheduler::new(count), PctScheduler::new(DEPTH, count))

@@ -21,7 +21,7 @@ fn of_four_exchanges_one_succeeds_and_is_taken_back() {
         async |scene, answers| {
             let given: Vec<_> = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref()).collect();
             assert_eq!(given.len(), 1, "a code is redeemed once: {answers:?}");
-            assert!(scene.is_dead(given[0]).await, "{answers:?}");
+            assert!(scene.world.is_dead(given[0]).await, "{answers:?}");
             let events = scene.world.events.take();
             let count = |name: &str| events.iter().filter(|event| event.starts_with(name)).count();
             assert_eq!((count("Exchanged"), count("CodeReplayed")), (1, 1), "reported once: {events:?}");
@@ -81,7 +81,7 @@ fn of_four_refreshes_without_grace_one_succeeds_and_is_taken_back() {
         async |scene, answers| {
             let given: Vec<_> = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref()).collect();
             assert_eq!(given.len(), 1, "no rotation is doubled: {answers:?}");
-            assert!(scene.is_dead(given[0]).await, "{answers:?}");
+            assert!(scene.world.is_dead(given[0]).await, "{answers:?}");
         },
     );
 }
@@ -101,9 +101,9 @@ fn after_a_revocation_among_refreshes_and_purges_no_token_works() {
             assert!(answers[2][0].is_good(), "{answers:?}");
             let given = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref());
             for pair in given.chain([&scene.pair]) {
-                assert!(scene.is_dead(pair).await, "{answers:?}");
+                assert!(scene.world.is_dead(pair).await, "{answers:?}");
             }
-            assert_eq!(scene.live_grants().await, 0);
+            assert_eq!(scene.world.live_grants().await, 0);
         },
     );
 }
@@ -137,7 +137,7 @@ fn nothing_acknowledged_is_lost_among_workers_a_suspension_and_a_purge() {
             }
             let was_revoked = answers[1][1].is_good();
             assert_eq!(scene.world.opens(&scene.pair.access).await, !was_revoked, "{answers:?}");
-            assert_eq!(scene.live_grants().await, 1);
+            assert_eq!(scene.world.live_grants().await, 1);
         },
     );
 }

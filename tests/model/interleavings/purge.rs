@@ -29,7 +29,7 @@ fn a_purge_takes_nothing_from_what_goes_on_beside_it() {
             assert!(answers[1][0].is_good(), "{answers:?}");
             let [Move::Take(step)] = scene.tasks[0].as_slice() else { unreachable!() };
             let was_revoked = matches!(step, Step::Revoke(_));
-            assert_eq!(scene.is_dead(&scene.pair).await, was_revoked, "{answers:?}");
+            assert_eq!(scene.world.is_dead(&scene.pair).await, was_revoked, "{answers:?}");
             if let Some(pair) = &answer.pair {
                 assert!(scene.is_live(pair).await, "what was acknowledged is not lost: {answers:?}");
             }
@@ -85,7 +85,7 @@ fn a_replay_at_the_end_of_its_notice_revokes_or_is_unknown() {
         async |scene, answers| {
             assert_eq!(answers[0][0].error, "invalid_grant", "{answers:?}");
             let replayed = scene.world.events.saw("CodeReplayed");
-            assert_eq!(scene.is_dead(&scene.pair).await, replayed, "{answers:?}");
+            assert_eq!(scene.world.is_dead(&scene.pair).await, replayed, "{answers:?}");
         },
     );
 }
@@ -122,13 +122,13 @@ fn withdrawn_and_purged(later: u64) {
     in_every_order("exchange; withdrawal, later, purge", Waits::CodesAndTokens, scene, async |scene, answers| {
         assert!(answers[1].iter().all(Answer::is_good), "{answers:?}");
         match &answers[0][0].pair {
-            Some(pair) => assert!(scene.is_dead(pair).await, "{answers:?}"),
+            Some(pair) => assert!(scene.world.is_dead(pair).await, "{answers:?}"),
             // The record that blocked it may be removed before it reads whose record that was. Then it cannot know.
             None => {
                 let known = ["invalid_grant", "temporarily_unavailable"];
                 assert!(known.contains(&answers[0][0].error.as_str()), "{answers:?}");
             }
         }
-        assert_eq!(scene.live_grants().await, 0, "{answers:?}");
+        assert_eq!(scene.world.live_grants().await, 0, "{answers:?}");
     });
 }

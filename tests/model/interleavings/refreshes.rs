@@ -77,7 +77,7 @@ fn honest_retries_are_never_accused_where_a_refresh_ends_earlier_graces() {
             assert!(answers.iter().flatten().all(Answer::is_good), "{answers:?}");
             let events = scene.world.events.take();
             assert!(events.iter().all(|event| !event.starts_with("RefreshTokenReused")), "{events:?}");
-            assert_eq!(scene.live_grants().await, 1);
+            assert_eq!(scene.world.live_grants().await, 1);
         },
     );
 }
@@ -140,8 +140,8 @@ fn two_refreshes_bring_one_pair_where_there_is_no_grace_and_the_second_ends_it()
             assert_eq!(given.len(), 1, "no rotation is doubled: {answers:?}");
             let events = scene.world.events.take();
             assert!(events.iter().any(|event| event.starts_with("RefreshTokenReused")), "{events:?}");
-            assert!(scene.is_dead(given[0]).await, "reuse revokes: {answers:?}");
-            assert_eq!(scene.live_grants().await, 0);
+            assert!(scene.world.is_dead(given[0]).await, "reuse revokes: {answers:?}");
+            assert_eq!(scene.world.live_grants().await, 0);
         },
     );
 }
@@ -152,9 +152,9 @@ async fn all_dead(scene: &Scene, answers: &Answers) {
     assert!(taken.is_good(), "{answers:?}");
     assert!(refreshed.is_good() || refreshed.error == "invalid_grant", "{answers:?}");
     for pair in refreshed.pair.iter().chain([&scene.pair]) {
-        assert!(scene.is_dead(pair).await, "{answers:?}");
+        assert!(scene.world.is_dead(pair).await, "{answers:?}");
     }
-    assert_eq!(scene.live_grants().await, 0);
+    assert_eq!(scene.world.live_grants().await, 0);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn reuse_ends_what_a_refresh_of_the_newer_pair_brings_meanwhile() {
         async |scene, answers| {
             assert_eq!(answers[1][0].error, "invalid_grant", "{answers:?}");
             for pair in answers[0][0].pair.iter().chain([&scene.pair]) {
-                assert!(scene.is_dead(pair).await, "reuse revokes: {answers:?}");
+                assert!(scene.world.is_dead(pair).await, "reuse revokes: {answers:?}");
             }
         },
     );

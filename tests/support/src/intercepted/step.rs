@@ -71,6 +71,19 @@ pub enum Step {
     Purge,
 }
 
+impl World {
+    /// How many grants of the world's user are live.
+    pub async fn live_grants(&self) -> usize {
+        self.server.grants_of(&self.alice).await.unwrap().len()
+    }
+
+    /// Whether neither token of the pair works.
+    pub async fn is_dead(&self, pair: &Pair) -> bool {
+        let refreshed = Step::Refresh(pair.refresh.clone()).run(self).await;
+        !self.opens(&pair.access).await && refreshed.error == "invalid_grant"
+    }
+}
+
 /// The result of a step, in whatever way it was returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
