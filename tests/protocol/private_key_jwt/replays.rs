@@ -203,6 +203,7 @@ async fn the_throttle_counts_a_second_use_as_a_failure() {
     let taken = || {
         let calls = attempts.take();
         assert!(calls.iter().all(|call| call.noted == Noted::Checked || call.client.as_deref() == Some(super::ID)));
+        assert!(calls.iter().all(|call| call.network.as_deref() == Some("192.0.2.1")), "{calls:?}");
         [Noted::Checked, Noted::Failed, Noted::Authenticated]
             .map(|noted| calls.iter().filter(|call| call.noted == noted).count())
     };
