@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use grantor::fetch::{FetchError, FetchErrorKind, FetchResponse, Transport, TransportRequest};
@@ -119,17 +118,12 @@ impl ConfiguredHost {
         Ok(whole)
     }
 
-    async fn exchange(
-        &self,
-        request: Request<Full<Bytes>>,
-        max_bytes: usize,
-        time: Duration,
-    ) -> Result<FetchResponse, FetchError> {
+    async fn exchange(&self, request: Request<Full<Bytes>>, max_bytes: usize) -> Result<FetchResponse, FetchError> {
         let place = self.places.acquire().await.map_err(closed)?;
         let (connection, response) = match self.reuse(&request, max_bytes).await {
             Some(exchanged) => exchanged?,
             None => {
-                let mut connection = self.connect(time).await?;
+                let mut connection = self.connect().await?;
                 let response = connection.exchange(request, max_bytes).await?;
                 (connection, response)
             }
@@ -159,26 +153,22 @@ impl ConfiguredHost {
         }
     }
 
-    async fn connect(&self, time: Duration) -> Result<Connection, FetchError> {
+    async fn connect(&self) -> Result<Connection, FetchError> {
         let host = &self.origin.host;
         let look_up = async { Arc::clone(&self.look_ups).acquire_owned().await.map_err(closed) };
         let addresses = connect::addresses(&self.network, host, look_up).await?;
-        let stream = connect::connect(&*self.network, &addresses, self.origin.port, time).await?;
-        // A request is written at once.
-        stream.set_nodelay(true).map_err(|error| caused(FetchErrorKind::Connection, error))?;
-        match self.origin.scheme {
-            Scheme::Http => Connection::over(Box::new(stream)).await,
-            Scheme::Https => {
-                Connection::over(Box::new(connect::encrypt(&self.tls, host.server_name(), stream).await?)).await
-            }
-        }
+        let tls = match self.origin.scheme {
+            Scheme::Http => None,
+            Scheme::Https => Some((&self.tls, host.server_name())),
+        };
+        Connection::over(connect::open(&self.network, &addresses, self.origin.port, tls).await?).await
     }
 }
 
 #[async_trait]
 impl Transport for ConfiguredHost {
     async fn send(&self, request: &TransportRequest<'_>) -> Result<FetchResponse, FetchError> {
-        let whole = self.exchange(self.request(request)?, request.max_bytes, request.timeout);
+        let whole = self.exchange(self.request(request)?, request.max_bytes);
         timeout(request.timeout, whole).await.unwrap_or_else(|elapsed| Err(caused(FetchErrorKind::TimedOut, elapsed)))
     }
 }
@@ -214,6 +204,7 @@ mod tests {
     use std::io;
     use std::net::{IpAddr, SocketAddr};
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
 
     use tokio::net::TcpStream;
 

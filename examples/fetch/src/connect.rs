@@ -1,4 +1,4 @@
-//! Resolves a host, connects to it, and checks its certificate.
+//! Resolves a host, connects to one of its addresses, and checks its certificate.
 
 use std::error::Error;
 use std::io;
@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use grantor::fetch::{FetchError, FetchErrorKind};
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -15,11 +16,16 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{self, ClientConfig};
 
 use crate::address::{self, Loopback};
+use crate::connection::Stream;
 use crate::network::Network;
 use crate::target::Host;
 
-/// How many addresses of a host are tried. Most hosts have two, one of each family.
-const MAX_ATTEMPTS: u32 = 4;
+/// How many addresses of a host are tried, two of each family if it has both. The host chooses them, and each attempt is a
+/// connection that a stranger makes the server open.
+const MAX_ATTEMPTS: usize = 4;
+
+/// How long an attempt goes on before the next one starts beside it. RFC 8305 section 5 recommends 250 ms.
+const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
 /// Returns the addresses of a host, none of which is special-use.
 pub(crate) async fn checked<P: Send + 'static>(
@@ -59,27 +65,63 @@ pub(crate) async fn addresses<P: Send + 'static>(
     if addresses.is_empty() { Err(FetchError::new(FetchErrorKind::Name)) } else { Ok(addresses) }
 }
 
-/// Connects to the first address that accepts. Each gets an equal share of the time.
-pub(crate) async fn connect(
-    network: &dyn Network,
+/// Connects to the first address that answers, by TLS too if it is wanted.
+///
+/// The families take turns, and the next attempt starts when the last one has failed or after [`ATTEMPT_DELAY`], so a
+/// host is reached although one family of its addresses, or one server among them, is silent [RFC 8305 sections 4, 5].
+pub(crate) async fn open(
+    network: &Arc<dyn Network>,
     addresses: &[IpAddr],
     port: u16,
-    time: Duration,
-) -> Result<TcpStream, FetchError> {
-    let attempts = u32::try_from(addresses.len()).unwrap_or(MAX_ATTEMPTS).clamp(1, MAX_ATTEMPTS);
+    tls: Option<(&Arc<ClientConfig>, ServerName<'static>)>,
+) -> Result<Box<dyn Stream>, FetchError> {
+    let mut waiting = in_turns(addresses).take(MAX_ATTEMPTS);
+    // Dropping it ends the attempts that are left.
+    let mut attempts = JoinSet::new();
     let mut last = FetchError::new(FetchErrorKind::Connection);
-    for (address, _) in addresses.iter().zip(0..attempts) {
-        match timeout(time / attempts, network.connect(SocketAddr::new(*address, port))).await {
-            Ok(Ok(stream)) => return Ok(stream),
-            Ok(Err(error)) => last = caused(FetchErrorKind::Connection, error),
-            Err(elapsed) => last = caused(FetchErrorKind::TimedOut, elapsed),
+    loop {
+        let has_started = waiting.next().is_some_and(|address| {
+            let (network, address) = (Arc::clone(network), SocketAddr::new(address, port));
+            let tls = tls.clone().map(|(config, name)| (Arc::clone(config), name));
+            attempts.spawn(async move { attempt(&*network, address, tls).await });
+            true
+        });
+        let delay = if has_started { ATTEMPT_DELAY } else { Duration::MAX };
+        match timeout(delay, attempts.join_next()).await {
+            Ok(Some(Ok(Ok(stream)))) => return Ok(stream),
+            // What is wrong with a certificate says more than that another address refuses.
+            Ok(Some(Ok(Err(error)))) if last.kind() != FetchErrorKind::Tls => last = error,
+            Ok(Some(Ok(Err(_)))) | Err(_) => {}
+            Ok(Some(Err(panicked))) => last = caused(FetchErrorKind::Connection, panicked),
+            Ok(None) => return Err(last),
         }
     }
-    Err(last)
+}
+
+/// Returns the addresses so that the families take turns, beginning with the family of the first.
+fn in_turns(addresses: &[IpAddr]) -> impl Iterator<Item = IpAddr> {
+    let leads = addresses.first().is_some_and(IpAddr::is_ipv6);
+    let (first, second): (Vec<IpAddr>, Vec<IpAddr>) = addresses.iter().partition(|address| address.is_ipv6() == leads);
+    (0..addresses.len()).flat_map(move |place| [first.get(place).copied(), second.get(place).copied()]).flatten()
+}
+
+async fn attempt(
+    network: &dyn Network,
+    address: SocketAddr,
+    tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+) -> Result<Box<dyn Stream>, FetchError> {
+    let failed = |error: io::Error| caused(FetchErrorKind::Connection, error);
+    let stream = network.connect(address).await.map_err(failed)?;
+    // A request is written at once.
+    stream.set_nodelay(true).map_err(failed)?;
+    match tls {
+        None => Ok(Box::new(stream)),
+        Some((config, name)) => Ok(Box::new(encrypt(&config, name, stream).await?)),
+    }
 }
 
 /// Starts TLS, and checks that the certificate is for the host.
-pub(crate) async fn encrypt(
+async fn encrypt(
     config: &Arc<ClientConfig>,
     name: ServerName<'static>,
     stream: TcpStream,

@@ -148,9 +148,9 @@ impl Fetch {
         let place = room.enter(&target.host).await?;
         let look_up = room.look_up(&place);
         let addresses = connect::checked(&self.network, &target.host, self.loopback, look_up).await?;
-        let stream = connect::connect(&*self.network, &addresses, target.port, request.timeout).await?;
-        let stream = connect::encrypt(&self.tls, target.host.server_name(), stream).await?;
-        let response = Connection::over(Box::new(stream)).await?.exchange(head, request.max_bytes).await;
+        let tls = Some((&self.tls, target.host.server_name()));
+        let stream = connect::open(&self.network, &addresses, target.port, tls).await?;
+        let response = Connection::over(stream).await?.exchange(head, request.max_bytes).await;
         drop(place);
         response
     }

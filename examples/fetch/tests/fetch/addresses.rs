@@ -1,7 +1,7 @@
 //! Which addresses are connected to.
 
-use std::net::IpAddr;
-use std::time::Duration;
+use std::net::{IpAddr, TcpListener};
+use std::time::{Duration, Instant};
 
 use grantor::fetch::FetchErrorKind;
 use grantor_fetch::Fetch;
@@ -138,10 +138,30 @@ async fn a_literal_public_address_is_connected_to() {
     assert_eq!(network.connections(), [(PUBLIC, 443).into(), (address("2606:4700::1111"), 8443).into()]);
 }
 
+/// A network without a way to IPv6 addresses, and one where such an address accepts connections and never answers.
+#[tokio::test]
+async fn silent_addresses_of_one_family_delay_the_other_by_the_attempt_delay() {
+    let world = World::new(vec![Part::text(OK)]).await;
+    let ipv6: Vec<IpAddr> = (1..=8).map(|last| address(&format!("2606:4700::{last}"))).collect();
+    let stalling = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = |own| world.network.is_silent(own);
+    let stalls = |own| world.network.leads(own, stalling.local_addr().unwrap());
+    for make in [&stalls as &dyn Fn(IpAddr), &silent] {
+        ipv6.iter().copied().for_each(make);
+        world.network.answer(ipv6.iter().copied().chain([PUBLIC]));
+        let began = Instant::now();
+        let response = fetch_within(&world.fetch, Duration::from_secs(3)).await.unwrap();
+        assert_eq!((response.status, response.body.as_slice()), (200, b"{}".as_slice()));
+        assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+        let tried = world.network.connections().split_off(2 * (world.network.names().len() - 1));
+        assert_eq!(tried, [(ipv6[0], 443).into(), (PUBLIC, 443).into()]);
+    }
+}
+
 #[tokio::test]
 async fn a_host_is_reached_by_any_of_its_addresses() {
     let world = World::new(vec![Part::text(OK)]).await;
-    let (refusing, silent) = (address("2606:4700::1111"), address("2606:4700::1112"));
+    let (refusing, silent) = (address("192.31.196.7"), address("192.31.196.8"));
     world.network.refuses(refusing);
     world.network.is_silent(silent);
     world.network.answer([refusing, silent, PUBLIC]);

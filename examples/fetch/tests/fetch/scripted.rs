@@ -17,6 +17,8 @@ pub(crate) struct Scripted(Arc<Mutex<Script>>);
 struct Script {
     /// Where every connection really goes.
     server: Option<SocketAddr>,
+    /// Where connections to single addresses really go.
+    elsewhere: Vec<(IpAddr, SocketAddr)>,
     answers: VecDeque<Vec<IpAddr>>,
     resolver_hangs: bool,
     /// Look-ups of names below it never end.
@@ -35,6 +37,11 @@ impl Scripted {
     pub(crate) fn leading_to(self, server: SocketAddr) -> Self {
         self.script(|script| script.server = Some(server));
         self
+    }
+
+    /// Leads connections to one address to another server.
+    pub(crate) fn leads(&self, address: IpAddr, server: SocketAddr) {
+        self.script(|script| script.elsewhere.push((address, server)));
     }
 
     /// Adds the answer of one look-up.
@@ -94,7 +101,8 @@ impl Network for Scripted {
         let (server, silent) = self.script(|script| {
             script.connections.push(address);
             let refused = script.refusing.contains(&address.ip());
-            (script.server.filter(|_| !refused), script.silent.contains(&address.ip()))
+            let elsewhere = script.elsewhere.iter().find(|(own, _)| *own == address.ip()).map(|(_, server)| *server);
+            (elsewhere.or(script.server).filter(|_| !refused), script.silent.contains(&address.ip()))
         });
         if silent {
             pending::<()>().await;
