@@ -45,7 +45,7 @@ fn form<'a>(context: &Context, request: &Request<'a>, endpoint: Endpoint, names:
         return Err(Reason::MediaType);
     }
     let limits = ParamLimits { bytes: context.config.limits.body_bytes, parameters: PARAMETERS };
-    let params = Params::parse(bytes, &names.0, &limits).map_err(|_| Reason::MalformedParameters)?;
+    let params = Params::parse_body(bytes, &names.0, &limits).map_err(|_| Reason::MalformedParameters)?;
     if !params.all_utf8() {
         return Err(Reason::MalformedParameters);
     }

@@ -554,6 +554,6 @@ fn form<'a>(config: &Config, request: &Request<'a>) -> Result<Option<Params<'a>>
     }
     let limits = ParamLimits { bytes: config.limits.body_bytes, parameters: PARAMETERS };
     // A malformed form is left to the resource.
-    let Ok(params) = Params::parse(bytes, &["access_token"], &limits) else { return Ok(None) };
+    let Ok(params) = Params::parse_body(bytes, &["access_token"], &limits) else { return Ok(None) };
     if params.is_repeated("access_token") { Err(Reason::MalformedBearer) } else { Ok(Some(params)) }
 }

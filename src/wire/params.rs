@@ -11,13 +11,31 @@ use thiserror::Error;
 
 /// The parameters of one query or body that the endpoint knows [RFC 6749 appendix B].
 ///
-/// Values are bytes, and borrow from the request unless they were decoded. Unknown parameters are skipped, even
-/// repeated ones [6749-3.1-03].
+/// Values are bytes, and borrow from the request unless they were decoded. Unknown parameters are skipped, even those that
+/// are repeated or cannot be decoded, such as `utm_campaign=50%off` [6749-3.1-03].
 pub(crate) struct Params<'a>(Vec<Param<'a>>);
 
 impl<'a> Params<'a> {
-    /// Parses a query or body, and keeps the parameters with these names.
+    /// Parses a query, and keeps the parameters with these names.
     pub(crate) fn parse(bytes: &'a [u8], known: &[&'static str], limits: &ParamLimits) -> Result<Self, ParamsError> {
+        Self::parse_any(bytes, known, limits, |_| Ok(()))
+    }
+
+    /// Parses a body. It must be in the form encoding, unknown parameters included [6749-3.2-02].
+    pub(crate) fn parse_body(
+        bytes: &'a [u8],
+        known: &[&'static str],
+        limits: &ParamLimits,
+    ) -> Result<Self, ParamsError> {
+        Self::parse_any(bytes, known, limits, check_escapes)
+    }
+
+    fn parse_any(
+        bytes: &'a [u8],
+        known: &[&'static str],
+        limits: &ParamLimits,
+        check_unknown: impl Fn(&[u8]) -> Result<(), ParamsError>,
+    ) -> Result<Self, ParamsError> {
         if bytes.len() > limits.bytes {
             return Err(ParamsError::TooLong);
         }
@@ -36,10 +54,10 @@ impl<'a> Params<'a> {
             }
             parameters += 1;
             let (name, value) = split_at_first(piece, b'=');
-            match known_name(name, known)? {
+            match known_name(name, known) {
                 Some((place, RESOURCE)) => params.add_another(place, value),
                 Some((place, name)) => params.add(place, name, form_decode(value)?),
-                None => check_escapes(value)?,
+                None => check_unknown(piece)?,
             }
         }
         Ok(params)
@@ -229,11 +247,11 @@ impl Param<'_> {
 }
 
 /// Finds a name among the known names. They need no escapes and are usually sent without.
-fn known_name(sent: &[u8], known: &[&'static str]) -> Result<Option<(u16, &'static str)>, ParamsError> {
+fn known_name(sent: &[u8], known: &[&'static str]) -> Option<(u16, &'static str)> {
     let find = |sent: &[u8]| (0..).zip(known.iter().copied()).find(|(_, name)| name.as_bytes() == sent);
     match find(sent) {
-        None if is_encoded(sent) => Ok(find(&form_decode(sent)?)),
-        found => Ok(found),
+        None if is_encoded(sent) => find(&form_decode(sent).ok()?),
+        found => found,
     }
 }
 
@@ -354,16 +372,21 @@ mod tests {
         assert_eq!(parse(b"scope=&scope=x&scope=y").unwrap().bytes("scope"), Some(b"x".as_slice()));
     }
 
+    /// 6749-3.1-03
     #[test]
-    fn malformed_escapes_are_refused_wherever_they_stand() {
+    fn malformed_escapes_are_refused_in_bodies_and_in_known_parameters() {
         let table: &[&[u8]] =
             &[b"%", b"%z", b"%zz", b"%4", b"%4g", b"a%", b"%%41", b"%+1", b"%c3%", b"%\xff\xff", b"%0x"];
         for escape in table {
             assert_eq!(form_decode(escape), Err(ParamsError::MalformedEscape));
-            let prefixes: [&[u8]; 4] = [b"state=", b"foo=", b"", b"foo=%41&code=a&"];
-            for prefix in prefixes {
-                let bytes = [prefix, escape].concat();
-                assert_eq!(parse(&bytes).unwrap_err(), ParamsError::MalformedEscape, "{}", bytes.escape_ascii());
+            let known = [b"foo=%41&code=a&state=", *escape].concat();
+            assert_eq!(parse(&known).unwrap_err(), ParamsError::MalformedEscape, "{}", known.escape_ascii());
+            for prefix in [&b"code=a&foo="[..], b"code=a&"] {
+                let unknown = [prefix, escape].concat();
+                let params = parse(&unknown).unwrap();
+                assert_eq!(params.bytes("code"), Some(&b"a"[..]), "{}", unknown.escape_ascii());
+                let of_body = Params::parse_body(&unknown, NAMES, &LIMITS).unwrap_err();
+                assert_eq!(of_body, ParamsError::MalformedEscape, "{}", unknown.escape_ascii());
             }
         }
     }

@@ -104,6 +104,11 @@ async fn unknown_parameters_are_ignored_even_repeated() {
         let body = format!("{more}&{body}&{more}");
         ok(&world.token(&[]).client(&world.client).raw_body(body).send().await);
     }
+    // In a link, even one that cannot be decoded.
+    for more in ["utm_campaign=50%off", "100%=x", "%", "x=%zz&x=%"] {
+        let redirect = code(&world.approve(&format!("{more}&{}&{more}", world.query(&PKCE))).await);
+        assert_eq!(redirect.len(), 2, "{more}");
+    }
 }
 
 /// 6749-3.1-04, CVE-2026-63687
