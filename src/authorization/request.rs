@@ -198,7 +198,7 @@ pub(crate) fn scopes(
     if client.form.resource_scope.is_empty() {
         return Err(Reason::ExcessScope);
     }
-    let Some(scope) = query.bytes("scope") else {
+    let Some(scope) = catalog.sent(query.bytes("scope")) else {
         // A scope that was removed from the catalog cannot be shown to the user, so it is left out.
         let default = client.default_scopes().intersection(registered);
         let registered = target.served_of(catalog.known_part(&default));

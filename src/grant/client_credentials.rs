@@ -105,7 +105,7 @@ fn judge(request: &TokenRequest<'_>, config: &Config, resources: &ResourceTable)
     if target.is_several_with_jwts() {
         return Err(TargetError::SeveralOfJwts.into());
     }
-    let scopes = match request.scope {
+    let scopes = match config.scopes.sent(request.scope) {
         Some(scope) => config.scopes.read(scope).map_err(Reason::Scope)?,
         None => target.served_of(available.clone()),
     };

@@ -291,8 +291,11 @@ fn approve(
         (Field::ClientScopes, &approval.client_scopes, &mut form.client_scopes),
     ] {
         let Some(approved) = approved else { continue };
-        let refused = |error| RegistrarError::Invalid(vec![FieldError::new(field, Problem::Scope(error))]);
-        let scopes = rules.catalog.parse(approved.as_bytes()).map_err(refused)?;
+        let refused = |problem| RegistrarError::Invalid(vec![FieldError::new(field, problem)]);
+        let scopes = rules.catalog.parse(approved.as_bytes()).map_err(|error| refused(Problem::Scope(error)))?;
+        if scopes.is_empty() {
+            return Err(refused(Problem::Missing));
+        }
         if !scopes.is_subset_of(asked) {
             return Err(RegistrarError::ScopesNotAsked);
         }

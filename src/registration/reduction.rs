@@ -119,9 +119,6 @@ impl Reduction {
 }
 
 fn read_scopes(field: Field, text: &str, catalog: &ScopeCatalog) -> Result<ScopeSet, RegistrarError> {
-    if text.is_empty() {
-        return Ok(ScopeSet::empty());
-    }
     let refused = |error| RegistrarError::Invalid(vec![FieldError::new(field, Problem::Scope(error))]);
     catalog.parse(text.as_bytes()).map_err(refused)
 }

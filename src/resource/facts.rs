@@ -38,10 +38,7 @@ impl TokenFacts {
 
     /// Returns those of the token's scopes that the catalog has.
     pub(super) fn scopes(&self, catalog: &ScopeCatalog) -> Result<ScopeSet, ScopeError> {
-        match &*self.scope {
-            "" => Ok(ScopeSet::empty()),
-            scope => Ok(catalog.read_known(scope.as_bytes())?.0),
-        }
+        Ok(catalog.read_known(self.scope.as_bytes())?.0)
     }
 
     /// The bytes that they take in memory.

@@ -13,7 +13,7 @@ use crate::text::TextError;
 #[non_exhaustive]
 pub enum ScopeError {
     /// The value does not follow the grammar of RFC 6749 section 3.3.
-    #[error("the scope is not a list of scope tokens separated by exactly one separator")]
+    #[error("the scope is not a list of scope tokens with separators between them")]
     Malformed,
     /// A token names a scope that the catalog does not have.
     #[error("unknown scope{}", named(.token.as_deref(), .nearest.as_deref()))]

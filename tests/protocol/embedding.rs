@@ -120,7 +120,7 @@ async fn a_page_can_say_who_asks_for_what_and_where_the_browser_goes() {
 async fn a_refused_scope_is_described_by_its_fault() {
     let world = World::platform().await;
     for (scope, description) in [
-        ("repo-code:r  repo-pr:r", "the scope is malformed"),
+        ("repo-code:r\trepo-pr:r", "the scope is malformed"),
         ("repo-cod:r", "the scope has a token that is unknown"),
         ("repo-delete:r", "the scope has a token with a permission that cannot be granted"),
     ] {

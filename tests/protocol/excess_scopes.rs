@@ -45,7 +45,7 @@ async fn host_scope_01_excess_scopes_leave_the_request() {
             assert_eq!(pending.scopes().as_str(), A, "{scope}");
         }
     }
-    for scope in ["openid", "account-profile:r", "account-profile:rw openid", "repo-code:r  openid", "repo-code:r \""] {
+    for scope in ["openid", "account-profile:r", "account-profile:rw openid", "repo-code:r\topenid", "repo-code:r \""] {
         red_by_link(&world.refused(&query(&world, &client, URI, &[("scope", scope)])).await, 400, "invalid_scope");
     }
     assert_eq!(granted(&world, &client, &format!("{A} openid")).await, A, "the response says what was granted");

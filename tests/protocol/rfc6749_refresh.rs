@@ -79,10 +79,9 @@ async fn a_refresh_may_ask_for_a_part_of_what_was_granted() {
         "nothing",
         "nothing:r",
         "repo-code:r,repo-issue:r",
-        "repo-code:r  repo-issue:r",
+        "repo-code:r\trepo-issue:r",
         "repo-code:x",
         "\"",
-        " repo-code:r",
     ] {
         e400(&refresh_scope(&world, &granted.refresh, asked).await, "invalid_scope");
         assert_eq!(records(&world).await, before, "{asked:?}");

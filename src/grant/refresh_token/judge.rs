@@ -201,7 +201,7 @@ impl Judge<'_> {
     ///
     /// The access token then has what its protected resources serve.
     fn asked(&self, available: ScopeSet, target: &Target<'_>) -> Result<ScopeSet, Reason> {
-        let asked = match self.request.scope {
+        let asked = match self.config.scopes.sent(self.request.scope) {
             None => available,
             Some(scope) => {
                 let asked = self.config.scopes.read(scope).map_err(Reason::Scope)?;

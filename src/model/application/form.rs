@@ -310,10 +310,8 @@ impl Refused {
 
 /// Reads scopes; at least one if `is_needed`.
 fn scopes_for(is_needed: bool, scopes: &str, catalog: &ScopeCatalog) -> Result<ScopeSet, Problem> {
-    if !scopes.is_empty() {
-        return catalog.parse(scopes.as_bytes()).map_err(Problem::Scope);
-    }
-    if is_needed { Err(Problem::Missing) } else { Ok(ScopeSet::empty()) }
+    let scopes = catalog.parse(scopes.as_bytes()).map_err(Problem::Scope)?;
+    if is_needed && scopes.is_empty() { Err(Problem::Missing) } else { Ok(scopes) }
 }
 
 #[cfg(test)]
@@ -424,7 +422,8 @@ mod tests {
                     accepted: "repo-delete:rw".into(),
                 }),
             ),
-            (Box::new(|form| form.scopes = " ".to_owned()), Field::Scopes, Problem::Scope(ScopeError::Malformed)),
+            (Box::new(|form| form.scopes = "\t".to_owned()), Field::Scopes, Problem::Scope(ScopeError::Malformed)),
+            (Box::new(|form| form.scopes = " ".to_owned()), Field::Scopes, Problem::Missing),
             (Box::new(|form| form.resource_scope = Some(none_left())), Field::ResourceScope, Problem::Missing),
             (
                 Box::new(|form| form.grant_types = GrantTypes::NONE.with(GrantType::RefreshToken)),

@@ -56,7 +56,7 @@ async fn each_claim_is_needed_and_of_its_type() {
         (json!({"scope": ""}), 200),
         (json!({"scope": "repo-code:rw unknown"}), 200),
         (json!({"scope": ["repo-code:rw"]}), 401),
-        (json!({"scope": "repo-code:rw  repo-issue:r"}), 401),
+        (json!({"scope": "repo-code:rw\trepo-issue:r"}), 401),
         (json!({"resource_scope": 7}), 401),
         (json!({"resources": "a"}), 401),
         (json!({"cnf": {}}), 401),
@@ -114,7 +114,7 @@ async fn each_refusal_is_one_event() {
         (json!({"aud": "https://x.example"}), "client: None, refusal: AnotherAudience"),
         (json!({"cnf": {"x5t#S256": KEY}}), "client: None, refusal: UnknownBinding"),
         (json!({"jti": "(none)"}), "client: None, refusal: MalformedClaim(\"jti\")"),
-        (json!({"scope": "a  b"}), "client: None, refusal: MalformedClaim(\"scope\")"),
+        (json!({"scope": "a\tb"}), "client: None, refusal: MalformedClaim(\"scope\")"),
     ] {
         assert_eq!(api.status(&api.token(changes)).await, 401);
         assert_eq!(api.events.take(), [format!("AccessTokenRefused {{ {event} }}")]);

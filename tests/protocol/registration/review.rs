@@ -139,7 +139,7 @@ async fn a_reviewer_may_approve_fewer_scopes_and_never_more() {
     let id = submitted(&world).await;
     assert_eq!(registrar.application(&id).await.unwrap().state(), ClientState::Pending);
     for (scopes, problem) in [
-        ("", Some(ScopeError::Malformed)),
+        ("\t", Some(ScopeError::Malformed)),
         ("nothing", Some(ScopeError::Unknown { token: Some("nothing".into()), nearest: None })),
         (
             "repo-security:rw",
@@ -157,6 +157,8 @@ async fn a_reviewer_may_approve_fewer_scopes_and_never_more() {
             None => assert!(matches!(outcome, Err(RegistrarError::ScopesNotAsked)), "{scopes}"),
         }
     }
+    let none = registrar.approve_now(&id, Approval::default().scopes(" ")).await;
+    assert_eq!(fields(none), [(Field::Scopes, Problem::Missing)]);
     page(&world.refused(&format!("response_type=code&client_id={id}")).await);
 
     registrar.approve_now(&id, Approval::default().scopes("account-profile repo-code:r")).await.unwrap();

@@ -241,7 +241,7 @@ async fn issuer_audience_type_and_client_are_checked() {
         (json!({"aud": [ISSUER, 7]}), 503),
         (json!({"token_type": 7}), 503),
         (json!({"scope": ["repo-code:rw"]}), 503),
-        (json!({"scope": "repo-code:rw  repo-issue:r"}), 503),
+        (json!({"scope": "repo-code:rw\trepo-issue:r"}), 503),
         (json!({"scope": "repo-code:rw unknown"}), 200),
         (json!({"scope": ""}), 200),
     ] {

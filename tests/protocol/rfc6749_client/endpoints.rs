@@ -1,14 +1,14 @@
 //! RFC 6749, section 3: the two endpoints and the scope parameter.
 
-use grantor::config::Profile;
+use grantor::config::{Profile, PushedRequests};
 use grantor::wire::{Endpoint, Request};
 use grantor::{Consent, Decision};
 
 use super::exchange;
 use crate::rfc6749_token::exchange_form;
 use support::world::{
-    CHALLENGE, PKCE, REDIRECT_URI, SCOPES, VERIFIER, With as _, World, code, count, e400, e401, empty, encode, form,
-    ok, page, pair, r401, red, text,
+    CHALLENGE, PKCE, REDIRECT_URI, SCOPES, VERIFIER, With as _, World, code, count, created, e400, e401, empty, encode,
+    form, ok, page, pair, r401, red, text,
 };
 
 /// 6749-3.1-01
@@ -366,10 +366,8 @@ async fn a_malformed_scope_is_refused() {
         "repo-code:r\nrepo-issue:r",
         "repo-code:r\u{a0}repo-issue:r",
         "r\u{e9}po-code:r",
-        " repo-code:r",
-        "repo-code:r ",
-        "repo-code:r  repo-issue:r",
-        " ",
+        "\trepo-code:r",
+        "\t",
         "repo-code:",
         "repo-code:x",
         ":r",
@@ -385,6 +383,36 @@ async fn a_malformed_scope_is_refused() {
     world.advance(28_799);
     assert!(world.opens(&first.access).await, "nothing was rotated");
     assert_eq!(pair(&world.refresh(&first.refresh).await).scope, SCOPES);
+}
+
+/// IDOFF-07
+///
+/// At the authorization endpoint, in a pushed request and at the token endpoint. Registrations, documents and devices read
+/// the parameter with the same function, in every profile.
+#[tokio::test]
+async fn blanks_around_and_between_scopes_mean_nothing() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let world = World::with(profile, |config| config.pushed_requests.mode = PushedRequests::Optional).await;
+        let all = world.authorize(&world.query(&PKCE)).await.unwrap();
+        for (scope, expected) in [
+            (" repo-code:r", "repo-code:r"),
+            ("repo-code:r  ", "repo-code:r"),
+            ("repo-code:r   repo-issue:r", "repo-code:r repo-issue:r"),
+            (" ", all.scopes().as_str()),
+        ] {
+            println!("{profile:?}: {scope:?}");
+            let sent = [PKCE[0], PKCE[1], ("scope", scope)];
+            let pending = world.authorize(&world.query(&sent)).await.unwrap();
+            assert_eq!(pending.scopes().as_str(), expected);
+            let pushed = created(&world.par(&world.client, &sent).send().await);
+            let pending = world.authorize(&world.reference(&pushed)).await.unwrap();
+            assert_eq!(pending.scopes().as_str(), expected);
+            let first = world.pair().await;
+            let form = [("grant_type", "refresh_token"), ("refresh_token", &*first.refresh), ("scope", scope)];
+            let refreshed = pair(&world.token(&form).client(&world.client).send().await);
+            assert_eq!(refreshed.scope, if scope == " " { first.scope } else { expected.into() });
+        }
+    }
 }
 
 /// 6749-3.3-03, SVC-2.3-05
