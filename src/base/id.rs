@@ -10,6 +10,7 @@ use smol_str::SmolStr;
 use crate::base::clock::Timestamp;
 use crate::base::debug_as_text;
 use crate::base::entropy::Entropy;
+use crate::base::field::{arrays, texts};
 
 /// Bytes of the ids that `record_id` defines.
 pub(crate) const ID_BYTES: usize = 16;
@@ -45,6 +46,8 @@ macro_rules! record_id {
                 self.as_bytes()
             }
         }
+
+        arrays! { $name: as_bytes }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -169,6 +172,8 @@ impl RecordId {
 /// A.1]. The id of a client with a metadata document is the https URL of the document.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(SmolStr);
+
+texts! { ClientId: |text| Self::new(text).ok() }
 
 /// Characters of a client id that the server makes.
 pub(crate) const MADE_CHARACTERS: usize = 22;

@@ -4,6 +4,7 @@
 pub mod clock;
 pub(crate) mod codec;
 pub(crate) mod entropy;
+pub(crate) mod field;
 pub mod id;
 pub(crate) mod json;
 pub mod subject;

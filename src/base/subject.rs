@@ -5,6 +5,7 @@ use std::fmt;
 use smol_str::SmolStr;
 
 use crate::base::debug_as_text;
+use crate::base::field::texts;
 
 /// Your service's name for one of its users, 1 to 255 bytes of UTF-8, never shown to other users.
 ///
@@ -38,6 +39,8 @@ impl Subject {
         &self.0
     }
 }
+
+texts! { Subject: |text| Self::new(text).ok() }
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

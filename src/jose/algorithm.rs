@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::base::codec::{DecodeError, Reader, Writer};
+use crate::base::field::Field;
+
 /// A signature algorithm [RFC 7518 section 3.1, RFC 8037 section 3.1]. No other algorithm is ever accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -46,6 +49,17 @@ impl SigningAlgorithm {
     pub fn parse(name: impl AsRef<[u8]>) -> Option<Self> {
         let name = name.as_ref();
         Self::ALL.iter().copied().find(|algorithm| algorithm.names().iter().any(|own| own.as_bytes() == name))
+    }
+}
+
+impl Field for SigningAlgorithm {
+    fn write(&self, writer: &mut Writer) {
+        writer.text(self.as_str());
+    }
+
+    /// An unknown algorithm was written by another release.
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Self::parse(reader.text()?).ok_or(DecodeError::UnknownLayout)
     }
 }
 

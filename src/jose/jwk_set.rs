@@ -4,12 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::base::debug_as_text;
+use crate::base::field::texts;
 use crate::base::json::Json;
 use crate::jose::{DEPTH, IS_AVAILABLE, Jwk, JwkError};
 
 /// The public keys of a client, a JWK Set [RFC 7517 section 5]. A clone is cheap, since it shares the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JwkSet(Arc<Contents>);
+
+texts! { JwkSet: Self::from_record }
 
 #[derive(Debug, PartialEq, Eq)]
 struct Contents {

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::base::debug_as_text;
+use crate::base::field::arrays;
 use crate::jose::base64url;
 
 /// The length of a thumbprint in bytes: that of SHA-256.
@@ -33,6 +34,8 @@ impl JwkThumbprint {
         &self.0
     }
 }
+
+arrays! { JwkThumbprint: bytes }
 
 impl PartialEq for JwkThumbprint {
     fn eq(&self, other: &Self) -> bool {

@@ -2,10 +2,11 @@
 
 use crate::base::clock::Timestamp;
 use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::field::{Field, fields};
 use crate::base::id::LogoId;
 use crate::model::application::Logo;
 use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record, key_and_version};
+use crate::model::record::{Columns, Record, encoded_as, key_and_version};
 
 /// The logo of an application.
 ///
@@ -56,26 +57,18 @@ impl Record for ApplicationLogo {
         Columns { state: if self.end.is_none() { "named" } else { "unnamed" }, ..Columns::default() }
     }
 
-    fn encode(&self) -> Vec<u8> {
-        let Self { id, version, end, logo } = self;
-        let mut writer = Writer::new(kind::APPLICATION_LOGO);
-        writer.array(id.as_bytes());
-        writer.number(*version);
-        writer.optional(*end, Writer::time);
-        writer.bytes(logo.bytes());
-        writer.finish()
+    encoded_as!(kind::APPLICATION_LOGO);
+}
+
+fields! { ApplicationLogo { id, version, end, logo } }
+
+impl Field for Logo {
+    fn write(&self, writer: &mut Writer) {
+        writer.bytes(self.bytes());
     }
 
-    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::APPLICATION_LOGO)?;
-        let logo = Self {
-            id: reader.array().map(LogoId::from_bytes)?,
-            version: reader.number()?,
-            end: reader.optional(Reader::time)?,
-            logo: Logo::decode(reader.bytes()?)?,
-        };
-        reader.finish()?;
-        Ok(logo)
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Self::decode(reader.bytes()?)
     }
 }
 

@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use crate::base::clock::Timestamp;
 use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::field::{Field, Tagged, fields, variants};
 use crate::base::id::{AuthorizationId, ClientId, DeviceRequestId, PushedRequestId};
 use crate::base::subject::Subject;
 use crate::jose::JwkThumbprint;
-use crate::model::client::encoding::{read_resource_scope, read_scopes, read_subject, write_scopes};
 use crate::model::kinds::Table;
-use crate::model::protected_resource::{Audience, read_audience, write_audience};
+use crate::model::protected_resource::Audience;
 use crate::model::record::{Columns, Record, key_and_version};
 use crate::model::redirect_uri::RedirectUri;
-use crate::model::remembered_consent::RememberedConsent;
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::pkce::CodeChallenge;
@@ -83,24 +82,6 @@ pub(crate) struct DeviceFrom {
     pub(crate) end: Timestamp,
     /// Whether the code came in a link, so that the user must say that the device shows it.
     pub(crate) in_link: bool,
-}
-
-impl DeviceFrom {
-    pub(crate) fn write(&self, writer: &mut Writer) {
-        writer.array(self.id.as_bytes());
-        writer.array(self.secret.bytes());
-        writer.time(self.end);
-        writer.flag(self.in_link);
-    }
-
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            id: DeviceRequestId::from_bytes(reader.array()?),
-            secret: Digest::from_bytes(reader.array()?),
-            end: reader.time()?,
-            in_link: reader.flag()?,
-        })
-    }
 }
 
 impl fmt::Debug for Authorization {
@@ -262,126 +243,53 @@ impl Record for Authorization {
     }
 
     fn encode(&self) -> Vec<u8> {
-        let Self {
-            id,
-            version,
-            client,
-            epoch,
-            subject,
-            session,
-            created,
-            ticket,
-            stage,
-            since,
-            end,
-            redirect_uri,
-            redirect_uri_named,
-            challenge,
-            state,
-            scopes,
-            resources,
-            audience,
-            key,
-            source,
-        } = self;
         let mut writer = Writer::new(kind::AUTHORIZATION);
-        writer.array(id.as_bytes());
-        writer.number(*version);
-        writer.text(client.as_str());
-        writer.number(*epoch);
-        writer.optional(subject.as_ref(), |writer, subject| writer.text(subject.as_str()));
-        writer.array(session.bytes());
-        writer.time(*created);
-        writer.array(ticket.bytes());
-        match stage {
-            Stage::Held => writer.byte(0),
-            Stage::CodeIssued(code) => {
-                writer.byte(1);
-                writer.array(code.bytes());
-            }
-            Stage::Denied => writer.byte(2),
-        }
-        writer.time(*since);
-        writer.time(*end);
-        writer.text(redirect_uri.as_str());
-        writer.flag(*redirect_uri_named);
-        writer.optional(challenge.as_ref(), |writer, challenge| writer.text(challenge.as_str()));
-        writer.optional(state.as_deref(), Writer::bytes);
-        write_scopes(&mut writer, scopes, resources);
-        if !audience.is_unset() {
-            writer.tagged(Self::AUDIENCE, |writer| write_audience(writer, audience));
-        }
-        if let Some(key) = key {
-            writer.tagged(Self::KEY, |writer| writer.array(key.bytes()));
-        }
-        if let Some(Source::Pushed(PushedFrom { id, secret })) = source.as_deref() {
-            writer.tagged(Self::PUSHED, |writer| {
-                writer.array(id.as_bytes());
-                writer.array(secret.bytes());
-            });
-        }
-        if let Some(consent) = audience.consent() {
-            writer.tagged(Self::CONSENT, |writer| consent.write(writer));
-        }
-        if let Some(device) = self.device() {
-            writer.tagged(Self::DEVICE, |writer| device.write(writer));
-        }
+        self.write(&mut writer);
+        let (pushed, device) = match self.source.as_deref() {
+            Some(Source::Pushed(pushed)) => (Some(*pushed), None),
+            Some(Source::Device(device)) => (None, Some(*device)),
+            None => (None, None),
+        };
+        pushed.write_tagged(Self::PUSHED, &mut writer);
+        self.audience.consent().copied().write_tagged(Self::CONSENT, &mut writer);
+        device.write_tagged(Self::DEVICE, &mut writer);
         writer.finish()
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::AUTHORIZATION)?;
-        let mut authorization = Self {
-            id: AuthorizationId::from_bytes(reader.array()?),
-            version: reader.number()?,
-            client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
-            epoch: reader.number()?,
-            subject: reader.optional(read_subject)?,
-            session: Digest::from_bytes(reader.array()?),
-            created: reader.time()?,
-            ticket: Digest::from_bytes(reader.array()?),
-            stage: match reader.byte()? {
-                0 => Stage::Held,
-                1 => Stage::CodeIssued(Digest::from_bytes(reader.array()?)),
-                2 => Stage::Denied,
-                _ => return Err(DecodeError::Malformed),
-            },
-            since: reader.time()?,
-            end: reader.time()?,
-            redirect_uri: RedirectUri::read(reader.text()?).ok_or(DecodeError::Malformed)?,
-            redirect_uri_named: reader.flag()?,
-            challenge: reader.optional(challenge)?,
-            state: reader.optional(|reader| reader.bytes().map(Into::into))?,
-            scopes: read_scopes(&mut reader)?,
-            resources: read_resource_scope(&mut reader)?,
-            audience: reader.tagged(Self::AUDIENCE, read_audience)?.unwrap_or_default(),
-            key: reader.tagged(Self::KEY, |reader| reader.array().map(JwkThumbprint::from_bytes))?.map(Box::new),
-            source: reader.tagged(Self::PUSHED, read_pushed)?.map(|from| Box::new(Source::Pushed(from))),
-        };
-        if let Some(consent) = reader.tagged(Self::CONSENT, RememberedConsent::read)? {
+        let mut authorization = Self::read(&mut reader)?;
+        let pushed = Option::read_tagged(Self::PUSHED, &mut reader)?.map(Source::Pushed);
+        if let Some(consent) = Option::read_tagged(Self::CONSENT, &mut reader)? {
             authorization.audience = authorization.audience.with_consent(consent);
         }
-        if let Some(device) = reader.tagged(Self::DEVICE, DeviceFrom::read)? {
-            authorization.source = Some(Box::new(Source::Device(device)));
-        }
+        let device = Option::read_tagged(Self::DEVICE, &mut reader)?.map(Source::Device);
+        authorization.source = device.or(pushed).map(Box::new);
         reader.finish()?;
         Ok(authorization)
     }
 }
 
-fn challenge(reader: &mut Reader<'_>) -> Result<CodeChallenge, DecodeError> {
-    CodeChallenge::parse(reader.text()?.as_bytes()).map_err(|_| DecodeError::Malformed)
+fields! {
+    Authorization {
+        id, version, client, epoch, subject, session, created, ticket, stage, since, end, redirect_uri, redirect_uri_named,
+        challenge, state, scopes, resources,
+    } tagged {
+        Self::AUDIENCE => audience,
+        Self::KEY => key,
+    } elsewhere {
+        source,
+    }
 }
-
-fn read_pushed(reader: &mut Reader<'_>) -> Result<PushedFrom, DecodeError> {
-    Ok(PushedFrom { id: PushedRequestId::from_bytes(reader.array()?), secret: Digest::from_bytes(reader.array()?) })
-}
+fields! { PushedFrom { id, secret } }
+fields! { DeviceFrom { id, secret, end, in_link } }
+variants! { Stage { 0 => Held, 1 => CodeIssued(code), 2 => Denied } }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::fixtures::compared_layout;
-    use crate::model::remembered_consent::CONSENT_TERMS_BYTES;
+    use crate::model::remembered_consent::{CONSENT_TERMS_BYTES, RememberedConsent};
 
     fn authorization() -> Authorization {
         Authorization {

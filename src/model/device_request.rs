@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use crate::base::clock::Timestamp;
 use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::field::{Field, fields};
 use crate::base::id::{AuthorizationId, ClientId, DeviceRequestId};
 use crate::base::subject::Subject;
-use crate::model::client::encoding::{read_scopes, read_subject};
 use crate::model::kinds::Table;
-use crate::model::protected_resource::{Audience, read_audience, write_audience};
-use crate::model::record::{Columns, Record, key_and_version};
+use crate::model::protected_resource::Audience;
+use crate::model::record::{Columns, Record, encoded_as, key_and_version};
 use crate::model::user_code::UserCodeKey;
 use crate::model::{DeviceFrom, RETENTION};
 use crate::scope::ScopeSet;
@@ -151,80 +151,37 @@ impl Record for DeviceRequest {
         }
     }
 
-    fn encode(&self) -> Vec<u8> {
-        let Self {
-            id,
-            version,
-            client,
-            epoch,
-            secret,
-            user_code,
-            created,
-            end,
-            open_until,
-            scopes,
-            audience,
-            network,
-            user_agent,
-            typed_by,
-            decision,
-        } = self;
-        let mut writer = Writer::new(kind::DEVICE_REQUEST);
-        writer.array(id.as_bytes());
-        writer.number(*version);
-        writer.text(client.as_str());
-        writer.number(*epoch);
-        writer.array(secret.bytes());
-        writer.array(user_code.bytes());
-        writer.time(*created);
-        writer.time(*end);
-        writer.time(*open_until);
-        writer.text(scopes.as_str());
-        writer.optional(Some(audience).filter(|own| !own.is_unset()), write_audience);
-        writer.optional(network.as_ref(), |writer, network| writer.text(&network.to_string()));
-        writer.optional(user_agent.as_deref(), Writer::text);
-        writer.optional(typed_by.as_ref(), |writer, subject| writer.text(subject.as_str()));
-        match decision {
+    encoded_as!(kind::DEVICE_REQUEST);
+}
+
+fields! {
+    DeviceRequest {
+        id, version, client, epoch, secret, user_code, created, end, open_until, scopes, audience, network, user_agent,
+        typed_by, decision,
+    }
+}
+
+/// One byte for all three states.
+impl Field for Option<DeviceDecision> {
+    fn write(&self, writer: &mut Writer) {
+        match self {
             None => writer.byte(0),
             Some(DeviceDecision::Approved { by, ticket }) => {
                 writer.byte(1);
-                writer.array(by.as_bytes());
-                writer.array(ticket.bytes());
+                by.write(writer);
+                ticket.write(writer);
             }
             Some(DeviceDecision::Denied) => writer.byte(2),
         }
-        writer.finish()
     }
 
-    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::DEVICE_REQUEST)?;
-        let request = Self {
-            id: DeviceRequestId::from_bytes(reader.array()?),
-            version: reader.number()?,
-            client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
-            epoch: reader.number()?,
-            secret: Digest::from_bytes(reader.array()?),
-            user_code: UserCodeKey::from_bytes(reader.array()?),
-            created: reader.time()?,
-            end: reader.time()?,
-            open_until: reader.time()?,
-            scopes: read_scopes(&mut reader)?,
-            audience: reader.optional(read_audience)?.unwrap_or_default(),
-            network: reader.optional(|reader| reader.text()?.parse().map_err(|_| DecodeError::Malformed))?,
-            user_agent: reader.optional(|reader| reader.text().map(Into::into))?,
-            typed_by: reader.optional(read_subject)?,
-            decision: match reader.byte()? {
-                0 => None,
-                1 => Some(DeviceDecision::Approved {
-                    by: AuthorizationId::from_bytes(reader.array()?),
-                    ticket: Digest::from_bytes(reader.array()?),
-                }),
-                2 => Some(DeviceDecision::Denied),
-                _ => return Err(DecodeError::Malformed),
-            },
-        };
-        reader.finish()?;
-        Ok(request)
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        match reader.byte()? {
+            0 => Ok(None),
+            1 => Ok(Some(DeviceDecision::Approved { by: Field::read(reader)?, ticket: Field::read(reader)? })),
+            2 => Ok(Some(DeviceDecision::Denied)),
+            _ => Err(DecodeError::UnknownLayout),
+        }
     }
 }
 

@@ -264,17 +264,6 @@ pub enum RevocationReason {
 }
 
 impl RevocationReason {
-    /// All of them, in the order of their stored numbers.
-    pub(crate) const ALL: [Self; 7] = [
-        Self::CodeReplayed,
-        Self::RefreshTokenReused,
-        Self::RevokedByClient,
-        Self::RevokedByUser,
-        Self::SubjectRevoked,
-        Self::ApplicationRevoked,
-        Self::TooManyGrants,
-    ];
-
     /// Returns the reason as a word, such as for a column of a table.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

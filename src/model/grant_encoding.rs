@@ -1,26 +1,19 @@
 //! The stored form of a [`Grant`].
 
 use std::borrow::Cow;
-use std::num::NonZeroU32;
 
 use crate::base::clock::Timestamp;
 use crate::base::codec::{DecodeError, Reader, Writer, kind};
-use crate::base::id::{ClientId, GrantId};
-use crate::jose::JwkThumbprint;
-use crate::model::client::encoding::{
-    read_one_of, read_resource_scope, read_scopes, read_subject, write_one_of, write_scopes,
-};
+use crate::base::field::{Field, Tagged, fields, variants, write_list};
+use crate::base::id::GrantId;
 use crate::model::kinds::Table;
-use crate::model::protected_resource::{read_audience, write_audience};
+use crate::model::pairs::Further;
 use crate::model::record::{Columns, Ended, Record, key_and_version};
-use crate::model::remembered_consent::RememberedConsent;
 use crate::model::{
     AccessRecord, Grant, Pairs, RETENTION, RefreshRecord, Restrictions, Revocation, RevocationReason, SupersededPair,
     TokenPair,
 };
-use crate::secret::Digest;
-use crate::secret::derive::Link;
-use crate::secret::refresh::{Family, FamilyIdDigest, TagKey};
+use crate::secret::refresh::Family;
 
 /// The tag of the audience of the grant.
 const AUDIENCE: u8 = 1;
@@ -63,79 +56,16 @@ impl Record for Grant {
     }
 
     fn encode(&self) -> Vec<u8> {
-        let Self {
-            id,
-            version,
-            client,
-            epoch,
-            subject,
-            scopes,
-            resources,
-            created,
-            keep_until,
-            family,
-            pairs_made,
-            pairs,
-            revoked,
-            audience,
-            bound_from,
-        } = self;
         let mut writer = Writer::new(kind::GRANT);
-        writer.array(id.as_bytes());
-        writer.number(*version);
-        writer.text(client.as_str());
-        writer.number(*epoch);
-        writer.optional(subject.as_ref(), |writer, subject| writer.text(subject.as_str()));
-        write_scopes(&mut writer, scopes, resources);
-        writer.time(*created);
-        writer.time(*keep_until);
-        writer.array(family.id.bytes());
-        writer.array(family.tag_key.bytes());
-        writer.number(*pairs_made);
-        writer.optional(*revoked, |writer, revocation| {
-            writer.time(revocation.at);
-            write_one_of(writer, &RevocationReason::ALL, revocation.reason);
-        });
-        writer.optional(pairs.newest.as_ref(), write_pair);
-        writer.count(pairs.superseded.len());
-        pairs.superseded.iter().for_each(|superseded| write_superseded(&mut writer, superseded));
-        if !audience.is_unset() {
-            writer.tagged(AUDIENCE, |writer| write_audience(writer, audience));
-        }
-        if let Some(number) = bound_from {
-            writer.tagged(BOUND_FROM, |writer| writer.number(number.get()));
-        }
-        if let Some(consent) = audience.consent() {
-            writer.tagged(CONSENT, |writer| consent.write(writer));
-        }
+        self.write(&mut writer);
+        self.audience.consent().copied().write_tagged(CONSENT, &mut writer);
         writer.finish()
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::GRANT)?;
-        let mut grant = Self {
-            id: GrantId::from_bytes(reader.array()?),
-            version: reader.number()?,
-            client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
-            epoch: reader.number()?,
-            subject: reader.optional(read_subject)?,
-            scopes: read_scopes(&mut reader)?,
-            resources: read_resource_scope(&mut reader)?,
-            created: reader.time()?,
-            keep_until: reader.time()?,
-            family: Family {
-                id: FamilyIdDigest::from_bytes(reader.array()?),
-                tag_key: TagKey::from_bytes(reader.array()?),
-            },
-            pairs_made: reader.number()?,
-            revoked: reader.optional(|reader| {
-                Ok(Revocation { at: reader.time()?, reason: read_one_of(reader, &RevocationReason::ALL)? })
-            })?,
-            pairs: Pairs { newest: reader.optional(read_pair)?, superseded: reader.list(read_superseded)?.into() },
-            audience: reader.tagged(AUDIENCE, read_audience)?.unwrap_or_default(),
-            bound_from: reader.tagged(BOUND_FROM, read_number)?,
-        };
-        if let Some(consent) = reader.tagged(CONSENT, RememberedConsent::read)? {
+        let mut grant = Self::read(&mut reader)?;
+        if let Some(consent) = Option::read_tagged(CONSENT, &mut reader)? {
             grant.audience = grant.audience.with_consent(consent);
         }
         reader.finish()?;
@@ -143,89 +73,84 @@ impl Record for Grant {
     }
 }
 
-/// Reads the number of a pair.
-fn read_number(reader: &mut Reader<'_>) -> Result<NonZeroU32, DecodeError> {
-    NonZeroU32::new(reader.number()?).ok_or(DecodeError::Malformed)
+fields! {
+    Grant {
+        id, version, client, epoch, subject, scopes, resources, created, keep_until, family, pairs_made, revoked, pairs,
+    } tagged {
+        AUDIENCE => audience,
+        BOUND_FROM => bound_from,
+    }
+}
+fields! { Family { id, tag_key } }
+fields! { Revocation { at, reason } }
+fields! { Pairs { newest, superseded } }
+fields! { SupersededPair { pair, since, link } }
+fields! { TokenPair { access, refresh, further } }
+fields! { RefreshRecord { digest, end } }
+fields! { Restrictions { scopes, audience, key } elsewhere { revoked } }
+variants! {
+    RevocationReason {
+        0 => CodeReplayed,
+        1 => RefreshTokenReused,
+        2 => RevokedByClient,
+        3 => RevokedByUser,
+        4 => SubjectRevoked,
+        5 => ApplicationRevoked,
+        6 => TooManyGrants,
+    }
 }
 
-fn write_pair(writer: &mut Writer, pair: &TokenPair) {
-    let TokenPair { access, refresh, further } = pair;
-    write_access(writer, access);
-    writer.optional(refresh.as_ref(), |writer, refresh| {
-        writer.array(refresh.digest.bytes());
-        writer.time(refresh.end);
-    });
-    writer.count(further.as_slice().len());
-    further.as_slice().iter().for_each(|access| write_access(writer, access));
+impl Field for Further {
+    fn write(&self, writer: &mut Writer) {
+        write_list(self.as_slice(), writer);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.list(AccessRecord::read).map(Self::from_iter)
+    }
 }
 
-fn read_pair(reader: &mut Reader<'_>) -> Result<TokenPair, DecodeError> {
-    Ok(TokenPair {
-        access: read_access(reader)?,
-        refresh: reader.optional(|reader| {
-            Ok(RefreshRecord { digest: Digest::from_bytes(reader.array()?), end: reader.time()? })
-        })?,
-        further: reader.list(read_access)?.into_iter().collect(),
-    })
-}
+impl Field for AccessRecord {
+    fn write(&self, writer: &mut Writer) {
+        let Self { digest, issued, end, restrictions } = self;
+        digest.write(writer);
+        issued.write(writer);
+        end.write(writer);
+        writer.flag(self.is_revoked());
+        let is_reduced = |own: &&Restrictions| own.scopes.is_some() || !own.audience.is_unset() || own.key.is_some();
+        writer.optional(restrictions.as_deref().filter(is_reduced), |writer, own| own.write(writer));
+    }
 
-fn write_access(writer: &mut Writer, access: &AccessRecord) {
-    writer.array(access.digest.bytes());
-    writer.time(access.issued);
-    writer.time(access.end);
-    writer.flag(access.is_revoked());
-    let is_reduced = |own: &&Restrictions| own.scopes.is_some() || !own.audience.is_unset() || own.key.is_some();
-    writer.optional(access.restrictions.as_deref().filter(is_reduced), |writer, restrictions| {
-        let Restrictions { revoked: _, scopes, audience, key } = restrictions;
-        writer.optional(scopes.as_ref(), |writer, scopes| writer.text(scopes.as_str()));
-        writer.optional(Some(audience).filter(|audience| !audience.is_unset()), write_audience);
-        writer.optional(key.as_ref(), |writer, key| writer.array(key.bytes()));
-    });
-}
-
-fn read_access(reader: &mut Reader<'_>) -> Result<AccessRecord, DecodeError> {
-    let (digest, issued, end) = (Digest::from_bytes(reader.array()?), reader.time()?, reader.time()?);
-    let revoked = reader.flag()?;
-    let restrictions = reader.optional(read_restrictions)?.unwrap_or_default();
-    Ok(AccessRecord::new(digest, issued, end, Restrictions { revoked, ..restrictions }))
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (digest, issued, end) = (Field::read(reader)?, Field::read(reader)?, Field::read(reader)?);
+        let revoked = reader.flag()?;
+        let restrictions = reader.optional(read_restrictions)?.unwrap_or_default();
+        Ok(Self::new(digest, issued, end, Restrictions { revoked, ..restrictions }))
+    }
 }
 
 fn read_restrictions(reader: &mut Reader<'_>) -> Result<Restrictions, DecodeError> {
-    let restrictions = Restrictions {
-        revoked: false,
-        scopes: reader.optional(read_scopes)?,
-        audience: reader.optional(read_audience)?.unwrap_or_default(),
-        key: reader.optional(|reader| reader.array().map(JwkThumbprint::from_bytes))?,
-    };
+    let restrictions = Restrictions::read(reader)?;
     // A token without any is written without them.
     if restrictions == Restrictions::default() { Err(DecodeError::Malformed) } else { Ok(restrictions) }
 }
 
-fn write_superseded(writer: &mut Writer, superseded: &SupersededPair) {
-    let SupersededPair { pair, since, link } = superseded;
-    write_pair(writer, pair);
-    writer.time(*since);
-    writer.optional(link.as_ref(), |writer, link| writer.array(link.bytes()));
-}
-
-fn read_superseded(reader: &mut Reader<'_>) -> Result<SupersededPair, DecodeError> {
-    Ok(SupersededPair {
-        pair: read_pair(reader)?,
-        since: reader.time()?,
-        link: reader.optional(|reader| reader.array().map(Link::from_bytes))?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
     use std::time::Duration;
 
     use super::*;
+    use crate::base::id::ClientId;
     use crate::base::subject::Subject;
+    use crate::jose::JwkThumbprint;
     use crate::model::fixtures::compared_layout;
     use crate::model::protected_resource::Audience;
-    use crate::model::remembered_consent::CONSENT_TERMS_BYTES;
+    use crate::model::remembered_consent::{CONSENT_TERMS_BYTES, RememberedConsent};
     use crate::scope::{ResourceScope, ScopeSet};
+    use crate::secret::Digest;
+    use crate::secret::derive::Link;
+    use crate::secret::refresh::{FamilyIdDigest, TagKey};
 
     fn at(seconds: u32) -> Timestamp {
         Timestamp::from_seconds(seconds)

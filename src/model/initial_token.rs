@@ -1,12 +1,12 @@
 //! Initial access tokens.
 
 use crate::base::clock::Timestamp;
-use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::codec::kind;
+use crate::base::field::fields;
 use crate::base::id::ClientId;
 use crate::model::client_metadata::RegistrationBounds;
-use crate::model::client_metadata::encoding::{read_bounds, write_bounds};
 use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record, key_and_version};
+use crate::model::record::{Columns, Record, encoded_as, key_and_version};
 use crate::secret::Digest;
 
 /// An initial access token [RFC 7591 section 3].
@@ -57,34 +57,10 @@ impl Record for InitialToken {
         Columns { created: Some(self.made), state, ..Columns::default() }
     }
 
-    fn encode(&self) -> Vec<u8> {
-        let Self { id, version, token, uses_left, made, end, bounds } = self;
-        let mut writer = Writer::new(kind::INITIAL_TOKEN);
-        writer.text(id.as_str());
-        writer.number(*version);
-        writer.array(token.bytes());
-        writer.number(*uses_left);
-        writer.time(*made);
-        writer.time(*end);
-        writer.optional(bounds.as_ref(), write_bounds);
-        writer.finish()
-    }
-
-    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::INITIAL_TOKEN)?;
-        let token = Self {
-            id: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
-            version: reader.number()?,
-            token: reader.array().map(Digest::from_bytes)?,
-            uses_left: reader.number()?,
-            made: reader.time()?,
-            end: reader.time()?,
-            bounds: reader.optional(read_bounds)?,
-        };
-        reader.finish()?;
-        Ok(token)
-    }
+    encoded_as!(kind::INITIAL_TOKEN);
 }
+
+fields! { InitialToken { id, version, token, uses_left, made, end, bounds } }
 
 #[cfg(test)]
 mod tests {

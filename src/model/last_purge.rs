@@ -1,9 +1,10 @@
 //! The newest time at which expired records were removed.
 
 use crate::base::clock::Timestamp;
-use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::codec::kind;
+use crate::base::field::fields;
 use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record};
+use crate::model::record::{Columns, Record, encoded_as};
 
 /// The time of the last accepted purge. A store has at most one such record.
 ///
@@ -57,20 +58,10 @@ impl Record for LastPurge {
         Columns { state: "purged", ..Columns::default() }
     }
 
-    fn encode(&self) -> Vec<u8> {
-        let mut writer = Writer::new(kind::LAST_PURGE);
-        writer.number(self.version);
-        writer.time(self.time);
-        writer.finish()
-    }
-
-    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::LAST_PURGE)?;
-        let last = Self { version: reader.number()?, time: reader.time()? };
-        reader.finish()?;
-        Ok(last)
-    }
+    encoded_as!(kind::LAST_PURGE);
 }
+
+fields! { LastPurge { version, time } }
 
 #[cfg(test)]
 mod tests {

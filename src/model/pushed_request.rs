@@ -4,11 +4,12 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::base::clock::Timestamp;
-use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::codec::kind;
+use crate::base::field::fields;
 use crate::base::id::{ClientId, PushedRequestId};
 use crate::jose::JwkThumbprint;
 use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record, key_and_version};
+use crate::model::record::{Columns, Record, encoded_as, key_and_version};
 use crate::model::{PushedFrom, RETENTION};
 use crate::secret::Digest;
 
@@ -166,50 +167,15 @@ impl Record for PushedRequest {
         }
     }
 
-    fn encode(&self) -> Vec<u8> {
-        let Self { id, version, client, epoch, secret, created, end, open_until, parameters, key, visits, used_by } =
-            self;
-        let mut writer = Writer::new(kind::PUSHED_REQUEST);
-        writer.array(id.as_bytes());
-        writer.number(*version);
-        writer.text(client.as_str());
-        writer.number(*epoch);
-        writer.array(secret.bytes());
-        writer.time(*created);
-        writer.time(*end);
-        writer.time(*open_until);
-        writer.text(parameters);
-        writer.optional(key.as_ref(), |writer, key| writer.array(key.bytes()));
-        writer.count(visits.len());
-        for Visit { session, until } in visits {
-            writer.array(session.bytes());
-            writer.time(*until);
-        }
-        writer.optional(used_by.as_ref(), |writer, ticket| writer.array(ticket.bytes()));
-        writer.finish()
-    }
+    encoded_as!(kind::PUSHED_REQUEST);
+}
 
-    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::PUSHED_REQUEST)?;
-        let pushed = Self {
-            id: PushedRequestId::from_bytes(reader.array()?),
-            version: reader.number()?,
-            client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
-            epoch: reader.number()?,
-            secret: Digest::from_bytes(reader.array()?),
-            created: reader.time()?,
-            end: reader.time()?,
-            open_until: reader.time()?,
-            parameters: reader.text()?.into(),
-            key: reader.optional(|reader| reader.array().map(JwkThumbprint::from_bytes))?,
-            visits: reader
-                .list(|reader| Ok(Visit { session: Digest::from_bytes(reader.array()?), until: reader.time()? }))?,
-            used_by: reader.optional(|reader| reader.array().map(Digest::from_bytes))?,
-        };
-        reader.finish()?;
-        Ok(pushed)
+fields! {
+    PushedRequest {
+        id, version, client, epoch, secret, created, end, open_until, parameters, key, visits, used_by,
     }
 }
+fields! { Visit { session, until } }
 
 #[cfg(test)]
 mod tests {

@@ -84,6 +84,21 @@ macro_rules! key_and_version {
 
 pub(crate) use key_and_version;
 
+/// The encoding of a kind whose stored form is its [`Field`](crate::base::field::Field), and nothing else.
+macro_rules! encoded_as {
+    ($kind:expr) => {
+        fn encode(&self) -> Vec<u8> {
+            $crate::base::field::encode($kind, self)
+        }
+
+        fn decode(bytes: &[u8]) -> Result<Self, $crate::base::codec::DecodeError> {
+            $crate::base::field::decode($kind, bytes)
+        }
+    };
+}
+
+pub(crate) use encoded_as;
+
 /// Marks the kinds of this crate.
 #[expect(unnameable_types, reason = "it keeps other crates from adding kinds")]
 pub trait Sealed {}

@@ -1,7 +1,7 @@
 //! What a later request needs to know of an earlier consent.
 
 use crate::base::clock::Timestamp;
-use crate::base::codec::{DecodeError, Reader, Writer};
+use crate::base::field::fields;
 
 /// Bytes of the digest of what a consent was given for.
 pub(crate) const CONSENT_TERMS_BYTES: usize = 16;
@@ -15,13 +15,4 @@ pub(crate) struct RememberedConsent {
     pub(crate) terms: [u8; CONSENT_TERMS_BYTES],
 }
 
-impl RememberedConsent {
-    pub(crate) fn write(&self, writer: &mut Writer) {
-        writer.time(self.asked);
-        writer.array(&self.terms);
-    }
-
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self { asked: reader.time()?, terms: reader.array()? })
-    }
-}
+fields! { RememberedConsent { asked, terms } }

@@ -1,9 +1,10 @@
 //! An identifier that must not be used twice.
 
 use crate::base::clock::Timestamp;
-use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::codec::kind;
+use crate::base::field::fields;
 use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record};
+use crate::model::record::{Columns, Record, encoded_as};
 use crate::secret::Digest;
 
 /// The maximum length in bytes of the `jti` of an assertion or a proof.
@@ -68,20 +69,10 @@ impl Record for Replay {
         Columns { state: "used", ..Columns::default() }
     }
 
-    fn encode(&self) -> Vec<u8> {
-        let mut writer = Writer::new(kind::REPLAY);
-        writer.array(self.digest.bytes());
-        writer.time(self.end);
-        writer.finish()
-    }
-
-    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::REPLAY)?;
-        let replay = Self { digest: Digest::from_bytes(reader.array()?), end: reader.time()? };
-        reader.finish()?;
-        Ok(replay)
-    }
+    encoded_as!(kind::REPLAY);
 }
+
+fields! { Replay { digest, end } }
 
 #[cfg(test)]
 mod tests {

@@ -5,12 +5,13 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 use crate::base::clock::Timestamp;
-use crate::base::codec::{DecodeError, Reader, Writer, kind};
+use crate::base::codec::kind;
 use crate::base::entropy::Entropy;
+use crate::base::field::{arrays, fields};
 use crate::base::id::DeviceRequestId;
 use crate::model::RETAINED;
 use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record};
+use crate::model::record::{Columns, Record, encoded_as};
 use crate::secret::derive::DerivationKey;
 
 /// The maximum length in bytes of what a user may type.
@@ -185,25 +186,11 @@ impl Record for UserCodeRecord {
         Columns { state: "shown", ..Columns::default() }
     }
 
-    fn encode(&self) -> Vec<u8> {
-        let mut writer = Writer::new(kind::USER_CODE);
-        writer.array(self.key.bytes());
-        writer.array(self.request.as_bytes());
-        writer.time(self.end);
-        writer.finish()
-    }
-
-    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::USER_CODE)?;
-        let code = Self {
-            key: UserCodeKey::from_bytes(reader.array()?),
-            request: DeviceRequestId::from_bytes(reader.array()?),
-            end: reader.time()?,
-        };
-        reader.finish()?;
-        Ok(code)
-    }
+    encoded_as!(kind::USER_CODE);
 }
+
+fields! { UserCodeRecord { key, request, end } }
+arrays! { UserCodeKey: bytes }
 
 #[cfg(test)]
 mod tests {

@@ -17,6 +17,10 @@ pub use resource::{Resource, ResourceList, ResourceScope, ResourceScopeError};
 use std::fmt;
 use std::sync::Arc;
 
+use crate::base::field::texts;
+
+texts! { ScopeSet: Self::read }
+
 /// The permission of a scope; the later variant includes the earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a third permission would change what every stored scope means")]

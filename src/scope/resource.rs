@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::base::codec::{DecodeError, Reader, Writer};
 use crate::base::debug_as_text;
+use crate::base::field::{Field, variants, write_list};
 use crate::text::{TextError, check_line};
 
 /// The user's resources that an application may access, in addition to what its scopes allow.
@@ -93,6 +95,18 @@ impl ResourceScope {
             Self::Public => "public",
             Self::Specified(_) => "specified",
         }
+    }
+}
+
+variants! { ResourceScope { 0 => All, 1 => Public, 2 => Specified(list) } }
+
+impl Field for ResourceList {
+    fn write(&self, writer: &mut Writer) {
+        write_list(&*self.0, writer);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Self::from_record(reader.list(Reader::text)?).map_err(|_| DecodeError::Malformed)
     }
 }
 

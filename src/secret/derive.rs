@@ -12,6 +12,7 @@ use sha2::Sha256;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::base::entropy::Entropy;
+use crate::base::field::arrays;
 use crate::secret::Digest;
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::{FRESH_BYTES, Fresh};
@@ -34,6 +35,8 @@ impl fmt::Debug for Link {
         f.write_str("Link([redacted])")
     }
 }
+
+arrays! { Link: bytes }
 
 impl Link {
     pub(crate) const BYTES: usize = NONCE_BYTES + NAME_BYTES;

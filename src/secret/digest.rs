@@ -5,6 +5,8 @@ use std::fmt;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
+use crate::base::field::arrays;
+
 /// The length of a [`Digest`] in bytes.
 const DIGEST_BYTES: usize = 32;
 
@@ -35,6 +37,8 @@ impl Digest {
         first
     }
 }
+
+arrays! { Digest: bytes }
 
 impl PartialEq for Digest {
     fn eq(&self, other: &Self) -> bool {

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::base::debug_as_text;
+use crate::base::field::texts;
 use crate::base::id::write_base64url;
 use crate::secret::{Digest, is_equal};
 
@@ -99,6 +100,8 @@ impl fmt::Debug for CodeVerifier {
 /// The S256 digest of a verifier, as the authorization request carries it [RFC 7636 section 4.2].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CodeChallenge([u8; CHALLENGE_CHARACTERS]);
+
+texts! { CodeChallenge: |text| Self::parse(text.as_bytes()).ok() }
 
 impl CodeChallenge {
     /// The method of every challenge; the name is case-sensitive [RFC 7636 section 4.3].

@@ -15,6 +15,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::base::clock::Timestamp;
 use crate::base::entropy::Entropy;
+use crate::base::field::arrays;
 use crate::base::id::{GrantId, ID_CHARACTERS, decode_id, write_base64url};
 use crate::secret::minted::Minted;
 use crate::secret::{Digest, is_equal};
@@ -83,6 +84,8 @@ impl std::fmt::Debug for FamilyIdDigest {
         f.write_str("FamilyIdDigest([redacted])")
     }
 }
+
+arrays! { FamilyIdDigest: bytes, TagKey: bytes }
 
 /// The key for the tags of one grant. Only its record contains it.
 #[derive(Clone, Copy)]

@@ -5,14 +5,12 @@ use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
 use crate::base::codec::{DecodeError, Reader, Writer, kind};
-use crate::base::id::{ClientId, LogoId};
-use crate::base::subject::Subject;
+use crate::base::field::{Field, fields};
+use crate::base::id::ClientId;
 use crate::model::application::Application;
-use crate::model::application::open::{read_open, write_open};
-use crate::model::client::encoding::read_subject;
-use crate::model::client::{CheckedForm, Client, ClientState};
+use crate::model::client::{Client, ClientState};
 use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record};
+use crate::model::record::{Columns, Record, encoded_as};
 
 impl Application {
     /// Reads only the client of what [`encode`](Self::encode) wrote. Requests need no more.
@@ -72,48 +70,26 @@ impl Record for Application {
         }
     }
 
-    /// Writes the client first.
-    fn encode(&self) -> Vec<u8> {
-        let Self { client, owner, submitted, decided, proposed, rejection, reserved_until, logo, proposed_logo, open } =
-            self;
-        let mut writer = Writer::new(kind::APPLICATION);
-        writer.bytes(&client.encode());
-        writer.optional(owner.as_ref().map(Subject::as_str), Writer::text);
-        writer.time(*submitted);
-        writer.optional(*decided, Writer::time);
-        writer.optional(proposed.as_ref(), |writer, form| form.write(writer));
-        writer.optional(rejection.as_deref(), Writer::text);
-        writer.optional(*reserved_until, Writer::time);
-        for logo in [logo, proposed_logo] {
-            writer.optional(logo.as_ref(), |writer, logo| writer.array(logo.as_bytes()));
-        }
-        if let Some(open) = open {
-            writer.tagged(OPEN, |writer| write_open(writer, open));
-        }
-        writer.finish()
-    }
+    encoded_as!(kind::APPLICATION);
+}
 
-    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::APPLICATION)?;
-        let application = Self {
-            client: Arc::new(Client::decode(reader.bytes()?)?),
-            owner: reader.optional(read_subject)?,
-            submitted: reader.time()?,
-            decided: reader.optional(Reader::time)?,
-            proposed: reader.optional(CheckedForm::read)?,
-            rejection: reader.optional(Reader::text)?.map(Into::into),
-            reserved_until: reader.optional(Reader::time)?,
-            logo: reader.optional(read_logo_id)?,
-            proposed_logo: reader.optional(read_logo_id)?,
-            open: reader.tagged(OPEN, read_open)?.map(Box::new),
-        };
-        reader.finish()?;
-        Ok(application)
+fields! {
+    Application {
+        client, owner, submitted, decided, proposed, rejection, reserved_until, logo, proposed_logo,
+    } tagged {
+        OPEN => open,
     }
 }
 
-fn read_logo_id(reader: &mut Reader<'_>) -> Result<LogoId, DecodeError> {
-    reader.array().map(LogoId::from_bytes)
+/// The client is a record of its own, behind its length.
+impl Field for Arc<Client> {
+    fn write(&self, writer: &mut Writer) {
+        writer.bytes(&self.encode());
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Client::decode(reader.bytes()?).map(Self::new)
+    }
 }
 
 /// The tag of the part of an application whose client registered itself.
@@ -125,7 +101,8 @@ mod tests {
 
     use super::*;
     use crate::base::clock::Timestamp;
-    use crate::base::id::AuthorizationId;
+    use crate::base::id::{AuthorizationId, LogoId};
+    use crate::base::subject::Subject;
     use crate::model::application::tests::application;
     use crate::model::application::{Asked, ClientPlace, ClientRoom, Management, OpenApplication, ProposedUpdate};
     use crate::model::client::{

@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::base::codec::{DecodeError, Reader, Writer};
+use crate::base::field::fields;
 use crate::base::id::AuthorizationId;
 use crate::base::subject::Subject;
 use crate::model::client::SelfRegistration;
-use crate::model::client::encoding::{read_identifiers, read_scopes, read_subject, write_texts};
-use crate::model::client_metadata::encoding::{read_bounds, read_more, write_bounds, write_more};
 use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
@@ -126,89 +124,17 @@ const MANAGEMENT: u8 = b'M';
 const PROPOSED: u8 = b'P';
 const REJECTED: u8 = b'R';
 
-pub(super) fn write_open(writer: &mut Writer, open: &OpenApplication) {
-    let OpenApplication { place, approver, is_shared, asked, more, management, proposed, rejected } = open;
-    writer.optional(*place, write_place);
-    writer.optional(approver.as_ref(), |writer, approver| writer.text(approver.as_str()));
-    writer.flag(*is_shared);
-    writer.count(asked.len());
-    for asked in asked {
-        writer.array(asked.request.as_bytes());
-        writer.text(asked.subject.as_str());
-    }
-    write_more(writer, more);
-    if let Some(management) = management {
-        writer.tagged(MANAGEMENT, |writer| write_management(writer, management));
-    }
-    if let Some(proposed) = proposed {
-        writer.tagged(PROPOSED, |writer| write_proposed(writer, proposed));
-    }
-    if let Some(rejected) = rejected {
-        writer.tagged(REJECTED, |writer| writer.array(rejected.bytes()));
+fields! {
+    OpenApplication {
+        place, approver, is_shared, asked, more,
+    } tagged {
+        MANAGEMENT => management,
+        PROPOSED => proposed,
+        REJECTED => rejected,
     }
 }
-
-pub(super) fn read_open(reader: &mut Reader<'_>) -> Result<OpenApplication, DecodeError> {
-    Ok(OpenApplication {
-        place: reader.optional(read_place)?,
-        approver: reader.optional(read_subject)?,
-        is_shared: reader.flag()?,
-        asked: reader.list(read_asked)?,
-        more: read_more(reader)?,
-        management: reader.tagged(MANAGEMENT, read_management)?.map(Box::new),
-        proposed: reader.tagged(PROPOSED, read_proposed)?.map(Box::new),
-        rejected: reader.tagged(REJECTED, read_digest)?,
-    })
-}
-
-fn read_asked(reader: &mut Reader<'_>) -> Result<Asked, DecodeError> {
-    Ok(Asked { request: reader.array().map(AuthorizationId::from_bytes)?, subject: read_subject(reader)? })
-}
-
-fn write_place(writer: &mut Writer, place: ClientPlace) {
-    let ClientPlace { room: ClientRoom { has_document, is_approved }, number } = place;
-    writer.flag(has_document);
-    writer.flag(is_approved);
-    writer.number(number);
-}
-
-fn read_place(reader: &mut Reader<'_>) -> Result<ClientPlace, DecodeError> {
-    let room = ClientRoom { has_document: reader.flag()?, is_approved: reader.flag()? };
-    Ok(ClientPlace { room, number: reader.number()? })
-}
-
-fn write_management(writer: &mut Writer, management: &Management) {
-    let Management { token, bounds, updates_await_review } = management;
-    writer.array(token.bytes());
-    write_bounds(writer, bounds);
-    writer.flag(*updates_await_review);
-}
-
-fn read_management(reader: &mut Reader<'_>) -> Result<Management, DecodeError> {
-    Ok(Management { token: read_digest(reader)?, bounds: read_bounds(reader)?, updates_await_review: reader.flag()? })
-}
-
-fn write_proposed(writer: &mut Writer, proposed: &ProposedUpdate) {
-    let ProposedUpdate { default_scopes, resources, has_foreign_links, looks_like_another, more, document } = proposed;
-    writer.text(default_scopes.as_str());
-    writer.optional(resources.as_ref(), write_texts);
-    writer.flag(*has_foreign_links);
-    writer.flag(*looks_like_another);
-    write_more(writer, more);
-    writer.optional(document.as_ref(), |writer, document| writer.array(document.bytes()));
-}
-
-fn read_digest(reader: &mut Reader<'_>) -> Result<Digest, DecodeError> {
-    reader.array().map(Digest::from_bytes)
-}
-
-fn read_proposed(reader: &mut Reader<'_>) -> Result<ProposedUpdate, DecodeError> {
-    Ok(ProposedUpdate {
-        default_scopes: read_scopes(reader)?,
-        resources: reader.optional(read_identifiers)?,
-        has_foreign_links: reader.flag()?,
-        looks_like_another: reader.flag()?,
-        more: read_more(reader)?,
-        document: reader.optional(read_digest)?,
-    })
-}
+fields! { Asked { request, subject } }
+fields! { ClientPlace { room, number } }
+fields! { ClientRoom { has_document, is_approved } }
+fields! { Management { token, bounds, updates_await_review } }
+fields! { ProposedUpdate { default_scopes, resources, has_foreign_links, looks_like_another, more, document } }

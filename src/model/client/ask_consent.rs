@@ -28,11 +28,6 @@ pub enum AskConsent {
     Never,
 }
 
-impl AskConsent {
-    /// All of them, in the order of their stored numbers.
-    pub(crate) const ALL: [Self; 3] = [Self::Always, Self::Once, Self::Never];
-}
-
 /// Why the users of a client must be asked for consent each time [RFC 8252 section 8.6].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -12,11 +12,6 @@ pub enum ClientType {
     Public,
 }
 
-impl ClientType {
-    /// All of them, in the order of their stored numbers.
-    pub(crate) const ALL: [Self; 2] = [Self::Confidential, Self::Public];
-}
-
 /// Where an application runs [RFC 8252 section 8.4].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -28,9 +23,6 @@ pub enum ApplicationType {
 }
 
 impl ApplicationType {
-    /// All of them, in the order of their stored numbers.
-    pub(crate) const ALL: [Self; 2] = [Self::Web, Self::Native];
-
     /// Returns the value of `application_type`: `web` or `native`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -1,50 +1,22 @@
 //! The stored form of a [`Client`].
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::base::codec::{DecodeError, Reader, Writer, kind};
-use crate::base::id::ClientId;
-use crate::base::subject::Subject;
-use crate::jose::SigningAlgorithm;
+use crate::base::field::{Field, Tagged, fields, variants};
 use crate::model::client::{
     ApplicationType, AskConsent, AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientKeys,
     ClientOrigin, ClientSecrets, ClientState, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation,
     SelfRegistration,
 };
-use crate::model::redirect_uri::RegisteredRedirectUri;
-use crate::scope::{ResourceList, ResourceScope, ScopeSet};
-use crate::secret::Digest;
 
 impl Client {
     /// Writes the record as bytes, digests in place of secrets.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let Self { id, version, state, epoch, secrets, privileges, form, keys_of_previous_owner, open } = self;
-        let Privileges { require_pkce, trusted, may_introspect, refresh_rotation, ask_consent } = privileges;
-        let ClientSecrets { current, previous, current_is_of_previous_owner, previous_is_of_previous_owner } = secrets;
         let mut writer = Writer::new(kind::CLIENT);
-        writer.text(id.as_str());
-        writer.number(*version);
-        write_one_of(&mut writer, &ClientState::ALL, *state);
-        writer.number(*epoch);
-        for secret in [current, previous] {
-            writer.optional(secret.as_ref(), |writer, digest| writer.array(digest.bytes()));
-        }
-        writer.flag(*current_is_of_previous_owner);
-        writer.flag(*previous_is_of_previous_owner);
-        writer.flag(*require_pkce);
-        writer.flag(*trusted);
-        writer.flag(*may_introspect);
-        writer.optional(*refresh_rotation, |writer, rotation| writer.flag(rotation == RefreshRotation::Keep));
-        form.write(&mut writer);
-        writer.optional(keys_of_previous_owner.as_ref(), |writer, keys| keys.write(writer));
-        if let Some(open) = open {
-            writer.tagged(OPEN, |writer| write_open(writer, open));
-        }
-        if *ask_consent != AskConsent::Always {
-            writer.tagged(ASK_CONSENT, |writer| write_one_of(writer, &AskConsent::ALL, *ask_consent));
-        }
+        self.write(&mut writer);
+        self.privileges.ask_consent.write_tagged(ASK_CONSENT, &mut writer);
         writer.finish()
     }
 
@@ -55,93 +27,10 @@ impl Client {
     /// [`DecodeError`] if the bytes are not a client, or were written by an unknown release.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::CLIENT)?;
-        let id = ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?;
-        let mut client = Self {
-            id,
-            version: reader.number()?,
-            state: read_one_of(&mut reader, &ClientState::ALL)?,
-            epoch: reader.number()?,
-            secrets: ClientSecrets {
-                current: digest(&mut reader)?,
-                previous: digest(&mut reader)?,
-                current_is_of_previous_owner: reader.flag()?,
-                previous_is_of_previous_owner: reader.flag()?,
-            },
-            privileges: Privileges {
-                require_pkce: reader.flag()?,
-                trusted: reader.flag()?,
-                may_introspect: reader.flag()?,
-                refresh_rotation: reader.optional(read_rotation)?,
-                ask_consent: AskConsent::Always,
-            },
-            form: CheckedForm::read(&mut reader)?,
-            keys_of_previous_owner: reader.optional(ClientKeys::read)?,
-            open: reader.tagged(OPEN, read_open)?.map(Arc::new),
-        };
-        let ask_consent = reader.tagged(ASK_CONSENT, |reader| read_one_of(reader, &AskConsent::ALL))?;
-        client.privileges.ask_consent = ask_consent.unwrap_or_default();
+        let mut client = Self::read(&mut reader)?;
+        client.privileges.ask_consent = Tagged::read_tagged(ASK_CONSENT, &mut reader)?;
         reader.finish()?;
         Ok(client)
-    }
-}
-
-impl CheckedForm {
-    pub(crate) fn write(&self, writer: &mut Writer) {
-        let Self {
-            name,
-            description,
-            website,
-            redirect_uris,
-            scopes,
-            resource_scope,
-            client_scopes,
-            client_resources,
-            client_type,
-            application_type,
-            grant_types,
-            authentication_methods,
-            keys,
-            signing_algorithm,
-            requires_pushed_requests,
-            requires_dpop_bound_tokens,
-        } = self;
-        writer.text(name);
-        writer.optional(description.as_deref(), Writer::text);
-        writer.text(website);
-        write_texts(writer, redirect_uris.iter().map(RegisteredRedirectUri::as_str));
-        write_scopes(writer, scopes, resource_scope);
-        write_scopes(writer, client_scopes, client_resources);
-        write_one_of(writer, &ClientType::ALL, *client_type);
-        write_one_of(writer, &ApplicationType::ALL, *application_type);
-        write_grant_types(writer, *grant_types);
-        write_authentication_methods(writer, *authentication_methods);
-        writer.optional(keys.as_ref(), |writer, keys| keys.write(writer));
-        writer.optional(*signing_algorithm, |writer, algorithm| writer.text(algorithm.as_str()));
-        writer.flag(*requires_pushed_requests);
-        writer.flag(*requires_dpop_bound_tokens);
-    }
-
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            name: reader.text()?.into(),
-            description: reader.optional(Reader::text)?.map(Into::into),
-            website: reader.text()?.into(),
-            redirect_uris: reader.list(|reader| reader.text().map(RegisteredRedirectUri::from_record))?,
-            scopes: read_scopes(reader)?,
-            resource_scope: read_resource_scope(reader)?,
-            client_scopes: read_scopes(reader)?,
-            client_resources: read_resource_scope(reader)?,
-            client_type: read_one_of(reader, &ClientType::ALL)?,
-            application_type: read_one_of(reader, &ApplicationType::ALL)?,
-            grant_types: read_grant_types(reader)?,
-            authentication_methods: read_authentication_methods(reader)?,
-            keys: reader.optional(ClientKeys::read)?,
-            // An unknown algorithm was written by another release.
-            signing_algorithm: reader
-                .optional(|reader| SigningAlgorithm::parse(reader.text()?).ok_or(DecodeError::UnknownLayout))?,
-            requires_pushed_requests: reader.flag()?,
-            requires_dpop_bound_tokens: reader.flag()?,
-        })
     }
 }
 
@@ -149,128 +38,86 @@ impl CheckedForm {
 const OPEN: u8 = b'O';
 /// The tag of [`Privileges::ask_consent`], unless users are always asked.
 const ASK_CONSENT: u8 = b'S';
-
-fn write_open(writer: &mut Writer, open: &SelfRegistration) {
-    let SelfRegistration {
-        origin,
-        registered,
-        is_reviewed,
-        default_scopes,
-        resources,
-        end,
-        used_until,
-        gone_at,
-        has_foreign_links,
-        looks_like_another,
-        document,
-    } = open;
-    write_one_of(writer, &ClientOrigin::ALL, *origin);
-    writer.time(*registered);
-    writer.flag(*is_reviewed);
-    writer.text(default_scopes.as_str());
-    for time in [end, used_until, gone_at] {
-        writer.optional(*time, Writer::time);
-    }
-    writer.flag(*has_foreign_links);
-    writer.flag(*looks_like_another);
-    if *origin == ClientOrigin::MetadataDocument {
-        writer.optional(document.as_ref(), |writer, digest| writer.array(digest.bytes()));
-    }
-    if let Some(resources) = resources {
-        writer.tagged(RESOURCES, |writer| write_texts(writer, resources));
-    }
-}
-
-/// The tag of the protected resources that the client may reach.
+/// The tag of the protected resources that a client that registered itself may reach.
 const RESOURCES: u8 = b'R';
 
-/// Writes the number of texts, and then each of them.
-pub(crate) fn write_texts(
-    writer: &mut Writer,
-    texts: impl IntoIterator<Item: AsRef<str>, IntoIter: ExactSizeIterator>,
-) {
-    let texts = texts.into_iter();
-    writer.count(texts.len());
-    texts.for_each(|text| writer.text(text.as_ref()));
+fields! {
+    Client { id, version, state, epoch, secrets, privileges, form, keys_of_previous_owner } tagged { OPEN => open }
 }
-
-/// Reads the identifiers of protected resources.
-pub(crate) fn read_identifiers(reader: &mut Reader<'_>) -> Result<BTreeSet<Box<str>>, DecodeError> {
-    let list = reader.list(Reader::text)?;
-    let identifiers: BTreeSet<Box<str>> = list.iter().map(|identifier| Box::from(*identifier)).collect();
-    if identifiers.len() == list.len() { Ok(identifiers) } else { Err(DecodeError::Malformed) }
+fields! { ClientSecrets { current, previous, current_is_of_previous_owner, previous_is_of_previous_owner } }
+fields! { Privileges { require_pkce, trusted, may_introspect, refresh_rotation } elsewhere { ask_consent } }
+fields! {
+    CheckedForm {
+        name, description, website, redirect_uris, scopes, resource_scope, client_scopes, client_resources, client_type,
+        application_type, grant_types, authentication_methods, keys, signing_algorithm, requires_pushed_requests,
+        requires_dpop_bound_tokens,
+    }
 }
-
-fn read_open(reader: &mut Reader<'_>) -> Result<SelfRegistration, DecodeError> {
-    let origin = read_one_of(reader, &ClientOrigin::ALL)?;
-    Ok(SelfRegistration {
-        origin,
-        registered: reader.time()?,
-        is_reviewed: reader.flag()?,
-        default_scopes: read_scopes(reader)?,
-        end: reader.optional(Reader::time)?,
-        used_until: reader.optional(Reader::time)?,
-        gone_at: reader.optional(Reader::time)?,
-        has_foreign_links: reader.flag()?,
-        looks_like_another: reader.flag()?,
-        document: if origin == ClientOrigin::MetadataDocument { digest(reader)? } else { None },
-        resources: reader.tagged(RESOURCES, read_identifiers)?,
-    })
+fields! {
+    SelfRegistration {
+        origin, registered, is_reviewed, default_scopes, end, used_until, gone_at, has_foreign_links, looks_like_another,
+    } elsewhere {
+        document, resources,
+    }
 }
+variants! { ClientState { 0 => Pending, 1 => Approved, 2 => Rejected, 3 => Suspended, 4 => Deleted } }
+variants! { ClientType { 0 => Confidential, 1 => Public } }
+variants! { ApplicationType { 0 => Web, 1 => Native } }
+variants! { RefreshRotation { 0 => Rotate, 1 => Keep } }
+variants! { AskConsent { 0 => Always, 1 => Once, 2 => Never } }
+variants! { ClientKeys { 0 => Set(set), 1 => Url(url) } }
+variants! { ClientOrigin { 0 => DynamicRegistration, 1 => MetadataDocument } }
 
-/// Writes what is registered or granted: the scopes, then the resource scope.
-pub(crate) fn write_scopes(writer: &mut Writer, scopes: &ScopeSet, resource_scope: &ResourceScope) {
-    writer.text(scopes.as_str());
-    write_resource_scope(writer, resource_scope);
-}
+impl Tagged for AskConsent {
+    fn write_tagged(&self, tag: u8, writer: &mut Writer) {
+        Some(*self).filter(|own| *own != Self::default()).write_tagged(tag, writer);
+    }
 
-fn write_resource_scope(writer: &mut Writer, resource_scope: &ResourceScope) {
-    match resource_scope {
-        ResourceScope::All => writer.byte(0),
-        ResourceScope::Public => writer.byte(1),
-        ResourceScope::Specified(resources) => {
-            writer.byte(2);
-            write_texts(writer, resources.iter());
-        }
+    fn read_tagged(tag: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Option::read_tagged(tag, reader).map(Option::unwrap_or_default)
     }
 }
 
-pub(crate) fn read_scopes(reader: &mut Reader<'_>) -> Result<ScopeSet, DecodeError> {
-    ScopeSet::read(reader.text()?).ok_or(DecodeError::Malformed)
-}
-
-pub(crate) fn read_resource_scope(reader: &mut Reader<'_>) -> Result<ResourceScope, DecodeError> {
-    match reader.byte()? {
-        0 => Ok(ResourceScope::All),
-        1 => Ok(ResourceScope::Public),
-        2 => {
-            let list = ResourceList::from_record(reader.list(Reader::text)?).map_err(|_| DecodeError::Malformed)?;
-            Ok(ResourceScope::Specified(list))
+/// Only a client with a metadata document has its digest.
+impl Field for Arc<SelfRegistration> {
+    fn write(&self, writer: &mut Writer) {
+        SelfRegistration::write(self, writer);
+        if self.origin == ClientOrigin::MetadataDocument {
+            self.document.write(writer);
         }
-        _ => Err(DecodeError::Malformed),
+        self.resources.write_tagged(RESOURCES, writer);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let mut own = SelfRegistration::read(reader)?;
+        if own.origin == ClientOrigin::MetadataDocument {
+            own.document = Field::read(reader)?;
+        }
+        own.resources = Tagged::read_tagged(RESOURCES, reader)?;
+        Ok(Self::new(own))
     }
 }
 
-pub(crate) fn read_subject(reader: &mut Reader<'_>) -> Result<Subject, DecodeError> {
-    Subject::new(reader.text()?).map_err(|_| DecodeError::Malformed)
+/// The names of a registration [RFC 7591 section 2].
+impl Field for GrantTypes {
+    fn write(&self, writer: &mut Writer) {
+        write_names(writer, self.iter().map(GrantType::as_str));
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        read_names(reader, |name| GrantType::parse(name))
+    }
 }
 
-/// Writes the names as in a registration [RFC 7591 section 2].
-pub(crate) fn write_grant_types(writer: &mut Writer, grant_types: GrantTypes) {
-    write_names(writer, grant_types.iter().map(GrantType::as_str));
-}
+/// The names of a registration [RFC 7591 section 2].
+impl Field for AuthenticationMethods {
+    fn write(&self, writer: &mut Writer) {
+        write_names(writer, self.iter().map(AuthenticationMethod::as_str));
+    }
 
-pub(crate) fn read_grant_types(reader: &mut Reader<'_>) -> Result<GrantTypes, DecodeError> {
-    read_names(reader, |name| GrantType::parse(name))
-}
-
-/// Writes the names as in a registration [RFC 7591 section 2].
-pub(crate) fn write_authentication_methods(writer: &mut Writer, methods: AuthenticationMethods) {
-    write_names(writer, methods.iter().map(AuthenticationMethod::as_str));
-}
-
-pub(crate) fn read_authentication_methods(reader: &mut Reader<'_>) -> Result<AuthenticationMethods, DecodeError> {
-    read_names(reader, |name| AuthenticationMethod::parse(name))
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        read_names(reader, |name| AuthenticationMethod::parse(name))
+    }
 }
 
 /// Writes names and not bits, which would be some 90 bytes shorter. Each bit would need a number that is never used
@@ -296,31 +143,16 @@ fn read_names<T: Copy + Ord, S: FromIterator<T>>(
     (0..count).map(|_| read()).collect()
 }
 
-fn digest(reader: &mut Reader<'_>) -> Result<Option<Digest>, DecodeError> {
-    reader.optional(|reader| reader.array().map(Digest::from_bytes))
-}
-
-fn read_rotation(reader: &mut Reader<'_>) -> Result<RefreshRotation, DecodeError> {
-    Ok(if reader.flag()? { RefreshRotation::Keep } else { RefreshRotation::Rotate })
-}
-
-/// Writes the place of a value among all values of its type.
-pub(crate) fn write_one_of<T: Copy + PartialEq>(writer: &mut Writer, all: &[T], value: T) {
-    let place = all.iter().zip(0..).find(|(own, _)| **own == value).map(|(_, place)| place);
-    writer.byte(place.unwrap_or(u8::MAX));
-}
-
-pub(crate) fn read_one_of<T: Copy>(reader: &mut Reader<'_>, all: &[T]) -> Result<T, DecodeError> {
-    all.get(usize::from(reader.byte()?)).copied().ok_or(DecodeError::Malformed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::clock::Timestamp;
+    use crate::base::id::ClientId;
+    use crate::jose::SigningAlgorithm;
     use crate::model::fixtures::compared_layout;
-    use crate::model::redirect_uri::RedirectUriPolicy;
-    use crate::secret::ClientSecret;
+    use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
+    use crate::scope::{ResourceScope, ScopeSet};
+    use crate::secret::{ClientSecret, Digest};
 
     fn client() -> Client {
         let uri = RegisteredRedirectUri::parse("https://app.example/cb", &RedirectUriPolicy::default()).unwrap();

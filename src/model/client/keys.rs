@@ -1,6 +1,5 @@
 //! A client's public keys, by value or by URL, and which of them may be registered on this server.
 
-use crate::base::codec::{DecodeError, Reader, Writer};
 use crate::jose::{JwkSet, JwkSetBounds, JwkSetError, SigningAlgorithm};
 use crate::model::client::authentication_method::{AuthenticationMethod, AuthenticationMethods};
 use crate::model::redirect_uri::https_address;
@@ -28,28 +27,6 @@ impl ClientKeys {
     /// The keys at that URL, if it is an https URL in lower case and ASCII, without user name and fragment.
     pub(crate) fn at(address: &str) -> Option<Self> {
         https_address(address, ADDRESS).map(Self::Url)
-    }
-
-    /// Writes the keys to a record.
-    pub(crate) fn write(&self, writer: &mut Writer) {
-        match self {
-            Self::Set(set) => {
-                writer.byte(0);
-                writer.text(set.as_str());
-            }
-            Self::Url(url) => {
-                writer.byte(1);
-                writer.text(url);
-            }
-        }
-    }
-
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        match reader.byte()? {
-            0 => JwkSet::from_record(reader.text()?).map(Self::Set).ok_or(DecodeError::Malformed),
-            1 => Ok(Self::Url(reader.text()?.into())),
-            _ => Err(DecodeError::UnknownLayout),
-        }
     }
 
     /// Whether both have a known key in common, or are at the same URL.

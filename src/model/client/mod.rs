@@ -4,7 +4,7 @@ mod ask_consent;
 mod authentication_method;
 mod builder;
 mod client_type;
-pub(crate) mod encoding;
+mod encoding;
 pub(crate) mod form;
 mod grant_type;
 mod keys;
@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
 use crate::base::codec::{Writer, kind};
+use crate::base::field::Field;
 use crate::base::id::ClientId;
 use crate::model::redirect_uri::{RedirectUri, RegisteredRedirectUri};
 use crate::model::remembered_consent::CONSENT_TERMS_BYTES;
@@ -375,9 +376,4 @@ pub enum ClientState {
     Suspended,
     /// Deleted permanently. The remaining record prevents its id from being assigned again.
     Deleted,
-}
-
-impl ClientState {
-    /// All of them, in the order of their stored numbers.
-    pub(crate) const ALL: [Self; 5] = [Self::Pending, Self::Approved, Self::Rejected, Self::Suspended, Self::Deleted];
 }

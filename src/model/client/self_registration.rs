@@ -16,11 +16,6 @@ pub enum ClientOrigin {
     MetadataDocument,
 }
 
-impl ClientOrigin {
-    /// All of them, in the order of their stored numbers.
-    pub(crate) const ALL: [Self; 2] = [Self::DynamicRegistration, Self::MetadataDocument];
-}
-
 /// The part of a [`Client`](crate::Client) that registered itself, or has a metadata document.
 ///
 /// The client has the scopes, the resource scope, the redirect URIs and the methods to which its registration was

@@ -3,7 +3,7 @@
 mod bounds;
 mod document;
 mod document_url;
-pub(crate) mod encoding;
+mod encoding;
 mod error;
 mod json;
 mod judge;

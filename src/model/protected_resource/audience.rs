@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::codec::{DecodeError, Reader, Writer};
+use crate::base::field::{Field, Tagged};
 use crate::model::remembered_consent::RememberedConsent;
 
 /// The identifiers of the protected resources that a consent or a token is for [RFC 8707], as they were configured.
@@ -77,16 +78,41 @@ impl PartialEq for Audience {
 
 impl Eq for Audience {}
 
-pub(crate) fn write_audience(writer: &mut Writer, audience: &Audience) {
-    writer.count(audience.len());
-    audience.iter().for_each(|identifier| writer.text(identifier));
+impl Audience {
+    fn write_list(&self, writer: &mut Writer) {
+        writer.count(self.len());
+        self.iter().for_each(|identifier| writer.text(identifier));
+    }
+
+    /// Reads a list that is not empty and has no duplicates.
+    fn read_list(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let list = reader.list(Reader::text)?;
+        let repeats = list.iter().enumerate().any(|(place, own)| list.iter().take(place).any(|before| before == own));
+        if list.is_empty() || repeats { Err(DecodeError::Malformed) } else { Ok(Self::new(list)) }
+    }
 }
 
-/// Reads a list that is not empty and has no duplicates.
-pub(crate) fn read_audience(reader: &mut Reader<'_>) -> Result<Audience, DecodeError> {
-    let list = reader.list(Reader::text)?;
-    let repeats = list.iter().enumerate().any(|(place, own)| list.iter().take(place).any(|before| before == own));
-    if list.is_empty() || repeats { Err(DecodeError::Malformed) } else { Ok(Audience::new(list)) }
+/// The identifiers, if there are any, without the consent.
+impl Field for Audience {
+    fn write(&self, writer: &mut Writer) {
+        writer.optional(Some(self).filter(|own| !own.is_unset()), |writer, own| own.write_list(writer));
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.optional(Self::read_list).map(Option::unwrap_or_default)
+    }
+}
+
+impl Tagged for Audience {
+    fn write_tagged(&self, tag: u8, writer: &mut Writer) {
+        if !self.is_unset() {
+            writer.tagged(tag, |writer| self.write_list(writer));
+        }
+    }
+
+    fn read_tagged(tag: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.tagged(tag, Self::read_list).map(Option::unwrap_or_default)
+    }
 }
 
 #[cfg(test)]
@@ -126,7 +152,7 @@ mod tests {
             writer.count(list.len());
             list.iter().for_each(|text| writer.text(text));
             let bytes = writer.finish();
-            read_audience(&mut Reader::new(&bytes, b'X').unwrap())
+            Audience::read_list(&mut Reader::new(&bytes, b'X').unwrap())
         };
         assert_eq!(read(&["a", "b"]), Ok(Audience::new(["a", "b"])));
         assert_eq!(read(&[]), Err(DecodeError::Malformed));

@@ -8,7 +8,7 @@ mod identifier;
 mod settings;
 mod table;
 
-pub(crate) use audience::{Audience, read_audience, write_audience};
+pub(crate) use audience::Audience;
 pub(crate) use identifier::{Identifier, origin_of};
 pub(crate) use settings::OFFLINE_ACCESS;
 pub use settings::{AccessTokenFormat, ProtectedResource};

@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use crate::base::field::texts;
 use crate::model::redirect_uri::policy::LoopbackHost;
 use crate::model::redirect_uri::syntax::uri_text;
 use crate::model::redirect_uri::target::is_app_scheme;
@@ -14,6 +15,8 @@ use crate::model::redirect_uri::web::{WebScheme, WebUri};
 /// redirect URIs are equal if their bytes are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RedirectUri(Arc<str>);
+
+texts! { RedirectUri: Self::read }
 
 impl RedirectUri {
     /// Takes a redirect URI that was accepted before.

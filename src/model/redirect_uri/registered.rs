@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::base::field::texts;
 use crate::model::redirect_uri::accepted::RedirectUri;
 use crate::model::redirect_uri::error::RedirectUriError;
 use crate::model::redirect_uri::policy::RedirectUriPolicy;
@@ -12,6 +13,8 @@ use crate::model::redirect_uri::web::check_path_and_query;
 /// A redirect URI that was checked at registration [RFC 6749 section 3.1.2].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RegisteredRedirectUri(Arc<str>);
+
+texts! { RegisteredRedirectUri: |text| Some(Self::from_record(text)) }
 
 impl RegisteredRedirectUri {
     /// Checks a redirect URI of 1 to 2048 bytes for registration.
