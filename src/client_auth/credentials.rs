@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::config::Config;
+use crate::hooks::Credential;
 use crate::jose::Jws;
 use crate::secret::Digest;
 use crate::wire::params::Params;
@@ -48,6 +49,17 @@ impl<'a> Credentials<'a> {
     pub(crate) fn first_id(&self) -> Option<&str> {
         let [first, second] = &self.readings;
         first.as_ref().or(second.as_ref()).map(|reading| &*reading.id)
+    }
+
+    /// Returns what the throttle learns of them.
+    pub(crate) fn presented(&self) -> Credential {
+        let [first, second] = &self.readings;
+        match first.as_ref().or(second.as_ref()).map(|reading| &reading.evidence) {
+            None => Credential::None,
+            Some(Evidence::Name) => Credential::ClientId,
+            Some(Evidence::Secret(digest)) => Credential::Secret((*digest).into()),
+            Some(Evidence::Assertion(_)) => Credential::Assertion,
+        }
     }
 
     pub(crate) fn may_be_of(&self, id: &str) -> bool {

@@ -133,7 +133,8 @@ async fn authenticate<'a>(
         return Err(Reason::ClientIdMismatch);
     }
     let begun = Attempt::new(AttemptKind::Authentication, endpoint);
-    let attempt = Attempt { client: credentials.first_id().or(named), peer: request.peer, ..begun };
+    let (client, credential) = (credentials.first_id().or(named), credentials.presented());
+    let attempt = Attempt { client, credential, peer: request.peer, ..begun };
     context.check_throttle(&attempt).await?;
     let outcome = match unreadable {
         None => verify(context, &attempt, method, &credentials).await,

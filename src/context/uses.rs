@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::context::Context;
 use crate::error::Reason;
-use crate::hooks::{Attempt, AttemptKind};
+use crate::hooks::{Attempt, AttemptKind, Credential};
 use crate::model::Replay;
 use crate::wire::Endpoint;
 
@@ -50,7 +50,8 @@ impl Uses {
         if let Some(UseOfAssertion { replay, endpoint, client, peer, authenticates }) = &self.assertion {
             let used_before = Reason::ClientAssertion("it was used before".into());
             let begun = Attempt::new(AttemptKind::Authentication, *endpoint);
-            let attempt = Attempt { client: client.as_deref(), peer: *peer, ..begun };
+            let credential = Credential::Assertion;
+            let attempt = Attempt { client: client.as_deref(), credential, peer: *peer, ..begun };
             let recorded = context.use_once(*replay, used_before).await;
             if let Err(reason) = recorded {
                 context.note_failed_authentication(&attempt, &reason).await;

@@ -11,7 +11,7 @@ use crate::endpoint::client_request;
 use crate::endpoint::registration_request;
 use crate::error::Reason;
 use crate::hooks::registration_policy::RegistrationRequest;
-use crate::hooks::{Attempt, AttemptKind};
+use crate::hooks::{Attempt, AttemptKind, Credential, PresentedSecret};
 use crate::model::application::Application;
 use crate::model::client::ClientOrigin;
 use crate::registration::{Decided, Registrar, RegistrarError};
@@ -41,9 +41,10 @@ async fn answer(context: &Arc<Context>, request: &Request<'_>, id: &ClientId) ->
         return Err(Reason::MethodNotAllowed);
     }
     let begun = Attempt::new(AttemptKind::Authentication, Endpoint::ClientConfiguration);
-    let attempt = Attempt { client: Some(id.as_str()), peer: request.peer, ..begun };
-    context.check_throttle(&attempt).await?;
     let token = bearer::in_header(request)?.ok_or(Reason::NoAccessToken)?;
+    let credential = Credential::Secret(PresentedSecret::of(token));
+    let attempt = Attempt { client: Some(id.as_str()), credential, peer: request.peer, ..begun };
+    context.check_throttle(&attempt).await?;
     let registrar = Registrar::required(context)?;
     let caller = Caller { context, registrar: &registrar, id, token };
     let own = registrar.own_registration(id, &caller.digest()).await.map_err(refusal);

@@ -13,6 +13,7 @@ pub(crate) mod token_refusal;
 pub(crate) mod tracing_events;
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ pub use crate::hooks::tracing_events::TracingEvents;
 
 use crate::base::subject::Subject;
 use crate::model::client::Client;
-use crate::secret::CLIENT_SECRET_CHARACTERS;
+use crate::secret::{CLIENT_SECRET_CHARACTERS, Digest};
 use crate::wire::Endpoint;
 
 /// Receives events, after the store has acknowledged what happened.
@@ -48,7 +49,8 @@ pub trait EventSink: fmt::Debug + Send + Sync + 'static {
 /// Slows down callers that try too often. [`MemoryThrottle`] is ready to use.
 ///
 /// Count failures by client and network together, never by client alone: an attacker must not be able to lock out an
-/// honest client [RFC 6749 section 2.3.1]. The client is what the request claims and may be any text, so bound what is
+/// honest client [RFC 6749 section 2.3.1]. Other users share its network, so let pass what was right before, and what is
+/// no guess: see [`Credential`]. The client is what the request claims and may be any text, so bound what is
 /// kept, and let counts decay over time. Without a peer address, callers cannot be distinguished: make sure that the
 /// adapter passes it.
 #[async_trait]
@@ -92,6 +94,50 @@ pub enum AttemptKind {
     KeySet,
 }
 
+/// What a client proves itself with in an attempt.
+///
+/// Only a secret can be guessed, and only if your service chose it. An attempt with the id of a public client carries a
+/// code or a refresh token of 256 random bits at the token endpoint, and is found by its primary key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Credential {
+    /// Nothing that can be read.
+    #[default]
+    None,
+    /// The client id alone.
+    ClientId,
+    /// A secret of the client, or its registration access token.
+    Secret(PresentedSecret),
+    /// A signed assertion.
+    Assertion,
+}
+
+/// A secret that a request presents, right or wrong.
+///
+/// It can only be hashed and compared. Count by a keyed hash of it: a wrong one may be the secret of another service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PresentedSecret(Digest);
+
+impl PresentedSecret {
+    /// Returns the secret as it was sent.
+    #[must_use]
+    pub fn of(secret: &[u8]) -> Self {
+        Self(Digest::of(secret))
+    }
+}
+
+impl From<Digest> for PresentedSecret {
+    fn from(digest: Digest) -> Self {
+        Self(digest)
+    }
+}
+
+impl Hash for PresentedSecret {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.bytes().hash(state);
+    }
+}
+
 /// An attempt that a [`Throttle`] decides about.
 ///
 /// # Security
@@ -107,6 +153,8 @@ pub struct Attempt<'a> {
     /// The client that the request claims to come from. It may be any text, even a misplaced secret: do not log it,
     /// and do not store it as it is. Count by a hash of it.
     pub client: Option<&'a str>,
+    /// What the client proves itself with, if it authenticates.
+    pub credential: Credential,
     /// The user who is asked, if a request is held, a user code is typed or a metadata document is fetched.
     pub subject: Option<&'a Subject>,
     /// The host that a metadata document or a key set is fetched from, in lower case.
@@ -119,7 +167,15 @@ impl<'a> Attempt<'a> {
     /// Returns an attempt with nothing else set, for tests of a [`Throttle`].
     #[must_use]
     pub const fn new(kind: AttemptKind, endpoint: Endpoint) -> Self {
-        Self { kind, endpoint, client: None, subject: None, host: None, peer: None }
+        Self {
+            kind,
+            endpoint,
+            client: None,
+            credential: Credential::None,
+            subject: None,
+            host: None,
+            peer: None,
+        }
     }
 
     /// Returns the address to count by: the IPv4 address, or the first 64 bits of the IPv6 address, since one host has
@@ -141,6 +197,7 @@ impl fmt::Debug for Attempt<'_> {
             .field("kind", &self.kind)
             .field("endpoint", &self.endpoint)
             .field("client", &self.loggable_client())
+            .field("credential", &self.credential)
             .field("subject", &self.subject)
             .field("host", &self.host)
             .field("peer", &self.peer)

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use futures::executor::block_on;
-use grantor::hooks::{Attempt, AttemptKind, Throttle};
+use grantor::hooks::{Attempt, AttemptKind, Credential, PresentedSecret, Throttle};
 use grantor::wire::Endpoint;
 use grantor::{MemoryThrottle, Subject};
 
@@ -20,8 +20,10 @@ fn a_throttle_takes_eight_mebibytes_at_most() {
         let (name, subject) = (format!("{number:0>200}"), Subject::new(number.to_string()).unwrap());
         let mut attempt = Attempt::new(AttemptKind::Authentication, Endpoint::Token);
         (attempt.client, attempt.peer) = (Some(&*name), Some(IpAddr::from(number.to_be_bytes())));
+        attempt.credential = Credential::Secret(PresentedSecret::of(name.as_bytes()));
         block_on(throttle.check(&attempt));
         block_on(throttle.failed(&attempt));
+        block_on(throttle.succeeded(&attempt));
         attempt.kind = AttemptKind::ConsentRequest;
         attempt.subject = Some(&subject);
         block_on(throttle.check(&attempt));

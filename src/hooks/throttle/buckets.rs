@@ -13,8 +13,6 @@ use crate::hooks::throttle::limits::Rate;
 pub(super) struct Buckets {
     rate: Rate,
     max: usize,
-    /// The microseconds until a bucket with the maximum debt is full.
-    debt: u64,
     full_at: HashMap<u64, u64>,
     by_fullness: BTreeSet<(u64, u64)>,
 }
@@ -22,16 +20,7 @@ pub(super) struct Buckets {
 impl Buckets {
     /// Creates buckets with a debt of at most what an hour refills.
     pub(super) fn new(rate: Rate, max: usize) -> Self {
-        Self::with_debt(rate, max, rate.longest_debt())
-    }
-
-    /// Creates buckets with a debt of at most one burst.
-    pub(super) fn owing_little(rate: Rate, max: usize) -> Self {
-        Self::with_debt(rate, max, rate.one_burst_of_debt())
-    }
-
-    fn with_debt(rate: Rate, max: usize, debt: u64) -> Self {
-        Self { rate, max, debt, full_at: HashMap::new(), by_fullness: BTreeSet::new() }
+        Self { rate, max, full_at: HashMap::new(), by_fullness: BTreeSet::new() }
     }
 
     /// Returns the microseconds until the bucket has a token, 0 if it has one.
@@ -44,7 +33,7 @@ impl Buckets {
     /// refilled first.
     pub(super) fn take(&mut self, key: u64, tokens: u32, now: u64) {
         let later = self.full_at(key, now).saturating_add(self.worth(tokens));
-        let full_at = later.min(now.saturating_add(self.debt));
+        let full_at = later.min(now.saturating_add(self.rate.longest_debt()));
         self.set(key, full_at, now);
     }
 

@@ -33,11 +33,6 @@ impl Rate {
         self.interval().saturating_mul(self.burst.into())
     }
 
-    /// Returns the microseconds until a bucket with a debt of one burst is full.
-    pub(super) fn one_burst_of_debt(self) -> u64 {
-        self.span().saturating_mul(2).min(self.longest_debt())
-    }
-
     /// Returns the microseconds until a bucket with the longest wait for one token is full.
     pub(super) fn longest_debt(self) -> u64 {
         self.span().saturating_sub(self.interval()).saturating_add(microseconds(LONGEST_WAIT))
@@ -62,7 +57,7 @@ fn microseconds(duration: Duration) -> u64 {
 ///
 /// // Four servers share the requests, so each one allows a quarter of the default.
 /// let mut limits = ThrottleLimits::default();
-/// limits.network = Rate::new(50, Duration::from_millis(200));
+/// limits.network = Rate::new(100, Duration::from_millis(100));
 /// limits.client_failures = Rate::new(3, Duration::from_secs(24));
 /// limits.consent_requests = Rate::new(5, Duration::from_secs(40));
 /// let throttle = MemoryThrottle::with_limits(limits);
@@ -70,17 +65,16 @@ fn microseconds(duration: Duration) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThrottleLimits {
-    /// Attempts of one network, an IPv4 address or the first 64 bits of an IPv6 address: 200 in a burst, then 20 a
+    /// Attempts of one network, an IPv4 address or the first 64 bits of an IPv6 address: 400 in a burst, then 40 a
     /// second.
     ///
-    /// Many people may share one address, so this is far above what one application needs. An attempt of a client that
-    /// authenticates returns its token. A resource server that introspects is therefore not limited, as long as fewer
-    /// than 200 of its requests are in progress.
+    /// It bounds load alone. Many people may share one address, and a page that one of them has open can send 20 forms a
+    /// second. An attempt of a client that authenticates returns its token, and one with a secret that was right within
+    /// the last hour takes none. Neither does one with the id of a public client and a code or token.
     pub network: Rate,
-    /// The tokens that a failed authentication takes from its network, instead of the one that every attempt takes: 20.
-    /// A network that only guesses gets one guess a second, for all clients together.
-    pub failure_weight: u32,
-    /// Failed authentications of one claimed client from one network: 10 in a burst, then one every 6 seconds.
+    /// Wrong secrets of one claimed client from one network: 10 in a burst, then one every 6 seconds. Then every secret
+    /// is refused before it is compared, unless it was right within the last hour. Assertions do not count, since nobody
+    /// can guess a signature.
     ///
     /// Ten are enough for a person who pastes the wrong secret. Ten a minute after that are too few to guess a secret.
     pub client_failures: Rate,
@@ -120,8 +114,7 @@ pub struct ThrottleLimits {
 impl Default for ThrottleLimits {
     fn default() -> Self {
         Self {
-            network: Rate::new(200, Duration::from_millis(50)),
-            failure_weight: 20,
+            network: Rate::new(400, Duration::from_millis(25)),
             client_failures: Rate::new(10, Duration::from_secs(6)),
             device_requests: Rate::new(30, Duration::from_secs(10)),
             user_codes_of_network: Rate::new(10, Duration::from_secs(60)),

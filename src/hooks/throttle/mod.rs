@@ -20,7 +20,8 @@ use async_trait::async_trait;
 use self::buckets::Buckets;
 pub use self::limits::{Rate, ThrottleLimits};
 use crate::base::clock::{Clock, SystemClock, Timestamp};
-use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
+use crate::hooks::{Attempt, AttemptKind, Credential, Throttle, ThrottleDecision};
+use crate::wire::Endpoint;
 
 /// A [`Throttle`] that counts in the memory of this process.
 ///
@@ -38,18 +39,21 @@ use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 ///
 /// It uses token buckets; [`ThrottleLimits`] sets their rates:
 ///
-/// * by network: every attempt takes a token, a failed authentication takes 20. The attempt of a client that
-///   authenticates with its secret returns its token, so honest requests of a confidential client are not slowed down;
-/// * by claimed client and network together: only failed authentications. It never counts by client alone, so an
-///   attacker in another network cannot lock out an honest client;
+/// * by network: every attempt takes a token. The attempt of a client that authenticates returns it;
+/// * by claimed client and network together: only wrong secrets. It never counts by client alone, so an attacker in
+///   another network cannot lock out an honest client;
 /// * by network, and by user: wrong user codes;
 /// * by user: requests that are held for a decision, and typed user codes;
 /// * by network: devices that ask for access, and clients that register themselves, each a record in the store;
 /// * by host, and by user or by network: fetched metadata documents, and key sets of unreviewed clients.
 ///
+/// Users of one network wait for each other as little as possible. A secret that was right within the last hour passes
+/// without being counted, and so does the id of a public client at the token and revocation endpoints, with whose codes
+/// and tokens nothing can be guessed.
+///
 /// A refused attempt takes nothing, so waiting always helps. `Retry-After` is the time until there are enough tokens:
 /// at most an hour, with the default limits a few seconds. Concurrent attempts may fail together and put a bucket into
-/// debt; the debt of a network is at most one burst, since many users may share it.
+/// debt.
 ///
 /// Clones share their counts. Each process counts separately: divide the limits by the number of processes, or
 /// implement a throttle that counts in a shared store. A restart resets all counts. Without the address of the peer
@@ -67,7 +71,6 @@ use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 #[derive(Clone)]
 pub struct MemoryThrottle {
     clock: Arc<dyn Clock>,
-    failure_weight: u32,
     exempts_loopback: bool,
     hasher: RandomState,
     counts: Arc<Mutex<Counts>>,
@@ -117,6 +120,9 @@ const NETWORKS: usize = 24_576;
 /// The number of buckets of each [`Row`], and of those by client and network.
 const OTHERS: usize = 8192;
 
+/// How long a secret passes uncounted after it was right.
+const PROVEN: Duration = Duration::from_secs(60 * 60);
+
 const MICROSECONDS: u64 = 1_000_000;
 
 impl MemoryThrottle {
@@ -132,14 +138,13 @@ impl MemoryThrottle {
         let counts = Counts {
             last_read: None,
             now: 0,
-            // Many users share a network: one of them must not lock out the others for long.
-            networks: Buckets::owing_little(limits.network, NETWORKS),
+            networks: Buckets::new(limits.network, NETWORKS),
             clients: Buckets::new(limits.client_failures, OTHERS),
+            proven: Buckets::new(Rate::new(1, PROVEN), OTHERS),
             attempts: ROWS.each_ref().map(|row| Buckets::new((row.rate)(&limits), OTHERS)),
         };
         Self {
             clock: Arc::new(SystemClock),
-            failure_weight: limits.failure_weight,
             exempts_loopback: false,
             hasher: RandomState::new(),
             counts: Arc::new(Mutex::new(counts)),
@@ -171,9 +176,12 @@ impl MemoryThrottle {
         if is_exempt && attempt.kind != AttemptKind::UserCode {
             return None;
         }
-        let network = attempt.peer_network().filter(|_| !is_exempt);
+        let network = attempt.peer_network().filter(|_| !is_exempt && !guesses_nothing(attempt));
         let (kind, hasher) = (attempt.kind, &self.hasher);
-        let client = attempt.client.zip(network).filter(|_| kind == AttemptKind::Authentication);
+        let (client, secret) = match attempt.credential {
+            Credential::Secret(secret) => (attempt.client.zip(network), Some((attempt.client, secret))),
+            Credential::None | Credential::ClientId | Credential::Assertion => (None, None),
+        };
         let network = network.map(|network: IpAddr| hasher.hash_one(network));
         let user = attempt.subject.map(|subject| hasher.hash_one(subject));
         let attempts = ROWS.each_ref().map(|row| match row.by {
@@ -183,7 +191,8 @@ impl MemoryThrottle {
             By::User => user,
             By::UserOrNetwork => user.or(network),
         });
-        Some(Keys { network, client: client.map(|client| hasher.hash_one(client)), attempts, kind })
+        let (client, secret) = (client.map(|key| hasher.hash_one(key)), secret.map(|key| hasher.hash_one(key)));
+        Some(Keys { network, client, secret, attempts, kind })
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
@@ -217,13 +226,13 @@ impl Throttle for MemoryThrottle {
 
     async fn failed(&self, attempt: &Attempt<'_>) {
         if let Some(keys) = self.keys(attempt) {
-            self.counts().failed(&keys, self.failure_weight);
+            self.counts().failed(&keys);
         }
     }
 
     async fn succeeded(&self, attempt: &Attempt<'_>) {
         if let Some(keys) = self.keys(attempt) {
-            self.counts().refund(&keys);
+            self.counts().succeeded(&keys);
         }
     }
 }
@@ -231,8 +240,10 @@ impl Throttle for MemoryThrottle {
 /// The hashed keys that an attempt is counted by.
 struct Keys {
     network: Option<u64>,
-    /// The claimed client together with the network.
+    /// The claimed client together with the network, if it presents a secret.
     client: Option<u64>,
+    /// The claimed client together with the secret that it presents.
+    secret: Option<u64>,
     /// One for each of [`ROWS`].
     attempts: [Option<u64>; ROWS.len()],
     kind: AttemptKind,
@@ -245,8 +256,10 @@ struct Counts {
     /// Elapsed microseconds. They never decrease, even if the clock is set back.
     now: u64,
     networks: Buckets,
-    /// Only failures.
+    /// Only wrong secrets.
     clients: Buckets,
+    /// The secrets that were right within the last hour: a bucket of one token, which is taken then.
+    proven: Buckets,
     /// One for each of [`ROWS`].
     attempts: [Buckets; ROWS.len()],
 }
@@ -261,6 +274,9 @@ impl Counts {
     /// Counts an attempt if all its buckets have a token, and returns 0. Otherwise returns the microseconds to wait.
     fn check(&mut self, keys: &Keys) -> u64 {
         let now = self.now;
+        if self.is_proven(keys) {
+            return 0;
+        }
         let wait = |(buckets, key): (&Buckets, Option<u64>)| key.map_or(0, |key| buckets.wait(key, now));
         let both = [(&self.networks, keys.network), (&self.clients, keys.client)];
         let wait = both.into_iter().chain(self.attempts.iter().zip(keys.attempts)).map(wait).max().unwrap_or_default();
@@ -273,16 +289,24 @@ impl Counts {
         wait
     }
 
-    fn failed(&mut self, keys: &Keys, weight: u32) {
-        // One token was taken when the attempt began.
-        if keys.kind == AttemptKind::UserCode {
-            return;
-        }
-        take(&mut self.networks, keys.network, weight.saturating_sub(1), self.now);
-        take(&mut self.clients, keys.client, 1, self.now);
+    fn is_proven(&self, keys: &Keys) -> bool {
+        keys.secret.is_some_and(|secret| self.proven.wait(secret, self.now) > 0)
     }
 
-    fn refund(&mut self, keys: &Keys) {
+    fn failed(&mut self, keys: &Keys) {
+        take(&mut self.clients, keys.client, 1, self.now);
+        // The client has another secret now.
+        if let Some(secret) = keys.secret {
+            self.proven.refund(secret, 1, self.now);
+        }
+    }
+
+    fn succeeded(&mut self, keys: &Keys) {
+        let took_nothing = self.is_proven(keys);
+        take(&mut self.proven, keys.secret, 1, self.now);
+        if took_nothing {
+            return;
+        }
         let of_client = (&mut self.networks, keys.network.filter(|_| keys.kind != AttemptKind::UserCode));
         let rows = ROWS.iter().zip(self.attempts.iter_mut().zip(keys.attempts));
         let of_rows = rows.filter(|(row, _)| row.is_refunded).map(|(_, counted)| counted);
@@ -292,6 +316,11 @@ impl Counts {
             }
         }
     }
+}
+
+/// Returns whether an attempt presents the id of a public client with a code or a token, which nobody can guess.
+fn guesses_nothing(attempt: &Attempt<'_>) -> bool {
+    attempt.credential == Credential::ClientId && matches!(attempt.endpoint, Endpoint::Token | Endpoint::Revocation)
 }
 
 fn take(buckets: &mut Buckets, key: Option<u64>, tokens: u32, now: u64) {
