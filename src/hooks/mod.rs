@@ -167,15 +167,7 @@ impl<'a> Attempt<'a> {
     /// Returns an attempt with nothing else set, for tests of a [`Throttle`].
     #[must_use]
     pub const fn new(kind: AttemptKind, endpoint: Endpoint) -> Self {
-        Self {
-            kind,
-            endpoint,
-            client: None,
-            credential: Credential::None,
-            subject: None,
-            host: None,
-            peer: None,
-        }
+        Self { kind, endpoint, client: None, credential: Credential::None, subject: None, host: None, peer: None }
     }
 
     /// Returns the address to count by: the IPv4 address, or the first 64 bits of the IPv6 address, since one host has

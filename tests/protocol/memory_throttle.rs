@@ -6,7 +6,9 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures::future::join_all;
-use grantor::hooks::{Attempt, AttemptKind, Credential, PresentedSecret, Rate, Throttle, ThrottleDecision, ThrottleLimits};
+use grantor::hooks::{
+    Attempt, AttemptKind, Credential, PresentedSecret, Rate, Throttle, ThrottleDecision, ThrottleLimits,
+};
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{AuthorizationError, MemoryThrottle, Subject, Timestamp};
@@ -146,7 +148,9 @@ async fn a_secret_that_was_right_passes_for_an_hour() {
 /// One open page sends 20 forms a second for a minute. The others of its network hardly notice it, whatever it sends.
 #[tokio::test]
 async fn a_page_that_sends_forms_locks_nobody_of_its_network_out() {
-    for form in ["client_id=CLIENT&client_secret=wrong", "client_id=PUBLIC", "client_id=nobody", "client_assertion=x", ""] {
+    for form in
+        ["client_id=CLIENT&client_secret=wrong", "client_id=PUBLIC", "client_id=nobody", "client_assertion=x", ""]
+    {
         let scene = scene().await;
         let public = scene.world.register(public_form()).await;
         let (client, other) = (&scene.world.client, scene.world.register(support::world::form()).await);
