@@ -434,7 +434,7 @@ impl Destination<'_> {
     pub(crate) fn error(&self, context: &Context, client: &Client, reason: &Reason) -> Answer {
         let code = response::code_in_redirect(reason);
         let is_denied = code == ErrorCode::AccessDenied;
-        let description = if is_denied { "the request was denied".into() } else { reason.wire_error().description };
+        let description = if is_denied { "the request was denied".into() } else { reason.refusal().description };
         let location = self.location(context, &[("error", code.as_str()), ("error_description", &description)]);
         // No site is on the loopback, and programs wait there for the answer.
         if client.is_unreviewed() && !self.redirect_uri.is_loopback() {

@@ -195,7 +195,7 @@ impl Context {
             return;
         }
         let Attempt { endpoint, client, peer, .. } = *attempt;
-        let client = if is_of_a_client(reason) { client } else { attempt.loggable_client() };
+        let client = if reason.refusal().knows_client { client } else { attempt.loggable_client() };
         self.raise(&Event::AuthenticationFailed { endpoint, client, peer, reason });
         self.note_failure(attempt).await;
     }
@@ -248,17 +248,4 @@ async fn use_once(replays: &dyn RecordStore<Replay>, identifier: Replay, used_be
 pub(crate) fn is_failed_authentication(reason: &Reason) -> bool {
     let code = reason.code();
     code == ErrorCode::InvalidClient || code == ErrorCode::InvalidToken && !matches!(reason, Reason::NoAccessToken)
-}
-
-/// Returns whether a client with the claimed id exists.
-const fn is_of_a_client(reason: &Reason) -> bool {
-    matches!(
-        reason,
-        Reason::ClientAssertion(_)
-            | Reason::ClientNotApproved
-            | Reason::MissingSecret
-            | Reason::PublicClientsOff
-            | Reason::UnregisteredAuthentication
-            | Reason::WrongSecret
-    )
 }

@@ -8,31 +8,29 @@ use crate::model::client::AuthenticationMethod;
 use crate::wire::challenge::{TokenScheme, challenge};
 use crate::wire::message::ErrorResponse;
 use crate::wire::page::{ErrorKind, error_page, page_with_link};
+use crate::wire::refusal::Refusal;
 use crate::wire::request::HeaderLine;
 use crate::wire::{Endpoint, Request, Response};
 
-/// Seconds after which a client may retry when the store is down.
-const RETRY_AFTER_FAILURE: &str = "1";
-
 /// Answers a client [RFC 6749 section 5.2]: 400, or 401 with a challenge, 405, 413, 429, 500 or 503.
 pub(crate) fn to_client(reason: &Reason, request: &Request<'_>, endpoint: Endpoint, config: &Config) -> Response {
-    let error = reason.wire_error();
-    let status = match status(reason) {
-        401 if error.code == ErrorCode::InvalidClient && !is_challenged(request, config) => 400,
+    let refusal = reason.refusal();
+    let status = match refusal.status {
+        401 if refusal.code == ErrorCode::InvalidClient && !is_challenged(request, config) => 400,
         status => status,
     };
-    let mut message = ErrorResponse::new(error.code.as_str());
-    message.error_description = Some(error.description.into_owned());
+    let mut message = ErrorResponse::new(refusal.code.as_str());
+    message.error_description = Some(refusal.description.clone().into_owned());
     // The described service names the bare media type for this one response.
     let bare = endpoint == Endpoint::Revocation && status == 401;
     let response = if bare { Response::plain_json(status, &message) } else { Response::json(status, &message) };
     if status == 401 && takes_bearer_tokens(endpoint) {
-        return refusal(status).with_header("WWW-Authenticate", challenge_of(reason, Challenge::default(), config));
+        return empty(status).with_header("WWW-Authenticate", challenge_of(&refusal, Challenge::default(), config));
     }
     match status {
         401 => response.with_header("WWW-Authenticate", format!("Basic realm=\"{}\"", config.issuer)),
         405 => response.with_header("Allow", endpoint.allow()),
-        _ => with_retry_after(response, reason),
+        _ => with_retry_after(response, &refusal),
     }
 }
 
@@ -57,20 +55,20 @@ impl UserPage {
         if self.status == 405 {
             return page.with_header("Allow", Endpoint::Authorization.allow());
         }
-        with_retry_after(page, reason)
+        with_retry_after(page, &reason.refusal())
     }
 }
 
 /// Returns the page that a user sees. If clients register themselves, an application may still have the id of a removed
 /// client.
 pub(crate) fn to_user(reason: &Reason, config: &Config) -> UserPage {
-    let (status, kind) = match (reason, status(reason)) {
-        (Reason::AlreadyDecided, _) => (400, ErrorKind::AlreadyAnswered),
-        (Reason::ClientAwaitsReview, _) => (400, ErrorKind::AwaitsReview),
-        (Reason::UnknownClient, _) if config.registration.is_dynamic() => (400, ErrorKind::UnknownClient),
-        (_, status @ (429 | 500 | 503)) => (status, ErrorKind::Unavailable),
-        (_, 405) => (405, ErrorKind::LinkCannotBeAccessed),
-        _ => (400, ErrorKind::LinkCannotBeAccessed),
+    let Refusal { status, page, .. } = reason.refusal();
+    let page = page.filter(|page| *page != ErrorKind::UnknownClient || config.registration.is_dynamic());
+    let (status, kind) = match (page, status) {
+        (Some(page), _) => (400, page),
+        (None, 429 | 500 | 503) => (status, ErrorKind::Unavailable),
+        (None, 405) => (405, ErrorKind::LinkCannotBeAccessed),
+        (None, _) => (400, ErrorKind::LinkCannotBeAccessed),
     };
     UserPage { status, kind, cause: config.is_development_on_loopback().then(|| shown(reason)) }
 }
@@ -84,13 +82,13 @@ fn shown(reason: &Reason) -> String {
 /// Shows the user a page whose one link is the redirect to an unreviewed client.
 pub(crate) fn before_redirect(reason: &Reason, host: &str, location: &str) -> Response {
     let (status, kind) = page_before_redirect(reason);
-    with_retry_after(page_with_link(status, kind, host, location), reason)
+    with_retry_after(page_with_link(status, kind, host, location), &reason.refusal())
 }
 
 /// Returns the status and the content of that page: 200 if the user denied the request, 400, or the status of a
 /// failure.
 pub(crate) fn page_before_redirect(reason: &Reason) -> (u16, ErrorKind) {
-    match (reason, status(reason)) {
+    match (reason, reason.refusal().status) {
         (Reason::AccessDenied, _) => (200, ErrorKind::NotGranted),
         (_, status @ (429 | 500 | 503)) => (status, ErrorKind::Unavailable),
         _ => (400, ErrorKind::RequestRefused),
@@ -117,18 +115,20 @@ pub(crate) struct Challenge<'a> {
 /// Answers at a resource [RFC 6750 section 3, RFC 9449 section 7.1]: 401, 403 or 400 with a challenge, 500 or 503
 /// without, and 204 for a preflight. `nonce` is for the next proof.
 pub(crate) fn at_resource(reason: &Reason, with: Challenge<'_>, nonce: Option<String>, config: &Config) -> Response {
-    if matches!(reason, Reason::Preflight) {
+    let refusal = reason.refusal();
+    let is_of_proof = matches!(refusal.code, ErrorCode::InvalidDpopProof | ErrorCode::UseDpopNonce);
+    let status = if is_of_proof { 401 } else { refusal.status };
+    if status == 204 {
         return Response::new(204);
     }
-    let is_of_proof = matches!(reason.code(), ErrorCode::InvalidDpopProof | ErrorCode::UseDpopNonce);
-    let status = if is_of_proof { 401 } else { status(reason) };
     if status >= 429 {
-        return config.cors.expose(with_retry_after(refusal(status), reason));
+        return config.cors.expose(with_retry_after(empty(status), &refusal));
     }
     let (first, second) = schemes(with.scheme, status, config.dpop.tokens);
-    let error = challenge_of(reason, Challenge { scheme: first, ..with }, config);
-    let silent = second.map(|scheme| challenge_of(&Reason::NoAccessToken, Challenge { scheme, ..with }, config));
-    let response = refusal(status).with_header("WWW-Authenticate", error);
+    let error = challenge_of(&refusal, Challenge { scheme: first, ..with }, config);
+    let silent = refusal.without_error();
+    let silent = second.map(|scheme| challenge_of(&silent, Challenge { scheme, ..with }, config));
+    let response = empty(status).with_header("WWW-Authenticate", error);
     let response = silent.into_iter().fold(response, |response, own| response.with_header("WWW-Authenticate", own));
     config.cors.expose(nonce.into_iter().fold(response, |response, nonce| response.with_header("DPoP-Nonce", nonce)))
 }
@@ -163,11 +163,9 @@ const fn takes_bearer_tokens(endpoint: Endpoint) -> bool {
     matches!(endpoint, Endpoint::Registration | Endpoint::ClientConfiguration)
 }
 
-fn challenge_of(reason: &Reason, with: Challenge<'_>, config: &Config) -> String {
-    let wire = reason.wire_error();
-    // An error would make the client request more scopes. That cannot help if the scope is not what is missing.
-    let is_silent = matches!(reason, Reason::NoAccessToken | Reason::ResourceNotReached);
-    let (error, description) = if is_silent { ("", "") } else { (wire.code.as_str(), &*wire.description) };
+fn challenge_of(refusal: &Refusal, with: Challenge<'_>, config: &Config) -> String {
+    let names_error = refusal.names_error;
+    let (error, description) = if names_error { (refusal.code.as_str(), &*refusal.description) } else { ("", "") };
     let algorithms = match with.scheme {
         TokenScheme::Bearer => String::new(),
         TokenScheme::Dpop => proof_algorithm_names().join(" "),
@@ -183,55 +181,15 @@ fn challenge_of(reason: &Reason, with: Challenge<'_>, config: &Config) -> String
     challenge(with.scheme, &attributes)
 }
 
-fn refusal(status: u16) -> Response {
+fn empty(status: u16) -> Response {
     Response::new(status).with_header("Cache-Control", "no-store")
 }
 
-fn status(reason: &Reason) -> u16 {
-    if matches!(reason, Reason::MethodNotAllowed) {
-        return 405;
+fn with_retry_after(response: Response, refusal: &Refusal) -> Response {
+    match refusal.retry_after {
+        Some(seconds) => response.with_header("Retry-After", seconds.to_string()),
+        None => response,
     }
-    if matches!(reason, Reason::TooLarge) {
-        return 413;
-    }
-    if matches!(reason, Reason::ManagementNotAllowed) {
-        return 403;
-    }
-    if reason.retry_after().is_some() {
-        return 429;
-    }
-    match reason.code() {
-        ErrorCode::InvalidClient | ErrorCode::InvalidToken => 401,
-        ErrorCode::InsufficientScope => 403,
-        ErrorCode::TemporarilyUnavailable => 503,
-        ErrorCode::ServerError => 500,
-        ErrorCode::InvalidRequest
-        | ErrorCode::InvalidGrant
-        | ErrorCode::UnauthorizedClient
-        | ErrorCode::UnsupportedGrantType
-        | ErrorCode::UnsupportedResponseType
-        | ErrorCode::InvalidScope
-        | ErrorCode::InvalidTarget
-        | ErrorCode::AccessDenied
-        | ErrorCode::AuthorizationPending
-        | ErrorCode::SlowDown
-        | ErrorCode::ExpiredToken
-        | ErrorCode::InvalidDpopProof
-        | ErrorCode::UseDpopNonce
-        | ErrorCode::RequestNotSupported
-        | ErrorCode::InvalidRedirectUri
-        | ErrorCode::InvalidClientMetadata => 400,
-    }
-}
-
-fn with_retry_after(response: Response, reason: &Reason) -> Response {
-    if let Some(retry_after) = reason.retry_after() {
-        return response.with_header("Retry-After", retry_after.to_string());
-    }
-    if reason.code() == ErrorCode::TemporarilyUnavailable {
-        return response.with_header("Retry-After", RETRY_AFTER_FAILURE);
-    }
-    response
 }
 
 #[cfg(test)]

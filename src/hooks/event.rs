@@ -15,6 +15,7 @@ use crate::model::RevocationReason;
 use crate::scope::ScopeSet;
 use crate::store::StoreError;
 use crate::wire::Endpoint;
+use crate::wire::refusal::Severity;
 
 /// What happened.
 #[derive(Clone, Copy, Debug)]
@@ -347,19 +348,6 @@ pub enum Event<'a> {
         /// Exactly what was wrong.
         reason: &'a Reason,
     },
-}
-
-/// How much attention an [`Event`] needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Severity {
-    /// It is part of normal operation.
-    Info,
-    /// Someone should read it: a possible attack, or a store failure that may pass.
-    Warning,
-    /// Someone must act: a store that stays broken or lost acknowledged writes, a key that is missing, a purge that is
-    /// refused.
-    Error,
 }
 
 /// What a sink needs to filter and count events without a `match` over all variants.

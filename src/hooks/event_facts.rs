@@ -8,7 +8,6 @@ use crate::base::clock::Timestamp;
 use crate::base::id::{ClientId, GrantId};
 use crate::base::subject::Subject;
 use crate::base::with_causes;
-use crate::error::Reason;
 use crate::hooks::token_refusal::TokenRefusal;
 use crate::hooks::{Event, Severity};
 use crate::model::RevocationReason;
@@ -124,16 +123,13 @@ impl Event<'_> {
             Self::KeySetFailed { error } => {
                 Facts { why: Some(Why::Error(error)), ..Facts::named("key_set_failed", Warning) }
             }
-            Self::Refused { endpoint, client, redirect_uri, reason } => {
-                let severity = if let Reason::Store(failure) = reason { of_store(failure) } else { Info };
-                Facts {
-                    client: client.map(ClientId::as_str),
-                    endpoint: Some(endpoint),
-                    redirect_uri,
-                    why: Some(Why::Error(reason)),
-                    ..Facts::named("refused", severity)
-                }
-            }
+            Self::Refused { endpoint, client, redirect_uri, reason } => Facts {
+                client: client.map(ClientId::as_str),
+                endpoint: Some(endpoint),
+                redirect_uri,
+                why: Some(Why::Error(reason)),
+                ..Facts::named("refused", reason.refusal().severity)
+            },
         }
     }
 }

@@ -20,7 +20,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use crate::hooks::application_change::ApplicationChange;
-pub use crate::hooks::event::{Event, Severity};
+pub use crate::hooks::event::Event;
 pub use crate::hooks::registration_policy::{
     ApproveWithin, DocumentHosts, DocumentRequest, QueueAll, RegistrationDecision, RegistrationPolicy,
     RegistrationRequest,
@@ -30,6 +30,7 @@ pub use crate::hooks::throttle::{MemoryThrottle, Rate, ThrottleLimits};
 pub use crate::hooks::token_refusal::TokenRefusal;
 #[cfg(feature = "tracing")]
 pub use crate::hooks::tracing_events::TracingEvents;
+pub use crate::wire::refusal::Severity;
 
 use crate::base::subject::Subject;
 use crate::model::client::Client;

@@ -11,6 +11,7 @@ pub(crate) mod fields;
 pub mod message;
 pub(crate) mod page;
 pub(crate) mod params;
+pub(crate) mod refusal;
 pub(crate) mod request;
 pub(crate) mod response;
 

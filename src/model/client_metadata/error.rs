@@ -5,80 +5,99 @@ use crate::model::client_metadata::METADATA_BYTES;
 use crate::model::client_metadata::document_url::DocumentUrlError;
 use crate::model::redirect_uri::RedirectUriError;
 use crate::wire::fetch::FetchError;
+use crate::wire::refusal::refusals;
 
-/// Why a registration is refused [RFC 7591 section 3.2.2]. Its text contains nothing from the request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[non_exhaustive]
-pub enum MetadataError {
-    /// The body is not one JSON object: it is not JSON, has a duplicate member, or is nested too deeply.
-    #[error("the body is not one JSON object")]
-    NotAnObject,
-    /// A member has the wrong JSON type.
-    #[error("the member {0} has the wrong JSON type")]
-    WrongType(&'static str),
-    /// A text that users are shown could mislead them, is too long or is blank.
-    #[error("the text of {0} is blank, too long, or has characters that are not accepted")]
-    Text(&'static str),
-    /// A link is not an https address in its plain form.
-    #[error("the member {0} is not a plain https address")]
-    Link(&'static str),
-    /// A key of `jwks` is private or symmetric.
-    #[error("a key of jwks is private or symmetric")]
-    PrivateKey,
-    /// The method is `private_key_jwt`, and there is neither `jwks` nor `jwks_uri` [RFC 7591 section 2].
-    #[error("private_key_jwt needs jwks or jwks_uri")]
-    NoKeys,
-    /// The key set is refused.
-    #[error("jwks was refused")]
-    KeySet(#[source] JwkSetError),
-    /// The key set has no key for an algorithm that is accepted, or none for the registered one.
-    #[error("jwks has no key for an algorithm that is accepted and registered")]
-    NoAcceptedKey,
-    /// The server has no fetcher, which would get keys from `jwks_uri`.
-    #[error("the server cannot fetch jwks_uri")]
-    NoFetcher,
-    /// The algorithm of `token_endpoint_auth_signing_alg` is not accepted.
-    #[error("token_endpoint_auth_signing_alg is not accepted")]
-    SigningAlgorithm,
-    /// Both `jwks` and `jwks_uri` were sent.
-    #[error("jwks and jwks_uri were both sent")]
-    TwoKeySets,
-    /// The authentication method is not offered to clients that register themselves.
-    #[error("the authentication method is not offered")]
-    Method,
-    /// The grant types include neither `authorization_code` nor, where it is offered, that of devices.
-    #[error("the grant types include neither authorization_code nor an offered device_code")]
-    NoGrantType,
-    /// The grant type `authorization_code` is not accompanied by the response type `code`.
-    #[error("the response types do not include code")]
-    NoResponseType,
-    /// The client may have none of the scopes.
-    #[error("none of the scopes is offered")]
-    NoScope,
-    /// The metadata takes more than 6144 bytes in a store.
-    #[error("the redirect URIs, keys and texts take more than {} bytes in all", METADATA_BYTES)]
-    TooLarge,
-    /// More redirect URIs were sent than are accepted.
-    #[error("too many redirect URIs were sent")]
-    TooManyRedirectUris,
-    /// A redirect URI is malformed, or has a scheme that the browser itself executes or opens.
-    #[error("a redirect URI was refused")]
-    RedirectUri(#[source] RedirectUriError),
-    /// The update of a registration does not have the client's id as `client_id` [RFC 7592 section 2.2].
-    #[error("the client_id of the update is missing or is not the client's")]
-    OtherClient,
-    /// The update of a registration has a member that only the server may set [RFC 7592 section 2.2].
-    #[error("the update has the member {0}, which only the server may set")]
-    ServerMade(&'static str),
-    /// The update of a registration has a secret that is not the client's [RFC 7592 section 2.2].
-    #[error("the client_secret of the update is not the client's")]
-    WrongSecret,
-    /// The update of a registration changes a member that cannot change.
-    #[error("the member {0} cannot change")]
-    Fixed(&'static str),
-    /// None of the redirect URIs is of an accepted kind.
-    #[error("none of the redirect URIs is accepted")]
-    NoRedirectUri,
+refusals! {
+    /// Why a registration is refused [RFC 7591 section 3.2.2]. Its text contains nothing from the request.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+    #[non_exhaustive]
+    pub enum MetadataError {
+        /// The body is not one JSON object: it is not JSON, has a duplicate member, or is nested too deeply.
+        #[error("the body is not one JSON object")]
+        NotAnObject => InvalidClientMetadata.says("the body must be one JSON object"),
+        /// A member has the wrong JSON type.
+        #[error("the member {0} has the wrong JSON type")]
+        WrongType(_what: &'static str) => InvalidClientMetadata.says("a member has another JSON type"),
+        /// A text that users are shown could mislead them, is too long or is blank.
+        #[error("the text of {0} is blank, too long, or has characters that are not accepted")]
+        Text(_what: &'static str) =>
+            InvalidClientMetadata.says("a text is blank, too long, or has characters that are not accepted"),
+        /// A link is not an https address in its plain form.
+        #[error("the member {0} is not a plain https address")]
+        Link(_what: &'static str) => InvalidClientMetadata.says("a link is not a plain https address"),
+        /// A key of `jwks` is private or symmetric.
+        #[error("a key of jwks is private or symmetric")]
+        PrivateKey => InvalidClientMetadata.says("jwks has a private or symmetric key; only public keys are accepted"),
+        /// The method is `private_key_jwt`, and there is neither `jwks` nor `jwks_uri` [RFC 7591 section 2].
+        #[error("private_key_jwt needs jwks or jwks_uri")]
+        NoKeys => InvalidClientMetadata.says("private_key_jwt needs jwks or jwks_uri"),
+        /// The key set is refused.
+        #[error("jwks was refused")]
+        KeySet(#[source] _error: JwkSetError) =>
+            InvalidClientMetadata.says("jwks is malformed, too large, has a kid twice, or has no key that can be used"),
+        /// The key set has no key for an algorithm that is accepted, or none for the registered one.
+        #[error("jwks has no key for an algorithm that is accepted and registered")]
+        NoAcceptedKey =>
+            InvalidClientMetadata.says(
+                "jwks has no key for an algorithm that is supported, or none for \
+                 token_endpoint_auth_signing_alg",
+            ),
+        /// The server has no fetcher, which would get keys from `jwks_uri`.
+        #[error("the server cannot fetch jwks_uri")]
+        NoFetcher => InvalidClientMetadata.says("jwks_uri is not supported; jwks is accepted in its place"),
+        /// The algorithm of `token_endpoint_auth_signing_alg` is not accepted.
+        #[error("token_endpoint_auth_signing_alg is not accepted")]
+        SigningAlgorithm =>
+            InvalidClientMetadata.says("token_endpoint_auth_signing_alg has a value that is not supported"),
+        /// Both `jwks` and `jwks_uri` were sent.
+        #[error("jwks and jwks_uri were both sent")]
+        TwoKeySets => InvalidClientMetadata.says("jwks and jwks_uri cannot be combined"),
+        /// The authentication method is not offered to clients that register themselves.
+        #[error("the authentication method is not offered")]
+        Method => InvalidClientMetadata.says("token_endpoint_auth_method has a value that is not supported"),
+        /// The grant types include neither `authorization_code` nor, where it is offered, that of devices.
+        #[error("the grant types include neither authorization_code nor an offered device_code")]
+        NoGrantType =>
+            InvalidClientMetadata.says(
+                "grant_types needs authorization_code or, if the metadata lists it, \
+                 urn:ietf:params:oauth:grant-type:device_code",
+            ),
+        /// The grant type `authorization_code` is not accompanied by the response type `code`.
+        #[error("the response types do not include code")]
+        NoResponseType => InvalidClientMetadata.says("response_types needs code"),
+        /// The client may have none of the scopes.
+        #[error("none of the scopes is offered")]
+        NoScope => InvalidClientMetadata.says("scope has no value that is supported"),
+        /// The metadata takes more than 6144 bytes in a store.
+        #[error("the redirect URIs, keys and texts take more than {} bytes in all", METADATA_BYTES)]
+        TooLarge =>
+            InvalidClientMetadata.says(
+                "redirect_uris, jwks and texts are too large in all; jwks_uri and fewer URIs are smaller",
+            ),
+        /// More redirect URIs were sent than are accepted.
+        #[error("too many redirect URIs were sent")]
+        TooManyRedirectUris => InvalidRedirectUri.says("redirect_uris has too many values"),
+        /// A redirect URI is malformed, or has a scheme that the browser itself executes or opens.
+        #[error("a redirect URI was refused")]
+        RedirectUri(#[source] _error: RedirectUriError) =>
+            InvalidRedirectUri.says("redirect_uris has a value that is not accepted"),
+        /// The update of a registration does not have the client's id as `client_id` [RFC 7592 section 2.2].
+        #[error("the client_id of the update is missing or is not the client's")]
+        OtherClient => InvalidRequest.says("client_id must be that of the client in the URL"),
+        /// The update of a registration has a member that only the server may set [RFC 7592 section 2.2].
+        #[error("the update has the member {0}, which only the server may set")]
+        ServerMade(_what: &'static str) => InvalidRequest.says("a member was sent that only the server makes"),
+        /// The update of a registration has a secret that is not the client's [RFC 7592 section 2.2].
+        #[error("the client_secret of the update is not the client's")]
+        WrongSecret => InvalidRequest.says("client_secret is not that of the client"),
+        /// The update of a registration changes a member that cannot change.
+        #[error("the member {0} cannot change")]
+        Fixed(_what: &'static str) =>
+            InvalidClientMetadata.says("token_endpoint_auth_method or application_type differs, and cannot change"),
+        /// None of the redirect URIs is of an accepted kind.
+        #[error("none of the redirect URIs is accepted")]
+        NoRedirectUri => InvalidRedirectUri.says("redirect_uris needs a value of a kind that is supported"),
+    }
 }
 
 /// Why a client id that is the URL of a metadata document is refused
