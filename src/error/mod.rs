@@ -24,7 +24,7 @@ use crate::scope::ScopeError;
 use crate::secret::pkce::CodeVerifierError;
 use crate::store::StoreError;
 use crate::wire::page::ErrorKind;
-use crate::wire::refusal::{Refusal, Severity, refusals};
+use crate::wire::refusal::{Refusal, refusals};
 
 refusals! {
     /// The exact reason why a request is refused, for logs, metrics and tests.
@@ -448,10 +448,11 @@ const fn of_scope(error: &ScopeError) -> &'static str {
 }
 
 fn of_store(error: &StoreError) -> Refusal {
-    match error.is_transient() {
-        true => ErrorCode::TemporarilyUnavailable.says(UNAVAILABLE).logged_as(Severity::Warning),
-        false => ErrorCode::ServerError.says(FAILED).logged_as(Severity::Error),
-    }
+    let refusal = match error.is_transient() {
+        true => ErrorCode::TemporarilyUnavailable.says(UNAVAILABLE),
+        false => ErrorCode::ServerError.says(FAILED),
+    };
+    refusal.logged_as(error.severity())
 }
 
 impl Reason {

@@ -1,10 +1,13 @@
 //! What happened: the events that a sink receives.
 
+use std::error::Error;
+use std::fmt;
 use std::net::IpAddr;
 
 use crate::base::clock::Timestamp;
 use crate::base::id::{ClientId, GrantId};
 use crate::base::subject::Subject;
+use crate::base::with_causes;
 use crate::error::Reason;
 use crate::error::introspection::IntrospectionError;
 use crate::error::key_set::KeySetError;
@@ -15,330 +18,278 @@ use crate::model::RevocationReason;
 use crate::scope::ScopeSet;
 use crate::store::StoreError;
 use crate::wire::Endpoint;
-use crate::wire::refusal::Severity;
+use crate::wire::refusal::Severity::{self, Info, Warning};
 
-/// What happened.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum Event<'a> {
+macro_rules! shared {
+    (type grant) => { GrantId };
+    (doc grant) => { "The grant; of a code or a device, the one that its exchange creates." };
+    (type client) => { &'a ClientId };
+    (doc client) => { "The client." };
+    (type subject) => { Option<&'a Subject> };
+    (doc subject) => { "The user; `None` if the client acts for itself." };
+    (type scopes) => { &'a ScopeSet };
+    (doc scopes) => { "What was granted." };
+    (type endpoint) => { Endpoint };
+    (doc endpoint) => { "The endpoint." };
+    (type peer) => { Option<IpAddr> };
+    (doc peer) => { "The address that the request came from." };
+}
+
+/// Each event is one row: its fields, its name, its severity, and what else a sink counts it by. The fields in
+/// parentheses are those that many events share; they are facts of the same name.
+macro_rules! events {
+    ($(
+        $(#[$about:meta])*
+        $event:ident
+        $(( $($shared:ident),+ ))?
+        $({ $($(#[$about_field:meta])* $field:ident: $type:ty,)+ })?
+        => $row:expr,
+    )+) => {
+        /// What happened.
+        #[derive(Clone, Copy, Debug)]
+        #[non_exhaustive]
+        pub enum Event<'a> {
+            $(
+                $(#[$about])*
+                #[non_exhaustive]
+                $event {
+                    $($(#[doc = shared!(doc $shared)] $shared: shared!(type $shared),)+)?
+                    $($($(#[$about_field])* $field: $type,)+)?
+                },
+            )+
+        }
+
+        impl<'a> Event<'a> {
+            pub(crate) fn facts(&self) -> Facts<'a> {
+                match *self {
+                    $(Self::$event { $($($shared,)+)? $($($field,)+)? } => $row$($(.$shared($shared))+)?,)+
+                }
+            }
+        }
+    };
+}
+
+/// Each fact is one row: a method of an event for sinks, and one with which a row above sets it.
+macro_rules! facts {
+    ($($(#[$about:meta])* $fact:ident: $type:ty;)+) => {
+        /// The facts of an event, in one form for all variants.
+        pub(crate) struct Facts<'a> {
+            pub(crate) name: &'static str,
+            pub(crate) severity: Severity,
+            why: Option<Why<'a>>,
+            $(pub(crate) $fact: Option<$type>,)+
+        }
+
+        const fn named<'a>(name: &'static str, severity: Severity) -> Facts<'a> {
+            Facts { name, severity, why: None, $($fact: None,)+ }
+        }
+
+        impl<'a> Facts<'a> {
+            fn why(self, why: impl Into<Why<'a>>) -> Self {
+                Self { why: Some(why.into()), ..self }
+            }
+
+            $(fn $fact(self, value: impl Known<$type>) -> Self {
+                Self { $fact: value.known(), ..self }
+            })+
+        }
+
+        /// What a sink needs to filter and count events without a `match` over all variants.
+        impl<'a> Event<'a> {
+            /// Returns the name of the event, such as `refresh_token_reused`.
+            ///
+            /// The names are few and fixed, so they can be labels of a metric.
+            #[must_use]
+            pub fn name(&self) -> &'static str {
+                self.facts().name
+            }
+
+            /// Returns how much attention it needs.
+            #[must_use]
+            pub fn severity(&self) -> Severity {
+                self.facts().severity
+            }
+
+            /// Returns what was wrong or why it was done, with its causes: `the store failed: connection refused`.
+            #[must_use]
+            pub fn reason(&self) -> Option<String> {
+                self.facts().why.map(|why| why.to_string())
+            }
+
+            $($(#[$about])* #[must_use]
+            pub fn $fact(&self) -> Option<$type> {
+                self.facts().$fact
+            })+
+        }
+    };
+}
+
+events! {
     /// An application was submitted, reviewed or changed.
-    #[non_exhaustive]
-    Application {
-        /// The application.
-        client: &'a ClientId,
+    Application(client) {
         /// Who took the step: the owner that it names, or the actor passed to
         /// [`Registrar::with_actor`](crate::Registrar::with_actor).
         actor: Option<&'a Subject>,
         /// What was done.
         change: ApplicationChange<'a>,
-    },
+    } => named(change.event_name(), Info).actor(actor),
     /// The user consented, or did not have to, and the browser was redirected with a code.
-    #[non_exhaustive]
-    CodeIssued {
-        /// The grant that the code will become.
-        grant: GrantId,
-        /// The application.
-        client: &'a ClientId,
-        /// The user; `None` if the client acts for itself.
-        subject: Option<&'a Subject>,
-        /// What the user granted.
-        scopes: &'a ScopeSet,
+    CodeIssued(grant, client, subject, scopes) {
         /// Whether the user was asked. If not, the client's [`AskConsent`](crate::client::AskConsent) spared the page.
         asked: bool,
-    },
+    } => named(if asked { "code_issued" } else { "code_issued_silently" }, Info),
     /// The user refused.
-    #[non_exhaustive]
-    Denied {
-        /// The application.
-        client: &'a ClientId,
-        /// The user; `None` if the client acts for itself.
-        subject: Option<&'a Subject>,
-    },
+    Denied(client, subject) => named("denied", Info),
     /// A device asked for access [RFC 8628 section 3.1].
-    #[non_exhaustive]
-    DeviceRequested {
-        /// The application.
-        client: &'a ClientId,
-        /// The address that the device asked from.
-        peer: Option<IpAddr>,
-    },
+    DeviceRequested(client, peer) => named("device_requested", Info).endpoint(Endpoint::DeviceAuthorization),
     /// A user typed the code that a device shows.
-    #[non_exhaustive]
-    UserCodeTyped {
-        /// The application.
-        client: &'a ClientId,
+    UserCodeTyped(client) {
         /// The user.
         subject: &'a Subject,
-    },
+    } => named("user_code_typed", Info).subject(subject),
     /// A user typed a code that leads to no request, or to one that another user has typed first. Many of them are
     /// guesses [RFC 8628 section 5.1]. A text that cannot be a code raises no event.
-    #[non_exhaustive]
-    UserCodeMissed {
+    UserCodeMissed(peer) {
         /// The user.
         subject: &'a Subject,
-        /// The address of the browser.
-        peer: Option<IpAddr>,
-    },
-    /// The user consented, and a device may fetch its tokens. If the user refused, the event is [`Denied`](Self::Denied).
-    #[non_exhaustive]
-    DeviceApproved {
-        /// The grant that the device will get.
-        grant: GrantId,
-        /// The application.
-        client: &'a ClientId,
-        /// The user.
-        subject: Option<&'a Subject>,
-        /// What the user granted.
-        scopes: &'a ScopeSet,
-    },
+    } => named("user_code_missed", Warning).subject(subject),
+    /// The user consented, and a device may fetch its tokens. If the user refused, the event is
+    /// [`Denied`](Self::Denied).
+    DeviceApproved(grant, client, subject, scopes) => named("device_approved", Info),
     /// A code, or the code of a device, became a grant with its first pair of tokens.
-    #[non_exhaustive]
-    Exchanged {
-        /// The grant.
-        grant: GrantId,
-        /// The application.
-        client: &'a ClientId,
-        /// The user; `None` if the client acts for itself.
-        subject: Option<&'a Subject>,
-    },
+    Exchanged(grant, client, subject) => named("exchanged", Info),
     /// A spent code was used again by its own client; its grant is revoked.
-    #[non_exhaustive]
-    CodeReplayed {
-        /// The grant.
-        grant: GrantId,
-        /// The application.
-        client: &'a ClientId,
-        /// The user; `None` if the client acts for itself.
-        subject: Option<&'a Subject>,
-    },
-    /// A refresh token was exchanged for the next pair, or under [`Keep`](crate::client::RefreshRotation::Keep) for a further
-    /// access token.
-    #[non_exhaustive]
-    Refreshed {
-        /// The grant.
-        grant: GrantId,
-        /// The application.
-        client: &'a ClientId,
-        /// The user; `None` if the client acts for itself.
-        subject: Option<&'a Subject>,
-    },
-    /// A superseded refresh token, or a device code that was redeemed before, was used within its grace. Its severity is
-    /// [`Warning`](Severity::Warning) if it was superseded more than 30 s before: a retry comes sooner.
-    #[non_exhaustive]
-    RefreshedInGrace {
-        /// The grant.
-        grant: GrantId,
-        /// The application.
-        client: &'a ClientId,
-        /// The user; `None` if the client acts for itself.
-        subject: Option<&'a Subject>,
+    CodeReplayed(grant, client, subject) => named("code_replayed", Warning),
+    /// A refresh token was exchanged for the next pair, or under [`Keep`](crate::client::RefreshRotation::Keep) for a
+    /// further access token.
+    Refreshed(grant, client, subject) => named("refreshed", Info),
+    /// A superseded refresh token, or a device code that was redeemed before, was used within its grace. Its severity
+    /// is [`Warning`](Severity::Warning) if it was superseded more than 30 s before: a retry comes sooner.
+    RefreshedInGrace(grant, client, subject) {
         /// Seconds since the token was superseded.
         age: u32,
-    },
+    } => named("refreshed_in_grace", if age > USUAL_AGE_IN_GRACE { Warning } else { Info }).age(age),
     /// A superseded refresh token was used after its grace by its own client: a copy of it exists.
-    #[non_exhaustive]
-    RefreshTokenReused {
-        /// The grant.
-        grant: GrantId,
-        /// The application.
-        client: &'a ClientId,
-        /// The user; `None` if the client acts for itself.
-        subject: Option<&'a Subject>,
+    RefreshTokenReused(grant, client, subject) {
         /// Whether the grant was revoked, as it is by default.
         revoked: bool,
-    },
+    } => named("refresh_token_reused", Warning).revoked(revoked),
     /// A code or refresh token came with a DPoP proof by a key other than the one it is bound to [RFC 9449 sections 5
     /// and 10]. Or an unbound refresh token came without a proof, after its grant was bound to a key. The code or token
     /// may be stolen. Nothing was revoked, since the owner of the key can still use the grant.
-    #[non_exhaustive]
-    AnotherDpopKey {
-        /// The grant; for a code, the grant that its exchange will create.
-        grant: GrantId,
-        /// The application.
-        client: &'a ClientId,
-        /// The user.
-        subject: Option<&'a Subject>,
-    },
+    AnotherDpopKey(grant, client, subject) => named("another_dpop_key", Warning),
     /// A client got an access token of its own [RFC 6749 section 4.4].
-    #[non_exhaustive]
-    ClientCredentialsTokenIssued {
+    ClientCredentialsTokenIssued(client, scopes) {
         /// The grant that holds the token, and others of the client.
         grant: GrantId,
-        /// The client.
-        client: &'a ClientId,
-        /// What the token may do.
-        scopes: &'a ScopeSet,
-    },
+    } => named("client_credentials_token_issued", Info).grant(grant),
     /// An access token was revoked by its client.
-    #[non_exhaustive]
-    AccessTokenRevoked {
-        /// Its grant.
-        grant: GrantId,
-        /// The application.
-        client: &'a ClientId,
-    },
+    AccessTokenRevoked(grant, client) => named("access_token_revoked", Info),
     /// A client tried to revoke a superseded refresh token after its grace, but before its expiry. Nothing changed: the
-    /// grant is still live. [`RevocationSettings::superseded_token`](crate::config::RevocationSettings::superseded_token) decides.
-    #[non_exhaustive]
-    SupersededTokenAtRevocation {
-        /// Its grant.
-        grant: GrantId,
-        /// The application.
-        client: &'a ClientId,
-    },
+    /// grant is still live.
+    /// [`RevocationSettings::superseded_token`](crate::config::RevocationSettings::superseded_token) decides.
+    SupersededTokenAtRevocation(grant, client) => named("superseded_token_at_revocation", Warning),
     /// A grant was revoked.
-    #[non_exhaustive]
-    GrantRevoked {
-        /// The grant.
-        grant: GrantId,
-        /// The application.
-        client: &'a ClientId,
-        /// The user; `None` if the client acts for itself.
-        subject: Option<&'a Subject>,
+    GrantRevoked(grant, client, subject) {
         /// Why.
         reason: RevocationReason,
-    },
+    } => named("grant_revoked", Info).why(reason),
     /// A genuine refresh token is newer than anything in the store: the store lost acknowledged writes.
-    #[non_exhaustive]
-    StoreWentBack {
-        /// The grant.
-        grant: GrantId,
-        /// The application.
-        client: &'a ClientId,
-    },
+    StoreWentBack(grant, client) => named("store_went_back", Severity::Error),
     /// A pair was derived with a key that this server does not have: its
     /// [`derivation_keys`](crate::Config::refresh) differ from those of another server, or a key was removed
     /// too early. The request was answered with 503; nothing changed.
-    #[non_exhaustive]
-    DerivationKeyMissing {
-        /// The grant.
-        grant: GrantId,
-        /// The application.
-        client: &'a ClientId,
-    },
+    DerivationKeyMissing(grant, client) => named("derivation_key_missing", Severity::Error),
     /// A purge was refused: the clock is further ahead than [`clock_jump`](crate::Config::clock_jump) accepts, or the
     /// last purge is that long ago. Nothing is removed until the clock is corrected or
     /// [confirmed](crate::AuthorizationServer::confirm_clock).
-    #[non_exhaustive]
     PurgeRefused {
         /// The time of the clock.
         now: Timestamp,
         /// The newest time that this process and the store have seen.
         newest: Timestamp,
-    },
+    } => named("purge_refused", Severity::Error).why(Why::Clock { now, newest }),
     /// A purge stopped, since a store failed. The next one continues.
-    #[non_exhaustive]
     PurgeFailed {
         /// The failure.
         error: &'a StoreError,
-    },
+    } => named("purge_failed", error.severity()).why(error),
     /// The key set at a client's `jwks_uri` was fetched and contains keys that are not used: private or malformed ones,
     /// or keys that are not for signatures. Raised once for each such fetch.
-    #[non_exhaustive]
-    KeysLeftOut {
-        /// The client.
-        client: &'a ClientId,
+    KeysLeftOut(client) {
         /// How many keys are not used.
         keys: usize,
-    },
+    } => named("keys_left_out", Warning).keys(keys),
     /// Client authentication failed.
-    #[non_exhaustive]
-    AuthenticationFailed {
-        /// The endpoint.
-        endpoint: Endpoint,
+    AuthenticationFailed(endpoint, peer) {
         /// The client that the request claimed to come from: an existing one, or else a text of fewer than 32 bytes,
         /// which is too short to be a misplaced secret.
         client: Option<&'a str>,
-        /// The address that the request came from.
-        peer: Option<IpAddr>,
         /// Exactly what was wrong.
         reason: &'a Reason,
-    },
+    } => named("authentication_failed", Warning).client(client).why(reason),
     /// The [`Throttle`](crate::hooks::Throttle) refused a request.
-    #[non_exhaustive]
-    Throttled {
-        /// The endpoint.
-        endpoint: Endpoint,
+    Throttled(endpoint, peer) {
         /// The client that the request claimed to come from. A text of 32 bytes or more that was not looked up yet is
         /// left out, since it may be a misplaced secret. This also leaves out your own ids of that length.
         client: Option<&'a str>,
-        /// The address that the request came from.
-        peer: Option<IpAddr>,
-    },
-    /// The adapter passes no peer address, so the [`Throttle`](crate::hooks::Throttle) cannot count by it. Raised once by each server with a
-    /// throttle.
-    #[non_exhaustive]
-    PeerAddressMissing {
-        /// The endpoint where it was noticed.
-        endpoint: Endpoint,
-    },
+    } => named("throttled", Warning).client(client),
+    /// The adapter passes no peer address, so the [`Throttle`](crate::hooks::Throttle) cannot count by it. Raised once
+    /// by each server with a throttle.
+    PeerAddressMissing(endpoint) => named("peer_address_missing", Warning),
     /// A route of your service requires a scope that no token can have, for example a mistyped one. The request was
-    /// answered with 503. Raised once per server: [`check_scope`](crate::AuthorizationServer::check_scope) finds all such
-    /// scopes when the service starts.
-    #[non_exhaustive]
+    /// answered with 503. Raised once per server: [`check_scope`](crate::AuthorizationServer::check_scope) finds all
+    /// such scopes when the service starts.
     RequiredScopeUnknown {
         /// Which scope, and what would be accepted.
         reason: &'a Reason,
-    },
+    } => named("required_scope_unknown", Severity::Error).why(reason),
     /// An access token could not be signed. The request was answered with 503, and nothing was changed.
-    #[non_exhaustive]
-    SigningFailed {
-        /// The client.
-        client: &'a ClientId,
+    SigningFailed(client) {
         /// The failure.
         error: &'a SignerError,
-    },
+    } => named("signing_failed", Severity::Error).why(error),
     /// A client asked about a live token of another client, and is no resource server: see
     /// [`may_introspect`](crate::Client::may_introspect). The answer said that the token is not active
     /// [RFC 7662 section 2.2]. Raised at most once a minute for each of the last 1000 such
     /// clients, by each server.
-    #[non_exhaustive]
     IntrospectionRefused {
         /// The grant that the token belongs to.
         grant: GrantId,
         /// The client that asked.
         client: &'a ClientId,
-    },
-    /// A [`ResourceClient`](crate::resource::ResourceClient) or a [`JwtVerifier`](crate::resource::JwtVerifier) refused an
-    /// access token.
-    #[non_exhaustive]
+    } => named("introspection_refused", Warning).endpoint(Endpoint::Introspection).grant(grant).client(client),
+    /// A [`ResourceClient`](crate::resource::ResourceClient) or a [`JwtVerifier`](crate::resource::JwtVerifier) refused
+    /// an access token.
     AccessTokenRefused {
         /// The client that the token was issued to, if the authorization server described or signed the token.
         client: Option<&'a ClientId>,
         /// Why.
         refusal: TokenRefusal,
-    },
+    } => named("access_token_refused", Info).client(client).why(refusal),
     /// A [`ResourceClient`](crate::resource::ResourceClient) could not look up an access token. All checks that waited
-    /// for the look-up fail with 503, or use an earlier answer. Raised once for each failed look-up, however many checks
-    /// waited for it.
-    #[non_exhaustive]
+    /// for the look-up fail with 503, or use an earlier answer. Raised once for each failed look-up, however many
+    /// checks waited for it.
     IntrospectionFailed {
         /// The failure.
         error: &'a IntrospectionError,
-    },
+    } => named("introspection_failed", Warning).why(error),
     /// A look-up failed, and a [`ResourceClient`](crate::resource::ResourceClient) used an earlier answer beyond its
     /// time to live: see [`stale_if_error`](crate::resource::IntrospectionSettings::stale_if_error).
-    #[non_exhaustive]
-    StaleAnswerUsed {
+    StaleAnswerUsed(subject) {
         /// The client that the token was issued to.
         client: &'a ClientId,
-        /// The user; `None` if the client acts for itself.
-        subject: Option<&'a Subject>,
         /// Why the look-up failed.
         error: &'a IntrospectionError,
-    },
-    /// A [`JwtVerifier`](crate::resource::JwtVerifier) could not fetch the key set of the authorization server. It uses the
-    /// previous one for at most 300 s longer, and then answers with 503. Raised once for each failed request.
-    #[non_exhaustive]
+    } => named("stale_answer_used", Warning).why(error).client(client),
+    /// A [`JwtVerifier`](crate::resource::JwtVerifier) could not fetch the key set of the authorization server. It uses
+    /// the previous one for at most 300 s longer, and then answers with 503. Raised once for each failed request.
     KeySetFailed {
         /// The failure.
         error: &'a KeySetError,
-    },
+    } => named("key_set_failed", Warning).why(error),
     /// A request was refused for any other reason, or failed.
-    #[non_exhaustive]
-    Refused {
-        /// The endpoint.
-        endpoint: Endpoint,
+    Refused(endpoint) {
         /// The client, as far as it is known.
         client: Option<&'a ClientId>,
         /// The redirect URI, if it was wrong: without user, query and fragment, at most 255 bytes, and with `…` for
@@ -347,81 +298,110 @@ pub enum Event<'a> {
         redirect_uri: Option<&'a str>,
         /// Exactly what was wrong.
         reason: &'a Reason,
-    },
+    } => named("refused", reason.refusal().severity).client(client).redirect_uri(redirect_uri).why(reason),
 }
 
-/// What a sink needs to filter and count events without a `match` over all variants.
-impl Event<'_> {
-    /// Returns the name of the event, such as `refresh_token_reused`.
-    ///
-    /// The names are few and fixed, so they can be labels of a metric.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        self.facts().name
-    }
-
-    /// Returns how much attention it needs.
-    #[must_use]
-    pub fn severity(&self) -> Severity {
-        self.facts().severity
-    }
-
+facts! {
     /// Returns the client, as far as it is known.
     ///
     /// For `authentication_failed` and `throttled` it is what the request claimed. It may be any text, so do not use it
     /// as the label of a metric.
-    #[must_use]
-    pub fn client(&self) -> Option<&str> {
-        self.facts().client
-    }
-
+    client: &'a str;
     /// Returns the user, if the event has one.
-    #[must_use]
-    pub fn subject(&self) -> Option<&Subject> {
-        self.facts().subject
-    }
-
+    subject: &'a Subject;
     /// Returns who took a step on an application: the actor passed to
     /// [`Registrar::with_actor`](crate::Registrar::with_actor), or else the owner, for the owner's own steps.
-    #[must_use]
-    pub fn actor(&self) -> Option<&Subject> {
-        self.facts().actor
-    }
-
+    actor: &'a Subject;
     /// Returns the grant, if the event has one.
-    #[must_use]
-    pub fn grant(&self) -> Option<GrantId> {
-        self.facts().grant
-    }
-
+    grant: GrantId;
     /// Returns the endpoint, for events about a request.
-    #[must_use]
-    pub fn endpoint(&self) -> Option<Endpoint> {
-        self.facts().endpoint
-    }
-
+    endpoint: Endpoint;
     /// Returns the address that the request came from, if the event has it.
-    #[must_use]
-    pub fn peer(&self) -> Option<IpAddr> {
-        self.facts().peer
-    }
-
+    peer: IpAddr;
     /// Returns what was granted, if the event has it.
-    #[must_use]
-    pub fn scopes(&self) -> Option<&ScopeSet> {
-        self.facts().scopes
-    }
-
+    scopes: &'a ScopeSet;
     /// Returns the redirect URI that was refused, as in [`Event::Refused`].
-    #[must_use]
-    pub fn redirect_uri(&self) -> Option<&str> {
-        self.facts().redirect_uri
-    }
+    redirect_uri: &'a str;
+    /// Returns the seconds since a refresh token was superseded, as in [`Event::RefreshedInGrace`].
+    age: u32;
+    /// Returns whether the grant was revoked, as in [`Event::RefreshTokenReused`].
+    revoked: bool;
+    /// Returns how many keys are not used, as in [`Event::KeysLeftOut`].
+    keys: usize;
+}
 
-    /// Returns what was wrong or why it was done, with its causes: `the store failed: connection refused`.
-    #[must_use]
-    pub fn reason(&self) -> Option<String> {
-        self.facts().why.map(|why| why.to_string())
+/// Seconds within which a client repeats a refresh whose answer it lost.
+const USUAL_AGE_IN_GRACE: u32 = 30;
+
+/// The value of a field, as the fact that it is.
+trait Known<T> {
+    fn known(self) -> Option<T>;
+}
+
+impl<T> Known<T> for T {
+    fn known(self) -> Option<T> {
+        Some(self)
+    }
+}
+
+impl<T> Known<T> for Option<T> {
+    fn known(self) -> Self {
+        self
+    }
+}
+
+impl<'a> Known<&'a str> for &'a ClientId {
+    fn known(self) -> Option<&'a str> {
+        Some(self.as_str())
+    }
+}
+
+impl<'a> Known<&'a str> for Option<&'a ClientId> {
+    fn known(self) -> Option<&'a str> {
+        self.map(ClientId::as_str)
+    }
+}
+
+/// What was wrong, or why something was done.
+enum Why<'a> {
+    /// With its causes.
+    Error(&'a (dyn Error + Send + Sync)),
+    Revocation(RevocationReason),
+    Token(TokenRefusal),
+    Clock {
+        now: Timestamp,
+        newest: Timestamp,
+    },
+}
+
+impl<'a, E: Error + Send + Sync> From<&'a E> for Why<'a> {
+    fn from(error: &'a E) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<RevocationReason> for Why<'_> {
+    fn from(reason: RevocationReason) -> Self {
+        Self::Revocation(reason)
+    }
+}
+
+impl From<TokenRefusal> for Why<'_> {
+    fn from(refusal: TokenRefusal) -> Self {
+        Self::Token(refusal)
+    }
+}
+
+impl fmt::Display for Why<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Error(error) => f.write_str(&with_causes(*error)),
+            Self::Revocation(reason) => f.write_str(reason.as_str()),
+            Self::Token(refusal) => fmt::Display::fmt(refusal, f),
+            Self::Clock { now, newest } => {
+                write!(f, "the clock shows {now}, and the newest time seen before is {newest}")
+            }
+        }
     }
 }
 

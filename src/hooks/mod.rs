@@ -2,7 +2,6 @@
 
 mod application_change;
 pub(crate) mod event;
-mod event_facts;
 pub(crate) mod fetcher;
 pub(crate) mod registration_policy;
 mod signing;

@@ -30,8 +30,6 @@ impl EventSink for TracingEvents {
         let grant = facts.grant.map(|grant| grant.to_string());
         let peer = facts.peer.map(|peer| peer.to_string());
         let reason = event.reason();
-        let age = if let Event::RefreshedInGrace { age, .. } = event { Some(*age) } else { None };
-        let revoked = if let Event::RefreshTokenReused { revoked, .. } = event { Some(*revoked) } else { None };
         macro_rules! line {
             ($level:ident) => {
                 $level!(
@@ -46,8 +44,8 @@ impl EventSink for TracingEvents {
                     reason = reason.as_deref(),
                     redirect_uri = facts.redirect_uri,
                     scopes = facts.scopes.map(|scopes| scopes.as_str()),
-                    age,
-                    revoked,
+                    age = facts.age,
+                    revoked = facts.revoked,
                 )
             };
         }

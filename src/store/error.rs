@@ -4,6 +4,7 @@ use std::error::Error;
 
 use crate::base::codec::DecodeError;
 use crate::base::debug_as_text;
+use crate::wire::refusal::Severity;
 
 /// A failure of the store. The operation may or may not have taken effect.
 ///
@@ -48,6 +49,11 @@ impl StoreError {
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         self.transient
+    }
+
+    /// Returns how much attention it needs: a permanent failure lasts until someone acts.
+    pub(crate) const fn severity(&self) -> Severity {
+        if self.transient { Severity::Warning } else { Severity::Error }
     }
 }
 

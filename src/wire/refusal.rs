@@ -155,8 +155,8 @@ impl Refusal {
     }
 }
 
-/// Defines an enum of refusals, each variant with its row: `variant => code.says("what the client sees")`, and what else
-/// differs. The text for logs is the `error` attribute.
+/// Defines an enum of refusals, each variant with its row: `variant => code.says("what the client sees")`, and what
+/// else differs. The text for logs is the `error` attribute.
 macro_rules! refusals {
     (
         $(#[$attribute:meta])*
