@@ -379,10 +379,10 @@ refusals! {
         KeysUnavailable(#[source] _error: Arc<KeyFetchError>) => TemporarilyUnavailable.says(UNAVAILABLE),
         /// The DPoP proof was refused [RFC 9449 section 4.3].
         #[error("the DPoP proof was refused: {0}")]
-        DpopProof(_what: &'static str) => InvalidDpopProof.says("a valid DPoP proof is required"),
+        DpopProof(what: &'static str) => InvalidDpopProof.says(format!("the DPoP proof was refused: {what}")),
         /// No DPoP proof was sent, but the tokens are or must be bound to a key [RFC 9449 sections 5 and 7.1].
         #[error("the DPoP proof is missing")]
-        MissingDpopProof => InvalidDpopProof.says("a valid DPoP proof is required"),
+        MissingDpopProof => InvalidDpopProof.says("a DPoP proof is required"),
         /// The DPoP proof has no nonce of this server, or an old one [RFC 9449 section 8].
         #[error("the DPoP proof needs the nonce of this server")]
         DpopNonceNeeded => UseDpopNonce.says("the DPoP proof needs the nonce of this server"),

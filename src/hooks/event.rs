@@ -178,11 +178,8 @@ events! {
     /// and 10]. Or an unbound refresh token came without a proof, after its grant was bound to a key. The code or token
     /// may be stolen. Nothing was revoked, since the owner of the key can still use the grant.
     AnotherDpopKey(grant, client, subject) => named("another_dpop_key", Warning),
-    /// A client got an access token of its own [RFC 6749 section 4.4].
-    ClientCredentialsTokenIssued(client, scopes) {
-        /// The grant that holds the token, and others of the client.
-        grant: GrantId,
-    } => named("client_credentials_token_issued", Info).grant(grant),
+    /// A client got an access token of its own [RFC 6749 section 4.4]. The grant holds others of the client too.
+    ClientCredentialsTokenIssued(grant, client, scopes) => named("client_credentials_token_issued", Info),
     /// An access token was revoked by its client.
     AccessTokenRevoked(grant, client) => named("access_token_revoked", Info),
     /// A client tried to revoke a superseded refresh token after its grace, but before its expiry. Nothing changed: the
@@ -276,12 +273,12 @@ events! {
     } => named("introspection_failed", Warning).why(error),
     /// A look-up failed, and a [`ResourceClient`](crate::resource::ResourceClient) used an earlier answer beyond its
     /// time to live: see [`stale_if_error`](crate::resource::IntrospectionSettings::stale_if_error).
-    StaleAnswerUsed(subject) {
-        /// The client that the token was issued to.
-        client: &'a ClientId,
+    ///
+    /// Client and user are those of the token.
+    StaleAnswerUsed(client, subject) {
         /// Why the look-up failed.
         error: &'a IntrospectionError,
-    } => named("stale_answer_used", Warning).why(error).client(client),
+    } => named("stale_answer_used", Warning).why(error),
     /// A [`JwtVerifier`](crate::resource::JwtVerifier) could not fetch the key set of the authorization server. It uses
     /// the previous one for at most 300 s longer, and then answers with 503. Raised once for each failed request.
     KeySetFailed {

@@ -151,7 +151,10 @@ fn fault_between(character: char, behind: &[char], after: &[char]) -> Option<Tex
         return Some(TextFault::Direction);
     }
     if is_invisible(character) {
-        return (!is_needed_joiner(character, behind, after)).then_some(TextFault::Invisible);
+        let is_needed = is_needed_joiner(character, behind, after)
+            || is_joiner_of_chillu(character, behind)
+            || is_of_ideograph(character, behind);
+        return (!is_needed).then_some(TextFault::Invisible);
     }
     if is_noncharacter(character) {
         return Some(TextFault::Noncharacter);
@@ -202,6 +205,21 @@ fn is_needed_joiner(character: char, behind: &[char], after: &[char]) -> bool {
         && script == letter(after.iter()).map(|letter| letter.script())
 }
 
+/// Returns whether a character is U+200D at the end of a Malayalam chillu, a consonant without its vowel, which ends
+/// words: before it are the letter and U+0D4D. Since Unicode 5.1 a chillu is also one letter, but many people type it so.
+fn is_joiner_of_chillu(character: char, behind: &[char]) -> bool {
+    character == '\u{200d}' && matches!(behind, [.., letter, '\u{d4d}'] if CHILLU_LETTERS.contains(letter))
+}
+
+/// Returns whether a character chooses the variant of the ideograph before it, as in names of persons and places (UTS #37).
+/// Keys of look-alikes leave it out.
+fn is_of_ideograph(character: char, behind: &[char]) -> bool {
+    let is_selector = matches!(character, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
+    let is_ideograph =
+        |own: &char| own.script() == Script::Han && own.general_category() == GeneralCategory::OtherLetter;
+    is_selector && behind.last().is_some_and(is_ideograph)
+}
+
 /// Returns the next letter, skipping any marks.
 fn letter<'c>(characters: impl Iterator<Item = &'c char>) -> Option<char> {
     let group = |character: &char| character.general_category_group();
@@ -210,6 +228,9 @@ fn letter<'c>(characters: impl Iterator<Item = &'c char>) -> Option<char> {
 }
 
 const MAX_MARKS: usize = 4;
+
+/// The letters of which Malayalam has a chillu: NNA, NA, RA, LA, LLA and KA.
+const CHILLU_LETTERS: [char; 6] = ['\u{d23}', '\u{d28}', '\u{d30}', '\u{d32}', '\u{d33}', '\u{d15}'];
 
 /// Scripts in which a joiner changes the spelling: Arabic and those of India (UAX #31 section 2.3).
 const WITH_JOINERS: [Script; 11] = [
@@ -257,6 +278,13 @@ mod tests {
             // Not a sequence of the Unicode data, so it looks as if there were no joiner.
             ("\u{1f600}\u{200d}\u{1f600}", (0x200d, 2, Invisible)),
             ("\u{1f3f4}\u{e0067}\u{e0062}\u{e007f}", (0xe0067, 2, Invisible)),
+            // A letter without a chillu, and no letter.
+            ("\u{d2e}\u{d4d}\u{200d}", (0x200d, 3, Invisible)),
+            ("\u{d4d}\u{200d}", (0x200d, 2, Invisible)),
+            ("\u{d28}\u{d4d}\u{200d}\u{200d}", (0x200d, 4, Invisible)),
+            ("\u{845b}\u{e0100}\u{e0100}", (0xe0100, 3, Invisible)),
+            ("a\u{e0100}", (0xe0100, 2, Invisible)),
+            ("\u{e0100}", (0xe0100, 1, Invisible)),
             ("\u{fff9}", (0xfff9, 1, Invisible)),
             ("a\u{301}\u{300}\u{302}\u{303}\u{304}", (0x304, 6, TooManyMarks)),
             (&many, (0x301, 6, TooManyMarks)),
@@ -299,6 +327,11 @@ mod tests {
             "\u{915}\u{94d}\u{200d}\u{937}",
             "\u{9b0}\u{200d}\u{9cd}\u{9af}",
             "\u{7801}\u{4e91} Cloud",
+            "\u{d05}\u{d35}\u{d28}\u{d4d}\u{200d}",
+            "\u{d05}\u{d35}\u{d33}\u{d4d}\u{200d} x",
+            "\u{845b}\u{e0100}\u{57ce}\u{5e02}",
+            "\u{8fbb}\u{e0101}",
+            "\u{795e}\u{fe00}",
             "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}\u{200d}\u{1f466}",
             "\u{1f469}\u{1f3fd}\u{200d}\u{1f680} Demo",
             "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",

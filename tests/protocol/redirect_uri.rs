@@ -170,7 +170,7 @@ async fn refusal(world: &World, uri: &str) -> Option<RedirectUriError> {
     let form = public_form().with(|form| form.redirect_uris = vec![uri.into()]);
     match world.server.registrar().unwrap().submit(world.alice.clone(), form, Some(logo())).await {
         Err(RegistrarError::Invalid(errors)) => match (errors.len(), errors[0].field(), errors[0].problem()) {
-            (1, Field::RedirectUris, Problem::RedirectUri { number: 1, error }) => Some(*error),
+            (1, Field::RedirectUris, Problem::RedirectUri { number: 1, error }) => Some(error.clone()),
             other => panic!("{uri:?}: {other:?}"),
         },
         Err(error) => panic!("{error}"),

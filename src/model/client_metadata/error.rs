@@ -1,5 +1,7 @@
 //! Why the metadata of a client or its document is refused.
 
+use std::borrow::Cow;
+
 use crate::jose::JwkSetError;
 use crate::model::client_metadata::METADATA_BYTES;
 use crate::model::client_metadata::document_url::DocumentUrlError;
@@ -9,7 +11,7 @@ use crate::wire::refusal::refusals;
 
 refusals! {
     /// Why a registration is refused [RFC 7591 section 3.2.2]. Its text contains nothing from the request.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+    #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
     #[non_exhaustive]
     pub enum MetadataError {
         /// The body is not one JSON object: it is not JSON, has a duplicate member, or is nested too deeply.
@@ -79,8 +81,7 @@ refusals! {
         TooManyRedirectUris => InvalidRedirectUri.says("redirect_uris has too many values"),
         /// A redirect URI is malformed, or has a scheme that the browser itself executes or opens.
         #[error("a redirect URI was refused")]
-        RedirectUri(#[source] _error: RedirectUriError) =>
-            InvalidRedirectUri.says("redirect_uris has a value that is not accepted"),
+        RedirectUri(#[source] error: RedirectUriError) => InvalidRedirectUri.says(of_redirect_uri(error)),
         /// The update of a registration does not have the client's id as `client_id` [RFC 7592 section 2.2].
         #[error("the client_id of the update is missing or is not the client's")]
         OtherClient => InvalidRequest.says("client_id must be that of the client in the URL"),
@@ -98,6 +99,13 @@ refusals! {
         #[error("none of the redirect URIs is accepted")]
         NoRedirectUri => InvalidRedirectUri.says("redirect_uris needs a value of a kind that is supported"),
     }
+}
+
+fn of_redirect_uri(error: &RedirectUriError) -> Cow<'static, str> {
+    if let RedirectUriError::HostNotAscii { a_label } = error {
+        return format!("redirect_uris has a host with letters beyond ASCII; write it as {a_label}").into();
+    }
+    "redirect_uris has a value that is not accepted".into()
 }
 
 /// Why a client id that is the URL of a metadata document is refused

@@ -1,8 +1,8 @@
 //! Addresses of websites and key sets, which the rules of redirect URIs also hold for.
 
-use crate::model::redirect_uri::syntax::check_host;
+use crate::model::redirect_uri::syntax::{check_host, host_in_ascii};
 use crate::model::redirect_uri::web::WebUri;
-use crate::text::{LineError, a_label_host, check_shown_line, is_blank, is_invisible};
+use crate::text::{LineError, check_shown_line, is_blank, is_invisible};
 
 /// Why a text is not the address of a website.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,9 +31,8 @@ pub(crate) fn check_web_address(text: &str, limit: usize) -> Result<(), WebAddre
     let address = text.get(..start + authority.len()).unwrap_or_default();
     let uri = WebUri::split(address).map_err(|_| WebAddressError::NotAWebAddress)?;
     if !uri.host.is_ascii() {
-        let a_label = a_label_host(uri.host).filter(|host| check_host(host).is_ok());
-        let not_ascii = |host: String| WebAddressError::HostNotAscii { a_label: host.into() };
-        return Err(a_label.map_or(WebAddressError::NotAWebAddress, not_ascii));
+        let not_ascii = |a_label| WebAddressError::HostNotAscii { a_label };
+        return Err(host_in_ascii(uri.host).map_or(WebAddressError::NotAWebAddress, not_ascii));
     }
     check_host(uri.host).map_err(|_| WebAddressError::NotAWebAddress)
 }

@@ -3,10 +3,11 @@
 use crate::base::debug_as_text;
 use crate::secret::CLIENT_SECRET_CHARACTERS;
 
-/// The reason why a redirect URI is refused. Its text contains nothing from the request.
+/// The reason why a redirect URI is refused. Its text contains nothing from the value, except the host in ASCII where a
+/// redirect URI is registered.
 ///
 /// The first failed check is reported. The syntax is checked first, then the policy.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum RedirectUriError {
     /// The value is empty.
@@ -40,6 +41,12 @@ pub enum RedirectUriError {
     /// The host is missing, or is neither a plain host name nor a canonical address.
     #[error("the redirect URI has no host, or one that is not in its plain form")]
     Host,
+    /// The host of a redirect URI to register has letters beyond ASCII. Clients and browsers write it in ASCII.
+    #[error("the redirect URI has a host with letters beyond ASCII; write it as {a_label}")]
+    HostNotAscii {
+        /// The host in ASCII [RFC 5890 section 2.3.2.1].
+        a_label: Box<str>,
+    },
     /// A colon is not followed by a number of 1 to 65535 without leading zeros.
     #[error("the redirect URI has a port that is not a plain number from 1 to 65535")]
     Port,

@@ -6,9 +6,9 @@ use crate::base::field::texts;
 use crate::model::redirect_uri::accepted::RedirectUri;
 use crate::model::redirect_uri::error::RedirectUriError;
 use crate::model::redirect_uri::policy::RedirectUriPolicy;
-use crate::model::redirect_uri::syntax::uri_text;
+use crate::model::redirect_uri::syntax::{host_in_ascii, uri_text};
 use crate::model::redirect_uri::target::Target;
-use crate::model::redirect_uri::web::check_path_and_query;
+use crate::model::redirect_uri::web::{WebUri, check_path_and_query};
 
 /// A redirect URI that was checked at registration [RFC 6749 section 3.1.2].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -23,8 +23,8 @@ impl RegisteredRedirectUri {
     ///
     /// The first rule that the value breaks; never [`RedirectUriError::Mismatch`].
     pub fn parse(text: &str, policy: &RedirectUriPolicy) -> Result<Self, RedirectUriError> {
-        let text = uri_text(text.as_bytes())?;
-        policy.check_kind(&Target::parse(text)?)?;
+        let target = parse_target(text)?;
+        policy.check_kind(&target)?;
         Ok(Self(text.into()))
     }
 
@@ -38,7 +38,7 @@ impl RegisteredRedirectUri {
     ///
     /// The first rule that the value breaks; [`RedirectUriError::Scheme`] for a dangerous scheme.
     pub(crate) fn offered(text: &str, policy: &RedirectUriPolicy) -> Result<Option<Self>, RedirectUriError> {
-        match uri_text(text.as_bytes()).and_then(Target::parse) {
+        match parse_target(text) {
             // A valid URI may still be of a kind that is not accepted.
             Ok(_) => Ok(Self::parse(text, policy).ok()),
             Err(error @ RedirectUriError::PrivateUseSlash) => {
@@ -99,6 +99,13 @@ impl RegisteredRedirectUri {
     }
 }
 
+fn parse_target(text: &str) -> Result<Target<'_>, RedirectUriError> {
+    if let Some(a_label) = WebUri::split(text).ok().and_then(|uri| host_in_ascii(uri.host)) {
+        return Err(RedirectUriError::HostNotAscii { a_label });
+    }
+    uri_text(text.as_bytes()).and_then(Target::parse)
+}
+
 #[cfg(test)]
 mod tests {
     use crate::model::redirect_uri::error::RedirectUriError;
@@ -116,6 +123,24 @@ mod tests {
         let accepted = registered.matches(requested.as_bytes(), policy)?;
         assert_eq!(accepted.as_str(), requested);
         Ok(())
+    }
+
+    #[test]
+    fn a_host_beyond_ascii_is_named_in_ascii() {
+        let refused = |text| RegisteredRedirectUri::parse(text, &exact()).unwrap_err();
+        for (text, a_label) in [
+            ("https://b\u{fc}cher.example/cb", "xn--bcher-kva.example"),
+            ("https://B\u{dc}CHER.example:8443", "xn--bcher-kva.example"),
+            ("https://\u{7801}\u{4e91}.\u{4e2d}\u{56fd}/cb?x=1", "xn--vnq13r.xn--fiqs8s"),
+        ] {
+            let expected = RedirectUriError::HostNotAscii { a_label: a_label.into() };
+            assert_eq!(refused(text), expected);
+            assert_eq!(RegisteredRedirectUri::offered(text, &exact()), Err(expected));
+            assert!(refused(text).to_string().ends_with(&format!("write it as {a_label}")));
+        }
+        for text in ["https://demo.example/b\u{fc}cher", "https://\u{200b}/", "\u{fc}:/x"] {
+            assert_eq!(refused(text), RedirectUriError::Character, "{text:?}");
+        }
     }
 
     /// D-01

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::model::redirect_uri::error::RedirectUriError;
-use crate::text::is_a_label;
+use crate::text::{a_label_host, is_a_label};
 
 /// The most bytes that a redirect URI may have.
 const MAX_BYTES: usize = 2048;
@@ -65,6 +65,12 @@ pub(crate) fn check_host(host: &str) -> Result<(), RedirectUriError> {
         return Ok(());
     }
     Err(RedirectUriError::Host)
+}
+
+/// Returns a host with letters beyond ASCII as it is written in ASCII, if it has such letters and is a name then.
+pub(crate) fn host_in_ascii(host: &str) -> Option<Box<str>> {
+    let a_label = (!host.is_ascii()).then(|| a_label_host(host)).flatten()?;
+    check_host(&a_label).is_ok().then(|| a_label.into())
 }
 
 fn is_ipv6_literal(host: &str) -> bool {

@@ -3,6 +3,7 @@
 use grantor::ClientId;
 use grantor::config::{DpopBoundTokens, Profile};
 use grantor::store::Stores;
+use grantor::wire::Response;
 use serde_json::{Value, json};
 use support::keys::{Signer, unchanged};
 use support::world::{World, e400};
@@ -110,6 +111,35 @@ async fn a_proof_with_any_fault_is_refused_and_costs_nothing() {
         claims["iat"] = (claims["iat"].as_u64().unwrap() + 10).into();
     });
     bound(&exchange_with(&world, &code, &kept).await);
+}
+
+/// 9449-4.3-01
+#[tokio::test]
+async fn an_error_says_what_is_wrong_with_the_proof() {
+    let faults: [(Change, &str); 6] = [
+        (|header, _| header["typ"] = "JWT".into(), "its typ is not dpop+jwt"),
+        (|header, _| header["alg"] = "none".into(), "its alg is not accepted"),
+        (|_, claims| drop(claims.as_object_mut().unwrap().remove("jti")), "jti is missing"),
+        (|_, claims| claims["htm"] = "PUT".into(), "htm is not the method of the request"),
+        (|_, claims| claims["htu"] = "/oauth2/token".into(), "htu is not the public URL of the request"),
+        (|_, claims| claims["iat"] = (claims["iat"].as_u64().unwrap() - 60).into(), "iat is too old"),
+    ];
+    let world = world().await;
+    let (signer, code) = (Signer::es256(), world.code().await);
+    let description = |response: &Response| -> Value {
+        edp(response);
+        let mut body: Value = serde_json::from_slice(response.body()).unwrap();
+        body["error_description"].take()
+    };
+    for (fault, expected) in faults {
+        let faulty = signer.proof("POST", TOKEN_URL, now(&world), fault);
+        let response = exchange_with(&world, &code, &faulty).await;
+        assert_eq!(description(&response), format!("the DPoP proof was refused: {expected}"));
+    }
+    let twice = proof(&world, &signer);
+    bound(&exchange_with(&world, &code, &twice).await);
+    let again = exchange_with(&world, &world.code().await, &twice).await;
+    assert_eq!(description(&again), "the DPoP proof was refused: it was used before");
 }
 
 /// 9449-4.3-04, NEG-DPOP-02
