@@ -100,6 +100,23 @@ struct Asked<'a> {
     is_approved: bool,
 }
 
+/// Fetches a document that is not cached, if the policy admits its URL.
+pub(crate) async fn check(context: &Context, url: &str) -> Result<(), Arc<DocumentError>> {
+    let url = DocumentUrl::parse(url).map_err(DocumentError::from)?;
+    let host = url.host().to_ascii_lowercase();
+    let (Some(documents), Ok(policy)) = (&context.documents, policy(context)) else {
+        return Err(DocumentError::Policy.into());
+    };
+    if !policy.admits_document(&DocumentRequest::new(url.as_str(), &host)).await {
+        return Err(DocumentError::Policy.into());
+    }
+    let judged = match documents.without_fetch(url).await {
+        Some(judged) => judged,
+        None => documents.fetch(url).await,
+    };
+    judged.map(|_| ())
+}
+
 /// Asks the policy, then reads the cache. If the document is not cached, asks the throttle and fetches it.
 async fn metadata(context: &Context, asked: &Asked<'_>) -> Result<Arc<ClientMetadata>, Reason> {
     let (documents, url) = (context.documents.as_ref().ok_or(Reason::UnknownClient)?, asked.url);

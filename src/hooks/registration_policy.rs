@@ -63,12 +63,6 @@ pub trait RegistrationPolicy: fmt::Debug + Send + Sync + 'static {
         let _ = request;
         true
     }
-
-    /// Returns the bounds that no decision exceeds; `None`, the default, if they are not known before a client comes.
-    /// [`AuthorizationServer::host_report`](crate::AuthorizationServer::host_report) reads them.
-    fn bounds(&self) -> Option<&RegistrationBounds> {
-        None
-    }
 }
 
 /// What a [`RegistrationPolicy`] knows about a metadata document before it is fetched.
@@ -163,10 +157,6 @@ impl RegistrationPolicy for ApproveWithin {
     async fn decide(&self, _: &RegistrationRequest<'_>) -> RegistrationDecision {
         RegistrationDecision::Approve(self.0.clone())
     }
-
-    fn bounds(&self) -> Option<&RegistrationBounds> {
-        Some(&self.0)
-    }
 }
 
 /// A [`RegistrationPolicy`] that lets a person decide about every client, within fixed bounds.
@@ -185,10 +175,6 @@ impl QueueAll {
 impl RegistrationPolicy for QueueAll {
     async fn decide(&self, _: &RegistrationRequest<'_>) -> RegistrationDecision {
         RegistrationDecision::Queue(self.0.clone())
-    }
-
-    fn bounds(&self) -> Option<&RegistrationBounds> {
-        Some(&self.0)
     }
 }
 
@@ -256,10 +242,6 @@ impl RegistrationPolicy for DocumentHosts {
 
     async fn admits_document(&self, request: &DocumentRequest<'_>) -> bool {
         self.admits(request.host) && self.policy.admits_document(request).await
-    }
-
-    fn bounds(&self) -> Option<&RegistrationBounds> {
-        self.policy.bounds()
     }
 }
 

@@ -2,13 +2,13 @@
 
 mod builder;
 mod hosts;
-mod mcp_hosts;
 pub(crate) mod purge;
 
 use std::sync::Arc;
 
 use crate::authorization::decide;
 use crate::authorization::decide::Decision;
+use crate::authorization::document_client;
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
 use crate::authorization::silent;
@@ -36,6 +36,7 @@ pub use crate::grant::client_credentials::ClientCredentialsToken;
 use crate::grant::revocation::{self, Extent};
 use crate::hooks::span::in_span;
 use crate::model::client::Client;
+use crate::model::client_metadata::DocumentError;
 use crate::model::{Authorization, Grant};
 use crate::registration::{OwnClient, Registrar};
 use crate::resource::{Authenticated, ResourceError, ResourceServer};
@@ -43,7 +44,6 @@ use crate::scope::{Permission, Resource};
 use crate::secret::ConsentTicket;
 pub use crate::server::builder::Builder;
 pub use crate::server::hosts::Hosts;
-pub use crate::server::mcp_hosts::McpHostFinding;
 pub use crate::server::purge::PurgeError;
 use crate::store::{Purge, StoreError};
 use crate::wire::cors::Proofs;
@@ -99,24 +99,16 @@ impl AuthorizationServer {
         report
     }
 
-    /// Lists what keeps the users of known hosts of the Model Context Protocol, such as ChatGPT, from connecting. It reads
-    /// the settings, and the bounds of the [`RegistrationPolicy`](crate::hooks::RegistrationPolicy) if that
-    /// returns them.
-    /// [`hosts`](Self::hosts) is about something else: the header `Host`.
-    #[must_use]
-    pub fn host_report(&self) -> Vec<McpHostFinding> {
-        let policy = self.context.registration_policy.as_ref();
-        mcp_hosts::report(self.config(), policy.and_then(|policy| policy.bounds()))
-    }
-
-    /// Fetches the metadata documents of known hosts of the Model Context Protocol, and lists those that this server
-    /// cannot get or read, or that the policy does not admit. It is for an operator: at each call, each host gets a request.
-    /// Without [`registration.metadata_documents`](Config::registration), there is nothing to list.
-    pub async fn host_document_report(&self) -> Vec<McpHostFinding> {
-        match &self.context.documents {
-            Some(documents) => mcp_hosts::report_documents(documents, self.context.registration_policy.as_ref()).await,
-            None => Vec::new(),
-        }
+    /// Fetches the metadata document of a client and checks it, as an authorization request of a signed-in user does. It
+    /// is for an operator who wants to know why a client cannot connect: every call asks the policy, and sends a request
+    /// if the document is not cached.
+    ///
+    /// # Errors
+    ///
+    /// [`DocumentError`], which is [`Policy`](DocumentError::Policy) also if
+    /// [`registration.metadata_documents`](Config::registration) is off.
+    pub async fn check_document(&self, url: &str) -> Result<(), Arc<DocumentError>> {
+        document_client::check(&self.context, url).await
     }
 
     /// Returns the complete public path of an endpoint. The issuer's path comes first, or last for the metadata [RFC

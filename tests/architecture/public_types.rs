@@ -300,7 +300,6 @@ shared! {
     ScopeNotation,
     ScopeSet,
     SecurityReport,
-    McpHostFinding,
     Severity,
     dyn Signer,
     SignerError,

@@ -4,17 +4,22 @@ use grantor::client::{AuthenticationMethod, AuthenticationMethods};
 use grantor::client_metadata::RegistrationBounds;
 use grantor::config::{AssertionAudience, DynamicRegistration, ExcessScopes, Profile};
 use grantor::fetch::{FetchErrorKind, FetchResponse};
-use grantor::hooks::{ApproveWithin, DocumentHosts, QueueAll};
+use grantor::hooks::{ApproveWithin, DocumentHosts};
 use grantor::protected_resource::ProtectedResource;
 use grantor::redirect_uri::PrivateUseSchemes;
-use grantor::scope::ResourceScope;
-use grantor::server::{Builder, McpHostFinding};
+use grantor::scope::{ResourceScope, ScopeSet};
+use grantor::server::Builder;
 use grantor::{AuthorizationServer, Config, MemoryStore};
 use serde_json::{Value, json};
 
 use crate::cimd::web::{Web, altered};
 use crate::rfc7591::scopes;
+use mcp_hosts::{Finding, report_documents};
 use support::world::{SCOPES, config_of};
+
+/// The report is a part of the example for MCP.
+#[path = "../../examples/mcp/src/hosts.rs"]
+mod mcp_hosts;
 
 const CHATGPT: &str = "https://chatgpt.com/oauth/client.json";
 const CLAUDE: &str = "https://claude.ai/oauth/mcp-oauth-client-metadata";
@@ -43,10 +48,10 @@ fn server(config: Config, hooks: impl FnOnce(Builder) -> Builder) -> Authorizati
     hooks(builder.registration_policy(ApproveWithin::new(bounds()))).build().unwrap()
 }
 
-fn report(change: impl FnOnce(&mut Config)) -> Vec<McpHostFinding> {
+fn report(change: impl FnOnce(&mut Config)) -> Vec<Finding> {
     let mut config = open();
     change(&mut config);
-    server(config, |builder| builder).host_report()
+    mcp_hosts::report(&config, &scopes(SCOPES))
 }
 
 /// HOST-DOC-01
@@ -220,25 +225,24 @@ fn host_doc_01_what_does_not_happen_is_not_reported() {
 
 /// HOST-DOC-01
 ///
-/// The bounds of the policies that come with the library are known, and the challenges of resources with
-/// basic scopes name others.
+/// The challenges of resources with basic scopes name others.
 #[test]
-fn host_doc_01_excess_scopes_follow_from_policy_and_resources() {
+fn host_doc_01_excess_scopes_follow_from_bounds_and_resources() {
     let refusing = || {
         let mut config = open();
         config.registration.excess_scopes = ExcessScopes::Refuse;
         config
     };
-    let about_claude = |server: AuthorizationServer| server.host_report().iter().any(|found| found.host == "Claude");
-    let hosts = || DocumentHosts::new(QueueAll::new(bounds()));
-    assert!(about_claude(server(refusing(), |builder| builder.registration_policy(hosts()))));
-    let all = RegistrationBounds::new(refusing().scopes.all(), ResourceScope::All);
-    assert!(!about_claude(server(refusing(), |builder| builder.registration_policy(ApproveWithin::new(all)))));
+    let about_claude = |config: &Config, allowed: &ScopeSet| {
+        mcp_hosts::report(config, allowed).iter().any(|found| found.host == "Claude")
+    };
+    assert!(about_claude(&refusing(), &scopes(SCOPES)));
+    assert!(!about_claude(&refusing(), &refusing().scopes.all()));
     let mut config = refusing();
     let mut basic = resource("a");
     basic.basic_scopes = vec!["repo-code:r".into()];
     config.resources = vec![basic];
-    assert!(!about_claude(server(config, |builder| builder)));
+    assert!(!about_claude(&config, &scopes(SCOPES)));
 }
 
 /// HOST-DOC-01
@@ -284,7 +288,7 @@ async fn host_doc_01_the_documents_of_known_hosts_are_fetched_and_judged() {
     web.fail(VS_CODE, FetchErrorKind::Connection);
     let found = |web: &Web| {
         let web = web.clone();
-        async move { server(open(), |builder| builder.fetcher(web)).host_document_report().await }
+        async move { report_documents(&server(open(), |builder| builder.fetcher(web))).await }
     };
     let findings = found(&web).await;
     let seen: Vec<_> = findings.iter().map(|own| (own.host, own.message.split(". ").next().unwrap())).collect();
@@ -301,7 +305,7 @@ async fn host_doc_01_the_documents_of_known_hosts_are_fetched_and_judged() {
     web.take();
     let policy = DocumentHosts::new(ApproveWithin::new(bounds())).host("vscode.dev");
     let own = server(open(), |builder| builder.fetcher(web.clone()).registration_policy(policy));
-    let findings = own.host_document_report().await;
+    let findings = report_documents(&own).await;
     assert_eq!(findings.iter().map(|found| found.host).collect::<Vec<_>>(), ["ChatGPT", "Claude", "Goose"]);
     assert!(findings.iter().all(|found| found.message.starts_with("the registration policy does not admit https://")));
     assert_eq!(web.count(), 1);
@@ -310,5 +314,5 @@ async fn host_doc_01_the_documents_of_known_hosts_are_fetched_and_judged() {
     off.registration.metadata_documents = false;
     web.take();
     let server = server(off, |builder| builder.fetcher(web.clone()));
-    assert_eq!((server.host_document_report().await, web.count()), (vec![], 0));
+    assert_eq!((report_documents(&server).await, web.count()), (vec![], 0));
 }

@@ -8,6 +8,7 @@ mod app;
 mod console;
 mod database;
 mod guard;
+mod hosts;
 mod options;
 mod origins;
 mod review;
@@ -19,6 +20,7 @@ use std::future::pending;
 use std::process::ExitCode;
 
 use grantor::AuthorizationServer;
+use grantor::scope::ScopeSet;
 use grantor_axum::accept;
 use tokio::net::TcpListener;
 #[cfg(unix)]
@@ -53,7 +55,8 @@ async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     if options.doctor {
         let issuer = options.issuer.clone().unwrap_or_else(|| format!("http://{listen}"));
         let database = Database::open(options.database.as_deref())?;
-        print_doctor(&settings::authorization_server(options, &issuer, database.store.clone())?).await;
+        let server = settings::authorization_server(options, &issuer, database.store.clone())?;
+        print_doctor(&server, &settings::allowed_scopes(server.config())?).await;
         return Ok(());
     }
     let listener = TcpListener::bind(listen).await;
@@ -85,9 +88,9 @@ async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
 }
 
 /// Prints what keeps known hosts from connecting: settings, and documents that this machine cannot get.
-async fn print_doctor(server: &AuthorizationServer) {
-    let mut findings = server.host_report();
-    findings.extend(server.host_document_report().await);
+async fn print_doctor(server: &AuthorizationServer, allowed: &ScopeSet) {
+    let mut findings = hosts::report(server.config(), allowed);
+    findings.extend(hosts::report_documents(server).await);
     if findings.is_empty() {
         println!("No known problem.");
     }

@@ -10,7 +10,7 @@ use grantor::config::DynamicRegistration;
 use grantor::hooks::{ApproveWithin, QueueAll};
 use grantor::protected_resource::ProtectedResource;
 use grantor::redirect_uri::{PrivateUseSchemes, RegisteredRedirectUri};
-use grantor::scope::{Permissions, ResourceScope, ScopeCatalog, ScopeDefinition};
+use grantor::scope::{Permissions, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeError, ScopeSet};
 use grantor::{AuthorizationServer, Client, ClientId, Config, SqliteStore};
 use grantor_fetch::Fetch;
 
@@ -19,7 +19,6 @@ use crate::options::Options;
 
 /// The scope that a client asks for first. A tool that needs more answers with a 403 that names its scopes.
 const BASIC_SCOPE: &str = "notes:r";
-/// The scopes that a client may have at most.
 const ALL_SCOPES: &str = "notes:rw publish";
 
 /// Builds the authorization server.
@@ -30,7 +29,7 @@ pub(crate) fn authorization_server(
 ) -> Result<AuthorizationServer, Box<dyn Error>> {
     let resource = options.resource.clone().unwrap_or_else(|| format!("{}/mcp", origin(issuer)));
     let config = config(options, issuer, resource)?;
-    let (basic, all) = (config.scopes.parse(BASIC_SCOPE.as_bytes())?, config.scopes.parse(ALL_SCOPES.as_bytes())?);
+    let (basic, all) = (config.scopes.parse(BASIC_SCOPE.as_bytes())?, allowed_scopes(&config)?);
     let bounds = RegistrationBounds::new(all, ResourceScope::All).default_scopes(basic);
     let builder = AuthorizationServer::builder(config, store)
         // Only for `--clock-speed`; the default is the system's clock.
@@ -42,6 +41,11 @@ pub(crate) fn authorization_server(
         false => builder.registration_policy(ApproveWithin::new(bounds)),
     };
     Ok(builder.build()?)
+}
+
+/// The scopes that a client may have at most.
+pub(crate) fn allowed_scopes(config: &Config) -> Result<ScopeSet, ScopeError> {
+    config.scopes.parse(ALL_SCOPES.as_bytes())
 }
 
 /// The fetcher of metadata documents and key sets: from public hosts only, unless a root certificate is given.
@@ -115,7 +119,7 @@ pub(crate) async fn ensure_client(
         .client_type(ClientType::Public)
         .application_type(ApplicationType::Native)
         .redirect_uri(RegisteredRedirectUri::parse(redirect_uri, &config.redirect_uris)?)
-        .scopes(config.scopes.parse(ALL_SCOPES.as_bytes())?)
+        .scopes(allowed_scopes(config)?)
         .resource_scope(ResourceScope::All)
         .build();
     let registrar = server.registrar().ok_or("the store does not support registered clients")?;

@@ -113,11 +113,6 @@ impl RegistrationBounds {
         Self { lifetime: Some(lifetime), ..self }
     }
 
-    /// Returns whether clients may ask users for all of these scopes.
-    pub(crate) fn admits_scopes(&self, scopes: &ScopeSet) -> bool {
-        scopes.is_subset_of(&self.scopes)
-    }
-
     /// Returns the bounds that admit only what both `self` and `others` admit.
     pub(crate) fn within(self, others: &Self) -> Self {
         let scopes = self.scopes.intersection(&others.scopes);

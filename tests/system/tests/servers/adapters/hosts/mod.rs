@@ -1,11 +1,15 @@
 //! Hosts of the Model Context Protocol, as `tests/data/hosts.json` has them recorded. The vectors are sent unchanged but
 //! for origin, port, time and signature, through both adapters.
 
+/// The report of the example for MCP.
+#[path = "../../../../../../examples/mcp/src/hosts.rs"]
+mod mcp_hosts;
 mod service;
 
 use grantor::config::DynamicRegistration;
 use grantor::fetch::FetchResponse;
 use grantor::redirect_uri::PrivateUseSchemes;
+use grantor::scope::ScopeSet;
 use serde_json::{Value, json};
 use support::world::{CHALLENGE, SCOPES, VERIFIER, encode};
 use support_servers::http::{Page, Request};
@@ -129,7 +133,7 @@ async fn host_claude_03_a_blocked_document_is_one_page_and_a_finding() {
         assert_eq!(service.ask(&document, &document["redirect_uris"][0], &[]).await.status, 400);
         let events = service.world.events.take();
         assert!(events.iter().any(|event| event.contains("Status(403)")), "{events:?}");
-        let findings = service.world.server.host_document_report().await;
+        let findings = mcp_hosts::report_documents(&service.world.server).await;
         let finding = findings.iter().find(|finding| finding.host == "Claude").unwrap();
         assert!(finding.message.starts_with(&format!("{id} answered 403 to this machine")), "{finding}");
     }
@@ -292,7 +296,7 @@ async fn host_disc_01_the_root_form_finds_nothing_of_an_issuer_with_a_path() {
         assert_eq!(service.get("/.well-known/oauth-authorization-server").await.status, 404, "{}", service.name);
         let found = service.get("/.well-known/oauth-authorization-server/tenant").await;
         assert_eq!(found.json()["issuer"], "https://auth.example/tenant");
-        let findings = service.world.server.host_report();
+        let findings = mcp_hosts::report(service.world.server.config(), &ScopeSet::empty());
         assert!(findings.iter().any(|finding| (finding.host, finding.setting) == ("Claude Code", "issuer")));
     }
 }

@@ -1,34 +1,30 @@
 //! What hosts of the Model Context Protocol meet under these settings: for each, what would fail and why.
 
+use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
+use std::iter::successors;
 
-use crate::base::with_causes;
-use crate::config::{AssertionAudience, Config, DynamicRegistration};
-use crate::fetch::documents::Documents;
-use crate::hooks::{DocumentRequest, RegistrationPolicy};
-use crate::jose::IS_AVAILABLE;
-use crate::model::client_metadata::{DocumentError, DocumentUrl, RegistrationBounds};
-use crate::wire::Endpoint;
-use crate::wire::endpoint::path_of;
+use grantor::client::AuthenticationMethod;
+use grantor::client_metadata::DocumentError;
+use grantor::config::{AssertionAudience, DynamicRegistration, ExcessScopes};
+use grantor::redirect_uri::PrivateUseSchemes;
+use grantor::scope::ScopeSet;
+use grantor::wire::Endpoint;
+use grantor::{AuthorizationServer, Config};
 
-/// Why the users of a host of the Model Context Protocol cannot connect.
+/// Why the users of a host cannot connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct McpHostFinding {
-    /// The name of the host.
-    pub host: &'static str,
-    /// When the hosts were recorded, as the first and the last month. They may have changed since.
-    pub recorded: &'static str,
+pub(crate) struct Finding {
+    pub(crate) host: &'static str,
     /// The field of [`Config`] that decides.
-    pub setting: &'static str,
+    pub(crate) setting: &'static str,
     /// What happens, and what to set.
-    pub message: String,
+    pub(crate) message: String,
 }
 
-impl fmt::Display for McpHostFinding {
+impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (recorded {}), {}: {}", self.host, self.recorded, self.setting, self.message)
+        write!(f, "{} (recorded {RECORDED}), {}: {}", self.host, self.setting, self.message)
     }
 }
 
@@ -91,54 +87,53 @@ const HOSTS: &[Host] = &[
     Host { name: "VS Code", document: Some("https://vscode.dev/oauth/client-metadata.json"), habits: &[] },
 ];
 
-/// Returns what would fail for each host; `bounds` are those of the registration policy, if they are known.
-pub(super) fn report(config: &Config, bounds: Option<&RegistrationBounds>) -> Vec<McpHostFinding> {
+/// Returns what would fail for each host, where clients that come by themselves may have these scopes.
+pub(crate) fn report(config: &Config, allowed: &ScopeSet) -> Vec<Finding> {
     if !config.registration.metadata_documents && !is_open(config) {
         let message = "no client can come by itself. Set registration.metadata_documents, or registration.dynamic to \
                        Open.";
         return HOSTS.iter().map(|host| host.finding("registration.metadata_documents", message.into())).collect();
     }
     let findings = HOSTS.iter().flat_map(|host| {
-        let failures = host.habits.iter().filter_map(|habit| habit.failure(config, bounds));
+        let failures = host.habits.iter().filter_map(|habit| habit.failure(config, allowed));
         failures.map(|(setting, message)| host.finding(setting, message))
     });
     findings.collect()
 }
 
-/// Fetches the documents of the hosts, and returns those that cannot be used. Documents that the policy does not admit are
-/// not fetched.
-pub(super) async fn report_documents(
-    documents: &Documents,
-    policy: Option<&Arc<dyn RegistrationPolicy>>,
-) -> Vec<McpHostFinding> {
+/// Fetches the documents of the hosts, and returns those that cannot be used. Documents that the policy does not admit
+/// are not fetched.
+pub(crate) async fn report_documents(server: &AuthorizationServer) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut report = |host: &Host, message| findings.push(host.finding("registration.metadata_documents", message));
-    for (host, text) in HOSTS.iter().filter_map(|host| Some((host, host.document?))) {
-        let Ok(url) = DocumentUrl::parse(text) else { continue };
-        if let Some(policy) = policy
-            && !policy.admits_document(&DocumentRequest::new(text, url.host())).await
-        {
-            report(host, format!("the registration policy does not admit {text}: its users see an error page."));
-            continue;
-        }
-        let Err(error) = documents.fetch(url).await else { continue };
-        let cause = if let DocumentError::Status(status) = &*error {
-            format!("answered {status} to this machine")
-        } else {
-            format!("is of no use to this machine ({})", with_causes(&*error))
+    let is_on = server.config().registration.metadata_documents;
+    for (host, url) in HOSTS.iter().filter(|_| is_on).filter_map(|host| Some((host, host.document?))) {
+        let Err(error) = server.check_document(url).await else { continue };
+        let cause = match &*error {
+            DocumentError::Policy => {
+                let message = format!("the registration policy does not admit {url}: its users see an error page.");
+                findings.push(host.finding("registration.metadata_documents", message));
+                continue;
+            }
+            DocumentError::Status(status) => format!("answered {status} to this machine"),
+            error => format!("is of no use to this machine ({})", with_causes(error)),
         };
         let message = format!(
-            "{text} {cause}. Its users see an error page. Keep a client under that id in a ClientStore of yours, or \
+            "{url} {cause}. Its users see an error page. Keep a client under that id in a ClientStore of yours, or \
              switch documents off, so that it registers."
         );
-        report(host, message);
+        findings.push(host.finding("registration.metadata_documents", message));
     }
     findings
 }
 
+fn with_causes(error: &dyn Error) -> String {
+    let texts: Vec<_> = successors(Some(error), |error| error.source()).map(ToString::to_string).collect();
+    texts.join(": ")
+}
+
 impl Host {
-    fn finding(&self, setting: &'static str, message: String) -> McpHostFinding {
-        McpHostFinding { host: self.name, recorded: RECORDED, setting, message }
+    fn finding(&self, setting: &'static str, message: String) -> Finding {
+        Finding { host: self.name, setting, message }
     }
 }
 
@@ -146,14 +141,14 @@ impl Host {
 type Failure = (&'static str, String);
 
 impl Habit {
-    fn failure(&self, config: &Config, bounds: Option<&RegistrationBounds>) -> Option<Failure> {
+    fn failure(&self, config: &Config, allowed: &ScopeSet) -> Option<Failure> {
         let registration = &config.registration;
         match self {
-            Self::AllScopes => excess(config, bounds?),
+            Self::AllScopes => excess(config, allowed),
             Self::ForeignScopes(scopes) => {
-                let is_known = |scope: &&str| config.scopes.read(scope.as_bytes()).is_ok();
+                let is_known = |scope: &&str| config.scopes.parse(scope.as_bytes()).is_ok();
                 let is_refused =
-                    registration.metadata_documents && !config.drops_excess_scopes() && !scopes.iter().any(is_known);
+                    registration.metadata_documents && !drops_excess(config) && !scopes.iter().any(is_known);
                 let message = "its document names only scopes of other servers and is refused. Set \
                                registration.excess_scopes to Drop.";
                 is_refused.then(|| ("registration.excess_scopes", message.into()))
@@ -192,15 +187,21 @@ impl Habit {
             }
             Self::Remote => {
                 let message = "it runs elsewhere, and the issuer is on the loopback. Use a public host name.";
-                config.is_development_on_loopback().then(|| ("issuer", message.into()))
+                // `http` is for the loopback alone.
+                config.issuer.starts_with("http://").then(|| ("issuer", message.into()))
             }
             Self::RootMetadata => {
                 let message = "the issuer has a path: some of its releases ask only the root form of the metadata, and \
                                find nothing there. Use an issuer without a path.";
-                (!path_of(&config.issuer).is_empty()).then(|| ("issuer", message.into()))
+                (!split(&config.issuer).1.is_empty()).then(|| ("issuer", message.into()))
             }
             Self::Scheme(scheme) => {
-                let is_named = config.redirect_uris.private_use_schemes.named().iter().any(|named| named == scheme);
+                let (PrivateUseSchemes::Named(names) | PrivateUseSchemes::ReverseDomain(names)) =
+                    &config.redirect_uris.private_use_schemes
+                else {
+                    return None;
+                };
+                let is_named = names.iter().any(|named| named == scheme);
                 let message = || {
                     format!(
                         "its desktop app returns to {scheme}://…, which is not named: its users see an error page. Add \
@@ -218,9 +219,20 @@ fn is_open(config: &Config) -> bool {
     config.registration.dynamic == DynamicRegistration::Open
 }
 
+fn drops_excess(config: &Config) -> bool {
+    config.registration.excess_scopes == ExcessScopes::Drop
+}
+
+/// Splits an issuer into its origin and its path.
+fn split(issuer: &str) -> (&str, &str) {
+    let host = issuer.find("://").map_or(0, |colon| colon + 3);
+    let end = issuer[host..].find('/').map_or(issuer.len(), |slash| host + slash);
+    (&issuer[..end], issuer[end..].trim_end_matches('/'))
+}
+
 fn key_beside_none(config: &Config) -> Option<Failure> {
     let (registration, authentication) = (&config.registration, &config.client_authentication);
-    let has_keys = IS_AVAILABLE && authentication.accepts_assertions();
+    let has_keys = authentication.methods.contains(AuthenticationMethod::PrivateKeyJwt);
     let takes_token_url =
         registration.token_url_audience || authentication.assertion_audience == AssertionAudience::Legacy;
     let failure = |setting, message: &str| Some((setting, message.to_owned()));
@@ -248,7 +260,8 @@ fn key_beside_none(config: &Config) -> Option<Failure> {
         );
     }
     if has_keys && !takes_token_url {
-        let (token_url, issuer) = (config.url_of(Endpoint::Token), &config.issuer);
+        let issuer = &config.issuer;
+        let token_url = format!("{}{}", split(issuer).0, Endpoint::Token.path(issuer));
         let message = format!(
             "its users will agree and then see an error: it signs for {token_url}, and assertion_audience takes \
              {issuer} alone. Set registration.token_url_audience, or remove private_key_jwt."
@@ -258,15 +271,15 @@ fn key_beside_none(config: &Config) -> Option<Failure> {
     None
 }
 
-/// Names the scopes of the metadata that the bounds do not admit. Protected resources with basic scopes name others.
-fn excess(config: &Config, bounds: &RegistrationBounds) -> Option<Failure> {
+/// Names the scopes of the metadata that are not allowed. Protected resources with basic scopes name others.
+fn excess(config: &Config, allowed: &ScopeSet) -> Option<Failure> {
     let names_others =
         !config.resources.is_empty() && config.resources.iter().all(|resource| !resource.basic_scopes.is_empty());
-    if names_others || config.drops_excess_scopes() {
+    if names_others || drops_excess(config) {
         return None;
     }
     let mut excess = config.scopes.supported();
-    excess.retain(|token| config.scopes.read(token.as_bytes()).is_ok_and(|scope| !bounds.admits_scopes(&scope)));
+    excess.retain(|token| config.scopes.parse(token.as_bytes()).is_ok_and(|scope| !scope.is_subset_of(allowed)));
     let message = format!(
         "clients that ask for every scope of the metadata ask for {} scopes that open clients may not have ({}). Name \
          scopes in your 401 (basic_scopes of a protected resource), or set registration.excess_scopes to Drop.",
