@@ -19,7 +19,8 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Cargo calls benches with `--bench`, and tests without it. `None` if the arguments ask for a text, which is printed.
+    /// Cargo calls benches with `--bench`, and tests without it. `None` if the arguments ask for a text, which is
+    /// printed.
     ///
     /// # Errors
     ///

@@ -1,10 +1,11 @@
 //! The encoding of stored records: fixed-width numbers, and texts prefixed by their length.
 //!
-//! Every record begins with one byte for its kind and one for its layout, which is 1. Optional fields follow the others,
-//! each with a tag and a length, in a fixed order. A record that needs none of them has none.
+//! Every record begins with one byte for its kind and one for its layout, which is 1. Optional fields follow the
+//! others, each with a tag and a length, in a fixed order. A record that needs none of them has none.
 //!
-//! A later release may add such a field. It reads every record that an earlier one wrote; an earlier one refuses a field
-//! that it does not know. So a field is first read by all servers on one store, and written by the release after that.
+//! A later release may add such a field. It reads every record that an earlier one wrote; an earlier one refuses a
+//! field that it does not know. So a field is first read by all servers on one store, and written by the release after
+//! that.
 
 use crate::base::clock::Timestamp;
 use crate::base::debug_as_text;

@@ -9,9 +9,9 @@ use zeroize::Zeroizing;
 
 /// A cryptographic source of random bytes.
 ///
-/// Ids, codes, tokens and client secrets are drawn from it: an attacker who can guess its output can forge them. Versions
-/// of records are drawn from it too: if two processes draw the same bytes, one write may replace another unnoticed. To use
-/// your own generator, wrap it. This one is from the crate `chacha20` 0.10 with its feature `rng`:
+/// Ids, codes, tokens and client secrets are drawn from it: an attacker who can guess its output can forge them.
+/// Versions of records are drawn from it too: if two processes draw the same bytes, one write may replace another
+/// unnoticed. To use your own generator, wrap it. This one is from the crate `chacha20` 0.10 with its feature `rng`:
 ///
 /// ```
 /// use std::sync::Mutex;

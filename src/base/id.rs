@@ -260,8 +260,8 @@ impl IdText {
     }
 }
 
-/// Decodes an id from its 22 characters of base64url. Each id has exactly one text, since the four unused bits of the last
-/// character must be zero [RFC 4648 section 3.5].
+/// Decodes an id from its 22 characters of base64url. Each id has exactly one text, since the four unused bits of the
+/// last character must be zero [RFC 4648 section 3.5].
 pub(crate) fn decode_id(text: &[u8]) -> Option<[u8; ID_BYTES]> {
     let mut id = [0; ID_BYTES];
     let written = URL_SAFE_NO_PAD.decode_slice(text, &mut id).ok()?;

@@ -93,8 +93,8 @@ impl Jwk {
         self.material.fits(algorithm) && self.algorithm.is_none_or(|own| own == algorithm)
     }
 
-    /// Returns whether a signature of the key is cheap to verify: an RSA key has at most 4096 bits, and an exponent of at most
-    /// 65537.
+    /// Returns whether a signature of the key is cheap to verify: an RSA key has at most 4096 bits, and an exponent of
+    /// at most 65537.
     pub(crate) fn is_cheap(&self) -> bool {
         self.material.is_cheap()
     }

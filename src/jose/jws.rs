@@ -114,7 +114,8 @@ impl<'a> Jws<'a> {
     }
 }
 
-/// The claims of a token [RFC 7519 section 4]. They cannot be printed: together with the rest of the token they are a credential.
+/// The claims of a token [RFC 7519 section 4]. They cannot be printed: together with the rest of the token they are a
+/// credential.
 pub(crate) struct Claims(BTreeMap<String, Json>);
 
 impl Claims {

@@ -19,8 +19,8 @@ pub(crate) enum KeyPair {
 }
 
 impl KeyPair {
-    /// Reads a private key in the form of PKCS#8 [RFC 5958]. `None` if it is not a key for the algorithm: an RSA key needs
-    /// 2048, 3072 or 4096 bits.
+    /// Reads a private key in the form of PKCS#8 [RFC 5958]. `None` if it is not a key for the algorithm: an RSA key
+    /// needs 2048, 3072 or 4096 bits.
     pub(crate) fn from_pkcs8(algorithm: SigningAlgorithm, pkcs8: &[u8]) -> Option<Self> {
         let random = SystemRandom::new();
         match algorithm {

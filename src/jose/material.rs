@@ -14,8 +14,8 @@ const UNCOMPRESSED: u8 = 4;
 /// The length of an RSA modulus in bytes: 2048 bits or more [RFC 7518 section 3.5], and at most the 8192 bits that ring
 /// verifies.
 const MODULUS_BYTES: RangeInclusive<usize> = 256..=1024;
-/// The longest modulus of a key in a proof, in bytes, and its largest exponent. Whoever sends a proof chooses its key, so
-/// the server does the work before it knows anybody.
+/// The longest modulus of a key in a proof, in bytes, and its largest exponent. Whoever sends a proof chooses its key,
+/// so the server does the work before it knows anybody.
 const PROOF_MODULUS_BYTES: usize = 512;
 const PROOF_EXPONENT: &[u8] = &[1, 0, 1];
 /// The sign bit of the `x` coordinate in an Ed25519 key [RFC 8032 section 5.1.2].
@@ -84,8 +84,8 @@ impl Material {
         Ok(Self::Rsa { modulus, exponent })
     }
 
-    /// Returns whether a signature by the key is cheap to verify: an RSA modulus has at most 4096 bits, its exponent is at
-    /// most 65537.
+    /// Returns whether a signature by the key is cheap to verify: an RSA modulus has at most 4096 bits, its exponent is
+    /// at most 65537.
     pub(super) fn is_cheap(&self) -> bool {
         match self {
             Self::Rsa { modulus, exponent } => {

@@ -36,7 +36,8 @@ impl ScopeCatalog {
 
     /// Parses the value of a `scope` parameter [RFC 6749 section 3.3].
     ///
-    /// Separators before, after and between scopes are ignored, so a value of separators alone gives the empty set. A bare name requests the lowest permission that its definition allows. A scope that is requested twice counts
+    /// Separators before, after and between scopes are ignored, so a value of separators alone gives the empty set. A
+    /// bare name requests the lowest permission that its definition allows. A scope that is requested twice counts
     /// once, at the higher permission. The order of the request has no meaning.
     ///
     /// # Errors

@@ -74,8 +74,8 @@ impl ScopeDefinition {
         self
     }
 
-    /// Bars the scope from devices without a browser [RFC 8628]: they cannot ask for it. A user can be tricked into typing the
-    /// code of an attacker's device, so bar the most sensitive scopes.
+    /// Bars the scope from devices without a browser [RFC 8628]: they cannot ask for it. A user can be tricked into
+    /// typing the code of an attacker's device, so bar the most sensitive scopes.
     #[must_use]
     pub fn not_for_devices(mut self) -> Self {
         self.is_for_devices = false;
@@ -153,7 +153,8 @@ impl Permissions {
         }
     }
 
-    /// Returns whether the scope can be granted with exactly `permission`; always `false` for a scope without a permission.
+    /// Returns whether the scope can be granted with exactly `permission`; always `false` for a scope without a
+    /// permission.
     pub fn allows(self, permission: Permission) -> bool {
         self.each().contains(&Some(permission))
     }

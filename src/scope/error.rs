@@ -20,8 +20,9 @@ pub enum ScopeError {
     Unknown {
         /// The token, if it has fewer than 32 bytes.
         token: Option<Box<str>>,
-        /// The token of the catalog that is most similar, if one is similar enough. [`ScopeCatalog::parse`](crate::scope::ScopeCatalog::parse) searches
-        /// for it; requests of clients do not cause a search.
+        /// The token of the catalog that is most similar, if one is similar enough.
+        /// [`ScopeCatalog::parse`](crate::scope::ScopeCatalog::parse) searches for it; requests of clients do not cause
+        /// a search.
         nearest: Option<Box<str>>,
     },
     /// A token requests a permission that its scope cannot be granted with.

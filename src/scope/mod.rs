@@ -89,8 +89,8 @@ impl fmt::Display for Scope<'_> {
 /// A set of requested, registered or granted scopes, as one canonical text [RFC 6749 section 3.3].
 ///
 /// The text contains each scope once, in catalog order, separated by one space: `name:r`, `name:rw`, or `name` for a
-/// scope without a permission. Two sets of one catalog are equal if they contain the same scopes, however they were requested. A clone
-/// shares the text.
+/// scope without a permission. Two sets of one catalog are equal if they contain the same scopes, however they were
+/// requested. A clone shares the text.
 ///
 /// [`ScopeCatalog::parse`] creates a set from the text that a client sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -163,8 +163,8 @@ impl DerivationKey {
         Self(bytes)
     }
 
-    /// Returns a keyed digest of a message: HKDF with the key as the salt, the message as the secret, and the label as the
-    /// context [RFC 5869]. The label separates it from all other uses of the key.
+    /// Returns a keyed digest of a message: HKDF with the key as the salt, the message as the secret, and the label as
+    /// the context [RFC 5869]. The label separates it from all other uses of the key.
     pub(crate) fn authenticate(&self, label: &[u8], message: &[u8]) -> [u8; 32] {
         let mut bytes = [0; 32];
         let expanded = Hkdf::<Sha256>::new(Some(&self.0), message).expand(label, &mut bytes);

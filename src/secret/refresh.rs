@@ -1,9 +1,9 @@
 //! The refresh token, which contains its own expiry time and number.
 //!
 //! Its secret has 66 bytes, 88 characters: `family id (16) | own end (4) | number (4) | fresh (31) | tag (11)`. The
-//! family id is the same in all refresh tokens of one grant. The tag is computed with a key that only the grant's record
-//! contains. A token whose digest was removed from the record is therefore still recognized as one of that grant,
-//! however old it is. Its end and its number cannot be changed without the key.
+//! family id is the same in all refresh tokens of one grant. The tag is computed with a key that only the grant's
+//! record contains. A token whose digest was removed from the record is therefore still recognized as one of that
+//! grant, however old it is. Its end and its number cannot be changed without the key.
 //!
 //! The record keeps a digest of the 55 bytes before the tag. "fresh" has 31 bytes and not 32, so that these bytes fit
 //! into one block of SHA-256. The tag has 11 bytes, so that 66 bytes fill exactly 88 characters. The id before the
@@ -217,16 +217,16 @@ pub(crate) struct PresentedRefresh {
     tag: [u8; TAG_BYTES],
 }
 
-/// Derives the family id and the random part of pair 0 from a device code: digests of the whole code, each with a label of its
-/// own. So a device that polls again derives the same pairs.
+/// Derives the family id and the random part of pair 0 from a device code: digests of the whole code, each with a label
+/// of its own. So a device that polls again derives the same pairs.
 pub(crate) fn of_device_code(code: &[u8]) -> (FamilyId, Fresh) {
     let digest = |label: &[u8]| Digest::of(&Zeroizing::new([label, code].concat()));
     (FamilyId(digest(b"device family").first_bytes()), Fresh(digest(b"device fresh").first_bytes()))
 }
 
 impl PresentedRefresh {
-    /// Presents a device code in the place of a refresh token that the first pair superseded. Its number is before all others,
-    /// and its end is that of its grace, which the record has.
+    /// Presents a device code in the place of a refresh token that the first pair superseded. Its number is before all
+    /// others, and its end is that of its grace, which the record has.
     pub(crate) fn of_device_code(code: &[u8], digest: Digest, grant: GrantId, key: &TagKey) -> Self {
         let (family_id, fresh) = of_device_code(code);
         let position = Position { end: Timestamp::from_seconds(u32::MAX), number: 0 };

@@ -117,8 +117,8 @@ impl<S> CachedClients<S> {
         kept.clients.insert(entry.client.id().clone(), entry);
     }
 
-    /// Removes a client that was or may have been written. Reads in progress may have missed the write: what they return
-    /// is not cached.
+    /// Removes a client that was or may have been written. Reads in progress may have missed the write: what they
+    /// return is not cached.
     fn forget(&self, id: &ClientId) {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         kept.clients.remove(id);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 /// The error beneath that of a store.
 ///
-/// The source of an error is what this derefs to, not a pointer: a service can downcast it to the error of the database.
+/// The source of an error is what this derefs to, not a pointer: a service can downcast it to the error of the
+/// database.
 #[derive(Clone, Debug)]
 pub(crate) struct Cause(Arc<dyn Error + Send + Sync>);
 

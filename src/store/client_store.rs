@@ -30,8 +30,8 @@ use crate::store::error::StoreError;
 ///
 /// # Security
 ///
-/// A stale `current_client` lets a user consent to what an administrator has just revoked. The `id` comes from a request,
-/// and may be a secret in the wrong parameter: do not log it or put it into an error.
+/// A stale `current_client` lets a user consent to what an administrator has just revoked. The `id` comes from a
+/// request, and may be a secret in the wrong parameter: do not log it or put it into an error.
 ///
 /// # Examples
 ///

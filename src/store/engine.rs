@@ -13,13 +13,13 @@ use crate::store::record_store::Store;
 /// A database: bytes under a key with a version, listed in order, with a time from which they may be removed.
 ///
 /// Every engine is a [`RecordStore`](crate::store::RecordStore) of every kind of record, and a
-/// [`ClientStore`](crate::store::ClientStore): these implementations encode, decode and report unreadable records for all
-/// engines. The [guide](crate::guide::writing_a_store) has tables in SQL and two complete examples.
+/// [`ClientStore`](crate::store::ClientStore): these implementations encode, decode and report unreadable records for
+/// all engines. The [guide](crate::guide::writing_a_store) has tables in SQL and two complete examples.
 ///
 /// # Contract
 ///
-/// The full rules, with their tests, are the contract of [`RecordStore`](crate::store::RecordStore#contract). The kit of the
-/// feature `testing` checks them (`grantor::store_tests!`). For an engine, they mean:
+/// The full rules, with their tests, are the contract of [`RecordStore`](crate::store::RecordStore#contract). The kit
+/// of the feature `testing` checks them (`grantor::store_tests!`). For an engine, they mean:
 ///
 /// 1. **One winner.** Of all callers that insert one key, exactly one gets [`Insertion::Inserted`]. Of all
 ///    callers that replace one version of a row, exactly one gets [`Replacement::Replaced`]. The others
@@ -27,8 +27,9 @@ use crate::store::record_store::Store;
 /// 2. **One write.** Record, lists and columns of a [`Write`] change together or not at all.
 /// 3. **Acknowledged means found.** Every later `find`, on every node, returns an acknowledged write; if the
 ///    engine is durable, also after a crash. `find` never reads a replica that may lag.
-/// 4. **Lists never lag.** An acknowledged row is on its lists at once. A list may return a row that has just
-///    left it, since the caller checks the record; it must never omit one: [`RecordStore`](crate::store::RecordStore) leaves out those that are not on the list.
+/// 4. **Lists never lag.** An acknowledged row is on its lists at once. A list may return a row that has just left it,
+///    since the caller checks the record; it must never omit one: [`RecordStore`](crate::store::RecordStore) leaves out
+///    those that are not on the list.
 /// 5. **The purge is housekeeping.** It removes only rows whose [`due`](Write::due) is not later than `now`,
 ///    and loses no concurrent write. Its index may lag, and rows may be left to the engine's own expiry.
 /// 6. **Late writes are bounded.** A write is applied within an hour of its call, or never.
@@ -63,10 +64,9 @@ pub trait Engine: Store {
 
     /// Writes a row again, unchanged and durably, if it is byte for byte this one; the version stays.
     ///
-    /// It compares the version and the record. Any number of callers succeed.
-    /// [`Replacement::Lost`] means that the row is missing or differs; nothing is written then. Where
-    /// [`reads_settled`](Store::reads_settled) is `true`, the core calls it only after a token was signed, since another
-    /// request may have changed the row meanwhile.
+    /// It compares the version and the record. Any number of callers succeed. [`Replacement::Lost`] means that the row
+    /// is missing or differs; nothing is written then. Where [`reads_settled`](Store::reads_settled) is `true`, the
+    /// core calls it only after a token was signed, since another request may have changed the row meanwhile.
     ///
     /// # Errors
     ///
@@ -113,13 +113,14 @@ pub struct Write {
     pub version: u32,
     /// The bytes of the record.
     pub record: Vec<u8>,
-    /// The names of all lists that the row is on after the write. A `replace` changes them only in a table whose rows are
-    /// on [many](crate::store::Lists::Many).
+    /// The names of all lists that the row is on after the write. A `replace` changes them only in a table whose rows
+    /// are on [many](crate::store::Lists::Many).
     pub lists: Vec<Vec<u8>>,
     /// The time from which the row may be removed; `None` for rows that stay.
     pub due: Option<Timestamp>,
     /// Whether `due` may be much earlier than that of the row that is replaced, as for a revoked grant, or that row had
-    /// none. A `replace` then moves the row forward in the purge index. If it is `false`, a `replace` need not change that index.
+    /// none. A `replace` then moves the row forward in the purge index. If it is `false`, a `replace` need not change
+    /// that index.
     pub due_moved: bool,
     /// Values for columns that operators query.
     pub columns: Columns,

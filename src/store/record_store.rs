@@ -36,8 +36,8 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 ///
 /// If two callers win an `insert`, one code gives two grants, or a proof is accepted twice. If a `replace` overwrites a
 /// version that its caller did not read, a concurrent refresh undoes a revocation. If an acknowledged write is not
-/// found, a revoked token or a used code works again. If the record of the last purge is lost, or moved to a later time,
-/// a purge under a wrong clock removes live grants.
+/// found, a revoked token or a used code works again. If the record of the last purge is lost, or moved to a later
+/// time, a purge under a wrong clock removes live grants.
 ///
 /// # Examples
 ///
@@ -128,16 +128,16 @@ pub trait RecordStore<R: Record>: Store {
     /// Writes a record again, unchanged and durably, if the stored one equals it; the version stays.
     ///
     /// Any number of callers succeed. [`Replacement::Lost`] means that the record is missing or differs. Where
-    /// [`reads_settled`](Store::reads_settled) is `true`, the server calls it only after a token was signed, since another
-    /// request may have changed the record meanwhile.
+    /// [`reads_settled`](Store::reads_settled) is `true`, the server calls it only after a token was signed, since
+    /// another request may have changed the record meanwhile.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the store failed; the record is then not known to be durable.
     async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError>;
 
-    /// Returns records that are on the list of that name, including expired and revoked ones, in ascending order of their
-    /// keys.
+    /// Returns records that are on the list of that name, including expired and revoked ones, in ascending order of
+    /// their keys.
     ///
     /// # Errors
     ///

@@ -109,7 +109,8 @@ impl Endpoint {
         self.row().methods.0.contains(&method)
     }
 
-    /// Returns the whole published path. The issuer's path comes first, or last for the metadata [RFC 8414 section 3.1].
+    /// Returns the whole published path. The issuer's path comes first, or last for the metadata [RFC 8414 section
+    /// 3.1].
     pub(crate) fn path(self, issuer: &str) -> String {
         let (issuer, own) = (path_of(issuer), self.row().path);
         if self == Self::ResourceMetadata {

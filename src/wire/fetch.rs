@@ -22,8 +22,8 @@ pub struct FetchRequest<'a> {
 
 /// What a response is for, and so who can cause the request.
 ///
-/// A fetcher bounds concurrent requests of each purpose apart. Otherwise a stranger's hosts that never answer would keep
-/// reviewed clients from authenticating.
+/// A fetcher bounds concurrent requests of each purpose apart. Otherwise a stranger's hosts that never answer would
+/// keep reviewed clients from authenticating.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FetchPurpose {

@@ -11,8 +11,8 @@ use thiserror::Error;
 
 /// The parameters of one query or body that the endpoint knows [RFC 6749 appendix B].
 ///
-/// Values are bytes, and borrow from the request unless they were decoded. Unknown parameters are skipped, even those that
-/// are repeated or cannot be decoded, such as `utm_campaign=50%off` [6749-3.1-03].
+/// Values are bytes, and borrow from the request unless they were decoded. Unknown parameters are skipped, even those
+/// that are repeated or cannot be decoded, such as `utm_campaign=50%off` [6749-3.1-03].
 pub(crate) struct Params<'a>(Vec<Param<'a>>);
 
 impl<'a> Params<'a> {

@@ -190,8 +190,8 @@ impl<'a> Request<'a> {
         self.asks_for_method && self.method == "OPTIONS"
     }
 
-    /// Returns whether a user navigates to the address, as far as the browser says so: with `GET`, in a window or tab, and
-    /// not in advance [Fetch Metadata Request Headers sections 2.1 and 2.2]. Old browsers say nothing.
+    /// Returns whether a user navigates to the address, as far as the browser says so: with `GET`, in a window or tab,
+    /// and not in advance [Fetch Metadata Request Headers sections 2.1 and 2.2]. Old browsers say nothing.
     pub(crate) fn is_navigation(&self) -> bool {
         let is_document = match (self.sec_fetch_mode, self.sec_fetch_dest) {
             (FetchMetadata::Absent, FetchMetadata::Absent) | (FetchMetadata::Expected, FetchMetadata::Expected) => true,

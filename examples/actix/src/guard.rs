@@ -91,8 +91,8 @@ impl<N: RequiredScope, R: Clone + Into<ResourceServer> + 'static> FromRequest fo
 ///
 /// # Errors
 ///
-/// [`ConfigError`] if no token can have the scope, for example because its name is mistyped. The extractor alone answers
-/// 503 then.
+/// [`ConfigError`] if no token can have the scope, for example because its name is mistyped. The extractor alone
+/// answers 503 then.
 pub fn require_scope<N: RequiredScope, B: MessageBody + 'static>(
     server: impl Into<ResourceServer>,
 ) -> Result<impl Fn(ServiceRequest, Next<B>) -> Guarded<B> + Clone + 'static, ConfigError> {

@@ -17,9 +17,9 @@ use crate::respond;
 
 /// Returns a middleware that refuses requests for other host names with 421. [`Hosts`] says which services need it.
 ///
-/// The routes of [`Interaction`](crate::Interaction) have this check already, those of [`configure`](crate::configure) do
-/// not. If the middleware also wraps an `Interaction` with more [`hosts`](crate::Interaction::hosts), pass the same names
-/// to [`Hosts::and`]. Wrap with it last: it then runs before the others.
+/// The routes of [`Interaction`](crate::Interaction) have this check already, those of [`configure`](crate::configure)
+/// do not. If the middleware also wraps an `Interaction` with more [`hosts`](crate::Interaction::hosts), pass the same
+/// names to [`Hosts::and`]. Wrap with it last: it then runs before the others.
 ///
 /// ```
 /// use actix_web::App;

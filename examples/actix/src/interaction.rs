@@ -24,12 +24,12 @@ pub trait Users: Clone + 'static {
     /// The response if that cannot be found out, such as 503.
     fn signed_in(&self, request: &HttpRequest) -> impl Future<Output = Result<Option<SignedIn>, Error>>;
 
-    /// Sends the browser to the sign-in, usually by a redirect to [`return_to.query("/sign-in")`](ReturnTo::query). After
-    /// the sign-in, redirect it to `return_to`.
+    /// Sends the browser to the sign-in, usually by a redirect to [`return_to.query("/sign-in")`](ReturnTo::query).
+    /// After the sign-in, redirect it to `return_to`.
     fn sign_in(&self, return_to: &ReturnTo) -> HttpResponse;
 
-    /// Returns the path where a user can change to another account. The parameter `return_to` is added to it. By default
-    /// the consent page offers no change.
+    /// Returns the path where a user can change to another account. The parameter `return_to` is added to it. By
+    /// default the consent page offers no change.
     fn switch_account(&self) -> Option<&str> {
         None
     }
@@ -65,8 +65,8 @@ pub trait Users: Clone + 'static {
 /// }
 /// ```
 ///
-/// The routes have the server that they were made with, whatever the data of your application. Two servers can run in one
-/// program if the paths of their issuers differ.
+/// The routes have the server that they were made with, whatever the data of your application. Two servers can run in
+/// one program if the paths of their issuers differ.
 #[derive(Clone, Debug)]
 pub struct Interaction<U> {
     flow: Flow,
@@ -80,8 +80,8 @@ impl<U: Users> Interaction<U> {
         Self { flow: Flow::new(server, pages), users, hosts: server.hosts() }
     }
 
-    /// Adds host names that requests may name besides those of the server, as [`Hosts::and`] does. Requests for any other
-    /// host are refused with 421.
+    /// Adds host names that requests may name besides those of the server, as [`Hosts::and`] does. Requests for any
+    /// other host are refused with 421.
     #[must_use]
     pub fn hosts<N: Into<Box<str>>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.hosts = self.hosts.and(names);

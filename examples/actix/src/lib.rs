@@ -27,8 +27,8 @@ use tokio::time::timeout;
 
 /// Returns what [`App::configure`](actix_web::App::configure) takes: the routes of the endpoints that the server
 /// answers by itself, [`Endpoint::MACHINE`], and the server as `Data<AuthorizationServer>`. These are token, pushed
-/// requests, requests of devices, revocation, introspection, registration and its management [RFC 7592], the server's keys,
-/// and the metadata of the server and of its protected resources.
+/// requests, requests of devices, revocation, introspection, registration and its management [RFC 7592], the server's
+/// keys, and the metadata of the server and of its protected resources.
 ///
 /// Each accepts every method: the server answers 405 to methods that an endpoint does not support
 /// [RFC 9110 section 15.5.6]. The path of the authorization endpoint is `server.path(Endpoint::Authorization)`. You

@@ -65,8 +65,8 @@ impl<S: Send + Sync, N: RequiredScope, R: FromRef<S> + Into<ResourceServer>> Fro
     }
 }
 
-/// Returns a layer that makes the check of [`RequireScope`] before the routes it is added to. Their handlers get the token as
-/// `Extension<Authenticated>`. The server is an [`AuthorizationServer`] or a [`ResourceServer`].
+/// Returns a layer that makes the check of [`RequireScope`] before the routes it is added to. Their handlers get the
+/// token as `Extension<Authenticated>`. The server is an [`AuthorizationServer`] or a [`ResourceServer`].
 ///
 /// Added to a [`Router`](axum::Router), it answers a preflight with 204. Added to a `get` route itself with
 /// [`route_layer`](axum::routing::MethodRouter::route_layer), it does not see the preflight: the route answers with
@@ -74,8 +74,8 @@ impl<S: Send + Sync, N: RequiredScope, R: FromRef<S> + Into<ResourceServer>> Fro
 ///
 /// # Errors
 ///
-/// [`ConfigError`] if no token can have the scope, for example because its name is mistyped. The extractor alone answers
-/// 503 then.
+/// [`ConfigError`] if no token can have the scope, for example because its name is mistyped. The extractor alone
+/// answers 503 then.
 pub fn require_scope<N: RequiredScope>(server: impl Into<ResourceServer>) -> Result<RequireScopes, ConfigError> {
     let resource = server.into();
     resource.check_scope(N::NAME, N::PERMISSION)?;

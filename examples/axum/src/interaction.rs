@@ -27,12 +27,12 @@ pub trait Users: Send + Sync + 'static {
     /// The response if that cannot be found out, such as 503.
     fn signed_in(&self, request: &mut Parts) -> impl Future<Output = Result<Option<SignedIn>, Response>> + Send;
 
-    /// Sends the browser to the sign-in, usually by a redirect to [`return_to.query("/sign-in")`](ReturnTo::query). After
-    /// the sign-in, redirect it to `return_to`.
+    /// Sends the browser to the sign-in, usually by a redirect to [`return_to.query("/sign-in")`](ReturnTo::query).
+    /// After the sign-in, redirect it to `return_to`.
     fn sign_in(&self, return_to: &ReturnTo) -> Response;
 
-    /// Returns the path where a user can change to another account. The parameter `return_to` is added to it. By default
-    /// the consent page offers no change.
+    /// Returns the path where a user can change to another account. The parameter `return_to` is added to it. By
+    /// default the consent page offers no change.
     fn switch_account(&self) -> Option<&str> {
         None
     }
@@ -84,8 +84,8 @@ impl<U: Users> Interaction<U> {
         Self { flow: Flow::new(server, pages), users, hosts: server.hosts() }
     }
 
-    /// Adds host names that requests may name besides those of the server, as [`Hosts::and`] does. Requests for any other
-    /// host are refused with 421.
+    /// Adds host names that requests may name besides those of the server, as [`Hosts::and`] does. Requests for any
+    /// other host are refused with 421.
     #[must_use]
     pub fn hosts<N: Into<Box<str>>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.hosts = self.hosts.and(names);

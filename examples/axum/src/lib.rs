@@ -32,8 +32,8 @@ use grantor::{AuthorizationServer, Decision, PendingAuthorization, ResourceError
 use tokio::time::timeout;
 
 /// Returns the routes of the endpoints that the server answers by itself: token, pushed requests, requests of devices,
-/// revocation, introspection, registration and its management [RFC 7592], the server's keys, and the metadata of the server
-/// and of its protected resources. The server in the router's state answers.
+/// revocation, introspection, registration and its management [RFC 7592], the server's keys, and the metadata of the
+/// server and of its protected resources. The server in the router's state answers.
 ///
 /// Each accepts every method: the server answers 405 to methods that an endpoint does not support
 /// [RFC 9110 section 15.5.6]. The path of the authorization endpoint is `server.path(Endpoint::Authorization)`. You

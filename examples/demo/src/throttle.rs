@@ -9,8 +9,8 @@ pub const USAGE: &str = "\
 
 /// Returns the throttle of a server with that issuer.
 ///
-/// Requests from this machine are exempt only while the issuer is on the loopback. Behind a proxy on this machine, every
-/// request comes from here.
+/// Requests from this machine are exempt only while the issuer is on the loopback. Behind a proxy on this machine,
+/// every request comes from here.
 #[must_use]
 pub fn throttle(issuer: &str, counts_loopback: bool) -> MemoryThrottle {
     let host = issuer.split_once("://").map_or("", |(_, rest)| rest);

@@ -20,8 +20,8 @@ use crate::connection::Stream;
 use crate::network::Network;
 use crate::target::Host;
 
-/// How many addresses of a host are tried, two of each family if it has both. The host chooses them, and each attempt is a
-/// connection that a stranger makes the server open.
+/// How many addresses of a host are tried, two of each family if it has both. The host chooses them, and each attempt
+/// is a connection that a stranger makes the server open.
 const MAX_ATTEMPTS: usize = 4;
 
 /// How long an attempt goes on before the next one starts beside it. RFC 8305 section 5 recommends 250 ms.

@@ -43,7 +43,8 @@ use crate::network::System;
 use crate::room::Room;
 use crate::target::Target;
 
-/// The default limit on concurrent requests of one purpose: with documents of 5120 bytes, about two megabytes of buffers.
+/// The default limit on concurrent requests of one purpose: with documents of 5120 bytes, about two megabytes of
+/// buffers.
 const REQUESTS_AT_ONCE: usize = 64;
 
 /// Fetches metadata documents and key sets, from public hosts only.
@@ -127,8 +128,8 @@ impl Fetch {
     /// Sets the limit on concurrent requests of each [`FetchPurpose`]; 64 by default. An eighth of them, and at least
     /// one, may be for hosts of one registrable domain. Further requests wait; the wait counts towards their timeout.
     ///
-    /// A look-up that has not ended when its request times out keeps its place among the look-ups, of which there are as
-    /// many, and its place among those of its domain. The place of the request is free again.
+    /// A look-up that has not ended when its request times out keeps its place among the look-ups, of which there are
+    /// as many, and its place among those of its domain. The place of the request is free again.
     #[must_use]
     pub fn requests_at_once(mut self, max: NonZeroUsize) -> Self {
         self.rooms = Rooms::new(max.get());

@@ -18,8 +18,8 @@ use tokio::net::{TcpStream, lookup_host};
 pub trait Network: fmt::Debug + Send + Sync + 'static {
     /// Returns every address of a host. It is called once per request if the host is a name.
     ///
-    /// It must end by itself. Until then it keeps one of the places for look-ups, even after the timeout of its request:
-    /// see [`requests_at_once`](crate::Fetch::requests_at_once).
+    /// It must end by itself. Until then it keeps one of the places for look-ups, even after the timeout of its
+    /// request: see [`requests_at_once`](crate::Fetch::requests_at_once).
     ///
     /// # Errors
     ///

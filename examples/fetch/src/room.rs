@@ -13,8 +13,8 @@ use crate::target::Host;
 #[derive(Debug)]
 pub(crate) struct Room {
     requests: Arc<Semaphore>,
-    /// As many as requests. Look-ups are counted apart, since they go on after their request has timed out: the system's
-    /// resolver cannot be stopped, and occupies a thread.
+    /// As many as requests. Look-ups are counted apart, since they go on after their request has timed out: the
+    /// system's resolver cannot be stopped, and occupies a thread.
     look_ups: Arc<Semaphore>,
     of_each_domain: usize,
     /// The domains that have a request, a look-up or a waiter.

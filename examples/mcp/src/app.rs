@@ -58,8 +58,8 @@ pub(crate) fn apart(resource: ResourceServer, origins: &[String]) -> Result<Rout
 fn mcp(resource: ResourceServer, origins: Origins) -> Result<Router, Box<dyn Error>> {
     let path = mcp_path(&resource.settings().ok_or("there is no resource")?.identifier).to_owned();
     let guard = Guard::new(resource, origins.clone())?;
-    // Without MCP sessions: each request needs only the token, in every revision of MCP. `refuse_other_hosts` checks the
-    // host; `rmcp` by itself accepts only those of the loopback.
+    // Without MCP sessions: each request needs only the token, in every revision of MCP. `refuse_other_hosts` checks
+    // the host; `rmcp` by itself accepts only those of the loopback.
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .with_legacy_session_mode(false)

@@ -55,8 +55,8 @@ impl Guard {
 /// Requires an access token for the MCP server, and for a tool call the scopes of the tool. It puts the token in the
 /// extensions of the request.
 ///
-/// A request of a page whose origin is not allowed is refused with 403 [MCP, Transports], and one without a token before
-/// its body is read.
+/// A request of a page whose origin is not allowed is refused with 403 [MCP, Transports], and one without a token
+/// before its body is read.
 pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Result<Response, Refused> {
     let (mut parts, body) = request.into_parts();
     if !parts.headers.get_all(ORIGIN).iter().all(|origin| guard.origins.contain(origin)) {

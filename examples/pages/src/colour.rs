@@ -64,8 +64,8 @@ impl Rgb {
 #[non_exhaustive]
 pub struct AccentError(String);
 
-/// Returns the custom properties of a colour: darkened for the light theme and lightened for the dark one, as far as its
-/// contrast requires.
+/// Returns the custom properties of a colour: darkened for the light theme and lightened for the dark one, as far as
+/// its contrast requires.
 pub(crate) fn properties(accent: &str) -> Result<String, AccentError> {
     let accent = Rgb::parse(accent).ok_or_else(|| AccentError(accent.to_owned()))?;
     let [light, dark] = [accent.readable(BLACK, &LIGHT), accent.readable(WHITE, &DARK)];

@@ -76,16 +76,16 @@ impl Pages {
         Ok(self.styled(&colour::properties(colour)?))
     }
 
-    /// Sets the address of your logo. It must be at this service, such as `/logo.svg`, since the pages load nothing from
-    /// elsewhere. It is the icon of the pages too. By default the pages show the first letter of the name.
+    /// Sets the address of your logo. It must be at this service, such as `/logo.svg`, since the pages load nothing
+    /// from elsewhere. It is the icon of the pages too. By default the pages show the first letter of the name.
     #[must_use]
     pub fn logo(mut self, address: impl Into<String>) -> Self {
         self.brand.logo = Some(address.into());
         self
     }
 
-    /// Sets the address of your start page, such as `/`. The list of authorized applications links to it, and so does the
-    /// page after a device was allowed or denied. By default they have no link.
+    /// Sets the address of your start page, such as `/`. The list of authorized applications links to it, and so does
+    /// the page after a device was allowed or denied. By default they have no link.
     #[must_use]
     pub fn home(mut self, address: impl Into<String>) -> Self {
         self.brand.home = Some(address.into());
@@ -99,12 +99,12 @@ impl Pages {
         self
     }
 
-    /// Returns the sign-in page, a whole HTML document. Your service checks the password: the guide "Sign-in and sessions"
-    /// has the handlers.
+    /// Returns the sign-in page, a whole HTML document. Your service checks the password: the guide "Sign-in and
+    /// sessions" has the handlers.
     ///
-    /// Send it with `page` of your adapter, which adds the [headers](grantor::wire::protective_headers) that keep it out
-    /// of frames, caches and referrers. The document itself contains the Content-Security-Policy that forbids scripts
-    /// and everything from elsewhere.
+    /// Send it with `page` of your adapter, which adds the [headers](grantor::wire::protective_headers) that keep it
+    /// out of frames, caches and referrers. The document itself contains the Content-Security-Policy that forbids
+    /// scripts and everything from elsewhere.
     ///
     /// ```
     /// use grantor::interaction::ReturnTo;

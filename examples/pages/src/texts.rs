@@ -13,8 +13,8 @@ use grantor::scope::Permission;
 pub struct Texts {
     /// The language as an `Accept-Language` header names it, such as `en`.
     pub language: &'static str,
-    /// What a client may do with a scope, in this language: the scope's name and permission. With `None`, the page shows
-    /// the [verbs](grantor::scope::ScopeDefinition::with_verbs) of the catalog.
+    /// What a client may do with a scope, in this language: the scope's name and permission. With `None`, the page
+    /// shows the [verbs](grantor::scope::ScopeDefinition::with_verbs) of the catalog.
     pub verbs: fn(&str, Option<Permission>) -> Option<&'static str>,
     /// A time that many seconds ago, in words.
     pub ago: fn(u32) -> String,

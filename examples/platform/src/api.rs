@@ -189,8 +189,8 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Converts and logs a refusal. In the process of the platform the core raises no events for a resource, since each call
-/// would raise one.
+/// Converts and logs a refusal. In the process of the platform the core raises no events for a resource, since each
+/// call would raise one.
 fn answer_of(error: ResourceError) -> Response {
     let reason = error.reason().to_string();
     let response = respond(error.into_response());

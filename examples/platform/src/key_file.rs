@@ -1,5 +1,5 @@
-//! Secret keys of the service, each in a file beside the database. The first start makes them, so that they are the same
-//! after a restart.
+//! Secret keys of the service, each in a file beside the database. The first start makes them, so that they are the
+//! same after a restart.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};

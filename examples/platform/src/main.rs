@@ -1,8 +1,8 @@
 //! The whole service, with pages for developers, administrators and users, and a third-party application on a second
 //! port.
 //!
-//! `cargo run -p platform` prints the addresses and the accounts. `cargo run -p platform --bin sign-in` is a program without
-//! a browser, which signs its user in there.
+//! `cargo run -p platform` prints the addresses and the accounts. `cargo run -p platform --bin sign-in` is a program
+//! without a browser, which signs its user in there.
 
 mod accounts;
 mod api;

@@ -138,8 +138,8 @@ fn judge_access_token(claims: &Claims, token: Option<&[u8]>) -> Result<(), Reaso
 }
 
 /// Checks the times, and the nonce last. Returns the time until which a copy of the proof could be accepted, even if
-/// the settings change: nonces may be switched off, or older proofs accepted. Returns `None` if only the nonce is missing
-/// or old.
+/// the settings change: nonces may be switched off, or older proofs accepted. Returns `None` if only the nonce is
+/// missing or old.
 ///
 /// > if the server provided a nonce value to the client, the nonce claim matches the server-provided nonce value, the
 /// > creation time of the JWT, as determined by either the iat claim or a server managed timestamp via the nonce claim,

@@ -15,8 +15,8 @@ pub(super) struct Lists<K> {
     hasher: RandomState,
 }
 
-/// The keys of each list. The key of the map is the hash of the list's name, which takes less memory than the name. Two lists
-/// may have the same hash, so a reader compares the lists of each record.
+/// The keys of each list. The key of the map is the hash of the list's name, which takes less memory than the name. Two
+/// lists may have the same hash, so a reader compares the lists of each record.
 type Shard<K> = HashMap<u64, Keys<K>>;
 
 /// Most lists have one key, which is stored in the map itself.

@@ -20,8 +20,8 @@ pub(super) struct Column {
     value: fn(&RowWrite) -> Value<'_>,
 }
 
-/// What each write of a statement names, in the order of its parameters: the row's key and the version that it must have,
-/// then the columns that an insert fills and a replacement changes, in every table.
+/// What each write of a statement names, in the order of its parameters: the row's key and the version that it must
+/// have, then the columns that an insert fills and a replacement changes, in every table.
 static COLUMNS: [Column; 11] = [
     // The type of a key depends on the table.
     Column::new(KEY, Type::BYTEA, |own| Value::Bytes(Some(&own.write.key))),

@@ -24,18 +24,19 @@ use crate::store::postgres::error::{PostgresError, PostgresProblem};
 /// Opens the connections of a [`PostgresStore`](crate::PostgresStore), in place of the store.
 ///
 /// Implement it for what a connection string cannot express: a password that is fetched for each login, such as an IAM
-/// token; another TLS library; a tunnel. The store calls it twice when it connects, and again after it lost a connection.
+/// token; another TLS library; a tunnel. The store calls it twice when it connects, and again after it lost a
+/// connection.
 ///
 /// [Your PostgreSQL](crate::guide::your_postgresql#connections-of-your-own) has an example.
 #[async_trait]
 pub trait PostgresConnector: Send + Sync {
     /// Opens a new connection. `config` is the connection string with the defaults of
-    /// [`PostgresOptions::new`](crate::store::postgres::PostgresOptions::new). Keep its `application_name`, which ends in
-    /// random letters of this connection: without them, the store takes the connection for one through a pooler, which is
-    /// slower.
+    /// [`PostgresOptions::new`](crate::store::postgres::PostgresOptions::new). Keep its `application_name`, which ends
+    /// in random letters of this connection: without them, the store takes the connection for one through a pooler,
+    /// which is slower.
     ///
-    /// The store limits the time: both connections, the check of the schema and the preparing of all statements together
-    /// may take one `connect_timeout` (5 seconds by default) for each host, and one more.
+    /// The store limits the time: both connections, the check of the schema and the preparing of all statements
+    /// together may take one `connect_timeout` (5 seconds by default) for each host, and one more.
     ///
     /// # Errors
     ///
@@ -55,8 +56,8 @@ pub(super) type Messages =
     Box<dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<AsyncMessage, tokio_postgres::Error>>> + Send>;
 
 impl PostgresConnection {
-    /// Takes over what [`Config::connect`] or [`Config::connect_raw`] of the crate `tokio-postgres` returned. Do not spawn the
-    /// connection: the store polls it.
+    /// Takes over what [`Config::connect`] or [`Config::connect_raw`] of the crate `tokio-postgres` returned. Do not
+    /// spawn the connection: the store polls it.
     #[must_use]
     pub fn new<S, T>(client: Client, mut connection: Connection<S, T>) -> Self
     where

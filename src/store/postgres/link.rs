@@ -99,8 +99,8 @@ impl Link {
         &self.processes
     }
 
-    /// Sends a statement of the writing connection. Through a pooler, it is a transaction with the settings of the store,
-    /// since the session belongs to others too.
+    /// Sends a statement of the writing connection. Through a pooler, it is a transaction with the settings of the
+    /// store, since the session belongs to others too.
     pub(super) async fn write(
         &self,
         statement: &Sent,
@@ -205,8 +205,8 @@ const MARK: usize = 8;
 /// How many characters of the configured application name come before them. PostgreSQL keeps 63 bytes of the whole.
 const NAME: usize = 63 - 1 - MARK;
 
-/// Parameter: the random end of the application name. Returns the server's start and clock; whether the session began with
-/// the connection of this store; which of the server's processes it is, and when that started.
+/// Parameter: the random end of the application name. Returns the server's start and clock; whether the session began
+/// with the connection of this store; which of the server's processes it is, and when that started.
 ///
 /// In transaction mode, PgBouncer gives each transaction any of its sessions. A prepared statement may then be missing,
 /// and a setting applies to other programs: without `synchronous_commit`, acknowledged writes could be lost. An option

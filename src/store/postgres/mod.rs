@@ -36,11 +36,11 @@ const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// A store in a PostgreSQL database, for one server or many.
 ///
-/// It has two connections to one server, one for reads and one for writes. A read that comes while no other is in progress
-/// is sent at once. Concurrent reads share statements. Waiting writes are sent as one statement with one commit. A write is acknowledged when it is committed, with
-/// `synchronous_commit` at least `on`: it then survives a crash of the server and, with a synchronous standby, the loss
-/// of the server. A write can be read as soon as its wait for the standby is cancelled, so reads are not
-/// [settled](Store::reads_settled).
+/// It has two connections to one server, one for reads and one for writes. A read that comes while no other is in
+/// progress is sent at once. Concurrent reads share statements. Waiting writes are sent as one statement with one
+/// commit. A write is acknowledged when it is committed, with `synchronous_commit` at least `on`: it then survives a
+/// crash of the server and, with a synchronous standby, the loss of the server. A write can be read as soon as its wait
+/// for the standby is cancelled, so reads are not [settled](Store::reads_settled).
 ///
 /// Every [`StoreError`] has a [`PostgresError`] as its source, except for an unreadable record.
 ///

@@ -13,8 +13,8 @@ use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::schema::Schema;
 
 /// The longest time-out of a statement. A write may begin within three time-outs of being sent (`Link::latest`), and
-/// then runs for one at most. Through a pooler, its transaction may then be idle for one, and its commit takes one at most.
-/// With 8 minutes, these are 48 minutes, less than the hour within which a store applies a write or never does.
+/// then runs for one at most. Through a pooler, its transaction may then be idle for one, and its commit takes one at
+/// most. With 8 minutes, these are 48 minutes, less than the hour within which a store applies a write or never does.
 const LONGEST_STATEMENT: Duration = Duration::from_secs(8 * 60);
 /// How long a statement waits for a row that others have locked, but at most half of its own time-out.
 const LONGEST_LOCK: Duration = Duration::from_secs(2);
@@ -43,11 +43,11 @@ impl PostgresOptions {
     ///
     /// The string may name several hosts, separated by commas; the store uses the one that takes writes, as with
     /// `target_session_attrs=read-write`. Unless the string sets them, the connect time-out is 5 seconds per host, a
-    /// silent network is noticed after 10 seconds, and the application name is `grantor`. Each connection adds a hyphen and
-    /// 8 random letters and digits to that name, so that the store recognizes the connections that a pooler shares.
+    /// silent network is noticed after 10 seconds, and the application name is `grantor`. Each connection adds a hyphen
+    /// and 8 random letters and digits to that name, so that the store recognizes the connections that a pooler shares.
     ///
-    /// `sslmode=require` and `verify-full` mean the same: every connection is encrypted, and the server's certificate must
-    /// name its host and be issued by an authority that the system trusts, or by one of
+    /// `sslmode=require` and `verify-full` mean the same: every connection is encrypted, and the server's certificate
+    /// must name its host and be issued by an authority that the system trusts, or by one of
     /// [`root_certificates`](Self::root_certificates). `sslmode=prefer`, the default, does not encrypt without these.
     ///
     /// # Errors
@@ -118,8 +118,8 @@ impl PostgresOptions {
         Ok(self)
     }
 
-    /// Opens all connections with this, which also decides about encryption and about the certificates to trust, in place
-    /// of [`root_certificates`](Self::root_certificates).
+    /// Opens all connections with this, which also decides about encryption and about the certificates to trust, in
+    /// place of [`root_certificates`](Self::root_certificates).
     #[must_use]
     pub fn connector(mut self, connector: impl PostgresConnector + 'static) -> Self {
         self.connector = Some(Arc::new(connector));

@@ -1,5 +1,5 @@
-//! Reads, over one connection. A read that comes while no other is in progress is sent at once. Others are queued, and share
-//! statements. `benches/results/2026-11-28-stores.md` has the figures.
+//! Reads, over one connection. A read that comes while no other is in progress is sent at once. Others are queued, and
+//! share statements. `benches/results/2026-11-28-stores.md` has the figures.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::store::{List, Lists, Row, Table};
 
 /// How often a read is sent if its connection is lost.
 const ATTEMPTS: u32 = 2;
-/// How many statements of queued reads may be in progress. With more, fewer reads share each. With fewer, reads of a distant
-/// server wait longer.
+/// How many statements of queued reads may be in progress. With more, fewer reads share each. With fewer, reads of a
+/// distant server wait longer.
 const AT_ONCE: usize = 4;
 /// How many rows a statement of several lists may return.
 const ROWS_OF_LISTS: usize = 1000;
@@ -68,8 +68,8 @@ struct QueuedRead {
 }
 
 impl Reads {
-    /// Starts the task that sends queued reads. It ends with the last clone. The semaphore has a permit for each read that
-    /// may be in progress.
+    /// Starts the task that sends queued reads. It ends with the last clone. The semaphore has a permit for each read
+    /// that may be in progress.
     pub(super) fn start(
         states: watch::Receiver<State>,
         in_progress: Arc<Semaphore>,
@@ -135,8 +135,8 @@ fn batches(reads: Vec<QueuedRead>) -> Vec<Vec<QueuedRead>> {
     batches
 }
 
-/// Sends one statement for a batch and answers its callers. After a permanent error it sends each read alone, since the row
-/// of one of them may be damaged.
+/// Sends one statement for a batch and answers its callers. After a permanent error it sends each read alone, since the
+/// row of one of them may be damaged.
 async fn answer_all(states: &watch::Receiver<State>, batch: Vec<QueuedRead>) {
     let reads: Vec<_> = batch.iter().map(|queued| &queued.read).collect();
     match fetch(states, &reads).await {

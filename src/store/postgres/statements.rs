@@ -117,7 +117,8 @@ fn row(table: Table) -> Typed {
     (format!("SELECT 1::bigint, key, record FROM {} WHERE key = $1", name(table)), vec![key_type(table)])
 }
 
-/// Parameter: an array of keys. Returns, for each row found: the number of its key in the array, from 1; the key; the record.
+/// Parameter: an array of keys. Returns, for each row found: the number of its key in the array, from 1; the key; the
+/// record.
 ///
 /// The limit makes the planner look up each key, even if the table had one row when it made the plan.
 fn rows(table: Table) -> Typed {
@@ -129,14 +130,15 @@ fn rows(table: Table) -> Typed {
     (text, vec![array_of(&key_type(table))])
 }
 
-/// Parameters: the list, the key after which it begins or none, and how many rows. Returns, for each row: 1, the key, the record.
+/// Parameters: the list, the key after which it begins or none, and how many rows. Returns, for each row: 1, the key,
+/// the record.
 fn list(table: Table) -> Typed {
     let text = format!("SELECT 1::bigint, page.* FROM ({}) AS page", page(table, "$1", "$2"));
     (text, vec![Type::BYTEA, key_type(table), Type::INT8])
 }
 
-/// Parameters: an array of lists, an array with the key after which each begins or none, and how many rows of each. Returns, for
-/// each row: the number of its list in the array, from 1; the key; the record.
+/// Parameters: an array of lists, an array with the key after which each begins or none, and how many rows of each.
+/// Returns, for each row: the number of its list in the array, from 1; the key; the record.
 fn lists(table: Table) -> Typed {
     let text = format!(
         "SELECT wanted.place, page.* FROM unnest($1, $2) WITH ORDINALITY AS wanted(list, after, place)

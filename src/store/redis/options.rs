@@ -76,8 +76,8 @@ impl RedisOptions {
     /// Without it, the loss of a primary loses the writes that it had acknowledged but not yet sent to a replica: a
     /// used code or a revoked token may work again. If a write waits for all replicas of its primary, the one that
     /// takes over has every acknowledged write. With it, a server without an append-only file is refused with
-    /// [`RedisProblem::NoLog`](crate::store::redis::RedisProblem::NoLog): after a restart it would be empty, and its replicas would
-    /// follow it.
+    /// [`RedisProblem::NoLog`](crate::store::redis::RedisProblem::NoLog): after a restart it would be empty, and its
+    /// replicas would follow it.
     pub fn wait(self, replicas: u32, timeout: Duration) -> Self {
         Self { wait: Some(Wait { replicas, timeout: timeout.min(LONGEST_TIMEOUT) }), ..self }
     }
@@ -85,8 +85,8 @@ impl RedisOptions {
     /// Accepts a server that does not let this user check its eviction policy, append-only file, release or role. What
     /// the server does report is checked in any case.
     ///
-    /// Without it, such a server is refused with [`RedisProblem::Unchecked`](crate::store::redis::RedisProblem::Unchecked). The
-    /// commands are `INFO` and `ROLE`.
+    /// Without it, such a server is refused with
+    /// [`RedisProblem::Unchecked`](crate::store::redis::RedisProblem::Unchecked). The commands are `INFO` and `ROLE`.
     ///
     /// # Security
     ///

@@ -40,8 +40,8 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Creates the file if it is missing and the options allow it, and migrates it to the newest schema. The path must be
-    /// [absolute].
+    /// Creates the file if it is missing and the options allow it, and migrates it to the newest schema. The path must
+    /// be [absolute].
     pub(super) fn prepare(path: &Path, durability: Durability, options: &SqliteOptions) -> Result<Self, SqliteError> {
         if !options.must_exist {
             match create(path) {
@@ -156,8 +156,8 @@ pub(super) fn explained(error: SqliteError, path: &Path) -> SqliteError {
     }
 }
 
-/// Returns whether this process may not create files in the folder, by trying to. Any other failure, such as too many open
-/// files, says nothing about the folder.
+/// Returns whether this process may not create files in the folder, by trying to. Any other failure, such as too many
+/// open files, says nothing about the folder.
 fn is_forbidden(folder: &Path) -> bool {
     let probe = folder.join(format!("grantor-{}", letters_and_digits::<22>(&SystemEntropy)));
     let tried = create(&probe).and_then(|()| fs::remove_file(&probe));

@@ -1,19 +1,19 @@
-//! How the threads answer a group of waiting calls: all reads from one snapshot, all writes with one transaction and one
-//! sync.
+//! How the threads answer a group of waiting calls: all reads from one snapshot, all writes with one transaction and
+//! one sync.
 //!
 //! After a commit, the next snapshot drops the pages that a connection has cached. One reader pays that cost once for
 //! all callers; several readers would each pay it. The writer's own commits do not drop the pages it has cached, so it
-//! answers a read that comes while both threads are idle. While the reader is busy, the writer gets no new read: to wake
-//! a second thread for one call takes more processor time than a place in the reader's next group.
+//! answers a read that comes while both threads are idle. While the reader is busy, the writer gets no new read: to
+//! wake a second thread for one call takes more processor time than a place in the reader's next group.
 
 use crate::store::sqlite::error::SqliteError;
 use crate::store::sqlite::place::Place;
 use crate::store::sqlite::session::Session;
 use crate::store::sqlite::worker::{Access, Job};
 
-/// Answers calls that read, all made before the snapshot. The snapshot contains all writes acknowledged before, since it
-/// is of the file that everyone else writes. The place is checked last, so that no answer comes from a file or a log that
-/// others have removed.
+/// Answers calls that read, all made before the snapshot. The snapshot contains all writes acknowledged before, since
+/// it is of the file that everyone else writes. The place is checked last, so that no answer comes from a file or a log
+/// that others have removed.
 pub(super) fn read(session: &mut Session<'_>, mut group: Vec<Job>, place: &Place) {
     // A single call needs no transaction.
     let begun = if group.len() > 1 { session.execute("BEGIN") } else { Ok(()) };

@@ -98,9 +98,9 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// [`SqliteError`], such as [`SqliteProblem::Newer`] for a file of a newer release and
-    /// [`SqliteProblem::NotAStore`] for the database of another program. Such a file is left as it is. The text names the
-    /// file, or the folder if that is missing or may not be written.
+    /// [`SqliteError`], such as [`SqliteProblem::Newer`] for a file of a newer release and [`SqliteProblem::NotAStore`]
+    /// for the database of another program. Such a file is left as it is. The text names the file, or the folder if
+    /// that is missing or may not be written.
     ///
     /// # Security
     ///

@@ -10,8 +10,8 @@ const APPLICATION_ID: i64 = 0x6772_6e74;
 
 /// The version of the tables that this release makes and knows. A release that adds a table raises it.
 ///
-/// The statements of the previous release must still work on the tables of this one, so that servers can be restarted one
-/// after the other.
+/// The statements of the previous release must still work on the tables of this one, so that servers can be restarted
+/// one after the other.
 const VERSION: i64 = 1;
 
 /// What a file needs before it can be used.

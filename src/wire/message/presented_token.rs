@@ -1,4 +1,5 @@
-//! The request to the revocation endpoint [RFC 7009 section 2.1] and to the introspection endpoint [RFC 7662 section 2.1].
+//! The request to the revocation endpoint [RFC 7009 section 2.1] and to the introspection endpoint [RFC 7662 section
+//! 2.1].
 
 use std::fmt;
 
@@ -8,7 +9,8 @@ use zeroize::Zeroize;
 use crate::secret::ClientSecret;
 use crate::wire::message::form::{self, FormError, Redacted, optional, required};
 
-/// A request to revoke a token [RFC 7009 section 2.1] or to introspect it [RFC 7662 section 2.1]. Both have the same form.
+/// A request to revoke a token [RFC 7009 section 2.1] or to introspect it [RFC 7662 section 2.1]. Both have the same
+/// form.
 ///
 /// The token is wiped when the request is dropped.
 #[doc(alias = "IntrospectionRequest")]

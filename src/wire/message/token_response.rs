@@ -1,4 +1,5 @@
-//! The responses of the token endpoint: tokens or an error [RFC 6749 section 5]. Other endpoints answer with the same error.
+//! The responses of the token endpoint: tokens or an error [RFC 6749 section 5]. Other endpoints answer with the same
+//! error.
 
 use std::str::FromStr;
 

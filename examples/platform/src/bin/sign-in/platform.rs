@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
 
-/// The id that the platform has registered for this program. It is public, and there is no secret: anybody could read it
-/// in the program.
+/// The id that the platform has registered for this program. It is public, and there is no secret: anybody could read
+/// it in the program.
 const CLIENT_ID: &str = "terminal";
 const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
