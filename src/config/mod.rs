@@ -41,7 +41,8 @@ pub use crate::config::tokens::{ClientCredentialsSettings, TokenSettings};
 use crate::jose::{IS_AVAILABLE, SigningAlgorithm};
 use crate::model::RETENTION;
 use crate::model::client::{
-    AskConsent, AuthenticationMethod, AuthenticationMethods, Client, ClientType, KeyRules, RefreshRotation,
+    AskConsent, AuthenticationMethod, AuthenticationMethods, Client, ClientType, GrantType, GrantTypes, KeyRules,
+    RefreshRotation,
 };
 use crate::model::protected_resource::ProtectedResource;
 use crate::model::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy};
@@ -293,6 +294,21 @@ impl Config {
     /// Returns whether some clients get a new refresh token at each refresh.
     pub(crate) fn rotates_by_itself(&self) -> bool {
         self.refresh.rotation == RefreshRotation::Rotate || self.profile != Profile::Fapi
+    }
+
+    /// Returns the grant types that are switched on.
+    pub(crate) fn offered_grant_types(&self) -> GrantTypes {
+        let all = GrantType::ALL.iter().copied();
+        all.filter(|grant_type| Self::switch_of(*grant_type).is_none_or(|(_, is_on)| is_on(self))).collect()
+    }
+
+    /// Returns the setting that switches a grant type on, and what reads it; `None` if it is always on.
+    pub(crate) const fn switch_of(grant_type: GrantType) -> Option<(&'static str, fn(&Self) -> bool)> {
+        match grant_type {
+            GrantType::AuthorizationCode | GrantType::RefreshToken => None,
+            GrantType::ClientCredentials => Some(("client_credentials.on", |config| config.client_credentials.on)),
+            GrantType::DeviceCode => Some(("devices.on", |config| config.devices.on)),
+        }
     }
 
     /// Returns how long a request may be held at most: for a browser, or for a device.

@@ -7,7 +7,6 @@ use crate::context::Context;
 use crate::endpoint;
 use crate::error::Reason;
 use crate::error::response;
-use crate::grant;
 use crate::secret::pkce::CodeChallenge;
 use crate::wire::message::Metadata;
 use crate::wire::{Endpoint, Request, Response};
@@ -39,7 +38,8 @@ fn metadata(config: &Config) -> Metadata {
     metadata.client_id_metadata_document_supported = config.registration.metadata_documents;
     metadata.response_types_supported = texts(&["code"]);
     metadata.response_modes_supported = texts(&["query"]);
-    metadata.grant_types_supported = grant::offered(config).map(|grant_type| grant_type.to_string()).collect();
+    metadata.grant_types_supported =
+        config.offered_grant_types().iter().map(|grant_type| grant_type.to_string()).collect();
     metadata.token_endpoint_auth_methods_supported = methods(Endpoint::Token);
     metadata.revocation_endpoint_auth_methods_supported = methods(Endpoint::Revocation);
     metadata.introspection_endpoint_auth_methods_supported = methods(Endpoint::Introspection);

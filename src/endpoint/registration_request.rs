@@ -29,7 +29,7 @@ pub(crate) fn rules(context: &Context) -> MetadataRules {
         omitted_method: config.client_authentication.omitted_method(),
         keys: config.key_rules(context.key_sets.is_some()),
         drops_unknown_scopes: config.drops_excess_scopes(),
-        offers_devices: config.devices.on,
+        offered: config.offered_grant_types(),
     }
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn information(
     message.require_pushed_authorization_requests = form.requires_pushed_requests;
     message.dpop_bound_access_tokens = form.requires_dpop_bound_tokens;
     message.grant_types = form.grant_types.iter().map(|grant_type: GrantType| grant_type.to_string()).collect();
-    let has_code = form.grant_types.contains(GrantType::AuthorizationCode);
+    let has_code = form.grant_types.redirect();
     message.response_types = has_code.then(|| "code".to_owned()).into_iter().collect();
     message.application_type = Some(form.application_type.as_str().to_owned());
     message.scope = text(&config.scopes.to_wire(&client.default_scopes()));

@@ -12,7 +12,7 @@ use crate::endpoint::client_request::Names;
 use crate::error::Reason;
 use crate::grant;
 use crate::grant::issue::Issued;
-use crate::grant::request::{PARAMETERS, TokenRequest};
+use crate::grant::request::{TokenRequest, parameters};
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
 use crate::registration::usage;
@@ -20,7 +20,7 @@ use crate::wire::message::TokenType;
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
-static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(PARAMETERS));
+static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(parameters()));
 
 pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Response {
     const ENDPOINT: Endpoint = Endpoint::Token;
@@ -51,7 +51,7 @@ async fn answer(
     form: &Params<'_>,
 ) -> Result<Issued, Reason> {
     let name = form.bytes("grant_type").ok_or(Reason::MissingParameter("grant_type"))?;
-    let grant_type = GrantType::parse(name).filter(|grant_type| grant::is_offered(*grant_type, &context.config));
+    let grant_type = GrantType::parse(name).filter(|own| context.config.offered_grant_types().contains(*own));
     let grant_type = grant_type.ok_or(Reason::UnknownGrantType)?;
     if !client.form.grant_types.contains(grant_type) {
         return Err(Reason::GrantTypeNotRegistered);

@@ -18,7 +18,7 @@ use crate::secret::pkce::CodeVerifier;
 /// Issues the first pair for a code, once. A second exchange of a valid code revokes the grant.
 pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> Result<Issued, Reason> {
     let now = context.now();
-    let code = request.code.ok_or(Reason::MissingParameter("code"))?;
+    let code = request.required("code")?;
     let presented = Presented::parse(&context.prefixes.code, code).ok_or(Reason::UnknownCode)?;
     let id = AuthorizationId::from_bytes(presented.id);
     let authorization = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownCode)?;
@@ -65,12 +65,12 @@ fn judge(
     if authorization.client != request.client.id {
         return Err(Reason::CodeOfAnotherClient);
     }
-    judge_redirect_uri(authorization, request.redirect_uri, config)?;
+    judge_redirect_uri(authorization, request.form.bytes("redirect_uri"), config)?;
     // PKCE may have become mandatory for the client since. A code without it is then refused.
     if config.needs_pkce(request.client) && authorization.challenge.is_none() {
         return Err(Reason::MissingVerifier);
     }
-    judge_verifier(authorization, request.code_verifier)?;
+    judge_verifier(authorization, request.form.bytes("code_verifier"))?;
     judge_key(authorization, request.key)?;
     // All grants of the client were revoked since.
     if request.client.has_revoked(authorization.epoch)? {
@@ -155,6 +155,7 @@ mod tests {
     use crate::model::protected_resource::Audience;
     use crate::model::redirect_uri::{RedirectUri, RedirectUriPolicy, RegisteredRedirectUri};
     use crate::scope::ScopeSet;
+    use crate::wire::params::Params;
 
     const URI: &str = "https://app.example/cb";
     const KEY: JwkThumbprint = JwkThumbprint::from_bytes([7; 32]);
@@ -211,12 +212,8 @@ mod tests {
     }
 
     fn outcome(scene: &Scene) -> String {
-        let request = TokenRequest {
-            key: scene.key.as_ref(),
-            redirect_uri: scene.redirect_uri.map(str::as_bytes),
-            code_verifier: scene.verifier.map(str::as_bytes),
-            ..TokenRequest::of(&scene.client)
-        };
+        let form = Params::of(&[("redirect_uri", scene.redirect_uri), ("code_verifier", scene.verifier)]);
+        let request = TokenRequest { key: scene.key.as_ref(), form: &form, ..TokenRequest::of(&scene.client) };
         let digest = Digest::of(scene.code);
         let resources = no_resources();
         let rules = Rules { config: &scene.config, resources: &resources };
@@ -312,8 +309,8 @@ mod tests {
     fn a_reduced_client_gets_what_is_left() {
         let mut scene = faultless();
         scene.client.form.scopes = scopes("repo-issue:r account-profile:r");
-        let code_verifier = scene.verifier.map(str::as_bytes);
-        let request = TokenRequest { key: Some(&KEY), code_verifier, ..TokenRequest::of(&scene.client) };
+        let form = Params::of(&[("code_verifier", scene.verifier)]);
+        let request = TokenRequest { key: Some(&KEY), form: &form, ..TokenRequest::of(&scene.client) };
         let rules = Rules { config: &scene.config, resources: &no_resources() };
         let exchanged = judge(&scene.authorization, &Digest::of(b"code"), &request, &rules, at(0)).ok().unwrap();
         assert_eq!(exchanged.granted.scopes, scopes("repo-issue:r"));

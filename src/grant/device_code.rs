@@ -28,7 +28,7 @@ const TOLERANCE: u32 = 1;
 /// Answers a poll: with tokens, or with the state of the device's request.
 pub(crate) async fn poll(context: &Context, request: &TokenRequest<'_>) -> Result<Issued, Reason> {
     let now = context.now();
-    let text = request.device_code.ok_or(Reason::MissingParameter("device_code"))?;
+    let text = request.required("device_code")?;
     let presented = Presented::parse(&context.prefixes.device_code, text).ok_or(Reason::UnknownDeviceCode)?;
     let id = DeviceRequestId::from_bytes(presented.id);
     let device = context.stores.device_requests.find(&id).await?.ok_or(Reason::UnknownDeviceCode)?;

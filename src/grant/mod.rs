@@ -18,7 +18,6 @@ pub(crate) mod request;
 pub(crate) mod revocation;
 pub(crate) mod token_revocation;
 
-use crate::config::Config;
 use crate::context::Context;
 use crate::error::Reason;
 use crate::grant::issue::Issued;
@@ -37,18 +36,4 @@ pub(crate) async fn answer(
         GrantType::ClientCredentials => client_credentials::issue(context, request).await,
         GrantType::DeviceCode => device_code::poll(context, request).await,
     }
-}
-
-/// Returns whether the server offers a grant type under these settings.
-pub(crate) const fn is_offered(grant_type: GrantType, config: &Config) -> bool {
-    match grant_type {
-        GrantType::AuthorizationCode | GrantType::RefreshToken => true,
-        GrantType::ClientCredentials => config.client_credentials.on,
-        GrantType::DeviceCode => config.devices.on,
-    }
-}
-
-/// The grant types that the server offers under these settings.
-pub(crate) fn offered(config: &Config) -> impl Iterator<Item = GrantType> {
-    GrantType::ALL.iter().copied().filter(|grant_type| is_offered(*grant_type, config))
 }

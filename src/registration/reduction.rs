@@ -143,15 +143,15 @@ fn new_resources(wanted: &ResourceScope, approved: &ResourceScope) -> Vec<String
 
 /// Checks that each grant type keeps what it needs.
 fn check(left: &CheckedForm) -> Result<(), RegistrarError> {
-    let has = |grant_type| left.grant_types.contains(grant_type);
-    let (code, users) = (has(GrantType::AuthorizationCode), left.grant_types.ask_users());
+    let types = left.grant_types;
+    let users = types.ask_users();
     let missing = [
-        (Field::RedirectUris, code && left.redirect_uris.is_empty(), Problem::Missing),
+        (Field::RedirectUris, types.redirect() && left.redirect_uris.is_empty(), Problem::Missing),
         (Field::Scopes, users && left.scopes.is_empty(), Problem::Missing),
         (Field::ResourceScope, users && left.resource_scope.is_empty(), Problem::Missing),
-        (Field::ClientScopes, has(GrantType::ClientCredentials) && left.client_scopes.is_empty(), Problem::Missing),
+        (Field::ClientScopes, types.act_for_client() && left.client_scopes.is_empty(), Problem::Missing),
         (Field::ClientResources, left.client_resources == ResourceScope::Public, Problem::NotOffered),
-        (Field::GrantTypes, has(GrantType::RefreshToken) && !users, Problem::RefreshAlone),
+        (Field::GrantTypes, types.contains(GrantType::RefreshToken) && !types.refresh(), Problem::RefreshAlone),
     ];
     let missing = missing.into_iter().filter(|(_, is_refused, _)| *is_refused);
     let errors: Vec<_> = missing.map(|(field, _, problem)| FieldError::new(field, problem)).collect();
@@ -245,7 +245,8 @@ mod tests {
             ),
             (
                 Reduction::default().grant_types(GrantTypes::NONE.with(GrantType::RefreshToken)),
-                "refused: grant_types: has refresh without the authorization code or the device code",
+                "refused: grant_types: has refresh_token without authorization_code or \
+                 urn:ietf:params:oauth:grant-type:device_code",
             ),
         ];
         for (reducing, text) in rows {

@@ -5,11 +5,8 @@ use std::time::Duration;
 
 use crate::config::Config;
 use crate::context::registration_rules::RegistrationRules;
-use crate::grant;
 use crate::model::application::{ApplicationForm, Field, FieldError, Logo, Problem};
-use crate::model::client::{
-    AskConsent, CheckedForm, Client, ClientType, GrantType, MustAsk, Privileges, RefreshRotation,
-};
+use crate::model::client::{AskConsent, CheckedForm, Client, ClientType, MustAsk, Privileges, RefreshRotation};
 use crate::registration::approval::Approval;
 use crate::registration::error::RegistrarError;
 
@@ -22,7 +19,7 @@ impl RegistrationRules {
             redirect_uris: config.redirect_uris.clone(),
             public_clients: config.public_clients,
             always_asks: config.always_asks(),
-            grant_types: grant::offered(config).collect(),
+            grant_types: config.offered_grant_types(),
             keys: config.key_rules(fetches_keys),
             reservation: reservation(config),
         }
@@ -142,11 +139,8 @@ impl RegistrationRules {
     /// Returns the problem of the first grant type that is switched off.
     fn grant_type_off(&self, form: &ApplicationForm) -> Option<Problem> {
         let off = form.grant_types.iter().find(|grant_type| !self.grant_types.contains(*grant_type))?;
-        Some(match off {
-            GrantType::ClientCredentials => Problem::ClientCredentialsOff,
-            GrantType::DeviceCode => Problem::DevicesOff,
-            GrantType::AuthorizationCode | GrantType::RefreshToken => Problem::NotOffered,
-        })
+        let setting = Config::switch_of(off).map_or("", |(setting, _)| setting);
+        Some(Problem::GrantTypeOff { grant_type: off, setting })
     }
 }
 

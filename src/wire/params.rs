@@ -15,7 +15,23 @@ use thiserror::Error;
 /// that are repeated or cannot be decoded, such as `utm_campaign=50%off` [6749-3.1-03].
 pub(crate) struct Params<'a>(Vec<Param<'a>>);
 
+#[cfg(test)]
+impl Params<'static> {
+    /// No parameters.
+    pub(crate) const NONE: &'static Self = &Self(Vec::new());
+}
+
 impl<'a> Params<'a> {
+    /// The parameters that have a value.
+    #[cfg(test)]
+    pub(crate) fn of(pairs: &[(&'static str, Option<&'a str>)]) -> Self {
+        let mut params = Self(Vec::new());
+        for ((name, value), place) in pairs.iter().zip(0..) {
+            value.iter().for_each(|value| params.add(place, name, Cow::Borrowed(value.as_bytes())));
+        }
+        params
+    }
+
     /// Parses a query, and keeps the parameters with these names.
     pub(crate) fn parse(bytes: &'a [u8], known: &[&'static str], limits: &ParamLimits) -> Result<Self, ParamsError> {
         Self::parse_any(bytes, known, limits, |_| Ok(()))

@@ -130,7 +130,7 @@ async fn it_is_off_twice_by_default() {
     let Err(RegistrarError::Invalid(errors)) = refused else { panic!("it was registered") };
     assert_eq!(
         errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        ["grant_types: has client_credentials, and the server setting of that name is off"]
+        ["grant_types: has client_credentials, and the server setting client_credentials.on is off"]
     );
 
     let (on, machine) = world().await;

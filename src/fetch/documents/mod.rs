@@ -54,7 +54,7 @@ impl Documents {
                 omitted_method: AuthenticationMethod::None,
                 keys: config.key_rules(true),
                 drops_unknown_scopes: config.drops_excess_scopes(),
-                offers_devices: config.devices.on,
+                offered: config.offered_grant_types(),
             },
             none_beside_private_key_jwt: config.registration.none_beside_private_key_jwt,
         };

@@ -30,7 +30,7 @@ use crate::secret::refresh::PresentedRefresh;
 
 /// Returns the next pair, or the newest one again.
 pub(crate) async fn refresh(context: &Context, request: &TokenRequest<'_>) -> Result<Issued, Reason> {
-    let token = request.refresh_token.ok_or(Reason::MissingParameter("refresh_token"))?;
+    let token = request.required("refresh_token")?;
     let presented =
         PresentedRefresh::parse(&context.prefixes.refresh_token, token).ok_or(Reason::UnknownRefreshToken)?;
     refresh_with(context, request, &presented).await

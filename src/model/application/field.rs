@@ -5,7 +5,7 @@ use std::fmt;
 use crate::base::debug_as_text;
 use crate::base::id::ClientIdError;
 use crate::jose::{JwkSetError, SigningAlgorithm};
-use crate::model::client::{AuthenticationMethod, AuthenticationMethods, ClientSecretError};
+use crate::model::client::{AuthenticationMethod, AuthenticationMethods, ClientSecretError, GrantType, GrantTypes};
 use crate::model::redirect_uri::RedirectUriError;
 use crate::scope::ScopeError;
 use crate::text::TextError;
@@ -171,9 +171,13 @@ pub enum Problem {
     /// The key set is refused.
     #[error("{0}")]
     KeySet(JwkSetError),
-    /// A client that cannot keep a secret, public or native, asks for tokens without a user [RFC 6749 section 4.4].
-    #[error("has client_credentials, which is for confidential web applications")]
-    PublicClientCredentials,
+    /// A client that cannot keep a secret, public or native, has a grant type for those that can, such as that for tokens
+    /// without a user [RFC 6749 section 4.4].
+    #[error("has {grant_type}, which is for confidential web applications")]
+    ConfidentialOnly {
+        /// The grant type.
+        grant_type: GrantType,
+    },
     /// The server offers none of the methods of client authentication.
     #[error("has no method that is offered; the server offers {}", names(*.offered))]
     MethodsNotOffered {
@@ -229,12 +233,15 @@ pub enum Problem {
     /// [`Config::pushed_requests`](crate::Config::pushed_requests).
     #[error("is on, and the server setting pushed_requests is off; leave it off")]
     PushedRequestsOff,
-    /// The grant type is off on this server: see [`Config::client_credentials.on`](crate::Config::client_credentials).
-    #[error("has client_credentials, and the server setting of that name is off")]
-    ClientCredentialsOff,
-    /// The grant type is off on this server: see [`Config::devices.on`](crate::Config::devices).
-    #[error("has the device code, and the server setting devices.on is off")]
-    DevicesOff,
+    /// A grant type is off on this server.
+    #[error("has {grant_type}, and the server setting {setting} is off")]
+    #[non_exhaustive]
+    GrantTypeOff {
+        /// The grant type.
+        grant_type: GrantType,
+        /// The setting that switches it on, such as `devices.on` for [`Config::devices.on`](crate::Config::devices).
+        setting: &'static str,
+    },
     /// A redirect URI cannot be registered.
     #[error("value {number}: {error}")]
     RedirectUri {
@@ -243,8 +250,8 @@ pub enum Problem {
         /// Why it cannot be registered.
         error: RedirectUriError,
     },
-    /// The form has refresh without the authorization code or the device code, one of which refresh needs.
-    #[error("has refresh without the authorization code or the device code")]
+    /// The form has refresh without a grant type that issues refresh tokens, such as the authorization code.
+    #[error("has refresh_token without {}", GrantTypes::that_refresh())]
     RefreshAlone,
     /// A value occurs twice.
     #[error("value {number} is a duplicate")]

@@ -130,10 +130,7 @@ impl ApplicationForm {
                 .or(Field::ResourceScope, self.check_resource_scope())
                 .unwrap_or_else(ResourceScope::none),
             client_scopes: refused
-                .or(
-                    Field::ClientScopes,
-                    scopes(self.grant_types.contains(GrantType::ClientCredentials), &self.client_scopes),
-                )
+                .or(Field::ClientScopes, scopes(self.grant_types.act_for_client(), &self.client_scopes))
                 .unwrap_or_default(),
             client_resources: refused
                 .or(Field::ClientResources, self.check_client_resources())
@@ -159,7 +156,7 @@ impl ApplicationForm {
         refused: &mut Refused,
     ) -> Vec<RegisteredRedirectUri> {
         let limit = limits.redirect_uris;
-        if self.redirect_uris.is_empty() && self.grant_types.contains(GrantType::AuthorizationCode) {
+        if self.redirect_uris.is_empty() && self.grant_types.redirect() {
             refused.push(Field::RedirectUris, Problem::Missing);
         }
         if self.redirect_uris.len() > limit {
@@ -195,10 +192,10 @@ impl ApplicationForm {
 
     fn check_grant_types(&self) -> Result<GrantTypes, Problem> {
         let counts_as_public = counts_as_public(self.client_type, self.application_type, self.grant_types);
-        if self.grant_types.contains(GrantType::ClientCredentials) && counts_as_public {
-            return Err(Problem::PublicClientCredentials);
+        if let Some(grant_type) = self.grant_types.of_confidential_clients().filter(|_| counts_as_public) {
+            return Err(Problem::ConfidentialOnly { grant_type });
         }
-        if self.grant_types.contains(GrantType::RefreshToken) && !self.grant_types.ask_users() {
+        if self.grant_types.contains(GrantType::RefreshToken) && !self.grant_types.refresh() {
             return Err(Problem::RefreshAlone);
         }
         Ok(self.grant_types)

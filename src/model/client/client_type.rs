@@ -1,6 +1,6 @@
 //! The type of a client, and where it runs.
 
-use crate::model::client::grant_type::{GrantType, GrantTypes};
+use crate::model::client::grant_type::GrantTypes;
 
 /// Whether a client can keep a secret [RFC 6749 section 2.1].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,7 +43,5 @@ pub(crate) fn counts_as_public(
     application_type: ApplicationType,
     grant_types: GrantTypes,
 ) -> bool {
-    client_type == ClientType::Public
-        || application_type == ApplicationType::Native
-        || grant_types.contains(GrantType::DeviceCode)
+    client_type == ClientType::Public || application_type == ApplicationType::Native || grant_types.count_as_public()
 }

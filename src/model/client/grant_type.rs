@@ -1,5 +1,5 @@
-//! The grant types by their names on the wire [RFC 6749 section 1.3]. They are here and not in `grant`, since clients
-//! are registered for them.
+//! The grant types: a row for each, with its name on the wire [RFC 6749 section 1.3] and what it needs of a client. What
+//! the settings decide is in `grant/mod.rs`.
 
 use std::fmt;
 
@@ -26,7 +26,74 @@ pub enum GrantType {
     DeviceCode,
 }
 
+/// What is known about a grant type.
+struct GrantRow {
+    name: &'static str,
+    /// Whether a user is asked, so that the client needs scopes and resources of users.
+    asks_user: bool,
+    /// Whether the answer reaches the client at a redirect URI, with the response type `code` [RFC 7591 section 2.1].
+    redirects: bool,
+    /// Whether a refresh token may come with its access token.
+    refreshes: bool,
+    /// Whether the client gets tokens for itself, so that it needs scopes and resources of its own.
+    acts_for_itself: bool,
+    holders: Holders,
+    /// The parameters of the token request that no other grant type has.
+    parameters: &'static [&'static str],
+    /// Which clients that registered themselves, or have a metadata document, may have it.
+    open_clients: OpenClients,
+}
+
+/// Which clients may have a grant type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holders {
+    Any,
+    /// Those that do not [count as public](crate::Client::counts_as_public).
+    Confidential,
+    /// Any, and they count as public, since their secret is on every device.
+    CountAsPublic,
+}
+
+/// Which clients that no person described may have a grant type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OpenClients {
+    /// All that ask for it.
+    Admitted,
+    /// Those whose [bounds](crate::client_metadata::RegistrationBounds) admit it.
+    IfBoundsAdmit,
+    Never,
+}
+
 impl GrantType {
+    /// The table.
+    const fn row(self) -> GrantRow {
+        match self {
+            Self::AuthorizationCode => GrantRow {
+                asks_user: true,
+                redirects: true,
+                refreshes: true,
+                parameters: &["code", "redirect_uri", "code_verifier"],
+                ..GrantRow::new("authorization_code")
+            },
+            Self::RefreshToken => GrantRow { parameters: &["refresh_token"], ..GrantRow::new("refresh_token") },
+            Self::ClientCredentials => GrantRow {
+                acts_for_itself: true,
+                holders: Holders::Confidential,
+                open_clients: OpenClients::Never,
+                ..GrantRow::new("client_credentials")
+            },
+            // Such a client has no redirect URI that shows whose it is.
+            Self::DeviceCode => GrantRow {
+                asks_user: true,
+                refreshes: true,
+                holders: Holders::CountAsPublic,
+                parameters: &["device_code"],
+                open_clients: OpenClients::IfBoundsAdmit,
+                ..GrantRow::new("urn:ietf:params:oauth:grant-type:device_code")
+            },
+        }
+    }
+
     /// All of them, in the order of the enum.
     pub(crate) const ALL: &'static [Self] =
         &[Self::AuthorizationCode, Self::RefreshToken, Self::ClientCredentials, Self::DeviceCode];
@@ -34,12 +101,7 @@ impl GrantType {
     /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::AuthorizationCode => "authorization_code",
-            Self::RefreshToken => "refresh_token",
-            Self::ClientCredentials => "client_credentials",
-            Self::DeviceCode => "urn:ietf:params:oauth:grant-type:device_code",
-        }
+        self.row().name
     }
 
     /// Returns the grant type with that name; names are compared byte for byte.
@@ -49,9 +111,29 @@ impl GrantType {
         Self::ALL.iter().copied().find(|grant_type| grant_type.as_str().as_bytes() == name)
     }
 
+    /// Returns the parameters of the token request that no other grant type has.
+    pub(crate) const fn parameters(self) -> &'static [&'static str] {
+        self.row().parameters
+    }
+
     #[expect(clippy::as_conversions, reason = "the place of a variant, which is less than 16")]
     const fn bit(self) -> u16 {
         1 << self as u16
+    }
+}
+
+impl GrantRow {
+    const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            asks_user: false,
+            redirects: false,
+            refreshes: false,
+            acts_for_itself: false,
+            holders: Holders::Any,
+            parameters: &[],
+            open_clients: OpenClients::Admitted,
+        }
     }
 }
 
@@ -106,8 +188,55 @@ impl GrantTypes {
     }
 
     /// Returns whether any of these grant types asks a user.
-    pub(crate) const fn ask_users(self) -> bool {
-        self.contains(GrantType::AuthorizationCode) || self.contains(GrantType::DeviceCode)
+    pub(crate) fn ask_users(self) -> bool {
+        self.iter().any(|grant_type| grant_type.row().asks_user)
+    }
+
+    /// Returns whether a client with any of these grant types counts as public.
+    pub(crate) fn count_as_public(self) -> bool {
+        self.iter().any(|grant_type| grant_type.row().holders == Holders::CountAsPublic)
+    }
+
+    /// Returns the first of these grant types that only confidential clients may have.
+    pub(crate) fn of_confidential_clients(self) -> Option<GrantType> {
+        self.iter().find(|grant_type| grant_type.row().holders == Holders::Confidential)
+    }
+
+    /// Returns whether any of these grant types needs a redirect URI.
+    pub(crate) fn redirect(self) -> bool {
+        self.iter().any(|grant_type| grant_type.row().redirects)
+    }
+
+    /// Returns whether any of these grant types may issue refresh tokens.
+    pub(crate) fn refresh(self) -> bool {
+        self.iter().any(|grant_type| grant_type.row().refreshes)
+    }
+
+    /// Returns the names of the grant types that may issue refresh tokens, for a message.
+    pub(crate) fn that_refresh() -> String {
+        let all = GrantType::ALL.iter().filter(|grant_type| grant_type.row().refreshes);
+        all.map(|grant_type| grant_type.as_str()).collect::<Vec<_>>().join(" or ")
+    }
+
+    /// Returns whether any of these grant types issues tokens for the client itself.
+    pub(crate) fn act_for_client(self) -> bool {
+        self.iter().any(|grant_type| grant_type.row().acts_for_itself)
+    }
+
+    /// Returns the grant types that every client may have that registered itself.
+    pub(crate) fn admitted_by_default() -> Self {
+        let all = GrantType::ALL.iter().copied();
+        all.filter(|grant_type| grant_type.row().open_clients == OpenClients::Admitted).collect()
+    }
+
+    /// Returns those of the grant types that a client may have that registered itself, if its bounds admit them.
+    pub(crate) fn of_open_clients(self) -> Self {
+        self.iter().filter(|grant_type| grant_type.row().open_clients != OpenClients::Never).collect()
+    }
+
+    /// Returns the grant types that are in both sets.
+    pub(crate) const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
     }
 
     /// Returns the grant types, in the order of [`GrantType`].

@@ -213,8 +213,7 @@ impl Client {
         if self.open().is_some() {
             return Err(MustAsk::SelfRegistered);
         }
-        let is_of_devices = self.form.grant_types.contains(GrantType::DeviceCode);
-        if self.form.application_type == ApplicationType::Native || is_of_devices {
+        if self.form.application_type == ApplicationType::Native || self.form.grant_types.count_as_public() {
             return Err(MustAsk::Native);
         }
         let weak = self.form.redirect_uris.iter().find(|uri| !uri.as_requested().is_https_on_a_domain());

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::model::client::{AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientType, GrantType};
+use crate::model::client::{
+    AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientType, GrantType, GrantTypes,
+};
 use crate::model::client_metadata::error::MetadataError;
 use crate::model::client_metadata::{ClientMetadata, MoreMetadata};
 use crate::model::redirect_uri::{RegisteredRedirectUri, WebUri};
@@ -38,7 +40,7 @@ pub struct RegistrationBounds {
     pub(super) methods: Option<AuthenticationMethods>,
     pub(super) has_loopback: bool,
     pub(super) has_private_use: bool,
-    pub(super) has_devices: bool,
+    pub(super) grant_types: GrantTypes,
     pub(super) lifetime: Option<Duration>,
 }
 
@@ -48,7 +50,7 @@ impl RegistrationBounds {
     /// A client's `scope` at registration is the default for requests without `scope`. It is not a limit: clients ask
     /// for more later, with the same id.
     #[must_use]
-    pub const fn new(scopes: ScopeSet, resource_scope: ResourceScope) -> Self {
+    pub fn new(scopes: ScopeSet, resource_scope: ResourceScope) -> Self {
         Self {
             scopes,
             default_scopes: None,
@@ -57,7 +59,7 @@ impl RegistrationBounds {
             methods: None,
             has_loopback: true,
             has_private_use: true,
-            has_devices: false,
+            grant_types: GrantTypes::admitted_by_default(),
             lifetime: None,
         }
     }
@@ -104,7 +106,7 @@ impl RegistrationBounds {
     /// type is dropped, since such a client has no redirect URI that shows whose it is.
     #[must_use]
     pub fn devices(self) -> Self {
-        Self { has_devices: true, ..self }
+        Self { grant_types: self.grant_types.with(GrantType::DeviceCode), ..self }
     }
 
     /// Ends the registration after that time, whether it is used or not; never unless set. Its tokens end with it.
@@ -135,7 +137,7 @@ impl RegistrationBounds {
             methods,
             has_loopback: self.has_loopback && others.has_loopback,
             has_private_use: self.has_private_use && others.has_private_use,
-            has_devices: self.has_devices && others.has_devices,
+            grant_types: self.grant_types.intersection(others.grant_types),
             lifetime: self.lifetime.into_iter().chain(others.lifetime).min(),
         }
     }
@@ -143,8 +145,9 @@ impl RegistrationBounds {
     /// The bounds that admit exactly what a client has.
     pub(crate) fn of(client: &Client) -> Self {
         let resources = client.open().and_then(|open| open.resources.clone());
-        let has_devices = client.form.grant_types.contains(GrantType::DeviceCode);
-        Self { resources, has_devices, ..Self::new(client.form.scopes.clone(), client.form.resource_scope.clone()) }
+        let bounds = Self::new(client.form.scopes.clone(), client.form.resource_scope.clone());
+        let grant_types = client.form.grant_types.iter().chain(bounds.grant_types.iter()).collect();
+        Self { resources, grant_types, ..bounds }
     }
 
     /// Returns what a client with this metadata gets.
@@ -158,14 +161,12 @@ impl RegistrationBounds {
         catalog: &ScopeCatalog,
     ) -> Result<Admitted, MetadataError> {
         metadata.redirect_uris.retain(|uri| self.admits(uri));
-        if !self.has_devices {
-            metadata.grant_types = metadata.grant_types.without(GrantType::DeviceCode);
-        }
+        metadata.grant_types = metadata.grant_types.intersection(self.grant_types);
         if !metadata.grant_types.ask_users() {
             return Err(MetadataError::NoGrantType);
         }
         // A client of devices alone has none.
-        if metadata.redirect_uris.is_empty() && metadata.grant_types.contains(GrantType::AuthorizationCode) {
+        if metadata.redirect_uris.is_empty() && metadata.grant_types.redirect() {
             return Err(MetadataError::NoRedirectUri);
         }
         let methods = metadata.authentication_methods;

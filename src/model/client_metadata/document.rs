@@ -124,7 +124,7 @@ mod tests {
             omitted_method: AuthenticationMethod::None,
             keys: KeyRules::of_tests(),
             drops_unknown_scopes: false,
-            offers_devices: false,
+            offered: GrantTypes::default(),
         };
         DocumentRules { metadata, none_beside_private_key_jwt: false }
     }

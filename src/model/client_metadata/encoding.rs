@@ -7,7 +7,7 @@ use crate::secret::Digest;
 
 fields! {
     RegistrationBounds {
-        scopes, resource_scope, default_scopes, resources, methods, has_loopback, has_private_use, has_devices, lifetime,
+        scopes, resource_scope, default_scopes, resources, methods, has_loopback, has_private_use, grant_types, lifetime,
     }
 }
 fields! { MoreMetadata { logo_uri, tos_uri, policy_uri, software_id, software_version, contacts } }

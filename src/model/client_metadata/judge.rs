@@ -49,8 +49,8 @@ pub(crate) struct MetadataRules {
     pub(crate) keys: KeyRules,
     /// Whether a `scope` of which the catalog has nothing counts as not sent.
     pub(crate) drops_unknown_scopes: bool,
-    /// Whether devices without a browser may ask for access.
-    pub(crate) offers_devices: bool,
+    /// The grant types that the server offers.
+    pub(crate) offered: GrantTypes,
 }
 
 impl MetadataRules {
@@ -98,7 +98,7 @@ impl MetadataRules {
         authentication_methods: AuthenticationMethods,
     ) -> Result<ClientMetadata, MetadataError> {
         let grant_types = self.grant_types(members);
-        let needs_uri = !matches!(&grant_types, Ok(types) if !types.contains(GrantType::AuthorizationCode));
+        let needs_uri = !matches!(&grant_types, Ok(types) if !types.redirect());
         let redirect_uris = self.redirect_uris(members, needs_uri)?;
         let (keys, signing_algorithm) = self.keys.read(members, authentication_methods)?;
         let metadata = ClientMetadata {
@@ -157,9 +157,9 @@ impl MetadataRules {
     /// Grant types that are not offered to unreviewed clients are left out.
     fn grant_types(&self, members: &Members) -> Result<GrantTypes, MetadataError> {
         let names = members.list("grant_types")?.unwrap_or_else(|| vec![GrantType::AuthorizationCode.as_str()]);
-        let of_devices = self.offers_devices.then_some(GrantType::DeviceCode);
-        let offered = [GrantType::AuthorizationCode, GrantType::RefreshToken].into_iter().chain(of_devices);
-        check_response_types(members, offered.filter(|grant_type| names.contains(&grant_type.as_str())).collect())
+        let offered = self.offered.of_open_clients();
+        let kept = offered.iter().filter(|grant_type| names.contains(&grant_type.as_str())).collect();
+        check_response_types(members, kept)
     }
 
     /// Leaves out scopes that the catalog does not have: clients also send scopes of other servers.
@@ -176,7 +176,7 @@ impl MetadataRules {
 
 /// Grant types and response types must agree [RFC 7591 section 2.1]: a code needs `code`, a device needs none.
 fn check_response_types(members: &Members, kept: GrantTypes) -> Result<GrantTypes, MetadataError> {
-    if !kept.contains(GrantType::AuthorizationCode) {
+    if !kept.redirect() {
         return if kept.ask_users() { Ok(kept) } else { Err(MetadataError::NoGrantType) };
     }
     let response_types = members.list("response_types")?.unwrap_or_else(|| vec!["code"]);
@@ -284,7 +284,7 @@ mod tests {
             omitted_method: AuthenticationMethod::ClientSecretBasic,
             keys: KeyRules::of_tests(),
             drops_unknown_scopes: false,
-            offers_devices: false,
+            offered: GrantTypes::default(),
         }
     }
 

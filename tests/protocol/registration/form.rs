@@ -75,7 +75,7 @@ async fn each_refusal_names_its_field_and_why() {
                 form.grant_types = GrantTypes::default().with(GrantType::ClientCredentials);
                 form.client_scopes = "repo-code:r".into();
             },
-            "grant_types: has client_credentials, and the server setting of that name is off",
+            "grant_types: has client_credentials, and the server setting client_credentials.on is off",
         ),
         (
             |form| form.client_type = ClientType::Public,
@@ -83,7 +83,8 @@ async fn each_refusal_names_its_field_and_why() {
         ),
         (
             |form| form.grant_types = GrantTypes::NONE.with(GrantType::RefreshToken),
-            "grant_types: has refresh without the authorization code or the device code",
+            "grant_types: has refresh_token without authorization_code or \
+             urn:ietf:params:oauth:grant-type:device_code",
         ),
     ];
     for (change, text) in cases {

@@ -116,7 +116,7 @@ pub(crate) fn words(error: &FieldError, form: &ApplicationForm) -> String {
         Problem::TwoKeySets => "Give the keys or their address, not both.".into(),
         Problem::NotAnImage => "The file is not a PNG, JPEG, GIF or WebP image.".into(),
         Problem::NotAWebAddress => "Enter the whole address, beginning with https:// or http://.".into(),
-        Problem::NotOffered | Problem::PublicClientsOff | Problem::ClientCredentialsOff | Problem::DevicesOff => {
+        Problem::NotOffered | Problem::PublicClientsOff | Problem::GrantTypeOff { .. } => {
             format!("{subject} has a choice that is not offered here.")
         }
         Problem::RedirectUri { number, error } => {
