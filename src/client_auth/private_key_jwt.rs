@@ -70,7 +70,7 @@ async fn verify_by_url(
     rule: KeyRule<'_>,
 ) -> Result<(), Reason> {
     let sets = context.key_sets.as_ref().ok_or_else(|| Arc::new(KeyFetchError::NoFetcher))?;
-    let set = sets.get(client, url, peer).await?;
+    let set = sets.get(client.into(), url, peer).await?;
     report(context, client, &set);
     let not_signed = match rule.verify(assertion, set.keys()) {
         Ok(()) => return Ok(()),
@@ -79,7 +79,7 @@ async fn verify_by_url(
     if !rule.may_be_by_a_newer_key(not_signed) {
         return Err(not_signed.reason());
     }
-    let newer = sets.newer(client, url, &set, peer).await.ok_or_else(|| not_signed.reason())?;
+    let newer = sets.newer(client.into(), url, &set, peer).await.ok_or_else(|| not_signed.reason())?;
     report(context, client, &newer);
     rule.verify(assertion, newer.keys()).map_err(NotSigned::reason)
 }

@@ -1,5 +1,5 @@
-//! Fetches and caches the key sets of clients with a `jwks_uri` [RFC 7591 section 2]. [`CachedSets`] also caches the
-//! key set of an authorization server whose JWTs an API verifies.
+//! Fetches and caches the key sets at a `jwks_uri` [RFC 7591 section 2], such as those of clients. [`CachedSets`] also
+//! caches the key set of an authorization server whose JWTs an API verifies.
 
 mod cached;
 mod entry;
@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::base::clock::Clock;
-use crate::base::id::ClientId;
 use crate::config::client_authentication::KEY_SET;
 use crate::fetch::cache::MAX_CACHED;
 use crate::fetch::flight::Flights;
@@ -25,18 +24,18 @@ use crate::model::redirect_uri::{WebScheme, WebUri};
 use crate::wire::Endpoint;
 use crate::wire::fetch::{FetchError, FetchErrorKind, FetchPurpose, FetchRequest};
 
-/// How long a fetched key set is used without another fetch. A key that its client removed there is valid until then.
+/// How long a fetched key set is used without another fetch. A key that its owner removed there is valid until then.
 const FRESH: Duration = Duration::from_secs(3600);
 /// How long a fetched key set is used if it cannot be fetched again, counted from its fetch.
 const USABLE: Duration = Duration::from_secs(86_400);
-/// How long the server waits between two fetches of one client's keys.
+/// How long the server waits between two fetches of one owner's keys.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// The key sets of clients, by client id and `jwks_uri`.
+/// The key sets, by owner and `jwks_uri`.
 #[derive(Debug)]
 pub(crate) struct KeySets {
     reviewed: Arc<Source>,
-    /// The key sets of unreviewed clients that registered themselves. They replace no set of another client.
+    /// The key sets of unreviewed owners. They replace no set of another owner.
     unreviewed: Arc<Source>,
 }
 
@@ -46,12 +45,35 @@ struct Source {
     fetcher: Arc<dyn Fetcher>,
     clock: Arc<dyn Clock>,
     purpose: FetchPurpose,
-    /// Checked before each fetch for an unreviewed client.
+    /// Checked before each fetch for an unreviewed owner.
     throttle: Option<Arc<dyn Throttle>>,
     sets: Arc<CachedSets<FetchedSet, KeyFetchError>>,
 }
 
-/// The key set of a client.
+/// Who publishes a key set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyOwner<'a> {
+    id: &'a str,
+    /// Changes whenever the owner may have withdrawn keys. Earlier fetches do not count then.
+    version: u32,
+    /// Whether no person has reviewed it, such as a client that registered itself.
+    is_unreviewed: bool,
+}
+
+impl<'a> From<&'a Client> for KeyOwner<'a> {
+    fn from(client: &'a Client) -> Self {
+        Self { id: client.id.as_str(), version: client.version, is_unreviewed: client.is_unreviewed() }
+    }
+}
+
+impl KeyOwner<'_> {
+    /// Each owner has its own fetches, even if several share a URL, so that no owner uses up the fetches of another.
+    fn name(&self, url: &str) -> String {
+        format!("{}\n{}\n{url}", self.id, self.version)
+    }
+}
+
+/// The key set of an owner.
 #[derive(Debug)]
 pub(crate) struct FetchedSet {
     keys: FetchedKeys,
@@ -90,64 +112,58 @@ impl KeySets {
         self.reviewed.fetcher.reaches_loopback()
     }
 
-    /// Returns the key set of a client: the cached one while it is fresh, otherwise a fetched one. If the fetch fails,
+    /// Returns the key set of an owner: the cached one while it is fresh, otherwise a fetched one. If the fetch fails,
     /// it returns the cached one until that is stale. The throttle counts by the address of the caller.
     pub(crate) async fn get(
         &self,
-        client: &Client,
+        owner: KeyOwner<'_>,
         url: &str,
         peer: Option<IpAddr>,
     ) -> Outcome<FetchedSet, KeyFetchError> {
-        let source = self.source(client);
-        source.sets.get(&name(client, url), Need::Usable, || source.fetched(client, url, peer)).await
+        let source = self.source(owner);
+        source.sets.get(&owner.name(url), Need::Usable, || source.fetched(owner.id, url, peer)).await
     }
 
     /// Returns a newer key set than the given one, in which a key was not found. `None` if there is none, if it cannot
     /// be fetched, or if the pause since the last fetch has not ended.
     pub(crate) async fn newer(
         &self,
-        client: &Client,
+        owner: KeyOwner<'_>,
         url: &str,
         than: &Arc<FetchedSet>,
         peer: Option<IpAddr>,
     ) -> Option<Arc<FetchedSet>> {
-        let source = self.source(client);
-        source.sets.newer(&name(client, url), than, || source.fetched(client, url, peer)).await.ok().flatten()
+        let source = self.source(owner);
+        source.sets.newer(&owner.name(url), than, || source.fetched(owner.id, url, peer)).await.ok().flatten()
     }
 
-    fn source(&self, client: &Client) -> &Arc<Source> {
-        if client.is_unreviewed() { &self.unreviewed } else { &self.reviewed }
+    fn source(&self, owner: KeyOwner<'_>) -> &Arc<Source> {
+        if owner.is_unreviewed { &self.unreviewed } else { &self.reviewed }
     }
-}
-
-/// Each client has its own fetches, even if clients share a URL, so that no client uses up the fetches of another.
-/// After a change of the client, which may have withdrawn keys, earlier fetches do not count.
-fn name(client: &Client, url: &str) -> String {
-    format!("{}\n{}\n{url}", client.id, client.version)
 }
 
 impl Source {
     /// Returns the fetch of a key set. It borrows nothing of the request that starts it.
     fn fetched(
         self: &Arc<Self>,
-        client: &Client,
+        owner: &str,
         url: &str,
         peer: Option<IpAddr>,
     ) -> impl Future<Output = Result<Fetched<FetchedSet>, KeyFetchError>> + Send + use<> {
-        let (source, client, url) = (Arc::clone(self), client.id.clone(), Box::<str>::from(url));
+        let (source, owner, url) = (Arc::clone(self), Box::<str>::from(owner), Box::<str>::from(url));
         async move {
-            let keys = source.fetch(&client, &url, peer).await?;
+            let keys = source.fetch(&owner, &url, peer).await?;
             let now = source.clock.now();
             let set = FetchedSet { keys, is_reported: AtomicBool::new(false) };
             Ok(Fetched { set, fresh_until: now.plus(FRESH), usable_until: now.plus(USABLE) })
         }
     }
 
-    async fn fetch(&self, client: &ClientId, url: &str, peer: Option<IpAddr>) -> Result<FetchedKeys, KeyFetchError> {
+    async fn fetch(&self, owner: &str, url: &str, peer: Option<IpAddr>) -> Result<FetchedKeys, KeyFetchError> {
         let Some(uri) = WebUri::split(url).ok().filter(|uri| uri.scheme == WebScheme::Https) else {
             return Err(FetchError::new(FetchErrorKind::Url).into());
         };
-        self.check_throttle(client, &uri.host.to_ascii_lowercase(), peer).await?;
+        self.check_throttle(owner, &uri.host.to_ascii_lowercase(), peer).await?;
         let request = FetchRequest { max_bytes: KEY_SET.bytes, purpose: self.purpose, ..FetchRequest::new(url) };
         let response = self.fetcher.fetch(&request).await?;
         if response.status != 200 {
@@ -156,15 +172,15 @@ impl Source {
         Ok(JwkSet::parse_fetched(&response.body, KEY_SET)?)
     }
 
-    /// Checks the throttle by host, since many clients may name the host of a third party, and by the address of the
-    /// request that begins the fetch, since one caller may have many clients with a host each. The host of a client's own
-    /// metadata document is not counted, so other clients do not use up its fetches there.
-    async fn check_throttle(&self, client: &ClientId, host: &str, peer: Option<IpAddr>) -> Result<(), KeyFetchError> {
-        let is_own = DocumentUrl::parse(client.as_str()).is_ok_and(|own| own.host().eq_ignore_ascii_case(host));
+    /// Checks the throttle by host, since many owners may name the host of a third party, and by the address of the
+    /// request that begins the fetch, since one caller may have many clients with a host each. The host of an owner's own
+    /// metadata document is not counted, so others do not use up its fetches there.
+    async fn check_throttle(&self, owner: &str, host: &str, peer: Option<IpAddr>) -> Result<(), KeyFetchError> {
+        let is_own = DocumentUrl::parse(owner).is_ok_and(|own| own.host().eq_ignore_ascii_case(host));
         let Some(throttle) = &self.throttle else { return Ok(()) };
         let host = Some(host).filter(|_| !is_own);
         let begun = Attempt::new(AttemptKind::KeySet, Endpoint::Token);
-        match throttle.check(&Attempt { client: Some(client.as_str()), host, peer, ..begun }).await {
+        match throttle.check(&Attempt { client: Some(owner), host, peer, ..begun }).await {
             ThrottleDecision::Allow => Ok(()),
             ThrottleDecision::Refuse { .. } => Err(KeyFetchError::Throttled),
         }
