@@ -1,7 +1,7 @@
 //! The endpoints. Each takes a [`Request`](crate::wire::Request) and returns a [`Response`](crate::wire::Response).
 //!
 //! The table says for each whether it is on, which pages of other origins may call it, and where the metadata publishes
-//! its URL. What the settings do not change is in `wire/endpoint.rs`.
+//! its URL; below it is the function that answers. What the settings do not change is in `wire/endpoint.rs`.
 
 pub(crate) mod authorize;
 pub(crate) mod client_configuration;
@@ -16,9 +16,14 @@ pub(crate) mod registration_request;
 pub(crate) mod revoke;
 pub(crate) mod token;
 
+use std::sync::Arc;
+
 use crate::config::Config;
+use crate::context::Context;
+use crate::hooks::span::in_span;
+use crate::wire::cors::Proofs;
 use crate::wire::message::Metadata;
-use crate::wire::{Cors, Endpoint};
+use crate::wire::{Cors, Endpoint, Request, Response};
 
 /// What the server does with an endpoint.
 struct Served {
@@ -84,7 +89,7 @@ impl Endpoint {
     }
 
     /// Returns which pages of other origins may call it, if any may.
-    pub(crate) fn cors(self, config: &Config) -> Option<&Cors> {
+    fn cors(self, config: &Config) -> Option<&Cors> {
         Some(&config.cors).filter(|cors| **cors != Cors::Off && self.served().cors)
     }
 }
@@ -95,5 +100,55 @@ pub(crate) fn publish(config: &Config, metadata: &mut Metadata) {
         if let Some(member) = endpoint.served().member.filter(|_| endpoint.is_on(config)) {
             *member(metadata) = Some(config.url_of(*endpoint));
         }
+    }
+}
+
+/// Returns every path under which an endpoint is served now, the published one first.
+pub(crate) fn paths(context: &Context, endpoint: Endpoint) -> Vec<String> {
+    let config = &context.config;
+    match endpoint {
+        Endpoint::ResourceMetadata => context.resources.metadata_paths(&config.issuer),
+        _ if endpoint.is_on(config) => endpoint.paths(&config.issuer),
+        _ => Vec::new(),
+    }
+}
+
+/// Answers a request, with the headers that [`Cors`] asks for.
+pub(crate) async fn serve(context: &Arc<Context>, endpoint: Endpoint, request: &Request<'_>) -> Response {
+    let config = &context.config;
+    if !endpoint.is_on(config) {
+        return Response::new(404);
+    }
+    let cors = endpoint.cors(config);
+    let reads_proofs = config.dpop.reads_proofs() && endpoint.reads_proofs();
+    let proofs = if reads_proofs { Proofs::Read } else { Proofs::Off };
+    if let Some(answer) = cors.and_then(|cors| cors.preflight(request, endpoint.allow(), proofs)) {
+        return answer;
+    }
+    let response = in_span(endpoint.as_str(), answer(context, endpoint, request)).await;
+    match cors {
+        Some(cors) => cors.share(request, response, proofs),
+        None => response,
+    }
+}
+
+/// Calls the function of the endpoint. Function pointers in the table would cost a box for each request.
+async fn answer(context: &Arc<Context>, endpoint: Endpoint, request: &Request<'_>) -> Response {
+    match endpoint {
+        // It needs a user: `AuthorizationServer::authorize` checks its requests.
+        Endpoint::Authorization => Response::new(404),
+        Endpoint::Token => token::serve(context, request).await,
+        Endpoint::PushedAuthorization => pushed_authorization::serve(context, request).await,
+        Endpoint::DeviceAuthorization => device_authorization::serve(context, request).await,
+        Endpoint::Revocation => revoke::serve(context, request).await,
+        Endpoint::Introspection => introspect::serve(context, request).await,
+        Endpoint::Jwks => jwks::serve(context, request),
+        Endpoint::Metadata => metadata::serve(context, request),
+        Endpoint::ResourceMetadata => {
+            let answer = context.resources.metadata(request, &context.config.issuer);
+            answer.unwrap_or_else(|| Response::new(404))
+        }
+        Endpoint::Registration => registration::serve(context, request).await,
+        Endpoint::ClientConfiguration => client_configuration::serve(context, request).await,
     }
 }

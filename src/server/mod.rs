@@ -19,16 +19,7 @@ use crate::config::Config;
 use crate::config::error::ConfigError;
 use crate::config::report::{LOOPBACK, NO_THROTTLE, SecurityReport};
 use crate::context::Context;
-use crate::endpoint::authorize;
-use crate::endpoint::client_configuration;
-use crate::endpoint::device_authorization;
-use crate::endpoint::introspect;
-use crate::endpoint::jwks;
-use crate::endpoint::metadata;
-use crate::endpoint::pushed_authorization;
-use crate::endpoint::registration;
-use crate::endpoint::revoke;
-use crate::endpoint::token;
+use crate::endpoint::{self, authorize};
 use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;
 use crate::grant::client_credentials;
@@ -46,7 +37,6 @@ pub use crate::server::builder::Builder;
 pub use crate::server::hosts::Hosts;
 pub use crate::server::purge::PurgeError;
 use crate::store::{Purge, StoreError};
-use crate::wire::cors::Proofs;
 use crate::wire::{Endpoint, Request, Response};
 
 /// An OAuth 2.0 authorization server [RFC 6749] that works with any framework, runtime and clock.
@@ -133,15 +123,7 @@ impl AuthorizationServer {
     /// its last segment, and its requests also need [`Request::path`].
     #[must_use]
     pub fn paths(&self, endpoint: Endpoint) -> Vec<String> {
-        if endpoint == Endpoint::ResourceMetadata {
-            return self.context.resources.metadata_paths(self.issuer());
-        }
-        if !endpoint.is_on(self.config()) {
-            return Vec::new();
-        }
-        let published = self.path(endpoint);
-        let with_slash = Some(format!("{published}/")).filter(|_| endpoint == Endpoint::Metadata);
-        [published].into_iter().chain(with_slash).collect()
+        endpoint::paths(&self.context, endpoint)
     }
 
     /// Returns how many bytes of a body an adapter must read. A longer body is
@@ -164,41 +146,7 @@ impl AuthorizationServer {
     ///
     /// It has the headers that [`Config::cors`] asks for, preflights included.
     pub async fn serve(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
-        let context = &self.context;
-        if !endpoint.is_on(&context.config) {
-            return Response::new(404);
-        }
-        let cors = endpoint.cors(&context.config);
-        let reads_proofs = context.config.dpop.reads_proofs() && endpoint.reads_proofs();
-        let proofs = if reads_proofs { Proofs::Read } else { Proofs::Off };
-        if let Some(answer) = cors.and_then(|cors| cors.preflight(request, endpoint.allow(), proofs)) {
-            return answer;
-        }
-        let response = in_span(endpoint.as_str(), self.answer(endpoint, request)).await;
-        match cors {
-            Some(cors) => cors.share(request, response, proofs),
-            None => response,
-        }
-    }
-
-    async fn answer(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
-        let context = &self.context;
-        match endpoint {
-            Endpoint::Authorization => Response::new(404),
-            Endpoint::Token => token::serve(context, request).await,
-            Endpoint::PushedAuthorization => pushed_authorization::serve(context, request).await,
-            Endpoint::DeviceAuthorization => device_authorization::serve(context, request).await,
-            Endpoint::Revocation => revoke::serve(context, request).await,
-            Endpoint::Introspection => introspect::serve(context, request).await,
-            Endpoint::Jwks => jwks::serve(context, request),
-            Endpoint::Metadata => metadata::serve(context, request),
-            Endpoint::ResourceMetadata => {
-                let answer = context.resources.metadata(request, self.issuer());
-                answer.unwrap_or_else(|| Response::new(404))
-            }
-            Endpoint::Registration => registration::serve(context, request).await,
-            Endpoint::ClientConfiguration => client_configuration::serve(context, request).await,
-        }
+        endpoint::serve(&self.context, endpoint, request).await
     }
 
     /// Checks an authorization request [RFC 6749 section 4.1.1], for [`hold`](Self::hold) to store it.

@@ -41,8 +41,10 @@ pub enum Endpoint {
 struct Row {
     /// One word, for logs and metrics.
     name: &'static str,
-    /// The path below the issuer. That of metadata is inserted between host and base path.
+    /// The published path. `{issuer}` stands for the path of the issuer.
     path: &'static str,
+    /// The other paths under which it is served.
+    others: &'static [&'static str],
     methods: Methods,
     /// Whether it reads DPoP proofs [RFC 9449 sections 5 and 10.1].
     proofs: bool,
@@ -50,7 +52,7 @@ struct Row {
 
 impl Row {
     const fn new(name: &'static str, path: &'static str, methods: Methods) -> Self {
-        Self { name, path, methods, proofs: false }
+        Self { name, path, others: &[], methods, proofs: false }
     }
 }
 
@@ -65,17 +67,25 @@ impl Endpoint {
     /// The table.
     const fn row(self) -> Row {
         match self {
-            Self::Authorization => Row::new("authorization", "/oauth2/auth", READ),
-            Self::Token => Row { proofs: true, ..Row::new("token", "/oauth2/token", POST) },
-            Self::PushedAuthorization => Row { proofs: true, ..Row::new("pushed_authorization", "/oauth2/par", POST) },
-            Self::DeviceAuthorization => Row::new("device_authorization", "/oauth2/device_authorization", POST),
-            Self::Revocation => Row::new("revocation", "/oauth2/revoke", POST),
-            Self::Introspection => Row::new("introspection", "/oauth2/introspect", POST),
-            Self::Jwks => Row::new("jwks", "/oauth2/jwks", READ),
-            Self::Metadata => Row::new("metadata", "/.well-known/oauth-authorization-server", READ),
+            Self::Authorization => Row::new("authorization", "{issuer}/oauth2/auth", READ),
+            Self::Token => Row { proofs: true, ..Row::new("token", "{issuer}/oauth2/token", POST) },
+            Self::PushedAuthorization => {
+                Row { proofs: true, ..Row::new("pushed_authorization", "{issuer}/oauth2/par", POST) }
+            }
+            Self::DeviceAuthorization => Row::new("device_authorization", "{issuer}/oauth2/device_authorization", POST),
+            Self::Revocation => Row::new("revocation", "{issuer}/oauth2/revoke", POST),
+            Self::Introspection => Row::new("introspection", "{issuer}/oauth2/introspect", POST),
+            Self::Jwks => Row::new("jwks", "{issuer}/oauth2/jwks", READ),
+            // Some clients keep the slash at the end of an issuer.
+            Self::Metadata => Row {
+                others: &["/.well-known/oauth-authorization-server{issuer}/"],
+                ..Row::new("metadata", "/.well-known/oauth-authorization-server{issuer}", READ)
+            },
             Self::ResourceMetadata => Row::new("resource_metadata", "/.well-known/oauth-protected-resource", READ),
-            Self::Registration => Row::new("registration", "/oauth2/register", POST),
-            Self::ClientConfiguration => Row::new("client_configuration", "/oauth2/register/{client_id}", MANAGE),
+            Self::Registration => Row::new("registration", "{issuer}/oauth2/register", POST),
+            Self::ClientConfiguration => {
+                Row::new("client_configuration", "{issuer}/oauth2/register/{client_id}", MANAGE)
+            }
         }
     }
 
@@ -109,14 +119,15 @@ impl Endpoint {
         self.row().methods.0.contains(&method)
     }
 
-    /// Returns the whole published path. The issuer's path comes first, or last for the metadata [RFC 8414 section
-    /// 3.1].
+    /// Returns the published path. The issuer's path comes first, or last for the metadata [RFC 8414 section 3.1].
     pub(crate) fn path(self, issuer: &str) -> String {
-        let (issuer, own) = (path_of(issuer), self.row().path);
-        if self == Self::ResourceMetadata {
-            return own.to_owned();
-        }
-        if self == Self::Metadata { format!("{own}{issuer}") } else { format!("{issuer}{own}") }
+        self.row().path.replace(ISSUER, path_of(issuer))
+    }
+
+    /// Returns every path under which the endpoint is served, the published one first.
+    pub(crate) fn paths(self, issuer: &str) -> Vec<String> {
+        let Row { path, others, .. } = self.row();
+        [path].iter().chain(others).map(|path| path.replace(ISSUER, path_of(issuer))).collect()
     }
 
     /// Returns whether the endpoint reads DPoP proofs where the settings accept them.
@@ -126,9 +137,12 @@ impl Endpoint {
 
     /// Returns the URL below the issuer. Those of metadata are elsewhere: see [`path`](Self::path).
     pub(crate) fn url(self, issuer: &str) -> String {
-        format!("{}{}", issuer.trim_end_matches('/'), self.row().path)
+        self.row().path.replace(ISSUER, issuer.trim_end_matches('/'))
     }
 }
+
+/// What stands for the issuer in a path.
+const ISSUER: &str = "{issuer}";
 
 /// Returns the path of the issuer, without a slash at its end.
 pub(crate) fn path_of(issuer: &str) -> &str {
