@@ -75,7 +75,7 @@ fn split(operations: usize, tokens: &Tokens) -> (usize, usize) {
 /// Not inlined, so that a profiler finds it.
 #[inline(never)]
 fn authenticate(world: &World, header: &[u8]) {
-    let token = ready(world.server.authenticate(&Request::new("GET").header("Authorization", header)));
+    let token = ready(world.server.resource().authenticate(&Request::new("GET").header("Authorization", header)));
     let token = token.expect("a valid token");
     assert_eq!(token.client_id().as_str(), world.client.id);
     black_box(token);

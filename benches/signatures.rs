@@ -227,7 +227,7 @@ impl World {
     fn show(&self, authorization: &str, proof: Option<&str>) {
         let request = Request::new("GET").path(PATH).header("Authorization", authorization.as_bytes());
         let request = proof.into_iter().fold(request, |request, proof| request.header("DPoP", proof.as_bytes()));
-        black_box(ready(self.server.authenticate(&request)).expect("a valid token"));
+        black_box(ready(self.server.resource().authenticate(&request)).expect("a valid token"));
     }
 }
 

@@ -114,16 +114,16 @@ async fn tokens(server: &AuthorizationServer, form: &str) -> Result<TokenRespons
 async fn call(server: &AuthorizationServer, tokens: &TokenResponse) -> Result<(), Box<dyn Error>> {
     let bearer = format!("Bearer {}", tokens.access_token.expose());
     let request = Request::new("GET").header("Authorization", bearer.as_bytes());
-    let token = server.authenticate(&request).await?;
+    let token = server.resource().authenticate(&request).await?;
 
-    server.require_scope(&token, "orders")?;
-    let user = server.require_subject(&token)?;
+    server.resource().require_scope(&token, "orders")?;
+    let user = server.resource().require_subject(&token)?;
     println!("5. the application may read the orders of {user}");
 
     let note = Resource::Private("alice/shopping list");
-    server.require(&token, "notes", Permission::Read, note)?;
+    server.resource().require(&token, "notes", Permission::Read, note)?;
     println!("   it may read the note");
-    if let Err(refused) = server.require(&token, "notes", Permission::ReadWrite, note) {
+    if let Err(refused) = server.resource().require(&token, "notes", Permission::ReadWrite, note) {
         println!("   it may not change the note: {}", refused.into_response().status());
     }
     Ok(())
@@ -161,8 +161,8 @@ async fn ensure_export(server: &AuthorizationServer) -> Result<(ClientId, Client
 async fn call_of_export(server: &AuthorizationServer, tokens: &TokenResponse) -> Result<(), Box<dyn Error>> {
     let bearer = format!("Bearer {}", tokens.access_token.expose());
     let request = Request::new("GET").header("Authorization", bearer.as_bytes());
-    let token = server.authenticate(&request).await?;
-    server.require_scope(&token, "orders")?;
+    let token = server.resource().authenticate(&request).await?;
+    server.resource().require_scope(&token, "orders")?;
     assert_eq!(token.subject(), None);
     println!("8. {} may read orders", token.client_id());
     Ok(())

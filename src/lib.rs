@@ -27,7 +27,7 @@
 //! 3. The user, signed in by your service, sees a consent page: [`AuthorizationServer::hold`].
 //! 4. The user decides and is sent back with a code: [`AuthorizationServer::decide`].
 //! 5. The application exchanges the code, refreshes and revokes: [`AuthorizationServer::serve`].
-//! 6. It calls resources with its access token: [`AuthorizationServer::authenticate`].
+//! 6. It calls resources with its access token: [`ResourceServer::authenticate`].
 //!
 //! # The nouns
 //!

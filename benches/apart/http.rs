@@ -69,7 +69,7 @@ pub(super) fn measure(options: &Options, report: &mut Report) {
     let Listening { service, .. } = &listening;
     let (opaque, jwts) = (service.tokens(OPAQUE, count), service.tokens(JWTS, count));
     let (each_asks, kept) = (listening.transport(), listening.transport());
-    let own = |api| Some(service.world.server.resource(api).expect("it is in the settings"));
+    let own = |api| Some(service.world.server.protected_resource(api).expect("it is in the settings"));
     let asking =
         |transport: &Counting<_>, seconds| Some(service.introspecting(transport.clone(), Duration::from_secs(seconds)));
     let verifying = |max_entries| Some(service.verifying(listening.transport(), max_entries));

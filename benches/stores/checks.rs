@@ -43,7 +43,7 @@ pub(super) fn measure(options: &Options, report: &mut Report) {
             let (server, headers, number) = (server.clone(), headers.clone(), any());
             async move {
                 let request = Request::new("GET").header("Authorization", headers[number].as_bytes());
-                server.authenticate(&request).await.unwrap();
+                server.resource().authenticate(&request).await.unwrap();
             }
         })
     };

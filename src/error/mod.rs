@@ -321,7 +321,7 @@ refusals! {
         #[error("the access token is for another protected resource")]
         AnotherAudience => InvalidToken.says(ACCESS_TOKEN_REFUSED),
         /// Your service requires a scope that no token can have, for example a mistyped one. It is answered with 503.
-        /// See [`check_scope`](crate::AuthorizationServer::check_scope).
+        /// See [`check_scope`](crate::ResourceServer::check_scope).
         #[error("no token can have the scope that this route requires")]
         RequiredScope(#[source] _error: ConfigError) => TemporarilyUnavailable.says(UNAVAILABLE),
         /// The access token does not cover what was requested.

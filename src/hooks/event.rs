@@ -235,7 +235,7 @@ events! {
     /// by each server with a throttle.
     PeerAddressMissing(endpoint) => named("peer_address_missing", Warning),
     /// A route of your service requires a scope that no token can have, for example a mistyped one. The request was
-    /// answered with 503. Raised once per server: [`check_scope`](crate::AuthorizationServer::check_scope) finds all
+    /// answered with 503. Raised once per server: [`check_scope`](crate::ResourceServer::check_scope) finds all
     /// such scopes when the service starts.
     RequiredScopeUnknown {
         /// Which scope, and what would be accepted.

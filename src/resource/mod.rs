@@ -14,7 +14,6 @@ mod possession;
 mod settings_rules;
 pub(crate) mod source;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use crate::resource::authenticated::Authenticated;
@@ -41,8 +40,8 @@ use crate::wire::{Body, Request, Response};
 /// there are none.
 ///
 /// In the process of the authorization server,
-/// [`AuthorizationServer::resource`](crate::AuthorizationServer::resource) creates it for one of [`Config::resources`], and
-/// `ResourceServer::from(server)` for the default one. In a separate process, [`introspecting`](Self::introspecting) or
+/// [`AuthorizationServer::resource`](crate::AuthorizationServer::resource) returns it for the default one of
+/// [`Config::resources`], and [`protected_resource`](crate::AuthorizationServer::protected_resource) creates it for any. In a separate process, [`introspecting`](Self::introspecting) or
 /// [`jwt`](Self::jwt) creates it. All give the same responses. Create it once, when the service starts. Clones share
 /// everything and are cheap.
 ///
@@ -452,10 +451,11 @@ impl ResourceServer {
         token.place == self.source.place(self.at)
     }
 
-    /// Returns the check at the resource where a token was presented, which may be another one of the same server.
-    pub(crate) fn where_presented(&self, token: &Authenticated) -> Cow<'_, Self> {
-        let at = token.place.at;
-        if at == self.at { Cow::Borrowed(self) } else { Cow::Owned(Self { source: self.source.clone(), at }) }
+    /// Returns the check at the resource where a token was presented, which may be another one of the same server. It is
+    /// for what several resources of a service share: there, [`require`](Self::require) judges the token.
+    #[must_use]
+    pub fn where_presented(&self, token: &Authenticated) -> Self {
+        Self { source: self.source.clone(), at: token.place.at }
     }
 
     /// Returns the error for a scope that no token can have, and raises the event.

@@ -38,7 +38,7 @@ impl ScopeDefinition {
     }
 
     /// Creates the definition of a scope without a permission, which is granted as a whole.
-    /// [`require_scope`](crate::AuthorizationServer::require_scope) checks for it.
+    /// [`require_scope`](crate::ResourceServer::require_scope) checks for it.
     pub fn plain(name: impl Into<Cow<'static, str>>) -> Self {
         Self::new(name, Permissions::Plain)
     }

@@ -30,8 +30,7 @@ use crate::model::client::Client;
 use crate::model::client_metadata::DocumentError;
 use crate::model::{Authorization, Grant};
 use crate::registration::{OwnClient, Registrar};
-use crate::resource::{Authenticated, ResourceError, ResourceServer};
-use crate::scope::{Permission, Resource};
+use crate::resource::ResourceServer;
 use crate::secret::ConsentTicket;
 pub use crate::server::builder::Builder;
 pub use crate::server::hosts::Hosts;
@@ -288,92 +287,9 @@ impl AuthorizationServer {
         in_span("user_code_release", user_code::release(&self.context, ticket, Asked { subject, session })).await
     }
 
-    /// Checks the access token of a request to a resource, and returns what it grants [RFC 6750, RFC 9449 section 7].
+    /// Returns the check of access tokens at the default one of [`Config::resources`]; of all tokens if there are none.
     ///
-    /// A token that is bound to a key needs a DPoP proof, which names the method and the public URL of the request. Set
-    /// [`Request::path`], or [`Request::url`] if clients use another address.
-    ///
-    /// If there are [`Config::resources`], it accepts only tokens for the default one, and refuses every token if there is
-    /// no default.
-    /// [`resource`](Self::resource) returns the check for any resource.
-    ///
-    /// # Errors
-    ///
-    /// [`ResourceError`], which holds the answer with its challenge.
-    pub async fn authenticate(&self, request: &Request<'_>) -> Result<Authenticated, ResourceError> {
-        self.resource.authenticate(request).await
-    }
-
-    /// Checks the request's access token, and requires a scope for the account as a whole: with this permission, or a plain
-    /// one. It is [`ResourceServer::authenticate_for_account`] at the default resource.
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub async fn authenticate_for(
-        &self,
-        request: &Request<'_>,
-        scope: &str,
-        permission: Option<Permission>,
-    ) -> Result<Authenticated, ResourceError> {
-        self.resource.authenticate_for_account(request, scope, permission).await
-    }
-
-    /// Returns the nonce that DPoP proofs for resources must contain now: see [`ResourceServer::dpop_nonce`].
-    #[must_use]
-    pub fn dpop_nonce(&self) -> Option<String> {
-        self.resource.dpop_nonce()
-    }
-
-    /// Returns the check of access tokens for one of the protected resources in [`Config::resources`], by its
-    /// identifier as it is written there. Create it once, when the service starts.
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError`] if there is no such resource.
-    pub fn resource(&self, identifier: &str) -> Result<ResourceServer, ConfigError> {
-        ResourceServer::new(self.context.clone(), identifier)
-    }
-
-    /// Checks that tokens can have a scope that a route will require with [`authenticate_for`](Self::authenticate_for):
-    /// see [`ResourceServer::check_scope`]. For any other resource than the default one, [`ResourceServer::scopes`] does
-    /// this.
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError`] if the scope is not in the catalog, cannot be granted with this permission, or is not served by
-    /// the default resource.
-    pub fn check_scope(&self, scope: &str, permission: Option<Permission>) -> Result<(), ConfigError> {
-        self.resource.check_scope(scope, permission)
-    }
-
-    /// Requires that a token covers this scope, with this permission, on this resource of the user. It is
-    /// [`ResourceServer::require`] where the token was presented.
-    ///
-    /// # Errors
-    ///
-    /// As there: [`ResourceError`] with 403.
-    ///
-    /// # Security
-    ///
-    /// As with [`Authenticated::permits`], it does not check whether the user may reach the resource: check that
-    /// elsewhere.
-    pub fn require(
-        &self,
-        token: &Authenticated,
-        scope: &str,
-        permission: Permission,
-        resource: Resource<'_>,
-    ) -> Result<(), ResourceError> {
-        self.resource.where_presented(token).require(token, scope, permission, resource)
-    }
-
-    /// Requires that a token covers this scope without a permission. It is [`ResourceServer::require_scope`] where the
-    /// token was presented.
-    ///
-    /// # Errors
-    ///
-    /// As there: [`ResourceError`] with 403.
+    /// If there are protected resources and none is the default, it refuses every token.
     ///
     /// # Examples
     ///
@@ -382,23 +298,25 @@ impl AuthorizationServer {
     /// use grantor::{AuthorizationServer, ResourceError};
     ///
     /// async fn list_orders(server: &AuthorizationServer, request: &Request<'_>) -> Result<(), ResourceError> {
-    ///     let token = server.authenticate(request).await?;
-    ///     server.require_scope(&token, "orders")?;
+    ///     let token = server.resource().authenticate(request).await?;
+    ///     server.resource().require_scope(&token, "orders")?;
     ///     // Return the orders of the user here.
     ///     Ok(())
     /// }
     /// ```
-    pub fn require_scope(&self, token: &Authenticated, scope: &str) -> Result<(), ResourceError> {
-        self.resource.where_presented(token).require_scope(token, scope)
+    #[must_use]
+    pub const fn resource(&self) -> &ResourceServer {
+        &self.resource
     }
 
-    /// Returns the user on whose behalf the client acts: see [`ResourceServer::require_subject`].
+    /// Returns the check of access tokens for one of the protected resources in [`Config::resources`], by its
+    /// identifier as it is written there. Create it once, when the service starts.
     ///
     /// # Errors
     ///
-    /// As there: [`ResourceError`] with 403 if the client acts for itself.
-    pub fn require_subject<'t>(&self, token: &'t Authenticated) -> Result<&'t Subject, ResourceError> {
-        self.resource.where_presented(token).require_subject(token)
+    /// [`ConfigError`] if there is no such resource.
+    pub fn protected_resource(&self, identifier: &str) -> Result<ResourceServer, ConfigError> {
+        ResourceServer::new(self.context.clone(), identifier)
     }
 
     /// Returns the registrar, with which applications are submitted and reviewed; `None` if the stores have no registry.

@@ -184,7 +184,7 @@ impl<'a> Request<'a> {
     /// CORS preflight].
     ///
     /// A preflight never has an access token. A resource must respond to it before it calls
-    /// [`authenticate`](crate::AuthorizationServer::authenticate), and do nothing else for it.
+    /// [`authenticate`](crate::ResourceServer::authenticate), and do nothing else for it.
     #[must_use]
     pub fn is_preflight(&self) -> bool {
         self.asks_for_method && self.method == "OPTIONS"

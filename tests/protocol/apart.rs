@@ -74,7 +74,7 @@ impl All {
         });
         let here = match config.resources.is_empty() {
             true => ResourceServer::from(server.clone()),
-            false => server.resource(A).unwrap(),
+            false => server.protected_resource(A).unwrap(),
         };
         Self { world, here, apart, by_jwt }
     }

@@ -253,7 +253,7 @@ async fn without_a_user_there_is_no_account() {
             (Resource::Public("acme/other"), unlisted),
         ] {
             assert_eq!(token.permits("repo-code", Permission::ReadWrite, resource), expected, "{resource:?}");
-            let required = world.server.require(&token, "repo-code", Permission::ReadWrite, resource);
+            let required = world.server.resource().require(&token, "repo-code", Permission::ReadWrite, resource);
             match required {
                 Ok(()) => assert!(expected),
                 Err(error) => drop(wa(error, 403, "insufficient_scope")),
@@ -314,10 +314,10 @@ async fn a_resource_of_users_refuses_it() {
     let token = token(&world, &machine).await;
     let token = world.access(&token).await.unwrap();
     assert_eq!(token.subject(), None);
-    wa(world.server.require_subject(&token).unwrap_err(), 403, "insufficient_scope");
+    wa(world.server.resource().require_subject(&token).unwrap_err(), 403, "insufficient_scope");
     let of_user = world.pair_of(&machine).await;
     let of_user = world.access(&of_user.access).await.unwrap();
-    assert_eq!(world.server.require_subject(&of_user).unwrap(), &world.alice);
+    assert_eq!(world.server.resource().require_subject(&of_user).unwrap(), &world.alice);
 }
 
 /// 7662-2.2-05
@@ -517,7 +517,11 @@ async fn what_ends_a_client_ends_its_tokens() {
     registrar.approve_now(&id, Approval::default()).await.unwrap();
     let own = world.access(&access).await.unwrap();
     assert_eq!(own.scopes().as_str(), "repo-issue:r");
-    let error = world.server.require(&own, "repo-code", Permission::Read, Resource::Private("acme/build")).unwrap_err();
+    let error = world
+        .server
+        .resource()
+        .require(&own, "repo-code", Permission::Read, Resource::Private("acme/build"))
+        .unwrap_err();
     wa(error, 403, "insufficient_scope");
 
     reduced.grant_types = GrantTypes::default();

@@ -61,7 +61,8 @@ async fn where_it_is_off_no_answer_has_a_header_of_it() {
             assert_eq!((response.status(), shared(&response)), (405, vec![]), "{endpoint:?}");
             assert_eq!(response.header("Allow"), Some(endpoint.allow()));
         }
-        let refused = world.server.authenticate(&Request::new("GET").header("Origin", PAGE.as_bytes())).await;
+        let refused =
+            world.server.resource().authenticate(&Request::new("GET").header("Origin", PAGE.as_bytes())).await;
         assert_eq!(shared(&refused.unwrap_err().into_response()), []);
     }
 }
@@ -313,7 +314,7 @@ async fn no_cookie_has_an_effect() {
             assert_eq!(answer.header("Access-Control-Allow-Credentials"), None);
             e400(&call(Endpoint::Revocation, &[]).client(&client).send().await, "invalid_request");
             let request = Request::new("GET").header("Origin", origin.as_bytes()).header("Cookie", cookie.as_bytes());
-            assert_eq!(world.server.authenticate(&request).await.unwrap_err().into_response().status(), 401);
+            assert_eq!(world.server.resource().authenticate(&request).await.unwrap_err().into_response().status(), 401);
         }
         assert!(world.opens(&pair.access).await);
     }
@@ -326,10 +327,10 @@ async fn a_resource_names_the_header_that_a_page_has_to_read() {
         let world = world_of(cors).await;
         let pair = world.pair().await;
         let token = world.access(&pair.access).await.unwrap();
-        let wanting = world.server.require(&token, "repo-delete", Permission::ReadWrite, Resource::Account);
+        let wanting = world.server.resource().require(&token, "repo-delete", Permission::ReadWrite, Resource::Account);
         let get = |authorization: &'static [u8]| {
             let server = world.server.clone();
-            async move { server.authenticate(&Request::new("GET").header("Authorization", authorization)).await }
+            async move { server.resource().authenticate(&Request::new("GET").header("Authorization", authorization)).await }
         };
         for (error, status) in [
             (get(b"Basic x").await.unwrap_err(), 401),

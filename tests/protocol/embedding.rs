@@ -168,15 +168,15 @@ async fn scopes_without_permissions_are_checked_by_their_name() {
 
     let bearer = format!("Bearer {}", tokens.access);
     let request = Request::new("GET").header("Authorization", bearer.as_bytes());
-    let token = server.authenticate(&request).await.unwrap();
-    server.require_scope(&token, "orders").unwrap();
+    let token = server.resource().authenticate(&request).await.unwrap();
+    server.resource().require_scope(&token, "orders").unwrap();
     assert!(token.has_scope("orders"));
     for refused in ["invoices", "notes", "notes:rw", "notes:r", "unknown", "", "orders invoices"] {
         assert!(!token.has_scope(refused), "{refused}");
-        let response = server.require_scope(&token, refused).unwrap_err().into_response();
+        let response = server.resource().require_scope(&token, refused).unwrap_err().into_response();
         assert_eq!(response.status(), 403, "{refused}");
     }
-    let challenge = server.require_scope(&token, "invoices").unwrap_err().into_response();
+    let challenge = server.resource().require_scope(&token, "invoices").unwrap_err().into_response();
     let challenge = challenge.header("WWW-Authenticate").unwrap().to_owned();
     assert!(challenge.contains(r#"error="insufficient_scope""#) && challenge.ends_with(r#"scope="invoices""#));
 
@@ -184,7 +184,7 @@ async fn scopes_without_permissions_are_checked_by_their_name() {
     asked.scopes = "notes:rw".into();
     registrar.change_now(&id, asked, None).await.unwrap();
     registrar.approve_now(&id, Approval::default()).await.unwrap();
-    let token = server.authenticate(&request).await.unwrap();
+    let token = server.resource().authenticate(&request).await.unwrap();
     assert!(!token.has_scope("orders"));
 }
 

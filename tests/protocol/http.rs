@@ -181,7 +181,7 @@ async fn hostile_requests_are_never_a_failure_of_the_server() {
                     let request = request.body(bytes.as_slice().into());
                     let answers = [
                         world.server.authorize(&request).await.err().map(|error| error.response(Some(&world.alice))),
-                        world.server.authenticate(&request).await.err().map(|error| error.into_response()),
+                        world.server.resource().authenticate(&request).await.err().map(|error| error.into_response()),
                         Some(world.server.serve(Endpoint::Token, &request).await),
                         Some(world.server.serve(Endpoint::Revocation, &request).await),
                         Some(world.server.serve(Endpoint::Introspection, &request).await),
@@ -209,7 +209,7 @@ async fn hostile_requests_are_never_a_failure_of_the_server() {
                         let response = world.server.serve(endpoint, &request).await;
                         assert!(response.status() < 500, "{}", response.status());
                     }
-                    if let Err(error) = world.server.authenticate(&request).await {
+                    if let Err(error) = world.server.resource().authenticate(&request).await {
                         assert!(error.into_response().status() < 500);
                     }
                 }

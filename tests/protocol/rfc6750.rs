@@ -8,7 +8,7 @@ use grantor::{Authenticated, ResourceError, Timestamp};
 use support::world::{FORM, PKCE, START, World, empty, encode, is_error_character, ok, pair, wa};
 
 async fn with_header(world: &World, header: &[u8]) -> Result<Authenticated, ResourceError> {
-    world.server.authenticate(&Request::new("GET").header("Authorization", header)).await
+    world.server.resource().authenticate(&Request::new("GET").header("Authorization", header)).await
 }
 
 fn form_request(form: &str) -> Request<'_> {
@@ -94,19 +94,19 @@ async fn the_form_body_is_read_only_where_it_is_switched_on() {
         let form = encode(&[("name", "x"), ("access_token", &token)]);
         for method in ["POST", "PUT"] {
             let request = Request::new(method).header("Content-Type", FORM.as_bytes());
-            let outcome = world.server.authenticate(&request.body(Body::Bytes(form.as_bytes()))).await;
+            let outcome = world.server.resource().authenticate(&request.body(Body::Bytes(form.as_bytes()))).await;
             assert_eq!(outcome.is_ok(), is_on, "{method}");
         }
         let get = Request::new("GET").header("Content-Type", FORM.as_bytes()).body(Body::Bytes(form.as_bytes()));
-        no_credentials(world.server.authenticate(&get).await, "GET");
+        no_credentials(world.server.resource().authenticate(&get).await, "GET");
         for media_type in ["multipart/form-data; boundary=x", "application/json", "text/plain"] {
             let request = Request::new("POST").header("Content-Type", media_type.as_bytes());
-            let outcome = world.server.authenticate(&request.body(Body::Bytes(form.as_bytes()))).await;
+            let outcome = world.server.resource().authenticate(&request.body(Body::Bytes(form.as_bytes()))).await;
             no_credentials(outcome, media_type);
         }
-        no_credentials(world.server.authenticate(&form_request("access_token=")).await, "an empty one");
+        no_credentials(world.server.resource().authenticate(&form_request("access_token=")).await, "an empty one");
         let foreign = form_request("name=%zz&access_token=x");
-        no_credentials(world.server.authenticate(&foreign).await, "a body that is no form of this server");
+        no_credentials(world.server.resource().authenticate(&foreign).await, "a body that is no form of this server");
         assert!(world.opens(&token).await);
     }
 }
@@ -120,11 +120,11 @@ async fn a_token_in_the_query_is_no_credential() {
         let query = encode(&[("access_token", &token)]);
         for method in ["GET", "POST"] {
             let request = Request::new(method).query(query.as_bytes());
-            no_credentials(world.server.authenticate(&request).await, method);
+            no_credentials(world.server.resource().authenticate(&request).await, method);
         }
         let header = format!("Bearer {token}");
         let both = Request::new("GET").query(query.as_bytes()).header("Authorization", header.as_bytes());
-        assert!(world.server.authenticate(&both).await.is_ok(), "the header counts, the query does not");
+        assert!(world.server.resource().authenticate(&both).await.is_ok(), "the header counts, the query does not");
     }
 }
 
@@ -136,14 +136,14 @@ async fn a_token_is_sent_in_one_way_only() {
     let header = format!("Bearer {token}");
     let form = encode(&[("access_token", &token)]);
     let both = form_request(&form).header("Authorization", header.as_bytes());
-    wa(world.server.authenticate(&both).await.expect_err("header and body"), 400, "invalid_request");
+    wa(world.server.resource().authenticate(&both).await.expect_err("header and body"), 400, "invalid_request");
     let twice = format!("{form}&{form}");
-    let outcome = world.server.authenticate(&form_request(&twice)).await;
+    let outcome = world.server.resource().authenticate(&form_request(&twice)).await;
     wa(outcome.expect_err("twice in the body"), 400, "invalid_request");
     let one = Request::new("GET").header("Authorization", header.as_bytes());
-    assert!(world.server.authenticate(&one).await.is_ok());
+    assert!(world.server.resource().authenticate(&one).await.is_ok());
     for second in [header.as_str(), "Bearer x", "Basic eDp5", ""] {
-        let outcome = world.server.authenticate(&one.header("authorization", second.as_bytes())).await;
+        let outcome = world.server.resource().authenticate(&one.header("authorization", second.as_bytes())).await;
         wa(outcome.expect_err(second), 400, "invalid_request");
     }
 }
@@ -152,7 +152,7 @@ async fn a_token_is_sent_in_one_way_only() {
 #[tokio::test]
 async fn a_request_without_credentials_gets_a_challenge_without_an_error() {
     let world = World::platform().await;
-    no_credentials(world.server.authenticate(&Request::new("GET")).await, "nothing");
+    no_credentials(world.server.resource().authenticate(&Request::new("GET")).await, "nothing");
     for header in ["Basic eDp5", "Digest username=x", "DPoP token", "", "Bearer2 x", "Bearer-x y"] {
         no_credentials(with_header(&world, header.as_bytes()).await, header);
     }
@@ -193,7 +193,7 @@ async fn a_good_token_without_the_scope_is_told_which_scope_is_needed() {
     let form = [("grant_type", "authorization_code"), ("code", &code)];
     let token = pair(&world.token(&form).client(&world.client).send().await).access;
     let token = world.access(&token).await.unwrap();
-    let require = |scope, permission| world.server.require(&token, scope, permission, Resource::Account);
+    let require = |scope, permission| world.server.resource().require(&token, scope, permission, Resource::Account);
     assert!(require("repo-code", Permission::Read).is_ok());
     assert!(require("repo-issue", Permission::Read).is_ok() && require("repo-issue", Permission::ReadWrite).is_ok());
     for (scope, permission, needed) in [
@@ -212,10 +212,10 @@ async fn each_attribute_of_a_challenge_stands_there_once() {
     let world = World::platform().await;
     let token = world.pair().await.access;
     let good = world.access(&token).await.unwrap();
-    let require = world.server.require(&good, "repo-delete", Permission::ReadWrite, Resource::Account);
+    let require = world.server.resource().require(&good, "repo-delete", Permission::ReadWrite, Resource::Account);
     let hostile = format!("Bearer {token}\", error=\"x");
     for (error, names) in [
-        (world.server.authenticate(&Request::new("GET")).await.unwrap_err(), vec!["realm"]),
+        (world.server.resource().authenticate(&Request::new("GET")).await.unwrap_err(), vec!["realm"]),
         (world.access("x").await.unwrap_err(), vec!["realm", "error", "error_description"]),
         (with_header(&world, b"Bearer").await.unwrap_err(), vec!["realm", "error", "error_description"]),
         (with_header(&world, hostile.as_bytes()).await.unwrap_err(), vec!["realm", "error", "error_description"]),
@@ -254,7 +254,7 @@ async fn a_resource_learns_all_limits_of_a_token() {
         ("repo-code", Permission::Read, Resource::Public("a/d")),
     ] {
         assert!(!token.permits(scope, permission, resource), "{scope} {permission:?} {resource:?}");
-        let refused = world.server.require(&token, scope, permission, resource).unwrap_err();
+        let refused = world.server.resource().require(&token, scope, permission, resource).unwrap_err();
         wa(refused, 403, "insufficient_scope");
     }
 }

@@ -101,7 +101,7 @@ async fn aud(world: &World, token: &str) -> Value {
 pub(crate) async fn at(world: &World, resource: &str, token: &str) -> Result<Authenticated, ResourceError> {
     let header = format!("Bearer {token}");
     let request = Request::new("GET").header("Authorization", header.as_bytes());
-    world.server.resource(resource).unwrap().authenticate(&request).await
+    world.server.protected_resource(resource).unwrap().authenticate(&request).await
 }
 
 /// 8707-2-01
@@ -445,12 +445,12 @@ async fn a_resource_refuses_tokens_for_others() {
     assert!(both.permits("repo-code", Permission::ReadWrite, Resource::Account));
     assert!(!both.permits("repo-issue", Permission::Read, Resource::Account));
     for typo in ["https://a.example/mpc", "https://a.example/mcp/", "a.example/mcp", ""] {
-        let error = world.server.resource(typo).unwrap_err();
+        let error = world.server.protected_resource(typo).unwrap_err();
         assert_eq!(error.field(), "resources");
         assert!(error.remedy().contains(A), "{error}");
     }
     let none = World::mcp().await;
-    assert!(none.server.resource(A).unwrap_err().remedy().contains("add this resource"));
+    assert!(none.server.protected_resource(A).unwrap_err().remedy().contains("add this resource"));
 }
 
 /// A client of the platform's kind, which may list repositories.
@@ -471,7 +471,12 @@ async fn audience_and_resource_scope_both_have_to_admit() {
     wa(at(&world, B, &token).await.unwrap_err(), 401, "invalid_token");
     let token = at(&world, A, &token).await.unwrap();
     let require = |scope, permission, name| {
-        world.server.require(&token, scope, permission, Resource::Private(name)).map_err(ResourceError::into_response)
+        world
+            .server
+            .resource()
+            .where_presented(&token)
+            .require(&token, scope, permission, Resource::Private(name))
+            .map_err(ResourceError::into_response)
     };
     assert!(require("repo-code", Permission::ReadWrite, "r").is_ok());
     let refused = require("repo-code", Permission::ReadWrite, "s").unwrap_err();

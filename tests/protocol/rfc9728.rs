@@ -75,7 +75,7 @@ async fn the_document_has_what_was_configured_and_nothing_empty() {
     assert_eq!(serde_json::to_value(&read).unwrap(), full);
 
     // The resource publishes the same bytes.
-    let own = server.resource(MCP).unwrap();
+    let own = server.protected_resource(MCP).unwrap();
     let elsewhere = own.metadata_response(&Request::new("GET"));
     let here = get(&server, &format!("{WELL_KNOWN}/mcp")).await;
     assert_eq!((elsewhere.status(), elsewhere.body()), (here.status(), here.body()));
@@ -133,7 +133,7 @@ async fn the_document_is_between_host_and_path_and_nowhere_else() {
         let path = format!("{WELL_KNOWN}{path}");
         assert_eq!(document(&server, &path).await["resource"], identifier);
         assert_eq!(get(&server, &format!("{path}/")).await, get(&server, &path).await, "with a slash");
-        let url = server.resource(identifier).unwrap().metadata_url().to_owned();
+        let url = server.protected_resource(identifier).unwrap().metadata_url().to_owned();
         assert!(url.ends_with(&path) && url.starts_with(&identifier[..17]), "{url}");
     }
     for unknown in ["/mc", "/mcp/x", "/mcp//", "/a", "/a/", "/MCP", "/%6dcp", "x", "//"] {
@@ -204,7 +204,7 @@ const MCP_DOCUMENT: &str = "https://a.example/.well-known/oauth-protected-resour
 #[tokio::test]
 async fn every_challenge_names_the_document_and_the_scopes() {
     let world = world().await;
-    let server = world.server.resource(MCP).unwrap();
+    let server = world.server.protected_resource(MCP).unwrap();
     let write = server.scopes(["repo-issue:rw"]).unwrap();
     for method in ["GET", "HEAD", "POST", "DELETE"] {
         let challenge = challenge_of(server.authenticate(&Request::new(method)).await, 401).await;
@@ -228,7 +228,8 @@ async fn every_challenge_names_the_document_and_the_scopes() {
     }
     // An attribute without a value is left out.
     let challenge =
-        challenge_of(world.server.resource(BARE).unwrap().authenticate(&Request::new("GET")).await, 401).await;
+        challenge_of(world.server.protected_resource(BARE).unwrap().authenticate(&Request::new("GET")).await, 401)
+            .await;
     assert_eq!(attribute(&challenge, "scope"), None);
     let config = settings(|config| config.issuer = "https://auth.example/scope=x".into());
     assert_eq!(AuthorizationServer::new(config, MemoryStore::new()).unwrap_err().field(), "issuer");
@@ -255,7 +256,8 @@ async fn no_challenge_names_offline_access() {
     let query = world.query_of(&client, &[&PKCE[..], &[("resource", DEEP)]].concat());
     let token = pair(&world.exchange_as(&client, &world.code_for(&query).await).await);
     assert!(token.scope.contains("offline_access"));
-    let (server, token) = (world.server.resource(DEEP).unwrap(), at(&world, DEEP, &token.access).await.unwrap());
+    let (server, token) =
+        (world.server.protected_resource(DEEP).unwrap(), at(&world, DEEP, &token.access).await.unwrap());
     let needed = server.scopes(["repo-issue:rw"]).unwrap();
     let challenge = challenge_of(server.require_scopes(&token, &needed).map(|()| token.clone()), 403).await;
     assert_eq!(attribute(&challenge, "scope"), Some("repo-code:r repo-issue:rw"));
@@ -265,7 +267,7 @@ async fn no_challenge_names_offline_access() {
 #[tokio::test]
 async fn a_step_up_names_all_that_is_needed_and_what_the_token_has() {
     let world = world().await;
-    let server = world.server.resource(MCP).unwrap();
+    let server = world.server.protected_resource(MCP).unwrap();
     let query = world.query(&[("scope", "repo-code:r"), PKCE[0], PKCE[1]]);
     let token = pair(&world.exchange(&world.code_for(&query).await).await).access;
     let token = at(&world, MCP, &token).await.unwrap();
@@ -278,12 +280,12 @@ async fn a_step_up_names_all_that_is_needed_and_what_the_token_has() {
     let one = server.scopes(["repo-issue:rw"]).unwrap();
     let challenge = challenge_of(server.require_scopes(&token, &one).map(|()| token.clone()), 403).await;
     assert_eq!(attribute(&challenge, "scope"), Some("repo-code:r repo-issue:rw"));
-    let refused = world.server.require(&token, "repo-issue", Permission::Read, Resource::Account);
+    let refused = world.server.resource().require(&token, "repo-issue", Permission::Read, Resource::Account);
     let challenge = challenge_of(refused.map(|()| token.clone()), 403).await;
     assert_eq!(attribute(&challenge, "scope"), Some("repo-code:r repo-issue:r"));
     assert!(server.require_scopes(&token, &server.scopes(["repo-code:r"]).unwrap()).is_ok());
     // A token that was checked for another resource does not count here.
-    let elsewhere = world.server.resource(DEEP).unwrap();
+    let elsewhere = world.server.protected_resource(DEEP).unwrap();
     assert!(elsewhere.require_scopes(&token, &server.scopes(["repo-code:r"]).unwrap()).is_err());
 }
 
@@ -292,7 +294,7 @@ async fn a_step_up_names_all_that_is_needed_and_what_the_token_has() {
 async fn the_guard_of_a_route_names_the_scope_of_the_route() {
     let world = world().await;
     let guard = async |request: &Request<'_>, scope: &str| {
-        world.server.authenticate_for(request, scope, Some(Permission::ReadWrite)).await
+        world.server.resource().authenticate_for_account(request, scope, Some(Permission::ReadWrite)).await
     };
     let challenge = challenge_of(guard(&Request::new("POST"), "repo-issue").await, 401).await;
     assert_eq!(attribute(&challenge, "scope"), Some("repo-issue:rw"));
@@ -322,10 +324,11 @@ async fn a_route_whose_scope_no_token_can_have_answers_503() {
         ("repo-issue", None, r#"the scope "repo-issue" cannot be granted, only "repo-issue:rw" can"#),
         ("account-profile", Some(Permission::Read), "scopes that the resource serves are accepted"),
     ] {
-        let error = world.server.check_scope(scope, permission).unwrap_err();
+        let error = world.server.resource().check_scope(scope, permission).unwrap_err();
         assert_eq!((error.field(), error.remedy()), ("scopes", remedy));
         for request in [Request::new("POST"), Request::new("POST").header("Authorization", header.as_bytes())] {
-            let error = world.server.authenticate_for(&request, scope, permission).await.unwrap_err();
+            let error =
+                world.server.resource().authenticate_for_account(&request, scope, permission).await.unwrap_err();
             assert!(matches!(error.reason(), Reason::RequiredScope(_)));
             let response = error.into_response();
             assert_eq!((response.status(), response.header("WWW-Authenticate")), (503, None));
@@ -335,20 +338,20 @@ async fn a_route_whose_scope_no_token_can_have_answers_503() {
     let raised: Vec<_> = events.iter().filter(|event| event.starts_with("RequiredScopeUnknown")).collect();
     assert_eq!(raised.len(), 1, "{events:?}");
     assert!(raised[0].contains("did you mean"), "{raised:?}");
-    assert!(world.server.check_scope("repo-issue", Some(Permission::Read)).is_ok());
+    assert!(world.server.resource().check_scope("repo-issue", Some(Permission::Read)).is_ok());
 }
 
 /// CORS-06
 #[tokio::test]
 async fn a_preflight_is_answered_before_a_token_is_asked_for() {
     let world = world().await;
-    let resource = world.server.resource(MCP).unwrap();
+    let resource = world.server.protected_resource(MCP).unwrap();
     let preflight = || Request::new("OPTIONS").header("Access-Control-Request-Method", b"POST");
     let header = || preflight().header("Authorization", b"Bearer unknown");
     let needed = resource.scopes(["repo-issue:rw"]).unwrap();
     for request in [preflight(), header()] {
         for refused in [
-            world.server.authenticate_for(&request, "repo-issue", Some(Permission::Read)).await,
+            world.server.resource().authenticate_for_account(&request, "repo-issue", Some(Permission::Read)).await,
             resource.authenticate_for(&request, &needed).await,
             resource.authenticate_for(&request, &ScopeSet::empty()).await,
         ] {

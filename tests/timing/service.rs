@@ -33,7 +33,7 @@ impl Service {
         service.token = block_on(service.granted());
         let right = format!("Bearer {}", service.token);
         let request = Request::new("GET").header("Authorization", right.as_bytes());
-        assert!(block_on(service.server.authenticate(&request)).is_ok());
+        assert!(block_on(service.server.resource().authenticate(&request)).is_ok());
         service
     }
 
@@ -72,7 +72,7 @@ impl Service {
 
     pub(crate) fn is_closed(&self, header: &[u8]) {
         let request = Request::new("GET").header("Authorization", header);
-        assert!(block_on(self.server.authenticate(&request)).is_err());
+        assert!(block_on(self.server.resource().authenticate(&request)).is_err());
     }
 }
 

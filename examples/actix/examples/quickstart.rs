@@ -66,5 +66,5 @@ impl RequiredScope for Notes {
 }
 
 async fn notes(server: Data<AuthorizationServer>, guard: RequireScope<Notes>) -> Result<String, Refused> {
-    Ok(format!("the notes of {}\n", server.require_subject(&guard.token)?))
+    Ok(format!("the notes of {}\n", server.resource().require_subject(&guard.token)?))
 }

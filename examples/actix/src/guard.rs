@@ -132,7 +132,7 @@ type Guarded<B> = Pin<Box<dyn Future<Output = Result<ServiceResponse<B>, Error>>
 /// use grantor::{AuthorizationServer, ConfigError};
 ///
 /// fn service(server: &AuthorizationServer) -> Result<(), ConfigError> {
-///     let notes = server.resource("https://api.example/notes")?;
+///     let notes = server.protected_resource("https://api.example/notes")?;
 ///     let write = notes.scopes(["notes:rw"])?;
 ///     let app = move || {
 ///         let needed = (notes.clone(), write.clone());

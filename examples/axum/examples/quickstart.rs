@@ -66,5 +66,5 @@ impl RequiredScope for Notes {
 }
 
 async fn notes(State(server): State<AuthorizationServer>, token: Extension<Authenticated>) -> Result<String, Refused> {
-    Ok(format!("the notes of {}\n", server.require_subject(&token)?))
+    Ok(format!("the notes of {}\n", server.resource().require_subject(&token)?))
 }

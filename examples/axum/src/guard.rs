@@ -94,7 +94,7 @@ pub fn require_scope<N: RequiredScope>(server: impl Into<ResourceServer>) -> Res
 /// use grantor::{AuthorizationServer, ConfigError};
 ///
 /// fn notes(server: &AuthorizationServer, routes: Router) -> Result<Router, ConfigError> {
-///     let notes = server.resource("https://api.example/notes")?;
+///     let notes = server.protected_resource("https://api.example/notes")?;
 ///     let write = notes.scopes(["notes:rw"])?;
 ///     Ok(routes.route_layer(grantor_axum::require_scopes(notes, write)))
 /// }

@@ -63,7 +63,7 @@ async fn me(RequireScope { token, .. }: RequireScope<OwnProfile>) -> HttpRespons
 /// The same, also for a token without a user, which the conformance suite requests. Such a token has no account, so it
 /// needs the scope for its application.
 async fn me_of_anyone(server: Data<AuthorizationServer>, request: HttpRequest) -> Result<HttpResponse, Refused> {
-    let token = server.authenticate(&to_request(&request, Body::Empty)).await?;
+    let token = server.resource().authenticate(&to_request(&request, Body::Empty)).await?;
     require_profile(&server, &token)?;
     Ok(answer(&token))
 }

@@ -61,7 +61,7 @@ async fn me(RequireScope { token, .. }: RequireScope<OwnProfile>) -> Response {
 /// The same, also for a token without a user, which the conformance suite requests. Such a token has no account, so it
 /// needs the scope for its application.
 async fn me_of_anyone(State(server): State<AuthorizationServer>, parts: Parts) -> Result<Response, Refused> {
-    let token = server.authenticate(&to_request(&parts, Body::Empty)).await?;
+    let token = server.resource().authenticate(&to_request(&parts, Body::Empty)).await?;
     require_profile(&server, &token)?;
     Ok(answer(&token))
 }

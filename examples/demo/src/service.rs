@@ -37,7 +37,7 @@ pub fn pages() -> Pages {
 #[must_use]
 pub fn protected_resources(server: &AuthorizationServer) -> Vec<(String, (ResourceServer, ScopeSet))> {
     let guarded = server.config().resources.iter().map(|settings| {
-        let resource = server.resource(&settings.identifier).expect("it is in the settings");
+        let resource = server.protected_resource(&settings.identifier).expect("it is in the settings");
         let needed = resource.scopes(["account-profile:r"]).expect("it serves the scope");
         let metadata = settings.metadata_path();
         let path = metadata.strip_prefix("/.well-known/oauth-protected-resource").unwrap_or_default();
@@ -67,7 +67,7 @@ pub(crate) fn require_profile(server: &AuthorizationServer, token: &Authenticate
         Some(_) => Resource::Account,
         None => Resource::Private(token.client_id().as_str()),
     };
-    server.require(token, PROFILE, Permission::Read, resource)
+    server.resource().where_presented(token).require(token, PROFILE, Permission::Read, resource)
 }
 
 /// The scope of the resource.

@@ -76,7 +76,7 @@ fn authorization_server(issuer: &str, mcp_url: &str) -> Result<AuthorizationServ
 
 /// The MCP server. The layer that is added last runs first.
 fn mcp(server: &AuthorizationServer, url: &str, origins: Vec<HeaderValue>) -> Result<Router, Box<dyn Error>> {
-    let resource = server.resource(url)?;
+    let resource = server.protected_resource(url)?;
     let needed = resource.scopes(["notes"])?;
     let notes = Notes::default();
     // Without MCP sessions: each request has its token. `refuse_other_hosts` checks the host.

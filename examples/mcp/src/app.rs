@@ -33,7 +33,7 @@ pub(crate) fn app(
 ) -> Result<Router, Box<dyn Error>> {
     let hosts = server.hosts().and(LOOPBACK_NAMES);
     let interaction = Interaction::new(server, Pages::new("Notes"), Alice).hosts(LOOPBACK_NAMES);
-    let resource = server.resource(mcp_url(server)?)?;
+    let resource = server.protected_resource(mcp_url(server)?)?;
     let app = interaction.routes().merge(mcp(resource, Origins::new(hosts.clone(), origins))?);
     let app = match review {
         Some(review) => app.merge(review::routes(review)),

@@ -31,9 +31,9 @@ pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
 /// config.resources = vec![api];
 ///
 /// let server = AuthorizationServer::new(config, MemoryStore::new())?;
-/// let resource = server.resource("https://api.example/mcp")?;
+/// let resource = server.protected_resource("https://api.example/mcp")?;
 /// assert_eq!(resource.metadata_url(), "https://api.example/.well-known/oauth-protected-resource/mcp");
-/// assert!(server.resource("https://api.example/mpc").is_err());
+/// assert!(server.protected_resource("https://api.example/mpc").is_err());
 /// # Ok(())
 /// # }
 /// ```

@@ -97,7 +97,7 @@ fn with_grant(grant: Grant) -> String {
             .events(events.clone())
             .build()
             .unwrap();
-        let opens = at_once(server.authenticate(&bearer(stage).as_request())).is_ok();
+        let opens = at_once(server.resource().authenticate(&bearer(stage).as_request())).is_ok();
         for (endpoint, body) in [
             (Endpoint::Introspection, format!("token={}", stage.prop("access"))),
             (Endpoint::Token, format!("grant_type=refresh_token&refresh_token={}", stage.prop("refresh"))),
@@ -123,7 +123,7 @@ fn with_grant(grant: Grant) -> String {
             at_once(server.revoke_subject(subject)).unwrap();
             let found = at_once(RecordStore::<Grant>::find(&tokens, &id)).unwrap().unwrap();
             assert!(found.revoked().is_some(), "what was withdrawn is dead");
-            assert!(at_once(server.authenticate(&bearer(stage).as_request())).is_err());
+            assert!(at_once(server.resource().authenticate(&bearer(stage).as_request())).is_err());
         }
         at_once(server.confirm_clock()).unwrap();
         let _ = at_once(server.purge_expired(10)).unwrap();

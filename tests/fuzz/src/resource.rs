@@ -11,7 +11,7 @@ pub(super) fn check(input: &[u8]) -> String {
     play(request::profile(input), |stage| {
         let written = Written::read(input, stage);
         let before = stage.contents();
-        let found = at_once(stage.world.server.authenticate(&written.request()));
+        let found = at_once(stage.world.server.resource().authenticate(&written.request()));
         assert!(stage.contents() == before, "a check changes nothing");
         let token = match found {
             Ok(token) => token,
@@ -22,7 +22,7 @@ pub(super) fn check(input: &[u8]) -> String {
         assert_eq!(token.subject(), Some(&stage.world.alice));
         // The scope that is needed is the resource's own, and comes back in the challenge.
         let scope = if written.in_query("scope").is_empty() { "repo-code" } else { "repo-delete" };
-        let required = stage.world.server.require(&token, scope, Permission::Read, Resource::Public("a/b"));
+        let required = stage.world.server.resource().require(&token, scope, Permission::Read, Resource::Public("a/b"));
         match required {
             Ok(()) => "permitted".to_owned(),
             Err(error) => {

@@ -160,7 +160,7 @@ impl Service {
     #[inline(never)]
     pub(crate) fn authenticate(&self, header: &str) -> Authenticated {
         let request = Request::new("GET").header("Authorization", header.as_bytes());
-        ready(self.server.authenticate(&request)).expect("the token is good")
+        ready(self.server.resource().authenticate(&request)).expect("the token is good")
     }
 
     #[inline(never)]

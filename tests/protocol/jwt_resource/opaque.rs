@@ -133,7 +133,7 @@ async fn the_report_says_that_opaque_tokens_are_refused() {
     let mut weaker = config();
     (weaker.bearer_in_body, weaker.resources[0].access_tokens) = (true, AccessTokenFormat::Opaque);
     let server = AuthorizationServer::new(weaker, MemoryStore::new()).unwrap();
-    assert!(findings(&server.resource(API).unwrap()).contains(&"bearer_in_body"));
+    assert!(findings(&server.protected_resource(API).unwrap()).contains(&"bearer_in_body"));
 }
 
 /// 9068-2.2-03

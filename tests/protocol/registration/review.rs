@@ -224,7 +224,8 @@ async fn the_resource_scope_is_stored_at_consent_and_reported_to_the_resource() 
         assert_eq!(token_of.resource_scope(), ResourceScope::specified(["team/b"]).unwrap());
         assert!(token_of.permits("repo-code", Permission::Read, Resource::Private("team/b")));
         for resource in [Resource::Private("team/a"), Resource::Public("team/a"), Resource::Public("elsewhere")] {
-            let error = world.server.require(&token_of, "repo-code", Permission::Read, resource).unwrap_err();
+            let error =
+                world.server.resource().require(&token_of, "repo-code", Permission::Read, resource).unwrap_err();
             wa(error, 403, "insufficient_scope");
         }
         let body = world.introspect_as(&client, token).await;
@@ -243,7 +244,7 @@ async fn a_registration_that_is_reduced_later_reduces_live_tokens() {
     let live = world.pair().await;
     let require = async |resource: Resource<'_>| {
         let token = world.access(&live.access).await.unwrap();
-        world.server.require(&token, "repo-code", Permission::Read, resource).is_ok()
+        world.server.resource().require(&token, "repo-code", Permission::Read, resource).is_ok()
     };
     let reduce = async |resource_scope: ResourceScope| {
         let form = form().with(|form| form.resource_scope = Some(resource_scope));

@@ -125,13 +125,13 @@ async fn the_bound_reduces_grants_that_exist() {
     let header = format!("Bearer {}", old.access);
     let request = grantor::wire::Request::new("GET").header("Authorization", header.as_bytes());
     for identifier in [A, B] {
-        let refused = server.resource(identifier).unwrap().authenticate(&request).await;
+        let refused = server.protected_resource(identifier).unwrap().authenticate(&request).await;
         wa(refused.unwrap_err(), 401, "invalid_token");
     }
     let mut moved = three();
     (moved[0].is_default, moved[1].is_default) = (false, true);
     let server = under(moved);
-    assert!(server.resource(B).unwrap().authenticate(&request).await.is_ok());
+    assert!(server.protected_resource(B).unwrap().authenticate(&request).await.is_ok());
 }
 
 /// 7591-5-03

@@ -29,7 +29,7 @@ pub(crate) fn proof_for(world: &World, key: &Signer, token: &str, method: &str, 
 pub(crate) async fn get(world: &World, authorization: &str, proofs: &[&str]) -> Result<Authenticated, ResourceError> {
     let request = Request::new("GET").path(PATH).header("Authorization", authorization.as_bytes());
     let request = proofs.iter().fold(request, |request, proof| request.header("DPoP", proof.as_bytes()));
-    world.server.authenticate(&request).await
+    world.server.resource().authenticate(&request).await
 }
 
 /// The same under the DPoP scheme.

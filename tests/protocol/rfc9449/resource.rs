@@ -51,7 +51,7 @@ async fn a_bound_token_needs_one_proof_of_its_key() {
         }
         let name_in_any_case = Request::new("GET").path(PATH).header("authorization", dpop.as_bytes());
         let own = own();
-        assert!(world.server.authenticate(&name_in_any_case.header("dPoP", own.as_bytes())).await.is_ok());
+        assert!(world.server.resource().authenticate(&name_in_any_case.header("dPoP", own.as_bytes())).await.is_ok());
     }
 }
 
@@ -124,9 +124,9 @@ async fn a_bound_token_is_no_bearer_token() {
     let (form, query) = (encode(&[("access_token", &bound)]), encode(&[("access_token", &bound)]));
     let in_body = Request::new("POST").path(PATH).header("Content-Type", FORM.as_bytes());
     let in_body = in_body.header("DPoP", own.as_bytes()).body(Body::Bytes(form.as_bytes()));
-    wa(world.server.authenticate(&in_body).await.expect_err("in the body"), 401, "invalid_token");
+    wa(world.server.resource().authenticate(&in_body).await.expect_err("in the body"), 401, "invalid_token");
     let in_query = Request::new("GET").path(PATH).query(query.as_bytes()).header("DPoP", own.as_bytes());
-    let refused = world.server.authenticate(&in_query).await.expect_err("in the query");
+    let refused = world.server.resource().authenticate(&in_query).await.expect_err("in the query");
     // A token in a query is not read [RFC 6750 section 2.3], so this is a request without a token: 401, no error.
     assert!(matches!(refused.reason(), Reason::NoAccessToken));
     let response = refused.into_response();
@@ -145,7 +145,7 @@ async fn a_bound_token_is_no_bearer_token() {
     let server = server_on(&world, |config| config.dpop.tokens = DpopBoundTokens::Off);
     let header = format!("Bearer {bound}");
     let request = Request::new("GET").path(PATH).header("Authorization", header.as_bytes());
-    let refused = server.authenticate(&request).await.expect_err("still bound");
+    let refused = server.resource().authenticate(&request).await.expect_err("still bound");
     assert!(matches!(refused.reason(), Reason::WrongTokenScheme));
 }
 
@@ -163,12 +163,12 @@ async fn challenges_name_what_is_accepted() {
         for headers in [&[][..], &["Basic YTpi"], &["DPo x"]] {
             let request = Request::new("GET").path(PATH);
             let request = headers.iter().fold(request, |request, own| request.header("Authorization", own.as_bytes()));
-            let refused = world.server.authenticate(&request).await.expect_err("no credentials");
+            let refused = world.server.resource().authenticate(&request).await.expect_err("no credentials");
             assert_eq!(challenges(&refused.into_response()), expected, "{setting:?} {headers:?}");
         }
         let two =
             Request::new("GET").path(PATH).header("Authorization", b"Bearer x").header("Authorization", b"DPoP x");
-        let response = world.server.authenticate(&two).await.expect_err("two lines").into_response();
+        let response = world.server.resource().authenticate(&two).await.expect_err("two lines").into_response();
         assert_eq!(response.status(), 400, "{setting:?}");
         let [challenge] = challenges(&response)[..] else { panic!("{:?}", challenges(&response)) };
         assert!(challenge.contains("error=\"invalid_request\""), "{challenge}");
@@ -193,7 +193,7 @@ async fn both_challenges_name_scopes_and_metadata() {
         config.resources = vec![notes];
     })
     .await;
-    let resource = world.server.resource("https://api.example/notes").unwrap();
+    let resource = world.server.protected_resource("https://api.example/notes").unwrap();
     let response = resource.authenticate(&Request::new("GET")).await.expect_err("no token").into_response();
     let more =
         "scope=\"repo-code:r\", resource_metadata=\"https://api.example/.well-known/oauth-protected-resource/notes\"";
@@ -213,7 +213,7 @@ async fn where_proofs_are_required_nothing_else_is_accepted() {
     let server = server_on(&optional, |config| config.dpop.tokens = DpopBoundTokens::Required);
     let ask = async |authorization: String, proof: String| {
         let request = Request::new("GET").path(PATH).header("Authorization", authorization.as_bytes());
-        server.authenticate(&request.header("DPoP", proof.as_bytes())).await
+        server.resource().authenticate(&request.header("DPoP", proof.as_bytes())).await
     };
     let own = |token: &str| proof(&optional, &key, token);
     wd(ask(format!("Bearer {}", unbound.access), own(&unbound.access)).await, "invalid_token");
@@ -223,14 +223,17 @@ async fn where_proofs_are_required_nothing_else_is_accepted() {
     let query = encode(&[("access_token", &pair.access)]);
     let form = Request::new("POST").path(PATH).header("Content-Type", FORM.as_bytes());
     for request in [Request::new("GET").path(PATH).query(query.as_bytes()), form.body(Body::Bytes(query.as_bytes()))] {
-        let refused = server.authenticate(&request).await.expect_err("not in the header");
+        let refused = server.resource().authenticate(&request).await.expect_err("not in the header");
         assert!(matches!(refused.reason(), Reason::NoAccessToken));
         assert_eq!(refused.into_response().status(), 401);
     }
 
     let token = ask(format!("DPoP {}", pair.access), own(&pair.access)).await.expect("bound");
-    let refused =
-        server.require_scope(&token, "repo-code").expect_err("not a scope without a permission").into_response();
+    let refused = server
+        .resource()
+        .require_scope(&token, "repo-code")
+        .expect_err("not a scope without a permission")
+        .into_response();
     assert_eq!(refused.status(), 403);
     let [challenge] = challenges(&refused)[..] else { panic!("{:?}", challenges(&refused)) };
     assert!(challenge.starts_with("DPoP realm=\"https://auth.example\", error=\"insufficient_scope\""), "{challenge}");
@@ -282,7 +285,7 @@ async fn a_proof_is_accepted_once_for_as_long_as_it_lives() {
     let header = format!("DPoP {token}");
     let by_post = same("POST");
     let request = Request::new("POST").path(PATH).header("Authorization", header.as_bytes());
-    assert!(world.server.authenticate(&request.header("DPoP", by_post.as_bytes())).await.is_ok());
+    assert!(world.server.resource().authenticate(&request.header("DPoP", by_post.as_bytes())).await.is_ok());
 }
 
 /// 9449-11.1-01
@@ -301,14 +304,18 @@ async fn a_missing_scope_uses_up_no_proof() {
         let header = format!("DPoP {token}");
         let request = Request::new("GET").path(PATH).header("Authorization", header.as_bytes());
         let request = request.header("DPoP", proof.as_bytes());
-        let missing = world.server.authenticate_for(&request, "repo-delete", Some(Permission::ReadWrite)).await;
+        let missing = world
+            .server
+            .resource()
+            .authenticate_for_account(&request, "repo-delete", Some(Permission::ReadWrite))
+            .await;
         assert_eq!(missing.unwrap_err().into_response().status(), 403);
-        if let Ok(resource) = world.server.resource(API) {
+        if let Ok(resource) = world.server.protected_resource(API) {
             let needed = resource.scopes(["repo-delete:rw"]).unwrap();
             let missing = resource.authenticate_for(&request, &needed).await;
             assert_eq!(missing.unwrap_err().into_response().status(), 403);
         }
-        let read = || world.server.authenticate_for(&request, "repo-code", Some(Permission::Read));
+        let read = || world.server.resource().authenticate_for_account(&request, "repo-code", Some(Permission::Read));
         assert!(read().await.is_ok());
         wd(read().await, "invalid_dpop_proof");
     }
@@ -325,7 +332,8 @@ async fn a_store_that_fails_lets_no_proof_in() {
     let server = world.builder(config, stores).build().unwrap();
     let (header, own) = (format!("DPoP {token}"), proof(&world, &key, &token));
     let request = Request::new("GET").path(PATH).header("Authorization", header.as_bytes());
-    let refused = server.authenticate(&request.header("DPoP", own.as_bytes())).await.expect_err("a failing store");
+    let refused =
+        server.resource().authenticate(&request.header("DPoP", own.as_bytes())).await.expect_err("a failing store");
     assert!(matches!(refused.reason(), Reason::Store(_)));
     let response = refused.into_response();
     assert_eq!((response.status(), response.header("Retry-After")), (503, Some("1")));
@@ -350,8 +358,8 @@ async fn no_header_steers_the_url_of_a_proof() {
     ] {
         let (evil, good) = (evil(), proof(&world, &key, &token));
         let request = own.header(name, value.as_bytes());
-        wd(world.server.authenticate(&request.header("DPoP", evil.as_bytes())).await, "invalid_dpop_proof");
-        assert!(world.server.authenticate(&request.header("DPoP", good.as_bytes())).await.is_ok(), "{name}");
+        wd(world.server.resource().authenticate(&request.header("DPoP", evil.as_bytes())).await, "invalid_dpop_proof");
+        assert!(world.server.resource().authenticate(&request.header("DPoP", good.as_bytes())).await.is_ok(), "{name}");
     }
 }
 
@@ -367,7 +375,7 @@ async fn the_url_of_a_request_comes_from_the_embedder() {
     let base = Request::new("GET").header("Authorization", header.as_bytes());
     let ask = async |request: Request<'_>, url: &str| {
         let proof = proof_for(&world, &key, &token, "GET", url);
-        world.server.authenticate(&request.header("DPoP", proof.as_bytes())).await
+        world.server.resource().authenticate(&request.header("DPoP", proof.as_bytes())).await
     };
     // The path is resolved at the origin of the resource; the path of its identifier does not matter.
     assert!(ask(base.path("/v1/items"), "https://api.example:8443/v1/items").await.is_ok());
@@ -409,7 +417,7 @@ async fn an_issuer_under_a_path_changes_nothing_at_a_resource() {
     ] {
         let proof = proof_for(&world, &key, &token, "GET", url);
         let request = Request::new("GET").path(path).header("Authorization", header.as_bytes());
-        let outcome = server.authenticate(&request.header("DPoP", proof.as_bytes())).await;
+        let outcome = server.resource().authenticate(&request.header("DPoP", proof.as_bytes())).await;
         assert_eq!(outcome.is_ok(), is_accepted, "{path} {url}");
     }
 }
@@ -434,7 +442,7 @@ async fn a_demand_for_a_nonce_has_one() {
             }
         });
         let request = Request::new("GET").path(PATH).header("Authorization", header.as_bytes());
-        server.authenticate(&request.header("DPoP", proof.as_bytes())).await
+        server.resource().authenticate(&request.header("DPoP", proof.as_bytes())).await
     };
     let demand = wd(ask(None).await, "use_dpop_nonce");
     assert_eq!(demand.headers().filter(|(name, _)| name.eq_ignore_ascii_case("DPoP-Nonce")).count(), 1);
@@ -469,8 +477,8 @@ async fn a_demand_for_a_nonce_has_one() {
     assert_ne!(fresh, nonce);
     assert!(ask(Some(&fresh)).await.is_ok());
     // A resource may also send a nonce before a proof demands one.
-    assert_eq!(server.dpop_nonce().as_deref(), Some(&*fresh));
-    assert_eq!(plain.server.dpop_nonce(), None);
+    assert_eq!(server.resource().dpop_nonce().as_deref(), Some(&*fresh));
+    assert_eq!(plain.server.resource().dpop_nonce(), None);
 }
 
 fn settings(change: impl FnOnce(&mut Config)) -> Config {

@@ -362,7 +362,7 @@ impl World {
 
     pub async fn access(&self, token: &str) -> Result<Authenticated, ResourceError> {
         let header = format!("Bearer {token}");
-        self.server.authenticate(&Request::new("GET").header("Authorization", header.as_bytes())).await
+        self.server.resource().authenticate(&Request::new("GET").header("Authorization", header.as_bytes())).await
     }
 
     pub async fn opens(&self, token: &str) -> bool {

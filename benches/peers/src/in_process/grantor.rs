@@ -93,7 +93,7 @@ impl Peer for Grantor {
 
     fn authenticate(&mut self, bearer: &str, owner: &str) {
         let request = Request::new("GET").header("authorization", bearer.as_bytes());
-        let token = at_once(self.server.authenticate(&request)).expect("a valid token");
+        let token = at_once(self.server.resource().authenticate(&request)).expect("a valid token");
         assert_eq!(token.subject().map(Subject::as_str), Some(owner));
     }
 

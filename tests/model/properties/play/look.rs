@@ -34,7 +34,7 @@ impl Play {
         for (number, pair) in self.pairs.iter().enumerate() {
             let header = format!("Bearer {}", pair.access);
             let request = Request::new("GET").header("Authorization", header.as_bytes());
-            let found = self.world.server.authenticate(&request).await.ok();
+            let found = self.world.server.resource().authenticate(&request).await.ok();
             let found = found.map(|token| (token.scopes().to_string(), token.expires().unwrap().seconds()));
             let expected = self.model.access(number).map(|(rights, end)| (rights.text(), end));
             self.equal(&format!("access token {number}"), &found, &expected)?;

@@ -105,7 +105,7 @@ async fn at_a_resource(flow: &mut Flow, secret: &str) {
         base().header(secret, secret.as_bytes()),
     ] {
         flow.exposure.debug("Request", &request);
-        let refused = flow.world.server.authenticate(&request).await.unwrap_err();
+        let refused = flow.world.server.resource().authenticate(&request).await.unwrap_err();
         flow.exposure.error("ResourceError", &refused);
         keep(flow, "a challenge", &refused.into_response());
     }

@@ -71,7 +71,7 @@ async fn shown(flow: &Flow, route: Route, request: &Request, borrowed: wire::Req
 }
 
 async fn me(server: &AuthorizationServer, borrowed: &wire::Request<'_>) -> Result<Answer, ResourceError> {
-    let token = server.authenticate_for(borrowed, "account-profile", Some(Permission::Read)).await?;
+    let token = server.resource().authenticate_for_account(borrowed, "account-profile", Some(Permission::Read)).await?;
     Ok(about(&token))
 }
 
