@@ -2,13 +2,13 @@
 //!
 //! Run: `cargo run --example getting_started`
 
+use std::collections::HashMap;
 use std::error::Error;
 
 use grantor::application::Logo;
 use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::secret::CodeVerifier;
-use grantor::wire::message::{AuthorizationCodeExchange, AuthorizationRequest, AuthorizationResponse};
-use grantor::wire::message::{TokenRefresh, TokenRequest, TokenResponse};
+use grantor::wire::message::TokenResponse;
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{ApplicationForm, Approval, AuthorizationServer, ClientId, ClientSecret, Config};
 use grantor::{Consent, Decision, MemoryStore, Subject};
@@ -61,8 +61,15 @@ async fn make_secret(server: &AuthorizationServer, app: &ClientId) -> Result<Cli
 fn connect(app: &ClientId) -> Result<(String, CodeVerifier), Box<dyn Error>> {
     // A real application takes random bytes, and a random state.
     let verifier = CodeVerifier::new("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")?;
-    let request = AuthorizationRequest::new(app.as_str()).scope("orders notes:r").state("af0ifjsldkj");
-    Ok((request.code_challenge(&verifier.challenge()).to_query()?, verifier))
+    let request = serde_urlencoded::to_string([
+        ("response_type", "code"),
+        ("client_id", app.as_str()),
+        ("scope", "orders notes:r"),
+        ("state", "af0ifjsldkj"),
+        ("code_challenge", verifier.challenge().as_str()),
+        ("code_challenge_method", "S256"),
+    ])?;
+    Ok((request, verifier))
 }
 
 /// In your service, `GET /oauth2/auth`: the consent page. It returns the ticket that stands in the page's form.
@@ -90,15 +97,20 @@ async fn decide(server: &AuthorizationServer, ticket: &str, user: &Subject) -> R
 /// In the application, at its redirect URI: the form that it sends to `POST /oauth2/token`.
 fn exchange(
     location: &str,
-    verifier: CodeVerifier,
+    verifier: &CodeVerifier,
     app: &ClientId,
     secret: &ClientSecret,
 ) -> Result<String, Box<dyn Error>> {
     let (_, query) = location.split_once('?').ok_or("the code is in the query")?;
-    let answer = AuthorizationResponse::from_query(query)?;
-    assert_eq!(answer.state.as_deref(), Some("af0ifjsldkj"));
-    let exchange = AuthorizationCodeExchange::new(answer.code).code_verifier(verifier);
-    Ok(TokenRequest::from(exchange.client_id(app.as_str()).client_secret(secret.clone())).to_form()?)
+    let answer: HashMap<String, String> = serde_urlencoded::from_str(query)?;
+    assert_eq!(answer["state"], "af0ifjsldkj");
+    Ok(serde_urlencoded::to_string([
+        ("grant_type", "authorization_code"),
+        ("code", &answer["code"]),
+        ("code_verifier", verifier.expose()),
+        ("client_id", app.as_str()),
+        ("client_secret", secret.expose()),
+    ])?)
 }
 
 /// In your service: `POST /oauth2/token`.
@@ -130,9 +142,14 @@ async fn call(server: &AuthorizationServer, tokens: &TokenResponse) -> Result<()
 }
 
 /// In the application, before the access token expires: the form that it sends to `POST /oauth2/token`.
-fn refresh(tokens: TokenResponse, app: &ClientId, secret: &ClientSecret) -> Result<String, Box<dyn Error>> {
-    let refresh = TokenRefresh::new(tokens.refresh_token.ok_or("there is a refresh token")?);
-    Ok(TokenRequest::from(refresh.client_id(app.as_str()).client_secret(secret.clone())).to_form()?)
+fn refresh(tokens: &TokenResponse, app: &ClientId, secret: &ClientSecret) -> Result<String, Box<dyn Error>> {
+    let refresh_token = tokens.refresh_token.as_ref().ok_or("there is a refresh token")?;
+    Ok(serde_urlencoded::to_string([
+        ("grant_type", "refresh_token"),
+        ("refresh_token", refresh_token.expose()),
+        ("client_id", app.as_str()),
+        ("client_secret", secret.expose()),
+    ])?)
 }
 
 /// In your service: the page "Applications with access", and its button "Revoke".
@@ -181,10 +198,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let ticket = ask(&server, &query, &alice).await?;
     let location = decide(&server, &ticket, &alice).await?;
 
-    let first = tokens(&server, &exchange(&location, verifier, &app, &secret)?).await?;
+    let first = tokens(&server, &exchange(&location, &verifier, &app, &secret)?).await?;
     println!("4. tokens for: {}", first.scope.as_deref().unwrap_or_default());
     call(&server, &first).await?;
-    let second = tokens(&server, &refresh(first, &app, &secret)?).await?;
+    let second = tokens(&server, &refresh(&first, &app, &secret)?).await?;
     println!("6. new tokens for: {}", second.scope.as_deref().unwrap_or_default());
 
     revoke(&server, &alice, &app).await?;

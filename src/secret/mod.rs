@@ -67,11 +67,6 @@ secret_text! {
     ConsentTicket
 }
 secret_text! {
-    /// An authorization code, which the client exchanges for tokens once [RFC 6749 section 1.3.1]: 65 characters after
-    /// its prefix.
-    AuthorizationCode
-}
-secret_text! {
     /// An access token, which grants access to resources [RFC 6749 section 1.4]: 65 characters after its prefix.
     AccessToken
 }

@@ -1,29 +1,11 @@
-//! Messages as queries and form bodies [RFC 6749 appendix B], and serde for their fields.
+//! Serde for the fields of messages.
 
 use std::fmt;
 
-use serde::de::{DeserializeOwned, Error as _};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::base::debug_as_text;
-use crate::secret::pkce::CodeVerifier;
-use crate::secret::{AccessToken, AuthorizationCode, ClientSecret, RefreshToken, RegistrationAccessToken};
-
-/// An error in converting a message to a form, or a form to a message.
-///
-/// It names no part of the form, which may contain secrets.
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum FormError {
-    /// A parameter is missing, repeated, or has a value that it must not have.
-    #[error("the form is not the expected message")]
-    Unreadable,
-    /// The message cannot be written as a form.
-    #[error("the message cannot be written as a form")]
-    Unwritable,
-}
-
-debug_as_text!(FormError);
+use crate::secret::{AccessToken, ClientSecret, RefreshToken, RegistrationAccessToken};
 
 /// Replaces a value that `Debug` must not show.
 pub(super) struct Redacted;
@@ -37,14 +19,6 @@ impl fmt::Debug for Redacted {
 /// Replaces an optional value that `Debug` must not show. It still shows whether there is a value.
 pub(super) fn redacted<T>(value: Option<&T>) -> Option<Redacted> {
     value.map(|_| Redacted)
-}
-
-pub(super) fn write(message: &impl Serialize) -> Result<String, FormError> {
-    serde_urlencoded::to_string(message).map_err(|_| FormError::Unwritable)
-}
-
-pub(super) fn read<T: DeserializeOwned>(form: &str) -> Result<T, FormError> {
-    serde_urlencoded::from_str(form).map_err(|_| FormError::Unreadable)
 }
 
 /// A value that a message contains as text. The secret types do not implement serde themselves.
@@ -64,16 +38,6 @@ impl FieldText for String {
     }
 }
 
-impl FieldText for CodeVerifier {
-    fn from_text(text: String) -> Option<Self> {
-        Self::new(text).ok()
-    }
-
-    fn text(&self) -> &str {
-        self.expose()
-    }
-}
-
 macro_rules! secret_text {
     ($($secret:ident),+) => {
         $(impl FieldText for $secret {
@@ -88,7 +52,7 @@ macro_rules! secret_text {
     };
 }
 
-secret_text!(AccessToken, AuthorizationCode, ClientSecret, RefreshToken, RegistrationAccessToken);
+secret_text!(AccessToken, ClientSecret, RefreshToken, RegistrationAccessToken);
 
 /// A field that must be present and not empty [RFC 6749 section 3.1].
 pub(super) mod required {

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 
 use grantor::wire::Response;
-use grantor::wire::message::{AuthorizationErrorResponse, AuthorizationRequest};
 use grantor::{Config, Decision};
 use proptest::prelude::*;
 use url::form_urlencoded;
@@ -46,23 +45,6 @@ fn state_comes_back_byte_for_byte_however_it_was_written() {
         let (_, query) = location.split_once('?').ok_or("no query")?;
         let shown = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "state").ok_or("no state")?.1;
         holds(shown == String::from_utf8_lossy(&state), || format!("{location} is read as {shown}"))
-    });
-}
-
-#[test]
-fn a_typed_request_and_its_answer_carry_any_text() {
-    let world = block_on(World::platform());
-    check(CASES, &any::<String>().prop_filter("empty is absent", |state| !state.is_empty()), |state| {
-        let request = AuthorizationRequest::new(&world.client.id).redirect_uri(REDIRECT_URI).state(&state);
-        let query = request.to_query().map_err(|error| error.to_string())?;
-        let read: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
-        holds(read.iter().any(|(name, value)| name == "state" && *value == state), || query.clone())?;
-        let again: AuthorizationRequest = serde_urlencoded::from_str(&query).map_err(|error| error.to_string())?;
-        holds(again == request, || format!("{query} is read otherwise"))?;
-        let answer = denied(&world, &query);
-        let (_, answer) = answer.header("Location").and_then(|location| location.split_once('?')).ok_or("no query")?;
-        let answer = AuthorizationErrorResponse::from_query(answer).map_err(|error| error.to_string())?;
-        holds(answer.state.as_ref() == Some(&state), || format!("{state:?} came back as {:?}", answer.state))
     });
 }
 

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use grantor::application::ApplicationFilter;
 use grantor::client::CheckedForm;
 use grantor::registration::Approved;
-use grantor::secret::{AccessToken, AuthorizationCode, ConsentTicket, RefreshToken};
+use grantor::secret::{AccessToken, ConsentTicket, RefreshToken};
 use grantor::store::Page;
 use grantor::wire::Request;
 use grantor::{Application, Approval, Client, ClientSecret, RegistrarError};
@@ -188,7 +188,6 @@ fn no_secret_can_be_compared_but_as_a_digest() {
         Probe::<String>::IS_COMPARABLE,
         Probe::<ClientSecret>::IS_COMPARABLE,
         Probe::<ConsentTicket>::IS_COMPARABLE,
-        Probe::<AuthorizationCode>::IS_COMPARABLE,
         Probe::<AccessToken>::IS_COMPARABLE,
         Probe::<RefreshToken>::IS_COMPARABLE,
     ];

@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use grantor::secret::{AccessToken, AuthorizationCode, CodeVerifier, RefreshToken};
-use grantor::wire::message::{
-    AuthorizationCodeExchange, AuthorizationErrorResponse, AuthorizationRequest, AuthorizationResponse, PresentedToken,
-    TokenRefresh, TokenRequest, TokenResponse,
-};
+use grantor::secret::{AccessToken, CodeVerifier, RefreshToken};
+use grantor::wire::message::TokenResponse;
 use grantor::wire::{Body, Request};
 use grantor::{CachedClients, Client, ClientId, ClientSecret, MemoryStore};
 
@@ -18,34 +15,14 @@ pub(crate) fn shown(flow: &mut Flow, code: &str, pair: &Pair) {
     let exposure = &mut flow.exposure;
     exposure.debug("AccessToken", &AccessToken::new(&*pair.access));
     exposure.debug("RefreshToken", &RefreshToken::new(&*pair.refresh));
-    exposure.debug("AuthorizationCode", &AuthorizationCode::new(code));
     exposure.debug("ClientSecret", &ClientSecret::new(secret));
     exposure.debug("CodeVerifier", &CodeVerifier::new(VERIFIER).unwrap());
     exposure.error("CodeVerifierError", &CodeVerifier::new(format!("{VERIFIER}\n")).unwrap_err());
-
-    let exchange = AuthorizationCodeExchange::new(AuthorizationCode::new(code))
-        .code_verifier(CodeVerifier::new(VERIFIER).unwrap())
-        .client_secret(ClientSecret::new(secret));
-    exposure.debug("AuthorizationCodeExchange", &exchange);
-    exposure.debug("TokenRequest", &TokenRequest::from(exchange));
-    let refresh = TokenRefresh::new(RefreshToken::new(&*pair.refresh)).client_secret(ClientSecret::new(secret));
-    exposure.debug("TokenRefresh", &refresh);
-    exposure.debug("TokenRequest", &TokenRequest::from(refresh));
-    for token in [&pair.access, &pair.refresh] {
-        let presented = PresentedToken::new(&**token).client_secret(ClientSecret::new(secret));
-        exposure.debug("PresentedToken", &presented);
-    }
     let Pair { access, refresh, scope } = pair;
     let json =
         format!(r#"{{"access_token":"{access}","token_type":"bearer","refresh_token":"{refresh}","scope":"{scope}"}}"#);
     exposure.debug("TokenResponse", &serde_json::from_str::<TokenResponse>(&json).unwrap());
     exposure.error("an error of serde", &serde_json::from_str::<TokenResponse>(&format!("{json}x")).unwrap_err());
-    exposure.debug("AuthorizationRequest", &AuthorizationRequest::new("client").state(secret));
-    let answer = encode(&[("code", code), ("state", secret)]);
-    exposure.debug("AuthorizationResponse", &AuthorizationResponse::from_query(&answer).unwrap());
-    exposure.error("FormError", &AuthorizationResponse::from_query(&format!("{answer}&{answer}")).unwrap_err());
-    let answer = encode(&[("error", "access_denied"), ("state", secret)]);
-    exposure.debug("AuthorizationErrorResponse", &AuthorizationErrorResponse::from_query(&answer).unwrap());
 
     let form = encode(&[("code", code), ("client_secret", secret)]);
     let request = Request::new("POST").header("Authorization", secret.as_bytes()).query(form.as_bytes());
