@@ -16,11 +16,6 @@ impl fmt::Debug for Redacted {
     }
 }
 
-/// Replaces an optional value that `Debug` must not show. It still shows whether there is a value.
-pub(super) fn redacted<T>(value: Option<&T>) -> Option<Redacted> {
-    value.map(|_| Redacted)
-}
-
 /// A value that a message contains as text. The secret types do not implement serde themselves.
 pub(super) trait FieldText: Sized {
     /// Creates the value from a text that is not empty; `None` if the text is not such a value.

@@ -9,7 +9,7 @@ use url::form_urlencoded;
 
 use crate::properties::cases::{block_on, check, count, holds};
 use support::attempts::Attempts;
-use support::world::{ISSUER, REDIRECT_URI, World, parameters};
+use support::world::{ISSUER, World, parameters};
 
 const CASES: u32 = 500;
 
