@@ -44,6 +44,7 @@ use crate::model::client::{
     AskConsent, AuthenticationMethod, AuthenticationMethods, Client, ClientType, GrantType, GrantTypes, KeyRules,
     RefreshRotation,
 };
+use crate::model::client_metadata::MetadataRules;
 use crate::model::protected_resource::ProtectedResource;
 use crate::model::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy};
 use crate::scope::ScopeCatalog;
@@ -396,6 +397,25 @@ impl Config {
             (AuthenticationMethod::None, self.serves(ClientType::Public)),
         ];
         offered.into_iter().filter(|(_, is_offered)| *is_offered).map(|(method, _)| method).collect()
+    }
+
+    /// Returns the rules for clients that register themselves with one of these methods.
+    pub(crate) fn metadata_rules(
+        &self,
+        methods: Vec<AuthenticationMethod>,
+        omitted_method: AuthenticationMethod,
+        has_fetcher: bool,
+    ) -> MetadataRules {
+        MetadataRules {
+            catalog: self.scopes.clone(),
+            limits: self.registration.form.clone(),
+            redirect_uris: self.redirect_uris.clone(),
+            methods,
+            omitted_method,
+            keys: self.key_rules(has_fetcher),
+            drops_unknown_scopes: self.drops_excess_scopes(),
+            offered: self.offered_grant_types(),
+        }
     }
 
     /// Returns how long clients that registered themselves are kept.

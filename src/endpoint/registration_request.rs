@@ -21,16 +21,8 @@ pub(crate) fn body<'a>(context: &Context, request: &Request<'a>) -> Result<&'a [
 
 pub(crate) fn rules(context: &Context) -> MetadataRules {
     let config = &context.config;
-    MetadataRules {
-        catalog: config.scopes.clone(),
-        limits: config.registration.form.clone(),
-        redirect_uris: config.redirect_uris.clone(),
-        methods: client_auth::offered(config, Endpoint::Token).collect(),
-        omitted_method: config.client_authentication.omitted_method(),
-        keys: config.key_rules(context.key_sets.is_some()),
-        drops_unknown_scopes: config.drops_excess_scopes(),
-        offered: config.offered_grant_types(),
-    }
+    let methods = client_auth::offered(config, Endpoint::Token).collect();
+    config.metadata_rules(methods, config.client_authentication.omitted_method(), context.key_sets.is_some())
 }
 
 /// Asks the policy. Returns what the client may have at most, and whether it awaits review.

@@ -12,7 +12,7 @@ use crate::fetch::freshness::{Bounds, lifetime};
 use crate::fetch::in_vain;
 use crate::hooks::fetcher::Fetcher;
 use crate::model::client::AuthenticationMethod;
-use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentRules, DocumentUrl, MetadataRules};
+use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentRules, DocumentUrl};
 use crate::wire::fetch::FetchRequest;
 
 /// How long a document is cached: 5 minutes to a day, and one hour without caching headers. Even a document that must
@@ -46,16 +46,7 @@ struct Source {
 impl Documents {
     pub(crate) fn new(config: &Config, fetcher: Arc<dyn Fetcher>, clock: Arc<dyn Clock>) -> Self {
         let rules = DocumentRules {
-            metadata: MetadataRules {
-                catalog: config.scopes.clone(),
-                limits: config.registration.form.clone(),
-                redirect_uris: config.redirect_uris.clone(),
-                methods: config.document_methods(),
-                omitted_method: AuthenticationMethod::None,
-                keys: config.key_rules(true),
-                drops_unknown_scopes: config.drops_excess_scopes(),
-                offered: config.offered_grant_types(),
-            },
+            metadata: config.metadata_rules(config.document_methods(), AuthenticationMethod::None, true),
             none_beside_private_key_jwt: config.registration.none_beside_private_key_jwt,
         };
         let cache = Mutex::new(Cache::new(MAX_CACHED));
