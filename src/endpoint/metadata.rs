@@ -4,7 +4,6 @@ use crate::client_auth;
 use crate::config::Config;
 use crate::config::dpop::proof_algorithm_names;
 use crate::context::Context;
-use crate::endpoint;
 use crate::error::Reason;
 use crate::error::response;
 use crate::secret::pkce::CodeChallenge;
@@ -33,7 +32,11 @@ fn metadata(config: &Config) -> Metadata {
     let methods = |endpoint| client_auth::offered(config, endpoint).map(|method| method.to_string()).collect();
     let algorithms = |endpoint| client_auth::algorithms(config, endpoint).map(str::to_owned).collect();
     let mut metadata = Metadata::new(config.issuer.as_str());
-    endpoint::publish(config, &mut metadata);
+    for endpoint in Endpoint::MACHINE.iter().chain(&[Endpoint::Authorization]) {
+        if let Some(member) = endpoint.member(config) {
+            *member(&mut metadata) = Some(config.url_of(*endpoint));
+        }
+    }
     metadata.require_pushed_authorization_requests = config.pushed_requests.are_required();
     metadata.client_id_metadata_document_supported = config.registration.metadata_documents;
     metadata.response_types_supported = texts(&["code"]);

@@ -88,18 +88,14 @@ impl Endpoint {
         (self.served().is_on)(config)
     }
 
+    /// Returns the member of the metadata that has the URL of the endpoint, if it is on and has one.
+    pub(crate) fn member(self, config: &Config) -> Option<fn(&mut Metadata) -> &mut Option<String>> {
+        self.served().member.filter(|_| self.is_on(config))
+    }
+
     /// Returns which pages of other origins may call it, if any may.
     fn cors(self, config: &Config) -> Option<&Cors> {
         Some(&config.cors).filter(|cors| **cors != Cors::Off && self.served().cors)
-    }
-}
-
-/// Writes the URL of each endpoint that is on into the metadata.
-pub(crate) fn publish(config: &Config, metadata: &mut Metadata) {
-    for endpoint in Endpoint::MACHINE.iter().chain(&[Endpoint::Authorization]) {
-        if let Some(member) = endpoint.served().member.filter(|_| endpoint.is_on(config)) {
-            *member(metadata) = Some(config.url_of(*endpoint));
-        }
     }
 }
 

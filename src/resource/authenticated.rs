@@ -80,7 +80,7 @@ impl Authenticated {
 
     /// Returns the user on whose behalf the client acts; `None` if the client acts for itself [RFC 6749 section 4.4].
     ///
-    /// [`AuthorizationServer::require_subject`](crate::ResourceServer::require_subject) refuses a token without a
+    /// [`ResourceServer::require_subject`](crate::ResourceServer::require_subject) refuses a token without a
     /// user. Code that ignores the `None` does not compile:
     ///
     /// ```compile_fail,E0308
