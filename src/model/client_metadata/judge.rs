@@ -434,7 +434,7 @@ mod tests {
                 None => bounds(),
             };
             let admitted = admitted(json!({ "scope": scope }), &bounds);
-            let found = admitted.as_ref().map(|admitted| admitted.default_scopes.as_str()).map_err(|error| *error);
+            let found = admitted.as_ref().map(|admitted| admitted.default_scopes.as_str()).map_err(Clone::clone);
             assert_eq!(found, expected, "{scope} {default:?}");
             if let Ok(admitted) = admitted {
                 assert_eq!(admitted.form.scopes.as_str(), "repo-code:rw account-email:r", "the limit");
