@@ -6,7 +6,6 @@
 //! registered for it.
 
 mod assertion;
-mod basic;
 mod credentials;
 pub(crate) mod dpop;
 mod private_key_jwt;
@@ -15,7 +14,7 @@ pub(crate) mod proof;
 use std::sync::Arc;
 
 use crate::base::id::ClientId;
-use crate::client_auth::credentials::{Credentials, Evidence, Presented, Reading};
+use crate::client_auth::credentials::{Credentials, Evidence, Presented, Reading, read_basic};
 use crate::client_auth::private_key_jwt::{ASSERTION, ASSERTION_TYPE};
 use crate::config::Config;
 use crate::context::Context;
@@ -166,7 +165,7 @@ fn read<'a>(
         return Err(Reason::UnsupportedAuthentication);
     }
     let secret = match method {
-        AuthenticationMethod::ClientSecretBasic => return basic::read(presented),
+        AuthenticationMethod::ClientSecretBasic => return read_basic(presented),
         AuthenticationMethod::PrivateKeyJwt => return private_key_jwt::read(presented),
         AuthenticationMethod::ClientSecretPost => presented.form.text(CLIENT_SECRET).unwrap_or_default(),
         AuthenticationMethod::None => "",

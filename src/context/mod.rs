@@ -29,7 +29,7 @@ use crate::model::client::Client;
 use crate::model::protected_resource::ResourceTable;
 use crate::model::redirect_uri;
 use crate::model::target_uri::TargetUri;
-use crate::secret::prefixes::Prefixes;
+use crate::secret::Prefixes;
 use crate::store::{Insertion, RecordStore, StoreError, Stores};
 use crate::wire::Endpoint;
 

@@ -1,9 +1,18 @@
-//! The parameters of a public key [RFC 7518 section 6, RFC 8037 section 2], and why a key is refused.
+//! The parameters of a public key [RFC 7518 section 6, RFC 8037 section 2], why a key is refused, the algorithms that are
+//! accepted, and the digest that identifies a key [RFC 7638].
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
-use crate::jose::{SigningAlgorithm, base64url};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::base::codec::{DecodeError, Reader, Writer};
+use crate::base::debug_as_text;
+use crate::base::field::{Field, arrays};
+use crate::jose::base64url;
 
 /// The length of a coordinate of P-256, and of an Ed25519 key, in bytes.
 const COORDINATE_BYTES: usize = 32;
@@ -207,4 +216,152 @@ const fn filled(first: u8, middle: u8, last: u8) -> [u8; COORDINATE_BYTES] {
     bytes[0] = first;
     bytes[COORDINATE_BYTES - 1] = last;
     bytes
+}
+
+/// A signature algorithm [RFC 7518 section 3.1, RFC 8037 section 3.1]. No other algorithm is ever accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum SigningAlgorithm {
+    /// `ES256`: ECDSA on P-256 with SHA-256.
+    Es256,
+    /// `PS256`: RSASSA-PSS with SHA-256.
+    Ps256,
+    /// `EdDSA`: Ed25519. Its newer name, `Ed25519`, is accepted as well [RFC 9864 section 2.2].
+    EdDsa,
+    /// `RS256`: RSASSA-PKCS1-v1_5 with SHA-256. The server may sign access tokens with it [RFC 9068]. Clients may sign
+    /// assertions with it if [`Config::client_authentication.rs256`](crate::Config::client_authentication) is on.
+    Rs256,
+}
+
+impl SigningAlgorithm {
+    pub(crate) const ALL: &'static [Self] = &[Self::Es256, Self::Ps256, Self::EdDsa, Self::Rs256];
+
+    /// Returns the name in the IANA registry "JSON Web Signature and Encryption Algorithms"; `EdDSA` for Ed25519.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Es256 => "ES256",
+            Self::Ps256 => "PS256",
+            Self::EdDsa => "EdDSA",
+            Self::Rs256 => "RS256",
+        }
+    }
+
+    /// Returns the accepted names, as metadata lists them.
+    pub(crate) const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Es256 => &["ES256"],
+            Self::Ps256 => &["PS256"],
+            Self::EdDsa => &["EdDSA", "Ed25519"],
+            Self::Rs256 => &["RS256"],
+        }
+    }
+
+    /// Returns the algorithm of that name; `None` if it is not one of these. Names are compared byte for byte.
+    #[must_use]
+    pub fn parse(name: impl AsRef<[u8]>) -> Option<Self> {
+        let name = name.as_ref();
+        Self::ALL.iter().copied().find(|algorithm| algorithm.names().iter().any(|own| own.as_bytes() == name))
+    }
+}
+
+impl Field for SigningAlgorithm {
+    fn write(&self, writer: &mut Writer) {
+        writer.text(self.as_str());
+    }
+
+    /// An unknown algorithm was written by another release.
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Self::parse(reader.text()?).ok_or(DecodeError::UnknownLayout)
+    }
+}
+
+impl fmt::Display for SigningAlgorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The length of a thumbprint in bytes: that of SHA-256.
+const BYTES: usize = 32;
+
+/// The SHA-256 thumbprint of a public key, `jkt` [RFC 7638, RFC 9449 section 6.1].
+///
+/// As text it has 43 characters of base64url; other encodings of the same bytes are refused. A comparison takes the
+/// same time for all values.
+#[derive(Clone, Copy)]
+pub struct JwkThumbprint([u8; BYTES]);
+
+impl JwkThumbprint {
+    /// Hashes the required members of a key, in the form of [RFC 7638 section 3].
+    pub(super) fn of(members: &[u8]) -> Self {
+        Self(Sha256::digest(members).into())
+    }
+
+    pub(crate) const fn from_bytes(bytes: [u8; BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) const fn bytes(&self) -> &[u8; BYTES] {
+        &self.0
+    }
+}
+
+arrays! { JwkThumbprint: bytes }
+
+impl PartialEq for JwkThumbprint {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl Eq for JwkThumbprint {}
+
+impl fmt::Display for JwkThumbprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&base64url::encode(&self.0))
+    }
+}
+
+impl fmt::Debug for JwkThumbprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for JwkThumbprint {
+    type Err = JwkThumbprintError;
+
+    /// Parses the 43 characters that [`Display`](fmt::Display) writes.
+    ///
+    /// # Errors
+    ///
+    /// [`JwkThumbprintError`] for any other text.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        base64url::decode(text).and_then(|bytes| bytes.try_into().ok()).map(Self).ok_or(JwkThumbprintError)
+    }
+}
+
+/// The error of a string that is not a thumbprint.
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a thumbprint must have 43 characters of canonical base64url")]
+#[non_exhaustive]
+pub struct JwkThumbprintError;
+
+debug_as_text!(JwkThumbprintError);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_compared() {
+        let own = JwkThumbprint::from_bytes([7; BYTES]);
+        assert_eq!(own, JwkThumbprint::from_bytes([7; BYTES]));
+        for place in 0..BYTES {
+            let mut other = [7; BYTES];
+            other[place] = 8;
+            assert_ne!(own, JwkThumbprint::from_bytes(other), "{place}");
+        }
+    }
 }

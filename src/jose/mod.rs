@@ -8,7 +8,6 @@
 //! cannot find other values in the same text. Lengths are checked before anything is split or decoded.
 
 pub(crate) mod access_jwt;
-mod algorithm;
 pub(crate) mod base64url;
 mod jwk;
 mod jwk_set;
@@ -20,16 +19,13 @@ mod material;
 mod signature;
 #[cfg(test)]
 mod tests;
-mod thumbprint;
 
-pub use algorithm::SigningAlgorithm;
 pub(crate) use jwk::Jwk;
 pub(crate) use jwk_set::{FetchedKeys, JwkSetBounds};
 pub use jwk_set::{JwkSet, JwkSetError};
 pub(crate) use jws::{Claims, JoseError, Jws};
 pub(crate) use key_pair::KeyPair;
-pub use material::JwkError;
-pub use thumbprint::{JwkThumbprint, JwkThumbprintError};
+pub use material::{JwkError, JwkThumbprint, JwkThumbprintError, SigningAlgorithm};
 
 /// Whether signatures can be verified. This needs the feature `jose`.
 pub(crate) const IS_AVAILABLE: bool = cfg!(feature = "jose");

@@ -24,8 +24,8 @@ use crate::resource::facts::TokenFacts;
 use crate::resource::introspection::{ExpectedAudience, IntrospectionError, ResourceClient};
 use crate::resource::jwt::JwtVerifier;
 use crate::scope::ScopeSet;
+use crate::secret::Prefixes;
 use crate::secret::opaque::Presented;
-use crate::secret::prefixes::Prefixes;
 use crate::store::RecordStore;
 
 /// Where tokens are looked up.

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use foldhash::HashMap;
 
 use crate::scope::error::{MAX_NAME_BYTES, ScopeCatalogError, ScopeError, nearest};
-use crate::scope::platform;
-use crate::scope::{Permission, Scope, ScopeDefinition, ScopeNotation, ScopeSet, is_scope_token};
+use crate::scope::{Permission, Permissions, Scope, ScopeDefinition, ScopeNotation, ScopeSet, is_scope_token};
 use crate::text::check_line;
 
 /// The scopes that a server knows, in the order in which responses and consent pages list them.
@@ -21,7 +20,7 @@ pub struct ScopeCatalog(Arc<Content>);
 impl ScopeCatalog {
     /// Returns the 26 scopes of the platform, in the default notation.
     pub fn platform() -> Self {
-        Self::assemble(platform::scopes(), ScopeNotation::default())
+        Self::assemble(scopes(), ScopeNotation::default())
     }
 
     /// Returns a catalog without scopes, under which nothing can be granted.
@@ -318,6 +317,26 @@ fn judge_words(definition: &ScopeDefinition) -> Result<(), ScopeCatalogError> {
         check_line(text).map_err(|error| ScopeCatalogError::Words { name: definition.name().to_owned(), error })?;
     }
     Ok(())
+}
+
+/// One row a scope. What a scope allows is empty where it is never granted so.
+const TABLE: &str = include_str!("platform.md");
+
+/// Returns the scopes of the service, in the order of its table.
+pub(super) fn scopes() -> Vec<ScopeDefinition> {
+    TABLE.lines().skip(2).filter_map(definition).collect()
+}
+
+fn definition(row: &'static str) -> Option<ScopeDefinition> {
+    let cells: Vec<_> = row.trim_matches('|').split('|').map(str::trim).collect();
+    let [name, permissions, group, title, description, read, write] = cells[..] else { return None };
+    let permissions = match permissions {
+        "r" => Permissions::ReadOnly,
+        "rw" => Permissions::ReadWriteOnly,
+        _ => Permissions::ReadOnlyOrReadWrite,
+    };
+    let definition = ScopeDefinition::new(name, permissions).with_group(group).with_title(title);
+    Some(definition.with_description(description).with_verbs(read, write))
 }
 
 #[cfg(test)]

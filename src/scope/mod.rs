@@ -5,7 +5,6 @@ mod catalog;
 mod definition;
 mod error;
 mod notation;
-mod platform;
 mod resource;
 
 pub use catalog::{ScopeCatalog, ScopeCatalogBuilder};

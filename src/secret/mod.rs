@@ -1,28 +1,27 @@
-//! Codes, tokens and client secrets: their text, their digests, their comparison.
+//! Codes, tokens and client secrets: their text, their digests (SHA-256), their comparison in constant time.
 //!
 //! Every ticket, code and token is `prefix | id of its record (22 characters) | secret`. The id finds the record in the
 //! store. The secret is the proof, and the record contains only its digest.
 
 pub(crate) mod derive;
-mod digest;
-pub(crate) mod minted;
 pub(crate) mod nonce;
 pub(crate) mod opaque;
 pub(crate) mod pkce;
-pub(crate) mod prefixes;
 pub(crate) mod refresh;
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
+pub use derive::DerivationKey;
+pub use nonce::NonceKey;
+pub use pkce::{CodeChallenge, CodeChallengeError, CodeVerifier, CodeVerifierError};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 pub use crate::base::entropy::{Entropy, SystemEntropy};
-use crate::base::id::{ClientId, MADE_CHARACTERS, letters_and_digits};
-pub use crate::secret::derive::DerivationKey;
-pub use crate::secret::nonce::NonceKey;
-pub use crate::secret::pkce::{CodeChallenge, CodeChallengeError, CodeVerifier, CodeVerifierError};
-pub(crate) use digest::{Digest, is_equal};
+use crate::base::field::arrays;
+use crate::base::id::{ClientId, IdText, MADE_CHARACTERS, letters_and_digits};
 
 /// Defines a secret text: only `expose` shows it, and it is wiped when dropped.
 macro_rules! secret_text {
@@ -125,6 +124,111 @@ const SECRET_CHARACTERS: usize = 43;
 /// them too.
 pub(crate) const CLIENT_SECRET_CHARACTERS: RangeInclusive<usize> = 32..=255;
 
+/// The text before each kind of secret: [`tokens.prefix`](crate::config::TokenSettings::prefix), then the kind.
+#[derive(Debug)]
+pub(crate) struct Prefixes {
+    pub(crate) handle: Box<str>,
+    pub(crate) code: Box<str>,
+    pub(crate) device_code: Box<str>,
+    pub(crate) access_token: Box<str>,
+    pub(crate) refresh_token: Box<str>,
+    pub(crate) initial_access_token: Box<str>,
+    pub(crate) registration_access_token: Box<str>,
+}
+
+impl Prefixes {
+    pub(crate) fn new(prefix: &str) -> Self {
+        let of = |kind| format!("{prefix}{kind}").into_boxed_str();
+        Self {
+            handle: of("ah_"),
+            code: of("ac_"),
+            device_code: of("dc_"),
+            access_token: of("at_"),
+            refresh_token: of("rt_"),
+            initial_access_token: of("ia_"),
+            registration_access_token: of("ra_"),
+        }
+    }
+}
+
+/// The secret part of a text `prefix | id | secret`, with `N` characters, and the digest that its record keeps.
+#[derive(Clone)]
+pub(crate) struct Minted<const N: usize> {
+    secret: Zeroizing<[u8; N]>,
+    pub(crate) digest: Digest,
+}
+
+impl<const N: usize> Minted<N> {
+    #[inline]
+    fn new(secret: Zeroizing<[u8; N]>, digest: Digest) -> Self {
+        Self { secret, digest }
+    }
+
+    /// Returns the whole text.
+    pub(crate) fn text(&self, prefix: &str, id: &IdText) -> String {
+        self.parts(prefix, id).concat()
+    }
+
+    /// Returns the parts of the text, so that it is written into a message without a copy.
+    pub(crate) fn parts<'a>(&'a self, prefix: &'a str, id: &'a IdText) -> [&'a str; 3] {
+        // It is ASCII.
+        [prefix, id.as_str(), str::from_utf8(self.secret.as_slice()).unwrap_or_default()]
+    }
+}
+
+/// The length of a [`Digest`] in bytes.
+const DIGEST_BYTES: usize = 32;
+
+/// The SHA-256 of a secret, compared in constant time.
+///
+/// Secrets that the server generates have 256 random bits. A slow hash would not make them harder to guess.
+#[derive(Clone, Copy)]
+pub(crate) struct Digest([u8; DIGEST_BYTES]);
+
+impl Digest {
+    pub(crate) fn of(secret: &[u8]) -> Self {
+        Self(Sha256::digest(secret).into())
+    }
+
+    pub(crate) const fn from_bytes(bytes: [u8; DIGEST_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) const fn bytes(&self) -> &[u8; DIGEST_BYTES] {
+        &self.0
+    }
+
+    /// Returns its first `N` bytes.
+    pub(crate) fn first_bytes<const N: usize>(&self) -> [u8; N] {
+        const { assert!(N <= DIGEST_BYTES) };
+        let mut first = [0; N];
+        first.iter_mut().zip(self.0).for_each(|(to, from)| *to = from);
+        first
+    }
+}
+
+arrays! { Digest: bytes }
+
+impl PartialEq for Digest {
+    fn eq(&self, other: &Self) -> bool {
+        is_equal(&self.0, &other.0)
+    }
+}
+
+impl Eq for Digest {}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Digest([redacted])")
+    }
+}
+
+/// Compares in a time that depends only on the length: it compares every byte before it decides.
+pub(crate) fn is_equal<const N: usize>(one: &[u8; N], other: &[u8; N]) -> bool {
+    let difference = one.iter().zip(other).fold(0, |difference, (one, other)| difference | (one ^ other));
+    difference.ct_eq(&0).into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,5 +258,26 @@ mod tests {
         let token = RegistrationAccessToken::generate("ra_", &SystemEntropy);
         assert_eq!(token.expose().len(), 3 + 43);
         assert_eq!(format!("{token:?}"), "RegistrationAccessToken([redacted])");
+    }
+
+    #[test]
+    fn digest_is_sha_256() {
+        // FIPS 180-4: the one-block example.
+        let digest = Digest::of(b"abc");
+        assert_eq!(digest.bytes()[..4], [0xba, 0x78, 0x16, 0xbf]);
+        assert_eq!(digest, Digest::of(b"abc"));
+        assert_ne!(digest, Digest::of(b"abd"));
+        assert_eq!(format!("{digest:?}"), "Digest([redacted])");
+    }
+
+    #[test]
+    fn every_byte_counts_in_a_comparison() {
+        let text = [7; 43];
+        assert!(is_equal(&text, &text));
+        for position in 0..text.len() {
+            let mut other = text;
+            other[position] ^= 0x80;
+            assert!(!is_equal(&text, &other), "{position}");
+        }
     }
 }

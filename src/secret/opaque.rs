@@ -4,8 +4,7 @@ use zeroize::Zeroizing;
 
 use crate::base::entropy::Entropy;
 use crate::base::id::{ID_BYTES, ID_CHARACTERS, decode_id, write_base64url};
-use crate::secret::Digest;
-use crate::secret::minted::Minted;
+use crate::secret::{Digest, Minted};
 
 /// The number of random bytes in a ticket, code or access token.
 const SECRET_BYTES: usize = 32;

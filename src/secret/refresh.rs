@@ -17,8 +17,7 @@ use crate::base::clock::Timestamp;
 use crate::base::entropy::Entropy;
 use crate::base::field::arrays;
 use crate::base::id::{GrantId, ID_CHARACTERS, decode_id, write_base64url};
-use crate::secret::minted::Minted;
-use crate::secret::{Digest, is_equal};
+use crate::secret::{Digest, Minted, is_equal};
 
 const FAMILY_ID_BYTES: usize = 16;
 pub(crate) const FRESH_BYTES: usize = 31;

@@ -21,7 +21,7 @@ use crate::hooks::registration_policy::RegistrationPolicy;
 use crate::hooks::{EventSink, SigningKey, Subjects, Throttle};
 use crate::jose;
 use crate::resource::{ResourceServer, source};
-use crate::secret::prefixes::Prefixes;
+use crate::secret::Prefixes;
 use crate::server::AuthorizationServer;
 use crate::store::Stores;
 

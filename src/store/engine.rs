@@ -5,9 +5,8 @@ use std::fmt;
 use crate::base::clock::Timestamp;
 use crate::model::kinds::Table;
 use crate::model::record::Columns;
-use crate::store::answer::{Insertion, Replacement};
 use crate::store::error::StoreError;
-use crate::store::purge::Purge;
+use crate::store::page::{Insertion, Purge, Replacement};
 use crate::store::record_store::Store;
 
 /// A database: bytes under a key with a version, listed in order, with a time from which they may be removed.

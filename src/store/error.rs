@@ -1,6 +1,8 @@
-//! The error of a store.
+//! The error of a store, and what its database or driver reported.
 
 use std::error::Error;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use crate::base::codec::DecodeError;
 use crate::base::debug_as_text;
@@ -60,5 +62,26 @@ impl StoreError {
 impl From<DecodeError> for StoreError {
     fn from(error: DecodeError) -> Self {
         Self::permanent(error)
+    }
+}
+
+/// The error beneath that of a store.
+///
+/// The source of an error is what this derefs to, not a pointer: a service can downcast it to the error of the
+/// database.
+#[derive(Clone, Debug)]
+pub(crate) struct Cause(Arc<dyn Error + Send + Sync>);
+
+impl Cause {
+    pub(crate) fn new(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self(Arc::from(source.into()))
+    }
+}
+
+impl Deref for Cause {
+    type Target = dyn Error + Send + Sync;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
     }
 }

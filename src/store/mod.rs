@@ -6,11 +6,7 @@
 //! The core reads and writes through [`RecordStore`], one for each kind of [`Record`], and looks up clients through
 //! [`ClientStore`]. A database implements [`Engine`] instead, a single trait over bytes. Every engine implements both.
 
-mod answer;
 pub(crate) mod cached;
-#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
-mod cause;
-mod client_store;
 mod engine;
 mod error;
 pub(crate) mod memory;
@@ -18,7 +14,6 @@ mod over_engine;
 mod page;
 #[cfg(feature = "postgres")]
 pub mod postgres;
-mod purge;
 mod record_store;
 #[cfg(feature = "redis")]
 pub mod redis;
@@ -35,14 +30,11 @@ pub use crate::model::{
     ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, LastPurge, PushedRequest, Replay, Revocation,
     RevocationReason, UserCodeRecord,
 };
-pub use crate::store::answer::{Insertion, Replacement};
 pub use crate::store::cached::CachedClients;
-pub use crate::store::client_store::ClientStore;
 pub use crate::store::engine::{Engine, List, Row, Write};
 pub use crate::store::error::StoreError;
 pub use crate::store::memory::MemoryStore;
-pub use crate::store::page::Page;
-pub use crate::store::purge::Purge;
-pub use crate::store::record_store::{CodeStore, RecordStore, Store, TokenStore};
+pub use crate::store::page::{Insertion, Page, Purge, Replacement};
+pub use crate::store::record_store::{ClientStore, CodeStore, RecordStore, Store, TokenStore};
 pub(crate) use crate::store::stores::Stored;
 pub use crate::store::stores::Stores;

@@ -11,13 +11,10 @@ use crate::model::application::Application;
 use crate::model::client::Client;
 use crate::model::kinds::Table;
 use crate::model::record::Record;
-use crate::store::answer::{Insertion, Replacement};
-use crate::store::client_store::ClientStore;
 use crate::store::engine::{Engine, List, Write};
 use crate::store::error::StoreError;
-use crate::store::page::Page;
-use crate::store::purge::Purge;
-use crate::store::record_store::RecordStore;
+use crate::store::page::{Insertion, Page, Purge, Replacement};
+use crate::store::record_store::{ClientStore, RecordStore};
 
 #[async_trait]
 impl<E: Engine, R: Record> RecordStore<R> for E {

@@ -6,8 +6,7 @@ use crate::model::application::Application;
 use crate::model::kinds::kinds;
 use crate::model::record::{Record, Sealed};
 use crate::model::{PushedRequest, Replay};
-use crate::store::client_store::ClientStore;
-use crate::store::record_store::{CodeStore, RecordStore, TokenStore};
+use crate::store::record_store::{ClientStore, CodeStore, RecordStore, TokenStore};
 
 /// Defines [`Stores`] with a store for every kind of record.
 macro_rules! define_stores {

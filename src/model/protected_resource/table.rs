@@ -6,9 +6,8 @@ use std::sync::Arc;
 use crate::base::id::ClientId;
 use crate::model::client::Client;
 use crate::model::protected_resource::audience::{Audience, NO_AUDIENCE};
-use crate::model::protected_resource::identifier::{Identifier, origin_of, split_sent};
-use crate::model::protected_resource::settings::{
-    OFFLINE_ACCESS, ProtectedResource, WELL_KNOWN, answer, document, spellings,
+use crate::model::protected_resource::{
+    Identifier, OFFLINE_ACCESS, ProtectedResource, WELL_KNOWN, answer, document, origin_of, spellings, split_sent,
 };
 use crate::scope::{ScopeCatalog, ScopeSet};
 use crate::wire::message::ResourceMetadata;

@@ -1,14 +1,12 @@
-//! The keys of a table's records by list.
+//! The keys of a table's records by list, and the shards of a table, each with its own lock.
 
 use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::ops::Bound;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
-
-use crate::store::memory::shards::{lock, shards, shrink_when_sparse};
 
 pub(super) struct Lists<K> {
     shards: Box<[Mutex<Shard<K>>]>,
@@ -87,6 +85,30 @@ impl<K: Clone + Ord> Keys<K> {
             }
         }
     }
+}
+
+/// So many that threads rarely wait for each other.
+pub(super) const SHARDS: usize = 64;
+
+/// Creates all shards, empty.
+pub(super) fn shards<T: Default>() -> Box<[Mutex<T>]> {
+    (0..SHARDS).map(|_| Mutex::default()).collect()
+}
+
+/// Locks the shard that the low bits of a hash select.
+pub(super) fn lock<T>(shards: &[Mutex<T>], hash: u64) -> Option<MutexGuard<'_, T>> {
+    let shards_in_hash = u64::try_from(SHARDS).ok()?;
+    let number = usize::try_from(hash % shards_in_hash).ok()?;
+    Some(shards.get(number)?.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Releases memory once three quarters of it are unused. Returns whether it did.
+pub(super) fn shrink_when_sparse<K: Eq + Hash, V>(rows: &mut HashMap<K, V>) -> bool {
+    let is_sparse = rows.len() * 4 < rows.capacity();
+    if is_sparse {
+        rows.shrink_to(rows.len() * 2);
+    }
+    is_sparse
 }
 
 #[cfg(test)]

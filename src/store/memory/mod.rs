@@ -5,7 +5,6 @@
 //! of lists, and keys are hashed with `foldhash`, which is faster than the standard hash.
 
 mod lists;
-mod shards;
 mod table;
 
 use std::sync::Arc;

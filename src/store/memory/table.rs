@@ -12,8 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use foldhash::{HashMap, HashMapExt};
 
 use crate::base::clock::Timestamp;
-use crate::store::memory::lists::Lists;
-use crate::store::memory::shards::{SHARDS, lock, shards, shrink_when_sparse};
+use crate::store::memory::lists::{Lists, SHARDS, lock, shards, shrink_when_sparse};
 use crate::store::{self, Insertion, Purge, Record, Replacement};
 
 pub(super) struct Table<R: Record> {

@@ -7,7 +7,7 @@ use tokio_postgres::error::SqlState;
 
 use crate::base::debug_as_text;
 use crate::store::StoreError;
-use crate::store::cause::Cause;
+use crate::store::error::Cause;
 
 /// A failure of a [`PostgresStore`](crate::PostgresStore) or of its database.
 ///

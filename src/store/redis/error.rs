@@ -4,7 +4,7 @@ use redis::{ErrorKind, ServerErrorKind};
 
 use crate::base::debug_as_text;
 use crate::store::StoreError;
-use crate::store::cause::Cause;
+use crate::store::error::Cause;
 
 /// A failure of a [`RedisStore`](crate::RedisStore) or of its server.
 ///

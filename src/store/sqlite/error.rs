@@ -7,7 +7,7 @@ use rusqlite::ErrorCode;
 
 use crate::base::debug_as_text;
 use crate::store::StoreError;
-use crate::store::cause::Cause;
+use crate::store::error::Cause;
 
 /// A failure of a [`SqliteStore`](crate::SqliteStore) or of its file.
 ///

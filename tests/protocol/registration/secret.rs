@@ -193,7 +193,7 @@ fn no_secret_can_be_compared_but_as_a_digest() {
     ];
     assert_eq!(comparable, [true, false, false, false, false]);
     // Only digests are compared, and the comparison takes the same time wherever they differ.
-    let source = include_str!("../../../src/secret/digest.rs");
+    let source = include_str!("../../../src/secret/mod.rs");
     for (item, compares_by) in [("impl PartialEq for Digest", "is_equal("), ("pub(crate) fn is_equal", ".ct_eq(")] {
         let (_, comparison) = source.split_once(item).unwrap();
         let (comparison, _) = comparison.split_once("\n}").unwrap();
