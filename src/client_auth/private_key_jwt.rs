@@ -44,7 +44,7 @@ pub(crate) async fn verify(
     let replay = assertion::judge(assertion, client, attempt.endpoint, &context.config, context.now());
     let replay = replay.map_err(Reason::ClientAssertion)?;
     let algorithm = assertion.algorithm();
-    let registered = client.form.signing_algorithm;
+    let registered = client.form.options.signing_algorithm;
     if registered.is_some_and(|registered| registered != algorithm) {
         return Err(refused("alg is not the registered one"));
     }

@@ -52,7 +52,8 @@ pub(crate) fn verify(
 ///
 /// [RFC 9449 section 5.2]
 pub(crate) fn check_absence(context: &Context, endpoint: Endpoint, client: &Client) -> Result<(), Reason> {
-    let is_needed = context.config.dpop.tokens == DpopBoundTokens::Required || client.form.requires_dpop_bound_tokens;
+    let is_needed =
+        context.config.dpop.tokens == DpopBoundTokens::Required || client.form.options.requires_dpop_bound_tokens;
     if is_needed && endpoint == Endpoint::Token { Err(Reason::MissingDpopProof) } else { Ok(()) }
 }
 

@@ -36,7 +36,7 @@ pub enum DpopBoundTokens {
     /// tokens that are already bound stay bound, so they cannot be used while this is set.
     Off,
     /// Those of requests with a proof. Clients with
-    /// [`requires_dpop_bound_tokens`](crate::client::CheckedForm::requires_dpop_bound_tokens) must send one.
+    /// [`requires_dpop_bound_tokens`](field@crate::client::ClientOptions::requires_dpop_bound_tokens) must send one.
     Optional,
     /// All: a token request without a proof is refused.
     Required,

@@ -147,7 +147,7 @@ async fn client(context: &Context, query: &Params<'_>) -> Result<Arc<Client>, Re
 
 /// Checks whether the request must be pushed [RFC 9126 section 5], then what it asks for.
 fn judge(context: &Context, client: &Client, query: &Params<'_>, is_pushed: bool) -> Result<Asked, Fault> {
-    let must_be_pushed = context.config.pushed_requests.are_required() || client.form.requires_pushed_requests;
+    let must_be_pushed = context.config.pushed_requests.are_required() || client.form.options.requires_pushed_requests;
     if must_be_pushed && !is_pushed {
         return Err(Reason::NotPushed.into());
     }

@@ -58,9 +58,7 @@ pub(crate) fn information(
         Some(ClientKeys::Url(url)) => message.jwks_uri = Some(url.to_string()),
         None => {}
     }
-    message.token_endpoint_auth_signing_alg = form.signing_algorithm.map(|algorithm| algorithm.to_string());
-    message.require_pushed_authorization_requests = form.requires_pushed_requests;
-    message.dpop_bound_access_tokens = form.requires_dpop_bound_tokens;
+    form.options.show(&mut message.members);
     message.grant_types = form.grant_types.iter().map(|grant_type: GrantType| grant_type.to_string()).collect();
     let has_code = form.grant_types.redirect();
     message.response_types = has_code.then(|| "code".to_owned()).into_iter().collect();
@@ -69,12 +67,7 @@ pub(crate) fn information(
     message.client_name = text(&form.name);
     message.client_uri = text(&form.website);
     if let Some(more) = application.more_metadata() {
-        message.logo_uri = more.logo_uri.as_deref().and_then(text);
-        message.tos_uri = more.tos_uri.as_deref().and_then(text);
-        message.policy_uri = more.policy_uri.as_deref().and_then(text);
-        message.contacts = more.contacts.iter().map(ToString::to_string).collect();
-        message.software_id = more.software_id.as_deref().and_then(text);
-        message.software_version = more.software_version.as_deref().and_then(text);
+        more.show(&mut message.members);
     }
     message
 }

@@ -14,6 +14,7 @@ mod grant_encoding;
 mod initial_token;
 pub(crate) mod kinds;
 mod last_purge;
+pub(crate) mod members;
 mod pairs;
 pub mod protected_resource;
 mod pushed_request;

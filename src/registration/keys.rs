@@ -24,7 +24,7 @@ pub(super) fn replace(next: &mut Application, keys: &ClientKeys, rules: &KeyRule
         return Err(refused(field, Problem::NotAnHttpsAddress));
     }
     rules.judge(Some(keys), None).map_err(|fault| refused(field, rules.problem(fault)))?;
-    match next.client.form.signing_algorithm {
+    match next.client.form.options.signing_algorithm {
         Some(algorithm) if !keys.may_fit(algorithm) => {
             return Err(refused(field, Problem::NoKeyForAlgorithm { algorithm }));
         }
@@ -52,7 +52,7 @@ impl KeyRules {
         let offered = self.methods;
         let is_offered = form.authentication_methods.is_empty() || form.authentication_methods.meets(offered);
         let keys = checked.and_then(|form| form.keys.as_ref());
-        let fault = self.judge(keys, checked.and_then(|form| form.signing_algorithm)).err();
+        let fault = self.judge(keys, checked.and_then(|form| form.options.signing_algorithm)).err();
         let field = match fault {
             Some(KeyFault::Algorithm(_)) => Field::SigningAlgorithm,
             Some(KeyFault::KeySet(_) | KeyFault::NoAcceptedKey | KeyFault::NoFetcher) | None => {
@@ -63,9 +63,9 @@ impl KeyRules {
             (is_confidential && !is_offered)
                 .then_some((Field::AuthenticationMethods, Problem::MethodsNotOffered { offered })),
             fault.map(|fault| (field, self.problem(fault))),
-            (form.require_pushed_authorization_requests && !self.pushed_requests)
+            (form.options.requires_pushed_requests && !self.pushed_requests)
                 .then_some((Field::RequirePushedAuthorizationRequests, Problem::PushedRequestsOff)),
-            (form.dpop_bound_access_tokens && !self.dpop_bound_tokens)
+            (form.options.requires_dpop_bound_tokens && !self.dpop_bound_tokens)
                 .then_some((Field::DpopBoundAccessTokens, Problem::DpopBoundTokensOff)),
         ];
         refused.into_iter().flatten().map(|(field, problem)| FieldError::new(field, problem)).collect()

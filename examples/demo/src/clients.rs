@@ -90,13 +90,11 @@ fn client(server: &AuthorizationServer, metadata: Metadata) -> Result<Client, Bo
     }
     if let Some(name) = &metadata.token_endpoint_auth_signing_alg {
         let algorithm = SigningAlgorithm::parse(name).ok_or_else(|| format!("unknown algorithm {name:?}"))?;
-        builder = builder.signing_algorithm(algorithm);
+        builder = builder.options(|options| options.signing_algorithm = Some(algorithm));
     }
-    if metadata.require_pushed_authorization_requests {
-        builder = builder.require_pushed_requests();
-    }
-    if metadata.dpop_bound_access_tokens {
-        builder = builder.require_dpop_bound_tokens();
-    }
+    let builder = builder.options(|options| {
+        options.requires_pushed_requests = metadata.require_pushed_authorization_requests;
+        options.requires_dpop_bound_tokens = metadata.dpop_bound_access_tokens;
+    });
     Ok(builder.build())
 }

@@ -150,7 +150,7 @@ mod tests {
             (&mut Arc::make_mut(&mut application.client).form, ClientKeys::of_records()),
             (application.proposed.as_mut().unwrap(), Some(ClientKeys::Url("https://a.example/k".into()))),
         ] {
-            (form.keys, form.requires_dpop_bound_tokens) = (keys, true);
+            (form.keys, form.options.requires_dpop_bound_tokens) = (keys, true);
         }
         application
     }

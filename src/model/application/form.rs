@@ -1,12 +1,12 @@
 //! The form that a developer submits, unchecked and checked.
 
-use crate::jose::{JwkSet, JwkSetBounds, SigningAlgorithm};
+use crate::jose::{JwkSet, JwkSetBounds};
 use crate::model::application::field::{Field, FieldError, Problem};
 use crate::model::application::text;
 use crate::model::client::form::RegistrationLimits;
 use crate::model::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, CheckedForm, ClientKeys, ClientType, GrantType,
-    GrantTypes, counts_as_public,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, CheckedForm, ClientKeys, ClientOptions, ClientType,
+    GrantType, GrantTypes, counts_as_public,
 };
 use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
@@ -58,13 +58,8 @@ pub struct ApplicationForm {
     /// The https address of the client's JWK Set, in place of `jwks`; none by default. An empty text counts as none.
     /// The server needs a [`Builder::fetcher`](crate::server::Builder::fetcher), such as that of the package `grantor-fetch`.
     pub jwks_uri: Option<String>,
-    /// The only algorithm that the client signs its assertions with, `token_endpoint_auth_signing_alg`; by default the
-    /// keys decide.
-    pub signing_algorithm: Option<SigningAlgorithm>,
-    /// Whether the client must push its authorization requests; off by default [RFC 9126 section 6].
-    pub require_pushed_authorization_requests: bool,
-    /// Whether the client gets only tokens that are bound to a key; off by default [RFC 9449 section 5.2].
-    pub dpop_bound_access_tokens: bool,
+    /// What the client registers about its own requests and tokens; nothing by default.
+    pub options: ClientOptions,
 }
 
 impl ApplicationForm {
@@ -86,9 +81,7 @@ impl ApplicationForm {
             authentication_methods: AuthenticationMethods::default(),
             jwks: None,
             jwks_uri: None,
-            signing_algorithm: None,
-            require_pushed_authorization_requests: false,
-            dpop_bound_access_tokens: false,
+            options: ClientOptions::default(),
         }
     }
 
@@ -142,9 +135,7 @@ impl ApplicationForm {
                 .or(Field::AuthenticationMethods, self.check_authentication_methods())
                 .unwrap_or_default(),
             keys: self.check_keys_and_algorithm(key_set, &mut refused),
-            signing_algorithm: self.signing_algorithm,
-            requires_pushed_requests: self.require_pushed_authorization_requests,
-            requires_dpop_bound_tokens: self.dpop_bound_access_tokens,
+            options: self.options.clone(),
         };
         if refused.0.is_empty() { Ok(form) } else { Err(refused.0) }
     }
@@ -246,7 +237,7 @@ impl ApplicationForm {
     }
 
     fn check_signing_algorithm(&self, keys: Option<&ClientKeys>) -> Result<(), Problem> {
-        let Some(algorithm) = self.signing_algorithm else { return Ok(()) };
+        let Some(algorithm) = self.options.signing_algorithm else { return Ok(()) };
         match keys {
             _ if !self.uses_key() => Err(Problem::KeysNotUsed),
             Some(keys) if !keys.may_fit(algorithm) => Err(Problem::NoKeyForAlgorithm { algorithm }),
@@ -286,9 +277,7 @@ impl CheckedForm {
             authentication_methods: self.authentication_methods,
             jwks,
             jwks_uri,
-            signing_algorithm: self.signing_algorithm,
-            require_pushed_authorization_requests: self.requires_pushed_requests,
-            dpop_bound_access_tokens: self.requires_dpop_bound_tokens,
+            options: self.options.clone(),
         }
     }
 }

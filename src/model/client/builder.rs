@@ -1,11 +1,10 @@
 //! Clients that your service keeps itself.
 
 use crate::base::id::ClientId;
-use crate::jose::SigningAlgorithm;
 use crate::model::client::secrets::{ClientSecretError, ClientSecrets, check_secret};
 use crate::model::client::{
-    ApplicationType, AskConsent, AuthenticationMethods, Client, ClientKeys, ClientState, ClientType, GrantTypes,
-    RefreshRotation,
+    ApplicationType, AskConsent, AuthenticationMethods, Client, ClientKeys, ClientOptions, ClientState, ClientType,
+    GrantTypes, RefreshRotation,
 };
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::{ResourceScope, ScopeSet};
@@ -125,7 +124,7 @@ impl ClientBuilder {
         if client_type == ClientType::Public {
             self.client.secrets = ClientSecrets::default();
             self.client.form.keys = None;
-            self.client.form.signing_algorithm = None;
+            self.client.form.options.signing_algorithm = None;
             self.client.form.authentication_methods = AuthenticationMethods::PUBLIC;
         } else if self.client.form.authentication_methods == AuthenticationMethods::PUBLIC {
             self.client.form.authentication_methods = AuthenticationMethods::default();
@@ -195,30 +194,24 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the only algorithm that the client signs its assertions with: see [`CheckedForm::signing_algorithm`].
+    /// Sets what the client registers about its own requests and tokens: see [`ClientOptions`].
     ///
-    /// [`CheckedForm::signing_algorithm`]: crate::client::CheckedForm::signing_algorithm
-    #[must_use]
-    pub const fn signing_algorithm(mut self, algorithm: SigningAlgorithm) -> Self {
-        self.client.form.signing_algorithm = Some(algorithm);
-        self
-    }
-
-    /// Requires that the client pushes its authorization requests: see [`CheckedForm::requires_pushed_requests`].
+    /// # Examples
     ///
-    /// [`CheckedForm::requires_pushed_requests`]: crate::client::CheckedForm::requires_pushed_requests
-    #[must_use]
-    pub const fn require_pushed_requests(mut self) -> Self {
-        self.client.form.requires_pushed_requests = true;
-        self
-    }
-
-    /// Requires that the client's tokens are bound to a key: see [`CheckedForm::requires_dpop_bound_tokens`].
+    /// ```
+    /// use grantor::{Client, ClientId};
     ///
-    /// [`CheckedForm::requires_dpop_bound_tokens`]: crate::client::CheckedForm::requires_dpop_bound_tokens
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = Client::builder(ClientId::new("reports")?)
+    ///     .name("Reports")
+    ///     .options(|options| options.requires_dpop_bound_tokens = true)
+    ///     .build();
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
-    pub const fn require_dpop_bound_tokens(mut self) -> Self {
-        self.client.form.requires_dpop_bound_tokens = true;
+    pub fn options(mut self, set: impl FnOnce(&mut ClientOptions)) -> Self {
+        set(&mut self.client.form.options);
         self
     }
 

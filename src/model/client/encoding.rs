@@ -49,8 +49,7 @@ fields! { Privileges { require_pkce, trusted, may_introspect, refresh_rotation }
 fields! {
     CheckedForm {
         name, description, website, redirect_uris, scopes, resource_scope, client_scopes, client_resources, client_type,
-        application_type, grant_types, authentication_methods, keys, signing_algorithm, requires_pushed_requests,
-        requires_dpop_bound_tokens,
+        application_type, grant_types, authentication_methods, keys, options,
     }
 }
 fields! {
@@ -149,6 +148,7 @@ mod tests {
     use crate::base::clock::Timestamp;
     use crate::base::id::ClientId;
     use crate::jose::SigningAlgorithm;
+    use crate::model::client::ClientOptions;
     use crate::model::fixtures::compared_layout;
     use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
     use crate::scope::{ResourceScope, ScopeSet};
@@ -247,8 +247,11 @@ mod tests {
         let form = CheckedForm {
             authentication_methods: AuthenticationMethods::KEY,
             keys: ClientKeys::of_records(),
-            signing_algorithm: Some(SigningAlgorithm::EdDsa),
-            requires_pushed_requests: true,
+            options: ClientOptions {
+                signing_algorithm: Some(SigningAlgorithm::EdDsa),
+                requires_pushed_requests: true,
+                ..ClientOptions::default()
+            },
             ..client().form
         };
         Client { form, keys_of_previous_owner: ClientKeys::of_records(), ..client() }
@@ -256,7 +259,8 @@ mod tests {
 
     fn at_an_address() -> Client {
         let keys = Some(ClientKeys::Url("https://app.example/jwks.json".into()));
-        Client { form: CheckedForm { keys, requires_dpop_bound_tokens: true, ..client().form }, ..client() }
+        let options = ClientOptions { requires_dpop_bound_tokens: true, ..ClientOptions::default() };
+        Client { form: CheckedForm { keys, options, ..client().form }, ..client() }
     }
 
     /// 7591-2-20

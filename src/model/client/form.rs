@@ -1,10 +1,10 @@
 //! The form of a client: what it registered, checked, and the limits of its fields.
 
-use crate::jose::SigningAlgorithm;
 use crate::model::client::authentication_method::AuthenticationMethods;
 use crate::model::client::client_type::{ApplicationType, ClientType};
 use crate::model::client::grant_type::GrantTypes;
 use crate::model::client::keys::ClientKeys;
+use crate::model::members::ClientOptions;
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::{ResourceScope, ScopeSet};
 
@@ -43,13 +43,8 @@ pub struct CheckedForm {
     pub authentication_methods: AuthenticationMethods,
     /// The client's public keys, or where they are, if it has any [RFC 7591 section 2].
     pub keys: Option<ClientKeys>,
-    /// The only algorithm that the client signs its assertions with, if it chose one:
-    /// `token_endpoint_auth_signing_alg` [RFC 7591 section 2].
-    pub signing_algorithm: Option<SigningAlgorithm>,
-    /// Whether the client must push its authorization requests [RFC 9126 section 6].
-    pub requires_pushed_requests: bool,
-    /// Whether the client gets only tokens that are bound to a key, `dpop_bound_access_tokens` [RFC 9449 section 5.2].
-    pub requires_dpop_bound_tokens: bool,
+    /// What the client registered about its own requests and tokens.
+    pub options: ClientOptions,
 }
 
 impl CheckedForm {
@@ -69,9 +64,7 @@ impl CheckedForm {
             grant_types: GrantTypes::default(),
             authentication_methods: AuthenticationMethods::default(),
             keys: None,
-            signing_algorithm: None,
-            requires_pushed_requests: false,
-            requires_dpop_bound_tokens: false,
+            options: ClientOptions::default(),
         }
     }
 }

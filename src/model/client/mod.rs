@@ -11,6 +11,7 @@ mod keys;
 mod secrets;
 mod self_registration;
 
+pub use crate::model::members::ClientOptions;
 pub use ask_consent::{AskConsent, MustAsk};
 pub use authentication_method::{AuthenticationMethod, AuthenticationMethods};
 pub use builder::ClientBuilder;

@@ -196,9 +196,7 @@ impl RegistrationBounds {
             grant_types,
             authentication_methods: methods,
             keys: metadata.keys,
-            signing_algorithm: metadata.signing_algorithm,
-            requires_pushed_requests: metadata.requires_pushed_requests,
-            requires_dpop_bound_tokens: metadata.requires_dpop_bound_tokens,
+            options: metadata.options,
         };
         Ok(Admitted { form, default_scopes, resources: self.resources.clone(), lifetime: self.lifetime, more })
     }

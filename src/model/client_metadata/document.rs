@@ -4,8 +4,8 @@ use crate::model::client::{AuthenticationMethod, AuthenticationMethods};
 use crate::model::client_metadata::ClientMetadata;
 use crate::model::client_metadata::document_url::DocumentUrl;
 use crate::model::client_metadata::error::{DocumentError, MetadataError};
-use crate::model::client_metadata::json::Members;
 use crate::model::client_metadata::judge::MetadataRules;
+use crate::model::members::Members;
 use crate::wire::fetch::{DOCUMENT_BYTES, FetchResponse};
 
 /// The rules for metadata documents.
@@ -56,7 +56,7 @@ impl DocumentRules {
         let methods = self.methods(&members)?;
         let mut metadata = self.metadata.read(&members, methods)?;
         // A pushed request never fetches a document, so a client that must push its requests could never be stored.
-        metadata.requires_pushed_requests = false;
+        metadata.options.requires_pushed_requests = false;
         Ok(metadata)
     }
 
@@ -326,7 +326,8 @@ mod tests {
     fn no_document_demands_that_requests_are_pushed() {
         let members = json!({"require_pushed_authorization_requests": true, "dpop_bound_access_tokens": true});
         let metadata = judged(members).unwrap();
-        assert!(!metadata.requires_pushed_requests && metadata.requires_dpop_bound_tokens);
+        let options = metadata.options;
+        assert!(!options.requires_pushed_requests && options.requires_dpop_bound_tokens);
     }
 
     #[test]

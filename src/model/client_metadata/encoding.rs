@@ -2,7 +2,7 @@
 
 use crate::base::codec::kind;
 use crate::base::field::{encode, fields};
-use crate::model::client_metadata::{ClientMetadata, MoreMetadata, RegistrationBounds};
+use crate::model::client_metadata::{ClientMetadata, RegistrationBounds};
 use crate::secret::Digest;
 
 fields! {
@@ -10,11 +10,10 @@ fields! {
         scopes, resource_scope, default_scopes, resources, methods, has_loopback, has_private_use, grant_types, lifetime,
     }
 }
-fields! { MoreMetadata { logo_uri, tos_uri, policy_uri, software_id, software_version, contacts } }
 fields! {
     ClientMetadata {
         redirect_uris, authentication_methods, grant_types, claims_native, scopes, name, client_uri, more, keys,
-        signing_algorithm, requires_pushed_requests, requires_dpop_bound_tokens,
+        options,
     }
 }
 

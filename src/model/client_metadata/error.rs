@@ -3,11 +3,14 @@
 use std::borrow::Cow;
 
 use crate::jose::JwkSetError;
-use crate::model::client_metadata::METADATA_BYTES;
 use crate::model::client_metadata::document_url::DocumentUrlError;
 use crate::model::redirect_uri::RedirectUriError;
 use crate::wire::fetch::FetchError;
 use crate::wire::refusal::refusals;
+
+/// The most bytes that metadata takes in a record. 2 KiB stay for what the server adds, so that a registration takes at
+/// most 8 KiB: the id, which may be a URL of 512 bytes, and twice the scopes that the policy admits.
+pub(super) const METADATA_BYTES: usize = 6 * 1024;
 
 refusals! {
     /// Why a registration is refused [RFC 7591 section 3.2.2]. Its text contains nothing from the request.

@@ -6,23 +6,12 @@ use crate::model::client::form::RegistrationLimits;
 use crate::model::client::{
     AuthenticationMethod, AuthenticationMethods, ClientKeys, GrantType, GrantTypes, KeyFault, KeyRules,
 };
-use crate::model::client_metadata::error::MetadataError;
-use crate::model::client_metadata::json::Members;
-use crate::model::client_metadata::{ClientMetadata, METADATA_BYTES, MoreMetadata};
-use crate::model::redirect_uri::web_link;
+use crate::model::client_metadata::error::{METADATA_BYTES, MetadataError};
+use crate::model::client_metadata::{ClientMetadata, MoreMetadata};
+use crate::model::members::{ClientOptions, Members};
 use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use crate::scope::{ScopeCatalog, ScopeSet};
 use crate::secret::Digest;
-use crate::text::check_shown_line;
-
-/// The most characters of a text that no request needs, and the most contacts.
-const SHORT_TEXT: usize = 128;
-const CONTACTS: usize = 10;
-/// The most characters of a link that no request needs.
-const LONG_LINK: usize = 1024;
-
-/// The member with the algorithm of the client's assertions.
-const SIGNING_ALGORITHM: &str = "token_endpoint_auth_signing_alg";
 
 /// The members that an update must not have [RFC 7592 section 2.2].
 const SERVER_MADE: [&str; 4] =
@@ -100,28 +89,22 @@ impl MetadataRules {
         let grant_types = self.grant_types(members);
         let needs_uri = !matches!(&grant_types, Ok(types) if !types.redirect());
         let redirect_uris = self.redirect_uris(members, needs_uri)?;
+        let mut options = ClientOptions::read(members)?;
+        options.requires_pushed_requests &= self.keys.pushed_requests;
+        options.requires_dpop_bound_tokens &= self.keys.dpop_bound_tokens;
         let (keys, signing_algorithm) = self.keys.read(members, authentication_methods)?;
+        options.signing_algorithm = signing_algorithm;
         let metadata = ClientMetadata {
             claims_native: members.text("application_type")? == Some("native"),
             redirect_uris,
             authentication_methods,
             keys,
-            signing_algorithm,
-            requires_pushed_requests: members.flag("require_pushed_authorization_requests")?
-                && self.keys.pushed_requests,
-            requires_dpop_bound_tokens: members.flag("dpop_bound_access_tokens")? && self.keys.dpop_bound_tokens,
+            options,
             grant_types: grant_types?,
             scopes: self.scopes(members)?,
-            name: line(members, "client_name", self.limits.name)?,
-            client_uri: link(members, "client_uri", self.limits.website)?,
-            more: MoreMetadata {
-                logo_uri: link(members, "logo_uri", LONG_LINK)?,
-                tos_uri: link(members, "tos_uri", LONG_LINK)?,
-                policy_uri: link(members, "policy_uri", LONG_LINK)?,
-                contacts: contacts(members)?,
-                software_id: line(members, "software_id", SHORT_TEXT)?,
-                software_version: line(members, "software_version", SHORT_TEXT)?,
-            },
+            name: members.line("client_name", self.limits.name)?,
+            client_uri: members.link("client_uri", self.limits.website)?,
+            more: MoreMetadata::read(members)?,
         };
         if metadata.encode().len() > METADATA_BYTES { Err(MetadataError::TooLarge) } else { Ok(metadata) }
     }
@@ -183,25 +166,6 @@ fn check_response_types(members: &Members, kept: GrantTypes) -> Result<GrantType
     if response_types.contains(&"code") { Ok(kept) } else { Err(MetadataError::NoResponseType) }
 }
 
-fn line(members: &Members, name: &'static str, limit: usize) -> Result<Option<String>, MetadataError> {
-    let Some(text) = members.text(name)? else { return Ok(None) };
-    if check_shown_line(text, limit).is_ok() { Ok(Some(text.into())) } else { Err(MetadataError::Text(name)) }
-}
-
-/// A link with plain http is left out. No link is ever fetched.
-fn link(members: &Members, name: &'static str, limit: usize) -> Result<Option<String>, MetadataError> {
-    let Some(text) = members.text(name)? else { return Ok(None) };
-    web_link(text, limit).ok_or(MetadataError::Link(name))
-}
-
-fn contacts(members: &Members) -> Result<Vec<String>, MetadataError> {
-    const NAME: &str = "contacts";
-    let sent = members.list(NAME)?.unwrap_or_default();
-    let sent: Vec<_> = sent.into_iter().filter(|text| !text.is_empty()).collect();
-    let is_sound = sent.len() <= CONTACTS && sent.iter().all(|text| check_shown_line(text, SHORT_TEXT).is_ok());
-    if is_sound { Ok(sent.into_iter().map(Into::into).collect()) } else { Err(MetadataError::Text(NAME)) }
-}
-
 impl KeyRules {
     /// Checks the key members of any client. Returns the keys and the algorithm of a client that authenticates with
     /// `private_key_jwt`, and nothing for any other.
@@ -238,7 +202,7 @@ impl KeyRules {
     ///
     /// [`MetadataError::SigningAlgorithm`] if it is not accepted.
     pub(super) fn signing_algorithm(&self, members: &Members) -> Result<Option<SigningAlgorithm>, MetadataError> {
-        let Some(name) = members.text(SIGNING_ALGORITHM)? else { return Ok(None) };
+        let Some(name) = members.text("token_endpoint_auth_signing_alg")? else { return Ok(None) };
         let algorithm = SigningAlgorithm::parse(name).filter(|algorithm| self.accepts(*algorithm));
         algorithm.map(Some).ok_or(MetadataError::SigningAlgorithm)
     }

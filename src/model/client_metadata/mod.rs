@@ -4,8 +4,7 @@ mod bounds;
 mod document;
 mod document_url;
 mod encoding;
-mod error;
-mod json;
+pub(crate) mod error;
 mod judge;
 
 pub(crate) use bounds::Admitted;
@@ -16,14 +15,11 @@ pub use document_url::DocumentUrlError;
 pub use error::{DocumentError, MetadataError};
 pub(crate) use judge::{MetadataRules, Replacement};
 
-use crate::jose::SigningAlgorithm;
-use crate::model::client::{ApplicationType, AuthenticationMethods, ClientKeys, GrantTypes};
+pub use crate::model::members::MoreMetadata;
+
+use crate::model::client::{ApplicationType, AuthenticationMethods, ClientKeys, ClientOptions, GrantTypes};
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::ScopeSet;
-
-/// The most bytes that metadata takes in a record. 2 KiB stay for what the server adds, so that a registration takes at
-/// most 8 KiB: the id, which may be a URL of 512 bytes, and twice the scopes that the policy admits.
-const METADATA_BYTES: usize = 6 * 1024;
 
 /// The checked metadata of a client that registers itself or has a metadata document [RFC 7591 section 2]. None of it
 /// is verified.
@@ -52,12 +48,9 @@ pub struct ClientMetadata {
     /// `jwks` or `jwks_uri`, exactly one of the two, of a client that authenticates with `private_key_jwt`; `None` for
     /// any other.
     pub keys: Option<ClientKeys>,
-    /// `token_endpoint_auth_signing_alg` of a client that authenticates with `private_key_jwt`.
-    pub signing_algorithm: Option<SigningAlgorithm>,
-    /// `require_pushed_authorization_requests` [RFC 9126 section 6].
-    pub requires_pushed_requests: bool,
-    /// `dpop_bound_access_tokens` [RFC 9449 section 5.2].
-    pub requires_dpop_bound_tokens: bool,
+    /// What a client registers about its own requests and tokens. The algorithm is that of a client that authenticates
+    /// with `private_key_jwt`.
+    pub options: ClientOptions,
     /// Members that only pages and reviewers read.
     pub more: MoreMetadata,
 }
@@ -74,30 +67,5 @@ impl ClientMetadata {
         };
         let is_native = self.claims_native || self.redirect_uris.iter().any(is_on_device);
         if is_native { ApplicationType::Native } else { ApplicationType::Web }
-    }
-}
-
-/// Metadata of a client that no request needs: for a reviewer and for pages [RFC 7591 section 2].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct MoreMetadata {
-    /// `logo_uri`. It is never fetched. A page that loads it reveals its visitors to a third party's server.
-    pub logo_uri: Option<String>,
-    /// `tos_uri`, the terms of service; plain text, to be escaped by a page.
-    pub tos_uri: Option<String>,
-    /// `policy_uri`, the privacy policy; plain text, to be escaped by a page.
-    pub policy_uri: Option<String>,
-    /// `contacts`; plain text, to be escaped by a page.
-    pub contacts: Vec<String>,
-    /// `software_id`; plain text, to be escaped by a page.
-    pub software_id: Option<String>,
-    /// `software_version`; plain text, to be escaped by a page.
-    pub software_version: Option<String>,
-}
-
-impl MoreMetadata {
-    /// The links that a page may show.
-    pub(crate) fn links(&self) -> impl Iterator<Item = &str> {
-        [&self.tos_uri, &self.policy_uri].into_iter().flatten().map(AsRef::as_ref)
     }
 }

@@ -16,7 +16,7 @@ use crate::model::application::{
 };
 use crate::model::client::{
     ApplicationType, AskConsent, AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientKeys,
-    ClientOrigin, ClientSecrets, ClientState, ClientType, GrantTypes, Privileges, SelfRegistration,
+    ClientOptions, ClientOrigin, ClientSecrets, ClientState, ClientType, GrantTypes, Privileges, SelfRegistration,
 };
 use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
 use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
@@ -201,9 +201,11 @@ fn with_keys(application: Application) -> Application {
     client.form = CheckedForm {
         authentication_methods: AuthenticationMethods::KEY,
         keys: ClientKeys::of_records(),
-        signing_algorithm: Some(SigningAlgorithm::EdDsa),
-        requires_pushed_requests: true,
-        requires_dpop_bound_tokens: true,
+        options: ClientOptions {
+            signing_algorithm: Some(SigningAlgorithm::EdDsa),
+            requires_pushed_requests: true,
+            requires_dpop_bound_tokens: true,
+        },
         ..client.form.clone()
     };
     if let Some(proposed) = &mut next.proposed {

@@ -33,21 +33,12 @@ pub struct ClientInformationResponse {
     /// How the client authenticates at the token endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_endpoint_auth_method: Option<String>,
-    /// The algorithm that the client signs its assertions with [RFC 7591 section 2].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub token_endpoint_auth_signing_alg: Option<String>,
     /// The JWK Set of the client: its public keys [RFC 7517 section 5].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jwks: Option<serde_json::Value>,
     /// The address of the client's JWK Set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jwks_uri: Option<String>,
-    /// Whether the client must push its authorization requests [RFC 9126 section 6].
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub require_pushed_authorization_requests: bool,
-    /// Whether the client gets only tokens that are bound to a key [RFC 9449 section 5.2].
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub dpop_bound_access_tokens: bool,
     /// The values of `grant_type` that the client may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grant_types: Vec<String>,
@@ -66,24 +57,9 @@ pub struct ClientInformationResponse {
     /// The website of the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_uri: Option<String>,
-    /// The address of the logo.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub logo_uri: Option<String>,
-    /// The address of the terms of service.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tos_uri: Option<String>,
-    /// The address of the privacy policy.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub policy_uri: Option<String>,
-    /// How to reach the people responsible.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub contacts: Vec<String>,
-    /// The identifier of the client software, the same for all its installations.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub software_id: Option<String>,
-    /// The version of the client software.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub software_version: Option<String>,
+    /// The other members of its metadata.
+    #[serde(flatten)]
+    pub members: serde_json::Map<String, serde_json::Value>,
 }
 
 impl ClientInformationResponse {

@@ -53,7 +53,7 @@ async fn keys_and_their_method_go_together() {
         (with(key(), |form| form.client_type = ClientType::Public), format!("jwks: {unused}")),
         (with(form(), |form| form.jwks_uri = Some("https://app.example.com/k".into())), format!("jwks_uri: {unused}")),
         (
-            with(form(), |form| form.signing_algorithm = Some(SigningAlgorithm::Es256)),
+            with(form(), |form| form.options.signing_algorithm = Some(SigningAlgorithm::Es256)),
             format!("signing_algorithm: {unused}"),
         ),
         (
@@ -120,7 +120,8 @@ async fn an_address_of_keys_is_https_and_needs_a_fetcher() {
 #[tokio::test]
 async fn an_algorithm_is_accepted_and_fits_a_key() {
     let world = world().await;
-    let of = |signer: &Signer, algorithm| with(key_form(signer), |form| form.signing_algorithm = Some(algorithm));
+    let of =
+        |signer: &Signer, algorithm| with(key_form(signer), |form| form.options.signing_algorithm = Some(algorithm));
     let es256 = Signer::es256();
     assert_eq!(submit(&world, of(&es256, SigningAlgorithm::Es256)).await, "accepted");
     let expected = "refused: signing_algorithm: is PS256, and jwks has no key for it; leave it out, or add such a key";
@@ -156,8 +157,8 @@ async fn a_method_has_to_be_offered() {
 #[tokio::test]
 async fn demands_on_requests_and_tokens_are_kept_where_they_can_be_met() {
     let demanding = with(key_form(&Signer::es256()), |form| {
-        form.require_pushed_authorization_requests = true;
-        form.dpop_bound_access_tokens = true;
+        form.options.requires_pushed_requests = true;
+        form.options.requires_dpop_bound_tokens = true;
     });
     let expected = "refused: require_pushed_authorization_requests: is on, and the server setting pushed_requests is \
                     off; leave it off; dpop_bound_access_tokens: is on, and the server's setting dpop.tokens is Off; \
@@ -171,9 +172,9 @@ async fn demands_on_requests_and_tokens_are_kept_where_they_can_be_met() {
     .await;
     let client = world.register(demanding).await;
     let stored = world.server.client(&client.client_id()).await.unwrap().unwrap();
-    assert!(stored.form().requires_pushed_requests && stored.form().requires_dpop_bound_tokens);
+    assert!(stored.form().options.requires_pushed_requests && stored.form().options.requires_dpop_bound_tokens);
     let plain = world.server.client(&world.client.client_id()).await.unwrap().unwrap();
-    assert!(!plain.form().requires_pushed_requests && !plain.form().requires_dpop_bound_tokens);
+    assert!(!plain.form().options.requires_pushed_requests && !plain.form().options.requires_dpop_bound_tokens);
 }
 
 /// 7591-2-20
@@ -182,7 +183,7 @@ async fn what_is_shown_can_be_submitted() {
     let world = world().await;
     let registrar = world.server.registrar().unwrap();
     let submitted = with(key_form(&Signer::es256().named("one")), |form| {
-        form.signing_algorithm = Some(SigningAlgorithm::Es256);
+        form.options.signing_algorithm = Some(SigningAlgorithm::Es256);
     });
     let client = world.register(submitted).await;
     let application = registrar.application(&client.client_id()).await.unwrap();
@@ -190,7 +191,7 @@ async fn what_is_shown_can_be_submitted() {
     let Some(ClientKeys::Set(set)) = &shown.keys else { panic!("{shown:?}") };
     let json: Value = serde_json::from_str(set.as_str()).unwrap();
     assert_eq!(json, json!({"keys": [Signer::es256().named("one").jwk()]}));
-    assert_eq!(shown.signing_algorithm, Some(SigningAlgorithm::Es256));
+    assert_eq!(shown.options.signing_algorithm, Some(SigningAlgorithm::Es256));
     let again = shown.to_form(&world.server.config().scopes);
     registrar.change_now(&client.client_id(), again, None).await.unwrap();
     registrar.approve_now(&client.client_id(), Approval::default()).await.unwrap();

@@ -95,7 +95,7 @@ async fn new_keys_are_checked_as_at_registration() {
     let world = world().await;
     let registrar = world.server.registrar().unwrap();
     let mut form_of_one_algorithm = key_form(&Signer::es256());
-    form_of_one_algorithm.signing_algorithm = Some(SigningAlgorithm::Es256);
+    form_of_one_algorithm.options.signing_algorithm = Some(SigningAlgorithm::Es256);
     let id = world.register(form_of_one_algorithm).await.client_id();
     let url = |address: &str| ClientKeys::Url(address.into());
     let rs256 = json!({"keys": [Signer::rs256().jwk_with_algorithm()]}).to_string();

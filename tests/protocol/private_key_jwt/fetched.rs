@@ -213,7 +213,8 @@ async fn nothing_is_fetched_for_an_assertion_that_cannot_pass() {
     let basic = super::builder(ID).keys(grantor::client::ClientKeys::Url(KEYS_URL.into()));
     scene.directory.put(basic.authentication_methods(grantor::client::AuthenticationMethods::SECRET).build());
     assert!(!scene.accepts(&scene.good()).await);
-    let other_algorithm = super::builder(ID).signing_algorithm(grantor::jose::SigningAlgorithm::Ps256);
+    let other_algorithm =
+        super::builder(ID).options(|own| own.signing_algorithm = Some(grantor::jose::SigningAlgorithm::Ps256));
     scene.directory.put(other_algorithm.keys(grantor::client::ClientKeys::Url(KEYS_URL.into())).build());
     assert!(!scene.accepts(&scene.good()).await);
     assert_eq!(scene.web.count(), 0);

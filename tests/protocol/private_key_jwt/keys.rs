@@ -97,7 +97,7 @@ async fn a_registered_algorithm_is_the_only_one() {
     for registered in
         [SigningAlgorithm::Es256, SigningAlgorithm::Ps256, SigningAlgorithm::EdDsa, SigningAlgorithm::Rs256]
     {
-        scene.directory.put(with_set(builder(ID).signing_algorithm(registered), &set));
+        scene.directory.put(with_set(builder(ID).options(|own| own.signing_algorithm = Some(registered)), &set));
         for signer in Signer::all() {
             let is_accepted = signer.algorithm() == registered.as_str();
             assert_eq!(scene.accepts(&scene.by(&signer)).await, is_accepted, "{registered} {}", signer.algorithm());
@@ -111,7 +111,10 @@ async fn rs256_needs_the_option() {
     for is_on in [false, true] {
         let scene = Scene::with(|config| config.client_authentication.rs256 = is_on).await;
         let key = jwk(&Signer::rs256(), json!({"alg": "RS256"}));
-        scene.directory.put(with_set(builder(ID).signing_algorithm(SigningAlgorithm::Rs256), &json!({"keys": [key]})));
+        scene.directory.put(with_set(
+            builder(ID).options(|own| own.signing_algorithm = Some(SigningAlgorithm::Rs256)),
+            &json!({"keys": [key]}),
+        ));
         assert_eq!(scene.accepts(&scene.by(&Signer::rs256())).await, is_on);
     }
     assert!(grantor::Config::mcp(support::world::ISSUER).client_authentication.rs256);

@@ -146,7 +146,7 @@ async fn demands_on_requests_and_tokens_are_kept_and_shown() {
     let answer = register(&world, asked).await;
     assert!(names.iter().all(|name| answer[name] == true), "{answer}");
     let stored = world.server.client(&id(&answer)).await.unwrap().unwrap();
-    assert!(stored.form().requires_dpop_bound_tokens && stored.form().requires_pushed_requests);
+    assert!(stored.form().options.requires_dpop_bound_tokens && stored.form().options.requires_pushed_requests);
     let off = json!({"dpop_bound_access_tokens": false, "require_pushed_authorization_requests": null});
     let answer = register(&world, with(public(), off)).await;
     assert!(names.iter().all(|name| answer.get(name).is_none()));

@@ -45,7 +45,7 @@ async fn a_client_may_have_to_push_alone() {
     let plain = world.client.clone();
     let mut demanding = support::world::form();
     demanding.name = "Pushing App".into();
-    demanding.require_pushed_authorization_requests = true;
+    demanding.options.requires_pushed_requests = true;
     world.client = world.register(demanding).await;
     let query = world.query(&[PKCE[0], PKCE[1], ("state", "s")]);
     let parameters = red(&world.refused(&query).await, "invalid_request");

@@ -85,7 +85,10 @@ async fn a_proof_is_demanded_after_the_client_and_before_the_grant() {
 /// Replaces the world's clients with one that demands DPoP-bound tokens.
 fn with_demanding_client(world: &mut World) {
     let secret = "a secret of forty-three characters, or more!";
-    let client = client("demanding").require_dpop_bound_tokens().secret(&ClientSecret::new(secret)).unwrap();
+    let client = client("demanding")
+        .options(|own| own.requires_dpop_bound_tokens = true)
+        .secret(&ClientSecret::new(secret))
+        .unwrap();
     let stores = Stores::new(world.store.clone()).with_clients(Directory::of([client.build()]));
     world.server = world.builder(world.server.config().clone(), stores).build().unwrap();
     world.client = Credentials { id: "demanding".into(), secret: secret.into() };

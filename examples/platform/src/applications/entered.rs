@@ -148,9 +148,7 @@ impl Entered {
         // Its methods of authentication are valid only for its earlier client type.
         if let Some(before) = before.filter(|before| before.client_type == form.client_type) {
             form.authentication_methods = before.authentication_methods;
-            form.signing_algorithm = before.signing_algorithm;
-            form.require_pushed_authorization_requests = before.requires_pushed_requests;
-            form.dpop_bound_access_tokens = before.requires_dpop_bound_tokens;
+            form.options = before.options.clone();
         }
         if form.client_type == ClientType::Confidential {
             self.choose_authentication(&mut form);
@@ -166,7 +164,7 @@ impl Entered {
             form.authentication_methods = AuthenticationMethods::KEY;
         } else if had_key {
             form.authentication_methods = AuthenticationMethods::SECRET;
-            form.signing_algorithm = None;
+            form.options.signing_algorithm = None;
         }
         form.jwks = Some(self.jwks.trim().to_owned());
         form.jwks_uri = Some(self.jwks_uri.trim().to_owned());

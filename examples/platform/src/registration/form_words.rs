@@ -64,9 +64,9 @@ impl FormWords {
 /// The grant types of a form, its signature algorithm, and what its requests and tokens must have.
 fn more(form: &CheckedForm) -> Vec<String> {
     let mut more: Vec<_> = form.grant_types.iter().map(|own| format!("Grant type {}", own.as_str())).collect();
-    more.extend(form.signing_algorithm.map(|own| format!("Signs with {}", own.as_str())));
-    more.extend(form.requires_pushed_requests.then(|| "Requests must be pushed".to_owned()));
-    more.extend(form.requires_dpop_bound_tokens.then(|| "Tokens must be bound to a key".to_owned()));
+    more.extend(form.options.signing_algorithm.map(|own| format!("Signs with {}", own.as_str())));
+    more.extend(form.options.requires_pushed_requests.then(|| "Requests must be pushed".to_owned()));
+    more.extend(form.options.requires_dpop_bound_tokens.then(|| "Tokens must be bound to a key".to_owned()));
     more
 }
 

@@ -1,0 +1,237 @@
+//! The members of a registration or a metadata document, and those that applications, clients and metadata keep as they
+//! are sent: one row each.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::base::field::fields;
+use crate::base::json::Json;
+use crate::jose::{Jwk, SigningAlgorithm};
+use crate::model::client_metadata::error::MetadataError;
+use crate::model::redirect_uri::web_link;
+use crate::text::check_shown_line;
+
+/// Defines members that are kept as they are sent. A row has the field, its type, its name on the wire, and the function
+/// that reads it. The members are stored in the order of their rows.
+macro_rules! members {
+    ($(#[$docs:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty = $member:literal, $read:expr;)* }) => {
+        $(#[$docs])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(#[$doc])* pub $field: $type,)*
+        }
+
+        fields! { $name { $($field),* } }
+
+        impl $name {
+            pub(crate) fn read(members: &Members) -> Result<Self, MetadataError> {
+                Ok(Self { $($field: $read(members, $member)?,)* })
+            }
+
+            /// Shows the members in the response to a registration. Those without a value are left out.
+            pub(crate) fn show(&self, response: &mut Map<String, Value>) {
+                $(response.extend(self.$field.shown().map(|value| ($member.to_owned(), value)));)*
+            }
+        }
+    };
+}
+
+members! {
+    /// What a client registers about its own requests and tokens. A request reads them.
+    ClientOptions {
+        /// The only algorithm that the client signs its assertions with, `token_endpoint_auth_signing_alg`; by default the
+        /// keys decide [RFC 7591 section 2].
+        signing_algorithm: Option<SigningAlgorithm> = "token_endpoint_auth_signing_alg", algorithm;
+        /// Whether the client must push its authorization requests, `require_pushed_authorization_requests`; off by
+        /// default [RFC 9126 section 6].
+        requires_pushed_requests: bool = "require_pushed_authorization_requests", Members::flag;
+        /// Whether the client gets only tokens that are bound to a key, `dpop_bound_access_tokens`; off by default
+        /// [RFC 9449 section 5.2].
+        requires_dpop_bound_tokens: bool = "dpop_bound_access_tokens", Members::flag;
+    }
+}
+
+members! {
+    /// Metadata of a client that no request needs: for a reviewer and for pages [RFC 7591 section 2].
+    MoreMetadata {
+        /// `logo_uri`. It is never fetched. A page that loads it reveals its visitors to a third party's server.
+        logo_uri: Option<String> = "logo_uri", long_link;
+        /// `tos_uri`, the terms of service; plain text, to be escaped by a page.
+        tos_uri: Option<String> = "tos_uri", long_link;
+        /// `policy_uri`, the privacy policy; plain text, to be escaped by a page.
+        policy_uri: Option<String> = "policy_uri", long_link;
+        /// `software_id`; plain text, to be escaped by a page.
+        software_id: Option<String> = "software_id", short_line;
+        /// `software_version`; plain text, to be escaped by a page.
+        software_version: Option<String> = "software_version", short_line;
+        /// `contacts`; plain text, to be escaped by a page.
+        contacts: Vec<String> = "contacts", contacts;
+    }
+}
+
+impl MoreMetadata {
+    /// The links that a page may show.
+    pub(crate) fn links(&self) -> impl Iterator<Item = &str> {
+        [&self.tos_uri, &self.policy_uri].into_iter().flatten().map(AsRef::as_ref)
+    }
+}
+
+/// A value of a member in a response; `None` if it is left out.
+trait Shown {
+    fn shown(&self) -> Option<Value>;
+}
+
+impl Shown for bool {
+    fn shown(&self) -> Option<Value> {
+        self.then_some(Value::Bool(true))
+    }
+}
+
+impl Shown for Option<String> {
+    fn shown(&self) -> Option<Value> {
+        self.clone().map(Value::String)
+    }
+}
+
+impl Shown for Vec<String> {
+    fn shown(&self) -> Option<Value> {
+        (!self.is_empty()).then(|| self.clone().into())
+    }
+}
+
+impl Shown for Option<SigningAlgorithm> {
+    fn shown(&self) -> Option<Value> {
+        self.map(|algorithm| algorithm.as_str().into())
+    }
+}
+
+/// The most characters of a text that no request needs, and the most contacts.
+const SHORT_TEXT: usize = 128;
+const CONTACTS: usize = 10;
+/// The most characters of a link that no request needs.
+const LONG_LINK: usize = 1024;
+
+/// An algorithm that is not known counts as none. Whether the server accepts it is checked for clients that use a key.
+fn algorithm(members: &Members, name: &'static str) -> Result<Option<SigningAlgorithm>, MetadataError> {
+    members.text(name).map(|name| name.and_then(SigningAlgorithm::parse))
+}
+
+fn short_line(members: &Members, name: &'static str) -> Result<Option<String>, MetadataError> {
+    members.line(name, SHORT_TEXT)
+}
+
+fn long_link(members: &Members, name: &'static str) -> Result<Option<String>, MetadataError> {
+    members.link(name, LONG_LINK)
+}
+
+fn contacts(members: &Members, name: &'static str) -> Result<Vec<String>, MetadataError> {
+    let sent = members.list(name)?.unwrap_or_default();
+    let sent: Vec<_> = sent.into_iter().filter(|text| !text.is_empty()).collect();
+    let is_sound = sent.len() <= CONTACTS && sent.iter().all(|text| check_shown_line(text, SHORT_TEXT).is_ok());
+    if is_sound { Ok(sent.into_iter().map(Into::into).collect()) } else { Err(MetadataError::Text(name)) }
+}
+
+/// How deep objects and arrays may be nested: one level more than any member that is read needs.
+const DEPTH: usize = 16;
+
+/// The members of one object. Members that are null, or empty texts, count as absent.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Members(BTreeMap<String, Json>);
+
+impl Members {
+    /// Reads a body that is one object and nothing else.
+    pub(super) fn read(body: &[u8]) -> Result<Self, MetadataError> {
+        let mut members = Json::read_object(body, DEPTH).ok_or(MetadataError::NotAnObject)?;
+        members.retain(|_, value| !is_absent(value));
+        Ok(Self(members))
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    pub(super) fn text(&self, name: &'static str) -> Result<Option<&str>, MetadataError> {
+        self.typed(name, Json::as_text)
+    }
+
+    pub(super) fn list(&self, name: &'static str) -> Result<Option<Vec<&str>>, MetadataError> {
+        self.typed(name, Json::as_texts)
+    }
+
+    /// The flag of that name; off if it is absent.
+    pub(super) fn flag(&self, name: &'static str) -> Result<bool, MetadataError> {
+        Ok(self.typed(name, Json::as_flag)?.unwrap_or_default())
+    }
+
+    pub(super) fn object(&self, name: &'static str) -> Result<Option<&BTreeMap<String, Json>>, MetadataError> {
+        self.typed(name, Json::as_object)
+    }
+
+    /// Whether a key of the key set is a private or symmetric one [RFC 7518 section 6].
+    pub(super) fn has_private_key(&self, name: &'static str) -> Result<bool, MetadataError> {
+        let Some(set) = self.object(name)? else { return Ok(false) };
+        let Some(keys) = set.get("keys") else { return Ok(false) };
+        let keys = keys.as_list().ok_or(MetadataError::WrongType(name))?;
+        Ok(keys.iter().filter_map(Json::as_object).any(Jwk::is_private))
+    }
+
+    /// A text that users see.
+    pub(super) fn line(&self, name: &'static str, limit: usize) -> Result<Option<String>, MetadataError> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        if check_shown_line(text, limit).is_ok() { Ok(Some(text.into())) } else { Err(MetadataError::Text(name)) }
+    }
+
+    /// A link with plain http is left out. No link is ever fetched.
+    pub(super) fn link(&self, name: &'static str, limit: usize) -> Result<Option<String>, MetadataError> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        web_link(text, limit).ok_or(MetadataError::Link(name))
+    }
+
+    fn typed<'a, T>(
+        &'a self,
+        name: &'static str,
+        read: impl Fn(&'a Json) -> Option<T>,
+    ) -> Result<Option<T>, MetadataError> {
+        self.0.get(name).map(|value| read(value).ok_or(MetadataError::WrongType(name))).transpose()
+    }
+}
+
+fn is_absent(value: &Json) -> bool {
+    matches!(value, Json::Null) || value.as_text().is_some_and(str::is_empty)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 7591-3.1-02
+    #[test]
+    fn a_body_is_one_object_of_bounded_depth() {
+        let deep = |depth: usize| format!("{{\"x\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
+        assert!(Members::read(deep(DEPTH - 1).as_bytes()).is_ok());
+        for bad in [&deep(DEPTH), "[]", "{\"a\":1,\"a\":1}", "{}x"] {
+            assert_eq!(Members::read(bad.as_bytes()), Err(MetadataError::NotAnObject), "{bad}");
+        }
+    }
+
+    #[test]
+    fn members_have_their_type_or_are_absent() {
+        let members = Members::read(br#"{"n":null,"e":"","t":"x","l":["x"],"m":["x",1],"o":{},"b":true,"z":[]}"#);
+        let members = members.unwrap();
+        assert_eq!((members.text("n"), members.text("e"), members.text("?")), (Ok(None), Ok(None), Ok(None)));
+        assert_eq!((members.list("n"), members.list("e")), (Ok(None), Ok(None)));
+        assert_eq!((members.text("t"), members.list("l")), (Ok(Some("x")), Ok(Some(vec!["x"]))));
+        assert_eq!(members.list("z"), Ok(Some(Vec::new())));
+        for name in ["l", "o", "b"] {
+            assert_eq!(members.text(name), Err(MetadataError::WrongType(name)));
+        }
+        for name in ["t", "m", "o", "b"] {
+            assert_eq!(members.list(name), Err(MetadataError::WrongType(name)));
+        }
+        assert_eq!((members.flag("b"), members.flag("n")), (Ok(true), Ok(false)));
+        assert!(members.flag("t").is_err() && members.object("t").is_err() && members.object("o").is_ok());
+        assert!(members.has("o") && !members.has("n") && !members.has("e"));
+    }
+}
