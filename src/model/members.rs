@@ -10,7 +10,15 @@ use crate::base::json::Json;
 use crate::jose::{Jwk, SigningAlgorithm};
 use crate::model::client_metadata::error::MetadataError;
 use crate::model::redirect_uri::web_link;
-use crate::text::check_shown_line;
+use crate::text::{check_line, check_shown_line};
+
+// A member that only people read does not refuse a whole client: it is cut or left out, and the response has what was kept.
+// Only a name that could mislead and a link that is a program are refused.
+//
+// > The authorization server MAY reject or replace any of the client's requested metadata values submitted during the
+// > registration and substitute them with suitable values.
+//
+// RFC 7591 section 3.2.1
 
 /// Defines members that are kept as they are sent. A row has the field, its type, its name on the wire, and the function
 /// that reads it. The members are stored in the order of their rows.
@@ -119,18 +127,42 @@ fn algorithm(members: &Members, name: &'static str) -> Result<Option<SigningAlgo
 }
 
 fn short_line(members: &Members, name: &'static str) -> Result<Option<String>, MetadataError> {
-    members.line(name, SHORT_TEXT)
+    Ok(members.shown(name).and_then(|text| shown_line(text, SHORT_TEXT)))
 }
 
 fn long_link(members: &Members, name: &'static str) -> Result<Option<String>, MetadataError> {
     members.link(name, LONG_LINK)
 }
 
+/// One text counts as a list. An address that is cut leads nowhere, so one that is too long is left out.
 fn contacts(members: &Members, name: &'static str) -> Result<Vec<String>, MetadataError> {
-    let sent = members.list(name)?.unwrap_or_default();
-    let sent: Vec<_> = sent.into_iter().filter(|text| !text.is_empty()).collect();
-    let is_sound = sent.len() <= CONTACTS && sent.iter().all(|text| check_shown_line(text, SHORT_TEXT).is_ok());
-    if is_sound { Ok(sent.into_iter().map(Into::into).collect()) } else { Err(MetadataError::Text(name)) }
+    let Some(sent) = members.0.get(name) else { return Ok(Vec::new()) };
+    let sent = sent.as_list().unwrap_or(std::slice::from_ref(sent));
+    let texts = sent.iter().filter_map(Json::as_text).map(str::trim);
+    Ok(texts.filter(|text| check_shown_line(text, SHORT_TEXT).is_ok()).take(CONTACTS).map(Into::into).collect())
+}
+
+/// Returns a text as it may be shown: without needless blanks, and if it is too long, its beginning with an ellipsis. `None`
+/// if it is blank or has characters that could mislead.
+fn shown_line(text: &str, limit: usize) -> Option<String> {
+    let words: Vec<_> = text.trim().split(' ').filter(|word| !word.is_empty()).collect();
+    let text = words.join(" ");
+    if text.chars().nth(limit).is_none() {
+        return check_shown_line(&text, limit).is_ok().then_some(text);
+    }
+    check_line(&text).ok()?;
+    // A cut through an emoji of several characters can leave a part that is no text.
+    (1..limit).rev().take(8).find_map(|characters| {
+        let beginning: String = text.chars().take(characters).collect();
+        let beginning = beginning.trim_end();
+        check_shown_line(beginning, limit).is_ok().then(|| format!("{beginning}\u{2026}"))
+    })
+}
+
+/// Whether a browser would run a link as a program.
+fn is_program(link: &str) -> bool {
+    let scheme = link.split_once(':').map_or("", |(scheme, _)| scheme);
+    ["javascript", "vbscript"].iter().any(|program| scheme.eq_ignore_ascii_case(program))
 }
 
 /// How deep objects and arrays may be nested: one level more than any member that is read needs.
@@ -177,16 +209,28 @@ impl Members {
         Ok(keys.iter().filter_map(Json::as_object).any(Jwk::is_private))
     }
 
-    /// A text that users see.
-    pub(super) fn line(&self, name: &'static str, limit: usize) -> Result<Option<String>, MetadataError> {
-        let Some(text) = self.text(name)? else { return Ok(None) };
-        if check_shown_line(text, limit).is_ok() { Ok(Some(text.into())) } else { Err(MetadataError::Text(name)) }
+    /// The name that users see, cut to the limit.
+    ///
+    /// # Errors
+    ///
+    /// [`MetadataError::Text`] if it is blank or has characters that could mislead.
+    pub(super) fn name(&self, name: &'static str, limit: usize) -> Result<Option<String>, MetadataError> {
+        self.shown(name).map(|text| shown_line(text, limit).ok_or(MetadataError::Text(name))).transpose()
     }
 
-    /// A link with plain http is left out. No link is ever fetched.
+    /// A link that users see; `None` unless it is a plain https address. No link is ever fetched.
+    ///
+    /// # Errors
+    ///
+    /// [`MetadataError::Link`] if it is a program.
     pub(super) fn link(&self, name: &'static str, limit: usize) -> Result<Option<String>, MetadataError> {
-        let Some(text) = self.text(name)? else { return Ok(None) };
-        web_link(text, limit).ok_or(MetadataError::Link(name))
+        let Some(link) = self.shown(name).map(str::trim) else { return Ok(None) };
+        if is_program(link) { Err(MetadataError::Link(name)) } else { Ok(web_link(link, limit)) }
+    }
+
+    /// A text that only people read. One of another JSON type counts as absent.
+    fn shown(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_text()
     }
 
     fn typed<'a, T>(
@@ -205,6 +249,23 @@ fn is_absent(value: &Json) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_characters_that_belong_together() {
+        let family = "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f466}";
+        for (text, limit, expected) in [
+            (" App\t", 3, Some("App")),
+            ("Applet", 5, Some("Appl\u{2026}")),
+            ("App  let", 5, Some("App\u{2026}")),
+            ("a  b", 3, Some("a b")),
+            (&format!("ab{family}"), 5, Some("ab\u{1f468}\u{2026}")),
+            ("App\u{202e}let", 5, None),
+            ("a\nb", 5, None),
+            (" \u{3000}", 5, None),
+        ] {
+            assert_eq!(shown_line(text, limit).as_deref(), expected, "{text:?}");
+        }
+    }
 
     /// 7591-3.1-02
     #[test]

@@ -21,8 +21,8 @@ impl DocumentRules {
     ///
     /// # Errors
     ///
-    /// The first [`DocumentError`], in the order: status, type, size, JSON, client id, secrets and keys, method, and
-    /// then as for a registration.
+    /// The first [`DocumentError`], in the order: status, type, size, JSON, client id, secrets and keys, method, then as for
+    /// a registration, and the name.
     pub(crate) fn judge(
         &self,
         url: DocumentUrl<'_>,
@@ -50,11 +50,11 @@ impl DocumentRules {
         if members.has_private_key("jwks")? {
             return Err(DocumentError::PrivateKey);
         }
-        if members.text("client_name")?.is_none() {
-            return Err(DocumentError::NoName);
-        }
         let methods = self.methods(&members)?;
         let mut metadata = self.metadata.read(&members, methods)?;
+        if metadata.name.is_none() {
+            return Err(DocumentError::NoName);
+        }
         // A pushed request never fetches a document, so a client that must push its requests could never be stored.
         metadata.options.requires_pushed_requests = false;
         Ok(metadata)
@@ -239,6 +239,7 @@ mod tests {
             (json!({"client_name": null}), "NoName"),
             (json!({"client_name": ""}), "NoName"),
             (json!({"client_name": " "}), r#"Metadata(Text("client_name"))"#),
+            (json!({"client_name": 7}), "NoName"),
             (json!({"grant_types": ["refresh_token"]}), "Metadata(NoGrantType)"),
             (json!({"scope": "unknown"}), "Metadata(NoScope)"),
             (json!({"redirect_uris": ["javascript:x"]}), &scheme),

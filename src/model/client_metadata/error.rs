@@ -22,14 +22,14 @@ refusals! {
         NotAnObject => InvalidClientMetadata.says("the body must be one JSON object"),
         /// A member has the wrong JSON type.
         #[error("the member {0} has the wrong JSON type")]
-        WrongType(_what: &'static str) => InvalidClientMetadata.says("a member has another JSON type"),
-        /// A text that users are shown could mislead them, is too long or is blank.
-        #[error("the text of {0} is blank, too long, or has characters that are not accepted")]
-        Text(_what: &'static str) =>
-            InvalidClientMetadata.says("a text is blank, too long, or has characters that are not accepted"),
+        WrongType(name: &'static str) => InvalidClientMetadata.says(format!("{name} has another JSON type")),
+        /// The name that users are shown could mislead them, or is blank.
+        #[error("the text of {0} is blank, or has characters that are not accepted")]
+        Text(name: &'static str) =>
+            InvalidClientMetadata.says(format!("{name} is blank, or has characters that are not accepted")),
         /// A link is not an https address in its plain form.
         #[error("the member {0} is not a plain https address")]
-        Link(_what: &'static str) => InvalidClientMetadata.says("a link is not a plain https address"),
+        Link(name: &'static str) => InvalidClientMetadata.says(format!("{name} is not a plain https address")),
         /// A key of `jwks` is private or symmetric.
         #[error("a key of jwks is private or symmetric")]
         PrivateKey => InvalidClientMetadata.says("jwks has a private or symmetric key; only public keys are accepted"),
@@ -80,8 +80,9 @@ refusals! {
                 "redirect_uris, jwks and texts are too large in all; jwks_uri and fewer URIs are smaller",
             ),
         /// More redirect URIs were sent than are accepted.
-        #[error("too many redirect URIs were sent")]
-        TooManyRedirectUris => InvalidRedirectUri.says("redirect_uris has too many values"),
+        #[error("more than {0} redirect URIs were sent")]
+        TooManyRedirectUris(limit: usize) =>
+            InvalidRedirectUri.says(format!("redirect_uris has more than {limit} values")),
         /// A redirect URI is malformed, or has a scheme that the browser itself executes or opens.
         #[error("a redirect URI was refused")]
         RedirectUri(#[source] error: RedirectUriError) => InvalidRedirectUri.says(of_redirect_uri(error)),
@@ -90,14 +91,14 @@ refusals! {
         OtherClient => InvalidRequest.says("client_id must be that of the client in the URL"),
         /// The update of a registration has a member that only the server may set [RFC 7592 section 2.2].
         #[error("the update has the member {0}, which only the server may set")]
-        ServerMade(_what: &'static str) => InvalidRequest.says("a member was sent that only the server makes"),
+        ServerMade(name: &'static str) =>
+            InvalidRequest.says(format!("{name} was sent, which only the server makes")),
         /// The update of a registration has a secret that is not the client's [RFC 7592 section 2.2].
         #[error("the client_secret of the update is not the client's")]
         WrongSecret => InvalidRequest.says("client_secret is not that of the client"),
         /// The update of a registration changes a member that cannot change.
         #[error("the member {0} cannot change")]
-        Fixed(_what: &'static str) =>
-            InvalidClientMetadata.says("token_endpoint_auth_method or application_type differs, and cannot change"),
+        Fixed(name: &'static str) => InvalidClientMetadata.says(format!("{name} differs, and cannot change")),
         /// None of the redirect URIs is of an accepted kind.
         #[error("none of the redirect URIs is accepted")]
         NoRedirectUri => InvalidRedirectUri.says("redirect_uris needs a value of a kind that is supported"),

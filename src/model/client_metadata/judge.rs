@@ -47,7 +47,7 @@ impl MetadataRules {
     ///
     /// # Errors
     ///
-    /// The first [`MetadataError`], in the order: JSON, method, redirect URIs, keys, grant types, scope, texts, size.
+    /// The first [`MetadataError`], in the order: JSON, method, redirect URIs, options, keys, grant types, scope, texts, size.
     pub(crate) fn judge(&self, body: &[u8]) -> Result<ClientMetadata, MetadataError> {
         self.metadata(&Members::read(body)?)
     }
@@ -94,7 +94,7 @@ impl MetadataRules {
         options.requires_dpop_bound_tokens &= self.keys.dpop_bound_tokens;
         let (keys, signing_algorithm) = self.keys.read(members, authentication_methods)?;
         options.signing_algorithm = signing_algorithm;
-        let metadata = ClientMetadata {
+        let mut metadata = ClientMetadata {
             claims_native: members.text("application_type")? == Some("native"),
             redirect_uris,
             authentication_methods,
@@ -102,10 +102,13 @@ impl MetadataRules {
             options,
             grant_types: grant_types?,
             scopes: self.scopes(members)?,
-            name: members.line("client_name", self.limits.name)?,
+            name: members.name("client_name", self.limits.name)?,
             client_uri: members.link("client_uri", self.limits.website)?,
             more: MoreMetadata::read(members)?,
         };
+        if metadata.encode().len() > METADATA_BYTES {
+            metadata.more = MoreMetadata::default();
+        }
         if metadata.encode().len() > METADATA_BYTES { Err(MetadataError::TooLarge) } else { Ok(metadata) }
     }
 
@@ -116,7 +119,7 @@ impl MetadataRules {
     fn redirect_uris(&self, members: &Members, needs_one: bool) -> Result<Vec<RegisteredRedirectUri>, MetadataError> {
         let sent = members.list("redirect_uris")?.unwrap_or_default();
         if sent.len() > self.limits.redirect_uris {
-            return Err(MetadataError::TooManyRedirectUris);
+            return Err(MetadataError::TooManyRedirectUris(self.limits.redirect_uris));
         }
         let mut kept = Vec::<RegisteredRedirectUri>::with_capacity(sent.len());
         for text in sent {
@@ -326,14 +329,13 @@ mod tests {
             Link, Method, NoGrantType, NoKeys, NoRedirectUri, NoResponseType, NoScope, PrivateKey, RedirectUri, Text,
             TooManyRedirectUris, TwoKeySets, WrongType,
         };
-        let long = |characters: usize| "x".repeat(characters);
         for (members, error) in [
             (json!({"redirect_uris": URI}), WrongType("redirect_uris")),
             (json!({"redirect_uris": [URI, null]}), WrongType("redirect_uris")),
             (json!({"redirect_uris": null}), NoRedirectUri),
             (json!({"redirect_uris": ["cursor://x/cb"]}), NoRedirectUri),
             (json!({"redirect_uris": ["javascript:x", URI]}), RedirectUri(RedirectUriError::Scheme)),
-            (json!({"redirect_uris": vec![URI; 11]}), TooManyRedirectUris),
+            (json!({"redirect_uris": vec![URI; 11]}), TooManyRedirectUris(10)),
             (json!({"jwks": {}, "jwks_uri": URI}), TwoKeySets),
             (json!({"jwks": {"keys": [{"kty": "oct", "k": "x"}]}}), PrivateKey),
             (json!({"token_endpoint_auth_method": "tls_client_auth"}), Method),
@@ -346,21 +348,55 @@ mod tests {
             (json!({"response_types": ["token"]}), NoResponseType),
             (json!({"scope": ["repo-code:r"]}), WrongType("scope")),
             (json!({"scope": "unknown  \""}), NoScope),
-            (json!({"client_name": long(51)}), Text("client_name")),
-            (json!({"client_name": 7}), WrongType("client_name")),
+            (json!({"client_name": " \u{3000}"}), Text("client_name")),
+            (json!({"client_name": "a\u{202e}b"}), Text("client_name")),
+            (json!({"client_name": format!("{}\n", "x\u{202e}".repeat(60))}), Text("client_name")),
             (json!({"client_uri": "javascript:alert(1)"}), Link("client_uri")),
-            (json!({"client_uri": format!("https://a.example/{}", long(111))}), Link("client_uri")),
-            (json!({"logo_uri": "https://a.example/\u{202e}"}), Link("logo_uri")),
-            (json!({"tos_uri": "https://u@a.example/"}), Link("tos_uri")),
-            (json!({"policy_uri": "/policy"}), Link("policy_uri")),
-            (json!({"contacts": ["a\nb"]}), Text("contacts")),
-            (json!({"contacts": {}}), WrongType("contacts")),
-            (json!({"software_id": " "}), Text("software_id")),
-            (json!({"software_version": long(129)}), Text("software_version")),
+            (json!({"tos_uri": " JavaScript:alert(1)"}), Link("tos_uri")),
+            (json!({"logo_uri": "vbscript:x"}), Link("logo_uri")),
             (json!({"application_type": true}), WrongType("application_type")),
         ] {
             assert_eq!(judged(members.clone()), Err(error), "{members}");
         }
+    }
+
+    /// 7591-2-05, 7591-2-13
+    ///
+    /// It is cut or left out.
+    #[test]
+    fn no_decorative_member_refuses_a_client() {
+        let long = |characters: usize| "x".repeat(characters);
+        let web = |path: usize| json!(format!("https://a.example/{}", long(path)));
+        let cut = |limit: usize| Some(format!("{}\u{2026}", long(limit - 1)));
+        for (text, kept) in [(json!(7), None), (json!(["x"]), None), (json!(" App "), Some("App".to_owned()))] {
+            let metadata = judged(json!({"client_name": text, "software_id": text, "software_version": text})).unwrap();
+            let found = [metadata.name, metadata.more.software_id, metadata.more.software_version];
+            assert_eq!(found, [kept.clone(), kept.clone(), kept], "{text}");
+        }
+        let texts = json!({"client_name": long(58), "software_id": long(129), "software_version": "a\u{202e}b"});
+        let metadata = judged(texts).unwrap();
+        assert_eq!((metadata.name, metadata.more.software_id), (cut(50), cut(128)));
+        assert_eq!(metadata.more.software_version, None);
+        let odd =
+            ["data:text/html,x", "/policy", "https://u@a.example/", "https://a.example/\u{202e}", "http://a.example/"];
+        for link in odd.into_iter().map(Value::from).chain([json!(7), json!(["https://a.example/"]), web(1007)]) {
+            let metadata = judged(json!({"client_uri": link, "logo_uri": link, "tos_uri": link, "policy_uri": link}));
+            let metadata = metadata.unwrap();
+            assert_eq!((metadata.client_uri, metadata.more), (None, MoreMetadata::default()), "{link}");
+        }
+        let metadata = judged(json!({"client_uri": web(111), "tos_uri": web(1006)})).unwrap();
+        assert!(metadata.client_uri.is_none() && metadata.more.tos_uri.is_some());
+        for (contacts, kept) in [
+            (json!({}), vec![]),
+            (json!("a@a.example "), vec!["a@a.example"]),
+            (json!(["a\nb", 7, long(129), "a@a.example"]), vec!["a@a.example"]),
+            (json!(vec!["x"; 11]), vec!["x"; 10]),
+        ] {
+            assert_eq!(judged(json!({ "contacts": contacts })).unwrap().more.contacts, kept, "{contacts}");
+        }
+        let uris: Vec<_> = (0..3).map(|number| format!("{URI}/{number}{}", long(1800))).collect();
+        let metadata = judged(json!({"redirect_uris": uris, "tos_uri": web(1006)})).unwrap();
+        assert_eq!((metadata.redirect_uris.len(), metadata.more), (3, MoreMetadata::default()), "it has no room");
     }
 
     #[test]

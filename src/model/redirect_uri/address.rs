@@ -37,12 +37,11 @@ pub(crate) fn check_web_address(text: &str, limit: usize) -> Result<(), WebAddre
     check_host(uri.host).map_err(|_| WebAddressError::NotAWebAddress)
 }
 
-/// Checks a link that a client sent. Returns `Some(None)` for a valid link with plain http, which is not kept, and
-/// `None` for a text that is not a link.
-pub(crate) fn web_link(text: &str, limit: usize) -> Option<Option<String>> {
+/// Returns a link that a client sent; `None` for one with plain http, and for a text that is not a link.
+pub(crate) fn web_link(text: &str, limit: usize) -> Option<String> {
     check_web_address(text, limit).ok()?;
     let is_https = text.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"));
-    Some(is_https.then(|| text.into()))
+    is_https.then(|| text.into())
 }
 
 /// Checks an address that the server itself sends requests to: https in lower case, in ASCII, without a fragment.

@@ -53,6 +53,32 @@ async fn a_document_makes_a_public_client_of_what_is_offered() {
     assert_eq!(tokens.refresh, "", "it did not ask for refresh");
 }
 
+/// CIMD-4-03
+#[tokio::test]
+async fn no_decorative_member_refuses_a_document() {
+    let (world, web) = world().await;
+    web.publish(
+        URL,
+        with(json!({
+            "client_name": format!(" {}", "x".repeat(58)),
+            "client_uri": "/",
+            "logo_uri": "data:image/png;base64,AA==",
+            "contacts": "a@client.example",
+            "software_version": 2,
+        })),
+    );
+    let pending = ask_for(&world, URL).await.unwrap();
+    let form = pending.client().form();
+    assert_eq!((form.name.as_str(), form.website.as_str()), (&*format!("{}\u{2026}", "x".repeat(49)), ""));
+    let other = "https://client.example/oauth/other.json";
+    for dangerous in [json!({"client_name": "a\u{202e}b"}), json!({"tos_uri": "javascript:x"})] {
+        let mut document = with(dangerous);
+        document["client_id"] = json!(other);
+        web.publish(other, document);
+        refused(&world, other).await;
+    }
+}
+
 /// CIMD-8.2-02, RC-GPT-01
 #[tokio::test]
 async fn a_document_that_asks_for_keys_is_refused() {

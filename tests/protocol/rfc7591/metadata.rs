@@ -196,13 +196,27 @@ async fn the_application_type_decides_nothing_about_redirect_uris() {
 async fn the_fields_have_the_limits_of_the_service() {
     let world = world().await;
     register(&world, with(public(), json!({"client_name": "x".repeat(50)}))).await;
-    for members in [
-        json!({"client_name": "x".repeat(51)}),
-        json!({"client_uri": format!("https://app.example.com/{}", "x".repeat(128))}),
-        json!({"contacts": vec!["x"; 11]}),
-        json!({"software_id": "x".repeat(129)}),
+    for (members, name, kept) in [
+        (json!({"client_name": "x".repeat(58)}), "client_name", json!(format!("{}\u{2026}", "x".repeat(49)))),
+        (json!({"client_name": "App "}), "client_name", json!("App")),
+        (json!({"client_uri": format!("https://app.example.com/{}", "x".repeat(128))}), "client_uri", Value::Null),
+        (json!({"contacts": vec!["x"; 11]}), "contacts", json!(vec!["x"; 10])),
+        (json!({"contacts": "a@app.example.com"}), "contacts", json!(["a@app.example.com"])),
+        (json!({"software_id": "x".repeat(129)}), "software_id", json!(format!("{}\u{2026}", "x".repeat(127)))),
+        (json!({"software_version": 2}), "software_version", Value::Null),
     ] {
-        refused(&post(&world, with(public(), members).to_string()).await, 400, "invalid_client_metadata");
+        let answer = register(&world, with(public(), members)).await;
+        assert_eq!(answer[name], kept, "{name}");
+    }
+    for (members, description) in [
+        (json!({"redirect_uris": "https://app.example.com/"}), "redirect_uris has another JSON type"),
+        (json!({"redirect_uris": vec!["https://app.example.com/"; 11]}), "redirect_uris has more than 10 values"),
+        (json!({"client_name": "a\u{202e}b"}), "client_name is blank, or has characters that are not accepted"),
+        (json!({"tos_uri": "javascript:x"}), "tos_uri is not a plain https address"),
+    ] {
+        let response = post(&world, with(public(), members).to_string()).await;
+        let answer: Value = serde_json::from_slice(response.body()).unwrap();
+        assert_eq!(answer["error_description"], description);
     }
     let nameless = register(&world, json!({"redirect_uris": ["https://app.example.com/cb"]})).await;
     assert!(nameless.get("client_name").is_none());
@@ -216,13 +230,12 @@ async fn links_are_https_and_flagged_where_they_lead_elsewhere() {
     let plain = json!({"client_uri": "http://localhost:3000", "tos_uri": "http://app.example.com/"});
     let answer = register(&world, with(public(), plain)).await;
     assert!(answer.get("client_uri").is_none() && answer.get("tos_uri").is_none());
-    for bad in ["javascript:alert(1)", "ftp://app.example.com/", "/tos", "https://user@app.example.com/"] {
-        for name in ["client_uri", "logo_uri", "tos_uri", "policy_uri"] {
-            refused(
-                &post(&world, with(public(), json!({name: bad})).to_string()).await,
-                400,
-                "invalid_client_metadata",
-            );
+    for name in ["client_uri", "logo_uri", "tos_uri", "policy_uri"] {
+        let program = json!({name: "javascript:alert(1)"});
+        refused(&post(&world, with(public(), program).to_string()).await, 400, "invalid_client_metadata");
+        for unusable in ["ftp://app.example.com/", "data:text/html,x", "/tos", "https://user@app.example.com/"] {
+            let answer = register(&world, with(public(), json!({name: unusable}))).await;
+            assert!(answer.get(name).is_none(), "{name} {unusable}");
         }
     }
     // It is kept and never fetched: the crate cannot fetch it.
