@@ -115,9 +115,9 @@ fn lasts(row: &Authorization, lifetime: Duration, now: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::protected_resource::Audience;
-    use crate::model::redirect_uri::RedirectUri;
-    use crate::scope::{ResourceScope, ScopeSet};
+    use crate::grant::fixtures::redirection;
+    use crate::model::Destination;
+    use crate::model::terms::Terms;
     use crate::secret::Digest;
 
     const LIFETIME: Duration = Duration::from_secs(1800);
@@ -140,15 +140,11 @@ mod tests {
             stage,
             since: at(seconds),
             end: at(seconds).plus(LIFETIME),
-            redirect_uri: RedirectUri::dropped(),
-            redirect_uri_named: false,
+            destination: Destination::Browser(redirection("https://app.example/cb")),
             challenge: None,
-            state: None,
-            scopes: ScopeSet::empty(),
-            resources: ResourceScope::none(),
-            audience: Audience::UNSET,
+            terms: Terms::none(),
             key: None,
-            source: None,
+            pushed: None,
         })
     }
 

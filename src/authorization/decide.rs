@@ -10,7 +10,7 @@ use crate::authorization::consent_requests::{self, Room};
 use crate::authorization::device_request;
 use crate::authorization::document_client;
 use crate::authorization::judge::{Asked, judge_client, judge_decision, judge_held};
-use crate::authorization::pending::{Answer, AuthorizationError, Destination, PendingAuthorization, Shows};
+use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization, Shows};
 use crate::authorization::pushed_request;
 use crate::base::clock::Timestamp;
 use crate::base::id::{AuthorizationId, IdText};
@@ -23,10 +23,10 @@ use crate::grant::live_grants;
 use crate::grant::revocation;
 use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::jose::access_jwt::CLIENT_SUBJECT;
-use crate::model::client::{AskConsent, Client, Granted};
-use crate::model::protected_resource::Audience;
-use crate::model::remembered_consent::RememberedConsent;
-use crate::model::{Authorization, Source, Stage, Visit};
+use crate::model::client::{AskConsent, Client};
+use crate::model::redirect_uri::RedirectUri;
+use crate::model::terms::{RememberedConsent, Terms};
+use crate::model::{Authorization, Destination, Stage, Visit};
 use crate::registration::usage;
 use crate::secret::opaque::{self, Presented};
 use crate::secret::{ConsentTicket, Digest};
@@ -48,15 +48,13 @@ pub(crate) async fn hold(
     // deleted.
     let current = context.stores.clients.current_client(&client.id).await;
     let current = current.map_err(|error| AuthorizationError::page_for(context, &client.id, error.into()))?;
-    let audience = match pending.ask_consent {
+    let remember = |uri: &RedirectUri| RememberedConsent { asked: context.now(), terms: client.consent_terms(uri) };
+    let remembered = match pending.ask_consent {
         // What the page shows is remembered, and not what is registered at the decision.
-        AskConsent::Once => pending.audience.with_consent(RememberedConsent {
-            asked: context.now(),
-            terms: client.consent_terms(&pending.redirect_uri),
-        }),
-        AskConsent::Always | AskConsent::Never => pending.audience.clone(),
+        AskConsent::Once => pending.redirect_uri().map(remember),
+        AskConsent::Always | AskConsent::Never => None,
     };
-    Ok(hold_admitted(context, pending, Asked { subject, session }, current, room, audience).await?.ticket)
+    Ok(hold_admitted(context, pending, Asked { subject, session }, current, room, remembered).await?.ticket)
 }
 
 /// Checks that the request may be held, and stores what a metadata document says of its client.
@@ -102,15 +100,14 @@ pub(crate) struct Held {
     pub(crate) ticket: ConsentTicket,
 }
 
-/// Stores a request that was admitted, for the client as it is now. Its audience has the consent that an approval
-/// remembers, if any.
+/// Stores a request that was admitted, for the client as it is now, with the consent that an approval remembers, if any.
 pub(crate) async fn hold_admitted(
     context: &Arc<Context>,
     pending: &PendingAuthorization,
     asked: Asked<'_>,
     current: Option<Arc<Client>>,
     room: Room,
-    audience: Audience,
+    remembered: Option<RememberedConsent>,
 ) -> Result<Held, AuthorizationError> {
     let (client, Asked { subject, session }) = (&pending.client, asked);
     let page = |reason| AuthorizationError::page_for(context, &client.id, reason);
@@ -128,30 +125,25 @@ pub(crate) async fn hold_admitted(
         ticket: minted.digest,
         stage: Stage::Held,
         since: now,
-        end: match pending.device() {
-            Some(device) => device.end.minus(DeviceSettings::LAST_DECISION),
-            None => now.plus(context.config.authorization.hold_lifetime),
+        end: match &pending.destination {
+            Destination::Browser(_) => now.plus(context.config.authorization.hold_lifetime),
+            Destination::Device(device) => device.end.minus(DeviceSettings::LAST_DECISION),
         },
-        redirect_uri: pending.redirect_uri.clone(),
-        redirect_uri_named: pending.redirect_uri_named,
+        destination: pending.destination.clone(),
         challenge: pending.challenge,
-        state: pending.state.clone(),
-        scopes: pending.scopes.clone(),
-        resources: client.form.resource_scope.clone(),
-        audience,
+        terms: Terms { remembered: remembered.map(Box::new), ..pending.terms.clone() },
         key: pending.key.map(Box::new),
-        source: pending.source.map(Box::new),
+        pushed: pending.pushed.map(Box::new),
     };
     let current = current.filter(|client| !context.is_gone(client));
     let current = judge_client(current, &record, &context.config).map_err(page)?;
     record.epoch = current.epoch;
-    match record.source.as_deref() {
-        Some(Source::Pushed(from)) => {
-            let visit = Visit { session: record.session, until: record.end };
-            pushed_request::keep_open(context, from, visit).await.map_err(page)?;
-        }
-        Some(Source::Device(device)) => device_request::claim_for(context, device, subject).await.map_err(page)?,
-        None => {}
+    if let Some(from) = &record.pushed {
+        let visit = Visit { session: record.session, until: record.end };
+        pushed_request::keep_open(context, from, visit).await.map_err(page)?;
+    }
+    if let Destination::Device(device) = &record.destination {
+        device_request::claim_for(context, device, subject).await.map_err(page)?;
     }
     let mut holding = Holding::new(context, record, room.place);
     let claimed = claim_record(context, &mut holding, Some(ATTEMPTS)).await;
@@ -178,8 +170,8 @@ async fn is_step_up_in_vain(
     let newest = grants.iter().max_by_key(|grant| grant.created);
     Ok(newest.is_some_and(|grant| {
         now < grant.created.plus(STEP_UP)
-            && pending.scopes.is_subset_of(&grant.scopes)
-            && pending.audience == grant.audience
+            && pending.terms.scopes.is_subset_of(&grant.terms.scopes)
+            && pending.terms.audience == grant.terms.audience
     }))
 }
 
@@ -257,11 +249,12 @@ pub(crate) async fn decide(
     let page = |reason| AuthorizationError::page_for(context, &held.client, reason);
     let client = context.current_client(&held.client).await.map_err(|error| page(error.into()))?;
     let client = judge_client(client, &held, &context.config).map_err(|reason| {
-        if matches!(reason, Reason::MissingRedirectUri) {
-            let uri = held.redirect_uri.as_str().as_bytes();
-            return AuthorizationError::page_for_uri(context, &held.client, uri, reason);
+        match held.destination.browser().filter(|_| matches!(reason, Reason::MissingRedirectUri)) {
+            Some(to) => {
+                AuthorizationError::page_for_uri(context, &held.client, to.redirect_uri.as_str().as_bytes(), reason)
+            }
+            None => page(reason),
         }
-        page(reason)
     })?;
     take_decision(context, &held, &client, decision, Basis::Page).await
 }
@@ -309,33 +302,32 @@ async fn approve(
     context: &Arc<Context>,
     held: &Arc<Authorization>,
     client: &Client,
-    granted: Granted,
+    granted: Terms,
     basis: Basis,
 ) -> Result<Answer, AuthorizationError> {
     let (minted, now) = (opaque::mint(&*context.entropy), context.now());
-    // A device has its code already.
-    let (code, end) = match held.device() {
-        Some(device) => (device.secret, device.end),
-        None => (minted.digest, now.plus(context.config.authorization.code_lifetime)),
+    let (code, end) = match &held.destination {
+        Destination::Browser(_) => (minted.digest, now.plus(context.config.authorization.code_lifetime)),
+        // It has its code already.
+        Destination::Device(device) => (device.secret, device.end),
     };
-    let next = Authorization {
-        epoch: client.epoch,
-        scopes: granted.scopes,
-        resources: granted.resources,
-        ..held.with_code(code, now, end)
-    };
-    let scopes = next.scopes.clone();
+    let scopes = granted.scopes.clone();
+    let next = Authorization { epoch: client.epoch, terms: granted, ..held.with_code(code, now, end) };
     note_approval(context, held, client, end).await.map_err(|reason| undecided(context, held, client, reason))?;
     take(context, held, next).await.map_err(|reason| undecided(context, held, client, reason))?;
-    let grant = held.id.into();
-    if held.device().is_some() {
-        context.raise(&Event::DeviceApproved { grant, client: &held.client, subject: held.subject(), scopes: &scopes });
-        return Ok(device_answer(true));
+    let (grant, client, subject, scopes) = (held.id.into(), &held.client, held.subject(), &scopes);
+    match &held.destination {
+        Destination::Browser(to) => {
+            let asked = basis == Basis::Page;
+            context.raise(&Event::CodeIssued { grant, client, subject, scopes, asked });
+            let code = minted.text(&context.prefixes.code, &IdText::of(held.id.as_bytes()));
+            Ok((to.code(context, &code), None))
+        }
+        Destination::Device(_) => {
+            context.raise(&Event::DeviceApproved { grant, client, subject, scopes });
+            Ok(device_answer(true))
+        }
     }
-    let asked = basis == Basis::Page;
-    context.raise(&Event::CodeIssued { grant, client: &held.client, subject: held.subject(), scopes: &scopes, asked });
-    let code = minted.text(&context.prefixes.code, &IdText::of(held.id.as_bytes()));
-    Ok((destination(held).code(context, &code), None))
 }
 
 /// Keeps a client that registered itself for as long as the tokens for this code may be valid. This is written before
@@ -357,10 +349,10 @@ async fn deny(context: &Context, held: &Arc<Authorization>, client: &Client) -> 
     let taken = take(context, held, held.denied()).await;
     taken.map_err(|reason| undecided(context, held, client, reason))?;
     context.raise(&Event::Denied { client: &held.client, subject: held.subject() });
-    if held.device().is_some() {
-        return Ok(device_answer(false));
+    match &held.destination {
+        Destination::Browser(to) => Ok(to.error(context, client, &Reason::AccessDenied)),
+        Destination::Device(_) => Ok(device_answer(false)),
     }
-    Ok(destination(held).error(context, client, &Reason::AccessDenied))
 }
 
 /// What the user sees: no browser goes back to a device.
@@ -379,23 +371,22 @@ fn undecided(context: &Context, held: &Authorization, client: &Client, reason: R
     // `UnknownClient`: the client was removed meanwhile.
     let is_without_redirect =
         matches!(reason, Reason::AlreadyDecided | Reason::UnknownClient | Reason::UnknownConsentTicket);
-    if is_without_redirect || held.device().is_some() {
+    if is_without_redirect {
         return AuthorizationError::page_for(context, &client.id, reason);
     }
-    AuthorizationError::redirect(context, client, destination(held), reason)
+    AuthorizationError::answer(context, client, &held.destination, reason)
 }
 
 /// Uses up the pushed request or the device's, if there is one, then writes the decision with one compare-and-swap of the
 /// request that was judged. If the second write fails, only this consent request can still be decided.
 async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization) -> Result<(), Reason> {
-    match held.source.as_deref() {
-        Some(Source::Pushed(from)) => pushed_request::use_up(context, from, held.ticket).await?,
-        Some(Source::Device(device)) => {
-            let is_denied = next.stage == Stage::Denied;
-            let decision = if is_denied { device_request::Decision::Deny } else { device_request::Decision::Approve };
-            device_request::decide(context, device, held, decision).await?;
-        }
-        None => {}
+    if let Some(from) = &held.pushed {
+        pushed_request::use_up(context, from, held.ticket).await?;
+    }
+    if let Destination::Device(device) = &held.destination {
+        let is_denied = next.stage == Stage::Denied;
+        let decision = if is_denied { device_request::Decision::Deny } else { device_request::Decision::Approve };
+        device_request::decide(context, device, held, decision).await?;
     }
     let mut deciding = Deciding { context, held: held.clone(), next: Some(Arc::new(next)), has_read: false };
     claim(context, &mut deciding, Some(ATTEMPTS)).await
@@ -438,8 +429,4 @@ impl Claim for Deciding<'_> {
         let is_own = meant.device().is_none() || found.version == meant.version;
         found.stage == meant.stage && found.ticket == meant.ticket && is_own
     }
-}
-
-fn destination(held: &Authorization) -> Destination<'_> {
-    Destination { redirect_uri: &held.redirect_uri, state: held.state.as_deref() }
 }

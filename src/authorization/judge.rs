@@ -7,8 +7,9 @@ use crate::base::clock::Timestamp;
 use crate::base::subject::Subject;
 use crate::config::Config;
 use crate::error::Reason;
-use crate::model::client::{Client, ClientState, GrantType, Granted};
-use crate::model::{Authorization, Stage};
+use crate::model::client::{Client, ClientState, GrantType};
+use crate::model::terms::Terms;
+use crate::model::{Authorization, Destination, Stage};
 use crate::scope::ResourceScope;
 use crate::secret::Digest;
 
@@ -45,18 +46,21 @@ pub(crate) fn judge_client(
     config: &Config,
 ) -> Result<Arc<Client>, Reason> {
     let client = client.filter(|client| client.state != ClientState::Deleted).ok_or(Reason::UnknownClient)?;
-    let grant_type = if held.device().is_some() { GrantType::DeviceCode } else { GrantType::AuthorizationCode };
+    let grant_type = match held.destination {
+        Destination::Browser(_) => GrantType::AuthorizationCode,
+        Destination::Device(_) => GrantType::DeviceCode,
+    };
     if !client.is_approved() || !client.form.grant_types.contains(grant_type) {
         return Err(Reason::ClientNotApproved);
     }
-    // The device asked before all grants of the client were revoked.
-    if held.device().is_some() && client.has_revoked(held.epoch)? {
-        return Err(Reason::HoldExpired);
+    match &held.destination {
+        Destination::Browser(to) if !config.accepts_redirect_uri(&client, to.redirect_uri.as_str().as_bytes()) => {
+            Err(Reason::MissingRedirectUri)
+        }
+        // The device asked before all grants of the client were revoked.
+        Destination::Device(_) if client.has_revoked(held.epoch)? => Err(Reason::HoldExpired),
+        Destination::Browser(_) | Destination::Device(_) => Ok(client),
     }
-    if held.device().is_none() && !config.accepts_redirect_uri(&client, held.redirect_uri.as_str().as_bytes()) {
-        return Err(Reason::MissingRedirectUri);
-    }
-    Ok(client)
 }
 
 /// Returns what is granted: at most what the user saw and what the client may still have. It is a refusal if the user chose
@@ -66,15 +70,19 @@ pub(crate) fn judge_decision(
     client: &Client,
     decision: &Decision,
     config: &Config,
-) -> Result<Granted, Reason> {
+) -> Result<Terms, Reason> {
     let Decision::Approve(consent) = decision else { return Err(Reason::AccessDenied) };
-    match held.device() {
-        None if config.needs_pkce(client) && held.challenge.is_none() => return Err(Reason::MissingChallenge),
-        Some(device) if device.in_link && !consent.device_shows_code => return Err(Reason::DeviceCodeNotCompared),
-        None | Some(_) => {}
+    match &held.destination {
+        Destination::Browser(_) if config.needs_pkce(client) && held.challenge.is_none() => {
+            return Err(Reason::MissingChallenge);
+        }
+        Destination::Device(device) if device.in_link && !consent.device_shows_code => {
+            return Err(Reason::DeviceCodeNotCompared);
+        }
+        Destination::Browser(_) | Destination::Device(_) => {}
     }
     let chosen = match &consent.scopes {
-        None => config.scopes.known_part(&held.scopes),
+        None => config.scopes.known_part(&held.terms.scopes),
         Some(tokens) if tokens.is_empty() => return Err(Reason::AccessDenied),
         Some(tokens) => {
             let tokens = tokens.iter().map(String::as_str);
@@ -82,7 +90,7 @@ pub(crate) fn judge_decision(
         }
     };
     let asked = held.resource_scope();
-    let resource_scope = match &consent.resources {
+    let resources = match &consent.resources {
         None => asked.clone(),
         Some(resources) if resources.is_empty() => match asked {
             ResourceScope::Specified(_) => return Err(Reason::AccessDenied),
@@ -90,10 +98,11 @@ pub(crate) fn judge_decision(
         },
         Some(resources) => ResourceScope::specified(resources).map_err(|_| Reason::ExcessDecision)?,
     };
-    if !chosen.is_subset_of(&held.scopes) || !asked.covers(&resource_scope) {
+    if !chosen.is_subset_of(&held.terms.scopes) || !asked.covers(&resources) {
         return Err(Reason::ExcessDecision);
     }
-    client.still_granted(&chosen, &resource_scope).ok_or(Reason::ExcessScope)
+    let chosen = Terms { scopes: chosen, resources, ..held.terms.clone() };
+    chosen.left_for(client).ok_or(Reason::ExcessScope)
 }
 
 #[cfg(test)]
@@ -101,10 +110,9 @@ mod tests {
     use super::*;
     use crate::authorization::decision::Consent;
     use crate::base::id::AuthorizationId;
-    use crate::grant::fixtures::{at, client, scopes};
+    use crate::grant::fixtures::{at, client, redirection, scopes, terms_of};
     use crate::model::client::GrantTypes;
-    use crate::model::protected_resource::Audience;
-    use crate::model::redirect_uri::{RedirectUri, RedirectUriPolicy, RegisteredRedirectUri};
+    use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
     use crate::scope::ScopeSet;
     use crate::secret::pkce::CodeVerifier;
 
@@ -139,15 +147,11 @@ mod tests {
             stage: Stage::Held,
             since: at(0),
             end: at(1800),
-            redirect_uri: RedirectUri::read(URI).unwrap(),
-            redirect_uri_named: true,
+            destination: Destination::Browser(redirection(URI)),
             challenge: None,
-            state: None,
-            scopes: client.form.scopes.clone(),
-            resources: client.form.resource_scope.clone(),
-            audience: Audience::UNSET,
+            terms: terms_of(&client),
             key: None,
-            source: None,
+            pushed: None,
         };
         Scene {
             config,
@@ -162,7 +166,7 @@ mod tests {
     }
 
     /// The judgements in the order in which `decide` makes them.
-    fn judge(scene: &Scene) -> Result<Granted, Reason> {
+    fn judge(scene: &Scene) -> Result<Terms, Reason> {
         let asked = Asked { subject: &scene.subject, session: scene.session };
         judge_held(&scene.held, &scene.ticket, &asked, at(scene.seconds))?;
         let client = judge_client(scene.client.clone().map(Arc::new), &scene.held, &scene.config)?;
@@ -250,7 +254,7 @@ mod tests {
         ];
         for (number, (resources, decision, expected)) in rows.into_iter().enumerate() {
             let mut scene = faultless();
-            scene.held.resources = resources();
+            scene.held.terms.resources = resources();
             own(&mut scene).form.resource_scope = resources();
             scene.decision = decision;
             assert_eq!(outcome(&scene), expected, "{number}");

@@ -14,9 +14,10 @@ use crate::error::{ErrorCode, Reason};
 use crate::jose::JwkThumbprint;
 use crate::model::client::{AskConsent, Client, ClientOrigin};
 use crate::model::client_metadata::DocumentUrl;
-use crate::model::protected_resource::{Audience, ProtectedResource};
+use crate::model::protected_resource::ProtectedResource;
 use crate::model::redirect_uri::RedirectUri;
-use crate::model::{DeviceFrom, Source};
+use crate::model::terms::Terms;
+use crate::model::{Destination, PushedFrom, Redirection};
 use crate::registration::DocumentAdmission;
 use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
 use crate::secret::pkce::CodeChallenge;
@@ -31,14 +32,12 @@ use crate::wire::{Endpoint, Response};
 #[derive(Clone)]
 pub struct PendingAuthorization {
     pub(crate) client: Arc<Client>,
-    pub(crate) redirect_uri: RedirectUri,
-    pub(crate) redirect_uri_named: bool,
+    pub(crate) destination: Destination,
     pub(crate) challenge: Option<CodeChallenge>,
-    pub(crate) state: Option<Box<[u8]>>,
-    pub(crate) scopes: ScopeSet,
+    /// What the client asks for.
+    pub(crate) terms: Terms,
     /// Whether the request named scopes that the client may not have.
     pub(crate) has_dropped_scopes: bool,
-    pub(crate) audience: Audience,
     pub(crate) protected_resources: Vec<Arc<ProtectedResource>>,
     pub(crate) catalog: ScopeCatalog,
     pub(crate) peer: Option<IpAddr>,
@@ -46,8 +45,8 @@ pub struct PendingAuthorization {
     pub(crate) document: Option<Arc<DocumentAdmission>>,
     /// The key that the code will be bound to [RFC 9449 section 10].
     pub(crate) key: Option<JwkThumbprint>,
-    /// Where it came from, if not from a browser alone.
-    pub(crate) source: Option<Source>,
+    /// The pushed request that it came from.
+    pub(crate) pushed: Option<PushedFrom>,
     /// When users of the client are asked.
     pub(crate) ask_consent: AskConsent,
     /// Whether a page must be shown: users are asked each time, the request wants it, or no user navigates to it.
@@ -57,11 +56,7 @@ pub struct PendingAuthorization {
 impl PendingAuthorization {
     /// Creates an error that goes to the client, if a browser may go there.
     pub(crate) fn redirect(&self, context: &Context, reason: Reason) -> AuthorizationError {
-        if self.is_for_device() {
-            return AuthorizationError::page_for(context, &self.client.id, reason);
-        }
-        let destination = Destination { redirect_uri: &self.redirect_uri, state: self.state.as_deref() };
-        AuthorizationError::redirect(context, &self.client, destination, reason)
+        AuthorizationError::answer(context, &self.client, &self.destination, reason)
     }
 
     /// Returns the client that sent the request.
@@ -73,18 +68,18 @@ impl PendingAuthorization {
     /// Returns the requested scopes.
     #[must_use]
     pub const fn scopes(&self) -> &ScopeSet {
-        &self.scopes
+        &self.terms.scopes
     }
 
     /// Returns the requested scopes with their definitions, in the order of the catalog.
     pub fn requested(&self) -> impl Iterator<Item = RequestedScope<'_>> {
-        RequestedScope::each(&self.catalog, &self.scopes)
+        RequestedScope::each(&self.catalog, &self.terms.scopes)
     }
 
     /// Returns the requested resources. If they are specified, the user picks some of them.
     #[must_use]
-    pub fn resource_scope(&self) -> &ResourceScope {
-        &self.client.form.resource_scope
+    pub const fn resource_scope(&self) -> &ResourceScope {
+        &self.terms.resources
     }
 
     /// Returns the protected resources that the tokens will be for [RFC 8707]; none if the settings have none. A page
@@ -93,16 +88,16 @@ impl PendingAuthorization {
         self.protected_resources.iter().map(|resource| &**resource)
     }
 
-    /// Returns the redirect URI that the response goes to [RFC 6749 section 3.1.2]; empty for a device.
+    /// Returns the redirect URI that the response goes to [RFC 6749 section 3.1.2]; `None` for a device.
     #[must_use]
-    pub const fn redirect_uri(&self) -> &RedirectUri {
-        &self.redirect_uri
+    pub fn redirect_uri(&self) -> Option<&RedirectUri> {
+        self.destination.browser().map(|to| &to.redirect_uri)
     }
 
     /// Returns where the browser will go: a host, or the scheme of an app; empty for a device.
     #[must_use]
     pub fn redirect_host(&self) -> &str {
-        self.redirect_uri.host()
+        self.redirect_uri().map_or("", RedirectUri::host)
     }
 
     /// Returns the sources that a page must list in `form-action` besides `'self'`, if its Content-Security-Policy has
@@ -112,7 +107,7 @@ impl PendingAuthorization {
     /// directive to every redirect that follows the form, including those of the client itself.
     #[must_use]
     pub fn form_action_sources(&self) -> String {
-        self.redirect_uri.form_action_sources()
+        self.redirect_uri().map_or_else(String::new, RedirectUri::form_action_sources)
     }
 
     /// Returns the host of the client id, if that is the URL of a metadata document. It is the only verified fact about
@@ -130,20 +125,13 @@ impl PendingAuthorization {
     /// section 1].
     #[must_use]
     pub const fn is_pushed(&self) -> bool {
-        matches!(self.source, Some(Source::Pushed(_)))
+        self.pushed.is_some()
     }
 
-    /// Returns whether a device asks, to which no browser goes [RFC 8628]. Redirect URI and host are then empty.
+    /// Returns whether a device asks, to which no browser goes [RFC 8628].
     #[must_use]
     pub const fn is_for_device(&self) -> bool {
-        self.device().is_some()
-    }
-
-    pub(crate) const fn device(&self) -> Option<&DeviceFrom> {
-        match &self.source {
-            Some(Source::Device(device)) => Some(device),
-            Some(Source::Pushed(_)) | None => None,
-        }
+        matches!(self.destination, Destination::Device(_))
     }
 
     /// Returns a digest of what a remembered consent relies on: the client's type, redirect URIs, authentication
@@ -181,10 +169,9 @@ impl PendingAuthorization {
     /// Of public clients, only those are assured whose users need not be asked each time: see [`AskConsent`].
     #[must_use]
     pub fn is_client_identity_assured(&self) -> bool {
-        let uri = &self.redirect_uri;
         let client = &self.client;
         let is_confidential = !client.counts_as_public() && !client.is_unreviewed();
-        let is_elsewhere = !uri.is_loopback() && !uri.is_private_use();
+        let is_elsewhere = self.redirect_uri().is_none_or(|uri| !uri.is_loopback() && !uri.is_private_use());
         is_confidential && is_elsewhere || self.ask_consent != AskConsent::Always
     }
 }
@@ -193,8 +180,8 @@ impl fmt::Debug for PendingAuthorization {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PendingAuthorization")
             .field("client", &self.client.id)
-            .field("redirect_uri", &self.redirect_uri)
-            .field("scopes", &self.scopes)
+            .field("redirect_uri", &self.redirect_uri())
+            .field("scopes", &self.terms.scopes)
             .finish_non_exhaustive()
     }
 }
@@ -315,12 +302,20 @@ impl AuthorizationError {
         self
     }
 
+    /// An error that goes to the client if a browser may go there, or else shows a page.
+    pub(crate) fn answer(context: &Context, client: &Client, destination: &Destination, reason: Reason) -> Self {
+        match destination {
+            Destination::Browser(to) => Self::redirect(context, client, to, reason),
+            Destination::Device(_) => Self::page_for(context, &client.id, reason),
+        }
+    }
+
     /// An error that goes to the client. That of an unreviewed client is a page first, whose one link is the redirect:
     /// anyone can register one, and would otherwise make this server redirect to any site [RFC 9700 section 4.11.2].
-    pub(crate) fn redirect(context: &Context, client: &Client, destination: Destination<'_>, reason: Reason) -> Self {
-        let (response, shows) = destination.error(context, client, &reason);
+    pub(crate) fn redirect(context: &Context, client: &Client, to: &Redirection, reason: Reason) -> Self {
+        let (response, shows) = to.error(context, client, &reason);
         let link = shows.and_then(Shows::link);
-        let form_action_sources = destination.redirect_uri.form_action_sources();
+        let form_action_sources = to.redirect_uri.form_action_sources();
         let redirect = Some(Redirect { response, form_action_sources, link });
         let refusal = Refusal { redirect, trusted: client.privileges.trusted, ..Refusal::page(context, reason) };
         Self::raise(context, Some(&client.id), None, refusal)
@@ -416,14 +411,8 @@ impl Error for AuthorizationError {
     }
 }
 
-/// Where an authorization response goes: a validated redirect URI, and the client's state.
-#[derive(Clone, Copy)]
-pub(crate) struct Destination<'a> {
-    pub(crate) redirect_uri: &'a RedirectUri,
-    pub(crate) state: Option<&'a [u8]>,
-}
-
-impl Destination<'_> {
+/// The authorization responses [RFC 6749 section 4.1.2].
+impl Redirection {
     /// § 4.1.2: `code`, then `state` and `iss`.
     pub(crate) fn code(&self, context: &Context, code: &str) -> Response {
         let location = self.location(context, &[("code", code)]);
@@ -453,7 +442,7 @@ impl Destination<'_> {
         for (name, value) in parameters {
             append_query(&mut location, name, value.as_bytes());
         }
-        if let Some(state) = self.state {
+        if let Some(state) = &self.state {
             append_query(&mut location, "state", state);
         }
         append_query(&mut location, "iss", context.config.issuer.as_bytes());

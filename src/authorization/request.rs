@@ -9,8 +9,9 @@ use crate::error::Reason;
 use crate::jose::JwkThumbprint;
 use crate::model::STATE_BYTES;
 use crate::model::client::{Client, GrantType};
-use crate::model::protected_resource::{Audience, Named, ProtectedResource, Target};
+use crate::model::protected_resource::{Named, ProtectedResource, Target};
 use crate::model::redirect_uri::{RedirectUri, RedirectUriError};
+use crate::model::terms::Terms;
 use crate::scope::{ScopeError, ScopeSet};
 use crate::secret::pkce::CodeChallenge;
 use crate::wire::params::{Params, RESOURCE, parameters_named};
@@ -54,11 +55,9 @@ pub(crate) struct Asked {
     pub(crate) challenge: Option<CodeChallenge>,
     /// The key that the code will be bound to.
     pub(crate) key: Option<JwkThumbprint>,
-    pub(crate) state: Option<Box<[u8]>>,
-    pub(crate) scopes: ScopeSet,
+    pub(crate) terms: Terms,
     /// Whether the request named scopes that were left out.
     pub(crate) has_dropped_scopes: bool,
-    pub(crate) audience: Audience,
     pub(crate) protected_resources: Vec<Arc<ProtectedResource>>,
 }
 
@@ -115,7 +114,7 @@ pub(crate) fn redirect_uri<'a>(
 
 /// Checks everything except client and redirect URI, in a fixed order.
 pub(crate) fn judge(context: &Context, client: &Client, query: &Params<'_>) -> Result<Asked, Fault> {
-    let state = state(context, query).map_err(Fault::OfServiceParameter)?;
+    state(context, query).map_err(Fault::OfServiceParameter)?;
     response_type(query).map_err(Fault::OfServiceParameter)?;
     if let Some(name) = query.first_repeated() {
         return Err(Reason::RepeatedParameter(name).into());
@@ -130,10 +129,13 @@ pub(crate) fn judge(context: &Context, client: &Client, query: &Params<'_>) -> R
     Ok(Asked {
         challenge,
         key,
-        state: state.map(Into::into),
-        scopes,
+        terms: Terms {
+            scopes,
+            resources: client.form.resource_scope.clone(),
+            audience: target.audience().clone(),
+            remembered: None,
+        },
         has_dropped_scopes,
-        audience: target.audience().clone(),
         protected_resources: target.entries().iter().map(|entry| entry.settings.clone()).collect(),
     })
 }

@@ -26,7 +26,7 @@ use crate::context::Context;
 use crate::grant::{live_grants, revocation};
 use crate::model::Grant;
 use crate::model::client::{AskConsent, Client};
-use crate::model::remembered_consent::{CONSENT_TERMS_BYTES, RememberedConsent};
+use crate::model::terms::{CONSENT_TERMS_BYTES, RememberedConsent};
 use crate::store::StoreError;
 
 /// How long after the last page a consent may stand in for a later one.
@@ -108,11 +108,11 @@ pub(crate) async fn decide_silently(
     let (Next::Code(user, because), Some(Found { client, room })) = (next(&known), found) else { return Ok(None) };
     admit(context, pending, user, session).await?;
     let asked = Asked { subject: user, session };
-    let audience = match &because {
-        Because::NeverAsked => pending.audience.clone(),
-        Because::Consented(earlier) => pending.audience.with_consent(earlier.consent),
+    let remembered = match &because {
+        Because::NeverAsked => None,
+        Because::Consented(earlier) => Some(earlier.consent),
     };
-    let held = hold_admitted(context, pending, asked, Some(client), room, audience).await?;
+    let held = hold_admitted(context, pending, asked, Some(client), room, remembered).await?;
     if let Because::Consented(earlier) = because {
         // Either the grant was revoked before this read, or a revocation lists requests after this one was stored.
         if !live_grants::is_still_live(context, &earlier.grant, &held.client).await.map_err(redirect)? {
@@ -149,7 +149,8 @@ async fn read<'a>(
     let found = consent_requests::find_room_without_page(context, user, &client.id).await?;
     let Some((room, codes)) = found else { return Ok((known, None)) };
     known.has_room = grants.len().saturating_add(codes) < context.config.limits.grants;
-    let terms = client.consent_terms(&pending.redirect_uri);
+    let Some(redirection) = pending.destination.browser() else { return Ok((known, None)) };
+    let terms = client.consent_terms(&redirection.redirect_uri);
     let covering = grants.iter().filter_map(|grant| consent_of(grant, pending, terms));
     known.remembered = covering.max_by_key(|earlier| earlier.consent.asked);
     Ok((known, Some(Found { client, room })))
@@ -157,10 +158,8 @@ async fn read<'a>(
 
 /// Returns the consent that a grant was given with, if it covers the request.
 fn consent_of(grant: &Grant, pending: &PendingAuthorization, terms: [u8; CONSENT_TERMS_BYTES]) -> Option<Remembered> {
-    let covers = pending.scopes.is_subset_of(&grant.scopes)
-        && grant.resources.covers(pending.resource_scope())
-        && grant.audience.covers(&pending.audience);
-    let consent = grant.audience.consent().copied().filter(|consent| covers && consent.terms == terms)?;
+    let covers = grant.terms.covers(&pending.terms);
+    let consent = *grant.terms.remembered.as_deref().filter(|consent| covers && consent.terms == terms)?;
     Some(Remembered { consent, grant: grant.id })
 }
 

@@ -23,9 +23,9 @@ use crate::grant::revocation;
 use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::model::client::{AskConsent, Client, GrantType};
 use crate::model::protected_resource::Named;
-use crate::model::redirect_uri::RedirectUri;
+use crate::model::terms::Terms;
 use crate::model::user_code::UserCode;
-use crate::model::{DeviceRequest, Source};
+use crate::model::{Destination, DeviceRequest};
 use crate::secret::ConsentTicket;
 use crate::store::StoreError;
 use crate::wire::{Endpoint, Request};
@@ -199,7 +199,7 @@ pub(crate) async fn enter(
     let pending = pending(context, typed, &request, &client).map_err(page)?;
     let room =
         consent_requests::find_room(context, asked.subject, &client.id).await.map_err(|error| page(error.into()))?;
-    let held = hold_admitted(context, &pending, asked, Some(client), room, request.audience.clone()).await?;
+    let held = hold_admitted(context, &pending, asked, Some(client), room, None).await?;
     context.raise(&Event::UserCodeTyped { client: &request.client, subject: asked.subject });
     let device = AskingDevice {
         user_code: code.shown(),
@@ -227,7 +227,7 @@ pub(crate) async fn enter_again(
     let code = UserCode::read(context.config.devices.user_code, typed.code);
     let is_its_code = request.zip(code).is_some_and(|(request, code)| {
         let keys = &context.config.refresh.derivation_keys;
-        request.is_of(&device) && keys.iter().any(|key| request.user_code == code.key(key))
+        request.is_of(device) && keys.iter().any(|key| request.user_code == code.key(key))
     });
     if !is_its_code {
         return Err(page(Reason::UnknownConsentTicket));
@@ -308,24 +308,25 @@ fn pending(
     if client.has_revoked(request.epoch)? {
         return Err(Reason::UnknownUserCode);
     }
-    let scopes = context.config.scopes.known_part(&request.scopes);
-    let left = client.still_granted(&scopes, &client.form.resource_scope).ok_or(Reason::ExcessScope)?;
+    let asked = Terms {
+        scopes: context.config.scopes.known_part(&request.scopes),
+        resources: client.form.resource_scope.clone(),
+        audience: request.audience.clone(),
+        remembered: None,
+    };
     let target = context.resources.granted(&request.audience, client, Named::NONE)?;
     Ok(PendingAuthorization {
         client: client.clone(),
-        redirect_uri: RedirectUri::dropped(),
-        redirect_uri_named: false,
+        destination: Destination::Device(request.reference(typed.in_link)),
         challenge: None,
-        state: None,
-        scopes: left.scopes,
+        terms: asked.left_for(client).ok_or(Reason::ExcessScope)?,
         has_dropped_scopes: false,
-        audience: request.audience.clone(),
         protected_resources: target.entries().iter().map(|entry| entry.settings.clone()).collect(),
         catalog: context.config.scopes.clone(),
         peer: typed.peer,
         document: None,
         key: None,
-        source: Some(Source::Device(request.reference(typed.in_link))),
+        pushed: None,
         ask_consent: AskConsent::Always,
         needs_page: true,
     })
@@ -335,7 +336,7 @@ fn pending(
 pub(crate) async fn release(context: &Context, ticket: &str, asked: Asked<'_>) -> Result<(), AuthorizationError> {
     let page = |reason| AuthorizationError::page(context, reason);
     let held = find_held(context, ticket, asked, context.now()).await.map_err(page)?;
-    let Some(device) = held.device() else { return Err(page(Reason::UnknownConsentTicket)) };
+    let Some(device) = held.device().copied() else { return Err(page(Reason::UnknownConsentTicket)) };
     revocation::end_held(context, held).await.map_err(|error| page(error.into()))?;
     device_request::release(context, &device, asked.subject).await.map_err(page)
 }

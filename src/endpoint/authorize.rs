@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::authorization::check_client;
 use crate::authorization::document_client;
-use crate::authorization::pending::{AuthorizationError, Destination, PendingAuthorization};
+use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
 use crate::authorization::pushed_request;
 use crate::authorization::request::{self, Asked, Fault, NoDestination, names, wants_page};
 use crate::base::id::ClientId;
@@ -17,8 +17,7 @@ use crate::config::AuthorizationErrors;
 use crate::context::Context;
 use crate::error::Reason;
 use crate::model::client::{AskConsent, Client};
-use crate::model::redirect_uri::RedirectUri;
-use crate::model::{PushedRequest, Source};
+use crate::model::{Destination, PushedRequest, Redirection};
 use crate::wire::params::{PARAMETERS, ParamLimits, Params, QUERY_BYTES, parameters_named};
 use crate::wire::{Endpoint, Request};
 
@@ -110,26 +109,28 @@ async fn check(
     }
     let redirect_uri =
         request::redirect_uri(context, &client, query).map_err(|refused| no_destination(context, &client, refused))?;
+    let to = Redirection {
+        redirect_uri,
+        is_named: query.bytes("redirect_uri").is_some(),
+        state: request::state(context, query).ok().flatten().map(Into::into),
+    };
     let asked = judge(context, &client, query, pushed.is_some());
-    let asked = asked.map_err(|fault| refused(context, &client, &redirect_uri, query, fault))?;
-    let Asked { challenge, key, state, scopes, has_dropped_scopes, audience, protected_resources } = asked;
+    let asked = asked.map_err(|fault| refused(context, &client, &to, fault))?;
+    let Asked { challenge, key, terms, has_dropped_scopes, protected_resources } = asked;
     let ask_consent = context.config.ask_consent(&client);
     let sent = pushed.map_or(request.query, |pushed| pushed.parameters.as_bytes());
     Ok(PendingAuthorization {
         client,
-        redirect_uri,
-        redirect_uri_named: query.bytes("redirect_uri").is_some(),
+        destination: Destination::Browser(to),
         challenge,
-        state,
-        scopes,
+        terms,
         has_dropped_scopes,
-        audience,
         protected_resources,
         catalog: context.config.scopes.clone(),
         peer: request.peer,
         document,
         key: pushed.and_then(|pushed| pushed.key).or(key),
-        source: pushed.map(|pushed| Source::Pushed(pushed.reference())),
+        pushed: pushed.map(PushedRequest::reference),
         ask_consent,
         needs_page: ask_consent == AskConsent::Always || !request.is_navigation() || wants_page(sent),
     })
@@ -164,20 +165,13 @@ fn no_destination(context: &Context, client: &Client, refused: NoDestination<'_>
     }
 }
 
-fn refused(
-    context: &Context,
-    client: &Client,
-    redirect_uri: &RedirectUri,
-    query: &Params<'_>,
-    fault: Fault,
-) -> AuthorizationError {
-    let state = request::state(context, query).ok().flatten();
+fn refused(context: &Context, client: &Client, to: &Redirection, fault: Fault) -> AuthorizationError {
     match (fault, context.config.authorization.errors) {
         (Fault::OfServiceParameter(reason), AuthorizationErrors::PageForServiceParameters) => {
             AuthorizationError::page_for(context, &client.id, reason)
         }
         (Fault::OfServiceParameter(reason), AuthorizationErrors::Rfc6749) | (Fault::Other(reason), _) => {
-            AuthorizationError::redirect(context, client, Destination { redirect_uri, state }, reason)
+            AuthorizationError::redirect(context, client, to, reason)
         }
     }
 }

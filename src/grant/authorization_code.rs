@@ -10,7 +10,7 @@ use crate::grant::issue::Issued;
 use crate::grant::request::TokenRequest;
 use crate::hooks::Event;
 use crate::jose::JwkThumbprint;
-use crate::model::{Authorization, Stage};
+use crate::model::{Authorization, Destination, Redirection, Stage};
 use crate::secret::Digest;
 use crate::secret::opaque::Presented;
 use crate::secret::pkce::CodeVerifier;
@@ -56,16 +56,16 @@ fn judge(
     now: Timestamp,
 ) -> Result<Exchanged, Reason> {
     let config = rules.config;
-    match &authorization.stage {
-        Stage::CodeIssued(digest) if digest == code && authorization.device().is_none() => {}
-        Stage::CodeIssued(_) | Stage::Held | Stage::Denied => return Err(Reason::UnknownCode),
-    }
+    let to = match (&authorization.stage, &authorization.destination) {
+        (Stage::CodeIssued(digest), Destination::Browser(to)) if digest == code => to,
+        (Stage::CodeIssued(_) | Stage::Held | Stage::Denied, _) => return Err(Reason::UnknownCode),
+    };
     // § 4.1.3: "ensure that the authorization code was issued to the authenticated confidential client, or if the
     // client is public, ensure that the code was issued to "client_id" in the request"
     if authorization.client != request.client.id {
         return Err(Reason::CodeOfAnotherClient);
     }
-    judge_redirect_uri(authorization, request.form.bytes("redirect_uri"), config)?;
+    judge_redirect_uri(authorization, to, request.form.bytes("redirect_uri"), config)?;
     // PKCE may have become mandatory for the client since. A code without it is then refused.
     if config.needs_pkce(request.client) && authorization.challenge.is_none() {
         return Err(Reason::MissingVerifier);
@@ -84,7 +84,7 @@ fn judge(
     }
     // The client may have been reduced since the user consented, even to nothing.
     let client = request.client;
-    if !config.accepts_redirect_uri(client, authorization.redirect_uri.as_str().as_bytes()) {
+    if !config.accepts_redirect_uri(client, to.redirect_uri.as_str().as_bytes()) {
         return Err(Reason::CodeSpent);
     }
     rules.granted(authorization, request)
@@ -92,13 +92,18 @@ fn judge(
 
 /// § 4.1.3: "ensure that the "redirect_uri" parameter is present if the "redirect_uri" parameter was included in
 /// the initial authorization request […] and if included ensure that their values are identical"
-fn judge_redirect_uri(authorization: &Authorization, sent: Option<&[u8]>, config: &Config) -> Result<(), Reason> {
+fn judge_redirect_uri(
+    authorization: &Authorization,
+    to: &Redirection,
+    sent: Option<&[u8]>,
+    config: &Config,
+) -> Result<(), Reason> {
     match sent {
-        Some(sent) if sent == authorization.redirect_uri.as_str().as_bytes() => Ok(()),
+        Some(sent) if sent == to.redirect_uri.as_str().as_bytes() => Ok(()),
         Some(_) => Err(Reason::RedirectUriMismatch),
         None => {
             let required = config.authorization.exchange_redirect_uri == ExchangeRedirectUri::RequiredWithoutPkce
-                && authorization.redirect_uri_named
+                && to.is_named
                 && authorization.challenge.is_none();
             if required { Err(Reason::RedirectUriMismatch) } else { Ok(()) }
         }
@@ -150,10 +155,9 @@ async fn out_of_time(
 mod tests {
     use super::*;
     use crate::base::subject::Subject;
-    use crate::grant::fixtures::{at, client, no_resources, scopes};
+    use crate::grant::fixtures::{at, client, no_resources, redirection, scopes, terms_of};
     use crate::model::client::{ApplicationType, Client};
-    use crate::model::protected_resource::Audience;
-    use crate::model::redirect_uri::{RedirectUri, RedirectUriPolicy, RegisteredRedirectUri};
+    use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
     use crate::scope::ScopeSet;
     use crate::wire::params::Params;
 
@@ -189,15 +193,11 @@ mod tests {
             stage: Stage::CodeIssued(Digest::of(b"code")),
             since: at(0),
             end: at(600),
-            redirect_uri: RedirectUri::read(URI).unwrap(),
-            redirect_uri_named: true,
+            destination: Destination::Browser(redirection(URI)),
             challenge: Some(CodeVerifier::new(VERIFIER).unwrap().challenge()),
-            state: None,
-            scopes: client.form.scopes.clone(),
-            resources: client.form.resource_scope.clone(),
-            audience: Audience::UNSET,
+            terms: terms_of(&client),
             key: Some(Box::new(KEY)),
-            source: None,
+            pushed: None,
         };
         Scene {
             config: Config::platform("https://auth.example"),
@@ -278,7 +278,10 @@ mod tests {
         let strict: Change = |scene| scene.config = Config::strict("https://auth.example");
         let lax: Change = |_| {};
         let without_uri: Change = |scene| scene.redirect_uri = None;
-        let unnamed: Change = |scene| scene.authorization.redirect_uri_named = false;
+        let unnamed: Change = |scene| {
+            let to = Redirection { is_named: false, ..redirection(URI) };
+            scene.authorization.destination = Destination::Browser(to);
+        };
         let required: Change =
             |scene| scene.config.authorization.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
         let native: Change = |scene| scene.client.form.application_type = ApplicationType::Native;

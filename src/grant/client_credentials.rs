@@ -23,6 +23,7 @@ use crate::grant::request::TokenRequest;
 use crate::hooks::Event;
 use crate::model::client::{Client, GrantType};
 use crate::model::protected_resource::{Audience, ResourceTable, TargetError};
+use crate::model::terms::Terms;
 use crate::model::{AccessRecord, Grant, Pairs, Restrictions, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::opaque;
@@ -210,10 +211,8 @@ impl Place<'_> {
             epoch: self.client.epoch,
             subject: None,
             pairs: pairs_of(vec![self.access.clone()], &scopes),
-            scopes,
             // The client's `client_resources` limit the token when it is used.
-            resources: ResourceScope::All,
-            audience: Audience::UNSET,
+            terms: Terms { scopes, resources: ResourceScope::All, audience: Audience::UNSET, remembered: None },
             created: now,
             keep_until: now,
             family: Family::NONE,
@@ -228,7 +227,8 @@ impl Place<'_> {
         tokens.push(self.access.clone());
         let scopes = self.access.scopes().cloned().unwrap_or_default();
         let pairs = pairs_of(tokens, &scopes);
-        Grant { epoch: self.client.epoch, scopes, pairs, revoked: None, ..grant.clone() }
+        let terms = Terms { scopes, ..grant.terms.clone() };
+        Grant { epoch: self.client.epoch, terms, pairs, revoked: None, ..grant.clone() }
     }
 }
 
@@ -236,7 +236,7 @@ impl Place<'_> {
 fn live_tokens(found: Option<&Grant>, epoch: u32, now: Timestamp) -> Vec<AccessRecord> {
     let Some(grant) = found.filter(|grant| grant.epoch == epoch && grant.revoked.is_none()) else { return Vec::new() };
     let accesses = grant.pairs.newest.iter().flat_map(TokenPair::accesses);
-    accesses.filter(|access| access.is_live(now)).map(|access| owned(access, &grant.scopes)).collect()
+    accesses.filter(|access| access.is_live(now)).map(|access| owned(access, &grant.terms.scopes)).collect()
 }
 
 /// Returns a stored token with its own scopes, even if they are those of the record. It is not revoked.

@@ -19,8 +19,8 @@ use crate::grant::live_grants;
 use crate::grant::request::TokenRequest;
 use crate::grant::revocation;
 use crate::hooks::Event;
-use crate::model::client::Granted;
 use crate::model::protected_resource::{Audience, ResourceTable};
+use crate::model::terms::Terms;
 use crate::model::{Authorization, Grant, Pairs, RevocationReason, SupersededPair};
 use crate::scope::ScopeSet;
 use crate::secret::derive::PairSecrets;
@@ -35,7 +35,7 @@ pub(crate) struct Rules<'a> {
 
 /// The result of an exchange: the grant, and what its first access token is for.
 pub(crate) struct Exchanged {
-    pub(crate) granted: Granted,
+    pub(crate) granted: Terms,
     scopes: ScopeSet,
     /// Unset if the token is for all of the grant.
     audience: Audience,
@@ -54,14 +54,14 @@ impl<'a> Rules<'a> {
         request: &TokenRequest<'_>,
     ) -> Result<Exchanged, Reason> {
         let client = request.client;
-        let granted = client.still_granted(&authorization.scopes, &authorization.resources).ok_or(Reason::CodeSpent)?;
+        let granted = authorization.terms.left_for(client).ok_or(Reason::CodeSpent)?;
         // RFC 8707 section 2.2: the first access token may be for less than the grant.
-        let target = self.resources.granted(&authorization.audience, client, request.resources)?;
+        let target = self.resources.granted(&granted.audience, client, request.resources)?;
         let scopes = target.served_of(granted.scopes.clone());
         if scopes.is_empty() {
             return Err(target.nothing_left().into());
         }
-        let audience = target.reduced_from(&authorization.audience);
+        let audience = target.reduced_from(&granted.audience);
         let lifetime = issue::lifetime_for(self.config, &target, self.config.tokens.access_lifetime);
         Ok(Exchanged { granted, scopes, audience, lifetime })
     }
@@ -164,9 +164,7 @@ fn first_pair(
     };
     let NewPair { record, issued } = issue::pair(&context.config, secrets, place);
     let grant = Arc::new(Grant {
-        scopes: granted.scopes,
-        resources: granted.resources,
-        audience: authorization.audience.clone(),
+        terms: granted,
         family: Family { id: family_id.digest(), tag_key },
         pairs_made: 1,
         bound_from: issue::bound_from(None, request.key, 1),

@@ -11,7 +11,9 @@ use crate::grant::issue::{self, NewPair, Place};
 use crate::jose::JwkThumbprint;
 use crate::model::client::Client;
 use crate::model::protected_resource::{Audience, ResourceTable};
-use crate::model::{GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair};
+use crate::model::redirect_uri::RedirectUri;
+use crate::model::terms::Terms;
+use crate::model::{GraceEnds, Grant, Pairs, Redirection, Revocation, RevocationReason, SupersededPair};
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::derive::{Link, PairSecrets};
@@ -31,6 +33,17 @@ pub(crate) fn scopes(text: &str) -> ScopeSet {
 pub(crate) fn client(id: &str) -> Client {
     let builder = Client::builder(ClientId::new(id).unwrap());
     builder.scopes(scopes("repo-code:rw repo-issue:rw")).resource_scope(ResourceScope::All).build()
+}
+
+/// Everything that the client may have.
+pub(crate) fn terms_of(client: &Client) -> Terms {
+    let (scopes, resources) = (client.form.scopes.clone(), client.form.resource_scope.clone());
+    Terms { scopes, resources, audience: Audience::UNSET, remembered: None }
+}
+
+/// Where a request that named that redirect URI, and no state, goes.
+pub(crate) fn redirection(uri: &str) -> Redirection {
+    Redirection { redirect_uri: RedirectUri::read(uri).unwrap(), is_named: true, state: None }
 }
 
 /// The table of a server without protected resources.
@@ -63,14 +76,12 @@ impl Line {
             client: client.id.clone(),
             epoch: client.epoch,
             subject: Some(Subject::new("alice").unwrap()),
-            scopes: client.form.scopes.clone(),
-            resources: client.form.resource_scope.clone(),
+            terms: terms_of(&client),
             created: at(0),
             keep_until: at(0),
             family: Family { id: family_id.digest(), tag_key: TagKey::draw(&SystemEntropy) },
             pairs_made: 0,
             bound_from: None,
-            audience: Audience::UNSET,
             pairs: Pairs::default(),
             revoked: None,
         };
@@ -133,8 +144,8 @@ impl Line {
             now: at(seconds),
             lifetime: self.config.tokens.access_lifetime,
             created: self.grant.created,
-            granted: &self.grant.scopes,
-            scopes: self.grant.scopes.clone(),
+            granted: &self.grant.terms.scopes,
+            scopes: self.grant.terms.scopes.clone(),
             audience: Audience::UNSET,
             key: self.key.as_ref(),
         };

@@ -13,9 +13,9 @@ use crate::interaction::route::Route;
 use crate::interaction::signed_in::SignedIn;
 use crate::model::client::{AskConsent, CheckedForm, Client, GrantType};
 use crate::model::protected_resource::Audience;
-use crate::model::redirect_uri::RedirectUri;
+use crate::model::terms::Terms;
 use crate::model::user_code::UserCode;
-use crate::model::{DeviceFrom, Source};
+use crate::model::{Destination, DeviceFrom, Redirection};
 use crate::secret::{ConsentTicket, Digest};
 
 impl Flow {
@@ -28,11 +28,18 @@ impl Flow {
     pub fn preview(&self, form: &CheckedForm, reviewed: &Reviewed, user: &SignedIn, languages: &str) -> Option<String> {
         let config = self.server().config();
         let is_for_device = form.redirect_uris.is_empty() && form.grant_types.contains(GrantType::DeviceCode);
-        let redirect_uri = match is_for_device {
-            true => RedirectUri::dropped(),
-            false => form.redirect_uris.iter().find_map(|uri| uri.stand_in(&config.redirect_uris).ok())?,
-        };
         let now = self.server().context.now();
+        let destination = match is_for_device {
+            true => {
+                let (id, secret) = (DeviceRequestId::from_bytes([0; 16]), Digest::from_bytes([0; 32]));
+                Destination::Device(DeviceFrom { id, secret, end: now, in_link: false })
+            }
+            false => {
+                let mut uris = form.redirect_uris.iter();
+                let redirect_uri = uris.find_map(|uri| uri.stand_in(&config.redirect_uris).ok())?;
+                Destination::Browser(Redirection { redirect_uri, is_named: false, state: None })
+            }
+        };
         let device = is_for_device.then(|| AskingDevice {
             user_code: UserCode::sample(config.devices.user_code).shown(),
             in_link: false,
@@ -41,26 +48,24 @@ impl Flow {
             asked: now,
             age: 0,
         });
-        let source = is_for_device.then(|| {
-            let (id, secret) = (DeviceRequestId::from_bytes([0; 16]), Digest::from_bytes([0; 32]));
-            Source::Device(DeviceFrom { id, secret, end: now, in_link: false })
-        });
         let client = Client { form: form.clone(), ..Client::blank(ClientId::new("preview").ok()?) };
         let pending = PendingAuthorization {
             client: Arc::new(client),
-            redirect_uri,
-            redirect_uri_named: false,
+            destination,
             challenge: None,
-            state: None,
-            scopes: form.scopes.clone(),
+            terms: Terms {
+                scopes: form.scopes.clone(),
+                resources: form.resource_scope.clone(),
+                audience: Audience::UNSET,
+                remembered: None,
+            },
             has_dropped_scopes: false,
-            audience: Audience::UNSET,
             protected_resources: Vec::new(),
             catalog: config.scopes.clone(),
             peer: None,
             document: None,
             key: None,
-            source,
+            pushed: None,
             ask_consent: AskConsent::Always,
             needs_page: true,
         };

@@ -5,15 +5,15 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::base::clock::Timestamp;
-use crate::base::codec::{DecodeError, Reader, Writer, kind};
-use crate::base::field::{Field, Tagged, fields, variants};
-use crate::base::id::{AuthorizationId, ClientId, DeviceRequestId, PushedRequestId};
+use crate::base::codec::{DecodeError, kind};
+use crate::base::field::{self, fields, variants};
+use crate::base::id::{AuthorizationId, ClientId, PushedRequestId};
 use crate::base::subject::Subject;
 use crate::jose::JwkThumbprint;
+use crate::model::destination::{Destination, DeviceFrom};
 use crate::model::kinds::Table;
-use crate::model::protected_resource::Audience;
 use crate::model::record::{Columns, Record, key_and_version};
-use crate::model::redirect_uri::RedirectUri;
+use crate::model::terms::Terms;
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::pkce::CodeChallenge;
@@ -43,27 +43,13 @@ pub struct Authorization {
     pub(crate) since: Timestamp,
     /// When the hold, the code, or the denied request expires.
     pub(crate) end: Timestamp,
-    pub(crate) redirect_uri: RedirectUri,
-    /// Whether the request named the redirect URI. If not, the registered one is used.
-    pub(crate) redirect_uri_named: bool,
+    pub(crate) destination: Destination,
     pub(crate) challenge: Option<CodeChallenge>,
-    pub(crate) state: Option<Box<[u8]>>,
-    pub(crate) scopes: ScopeSet,
-    /// Before the decision, the resources that the client requested.
-    pub(crate) resources: ResourceScope,
-    /// The protected resources that the client requested and the user was shown.
-    pub(crate) audience: Audience,
+    pub(crate) terms: Terms,
     /// The key that the code is bound to, `dpop_jkt` [RFC 9449 section 10]. Few requests have one, so it is in a box.
     pub(crate) key: Option<Box<JwkThumbprint>>,
-    /// The pushed request or the device's that it came from. After the decision, only that of a device is kept.
-    pub(crate) source: Option<Box<Source>>,
-}
-
-/// What an authorization request came from, besides the user's browser. The decision uses it up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    Pushed(PushedFrom),
-    Device(DeviceFrom),
+    /// The pushed request that it came from. The decision uses it up.
+    pub(crate) pushed: Option<Box<PushedFrom>>,
 }
 
 /// The pushed request that a consent request came from. The id alone is not enough, since it recurs.
@@ -71,17 +57,6 @@ pub(crate) enum Source {
 pub(crate) struct PushedFrom {
     pub(crate) id: PushedRequestId,
     pub(crate) secret: Digest,
-}
-
-/// The device request that an authorization belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DeviceFrom {
-    pub(crate) id: DeviceRequestId,
-    pub(crate) secret: Digest,
-    /// When both codes expire.
-    pub(crate) end: Timestamp,
-    /// Whether the code came in a link, so that the user must say that the device shows it.
-    pub(crate) in_link: bool,
 }
 
 impl fmt::Debug for Authorization {
@@ -117,13 +92,6 @@ impl Stage {
 }
 
 impl Authorization {
-    /// The tags of the optional fields: the audience, the key, the pushed request, the remembered consent, and the device.
-    const AUDIENCE: u8 = 1;
-    const KEY: u8 = 2;
-    const PUSHED: u8 = 3;
-    const CONSENT: u8 = 4;
-    const DEVICE: u8 = 5;
-
     /// Returns the key of the record.
     #[must_use]
     pub const fn id(&self) -> AuthorizationId {
@@ -147,7 +115,7 @@ impl Authorization {
     /// [`resource_scope`](crate::client::CheckedForm::resource_scope).
     #[must_use]
     pub const fn resource_scope(&self) -> &ResourceScope {
-        &self.resources
+        &self.terms.resources
     }
 
     /// Returns when the user was asked for consent.
@@ -159,13 +127,13 @@ impl Authorization {
     /// Returns the scopes that the user granted, or before the decision those that the client requested.
     #[must_use]
     pub const fn scopes(&self) -> &ScopeSet {
-        &self.scopes
+        &self.terms.scopes
     }
 
     /// Returns the identifiers of the protected resources that the client requested [RFC 8707], or none if no protected
     /// resource was configured.
     pub fn protected_resources(&self) -> impl Iterator<Item = &str> {
-        self.audience.iter()
+        self.terms.audience.iter()
     }
 
     /// Returns when the time to decide, or the code, expires.
@@ -185,36 +153,20 @@ impl Authorization {
         matches!(self.stage, Stage::CodeIssued(_)) && now < self.end
     }
 
-    /// Returns the request as denied. Data that only the decision needs is dropped. Ticket and session are kept, so
+    /// Returns the request as denied. Data that only a code needs is dropped. Ticket, session and destination are kept, so
     /// that a second answer is recognized.
     pub(crate) fn denied(&self) -> Self {
-        Self {
-            stage: Stage::Denied,
-            redirect_uri: RedirectUri::dropped(),
-            redirect_uri_named: false,
-            challenge: None,
-            state: None,
-            scopes: ScopeSet::empty(),
-            resources: ResourceScope::none(),
-            audience: Audience::UNSET,
-            key: None,
-            source: None,
-            ..self.clone()
-        }
+        Self { stage: Stage::Denied, challenge: None, terms: Terms::none(), key: None, pushed: None, ..self.clone() }
     }
 
     /// Returns the request with its code, issued at `since`.
     pub(crate) fn with_code(&self, code: Digest, since: Timestamp, end: Timestamp) -> Self {
-        let source = self.device().map(|device| Box::new(Source::Device(device)));
-        Self { stage: Stage::CodeIssued(code), since, end, state: None, source, ..self.clone() }
+        Self { stage: Stage::CodeIssued(code), since, end, pushed: None, ..self.clone() }
     }
 
     /// Returns the device that it is for, unless it is for a browser.
-    pub(crate) fn device(&self) -> Option<DeviceFrom> {
-        match self.source.as_deref() {
-            Some(Source::Device(device)) => Some(*device),
-            Some(Source::Pushed(_)) | None => None,
-        }
+    pub(crate) const fn device(&self) -> Option<&DeviceFrom> {
+        self.destination.device()
     }
 }
 
@@ -243,53 +195,35 @@ impl Record for Authorization {
     }
 
     fn encode(&self) -> Vec<u8> {
-        let mut writer = Writer::new(kind::AUTHORIZATION);
-        self.write(&mut writer);
-        let (pushed, device) = match self.source.as_deref() {
-            Some(Source::Pushed(pushed)) => (Some(*pushed), None),
-            Some(Source::Device(device)) => (None, Some(*device)),
-            None => (None, None),
-        };
-        pushed.write_tagged(Self::PUSHED, &mut writer);
-        self.audience.consent().copied().write_tagged(Self::CONSENT, &mut writer);
-        device.write_tagged(Self::DEVICE, &mut writer);
-        writer.finish()
+        field::encode(kind::AUTHORIZATION, self)
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::AUTHORIZATION)?;
-        let mut authorization = Self::read(&mut reader)?;
-        let pushed = Option::read_tagged(Self::PUSHED, &mut reader)?.map(Source::Pushed);
-        if let Some(consent) = Option::read_tagged(Self::CONSENT, &mut reader)? {
-            authorization.audience = authorization.audience.with_consent(consent);
-        }
-        let device = Option::read_tagged(Self::DEVICE, &mut reader)?.map(Source::Device);
-        authorization.source = device.or(pushed).map(Box::new);
-        reader.finish()?;
-        Ok(authorization)
+        field::decode(kind::AUTHORIZATION, bytes)
     }
 }
 
+// The terms are last: they end with tags 1 and 2.
 fields! {
     Authorization {
-        id, version, client, epoch, subject, session, created, ticket, stage, since, end, redirect_uri, redirect_uri_named,
-        challenge, state, scopes, resources,
+        id, version, client, epoch, subject, session, created, ticket, stage, since, end, destination, challenge, terms,
     } tagged {
-        Self::AUDIENCE => audience,
-        Self::KEY => key,
-    } elsewhere {
-        source,
+        3 => key,
+        4 => pushed,
     }
 }
 fields! { PushedFrom { id, secret } }
-fields! { DeviceFrom { id, secret, end, in_link } }
 variants! { Stage { 0 => Held, 1 => CodeIssued(code), 2 => Denied } }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::id::DeviceRequestId;
+    use crate::model::destination::{DeviceFrom, Redirection};
     use crate::model::fixtures::compared_layout;
-    use crate::model::remembered_consent::{CONSENT_TERMS_BYTES, RememberedConsent};
+    use crate::model::protected_resource::Audience;
+    use crate::model::redirect_uri::RedirectUri;
+    use crate::model::terms::{CONSENT_TERMS_BYTES, RememberedConsent};
 
     fn authorization() -> Authorization {
         Authorization {
@@ -304,16 +238,22 @@ mod tests {
             stage: Stage::CodeIssued(Digest::of(b"code")),
             since: Timestamp::from_seconds(150),
             end: Timestamp::from_seconds(700),
-            redirect_uri: RedirectUri::from_record("https://app.example.com/cb?x=1".into()),
-            redirect_uri_named: true,
+            destination: browser(true, Some((0..=255).collect())),
             challenge: Some(CodeChallenge::parse(b"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM").unwrap()),
-            state: Some((0..=255).collect()),
-            scopes: ScopeSet::from_canonical("repo-code:r account-email:rw"),
-            resources: ResourceScope::specified(["one/two"]).unwrap(),
-            audience: Audience::UNSET,
+            terms: Terms {
+                scopes: ScopeSet::from_canonical("repo-code:r account-email:rw"),
+                resources: ResourceScope::specified(["one/two"]).unwrap(),
+                audience: Audience::UNSET,
+                remembered: None,
+            },
             key: None,
-            source: None,
+            pushed: None,
         }
+    }
+
+    fn browser(is_named: bool, state: Option<Box<[u8]>>) -> Destination {
+        let redirect_uri = RedirectUri::from_record("https://app.example.com/cb?x=1".into());
+        Destination::Browser(Redirection { redirect_uri, is_named, state })
     }
 
     #[test]
@@ -323,9 +263,9 @@ mod tests {
             let bare = Authorization {
                 stage,
                 challenge: None,
-                state: None,
+                destination: browser(false, None),
                 subject: None,
-                resources: ResourceScope::Public,
+                terms: Terms { resources: ResourceScope::Public, ..authorization().terms },
                 ..authorization()
             };
             for record in [full.denied(), full, bare] {
@@ -350,9 +290,9 @@ mod tests {
     fn layout_1_of_a_device_stays_as_it_is() {
         let (id, secret) = (DeviceRequestId::from_bytes([5; 16]), Digest::of(b"code"));
         let device = DeviceFrom { id, secret, end: Timestamp::from_seconds(700), in_link: true };
-        let record = Authorization { source: Some(Box::new(Source::Device(device))), ..authorization() };
+        let record = Authorization { destination: Destination::Device(device), ..authorization() };
         let record = record.with_code(secret, Timestamp::from_seconds(150), Timestamp::from_seconds(700));
-        assert_eq!(record.device(), Some(device));
+        assert_eq!(record.device(), Some(&device));
         let file = compared_layout("authorization.1.device", &record.encode());
         assert_eq!(Authorization::decode(&file), Ok(record));
     }
@@ -371,9 +311,10 @@ mod tests {
         let audience = Audience::new(["https://api.example", "https://mcp.example/mcp"]);
         let key = Some(Box::new(JwkThumbprint::from_bytes([9; 32])));
         let pushed = PushedFrom { id: PushedRequestId::from_bytes([7; 16]), secret: Digest::of(b"secret") };
-        let for_resources = Authorization { audience, ..authorization() };
+        let terms = Terms { audience, ..authorization().terms };
+        let for_resources = Authorization { terms, ..authorization() };
         let with_key = Authorization { key: key.clone(), ..for_resources.clone() };
-        let full = Authorization { source: Some(Box::new(Source::Pushed(pushed))), ..with_key.clone() };
+        let full = Authorization { pushed: Some(Box::new(pushed)), ..with_key.clone() };
         let file = compared_layout("authorization.1.full", &full.encode());
         assert_eq!(Authorization::decode(&file), Ok(full.clone()));
         // A cut between two fields leaves a record with fewer of them.
@@ -382,9 +323,9 @@ mod tests {
             let left = fewer.iter().find(|record| record.encode().len() == cut);
             assert_eq!(Authorization::decode(&file[..cut]).ok().as_ref(), left, "cut to {cut}");
         }
-        assert!(full.denied().audience.is_unset());
+        assert!(full.denied().terms.audience.is_unset());
         let decided = full.with_code(Digest::of(b"code"), Timestamp::default(), Timestamp::default());
-        assert_eq!((decided.key, decided.source), (key, None));
+        assert_eq!((decided.key, decided.pushed), (key, None));
     }
 
     /// The same for a denied request, which keeps less.
@@ -415,10 +356,11 @@ mod tests {
     #[test]
     fn a_remembered_consent_comes_back() {
         let consent = RememberedConsent { asked: Timestamp::from_seconds(7), terms: [9; CONSENT_TERMS_BYTES] };
-        let remembered = Authorization { audience: Audience::UNSET.with_consent(consent), ..authorization() };
+        let terms = Terms { remembered: Some(Box::new(consent)), ..authorization().terms };
+        let remembered = Authorization { terms, ..authorization() };
         let read = Authorization::decode(&remembered.encode()).unwrap();
-        assert_eq!((&read, read.audience.consent()), (&remembered, Some(&consent)));
-        assert_eq!(read.denied().audience.consent(), None);
+        assert_eq!(read, remembered);
+        assert_eq!(read.denied().terms.remembered, None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::base::id::{ClientId, GrantId};
 use crate::base::subject::Subject;
 use crate::model::client::Client;
 use crate::model::protected_resource::Audience;
+use crate::model::terms::Terms;
 use crate::model::{AccessRecord, Authorization, PLACE_KEPT, Pairs, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
@@ -37,10 +38,7 @@ pub struct Grant {
     pub(crate) created: Timestamp,
     /// The user who consented; absent where the client acts for itself.
     pub(crate) subject: Option<Subject>,
-    pub(crate) scopes: ScopeSet,
-    pub(crate) resources: ResourceScope,
-    /// The protected resources that the user granted.
-    pub(crate) audience: Audience,
+    pub(crate) terms: Terms,
     /// Until when the record is kept in any case: two hours after the end of its code, when no exchange can insert a
     /// grant in its place any more. A revoked grant is kept for its retention time.
     pub(crate) keep_until: Timestamp,
@@ -72,7 +70,7 @@ impl Grant {
     /// scopes, and this returns those of the first token.
     #[must_use]
     pub const fn scopes(&self) -> &ScopeSet {
-        &self.scopes
+        &self.terms.scopes
     }
 
     /// Returns the resources that the user granted; none for a revoked grant. The client may still access their
@@ -81,14 +79,14 @@ impl Grant {
     /// client's [`client_resources`](crate::client::CheckedForm::client_resources) limit its tokens.
     #[must_use]
     pub const fn resource_scope(&self) -> &ResourceScope {
-        &self.resources
+        &self.terms.resources
     }
 
     /// Returns the identifiers of the protected resources that the user granted [RFC 8707]; none for a revoked grant,
     /// and none if no protected resource was configured. A grant without any counts as a grant for the default
     /// resource.
     pub fn protected_resources(&self) -> impl Iterator<Item = &str> {
-        self.audience.iter()
+        self.terms.audience.iter()
     }
 
     /// Returns when the code was exchanged, or when the grant was revoked before that. Without a user, it is the time
@@ -123,12 +121,12 @@ impl Grant {
 
     /// Returns the scopes of an access token of the grant.
     pub(crate) fn scopes_of<'a>(&'a self, access: &'a AccessRecord) -> &'a ScopeSet {
-        access.scopes().unwrap_or(&self.scopes)
+        access.scopes().unwrap_or(&self.terms.scopes)
     }
 
     /// Returns the protected resources that an access token of the grant is for.
     pub(crate) fn audience_of<'a>(&'a self, access: &'a AccessRecord) -> &'a Audience {
-        access.audience().unwrap_or(&self.audience)
+        access.audience().unwrap_or(&self.terms.audience)
     }
 
     /// Returns the scopes of an access token of the grant, as far as its client may still have them.
@@ -138,7 +136,7 @@ impl Grant {
 
     /// Returns the resources that the user granted, and those that the client may still have.
     pub(crate) fn resources_left<'a>(&'a self, client: &'a Client) -> [&'a ResourceScope; 2] {
-        [&self.resources, self.bound(client).1]
+        [&self.terms.resources, self.bound(client).1]
     }
 
     /// The scopes and resources that the client is registered for now: on behalf of users, or for itself.
@@ -183,9 +181,7 @@ impl Grant {
             bound_from: None,
             created,
             subject: authorization.subject.clone(),
-            scopes: ScopeSet::empty(),
-            resources: ResourceScope::none(),
-            audience: Audience::UNSET,
+            terms: Terms::none(),
             keep_until: authorization.end.plus(PLACE_KEPT),
             family: Family::NONE,
         }
@@ -204,9 +200,7 @@ impl Grant {
             bound_from: self.bound_from,
             created: self.created,
             subject: self.subject.clone(),
-            scopes: self.scopes.clone(),
-            resources: self.resources.clone(),
-            audience: self.audience.clone(),
+            terms: self.terms.clone(),
             keep_until: self.keep_until,
             family: self.family,
         }
@@ -218,9 +212,7 @@ impl Grant {
         Self {
             revoked: Some(Revocation { at, reason }),
             bound_from: None,
-            scopes: ScopeSet::empty(),
-            resources: ResourceScope::none(),
-            audience: Audience::UNSET,
+            terms: Terms::none(),
             keep_until: self.keep_until.max(at.plus(retention)),
             ..self.with_pairs(Pairs::default())
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::base::clock::Timestamp;
 use crate::base::codec::{DecodeError, Reader, Writer, kind};
-use crate::base::field::{Field, Tagged, fields, variants, write_list};
+use crate::base::field::{self, Field, fields, variants, write_list};
 use crate::base::id::GrantId;
 use crate::model::kinds::Table;
 use crate::model::pairs::Further;
@@ -14,13 +14,6 @@ use crate::model::{
     TokenPair,
 };
 use crate::secret::refresh::Family;
-
-/// The tag of the audience of the grant.
-const AUDIENCE: u8 = 1;
-/// The tag of the number of the first bound pair.
-const BOUND_FROM: u8 = 2;
-/// The tag of the remembered consent.
-const CONSENT: u8 = 3;
 
 impl Record for Grant {
     const TABLE: Table = Table::Grants;
@@ -56,28 +49,22 @@ impl Record for Grant {
     }
 
     fn encode(&self) -> Vec<u8> {
-        let mut writer = Writer::new(kind::GRANT);
-        self.write(&mut writer);
-        self.audience.consent().copied().write_tagged(CONSENT, &mut writer);
-        writer.finish()
+        field::encode(kind::GRANT, self)
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes, kind::GRANT)?;
-        let mut grant = Self::read(&mut reader)?;
-        if let Some(consent) = Option::read_tagged(CONSENT, &mut reader)? {
-            grant.audience = grant.audience.with_consent(consent);
-        }
-        reader.finish()?;
-        Ok(grant)
+        field::decode(kind::GRANT, bytes)
     }
 }
 
+/// The tag of the number of the first bound pair.
+const BOUND_FROM: u8 = 3;
+
+// The terms are last: they end with tags 1 and 2.
 fields! {
     Grant {
-        id, version, client, epoch, subject, scopes, resources, created, keep_until, family, pairs_made, revoked, pairs,
+        id, version, client, epoch, subject, created, keep_until, family, pairs_made, revoked, pairs, terms,
     } tagged {
-        AUDIENCE => audience,
         BOUND_FROM => bound_from,
     }
 }
@@ -146,7 +133,7 @@ mod tests {
     use crate::jose::JwkThumbprint;
     use crate::model::fixtures::compared_layout;
     use crate::model::protected_resource::Audience;
-    use crate::model::remembered_consent::{CONSENT_TERMS_BYTES, RememberedConsent};
+    use crate::model::terms::{CONSENT_TERMS_BYTES, RememberedConsent, Terms};
     use crate::scope::{ResourceScope, ScopeSet};
     use crate::secret::Digest;
     use crate::secret::derive::Link;
@@ -191,14 +178,17 @@ mod tests {
             client: ClientId::new("client").unwrap(),
             epoch: 3,
             subject: Some(Subject::new("alice").unwrap()),
-            scopes: ScopeSet::from_canonical("repo-code:rw"),
-            resources: ResourceScope::specified(["one/two"]).unwrap(),
+            terms: Terms {
+                scopes: ScopeSet::from_canonical("repo-code:rw"),
+                resources: ResourceScope::specified(["one/two"]).unwrap(),
+                audience: Audience::UNSET,
+                remembered: None,
+            },
             created: Timestamp::from_seconds(4),
             keep_until: Timestamp::from_seconds(6),
             family: Family { id: FamilyIdDigest::from_bytes([7; 16]), tag_key: TagKey::from_bytes([6; 16]) },
             pairs_made: 9,
             bound_from: None,
-            audience: Audience::UNSET,
             revoked: None,
             pairs: Pairs {
                 newest: (pairs > 0).then(|| pair("0")),
@@ -214,7 +204,8 @@ mod tests {
             ..grant(0)
         };
         let bare = Grant { pairs: Pairs::one(bare_pair("x")), ..grant(0) };
-        let all = Grant { resources: ResourceScope::All, ..grant(1) };
+        let terms = Terms { resources: ResourceScope::All, ..grant(1).terms };
+        let all = Grant { terms, ..grant(1) };
         for record in [grant(0), grant(1), grant(300), revoked, bare, all] {
             let bytes = record.encode();
             assert_eq!(Grant::decode(&bytes), Ok(record));
@@ -234,8 +225,12 @@ mod tests {
         assert_eq!(Grant::decode(&file), Ok(record));
     }
 
-    fn both() -> Audience {
-        Audience::new(["https://api.example", "https://mcp.example/mcp"])
+    fn both() -> Terms {
+        for_audience(Audience::new(["https://api.example", "https://mcp.example/mcp"]))
+    }
+
+    fn for_audience(audience: Audience) -> Terms {
+        Terms { audience, ..grant(0).terms }
     }
 
     /// A grant for two protected resources: access tokens for all of it, for one resource, and for keys.
@@ -250,13 +245,13 @@ mod tests {
         grant.pairs.newest = Some(pair_of("0", [bound(9, &Restrictions::default()), bound(9, &one)]));
         grant.pairs.superseded[0].pair = pair_of("1", [one, bound(8, &two)]);
         grant.pairs.superseded[1].pair.access = access("2", two);
-        Grant { audience: both(), bound_from: NonZeroU32::new(8), ..grant }
+        Grant { terms: both(), bound_from: NonZeroU32::new(8), ..grant }
     }
 
     #[test]
     fn audience_and_bound_pair_are_optional_fields() {
-        let bare = Grant { audience: Audience::UNSET, bound_from: None, ..full() };
-        let for_both = Grant { audience: both(), ..grant(2) };
+        let bare = Grant { terms: for_audience(Audience::UNSET), bound_from: None, ..full() };
+        let for_both = Grant { terms: both(), ..grant(2) };
         let bound = Grant { bound_from: NonZeroU32::new(8), ..grant(2) };
         for record in [full(), bare, for_both, bound, grant(2)] {
             assert_eq!(Grant::decode(&record.encode()), Ok(record));
@@ -270,15 +265,16 @@ mod tests {
     #[test]
     fn a_remembered_consent_comes_back_until_the_grant_is_revoked() {
         let consent = RememberedConsent { asked: at(7), terms: [9; CONSENT_TERMS_BYTES] };
-        for (audience, bound_from) in [(Audience::UNSET, None), (both(), NonZeroU32::new(8))] {
-            let remembered = Grant { audience: audience.with_consent(consent), bound_from, ..grant(2) };
+        for (terms, bound_from) in [(grant(2).terms, None), (both(), NonZeroU32::new(8))] {
+            let with_consent = Terms { remembered: Some(Box::new(consent)), ..terms.clone() };
+            let remembered = Grant { terms: with_consent.clone(), bound_from, ..grant(2) };
             let read = Grant::decode(&remembered.encode()).unwrap();
-            assert_eq!((&read, read.audience.consent()), (&remembered, Some(&consent)));
-            assert_eq!(read.with_pairs(Pairs::default()).audience.consent(), Some(&consent));
-            let without = Grant { audience, bound_from, ..grant(2) }.encode();
+            assert_eq!(read, remembered);
+            assert_eq!(read.with_pairs(Pairs::default()).terms, with_consent);
+            let without = Grant { terms, bound_from, ..grant(2) }.encode();
             assert_eq!(remembered.encode().len() - without.len(), 5 + 4 + CONSENT_TERMS_BYTES);
             let revoked = read.revoked_at(at(8), RevocationReason::RevokedByUser, Duration::ZERO);
-            assert_eq!(revoked.audience.consent(), None);
+            assert_eq!(revoked.terms.remembered, None);
         }
     }
 
@@ -303,8 +299,10 @@ mod tests {
         let file = compared_layout("grant.1.full", &full().encode());
         assert_eq!(Grant::decode(&file), Ok(full()));
         // A cut between two fields leaves a record with fewer of them.
-        let fewer =
-            [Grant { audience: Audience::UNSET, bound_from: None, ..full() }, Grant { bound_from: None, ..full() }];
+        let fewer = [
+            Grant { terms: for_audience(Audience::UNSET), bound_from: None, ..full() },
+            Grant { bound_from: None, ..full() },
+        ];
         for cut in 0..file.len() {
             let left = fewer.iter().find(|record| record.encode().len() == cut);
             assert_eq!(Grant::decode(&file[..cut]).ok().as_ref(), left, "cut to {cut}");

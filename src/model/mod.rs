@@ -6,6 +6,7 @@ mod application_logo;
 mod authorization;
 pub mod client;
 pub mod client_metadata;
+mod destination;
 mod device_request;
 #[cfg(test)]
 pub(crate) mod fixtures;
@@ -20,16 +21,17 @@ pub mod protected_resource;
 mod pushed_request;
 pub(crate) mod record;
 pub mod redirect_uri;
-pub(crate) mod remembered_consent;
 mod replay;
 pub(crate) mod target_uri;
+pub(crate) mod terms;
 pub(crate) mod user_code;
 
 use std::time::Duration;
 
 pub use self::application_logo::ApplicationLogo;
 pub use self::authorization::Authorization;
-pub(crate) use self::authorization::{DeviceFrom, PushedFrom, RETENTION, STATE_BYTES, Source, Stage};
+pub(crate) use self::authorization::{PushedFrom, RETENTION, STATE_BYTES, Stage};
+pub(crate) use self::destination::{Destination, DeviceFrom, Redirection};
 pub use self::device_request::DeviceRequest;
 pub(crate) use self::device_request::{DeviceDecision, USER_AGENT_BYTES};
 pub use self::grant::{Grant, Revocation, RevocationReason};

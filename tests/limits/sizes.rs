@@ -13,8 +13,8 @@ use support::world::{World, form};
 /// Every byte counts as often as there are grants.
 #[test]
 fn records_in_memory() {
-    assert_eq!(size_of::<Grant>(), 280);
-    assert_eq!(size_of::<Authorization>(), 320);
+    assert_eq!(size_of::<Grant>(), 288);
+    assert_eq!(size_of::<Authorization>(), 352);
 }
 
 /// A grant of one pair and of two, with 45 bytes of scopes, 22 of client id and five of subject.

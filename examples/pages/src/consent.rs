@@ -160,25 +160,19 @@ fn device<'a>(texts: &'a Texts, device: &'a AskingDevice, ago: &'a str, network:
 }
 
 fn goes_to<'a>(texts: &'a Texts, pending: &'a PendingAuthorization) -> Sentence<'a> {
-    let uri = pending.redirect_uri();
-    let text = if pending.is_for_device() {
-        texts.back_to_device
-    } else if uri.is_loopback() {
-        texts.goes_to_device
-    } else if uri.is_private_use() {
-        texts.goes_to_app
-    } else {
-        texts.goes_to
+    let text = match pending.redirect_uri() {
+        None => texts.back_to_device,
+        Some(uri) if uri.is_loopback() => texts.goes_to_device,
+        Some(uri) if uri.is_private_use() => texts.goes_to_app,
+        Some(_) => texts.goes_to,
     };
     Sentence::new(text, &[("host", pending.redirect_host())])
 }
 
 /// Why the service cannot be sure which program asks [RFC 8252 section 8.6].
 fn warning<'a>(texts: &'a Texts, pending: &PendingAuthorization) -> Option<&'a str> {
-    let uri = pending.redirect_uri();
-    if pending.is_for_device() || pending.is_client_identity_assured() {
-        None
-    } else if pending.is_client_unreviewed() && pending.is_loopback_only() {
+    let uri = pending.redirect_uri().filter(|_| !pending.is_client_identity_assured())?;
+    if pending.is_client_unreviewed() && pending.is_loopback_only() {
         Some(texts.warning_any_program)
     } else if uri.is_loopback() || uri.is_private_use() {
         Some(texts.warning_device)

@@ -163,8 +163,8 @@ impl Judge<'_> {
     pub(super) fn verdict(&self, grant: &Grant) -> Result<Verdict, Reason> {
         let placed = self.usable(grant)?;
         let client = self.request.client;
-        let available = client.scopes_left(&grant.scopes, &grant.resources).ok_or(Reason::GrantRevoked)?;
-        let target = self.resources.granted(&grant.audience, client, self.request.resources)?;
+        let available = grant.terms.left_for(client).ok_or(Reason::GrantRevoked)?.scopes;
+        let target = self.resources.granted(&grant.terms.audience, client, self.request.resources)?;
         let asked = Asked { scopes: self.asked(available, &target)?, target };
         let newest = self.newest(grant, placed)?;
         let superseded_for = newest.in_grace.as_ref().map(|own| self.now.seconds_since(own.since));
@@ -323,9 +323,9 @@ impl Judge<'_> {
             now: self.now,
             lifetime: self.lifetime(&asked.target),
             created: grant.created,
-            granted: &grant.scopes,
+            granted: &grant.terms.scopes,
             scopes: asked.scopes,
-            audience: asked.target.reduced_from(&grant.audience),
+            audience: asked.target.reduced_from(&grant.terms.audience),
             key: self.request.key,
         };
         let NewPair { record, issued } = issue::pair(self.config, secrets, place);
@@ -389,8 +389,8 @@ impl Judge<'_> {
         let end = issue::access_end(self.config, grant.created, self.now, self.lifetime(&target));
         let restrictions = Restrictions {
             revoked: false,
-            scopes: (scopes != grant.scopes).then(|| scopes.clone()),
-            audience: target.reduced_from(&grant.audience),
+            scopes: (scopes != grant.terms.scopes).then(|| scopes.clone()),
+            audience: target.reduced_from(&grant.terms.audience),
             key: self.request.key.copied(),
         };
         let access = AccessRecord::new(access_token.digest, self.now, end, restrictions);

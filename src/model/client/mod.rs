@@ -32,8 +32,8 @@ use crate::base::codec::{Writer, kind};
 use crate::base::field::Field;
 use crate::base::id::ClientId;
 use crate::model::redirect_uri::{RedirectUri, RegisteredRedirectUri};
-use crate::model::remembered_consent::CONSENT_TERMS_BYTES;
-use crate::scope::{ResourceScope, ScopeSet};
+use crate::model::terms::CONSENT_TERMS_BYTES;
+use crate::scope::ScopeSet;
 use crate::secret::Digest;
 
 /// A client [RFC 6749 section 2]: its form in force, its secrets and its privileges. Every request reads it.
@@ -248,18 +248,6 @@ impl Client {
         self.gone_at().is_some_and(|gone_at| now >= gone_at)
     }
 
-    /// The scopes that the client may still have of a consent; `None` if no scope or no resource is left.
-    pub(crate) fn scopes_left(&self, scopes: &ScopeSet, resources: &ResourceScope) -> Option<ScopeSet> {
-        self.still_granted(scopes, resources).map(|granted| granted.scopes)
-    }
-
-    /// What the client may still have of a consent; `None` if no scope or no resource is left.
-    pub(crate) fn still_granted(&self, scopes: &ScopeSet, resources: &ResourceScope) -> Option<Granted> {
-        let scopes = scopes.intersection(&self.form.scopes);
-        let resources = resources.reduced_to(&self.form.resource_scope);
-        (!scopes.is_empty() && !resources.is_empty()).then_some(Granted { scopes, resources })
-    }
-
     /// Revokes all codes and grants.
     pub(crate) fn revoke_grants(&mut self) {
         self.epoch = self.epoch.saturating_add(1);
@@ -284,12 +272,6 @@ impl Client {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the client was read before its grants were revoked")]
 pub(crate) struct StaleClient;
-
-/// What a user granted, as far as the client may have it.
-pub(crate) struct Granted {
-    pub(crate) scopes: ScopeSet,
-    pub(crate) resources: ResourceScope,
-}
 
 /// What an administrator grants to a client, or requires of it, in addition to its scopes and resources.
 ///

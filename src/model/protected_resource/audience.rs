@@ -4,24 +4,14 @@ use std::sync::Arc;
 
 use crate::base::codec::{DecodeError, Reader, Writer};
 use crate::base::field::{Field, Tagged};
-use crate::model::remembered_consent::RememberedConsent;
 
 /// The identifiers of the protected resources that a consent or a token is for [RFC 8707], as they were configured.
 ///
 /// Unset in records that are older than the first protected resource of the server: they are for the default one, so
 /// that no sign-in ends when resources are configured. If all resources are removed from the settings, a record with an
 /// audience is refused. Otherwise a token for one API would be valid at all of them again. A clone shares the list.
-///
-/// The audience of a code or grant also has the remembered consent, if there is one: behind the same pointer, it takes no
-/// room in the others.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Audience(Option<Arc<Listed>>);
-
-#[derive(Debug)]
-struct Listed {
-    identifiers: Box<[Box<str>]>,
-    consent: Option<Box<RememberedConsent>>,
-}
+pub(crate) struct Audience(Option<Arc<Box<[Box<str>]>>>);
 
 impl Audience {
     /// No protected resource was configured.
@@ -30,25 +20,15 @@ impl Audience {
     /// Creates an audience from distinct identifiers. An empty list is the same as unset.
     pub(crate) fn new<'i>(identifiers: impl IntoIterator<Item = &'i str>) -> Self {
         let identifiers: Box<[Box<str>]> = identifiers.into_iter().map(Into::into).collect();
-        if identifiers.is_empty() { Self::UNSET } else { Self(Some(Arc::new(Listed { identifiers, consent: None }))) }
+        if identifiers.is_empty() { Self::UNSET } else { Self(Some(Arc::new(identifiers))) }
     }
 
-    /// Returns the same audience with a remembered consent.
-    pub(crate) fn with_consent(&self, consent: RememberedConsent) -> Self {
-        let identifiers = self.iter().map(Into::into).collect();
-        Self(Some(Arc::new(Listed { identifiers, consent: Some(Box::new(consent)) })))
-    }
-
-    pub(crate) fn consent(&self) -> Option<&RememberedConsent> {
-        self.0.as_ref()?.consent.as_deref()
-    }
-
-    pub(crate) fn is_unset(&self) -> bool {
-        self.len() == 0
+    pub(crate) const fn is_unset(&self) -> bool {
+        self.0.is_none()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().flat_map(|listed| listed.identifiers.iter()).map(AsRef::as_ref)
+        self.0.iter().flat_map(|identifiers| identifiers.iter()).map(AsRef::as_ref)
     }
 
     pub(crate) fn contains(&self, identifier: &str) -> bool {
@@ -61,14 +41,14 @@ impl Audience {
     }
 
     fn len(&self) -> usize {
-        self.0.as_ref().map_or(0, |listed| listed.identifiers.len())
+        self.0.as_ref().map_or(0, |identifiers| identifiers.len())
     }
 }
 
 /// The unset audience, for borrowing.
 pub(crate) static NO_AUDIENCE: Audience = Audience::UNSET;
 
-/// The order has no meaning, and the consent is not compared.
+/// The order has no meaning.
 impl PartialEq for Audience {
     fn eq(&self, other: &Self) -> bool {
         let is_same = || self.0.as_ref().zip(other.0.as_ref()).is_some_and(|(own, others)| Arc::ptr_eq(own, others));
@@ -118,8 +98,6 @@ impl Tagged for Audience {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::clock::Timestamp;
-    use crate::model::remembered_consent::CONSENT_TERMS_BYTES;
 
     #[test]
     fn audiences_are_equal_in_any_order() {
@@ -130,12 +108,6 @@ mod tests {
         assert_ne!(a, Audience::new(["b"]));
         assert_ne!(a, Audience::UNSET);
         assert_eq!(Audience::new([]), Audience::UNSET);
-        let consent = RememberedConsent { asked: Timestamp::from_seconds(7), terms: [1; CONSENT_TERMS_BYTES] };
-        for audience in [Audience::UNSET, ab] {
-            let remembered = audience.with_consent(consent);
-            assert_eq!((&remembered, remembered.is_unset()), (&audience, audience.is_unset()));
-            assert_eq!((remembered.consent(), audience.consent()), (Some(&consent), None));
-        }
     }
 
     #[test]

@@ -24,15 +24,9 @@ impl RedirectUri {
         Self(text)
     }
 
-    /// Represents a redirect URI that is no longer kept.
-    pub(crate) fn dropped() -> Self {
-        Self(Arc::default())
-    }
-
-    /// Takes a stored redirect URI, or one that is no longer kept, if all its characters are allowed.
+    /// Takes a stored redirect URI, if all its characters are allowed.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        let is_sound = text.is_empty() || uri_text(text.as_bytes()).is_ok();
-        is_sound.then(|| Self(text.into()))
+        uri_text(text.as_bytes()).is_ok().then(|| Self(text.into()))
     }
 
     /// Returns the redirect URI, byte for byte as requested.

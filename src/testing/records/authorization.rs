@@ -7,10 +7,12 @@ use crate::jose::JwkThumbprint;
 use crate::model::STATE_BYTES;
 use crate::model::protected_resource::Audience;
 use crate::model::redirect_uri::RedirectUri;
-use crate::model::{Authorization, DeviceFrom, PushedFrom, Source, Stage};
-use crate::scope::{ResourceScope, ScopeSet};
+use crate::model::terms::Terms;
+use crate::model::{Authorization, Destination, DeviceFrom, PushedFrom, Redirection, Stage};
+use crate::scope::ResourceScope;
 use crate::secret::pkce::CodeChallenge;
 use crate::testing::draw::{self, sound};
+use crate::testing::records::grant::consent;
 use crate::testing::records::hostile;
 
 /// Creates an authorization of that user: held, version 1, to be purged from `purge_after`, one hour after its end.
@@ -28,15 +30,16 @@ pub fn authorization(subject: &Subject, purge_after: Timestamp) -> Authorization
         stage: Stage::Held,
         since: draw::now(),
         end: draw::end(purge_after),
-        redirect_uri: redirect_uri("https://app.example/cb"),
-        redirect_uri_named: true,
+        destination: browser("https://app.example/cb", Some(draw::unique().into_bytes().into())),
         challenge: Some(sound(CodeChallenge::parse(b"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"))),
-        state: Some(draw::unique().into_bytes().into()),
-        scopes: draw::scopes("repo-code:rw account-email:r"),
-        resources: ResourceScope::Public,
-        audience: Audience::UNSET,
+        terms: Terms {
+            scopes: draw::scopes("repo-code:rw account-email:r"),
+            resources: ResourceScope::Public,
+            audience: Audience::UNSET,
+            remembered: None,
+        },
         key: None,
-        source: None,
+        pushed: None,
     }
 }
 
@@ -53,14 +56,15 @@ pub(in crate::testing) fn authorizations_of_every_kind(
     purge_after: Timestamp,
 ) -> Vec<Authorization> {
     let plain = || authorization(subject, purge_after);
-    let bare = || Authorization {
-        redirect_uri_named: false,
-        challenge: None,
-        state: None,
-        scopes: ScopeSet::empty(),
-        resources: ResourceScope::none(),
-        ..plain()
+    let with = |terms: Terms| Authorization { terms, ..plain() };
+    let terms = || plain().terms;
+    let for_several = || with(Terms { audience: hostile::audience(), ..terms() });
+    let to_default = |state| {
+        let redirect_uri = redirect_uri("https://app.example/cb");
+        Destination::Browser(Redirection { redirect_uri, is_named: false, state })
     };
+    let bare = || Authorization { destination: to_default(None), challenge: None, terms: Terms::none(), ..plain() };
+    let device = || Authorization { destination: Destination::Device(device_from()), ..plain() };
     let ends = Authorization { version: u32::MAX, epoch: u32::MAX, created: Timestamp::default(), ..plain() };
     let mut all = vec![
         plain(),
@@ -70,20 +74,18 @@ pub(in crate::testing) fn authorizations_of_every_kind(
         Authorization { version: 1 << 31, created: Timestamp::from_seconds(u32::MAX), ..plain() },
         Authorization { since: Timestamp::from_seconds(u32::MAX), ..plain() },
         Authorization { end: Timestamp::from_seconds(u32::MAX), ..ends },
-        Authorization { state: Some(Box::default()), resources: ResourceScope::All, ..bare() },
-        Authorization { resources: hostile::longest_list(1), ..plain() },
-        Authorization { audience: hostile::audience(), ..plain() },
-        with_code(&Authorization { audience: hostile::audience(), ..bare() }, purge_after),
+        Authorization { destination: to_default(Some(Box::default())), ..bare() },
+        with(Terms { resources: ResourceScope::All, ..terms() }),
+        with(Terms { resources: hostile::longest_list(1), ..terms() }),
+        for_several(),
+        with_code(&for_several(), purge_after),
+        with(Terms { remembered: Some(Box::new(consent())), ..terms() }),
         Authorization { key: Some(Box::new(JwkThumbprint::from_bytes(draw::bytes()))), ..plain() },
-        Authorization {
-            source: Some(Box::new(Source::Pushed(pushed_from()))),
-            audience: hostile::audience(),
-            ..plain()
-        },
-        Authorization { source: Some(Box::new(Source::Device(device_from()))), ..plain() },
-        with_code(&Authorization { source: Some(Box::new(Source::Device(device_from()))), ..plain() }, purge_after),
-        Authorization { state: Some((0..=255).collect()), ..hostile_authorization(plain()) },
-        Authorization { state: Some([0; 64].into()), ..hostile_authorization(plain()) },
+        Authorization { pushed: Some(Box::new(pushed_from())), ..for_several() },
+        device(),
+        with_code(&device(), purge_after),
+        hostile_authorization(plain(), (0..=255).collect()),
+        hostile_authorization(plain(), [0; 64].into()),
     ];
     all.push(Authorization { subject: None, ..plain() });
     all.extend(hostile::subjects().into_iter().map(|subject| Authorization { subject: Some(subject), ..plain() }));
@@ -94,25 +96,34 @@ pub(in crate::testing) fn authorizations_of_every_kind(
 pub(in crate::testing) fn huge_authorization(subject: &Subject, purge_after: Timestamp) -> Authorization {
     Authorization {
         client: hostile::client_id(512),
-        redirect_uri: redirect_uri(&format!("https://app.example/{}", "x".repeat(2028))),
-        state: Some((0..=255).cycle().take(STATE_BYTES).collect()),
-        scopes: draw::scopes(&hostile::many_scopes()),
-        resources: hostile::longest_list(0),
-        audience: hostile::largest_audience(),
+        destination: browser(
+            &format!("https://app.example/{}", "x".repeat(2028)),
+            Some((0..=255).cycle().take(STATE_BYTES).collect()),
+        ),
+        terms: Terms {
+            scopes: draw::scopes(&hostile::many_scopes()),
+            resources: hostile::longest_list(0),
+            audience: hostile::largest_audience(),
+            remembered: Some(Box::new(consent())),
+        },
         key: Some(Box::new(JwkThumbprint::from_bytes(draw::bytes()))),
-        source: Some(Box::new(Source::Pushed(pushed_from()))),
+        pushed: Some(Box::new(pushed_from())),
         ..authorization(subject, purge_after)
     }
 }
 
-fn hostile_authorization(authorization: Authorization) -> Authorization {
+fn hostile_authorization(authorization: Authorization, state: Box<[u8]>) -> Authorization {
+    let (scopes, resources) = (draw::scopes(hostile::SCOPES), hostile::resources());
     Authorization {
         client: hostile::client_id(120),
-        redirect_uri: redirect_uri("https://app.example/';--/%27%22%5C?a=%25s&b=$1&c=[]*()!"),
-        scopes: draw::scopes(hostile::SCOPES),
-        resources: hostile::resources(),
+        destination: browser("https://app.example/';--/%27%22%5C?a=%25s&b=$1&c=[]*()!", Some(state)),
+        terms: Terms { scopes, resources, ..authorization.terms },
         ..authorization
     }
+}
+
+fn browser(uri: &str, state: Option<Box<[u8]>>) -> Destination {
+    Destination::Browser(Redirection { redirect_uri: redirect_uri(uri), is_named: true, state })
 }
 
 fn device_from() -> DeviceFrom {

@@ -11,7 +11,7 @@ use crate::grant::refresh_token::PAIRS_IN_GRACE;
 use crate::jose::JwkThumbprint;
 use crate::model::protected_resource::Audience;
 use crate::model::record::Record;
-use crate::model::remembered_consent::RememberedConsent;
+use crate::model::terms::{RememberedConsent, Terms};
 use crate::model::{
     AccessRecord, GraceEnds, Grant, OwnAccess, Pairs, RefreshRecord, Restrictions, Revocation, RevocationReason,
     SupersededPair, TokenPair,
@@ -35,14 +35,17 @@ pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
         client: sound(ClientId::new(draw::unique())),
         epoch: 0,
         subject: Some(subject.clone()),
-        scopes: draw::scopes("repo-code:rw account-email:r"),
-        resources: ResourceScope::Public,
+        terms: Terms {
+            scopes: draw::scopes("repo-code:rw account-email:r"),
+            resources: ResourceScope::Public,
+            audience: Audience::UNSET,
+            remembered: None,
+        },
         created: draw::now(),
         keep_until: Timestamp::default(),
         family: Family { id: FamilyIdDigest::from_bytes(draw::bytes()), tag_key: TagKey::from_bytes(draw::bytes()) },
         pairs_made: 1,
         bound_from: None,
-        audience: Audience::UNSET,
         pairs: Pairs::one(pair(purge_after)),
         revoked: None,
     }
@@ -85,6 +88,8 @@ pub(in crate::testing) fn revoked_until(grant: &Grant, reason: RevocationReason,
 pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: Timestamp) -> Vec<Grant> {
     let plain = || grant(subject, purge_after);
     let with = |pair: TokenPair| Grant { pairs: Pairs::one(pair), ..plain() };
+    let agreed = |terms: Terms| Grant { terms, ..plain() };
+    let terms = || plain().terms;
     let reduced = |text: &str| pair_of(purge_after, with_scopes(&draw::scopes(text)));
     let issued = |at| AccessRecord::new(draw::digest(), at, draw::end(purge_after), Restrictions::default());
     let access_alone = TokenPair::new(issued(draw::now()), None);
@@ -111,21 +116,22 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
         with(reduced("account-email:r")),
         with(reduced(hostile::SCOPES)),
         with(made_long_ago),
-        Grant { scopes: ScopeSet::empty(), resources: ResourceScope::none(), ..plain() },
-        Grant { resources: hostile::longest_list(1), ..plain() },
-        Grant { audience: hostile::audience(), ..plain() },
-        Grant { audience: hostile::audience().with_consent(consent()), ..plain() },
-        Grant { audience: Audience::UNSET.with_consent(consent()), ..plain() },
-        Grant { audience: hostile::audience(), ..with(for_one_resource(purge_after)) },
+        agreed(Terms::none()),
+        agreed(Terms { resources: hostile::longest_list(1), ..terms() }),
+        agreed(Terms { audience: hostile::audience(), ..terms() }),
+        agreed(Terms { audience: hostile::audience(), remembered: Some(Box::new(consent())), ..terms() }),
+        agreed(Terms { remembered: Some(Box::new(consent())), ..terms() }),
+        Grant {
+            pairs: Pairs::one(for_one_resource(purge_after)),
+            ..agreed(Terms { audience: hostile::audience(), ..terms() })
+        },
         with(for_one_resource(purge_after)),
         Grant { bound_from: Some(NonZeroU32::MAX), ..with(pair_of(purge_after, with_key())) },
         Grant { version: u32::MAX, epoch: u32::MAX, pairs_made: u32::MAX, created: Timestamp::default(), ..plain() },
         Grant { version: 1 << 31, keep_until: Timestamp::from_seconds(u32::MAX), ..plain() },
         Grant {
             client: hostile::client_id(120),
-            scopes: draw::scopes(hostile::SCOPES),
-            resources: hostile::resources(),
-            ..plain()
+            ..agreed(Terms { scopes: draw::scopes(hostile::SCOPES), resources: hostile::resources(), ..terms() })
         },
     ];
     all.push(Grant { subject: None, ..plain() });
@@ -140,7 +146,7 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
     all
 }
 
-fn consent() -> RememberedConsent {
+pub(super) fn consent() -> RememberedConsent {
     RememberedConsent { asked: draw::now(), terms: draw::bytes() }
 }
 
@@ -176,9 +182,12 @@ pub(in crate::testing) fn huge_grant(subject: &Subject, purge_after: Timestamp) 
     };
     Grant {
         client: hostile::client_id(512),
-        scopes,
-        resources: hostile::longest_list(0),
-        audience: hostile::largest_audience(),
+        terms: Terms {
+            scopes,
+            resources: hostile::longest_list(0),
+            audience: hostile::largest_audience(),
+            remembered: Some(Box::new(consent())),
+        },
         pairs,
         ..grant(subject, purge_after)
     }

@@ -99,7 +99,7 @@ async fn pushed_values_count_and_nothing_else_of_the_query() {
         for query in [format!("{reference}&{other}"), format!("{other}&{reference}")] {
             let pending = world.authorize(&query).await.unwrap_or_else(|error| panic!("{query}: {error:?}"));
             assert_eq!(pending.scopes().as_str(), "repo-code:r", "{query}");
-            assert_eq!(pending.redirect_uri().as_str(), REDIRECT_URI);
+            assert_eq!(pending.redirect_uri().unwrap().as_str(), REDIRECT_URI);
         }
     }
     let answer = approved(&world, &held(&world, &uri).await).await;
