@@ -31,8 +31,8 @@ use crate::wire::request::HeaderLine;
 use crate::wire::{Endpoint, Request, Response};
 
 static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(["scope", RESOURCE]));
-/// How often a user code is drawn before the request fails. With 1000 stored codes of 8 letters, one draw in 25 million meets
-/// one of them. Expired ones stay until the next purge.
+/// How often a user code is drawn before the request fails. With 1000 stored codes of 8 letters, one draw in 25 million
+/// meets one of them. Expired ones stay until the next purge.
 const DRAWS: usize = 8;
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
@@ -85,8 +85,8 @@ fn judge(context: &Context, client: &Client, form: &Params<'_>) -> Result<Asked,
     Ok(Asked { scopes, audience: target.audience().clone() })
 }
 
-/// Stores the request, then its user code. If another request has the code, a new request with new codes takes the place of the
-/// first one.
+/// Stores the request, then its user code. If another request has the code, a new request with new codes takes the
+/// place of the first one.
 async fn ask(
     context: &Context,
     caller: &Caller,
@@ -133,8 +133,9 @@ async fn ask(
     Err(StoreError::transient(NoFreeCode).into())
 }
 
-/// Inserts the code, and returns whether no other request has it. While keys are replaced, another server may store the same
-/// code under another key. So the other keys are read after the insert: of two requests at once, at least one finds the other.
+/// Inserts the code, and returns whether no other request has it. While keys are replaced, another server may store the
+/// same code under another key. So the other keys are read after the insert: of two requests at once, at least one
+/// finds the other.
 async fn is_only_one(
     context: &Context,
     code: &UserCode,
@@ -245,8 +246,8 @@ impl Occupant for DeviceRequest {
         self.open_until
     }
 
-    /// Not while a user decides who has typed its code, or after the approval. Anyone can send requests for a public client, so
-    /// all others may be replaced.
+    /// Not while a user decides who has typed its code, or after the approval. Anyone can send requests for a public
+    /// client, so all others may be replaced.
     fn may_give_way(&self) -> bool {
         self.typed_by.is_none() || self.decision == Some(DeviceDecision::Denied)
     }

@@ -102,11 +102,10 @@ impl Endpoint {
 /// Returns every path under which an endpoint is served now, the published one first.
 pub(crate) fn paths(context: &Context, endpoint: Endpoint) -> Vec<String> {
     let config = &context.config;
-    match endpoint {
-        Endpoint::ResourceMetadata => context.resources.metadata_paths(&config.issuer),
-        _ if endpoint.is_on(config) => endpoint.paths(&config.issuer),
-        _ => Vec::new(),
+    if endpoint == Endpoint::ResourceMetadata {
+        return context.resources.metadata_paths(&config.issuer);
     }
+    if endpoint.is_on(config) { endpoint.paths(&config.issuer) } else { Vec::new() }
 }
 
 /// Answers a request, with the headers that [`Cors`] asks for.

@@ -1,7 +1,7 @@
 //! Writes access tokens as JWTs [RFC 9068 section 2].
 //!
-//! The claims depend on the record alone: if a record is signed twice, both tokens have the same claims, and nothing more
-//! is stored. A token is signed after the judgement and before the write, so a signer that fails changes nothing.
+//! The claims depend on the record alone: if a record is signed twice, both tokens have the same claims, and nothing
+//! more is stored. A token is signed after the judgement and before the write, so a signer that fails changes nothing.
 
 use serde::Serialize;
 use zeroize::Zeroizing;
@@ -45,8 +45,8 @@ struct Claims<'a> {
 const MAX_SECONDS: u32 = 10;
 const SLOW: &str = "the signer took more than 10 s";
 
-/// What a claim has signed so far. If the next attempt has the same claims, and the same key signs, the token is signed no
-/// second time.
+/// What a claim has signed so far. If the next attempt has the same claims, and the same key signs, the token is signed
+/// no second time.
 pub(crate) struct Signed {
     claims: Vec<u8>,
     key_id: Option<Box<str>>,
@@ -62,12 +62,13 @@ impl Signed {
     }
 }
 
-/// Signs the access token that was issued, if its resource has JWTs. `grant` has its record. A token that would be too long
-/// stays opaque. Returns whether a signer was called.
+/// Signs the access token that was issued, if its resource has JWTs. `grant` has its record. A token that would be too
+/// long stays opaque. Returns whether a signer was called.
 ///
 /// # Errors
 ///
-/// [`Reason::Signing`] if it could not be signed; [`Contended`], as a transient store error, if no more tokens may be signed.
+/// [`Reason::Signing`] if it could not be signed; [`Contended`], as a transient store error, if no more tokens may be
+/// signed.
 pub(crate) async fn sign(
     context: &Context,
     grant: &Grant,
@@ -105,8 +106,8 @@ pub(crate) async fn sign(
 
 /// Returns the claims as JSON; `None` if the token is opaque.
 ///
-/// A token may have been issued as opaque before the settings changed. It is returned again in grace, and stays opaque if it
-/// ends later than a JWT may. The same goes for a token of a user whose name begins with `client:`.
+/// A token may have been issued as opaque before the settings changed. It is returned again in grace, and stays opaque
+/// if it ends later than a JWT may. The same goes for a token of a user whose name begins with `client:`.
 fn claims(context: &Context, grant: &Grant, client: &Client, access: &AccessRecord) -> Option<Vec<u8>> {
     let seen = context.resources.seen(grant.audience_of(access), client, |_| true);
     let [entry] = seen.entries() else { return None };

@@ -1,5 +1,5 @@
-//! The check of access tokens at a resource [RFC 6750, RFC 9449 section 7], in the process of the authorization server or
-//! in another one [RFC 7662, RFC 9068].
+//! The check of access tokens at a resource [RFC 6750, RFC 9449 section 7], in the process of the authorization server
+//! or in another one [RFC 7662, RFC 9068].
 
 pub(crate) mod access_token;
 mod authenticated;
@@ -39,11 +39,11 @@ use crate::wire::{Body, Request, Response};
 /// The check of access tokens for one API: a protected resource of the settings [RFC 8707, RFC 9728], or everything if
 /// there are none.
 ///
-/// In the process of the authorization server,
-/// [`AuthorizationServer::resource`](crate::AuthorizationServer::resource) returns it for the default one of
-/// [`Config::resources`], and [`protected_resource`](crate::AuthorizationServer::protected_resource) creates it for any. In a separate process, [`introspecting`](Self::introspecting) or
-/// [`jwt`](Self::jwt) creates it. All give the same responses. Create it once, when the service starts. Clones share
-/// everything and are cheap.
+/// In the process of the authorization server, [`AuthorizationServer::resource`](crate::AuthorizationServer::resource)
+/// returns it for the default one of [`Config::resources`], and
+/// [`protected_resource`](crate::AuthorizationServer::protected_resource) creates it for any. In a separate process,
+/// [`introspecting`](Self::introspecting) or [`jwt`](Self::jwt) creates it. All give the same responses. Create it
+/// once, when the service starts. Clones share everything and are cheap.
 ///
 /// # Examples
 ///
@@ -55,7 +55,11 @@ use crate::wire::{Body, Request, Response};
 /// use grantor::wire::{Request, Response};
 /// use grantor::{Authenticated, ResourceServer};
 ///
-/// async fn guard(resource: &ResourceServer, request: &Request<'_>, needed: &ScopeSet) -> Result<Authenticated, Response> {
+/// async fn guard(
+///     resource: &ResourceServer,
+///     request: &Request<'_>,
+///     needed: &ScopeSet,
+/// ) -> Result<Authenticated, Response> {
 ///     resource.authenticate_for(request, needed).await.map_err(|error| error.into_response())
 /// }
 /// ```
@@ -175,9 +179,9 @@ impl ResourceServer {
         Self::remote(config, RemoteSource::Jwt(verifier, None), Some(Arc::new(replays)))
     }
 
-    /// Returns the check of JWTs with a client that introspects opaque tokens. The authorization server issues an opaque
-    /// token in place of a JWT of more than 4096 bytes, and for a user whose name begins with `client:`. Tokens from before
-    /// the resource had JWTs are opaque too.
+    /// Returns the check of JWTs with a client that introspects opaque tokens. The authorization server issues an
+    /// opaque token in place of a JWT of more than 4096 bytes, and for a user whose name begins with `client:`. Tokens
+    /// from before the resource had JWTs are opaque too.
     ///
     /// # Errors
     ///
@@ -221,25 +225,26 @@ impl ResourceServer {
         }
     }
 
-    /// Returns the URL of the resource's metadata, as challenges contain it [RFC 9728 section 5.1]; empty without protected
-    /// resources.
+    /// Returns the URL of the resource's metadata, as challenges contain it [RFC 9728 section 5.1]; empty without
+    /// protected resources.
     #[must_use]
     pub fn metadata_url(&self) -> &str {
         self.source.resources().entry_at(self.at).map_or("", |entry| entry.metadata_url.as_str())
     }
 
-    /// Returns the paths at which an API in a process of its own serves
-    /// [`metadata_response`](Self::metadata_response): that of [`metadata_url`](Self::metadata_url), first, and those that
-    /// some clients request instead. There are none without protected resources.
+    /// Returns the paths at which an API in a process of its own serves [`metadata_response`](Self::metadata_response):
+    /// that of [`metadata_url`](Self::metadata_url), first, and those that some clients request instead. There are none
+    /// without protected resources.
     #[must_use]
     pub fn metadata_paths(&self) -> Vec<String> {
         self.settings().map_or_else(Vec::new, ProtectedResource::metadata_paths)
     }
 
-    /// Returns the response to a request for the resource's metadata: 200 with the document, or 405 [RFC 9728 section 3.2].
-    /// It is 404 without protected resources.
+    /// Returns the response to a request for the resource's metadata: 200 with the document, or 405 [RFC 9728 section
+    /// 3.2]. It is 404 without protected resources.
     ///
-    /// In the process of the authorization server, [`AuthorizationServer::serve`](crate::AuthorizationServer::serve) answers these requests.
+    /// In the process of the authorization server, [`AuthorizationServer::serve`](crate::AuthorizationServer::serve)
+    /// answers these requests.
     #[must_use]
     pub fn metadata_response(&self, request: &Request<'_>) -> Response {
         self.source.resources().metadata_at(self.at, request).unwrap_or_else(|| Response::new(404))
@@ -308,8 +313,8 @@ impl ResourceServer {
 
     /// Authenticates a request by its access token, and requires that it has these scopes.
     ///
-    /// [`scopes`](Self::scopes) parses them. If `needed` is empty, any valid token for this resource is accepted, and the
-    /// response to a request without a token names the basic scopes.
+    /// [`scopes`](Self::scopes) parses them. If `needed` is empty, any valid token for this resource is accepted, and
+    /// the response to a request without a token names the basic scopes.
     ///
     /// # Errors
     ///
@@ -339,8 +344,8 @@ impl ResourceServer {
     ///
     /// As [`authenticate`](Self::authenticate), and as [`require`](Self::require) or
     /// [`require_scope`](Self::require_scope). If no token can have the scope, for example because it is mistyped, the
-    /// answer is 503: [`check_scope`](Self::check_scope) finds that when the service starts. At a protected resource, the
-    /// challenge of a 401 names the scope. A [preflight](Request::is_preflight) is answered as by
+    /// answer is 503: [`check_scope`](Self::check_scope) finds that when the service starts. At a protected resource,
+    /// the challenge of a 401 names the scope. A [preflight](Request::is_preflight) is answered as by
     /// [`authenticate_for`](Self::authenticate_for).
     pub async fn authenticate_for_account(
         &self,
@@ -371,8 +376,8 @@ impl ResourceServer {
     ///
     /// # Errors
     ///
-    /// [`ResourceError`] with 403. Its challenge names all scopes that are needed, and at a protected resource those that
-    /// the token has here. A client that requests exactly these loses none [RFC 6750 section 3.1].
+    /// [`ResourceError`] with 403. Its challenge names all scopes that are needed, and at a protected resource those
+    /// that the token has here. A client that requests exactly these loses none [RFC 6750 section 3.1].
     pub fn require_scopes(&self, token: &Authenticated, needed: &ScopeSet) -> Result<(), ResourceError> {
         if self.has_checked(token) && needed.is_subset_of(&token.scopes()) {
             return Ok(());
@@ -435,8 +440,8 @@ impl ResourceServer {
     ///
     /// # Errors
     ///
-    /// [`ResourceError`] with 403 if the client acts for itself [RFC 6749 section 4.4], or if the token was not presented
-    /// here.
+    /// [`ResourceError`] with 403 if the client acts for itself [RFC 6749 section 4.4], or if the token was not
+    /// presented here.
     ///
     /// # Security
     ///
@@ -451,8 +456,8 @@ impl ResourceServer {
         token.place == self.source.place(self.at)
     }
 
-    /// Returns the check at the resource where a token was presented, which may be another one of the same server. It is
-    /// for what several resources of a service share: there, [`require`](Self::require) judges the token.
+    /// Returns the check at the resource where a token was presented, which may be another one of the same server. It
+    /// is for what several resources of a service share: there, [`require`](Self::require) judges the token.
     #[must_use]
     pub fn where_presented(&self, token: &Authenticated) -> Self {
         Self { source: self.source.clone(), at: token.place.at }
@@ -473,8 +478,8 @@ impl ResourceServer {
         Err(self.refused(request, Reason::Preflight, ""))
     }
 
-    /// Creates the error for missing scopes. At a protected resource, it also names the scopes that the token has there, in
-    /// the order of the catalog.
+    /// Creates the error for missing scopes. At a protected resource, it also names the scopes that the token has
+    /// there, in the order of the catalog.
     fn needs(&self, token: &Authenticated, needed: &ScopeSet) -> ResourceError {
         let scopes = &self.source.config().scopes;
         let all =
@@ -483,8 +488,8 @@ impl ResourceServer {
         self.error(token.scheme(), Reason::InsufficientScope, &named)
     }
 
-    /// Creates the response of this resource. Its challenge names the scope that is needed, and has the error under that
-    /// scheme.
+    /// Creates the response of this resource. Its challenge names the scope that is needed, and has the error under
+    /// that scheme.
     fn error(&self, scheme: TokenScheme, reason: Reason, scope: &str) -> ResourceError {
         let with = Challenge { scope, resource_metadata: self.metadata_url(), scheme };
         let nonce = if matches!(reason, Reason::DpopNonceNeeded) { self.dpop_nonce() } else { None };
@@ -499,8 +504,8 @@ impl ResourceServer {
         self.error(scheme, reason, scope)
     }
 
-    /// Authenticates a request, checks its token, and only then records that its proof was used: a request that is refused
-    /// here records nothing, so its sender may send the proof again.
+    /// Authenticates a request, checks its token, and only then records that its proof was used: a request that is
+    /// refused here records nothing, so its sender may send the proof again.
     async fn admit(
         &self,
         request: &Request<'_>,

@@ -88,9 +88,9 @@ impl AuthorizationServer {
         report
     }
 
-    /// Fetches the metadata document of a client and checks it, as an authorization request of a signed-in user does. It
-    /// is for an operator who wants to know why a client cannot connect: every call asks the policy, and sends a request
-    /// if the document is not cached.
+    /// Fetches the metadata document of a client and checks it, as an authorization request of a signed-in user does.
+    /// It is for an operator who wants to know why a client cannot connect: every call asks the policy, and sends a
+    /// request if the document is not cached.
     ///
     /// # Errors
     ///
@@ -116,10 +116,10 @@ impl AuthorizationServer {
     /// [`Endpoint::ResourceMetadata`] has those of all [`Config::resources`], and none without any. Pass the path of
     /// such a request with [`Request::path`]. [`Endpoint::Registration`] has none while
     /// [`registration.dynamic`](Config::registration) is `Off`, [`Endpoint::PushedAuthorization`] none while
-    /// [`pushed_requests`](Config::pushed_requests) is off, [`Endpoint::Jwks`] none while no resource has JWT access tokens,
-    /// [`Endpoint::DeviceAuthorization`] none while [`devices.on`](Config::devices) is off, and [`Endpoint::ClientConfiguration`] none while
-    /// [`registration.management`](Config::registration) is off. The path of the latter has `{client_id}` as
-    /// its last segment, and its requests also need [`Request::path`].
+    /// [`pushed_requests`](Config::pushed_requests) is off, [`Endpoint::Jwks`] none while no resource has JWT access
+    /// tokens, [`Endpoint::DeviceAuthorization`] none while [`devices.on`](Config::devices) is off, and
+    /// [`Endpoint::ClientConfiguration`] none while [`registration.management`](Config::registration) is off. The path
+    /// of the latter has `{client_id}` as its last segment, and its requests also need [`Request::path`].
     #[must_use]
     pub fn paths(&self, endpoint: Endpoint) -> Vec<String> {
         endpoint::paths(&self.context, endpoint)
@@ -132,16 +132,15 @@ impl AuthorizationServer {
         self.context.config.limits.body_bytes
     }
 
-    /// Answers a machine endpoint: token, pushed requests, device requests, revocation, introspection, keys, metadata, registration and its
-    /// management.
+    /// Answers a machine endpoint: token, pushed requests, device requests, revocation, introspection, keys, metadata,
+    /// registration and its management.
     ///
-    /// The answer is complete, errors included: 400, 401, 403, 405, 413, 429, and 500 or 503 if the store failed. It is 404
-    /// at the authorization endpoint, which needs a user. It is also 404 at the registration endpoint while
+    /// The answer is complete, errors included: 400, 401, 403, 405, 413, 429, and 500 or 503 if the store failed. It is
+    /// 404 at the authorization endpoint, which needs a user. It is also 404 at the registration endpoint while
     /// [`registration.dynamic`](Config::registration) is `Off`, at the client configuration endpoint while
-    /// [`registration.management`](Config::registration) is off, at the endpoint for pushed requests
-    /// while [`pushed_requests`](Config::pushed_requests) is off, at that for devices while
-    /// [`devices.on`](Config::devices) is off, and at that for keys while no resource has JWT access
-    /// tokens.
+    /// [`registration.management`](Config::registration) is off, at the endpoint for pushed requests while
+    /// [`pushed_requests`](Config::pushed_requests) is off, at that for devices while [`devices.on`](Config::devices)
+    /// is off, and at that for keys while no resource has JWT access tokens.
     ///
     /// It has the headers that [`Config::cors`] asks for, preflights included.
     pub async fn serve(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
@@ -187,11 +186,11 @@ impl AuthorizationServer {
         in_span("hold", decide::hold(&self.context, pending, subject, session)).await
     }
 
-    /// Decides a request without a page, and returns the redirect to the client; `None` if the page must be shown, or no
-    /// user is signed in. Call it before [`hold`](Self::hold), whose session it takes.
+    /// Decides a request without a page, and returns the redirect to the client; `None` if the page must be shown, or
+    /// no user is signed in. Call it before [`hold`](Self::hold), whose session it takes.
     ///
-    /// It returns `None` unless a client's [`AskConsent`](crate::client::AskConsent) says more, which also lists when the
-    /// page is shown nevertheless. Pass all headers with [`Request::header`]: a browser says there whether its user
+    /// It returns `None` unless a client's [`AskConsent`](crate::client::AskConsent) says more, which also lists when
+    /// the page is shown nevertheless. Pass all headers with [`Request::header`]: a browser says there whether its user
     /// navigates. A pushed request [RFC 9126] is used up.
     ///
     /// # Errors
@@ -208,17 +207,17 @@ impl AuthorizationServer {
         Ok(in_span("silent_decision", decided).await?.map(|(response, _)| response))
     }
 
-    /// Records the user's decision, once, and returns the redirect to the client [RFC 6749 section 4.1.2]. For a device it is a
-    /// page that says what the user decided.
+    /// Records the user's decision, once, and returns the redirect to the client [RFC 6749 section 4.1.2]. For a device
+    /// it is a page that says what the user decided.
     ///
-    /// Client, redirect URI and scopes are checked again, as they are at that time. Of several pages for one pushed request
-    /// [RFC 9126], only the first decision counts.
+    /// Client, redirect URI and scopes are checked again, as they are at that time. Of several pages for one pushed
+    /// request [RFC 9126], only the first decision counts.
     ///
     /// # Errors
     ///
     /// [`AuthorizationError`] if the ticket is unknown to this subject and session, too old or decided already, if more
-    /// was granted than requested, if the client has lost all of it since, if the user may not be given tokens, or if the
-    /// store failed.
+    /// was granted than requested, if the client has lost all of it since, if the user may not be given tokens, or if
+    /// the store failed.
     pub async fn decide(
         &self,
         ticket: &str,
@@ -243,13 +242,14 @@ impl AuthorizationServer {
     /// Finds the request of the device that shows a code, claims it for the user who typed the code, and holds it
     /// [RFC 8628 section 3.3]. The answer has what the consent page shows. [`decide`](Self::decide) takes the decision.
     ///
-    /// A code belongs to the first user who types it; that user may type it again, in any session. A form of the page must
-    /// send it, never a link alone.
+    /// A code belongs to the first user who types it; that user may type it again, in any session. A form of the page
+    /// must send it, never a link alone.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError`] if the code is unknown, mistyped or expired, or was typed by another user; if the throttle
-    /// refused; if its client may not ask any more; if the session is empty; if the user has decided; or if the store failed.
+    /// [`AuthorizationError`] if the code is unknown, mistyped or expired, or was typed by another user; if the
+    /// throttle refused; if its client may not ask any more; if the session is empty; if the user has decided; or if
+    /// the store failed.
     pub async fn enter_user_code(
         &self,
         typed: &TypedUserCode<'_>,
@@ -271,13 +271,13 @@ impl AuthorizationServer {
         in_span("user_code", again).await
     }
 
-    /// Gives a user code back, so that another account may type it: for a user who was signed in with the wrong one. The ticket
-    /// is then of no use.
+    /// Gives a user code back, so that another account may type it: for a user who was signed in with the wrong one.
+    /// The ticket is then of no use.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError`] if the ticket is unknown to this subject and session, too old, decided or not of a device, or
-    /// if the store failed.
+    /// [`AuthorizationError`] if the ticket is unknown to this subject and session, too old, decided or not of a
+    /// device, or if the store failed.
     pub async fn release_user_code(
         &self,
         ticket: &str,
@@ -319,8 +319,8 @@ impl AuthorizationServer {
         ResourceServer::new(self.context.clone(), identifier)
     }
 
-    /// Returns the registrar, with which applications are submitted and reviewed; `None` if the stores have no registry.
-    /// So its methods need no error for that case.
+    /// Returns the registrar, with which applications are submitted and reviewed; `None` if the stores have no
+    /// registry. So its methods need no error for that case.
     #[must_use]
     pub fn registrar(&self) -> Option<Registrar> {
         Registrar::new(self.context.clone())
@@ -390,9 +390,9 @@ impl AuthorizationServer {
         client_credentials::tokens_of(&self.context, client).await
     }
 
-    /// Returns the requests that a subject approved and whose codes can still be exchanged, or whose devices have not fetched
-    /// their tokens, the oldest first. A code
-    /// that was exchanged is not among them: [`grants_of`](Self::grants_of) returns its grant.
+    /// Returns the requests that a subject approved and whose codes can still be exchanged, or whose devices have not
+    /// fetched their tokens, the oldest first. A code that was exchanged is not among them:
+    /// [`grants_of`](Self::grants_of) returns its grant.
     ///
     /// # Errors
     ///
@@ -447,15 +447,16 @@ impl AuthorizationServer {
     }
 
     /// Stops using a [signing key](crate::server::Builder::signing_keys) that has leaked, by its
-    /// [`kid`](crate::hooks::SigningKey::key_id). It signs nothing more and is no longer published. Returns `false` if there is
-    /// no such key, or if it was dropped before.
+    /// [`kid`](crate::hooks::SigningKey::key_id). It signs nothing more and is no longer published. Returns `false` if
+    /// there is no such key, or if it was dropped before.
     ///
-    /// This server refuses the tokens of the key at once. An API that verifies JWTs itself refuses them when it next fetches
-    /// the key set: within 300 s, and within 600 s if its requests fail. A shared cache in front of the key set adds the
-    /// age of its copy.
+    /// This server refuses the tokens of the key at once. An API that verifies JWTs itself refuses them when it next
+    /// fetches the key set: within 300 s, and within 600 s if its requests fail. A shared cache in front of the key set
+    /// adds the age of its copy.
     ///
-    /// The key is dropped until this process ends. First remove it from what servers are built with, so that none publishes it
-    /// again, then call this on every server. If no other key may sign, requests for JWTs are answered with 503.
+    /// The key is dropped until this process ends. First remove it from what servers are built with, so that none
+    /// publishes it again, then call this on every server. If no other key may sign, requests for JWTs are answered
+    /// with 503.
     #[must_use]
     pub fn drop_key(&self, key_id: &str) -> bool {
         self.context.signing_keys.drop_key(key_id)
@@ -479,8 +480,8 @@ impl AuthorizationServer {
         purge::purge_expired(&self.context, limit).await
     }
 
-    /// Confirms the clock when a purge was refused with [`PurgeError::ClockAhead`]: the time of the clock becomes the time of
-    /// the last purge, and [`purge_expired`](Self::purge_expired) works again. It removes nothing itself.
+    /// Confirms the clock when a purge was refused with [`PurgeError::ClockAhead`]: the time of the clock becomes the
+    /// time of the last purge, and [`purge_expired`](Self::purge_expired) works again. It removes nothing itself.
     ///
     /// If a wrong clock was confirmed, correct the clock and call it again: the time may also be an earlier one.
     ///

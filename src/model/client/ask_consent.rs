@@ -2,18 +2,18 @@
 
 /// When the users of a client are asked for consent.
 ///
-/// [`Once`](Self::Once) and [`Never`](Self::Never) are for clients that a person approved or your service describes: web
-/// applications, public ones too, whose redirect URIs are all `https` addresses with a domain name. PKCE and the exact
-/// comparison of redirect URIs, which they need too, come with every profile but the platform's: that one asks each time.
-/// [`MustAsk`] lists what a client lacks.
+/// [`Once`](Self::Once) and [`Never`](Self::Never) are for clients that a person approved or your service describes:
+/// web applications, public ones too, whose redirect URIs are all `https` addresses with a domain name. PKCE and the
+/// exact comparison of redirect URIs, which they need too, come with every profile but the platform's: that one asks
+/// each time. [`MustAsk`] lists what a client lacks.
 ///
 /// Even then, the page is shown if the request has a `prompt` other than `none`, if no user navigates to it, and beyond
 /// the bounds on consent requests and grants.
 ///
 /// # Security
 ///
-/// Leave it at [`Always`](Self::Always) for a client that lets others register with *it*, such as a proxy or a gateway: a
-/// program that registered there would get access without a click.
+/// Leave it at [`Always`](Self::Always) for a client that lets others register with *it*, such as a proxy or a gateway:
+/// a program that registered there would get access without a click.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum AskConsent {
@@ -21,8 +21,8 @@ pub enum AskConsent {
     #[default]
     Always,
     /// Until the user has agreed. Later requests get a code without a page if a live grant of the user covers them: its
-    /// scopes, resources and redirect URI, while the registration is unchanged. 180 days after the last page, the user is
-    /// asked again.
+    /// scopes, resources and redirect URI, while the registration is unchanged. 180 days after the last page, the user
+    /// is asked again.
     Once,
     /// Never: for your service's own applications.
     Never,
@@ -38,7 +38,8 @@ pub enum MustAsk {
     /// The client registered itself or has a metadata document.
     #[error("users must be asked each time about a client that registered itself or has a metadata document")]
     SelfRegistered,
-    /// The application runs on its user's device, where other programs can claim to be it, or on devices without a browser.
+    /// The application runs on its user's device, where other programs can claim to be it, or on devices without a
+    /// browser.
     #[error(
         "users must be asked each time about a native application or one of devices: only a web application may do without"
     )]

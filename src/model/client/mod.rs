@@ -96,8 +96,8 @@ impl Client {
         self.epoch
     }
 
-    /// Returns the form in force: what the client registered, as far as it was approved. If it was never approved, it is
-    /// the form as submitted.
+    /// Returns the form in force: what the client registered, as far as it was approved. If it was never approved, it
+    /// is the form as submitted.
     #[must_use]
     pub const fn form(&self) -> &CheckedForm {
         &self.form
@@ -146,8 +146,8 @@ impl Client {
         self.secrets.current_is_of_previous_owner || self.secrets.previous_is_of_previous_owner
     }
 
-    /// Returns whether a secret of this client would prove nothing: the client is public, or its secret is on every user's
-    /// device, because it is native [RFC 8252 section 8.5] or uses device codes [RFC 8628 section 5.6].
+    /// Returns whether a secret of this client would prove nothing: the client is public, or its secret is on every
+    /// user's device, because it is native [RFC 8252 section 8.5] or uses device codes [RFC 8628 section 5.6].
     #[must_use]
     pub fn counts_as_public(&self) -> bool {
         counts_as_public(self.form.client_type, self.form.application_type, self.form.grant_types)
@@ -221,8 +221,8 @@ impl Client {
         weak.map_or(Ok(()), |uri| Err(MustAsk::RedirectUri(uri.as_str().to_owned())))
     }
 
-    /// Returns the digest of the whole registration and of the redirect URI that a request used: what a remembered consent
-    /// was given for.
+    /// Returns the digest of the whole registration and of the redirect URI that a request used: what a remembered
+    /// consent was given for.
     pub(crate) fn consent_terms(&self, redirect_uri: &RedirectUri) -> [u8; CONSENT_TERMS_BYTES] {
         let mut writer = Writer::new(kind::CONSENT_TERMS);
         self.form.write(&mut writer);
@@ -327,7 +327,8 @@ impl Privileges {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum RefreshRotation {
-    /// Each refresh returns a new pair, and the old refresh token stays usable for its [grace](crate::config::RefreshSettings::grace).
+    /// Each refresh returns a new pair, and the old refresh token stays usable for its
+    /// [grace](crate::config::RefreshSettings::grace).
     ///
     /// All workers of one grant must share one stored pair. The use of an old refresh token after its grace
     /// counts as theft, and revokes the grant.

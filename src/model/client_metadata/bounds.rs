@@ -71,11 +71,12 @@ impl RegistrationBounds {
     }
 
     /// Allows tokens for these protected resources only [RFC 8707]; for all of them by default. Each is named by its
-    /// [identifier](crate::protected_resource::ProtectedResource::new) in [`Config::resources`](crate::Config::resources).
+    /// [identifier](crate::protected_resource::ProtectedResource::new) in
+    /// [`Config::resources`](crate::Config::resources).
     ///
     /// A request that names another resource is refused with `invalid_target`. A request that names none is for the
-    /// server's default resource, if that is allowed. If it is not, and the server has only one of the allowed resources,
-    /// the request is for that one. If the server has several, the client must name one.
+    /// server's default resource, if that is allowed. If it is not, and the server has only one of the allowed
+    /// resources, the request is for that one. If the server has several, the client must name one.
     ///
     /// This has no effect while the server has no protected resources.
     #[must_use]
@@ -102,8 +103,8 @@ impl RegistrationBounds {
         Self { has_private_use: false, ..self }
     }
 
-    /// Lets clients use device codes, if [`Config::devices.on`](crate::Config::devices) is set [RFC 8628]. By default the grant
-    /// type is dropped, since such a client has no redirect URI that shows whose it is.
+    /// Lets clients use device codes, if [`Config::devices.on`](crate::Config::devices) is set [RFC 8628]. By default
+    /// the grant type is dropped, since such a client has no redirect URI that shows whose it is.
     #[must_use]
     pub fn devices(self) -> Self {
         Self { grant_types: self.grant_types.with(GrantType::DeviceCode), ..self }
