@@ -9,7 +9,6 @@ use grantor::client_metadata::DocumentError;
 use grantor::config::{AssertionAudience, DynamicRegistration, ExcessScopes};
 use grantor::redirect_uri::PrivateUseSchemes;
 use grantor::scope::ScopeSet;
-use grantor::wire::Endpoint;
 use grantor::{AuthorizationServer, Config};
 
 /// Why the users of a host cannot connect.
@@ -261,7 +260,7 @@ fn key_beside_none(config: &Config) -> Option<Failure> {
     }
     if has_keys && !takes_token_url {
         let issuer = &config.issuer;
-        let token_url = format!("{}{}", split(issuer).0, Endpoint::Token.path(issuer));
+        let token_url = format!("{}/oauth2/token", issuer.trim_end_matches('/'));
         let message = format!(
             "its users will agree and then see an error: it signs for {token_url}, and assertion_audience takes \
              {issuer} alone. Set registration.token_url_audience, or remove private_key_jwt."
