@@ -125,8 +125,8 @@ pub(crate) async fn report_documents(server: &AuthorizationServer) -> Vec<Findin
     findings
 }
 
-fn with_causes(error: &dyn Error) -> String {
-    let texts: Vec<_> = successors(Some(error), |error| error.source()).map(ToString::to_string).collect();
+fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let texts: Vec<_> = successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect();
     texts.join(": ")
 }
 
