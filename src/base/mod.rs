@@ -5,6 +5,7 @@ pub mod clock;
 pub(crate) mod codec;
 pub(crate) mod entropy;
 pub(crate) mod field;
+pub(crate) mod generations;
 pub mod id;
 pub(crate) mod json;
 pub mod subject;

@@ -1,39 +1,36 @@
 //! When devices polled last.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::base::clock::Timestamp;
+use crate::base::generations::{Generations, OnHeap};
 use crate::secret::Digest;
 
-/// Half of the device codes that are remembered at most.
-const GENERATION: usize = 32_768;
+/// How many device codes are remembered at most.
+const MAX: usize = 65_536;
 
 /// The times of the last polls with at most 65 536 device codes, in less than 2 MB. If there are more, the older half is
 /// forgotten, which costs a device nothing.
-#[derive(Debug, Default)]
-pub(crate) struct Polls(Mutex<Generations>);
+///
+/// The key is the first bytes of the code's digest.
+#[derive(Debug)]
+pub(crate) struct Polls(Mutex<Generations<[u8; 8], Timestamp>>);
 
-/// By the first bytes of the code's digest.
-type Times = HashMap<[u8; 8], Timestamp>;
+impl OnHeap for Timestamp {}
 
-#[derive(Debug, Default)]
-struct Generations {
-    young: Times,
-    old: Times,
+impl Default for Polls {
+    fn default() -> Self {
+        Self(Mutex::new(Generations::new(MAX, usize::MAX)))
+    }
 }
 
 impl Polls {
     /// Notes a poll, and returns the time of the one before it, if it is remembered.
     pub(crate) fn note(&self, code: &Digest, now: Timestamp) -> Option<Timestamp> {
-        let mut generations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Generations { young, old } = &mut *generations;
+        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let code = code.first_bytes();
-        let before = young.get(&code).or_else(|| old.get(&code)).copied();
-        if young.len() >= GENERATION && !young.contains_key(&code) {
-            *old = std::mem::take(young);
-        }
-        young.insert(code, now);
+        let before = times.find(&code).copied();
+        times.keep(code, now);
         before
     }
 }
@@ -52,9 +49,7 @@ mod tests {
         for number in 1..1_000_000 {
             assert_eq!(polls.note(&code(number), at(7)), None);
         }
-        let generations = polls.0.lock().unwrap();
-        assert!(generations.young.len() <= GENERATION && generations.old.len() == GENERATION);
-        drop(generations);
+        assert!((MAX / 2 + 1..=MAX).contains(&polls.0.lock().unwrap().len()));
         assert_eq!(polls.note(&code(0), at(9)), None, "it was forgotten");
         assert_eq!(polls.note(&code(999_999), at(9)), Some(at(7)));
     }

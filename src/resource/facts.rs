@@ -11,6 +11,12 @@ use crate::hooks::TokenRefusal;
 use crate::jose::JwkThumbprint;
 use crate::scope::{ResourceList, ResourceScope, ScopeCatalog, ScopeError, ScopeSet};
 
+/// The SHA-256 of a whole token.
+pub(super) type TokenDigest = [u8; 32];
+
+/// The bytes that what is kept of a token takes at most, on average.
+pub(super) const BYTES_PER_ENTRY: usize = 1024;
+
 /// What the authorization server said about a token.
 #[derive(Debug)]
 pub(crate) struct TokenFacts {

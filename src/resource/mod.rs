@@ -4,7 +4,6 @@
 pub(crate) mod access_token;
 mod authenticated;
 pub(crate) mod bearer;
-mod cache;
 mod environment;
 mod error;
 mod facts;

@@ -5,11 +5,11 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use crate::base::clock::{Clock, Timestamp};
+use crate::base::generations::{Generations, OnHeap};
 use crate::error::introspection::IntrospectionError;
 use crate::fetch::flight::{Driven, Flight, Waiter};
 use crate::hooks::TokenRefusal;
-use crate::resource::cache::{Cache, TokenDigest};
-use crate::resource::facts::TokenFacts;
+use crate::resource::facts::{BYTES_PER_ENTRY, TokenDigest, TokenFacts};
 use crate::resource::introspection::answer::Answer;
 use crate::resource::introspection::settings::IntrospectionSettings;
 
@@ -39,9 +39,9 @@ pub(super) struct LookUps {
     /// The time when the clock was last read.
     last_seen: Timestamp,
     times_set_back: u64,
-    described: Cache<Kept>,
+    described: Generations<TokenDigest, Kept>,
     /// When the request about each was sent.
-    inactive: Cache<Timestamp>,
+    inactive: Generations<TokenDigest, Timestamp>,
     /// The look-ups of each token, in the order in which they began: at most one whose request was sent, and one that
     /// waits for its end.
     in_progress: HashMap<TokenDigest, Vec<LookUp>>,
@@ -51,6 +51,12 @@ pub(super) struct LookUps {
 struct Kept {
     facts: Arc<TokenFacts>,
     sent: Timestamp,
+}
+
+impl OnHeap for Kept {
+    fn bytes_on_heap(&self) -> usize {
+        self.facts.bytes()
+    }
 }
 
 /// A look-up in progress, while a check waits for it.
@@ -83,8 +89,8 @@ impl LookUps {
         Self {
             last_seen: Timestamp::from_seconds(0),
             times_set_back: 0,
-            described: Cache::new(settings.max_entries - for_inactive),
-            inactive: Cache::new(for_inactive),
+            described: Generations::new(settings.max_entries - for_inactive, BYTES_PER_ENTRY),
+            inactive: Generations::new(for_inactive, BYTES_PER_ENTRY),
             in_progress: HashMap::new(),
         }
     }
@@ -167,11 +173,11 @@ impl LookUps {
             Answer::Described(facts) => {
                 let is_kept = !settings.time_to_live.is_zero() || !settings.stale_if_error.is_zero();
                 if is_kept && facts.expires.is_some() {
-                    self.described.keep(*key, Kept { facts: Arc::clone(facts), sent: sent.at }, facts.bytes());
+                    self.described.keep(*key, Kept { facts: Arc::clone(facts), sent: sent.at });
                 }
             }
             Answer::Refused(TokenRefusal::Inactive) if !settings.inactive_time_to_live.is_zero() => {
-                self.inactive.keep(*key, sent.at, 0);
+                self.inactive.keep(*key, sent.at);
             }
             Answer::Refused(_) => {}
         }

@@ -18,6 +18,7 @@ pub use crate::error::key_set::KeySetError;
 pub use crate::resource::jwt::settings::JwtSettings;
 
 use crate::base::clock::{Clock, Timestamp};
+use crate::base::generations::{Generations, OnHeap};
 use crate::base::id::ClientId;
 use crate::config::SecurityReport;
 use crate::config::error::ConfigError;
@@ -26,9 +27,8 @@ use crate::hooks::fetcher::Transport;
 use crate::hooks::{EventSink, TokenRefusal};
 use crate::jose::access_jwt::{self, MAX_BYTES};
 use crate::jose::{IS_AVAILABLE, Jws, SigningAlgorithm};
-use crate::resource::cache::{Cache, TokenDigest};
 use crate::resource::environment::Environment;
-use crate::resource::facts::TokenFacts;
+use crate::resource::facts::{BYTES_PER_ENTRY, TokenDigest, TokenFacts};
 use crate::resource::jwt::judge::{judge, refused_as_jwt_at};
 use crate::resource::jwt::keys::Keys;
 use crate::resource::jwt::setup::Setup;
@@ -77,7 +77,7 @@ struct Inner {
 struct State {
     /// The time when the clock was last read.
     last_seen: Timestamp,
-    verified: Cache<Verified>,
+    verified: Generations<TokenDigest, Verified>,
 }
 
 /// A token whose signature was verified.
@@ -86,6 +86,12 @@ struct Verified {
     facts: Arc<TokenFacts>,
     /// The digest of the key that has signed it.
     key: Digest,
+}
+
+impl OnHeap for Verified {
+    fn bytes_on_heap(&self) -> usize {
+        self.facts.bytes()
+    }
 }
 
 /// Why a token is not accepted.
@@ -133,7 +139,10 @@ impl JwtVerifier {
     }
 
     fn of(setup: Setup) -> Self {
-        let state = State { last_seen: Timestamp::default(), verified: Cache::new(setup.settings.max_entries) };
+        let state = State {
+            last_seen: Timestamp::default(),
+            verified: Generations::new(setup.settings.max_entries, BYTES_PER_ENTRY),
+        };
         let setup = Arc::new(setup);
         Self(Arc::new(Inner { keys: Keys::new(Arc::clone(&setup)), setup, state: Mutex::new(state) }))
     }
@@ -204,8 +213,7 @@ impl Inner {
             return Err(refusal.into());
         }
         let key = self.verify(&jws).await?;
-        let bytes = facts.bytes();
-        self.state().verified.keep(token_digest, Verified { facts: Arc::clone(&facts), key }, bytes);
+        self.state().verified.keep(token_digest, Verified { facts: Arc::clone(&facts), key });
         // The check may have waited for the keys.
         self.in_time(&facts)?;
         Ok((facts, scopes))

@@ -71,7 +71,7 @@ fn a_kept_token_counts_with_its_key_alone() {
             not_before: None,
         });
         let kept = Verified { facts, key: digest(signed_by.clone()) };
-        verifier.0.state().verified.keep(*Digest::of(token).bytes(), kept, 0);
+        verifier.0.state().verified.keep(*Digest::of(token).bytes(), kept);
         let found = block_on(verifier.look_up(token, &catalog)).unwrap();
         assert_eq!(found.is_some(), is_accepted, "{signed_by}");
     }
