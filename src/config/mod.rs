@@ -29,14 +29,12 @@ pub use crate::config::dpop::{DpopBoundTokens, DpopSettings};
 pub use crate::config::error::ConfigError;
 pub use crate::config::limits::Limits;
 pub use crate::config::pushed_requests::{PushedRequestSettings, PushedRequests};
-pub use crate::config::refresh::{GraceEnd, RefreshSettings, ReuseResponse};
+pub use crate::config::refresh::{GraceEnd, RefreshSettings};
 pub(crate) use crate::config::registration::ClientLifetimes;
 use crate::config::registration::IDLE_LIFETIME;
 pub use crate::config::registration::{DynamicRegistration, ExcessScopes, RegistrationSettings};
 pub use crate::config::report::{Finding, SecurityReport};
-pub use crate::config::revocation::{
-    AccessTokenRevocation, ForeignTokenAnswer, RevocationSettings, SupersededTokenRevocation,
-};
+pub use crate::config::revocation::{AccessTokenRevocation, RevocationSettings, SupersededTokenRevocation};
 pub use crate::config::tokens::{ClientCredentialsSettings, TokenSettings};
 use crate::jose::{IS_AVAILABLE, SigningAlgorithm};
 use crate::model::RETENTION;

@@ -34,9 +34,6 @@ pub struct RefreshSettings {
     /// The user codes of devices are stored under keyed digests, so that the store does not reveal them. A user code whose key is
     /// missing is unknown.
     pub derivation_keys: Vec<DerivationKey>,
-    /// What happens if a superseded refresh token is used after its grace [RFC 9700 section 4.14.2]; the grant is
-    /// revoked.
-    pub reuse: ReuseResponse,
     /// How long an access token stays usable after a refresh replaced it, at most until it expires; 300 s.
     ///
     /// It cannot be less than [`grace`](Self::grace). If it is less than 60 s longer, the
@@ -53,7 +50,6 @@ impl Default for RefreshSettings {
         Self {
             rotation: RefreshRotation::Rotate,
             derivation_keys: Vec::new(),
-            reuse: ReuseResponse::RevokeGrant,
             access_token_grace: Duration::from_secs(300),
             grace: Duration::from_secs(300),
             grace_end: GraceEnd::Clock,
@@ -69,17 +65,4 @@ pub enum GraceEnd {
     Clock,
     /// The clock, or the first refresh with a newer refresh token, whichever comes first.
     NextRefresh,
-}
-
-/// What happens if a superseded refresh token is used after its grace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ReuseResponse {
-    /// The grant is revoked.
-    RevokeGrant,
-    /// The grants of public clients and of native clients with a secret are revoked. For other clients, the request is
-    /// only refused.
-    RevokeGrantOfPublicClients,
-    /// The request is refused, and the grant stays.
-    Refuse,
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::config::DynamicRegistration;
 use crate::config::{
     AssertionAudience, AuthorizationErrors, BasicDecoding, Config, ExchangeRedirectUri, PkceRequirement, Profile,
-    ReuseResponse, StateCharacters,
+    StateCharacters,
 };
 use crate::model::client::RefreshRotation;
 use crate::model::redirect_uri::{LoopbackHttp, RedirectUriComparison};
@@ -267,12 +267,6 @@ const RULES: &[Rule] = &[
         "this grace, or the lifetime of access tokens, is less than 60 s longer than the grace of refresh tokens: if \
          the clocks of two servers differ, the owner's refresh after a refused access token may still be in the grace, \
          and a theft is missed",
-    ),
-    weaker(
-        "refresh.reuse",
-        "RFC 9700 section 4.14.2",
-        |own| own.refresh.reuse != ReuseResponse::RevokeGrant,
-        "a thief who refreshed first keeps the grant",
     ),
     weaker(
         "bearer_in_body",

@@ -18,8 +18,6 @@ pub struct RevocationSettings {
     /// What the revocation of a superseded refresh token after its grace revokes; its grant, in the platform profile
     /// nothing.
     pub superseded_token: SupersededTokenRevocation,
-    /// The response to a client that revokes a live token of another client [RFC 7009 section 2.1]; an error.
-    pub foreign_token: ForeignTokenAnswer,
 }
 
 impl Default for RevocationSettings {
@@ -28,7 +26,6 @@ impl Default for RevocationSettings {
             retention: Duration::ZERO,
             access_token: AccessTokenRevocation::TokenOnly,
             superseded_token: SupersededTokenRevocation::Nothing,
-            foreign_token: ForeignTokenAnswer::Refuse,
         }
     }
 }
@@ -54,14 +51,4 @@ pub enum SupersededTokenRevocation {
     /// Nothing is revoked if the token was bound to a key and the client proves itself in no other way: a copy of the
     /// token without the key could otherwise sign the user out.
     WholeGrant,
-}
-
-/// The response to a client that revokes a live token of another client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ForeignTokenAnswer {
-    /// 400 `invalid_grant` [RFC 7009 section 2.1].
-    Refuse,
-    /// 200, as for any unknown token.
-    Accept,
 }

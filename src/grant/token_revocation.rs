@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
 use crate::claim::{After, Claim, Effect, Seen, claim};
-use crate::config::{AccessTokenRevocation, Config, ForeignTokenAnswer, SupersededTokenRevocation};
+use crate::config::{AccessTokenRevocation, Config, SupersededTokenRevocation};
 use crate::context::Context;
 use crate::context::uses::Uses;
 use crate::error::Reason;
@@ -138,7 +138,7 @@ fn judge_access(
         return Ok(OfAccess::Nothing);
     }
     if !is_own {
-        return foreign(config).map(|()| OfAccess::Nothing);
+        return Err(Reason::TokenOfAnotherClient);
     }
     // Tokens without a user share a grant only so that they can be counted.
     Ok(match config.revocation.access_token {
@@ -214,7 +214,7 @@ fn judge_refresh(
         TokenState::Usable(_) | TokenState::NotYetValid | TokenState::AboveCount if is_own => {
             Ok(OfRefresh::RevokeGrant)
         }
-        TokenState::Usable(_) | TokenState::NotYetValid => foreign(config).map(|()| OfRefresh::Nothing),
+        TokenState::Usable(_) | TokenState::NotYetValid => Err(Reason::TokenOfAnotherClient),
         TokenState::Superseded | TokenState::Forked if is_own => {
             // A copy of a DPoP-bound token, without its key, must not be able to sign the user out.
             let is_copy = was_bound(grant, presented) && config.has_unproven_refresh_tokens(holder.caller);
@@ -228,14 +228,6 @@ fn judge_refresh(
         | TokenState::Superseded
         | TokenState::Forked
         | TokenState::AboveCount => Ok(OfRefresh::Nothing),
-    }
-}
-
-/// § 2.1: "the request is refused and the client is informed of the error", unless configured otherwise.
-fn foreign(config: &Config) -> Result<(), Reason> {
-    match config.revocation.foreign_token {
-        ForeignTokenAnswer::Refuse => Err(Reason::TokenOfAnotherClient),
-        ForeignTokenAnswer::Accept => Ok(()),
     }
 }
 
@@ -254,7 +246,6 @@ mod tests {
     enum Case {
         Own,
         Foreign,
-        ForeignAccepted,
         OwnRevoked,
         ForeignRevoked,
         OwnAllRevoked,
@@ -266,17 +257,13 @@ mod tests {
         let is_own = matches!(case, Case::Own | Case::OwnRevoked | Case::OwnAllRevoked);
         let mut line = if matches!(case, Case::OwnRevoked | Case::ForeignRevoked) { line.revoked() } else { line };
         line.client.epoch += u32::from(revoked);
-        if matches!(case, Case::ForeignAccepted) {
-            line.config.revocation.foreign_token = ForeignTokenAnswer::Accept;
-        }
         let caller = if is_own { line.client.clone() } else { client("other") };
         (line, caller)
     }
 
-    const CASES: [Case; 7] = [
+    const CASES: [Case; 6] = [
         Case::Own,
         Case::Foreign,
-        Case::ForeignAccepted,
         Case::OwnRevoked,
         Case::ForeignRevoked,
         Case::OwnAllRevoked,
@@ -305,28 +292,13 @@ mod tests {
         };
         // The answers to the first access token, in the order of `CASES`.
         let (token, nothing, refused) = ("RevokeToken", "Nothing", "TokenOfAnotherClient");
-        let rows: [(&str, Change, u32, [&str; 7]); 5] = [
-            ("current", |line| line, 10, [token, refused, nothing, "IsRevoked", nothing, nothing, nothing]),
-            (
-                "in grace",
-                |line| line.refreshed(100),
-                399,
-                [token, refused, nothing, "IsRevoked", nothing, nothing, nothing],
-            ),
-            (
-                "past grace",
-                |line| line.refreshed(100),
-                400,
-                [nothing, nothing, nothing, "IsRevoked", nothing, nothing, nothing],
-            ),
-            (
-                "revoked alone",
-                own_revoked,
-                10,
-                ["IsRevoked", nothing, nothing, "IsRevoked", nothing, "IsRevoked", nothing],
-            ),
+        let rows: [(&str, Change, u32, [&str; 6]); 5] = [
+            ("current", |line| line, 10, [token, refused, "IsRevoked", nothing, nothing, nothing]),
+            ("in grace", |line| line.refreshed(100), 399, [token, refused, "IsRevoked", nothing, nothing, nothing]),
+            ("past grace", |line| line.refreshed(100), 400, [nothing, nothing, "IsRevoked", nothing, nothing, nothing]),
+            ("revoked alone", own_revoked, 10, ["IsRevoked", nothing, "IsRevoked", nothing, "IsRevoked", nothing]),
             // A revoked grant keeps no tokens, so it treats all of them the same.
-            ("unknown", unknown, 10, [nothing, nothing, nothing, "IsRevoked", nothing, nothing, nothing]),
+            ("unknown", unknown, 10, [nothing, nothing, "IsRevoked", nothing, nothing, nothing]),
         ];
         for (state, change, seconds, expected) in rows {
             for (case, expected) in CASES.into_iter().zip(expected) {
@@ -364,26 +336,21 @@ mod tests {
         };
         // The answers to the first refresh token, in the order of `CASES`.
         let (grant, nothing, old, refused) = ("RevokeGrant", "Nothing", "Superseded", "TokenOfAnotherClient");
-        let rows: [(&str, Change, u32, [&str; 7]); 9] = [
-            ("current", |line| line, 10, [grant, refused, nothing, grant, nothing, nothing, nothing]),
-            ("in grace", |line| line.refreshed(100), 399, [grant, refused, nothing, grant, nothing, nothing, nothing]),
-            ("past grace", |line| line.refreshed(100), 400, [old, nothing, nothing, grant, nothing, nothing, nothing]),
-            (
-                "long past grace",
-                |line| line.refreshed(100),
-                460,
-                [old, nothing, nothing, grant, nothing, nothing, nothing],
-            ),
+        let rows: [(&str, Change, u32, [&str; 6]); 9] = [
+            ("current", |line| line, 10, [grant, refused, grant, nothing, nothing, nothing]),
+            ("in grace", |line| line.refreshed(100), 399, [grant, refused, grant, nothing, nothing, nothing]),
+            ("past grace", |line| line.refreshed(100), 400, [old, nothing, grant, nothing, nothing, nothing]),
+            ("long past grace", |line| line.refreshed(100), 460, [old, nothing, grant, nothing, nothing, nothing]),
             (
                 "forgotten",
                 |line| line.refreshed(100).without_superseded(),
                 999,
-                [old, nothing, nothing, grant, nothing, nothing, nothing],
+                [old, nothing, grant, nothing, nothing, nothing],
             ),
-            ("expired", |line| line, 15_552_000, [nothing, nothing, nothing, grant, nothing, nothing, nothing]),
-            ("above the count", above, 10, [grant, nothing, nothing, grant, nothing, nothing, nothing]),
-            ("forked", forked, 10, [old, nothing, nothing, grant, nothing, nothing, nothing]),
-            ("with a wrong tag", forged, 10, [nothing; 7]),
+            ("expired", |line| line, 15_552_000, [nothing, nothing, grant, nothing, nothing, nothing]),
+            ("above the count", above, 10, [grant, nothing, grant, nothing, nothing, nothing]),
+            ("forked", forked, 10, [old, nothing, grant, nothing, nothing, nothing]),
+            ("with a wrong tag", forged, 10, [nothing; 6]),
         ];
         for (state, change, seconds, expected) in rows {
             for (case, expected) in CASES.into_iter().zip(expected) {

@@ -169,11 +169,8 @@ events! {
         /// Seconds since the token was superseded.
         age: u32,
     } => named("refreshed_in_grace", if age > USUAL_AGE_IN_GRACE { Warning } else { Info }).age(age),
-    /// A superseded refresh token was used after its grace by its own client: a copy of it exists.
-    RefreshTokenReused(grant, client, subject) {
-        /// Whether the grant was revoked, as it is by default.
-        revoked: bool,
-    } => named("refresh_token_reused", Warning).revoked(revoked),
+    /// A superseded refresh token was used after its grace by its own client: a copy of it exists. The grant is revoked.
+    RefreshTokenReused(grant, client, subject) => named("refresh_token_reused", Warning),
     /// A code or refresh token came with a DPoP proof by a key other than the one it is bound to [RFC 9449 sections 5
     /// and 10]. Or an unbound refresh token came without a proof, after its grant was bound to a key. The code or token
     /// may be stolen. Nothing was revoked, since the owner of the key can still use the grant.
@@ -321,8 +318,6 @@ facts! {
     redirect_uri: &'a str;
     /// Returns the seconds since a refresh token was superseded, as in [`Event::RefreshedInGrace`].
     age: u32;
-    /// Returns whether the grant was revoked, as in [`Event::RefreshTokenReused`].
-    revoked: bool;
     /// Returns how many keys are not used, as in [`Event::KeysLeftOut`].
     keys: usize;
 }
@@ -458,7 +453,7 @@ mod tests {
             (Event::CodeReplayed { grant, client, subject }, [true, true, false, false]),
             (Event::Refreshed { grant, client, subject }, [true, true, false, false]),
             (Event::RefreshedInGrace { grant, client, subject, age: 1 }, [true, true, false, false]),
-            (Event::RefreshTokenReused { grant, client, subject, revoked: true }, [true, true, false, false]),
+            (Event::RefreshTokenReused { grant, client, subject }, [true, true, false, false]),
             (Event::ClientCredentialsTokenIssued { grant, client, scopes }, [false, true, false, false]),
             (Event::AccessTokenRevoked { grant, client }, [false, true, false, false]),
             (Event::SupersededTokenAtRevocation { grant, client }, [false, true, false, false]),

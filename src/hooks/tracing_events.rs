@@ -16,7 +16,6 @@ use crate::hooks::{Event, EventSink, Severity};
 /// | `redirect_uri` | the redirect URI that was refused, shortened as in [`Event::Refused`] |
 /// | `scopes` | what was granted |
 /// | `age` | seconds since a refresh token in its grace was superseded |
-/// | `revoked` | whether the reuse of a refresh token revoked its grant |
 ///
 /// The level is [`Event::severity`]. Clients and redirect URIs may hold any character: a subscriber that writes lines
 /// must escape fields, as that of `tracing-subscriber` does.
@@ -45,7 +44,6 @@ impl EventSink for TracingEvents {
                     redirect_uri = facts.redirect_uri,
                     scopes = facts.scopes.map(|scopes| scopes.as_str()),
                     age = facts.age,
-                    revoked = facts.revoked,
                 )
             };
         }

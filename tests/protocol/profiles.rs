@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use grantor::application::{Field, Problem};
-use grantor::config::{
-    AuthorizationErrors, BasicDecoding, ExchangeRedirectUri, Profile, ReuseResponse, StateCharacters,
-};
+use grantor::config::{AuthorizationErrors, BasicDecoding, ExchangeRedirectUri, Profile, StateCharacters};
 use grantor::redirect_uri::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison};
 use grantor::secret::DerivationKey;
 use grantor::{AuthorizationServer, Config, MemoryStore, RegistrarError};
@@ -130,7 +128,7 @@ fn the_report_follows_every_setting() {
     let bare = AuthorizationServer::new(tight(), MemoryStore::new()).unwrap();
     assert_eq!(settings(&bare), ["throttle"]);
     assert!(bare.security_report().to_string().contains("MemoryThrottle"));
-    let cases: [Loosening; 12] = [
+    let cases: [Loosening; 11] = [
         (|config| config.refresh.derivation_keys = Vec::new(), "refresh.derivation_keys"),
         (|config| config.redirect_uris.loopback_http = LoopbackHttp::default(), "redirect_uris.loopback_http"),
         (
@@ -149,7 +147,6 @@ fn the_report_follows_every_setting() {
         (|config| config.authorization.errors = AuthorizationErrors::PageForServiceParameters, "authorization.errors"),
         (|config| config.client_authentication.basic = BasicDecoding::Either, "client_authentication.basic"),
         (|config| config.refresh.grace = Duration::from_secs(1), "refresh.grace"),
-        (|config| config.refresh.reuse = ReuseResponse::Refuse, "refresh.reuse"),
         (|config| config.bearer_in_body = true, "bearer_in_body"),
         (|config| config.tokens.grant_lifetime = None, "tokens.grant_lifetime"),
     ];

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use grantor::config::{AccessTokenRevocation, ForeignTokenAnswer, Profile};
+use grantor::config::{AccessTokenRevocation, Profile};
 use grantor::store::{Grant, Page, Record, RecordStore, Stores};
 use grantor::wire::{Endpoint, Response};
 use grantor::{AuthorizationServer, CachedClients, Config};
@@ -51,21 +51,6 @@ async fn a_live_token_of_another_client_is_refused_and_reported() {
     for token in [&second.access, &second.refresh, &first.access, &first.refresh] {
         empty(&world.revoke_as(&other, token).await);
     }
-}
-
-/// D-14
-#[tokio::test]
-async fn a_stranger_may_be_told_nothing_instead() {
-    let world =
-        World::with(Profile::Platform, |config| config.revocation.foreign_token = ForeignTokenAnswer::Accept).await;
-    let other = world.register(form()).await;
-    let first = world.pair().await;
-    for token in [&first.access, &first.refresh] {
-        empty(&world.revoke_as(&other, token).await);
-    }
-    stands(&world, &first, true, true, "nothing was revoked").await;
-    empty(&world.revoke(&first.access).await);
-    assert!(!world.opens(&first.access).await);
 }
 
 /// 7009-2.1-04, 7009-2.3-01

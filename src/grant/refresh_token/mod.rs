@@ -15,7 +15,6 @@ pub(crate) use state::{TokenState, state_of, was_bound};
 use std::sync::Arc;
 
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim};
-use crate::config::ReuseResponse;
 use crate::context::Context;
 use crate::error::Reason;
 use crate::grant::issue::Issued;
@@ -150,20 +149,10 @@ async fn refused(
     if !matches!(reason, Reason::RefreshTokenReused) {
         return Ok(reason);
     }
-    let revokes = match context.config.refresh.reuse {
-        ReuseResponse::RevokeGrant => true,
-        ReuseResponse::RevokeGrantOfPublicClients => context.config.has_unproven_refresh_tokens(request.client),
-        ReuseResponse::Refuse => false,
-    };
-    let mut revoked = false;
-    if revokes {
-        request.record_uses(context).await?;
-        let outcome = revocation::revoke(context, id, RevocationReason::RefreshTokenReused).await?;
-        revoked = outcome == revocation::Outcome::Revoked;
-        if !revoked {
-            return Ok(Reason::GrantRevoked);
-        }
+    request.record_uses(context).await?;
+    if revocation::revoke(context, id, RevocationReason::RefreshTokenReused).await? != revocation::Outcome::Revoked {
+        return Ok(Reason::GrantRevoked);
     }
-    context.raise(&Event::RefreshTokenReused { grant: id, client: client_id, subject, revoked });
+    context.raise(&Event::RefreshTokenReused { grant: id, client: client_id, subject });
     Ok(reason)
 }
