@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::base::debug_as_text;
+use crate::base::ValueError;
 
 /// How far the clocks of servers that share one store may differ.
 pub(crate) const ALLOWED_SKEW: u32 = 60;
@@ -76,25 +76,19 @@ impl From<Timestamp> for OffsetDateTime {
 }
 
 impl TryFrom<OffsetDateTime> for Timestamp {
-    type Error = TimestampError;
+    type Error = ValueError;
 
     /// Creates a timestamp from the whole seconds of `time`.
     ///
     /// # Errors
     ///
-    /// [`TimestampError`] for a time before 1970 or after 2106.
+    /// [`ValueError`](crate::error::ValueError) for a time before 1970 or after 2106.
     fn try_from(time: OffsetDateTime) -> Result<Self, Self::Error> {
-        u32::try_from(time.unix_timestamp()).map(Self).map_err(|_| TimestampError)
+        u32::try_from(time.unix_timestamp()).map(Self).map_err(|_| NO_TIMESTAMP)
     }
 }
 
-/// A time that a [`Timestamp`] cannot represent.
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the time lies outside 1970-01-01 to 2106-02-07")]
-#[non_exhaustive]
-pub struct TimestampError;
-
-debug_as_text!(TimestampError);
+const NO_TIMESTAMP: ValueError = ValueError("the time lies outside 1970-01-01 to 2106-02-07");
 
 /// A source of the time of day.
 ///
@@ -143,6 +137,6 @@ mod tests {
         let timestamp = Timestamp(1_000_000_000);
         assert_eq!(timestamp.to_string(), "2001-09-09T01:46:40Z");
         assert_eq!(Timestamp::try_from(OffsetDateTime::from(timestamp)), Ok(timestamp));
-        assert_eq!(Timestamp::try_from(OffsetDateTime::UNIX_EPOCH - Duration::from_secs(1)), Err(TimestampError));
+        assert_eq!(Timestamp::try_from(OffsetDateTime::UNIX_EPOCH - Duration::from_secs(1)), Err(NO_TIMESTAMP));
     }
 }

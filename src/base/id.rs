@@ -7,8 +7,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use smol_str::SmolStr;
 
+use crate::base::ValueError;
 use crate::base::clock::Timestamp;
-use crate::base::debug_as_text;
 use crate::base::entropy::Entropy;
 use crate::base::field::{arrays, texts};
 
@@ -62,15 +62,15 @@ macro_rules! record_id {
         }
 
         impl FromStr for $name {
-            type Err = IdError;
+            type Err = ValueError;
 
             /// Parses the 22 characters that [`Display`](fmt::Display) writes.
             ///
             /// # Errors
             ///
-            /// [`IdError`] for any other text.
+            /// [`ValueError`](crate::error::ValueError) for any other text.
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                decode_id(text.as_bytes()).map(RecordId).map(Self).ok_or(IdError)
+                decode_id(text.as_bytes()).map(RecordId).map(Self).ok_or(NO_ID)
             }
         }
     };
@@ -134,13 +134,7 @@ impl From<GrantId> for AuthorizationId {
     }
 }
 
-/// A text that is not the id of a record.
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an id must have 22 characters of canonical base64url")]
-#[non_exhaustive]
-pub struct IdError;
-
-debug_as_text!(IdError);
+const NO_ID: ValueError = ValueError("an id must have 22 characters of canonical base64url");
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct RecordId([u8; ID_BYTES]);
@@ -186,12 +180,12 @@ impl ClientId {
     ///
     /// # Errors
     ///
-    /// [`ClientIdError`] if it is empty, longer than 512 characters, or holds a character outside
+    /// [`ValueError`](crate::error::ValueError) if it is empty, longer than 512 characters, or holds a character outside
     /// 20 to 7E hex.
-    pub fn new(text: impl AsRef<str>) -> Result<Self, ClientIdError> {
+    pub fn new(text: impl AsRef<str>) -> Result<Self, ValueError> {
         let text = text.as_ref();
         if !Self::is_well_formed(text.as_bytes()) {
-            return Err(ClientIdError);
+            return Err(NO_CLIENT_ID);
         }
         Ok(Self(text.into()))
     }
@@ -236,13 +230,8 @@ impl fmt::Debug for ClientId {
     }
 }
 
-/// A text that cannot be a [`ClientId`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
-#[error("a client id must have 1 to 512 characters, each a visible one of ASCII or a space")]
-#[non_exhaustive]
-pub struct ClientIdError;
-
-debug_as_text!(ClientIdError);
+const NO_CLIENT_ID: ValueError =
+    ValueError("a client id must have 1 to 512 characters, each a visible one of ASCII or a space");
 
 /// An id as the base64url that precedes a secret.
 pub(crate) struct IdText([u8; ID_CHARACTERS]);
@@ -308,7 +297,7 @@ mod tests {
         assert!("AQgw".contains(last), "{last}");
         for other in "BCDEFGHIJKLMNOPRSTUVWXYZ_-=. ".chars() {
             let altered = format!("{}{other}", &text[..ID_CHARACTERS - 1]);
-            assert_eq!(altered.parse::<AuthorizationId>(), Err(IdError), "{altered}");
+            assert_eq!(altered.parse::<AuthorizationId>(), Err(NO_ID), "{altered}");
         }
         assert_eq!(GrantId::from(early).to_string(), text);
     }
@@ -339,11 +328,11 @@ mod tests {
     #[test]
     fn client_ids_are_visible_characters() {
         for bad in ["", "a\tb", "a\0", "\u{e9}", "\u{7f}"] {
-            assert_eq!(ClientId::new(bad), Err(ClientIdError), "{bad:?}");
+            assert_eq!(ClientId::new(bad), Err(NO_CLIENT_ID), "{bad:?}");
         }
         assert!(ClientId::new("https://client.example/x y~").is_ok());
         assert!(ClientId::new("x".repeat(512)).is_ok());
-        assert_eq!(ClientId::new("x".repeat(513)), Err(ClientIdError));
+        assert_eq!(ClientId::new("x".repeat(513)), Err(NO_CLIENT_ID));
     }
 
     #[test]

@@ -26,6 +26,15 @@ macro_rules! debug_as_text {
 }
 pub(crate) use debug_as_text;
 
+/// Why a text or a number is not a value of its type, such as an id, a subject or a code verifier.
+///
+/// It states what would be accepted, and contains nothing of the refused value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("{0}")]
+pub struct ValueError(pub(crate) &'static str);
+
+debug_as_text!(ValueError);
+
 /// Returns the text of an error, then that of each cause which the texts before it do not contain:
 /// `the store failed: the disk is full`.
 pub(crate) fn with_causes(error: &dyn Error) -> String {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use smol_str::SmolStr;
 
-use crate::base::debug_as_text;
+use crate::base::ValueError;
 use crate::base::field::texts;
 
 /// Your service's name for one of its users, 1 to 255 bytes of UTF-8, never shown to other users.
@@ -24,11 +24,11 @@ impl Subject {
     ///
     /// # Errors
     ///
-    /// [`SubjectError`] if the text is empty or longer than 255 bytes.
-    pub fn new(text: impl AsRef<str>) -> Result<Self, SubjectError> {
+    /// [`ValueError`](crate::error::ValueError) if the text is empty or longer than 255 bytes.
+    pub fn new(text: impl AsRef<str>) -> Result<Self, ValueError> {
         let text = text.as_ref();
         if text.is_empty() || text.len() > SUBJECT_BYTES {
-            return Err(SubjectError);
+            return Err(NO_SUBJECT);
         }
         Ok(Self(text.into()))
     }
@@ -54,13 +54,7 @@ impl fmt::Debug for Subject {
     }
 }
 
-/// A text that cannot be a [`Subject`].
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a subject must have 1 to 255 bytes")]
-#[non_exhaustive]
-pub struct SubjectError;
-
-debug_as_text!(SubjectError);
+const NO_SUBJECT: ValueError = ValueError("a subject must have 1 to 255 bytes");
 
 #[cfg(test)]
 mod tests {
@@ -68,9 +62,9 @@ mod tests {
 
     #[test]
     fn holds_1_to_255_bytes() {
-        assert_eq!(Subject::new(""), Err(SubjectError));
+        assert_eq!(Subject::new(""), Err(NO_SUBJECT));
         assert_eq!(Subject::new("\0 any \u{1f600}").unwrap().as_str(), "\0 any \u{1f600}");
         assert!(Subject::new("x".repeat(255)).is_ok());
-        assert_eq!(Subject::new("x".repeat(256)), Err(SubjectError));
+        assert_eq!(Subject::new("x".repeat(256)), Err(NO_SUBJECT));
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod key_set;
 pub(crate) mod response;
 pub(crate) mod signing;
 
+pub use crate::base::ValueError;
 pub use crate::wire::refusal::ErrorCode;
 
 use std::borrow::Cow;
@@ -21,7 +22,6 @@ use crate::model::client_metadata::{DocumentError, MetadataError};
 use crate::model::protected_resource::TargetError;
 use crate::model::redirect_uri::RedirectUriError;
 use crate::scope::ScopeError;
-use crate::secret::pkce::CodeVerifierError;
 use crate::store::StoreError;
 use crate::wire::page::ErrorKind;
 use crate::wire::refusal::{Refusal, refusals};
@@ -214,7 +214,7 @@ refusals! {
         MissingVerifier => InvalidGrant.says("code_verifier is missing"),
         /// The verifier is too short or too long, or has a character that is not allowed [RFC 7636 section 4.1].
         #[error("the code verifier is malformed")]
-        MalformedVerifier(#[source] _error: CodeVerifierError) =>
+        MalformedVerifier(#[source] _error: ValueError) =>
             InvalidGrant.says("code_verifier must be 43 to 128 letters, digits or characters of - . _ ~"),
         /// The verifier does not match the challenge.
         #[error("the code verifier is wrong")]

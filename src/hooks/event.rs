@@ -18,7 +18,7 @@ use crate::model::RevocationReason;
 use crate::scope::ScopeSet;
 use crate::store::StoreError;
 use crate::wire::Endpoint;
-use crate::wire::refusal::Severity::{self, Info, Warning};
+use crate::wire::refusal::Severity;
 
 macro_rules! shared {
     (type grant) => { GrantId };
@@ -61,6 +61,8 @@ macro_rules! events {
 
         impl<'a> Event<'a> {
             pub(crate) fn facts(&self) -> Facts<'a> {
+                use Severity::{Info, Warning};
+
                 match *self {
                     $(Self::$event { $($($shared,)+)? $($($field,)+)? } => $row$($(.$shared($shared))+)?,)+
                 }

@@ -24,7 +24,7 @@ pub use self::page::{
     ApplicationsPage, ConnectedApplication, ConsentPage, DeviceOutcome, DevicePage, ErrorLink, ErrorPage, Reviewed,
     UserCodeProblem,
 };
-pub use self::return_to::{ReturnTo, ReturnToError};
+pub use self::return_to::ReturnTo;
 pub use self::route::Route;
 pub use self::signed_in::SignedIn;
 pub use crate::wire::page::ErrorKind;

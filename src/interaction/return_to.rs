@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_encode, utf
 use serde::Deserialize;
 
 use crate::authorization::request::WANTS_PAGE;
-use crate::base::debug_as_text;
+use crate::base::ValueError;
 
 /// A path of your service with its query, where a user continues after the sign-in.
 ///
@@ -20,7 +20,7 @@ use crate::base::debug_as_text;
 /// let return_to = ReturnTo::parse("/oauth2/auth?client_id=1")?;
 /// assert_eq!(return_to.query("/sign-in"), "/sign-in?return_to=%2Foauth2%2Fauth%3Fclient%5Fid%3D1");
 /// assert!(ReturnTo::parse("//evil.example").is_err());
-/// # Ok::<(), grantor::interaction::ReturnToError>(())
+/// # Ok::<(), grantor::error::ValueError>(())
 /// ```
 ///
 /// In the handler of your sign-in page, make it a field `return_to` of the query and of the form: it implements
@@ -34,14 +34,14 @@ impl ReturnTo {
     ///
     /// # Errors
     ///
-    /// [`ReturnToError`] if it is not a local path.
-    pub fn parse(text: impl Into<String>) -> Result<Self, ReturnToError> {
+    /// [`ValueError`](crate::error::ValueError) if it is not a local path.
+    pub fn parse(text: impl Into<String>) -> Result<Self, ValueError> {
         let text = text.into();
         // Browsers read a backslash as a slash, and skip tabs and line breaks [WHATWG URL]. They escape quotation marks and
         // angle brackets themselves, so a page that forgets to is not open to a forged link.
         let is_local = text.starts_with('/') && !text.starts_with("//");
         let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\\\"'<>".contains(&byte));
-        if is_local && is_plain { Ok(Self(text)) } else { Err(ReturnToError) }
+        if is_local && is_plain { Ok(Self(text)) } else { Err(NO_LOCAL_PATH) }
     }
 
     /// Joins a path of this service and the query of a request. Bytes that may not stand in a URL are escaped, which
@@ -88,22 +88,16 @@ impl fmt::Display for ReturnTo {
 }
 
 impl TryFrom<String> for ReturnTo {
-    type Error = ReturnToError;
+    type Error = ValueError;
 
-    fn try_from(text: String) -> Result<Self, ReturnToError> {
+    fn try_from(text: String) -> Result<Self, ValueError> {
         Self::parse(text)
     }
 }
 
-/// A text that is not a local path.
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "return_to must be a path of this service: one slash first, visible ASCII characters, no backslash, quotation mark or angle bracket"
-)]
-#[non_exhaustive]
-pub struct ReturnToError;
-
-debug_as_text!(ReturnToError);
+const NO_LOCAL_PATH: ValueError = ValueError(
+    "return_to must be a path of this service: one slash first, visible ASCII characters, no backslash, quotation mark or angle bracket",
+);
 
 #[cfg(test)]
 mod tests {
@@ -130,7 +124,7 @@ mod tests {
             "/\"><script>",
             "/'x",
         ] {
-            assert_eq!(ReturnTo::parse(other), Err(ReturnToError), "{other:?}");
+            assert_eq!(ReturnTo::parse(other), Err(NO_LOCAL_PATH), "{other:?}");
         }
     }
 

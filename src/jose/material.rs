@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::base::codec::{DecodeError, Reader, Writer};
-use crate::base::debug_as_text;
+use crate::base::ValueError;
 use crate::base::field::{Field, arrays};
 use crate::jose::base64url;
 
@@ -330,25 +330,19 @@ impl fmt::Debug for JwkThumbprint {
 }
 
 impl FromStr for JwkThumbprint {
-    type Err = JwkThumbprintError;
+    type Err = ValueError;
 
     /// Parses the 43 characters that [`Display`](fmt::Display) writes.
     ///
     /// # Errors
     ///
-    /// [`JwkThumbprintError`] for any other text.
+    /// [`ValueError`](crate::error::ValueError) for any other text.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        base64url::decode(text).and_then(|bytes| bytes.try_into().ok()).map(Self).ok_or(JwkThumbprintError)
+        base64url::decode(text).and_then(|bytes| bytes.try_into().ok()).map(Self).ok_or(NO_THUMBPRINT)
     }
 }
 
-/// The error of a string that is not a thumbprint.
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a thumbprint must have 43 characters of canonical base64url")]
-#[non_exhaustive]
-pub struct JwkThumbprintError;
-
-debug_as_text!(JwkThumbprintError);
+const NO_THUMBPRINT: ValueError = ValueError("a thumbprint must have 43 characters of canonical base64url");
 
 #[cfg(test)]
 mod tests {

@@ -25,7 +25,7 @@ pub(crate) use jwk_set::{FetchedKeys, JwkSetBounds};
 pub use jwk_set::{JwkSet, JwkSetError};
 pub(crate) use jws::{Claims, JoseError, Jws};
 pub(crate) use key_pair::KeyPair;
-pub use material::{JwkError, JwkThumbprint, JwkThumbprintError, SigningAlgorithm};
+pub use material::{JwkError, JwkThumbprint, SigningAlgorithm};
 
 /// Whether signatures can be verified. This needs the feature `jose`.
 pub(crate) const IS_AVAILABLE: bool = cfg!(feature = "jose");

@@ -14,7 +14,7 @@ use std::ops::RangeInclusive;
 
 pub use derive::DerivationKey;
 pub use nonce::NonceKey;
-pub use pkce::{CodeChallenge, CodeChallengeError, CodeVerifier, CodeVerifierError};
+pub use pkce::{CodeChallenge, CodeVerifier};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::base::debug_as_text;
+use crate::base::ValueError;
 use crate::base::field::texts;
 use crate::base::id::write_base64url;
 use crate::secret::{Digest, is_equal};
@@ -27,7 +27,7 @@ const CHALLENGE_CHARACTERS: usize = 43;
 ///
 /// let verifier = CodeVerifier::new("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")?;
 /// assert_eq!(verifier.challenge().as_str(), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
-/// # Ok::<(), grantor::secret::CodeVerifierError>(())
+/// # Ok::<(), grantor::error::ValueError>(())
 /// ```
 #[derive(Clone)]
 pub struct CodeVerifier(String);
@@ -50,20 +50,19 @@ impl CodeVerifier {
     ///
     /// # Errors
     ///
-    /// [`CodeVerifierError::Length`] unless it has 43 to 128 bytes, and
-    /// [`CodeVerifierError::Character`] if one is not of `A-Z a-z 0-9 - . _ ~`. The refused text is
-    /// wiped.
-    pub fn new(text: impl Into<String>) -> Result<Self, CodeVerifierError> {
+    /// [`ValueError`](crate::error::ValueError) unless it has 43 to 128 bytes, all of `A-Z a-z 0-9 - . _ ~`. The
+    /// refused text is wiped.
+    pub fn new(text: impl Into<String>) -> Result<Self, ValueError> {
         let verifier = Self(text.into());
         Self::check(verifier.0.as_bytes()).map(|()| verifier)
     }
 
-    pub(crate) fn check(text: &[u8]) -> Result<(), CodeVerifierError> {
+    pub(crate) fn check(text: &[u8]) -> Result<(), ValueError> {
         if !(Self::MIN_CHARACTERS..=Self::MAX_CHARACTERS).contains(&text.len()) {
-            return Err(CodeVerifierError::Length);
+            return Err(VERIFIER_LENGTH);
         }
         if !text.iter().fold(true, |sound, byte| sound & is_unreserved(*byte)) {
-            return Err(CodeVerifierError::Character);
+            return Err(VERIFIER_CHARACTER);
         }
         Ok(())
     }
@@ -111,14 +110,13 @@ impl CodeChallenge {
     ///
     /// # Errors
     ///
-    /// [`CodeChallengeError::Length`] unless it has 43 bytes, and [`CodeChallengeError::Character`] if one is not in
-    /// the base64url alphabet.
-    pub fn parse(bytes: &[u8]) -> Result<Self, CodeChallengeError> {
+    /// [`ValueError`](crate::error::ValueError) unless it has 43 bytes, all in the base64url alphabet.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ValueError> {
         let Ok(text) = <[u8; CHALLENGE_CHARACTERS]>::try_from(bytes) else {
-            return Err(CodeChallengeError::Length);
+            return Err(CHALLENGE_LENGTH);
         };
         if !text.iter().copied().all(is_base64url) {
-            return Err(CodeChallengeError::Character);
+            return Err(CHALLENGE_CHARACTER);
         }
         Ok(Self(text))
     }
@@ -153,33 +151,12 @@ impl fmt::Debug for CodeChallenge {
     }
 }
 
-/// Why a text is not a code verifier [RFC 7636 section 4.1].
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CodeVerifierError {
-    /// It is shorter than 43 characters or longer than 128.
-    #[error("a code verifier has 43 to 128 characters")]
-    Length,
-    /// A character is not unreserved.
-    #[error("a code verifier has only letters, digits and the characters - . _ ~")]
-    Character,
-}
-
-debug_as_text!(CodeVerifierError);
-
-/// Why a text is not an S256 code challenge [RFC 7636 section 4.2].
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CodeChallengeError {
-    /// It does not have exactly 43 characters.
-    #[error("an S256 code challenge has 43 characters")]
-    Length,
-    /// A character is not in the base64url alphabet.
-    #[error("an S256 code challenge has only letters, digits and the characters - _")]
-    Character,
-}
-
-debug_as_text!(CodeChallengeError);
+const VERIFIER_LENGTH: ValueError = ValueError("a code verifier has 43 to 128 characters");
+const VERIFIER_CHARACTER: ValueError =
+    ValueError("a code verifier has only letters, digits and the characters - . _ ~");
+const CHALLENGE_LENGTH: ValueError = ValueError("an S256 code challenge has 43 characters");
+const CHALLENGE_CHARACTER: ValueError =
+    ValueError("an S256 code challenge has only letters, digits and the characters - _");
 
 const fn is_unreserved(byte: u8) -> bool {
     is_base64url(byte) || matches!(byte, b'.' | b'~')
@@ -224,19 +201,19 @@ mod tests {
     fn verifier_has_43_to_128_unreserved_characters() {
         let with = |character: &str| format!("{}{character}", "a".repeat(42));
         let cases = [
-            (String::new(), Err(CodeVerifierError::Length)),
-            ("a".repeat(42), Err(CodeVerifierError::Length)),
+            (String::new(), Err(VERIFIER_LENGTH)),
+            ("a".repeat(42), Err(VERIFIER_LENGTH)),
             ("a".repeat(43), Ok(())),
             ("a".repeat(128), Ok(())),
-            ("a".repeat(129), Err(CodeVerifierError::Length)),
+            ("a".repeat(129), Err(VERIFIER_LENGTH)),
             (with("-._~09AZ"), Ok(())),
-            (with("+"), Err(CodeVerifierError::Character)),
-            (with("/"), Err(CodeVerifierError::Character)),
-            (with("="), Err(CodeVerifierError::Character)),
-            (with(" "), Err(CodeVerifierError::Character)),
-            (with("%"), Err(CodeVerifierError::Character)),
-            (with("\0"), Err(CodeVerifierError::Character)),
-            (with("\u{e9}"), Err(CodeVerifierError::Character)),
+            (with("+"), Err(VERIFIER_CHARACTER)),
+            (with("/"), Err(VERIFIER_CHARACTER)),
+            (with("="), Err(VERIFIER_CHARACTER)),
+            (with(" "), Err(VERIFIER_CHARACTER)),
+            (with("%"), Err(VERIFIER_CHARACTER)),
+            (with("\0"), Err(VERIFIER_CHARACTER)),
+            (with("\u{e9}"), Err(VERIFIER_CHARACTER)),
         ];
         for (text, expected) in cases {
             assert_eq!(CodeVerifier::new(text.as_str()).map(drop), expected, "{text:?}");
@@ -247,20 +224,20 @@ mod tests {
     fn challenge_has_43_base64url_characters() {
         let with = |byte: u8| [b"a".repeat(42), vec![byte]].concat();
         let cases = [
-            (Vec::new(), Err(CodeChallengeError::Length)),
-            (b"a".repeat(42), Err(CodeChallengeError::Length)),
+            (Vec::new(), Err(CHALLENGE_LENGTH)),
+            (b"a".repeat(42), Err(CHALLENGE_LENGTH)),
             (b"a".repeat(43), Ok(())),
-            (b"a".repeat(44), Err(CodeChallengeError::Length)),
-            (format!("{CHALLENGE}=").into_bytes(), Err(CodeChallengeError::Length)),
+            (b"a".repeat(44), Err(CHALLENGE_LENGTH)),
+            (format!("{CHALLENGE}=").into_bytes(), Err(CHALLENGE_LENGTH)),
             (with(b'-'), Ok(())),
             (with(b'_'), Ok(())),
-            (with(b'='), Err(CodeChallengeError::Character)),
-            (with(b'+'), Err(CodeChallengeError::Character)),
-            (with(b'/'), Err(CodeChallengeError::Character)),
-            (with(b'.'), Err(CodeChallengeError::Character)),
-            (with(b'~'), Err(CodeChallengeError::Character)),
-            (with(0), Err(CodeChallengeError::Character)),
-            (with(0xff), Err(CodeChallengeError::Character)),
+            (with(b'='), Err(CHALLENGE_CHARACTER)),
+            (with(b'+'), Err(CHALLENGE_CHARACTER)),
+            (with(b'/'), Err(CHALLENGE_CHARACTER)),
+            (with(b'.'), Err(CHALLENGE_CHARACTER)),
+            (with(b'~'), Err(CHALLENGE_CHARACTER)),
+            (with(0), Err(CHALLENGE_CHARACTER)),
+            (with(0xff), Err(CHALLENGE_CHARACTER)),
         ];
         for (bytes, expected) in cases {
             assert_eq!(CodeChallenge::parse(&bytes).map(drop), expected, "{bytes:?}");

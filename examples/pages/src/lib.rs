@@ -113,7 +113,7 @@ impl Pages {
     /// let return_to = ReturnTo::parse("/oauth2/auth?client_id=1")?;
     /// let html = Pages::new("Notes").sign_in(&SignInPage::new("/sign-in", &return_to).languages("de, en;q=0.5"));
     /// assert!(html.contains("<button>Anmelden</button>"));
-    /// # Ok::<(), grantor::interaction::ReturnToError>(())
+    /// # Ok::<(), grantor::error::ValueError>(())
     /// ```
     #[must_use]
     pub fn sign_in(&self, page: &SignInPage<'_>) -> String {

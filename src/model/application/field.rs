@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::base::debug_as_text;
-use crate::base::id::ClientIdError;
+use crate::base::{ValueError, debug_as_text};
 use crate::jose::{JwkSetError, SigningAlgorithm};
 use crate::model::client::{AuthenticationMethod, AuthenticationMethods, ClientSecretError, GrantType, GrantTypes};
 use crate::model::redirect_uri::RedirectUriError;
@@ -138,7 +137,7 @@ pub enum Problem {
     Blank,
     /// The text cannot be an id.
     #[error("{0}")]
-    ClientId(ClientIdError),
+    ClientId(ValueError),
     /// The secret cannot be that of a client.
     #[error("{0}")]
     ClientSecret(ClientSecretError),

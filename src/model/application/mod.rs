@@ -254,7 +254,7 @@ impl ApplicationFilter {
     /// use grantor::application::ApplicationFilter;
     /// use grantor::client::ClientState;
     ///
-    /// # fn main() -> Result<(), grantor::subject::SubjectError> {
+    /// # fn main() -> Result<(), grantor::error::ValueError> {
     /// assert_eq!(ApplicationFilter::InState(ClientState::Approved).key(), "state:approved");
     /// assert_eq!(ApplicationFilter::OwnedBy(Subject::new("alice")?).key(), "owner:alice");
     /// # Ok(())

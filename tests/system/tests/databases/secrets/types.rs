@@ -17,7 +17,7 @@ pub(crate) fn shown(flow: &mut Flow, code: &str, pair: &Pair) {
     exposure.debug("RefreshToken", &RefreshToken::new(&*pair.refresh));
     exposure.debug("ClientSecret", &ClientSecret::new(secret));
     exposure.debug("CodeVerifier", &CodeVerifier::new(VERIFIER).unwrap());
-    exposure.error("CodeVerifierError", &CodeVerifier::new(format!("{VERIFIER}\n")).unwrap_err());
+    exposure.error("ValueError", &CodeVerifier::new(format!("{VERIFIER}\n")).unwrap_err());
     let Pair { access, refresh, scope } = pair;
     let json =
         format!(r#"{{"access_token":"{access}","token_type":"bearer","refresh_token":"{refresh}","scope":"{scope}"}}"#);
