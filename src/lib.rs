@@ -157,30 +157,43 @@ pub mod testing;
 pub mod text;
 pub mod wire;
 
-pub use crate::authorization::{AuthorizationError, Consent, Decision, PendingAuthorization};
+pub use crate::authorization::decide::{Consent, Decision};
+pub use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
 pub use crate::base::clock::{Clock, SystemClock, Timestamp};
 pub use crate::base::id::ClientId;
 pub use crate::base::subject::Subject;
-pub use crate::base::{clock, id, subject};
-pub use crate::config::{Config, ConfigError};
+pub use crate::config::Config;
+pub use crate::config::error::ConfigError;
 pub use crate::error::Reason;
+pub use crate::hooks::event::{Event, EventSink};
+pub use crate::hooks::throttle::MemoryThrottle;
 #[cfg(feature = "tracing")]
-pub use crate::hooks::TracingEvents;
-pub use crate::hooks::{Event, EventSink, MemoryThrottle};
-pub use crate::model::application::{Application, ApplicationForm};
+pub use crate::hooks::tracing_events::TracingEvents;
+pub use crate::model::application::Application;
+pub use crate::model::application::form::ApplicationForm;
 pub use crate::model::client::Client;
 pub use crate::model::{application, client, client_metadata, protected_resource, redirect_uri};
-pub use crate::registration::{Approval, Registrar, RegistrarError};
-pub use crate::resource::{Authenticated, ResourceError, ResourceServer};
+pub use crate::registration::Registrar;
+pub use crate::registration::approval::Approval;
+pub use crate::registration::error::RegistrarError;
+pub use crate::resource::ResourceServer;
+pub use crate::resource::authenticated::Authenticated;
+pub use crate::resource::error::ResourceError;
 pub use crate::secret::ClientSecret;
 pub use crate::server::AuthorizationServer;
+pub use crate::store::cached::CachedClients;
+pub use crate::store::memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use crate::store::postgres::PostgresStore;
 #[cfg(feature = "redis")]
 pub use crate::store::redis::RedisStore;
 #[cfg(feature = "sqlite")]
 pub use crate::store::sqlite::SqliteStore;
-pub use crate::store::{CachedClients, MemoryStore};
+
+/// The ids that this server makes. Each contains the time at which it was made, to about a minute.
+pub mod id {
+    pub use crate::base::id::{AuthorizationId, DeviceRequestId, GrantId, LogoId, PushedRequestId};
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -12,8 +12,7 @@ pub(crate) mod request;
 pub(crate) mod silent;
 pub(crate) mod user_code;
 
-pub use decide::{Consent, Decision};
-pub use pending::{AuthorizationError, PendingAuthorization, RequestedScope};
+pub use pending::RequestedScope;
 pub use user_code::{AskingDevice, DeviceConsent, TypedUserCode};
 
 use crate::context::Context;

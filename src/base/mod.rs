@@ -1,14 +1,14 @@
 //! What all other modules are built on: time, randomness, ids, the encodings of records and JSON, and how errors are
 //! printed.
 
-pub mod clock;
+pub(crate) mod clock;
 pub(crate) mod codec;
 pub(crate) mod entropy;
 pub(crate) mod field;
 pub(crate) mod generations;
-pub mod id;
+pub(crate) mod id;
 pub(crate) mod json;
-pub mod subject;
+pub(crate) mod subject;
 
 use std::error::Error;
 

@@ -26,7 +26,6 @@ use crate::config::client_authentication::KEY_SET;
 pub use crate::config::client_authentication::{AssertionAudience, BasicDecoding, ClientAuthenticationSettings};
 pub use crate::config::devices::{DeviceSettings, UserCodeFormat};
 pub use crate::config::dpop::{DpopBoundTokens, DpopSettings};
-pub use crate::config::error::ConfigError;
 pub use crate::config::limits::Limits;
 pub use crate::config::pushed_requests::{PushedRequestSettings, PushedRequests};
 pub use crate::config::refresh::{GraceEnd, RefreshSettings};

@@ -324,6 +324,16 @@ facts! {
     keys: usize;
 }
 
+/// Receives events, after the store has acknowledged what happened.
+///
+/// It is called within the request, so it should pass the event on and return. No event contains a secret. The check at
+/// a resource in the process of the authorization server raises no events, since it runs for every call.
+/// [`ResourceError::reason`](crate::ResourceError::reason) states why it refused one.
+pub trait EventSink: fmt::Debug + Send + Sync + 'static {
+    /// Records one event.
+    fn record(&self, event: &Event<'_>);
+}
+
 /// Seconds within which a client repeats a refresh whose answer it lost.
 const USUAL_AGE_IN_GRACE: u32 = 30;
 

@@ -19,32 +19,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use crate::hooks::application_change::ApplicationChange;
-pub use crate::hooks::event::Event;
+pub(crate) use crate::hooks::event::{Event, EventSink};
 pub use crate::hooks::registration_policy::{
     ApproveWithin, DocumentHosts, DocumentRequest, QueueAll, RegistrationDecision, RegistrationPolicy,
     RegistrationRequest,
 };
 pub use crate::hooks::signing::{Signer, SignerError, SigningKey, SigningKeyError};
-pub use crate::hooks::throttle::{MemoryThrottle, Rate, ThrottleLimits};
+pub use crate::hooks::throttle::{Rate, ThrottleLimits};
 pub use crate::hooks::token_refusal::TokenRefusal;
-#[cfg(feature = "tracing")]
-pub use crate::hooks::tracing_events::TracingEvents;
 pub use crate::wire::refusal::Severity;
 
 use crate::base::subject::Subject;
 use crate::model::client::Client;
 use crate::secret::{CLIENT_SECRET_CHARACTERS, Digest};
 use crate::wire::Endpoint;
-
-/// Receives events, after the store has acknowledged what happened.
-///
-/// It is called within the request, so it should pass the event on and return. No event contains a secret. The check at
-/// a resource in the process of the authorization server raises no events, since it runs for every call.
-/// [`ResourceError::reason`](crate::ResourceError::reason) states why it refused one.
-pub trait EventSink: fmt::Debug + Send + Sync + 'static {
-    /// Records one event.
-    fn record(&self, event: &Event<'_>);
-}
 
 /// Slows down callers that try too often. [`MemoryThrottle`] is ready to use.
 ///

@@ -55,7 +55,7 @@ pub trait Signer: fmt::Debug + Send + Sync + 'static {
 /// ```
 /// use std::time::Duration;
 ///
-/// use grantor::clock::Timestamp;
+/// use grantor::Timestamp;
 /// use grantor::hooks::{SigningKey, SigningKeyError};
 /// use grantor::jose::SigningAlgorithm;
 ///

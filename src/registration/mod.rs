@@ -4,13 +4,13 @@
 //! application is reviewed too, and the approved version stays in force until then.
 
 mod administration;
-mod approval;
+pub(crate) mod approval;
 mod claims;
 mod deletion;
 mod document;
 mod draft;
 mod ensure;
-mod error;
+pub(crate) mod error;
 mod extension;
 #[cfg(test)]
 mod fixtures;
@@ -31,10 +31,11 @@ mod update;
 pub(crate) mod usage;
 mod user_approval;
 
-pub use approval::{Approval, Approved};
+pub(crate) use approval::Approval;
+pub use approval::Approved;
 pub(crate) use document::DocumentClient;
 pub(crate) use draft::DocumentAdmission;
-pub use error::RegistrarError;
+pub(crate) use error::RegistrarError;
 pub use extension::Extension;
 pub(crate) use initial_token::InitialAccess;
 pub use initial_token::{InitialAccessTokenTerms, MadeInitialAccessToken};

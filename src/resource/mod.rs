@@ -2,10 +2,10 @@
 //! or in another one [RFC 7662, RFC 9068].
 
 pub(crate) mod access_token;
-mod authenticated;
+pub(crate) mod authenticated;
 pub(crate) mod bearer;
 mod environment;
-mod error;
+pub(crate) mod error;
 mod facts;
 mod introspection;
 mod jwt;
@@ -15,8 +15,8 @@ pub(crate) mod source;
 
 use std::sync::Arc;
 
-pub use crate::resource::authenticated::Authenticated;
-pub use crate::resource::error::ResourceError;
+pub(crate) use crate::resource::authenticated::Authenticated;
+pub(crate) use crate::resource::error::ResourceError;
 pub use crate::resource::introspection::{ExpectedAudience, IntrospectionError, IntrospectionSettings, ResourceClient};
 pub use crate::resource::jwt::{JwtSettings, JwtVerifier, KeySetError};
 

@@ -30,10 +30,8 @@ pub use crate::model::{
     ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, LastPurge, PushedRequest, Replay, Revocation,
     RevocationReason, UserCodeRecord,
 };
-pub use crate::store::cached::CachedClients;
 pub use crate::store::engine::{Engine, List, Row, Write};
 pub use crate::store::error::StoreError;
-pub use crate::store::memory::MemoryStore;
 pub use crate::store::page::{Insertion, Page, Purge, Replacement};
 pub use crate::store::record_store::{ClientStore, CodeStore, RecordStore, Store, TokenStore};
 pub(crate) use crate::store::stores::Stored;

@@ -7,7 +7,6 @@ use grantor::application::*;
 use grantor::authorization::*;
 use grantor::client::*;
 use grantor::client_metadata::*;
-use grantor::clock::*;
 use grantor::config::*;
 use grantor::error::*;
 use grantor::fetch::*;
@@ -26,11 +25,11 @@ use grantor::store::postgres::*;
 use grantor::store::redis::*;
 use grantor::store::sqlite::*;
 use grantor::store::*;
-use grantor::subject::*;
 use grantor::testing::*;
 use grantor::text::*;
 use grantor::wire::message::*;
 use grantor::wire::*;
+use grantor::*;
 
 use crate::source;
 

@@ -1,8 +1,7 @@
 //! The clients on devices, of `--devices`.
 
-use grantor::AuthorizationServer;
 use grantor::client::ClientType;
-use grantor::registration::RegistrarError;
+use grantor::{AuthorizationServer, RegistrarError};
 use serde::Serialize;
 
 use crate::application::SCOPES;

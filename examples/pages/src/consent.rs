@@ -1,7 +1,8 @@
 //! The consent page.
 
 use askama::Template;
-use grantor::authorization::{AskingDevice, PendingAuthorization};
+use grantor::PendingAuthorization;
+use grantor::authorization::AskingDevice;
 use grantor::interaction::{ConsentPage, ConsentProblem};
 use grantor::scope::ResourceScope;
 

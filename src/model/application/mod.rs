@@ -2,14 +2,14 @@
 
 mod encoding;
 mod field;
-mod form;
+pub(crate) mod form;
 mod logo;
 mod look_alike;
 mod open;
 mod text;
 
 pub use field::{Field, FieldError, Problem};
-pub use form::ApplicationForm;
+pub(crate) use form::ApplicationForm;
 pub use logo::{Logo, LogoSlot};
 pub use look_alike::LookAlikeKey;
 pub use open::ClientPlace;

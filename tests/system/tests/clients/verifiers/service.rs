@@ -3,12 +3,11 @@
 use std::future::pending;
 
 use grantor::client::{GrantType, GrantTypes};
-use grantor::clock::Timestamp;
 use grantor::config::{DpopBoundTokens, Profile};
 use grantor::hooks::SigningKey;
 use grantor::jose::SigningAlgorithm;
 use grantor::protected_resource::{AccessTokenFormat, ProtectedResource};
-use grantor::{Clock as _, SystemClock};
+use grantor::{Clock as _, SystemClock, Timestamp};
 use serde_json::{Value, json};
 use support::keys::{Signer, unchanged};
 use support::world::{PKCE, VERIFIER, World, config_at, form};
