@@ -141,7 +141,7 @@ impl MemoryThrottle {
             networks: Buckets::new(limits.network, NETWORKS),
             clients: Buckets::new(limits.client_failures, OTHERS),
             proven: Buckets::new(Rate::new(1, PROVEN), OTHERS),
-            attempts: ROWS.each_ref().map(|row| Buckets::new((row.rate)(&limits), OTHERS)),
+            rows: ROWS.each_ref().map(|row| (row, Buckets::new((row.rate)(&limits), OTHERS))),
         };
         Self {
             clock: Arc::new(SystemClock),
@@ -184,15 +184,9 @@ impl MemoryThrottle {
         };
         let network = network.map(|network: IpAddr| hasher.hash_one(network));
         let user = attempt.subject.map(|subject| hasher.hash_one(subject));
-        let attempts = ROWS.each_ref().map(|row| match row.by {
-            _ if !row.kinds.contains(&kind) => None,
-            By::Host => attempt.host.map(|host| hasher.hash_one(host)),
-            By::Network => network,
-            By::User => user,
-            By::UserOrNetwork => user.or(network),
-        });
+        let host = attempt.host.map(|host| hasher.hash_one(host));
         let (client, secret) = (client.map(|key| hasher.hash_one(key)), secret.map(|key| hasher.hash_one(key)));
-        Some(Keys { network, client, secret, attempts, kind })
+        Some(Keys { kind, network, user, host, client, secret })
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
@@ -239,17 +233,29 @@ impl Throttle for MemoryThrottle {
 
 /// The hashed keys that an attempt is counted by.
 struct Keys {
+    kind: AttemptKind,
     network: Option<u64>,
+    user: Option<u64>,
+    host: Option<u64>,
     /// The claimed client together with the network, if it presents a secret.
     client: Option<u64>,
     /// The claimed client together with the secret that it presents.
     secret: Option<u64>,
-    /// One for each of [`ROWS`].
-    attempts: [Option<u64>; ROWS.len()],
-    kind: AttemptKind,
 }
 
-#[derive(Debug)]
+impl Keys {
+    /// Returns the key by which a row counts the attempt, if it does.
+    fn of(&self, row: &Row) -> Option<u64> {
+        match row.by {
+            _ if !row.kinds.contains(&self.kind) => None,
+            By::Host => self.host,
+            By::Network => self.network,
+            By::User => self.user,
+            By::UserOrNetwork => self.user.or(self.network),
+        }
+    }
+}
+
 struct Counts {
     /// The time at which the clock was last read.
     last_read: Option<Timestamp>,
@@ -260,8 +266,7 @@ struct Counts {
     clients: Buckets,
     /// The secrets that were right within the last hour: a bucket of one token, which is taken then.
     proven: Buckets,
-    /// One for each of [`ROWS`].
-    attempts: [Buckets; ROWS.len()],
+    rows: [(&'static Row, Buckets); ROWS.len()],
 }
 
 impl Counts {
@@ -279,11 +284,12 @@ impl Counts {
         }
         let wait = |(buckets, key): (&Buckets, Option<u64>)| key.map_or(0, |key| buckets.wait(key, now));
         let both = [(&self.networks, keys.network), (&self.clients, keys.client)];
-        let wait = both.into_iter().chain(self.attempts.iter().zip(keys.attempts)).map(wait).max().unwrap_or_default();
+        let of_rows = self.rows.iter().map(|(row, buckets)| (buckets, keys.of(row)));
+        let wait = both.into_iter().chain(of_rows).map(wait).max().unwrap_or_default();
         if wait == 0 {
             take(&mut self.networks, keys.network, 1, now);
-            for (buckets, key) in self.attempts.iter_mut().zip(keys.attempts) {
-                take(buckets, key, 1, now);
+            for (row, buckets) in &mut self.rows {
+                take(buckets, keys.of(row), 1, now);
             }
         }
         wait
@@ -308,8 +314,8 @@ impl Counts {
             return;
         }
         let of_client = (&mut self.networks, keys.network.filter(|_| keys.kind != AttemptKind::UserCode));
-        let rows = ROWS.iter().zip(self.attempts.iter_mut().zip(keys.attempts));
-        let of_rows = rows.filter(|(row, _)| row.is_refunded).map(|(_, counted)| counted);
+        let refunded = self.rows.iter_mut().filter(|(row, _)| row.is_refunded);
+        let of_rows = refunded.map(|(row, buckets)| (buckets, keys.of(row)));
         for (buckets, key) in of_rows.chain([of_client]) {
             if let Some(key) = key {
                 buckets.refund(key, 1, self.now);
