@@ -131,7 +131,7 @@ mod tests {
         for (text, a_label) in [
             ("https://b\u{fc}cher.example/cb", "xn--bcher-kva.example"),
             ("https://B\u{dc}CHER.example:8443", "xn--bcher-kva.example"),
-            ("https://\u{7801}\u{4e91}.\u{4e2d}\u{56fd}/cb?x=1", "xn--vnq13r.xn--fiqs8s"),
+            ("https://\u{7801}\u{4e91}.\u{4e2d}\u{56fd}/cb?x=1", "xn--9kq032h.xn--fiqs8s"),
         ] {
             let expected = RedirectUriError::HostNotAscii { a_label: a_label.into() };
             assert_eq!(refused(text), expected);
