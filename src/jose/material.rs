@@ -9,8 +9,8 @@ use std::str::FromStr;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::base::codec::{DecodeError, Reader, Writer};
 use crate::base::ValueError;
+use crate::base::codec::{DecodeError, Reader, Writer};
 use crate::base::field::{Field, arrays};
 use crate::jose::base64url;
 
