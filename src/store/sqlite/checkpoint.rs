@@ -14,6 +14,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use crate::store::sqlite::error::SqliteError;
+use crate::store::sqlite::file;
 use crate::store::sqlite::session::Session;
 
 /// How many pages the log must have before it is copied. In a longer log, more pages were written several times but are
@@ -43,11 +44,12 @@ pub(super) struct Checkpoints {
 }
 
 impl Checkpoints {
-    pub(super) fn start(connection: Connection) -> Result<Self, SqliteError> {
+    pub(super) fn start(connection: Connection, busy_timeout: Duration) -> Result<Self, SqliteError> {
         let (requests, asked) = sync_channel(1);
         let is_copying = Arc::new(AtomicBool::new(false));
         let copying = is_copying.clone();
         let copy = move || {
+            file::wait_for_locks(busy_timeout);
             let mut session = Session::new(&connection);
             while asked.recv().is_ok() {
                 // If it fails, the log is longer for a while; a later write reports the failure.

@@ -1,5 +1,6 @@
 //! Creates a file, and opens connections with the settings that durability depends on.
 
+use std::cell::Cell;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{self, Path, PathBuf};
@@ -35,7 +36,7 @@ pub(super) enum Durability {
 pub(super) struct Database {
     pub(super) path: PathBuf,
     pub(super) place: Place,
-    busy_timeout: Duration,
+    pub(super) busy_timeout: Duration,
     durability: Durability,
 }
 
@@ -61,7 +62,8 @@ impl Database {
         Ok(database)
     }
 
-    /// Opens a connection to the same file, with `cache` bytes for pages.
+    /// Opens a connection to the same file, with `cache` bytes for pages. A thread that receives it calls
+    /// [`wait_for_locks`] first.
     pub(super) fn connect(&self, cache: usize) -> Result<Connection, SqliteError> {
         // A connection would create a new log even if the file itself was removed.
         self.place.check()?;
@@ -90,7 +92,10 @@ impl Database {
         if connection.is_readonly(MAIN_DB)? {
             return Err(SqliteProblem::ReadOnly.into());
         }
-        connection.busy_handler(Some(patience(self.busy_timeout)))?;
+        wait_for_locks(self.busy_timeout);
+        let handler: fn(i32) -> bool = wait_once_more;
+        // Since 0.41 it borrows the connection mutably.
+        Connection::busy_handler(&mut connection, Some(handler))?;
         Ok(connection)
     }
 
@@ -113,11 +118,11 @@ impl Database {
 
     /// Retries while another connection holds a lock, where SQLite itself gives up at once.
     fn patiently<T>(&self, attempt: impl Fn() -> Result<T, SqliteError>) -> Result<T, SqliteError> {
-        let mut wait_on = patience(self.busy_timeout);
+        let mut patience = Patience::new(self.busy_timeout);
         let mut tries = 0;
         loop {
             match attempt() {
-                Err(error) if error.problem() == SqliteProblem::Busy && wait_on(tries) => tries += 1,
+                Err(error) if error.problem() == SqliteProblem::Busy && patience.wait(tries) => tries += 1,
                 done => return done,
             }
         }
@@ -196,20 +201,47 @@ impl Drop for TemporaryFolder {
     }
 }
 
-/// Returns a handler that decides, after a short wait, whether to try a lock once more.
-fn patience(timeout: Duration) -> impl FnMut(i32) -> bool + Send + 'static {
-    let mut since = None;
+thread_local! {
+    /// The handler of locks is a plain function before rusqlite 0.41, so the thread keeps how long it waits.
+    static PATIENCE: Cell<Patience> = const { Cell::new(Patience::new(Duration::ZERO)) };
+}
+
+/// Sets how long the connections of this thread wait for a lock.
+pub(super) fn wait_for_locks(timeout: Duration) {
+    PATIENCE.set(Patience::new(timeout));
+}
+
+/// Decides, after a short wait, whether SQLite tries a lock once more.
+fn wait_once_more(tries: i32) -> bool {
+    let mut patience = PATIENCE.get();
+    let is_tried = patience.wait(tries);
+    PATIENCE.set(patience);
+    is_tried
+}
+
+/// How long to wait for a lock, and since when.
+#[derive(Clone, Copy)]
+struct Patience {
+    timeout: Duration,
+    since: Option<Instant>,
+}
+
+impl Patience {
+    const fn new(timeout: Duration) -> Self {
+        Self { timeout, since: None }
+    }
+
     #[expect(clippy::disallowed_methods, reason = "the length of a wait, which no test sets and no rule reads")]
-    move |looks| {
+    fn wait(&mut self, tries: i32) -> bool {
         let now = Instant::now();
-        if looks == 0 {
-            since = None;
+        if tries == 0 {
+            self.since = None;
         }
-        let waited = now.duration_since(*since.get_or_insert(now));
-        if waited < timeout {
+        let waited = now.duration_since(*self.since.get_or_insert(now));
+        if waited < self.timeout {
             thread::sleep(BETWEEN_ATTEMPTS);
         }
-        waited < timeout
+        waited < self.timeout
     }
 }
 

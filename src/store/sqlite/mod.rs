@@ -175,8 +175,10 @@ impl SqliteStore {
         database.place.add_log(&database.path)?;
         database.sync_log()?;
         let [of_writer, of_reader] = [(); 2].map(|()| database.place.clone());
-        let mut checkpoints = Checkpoints::start(database.connect(CHECKPOINT_CACHE)?)?;
+        let busy_timeout = database.busy_timeout;
+        let mut checkpoints = Checkpoints::start(database.connect(CHECKPOINT_CACHE)?, busy_timeout)?;
         let writer = Worker::start("grantor-sqlite-writer", options.queue, move |jobs| {
+            file::wait_for_locks(busy_timeout);
             let mut session = Session::new(&connection);
             while let Some(group) = jobs.next_group() {
                 if group::serve(&mut session, group, &of_writer) {
@@ -186,6 +188,7 @@ impl SqliteStore {
         })?;
         let connection = database.connect(READER_CACHE)?;
         let reader = Worker::start("grantor-sqlite-reader", options.queue, move |jobs| {
+            file::wait_for_locks(busy_timeout);
             let mut session = Session::new(&connection);
             while let Some(group) = jobs.next_group() {
                 group::read(&mut session, group, &of_reader);
