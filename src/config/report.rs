@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::slice;
 use std::time::Duration;
+use std::vec;
 
 use crate::config::DynamicRegistration;
 use crate::config::{
@@ -37,10 +39,28 @@ pub struct Finding {
 
 impl fmt::Display for SecurityReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for finding in &self.findings {
+        for finding in self {
             writeln!(f, "{} ({}): {}", finding.setting, finding.rule, finding.consequence)?;
         }
         Ok(())
+    }
+}
+
+impl IntoIterator for SecurityReport {
+    type Item = Finding;
+    type IntoIter = vec::IntoIter<Finding>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.findings.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a SecurityReport {
+    type Item = &'a Finding;
+    type IntoIter = slice::Iter<'a, Finding>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.findings.iter()
     }
 }
 

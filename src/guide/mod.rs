@@ -7,6 +7,8 @@
 
 #[cfg_attr(not(doctest), doc = include_str!("getting_started.md"))]
 pub mod getting_started {}
+#[doc = include_str!("questions.md")]
+pub mod questions {}
 #[cfg_attr(not(doctest), doc = include_str!("sign_in.md"))]
 pub mod sign_in {}
 #[doc = include_str!("consent.md")]
@@ -35,6 +37,8 @@ pub mod writing_a_store {}
 pub mod your_postgresql {}
 #[doc = include_str!("operating.md")]
 pub mod operating {}
+#[doc = include_str!("behind_a_proxy.md")]
+pub mod behind_a_proxy {}
 #[doc = include_str!("several_servers.md")]
 pub mod several_servers {}
 #[doc = include_str!("performance.md")]

@@ -232,7 +232,19 @@ events! {
     } => named("throttled", Warning).client(client),
     /// The adapter passes no peer address, so the [`Throttle`](crate::hooks::Throttle) cannot count by it. Raised once
     /// by each server with a throttle.
-    PeerAddressMissing(endpoint) => named("peer_address_missing", Warning),
+    PeerAddressMissing(endpoint) => named("peer_address_missing", Warning).why(PASS_PEERS),
+    /// A request was for another host, and was answered with 421. Behind a proxy, users see that answer until the proxy
+    /// passes the `Host` header of the browser. Raised at most once a minute by the clones of a
+    /// [`Hosts`](crate::server::Hosts).
+    OtherHost {
+        /// The host of the request, at most 255 bytes. Control characters are escaped.
+        host: &'a str,
+        /// Where this service is.
+        origin: &'a str,
+    } => named("other_host", Warning).why(Why::OtherHost { host, origin }),
+    /// A browser was sent to the sign-in five times within ten seconds and came back without a session. It got a page
+    /// that says so. See [the `SameSite` trap](crate::guide::sign_in#the-samesite-trap).
+    SignInLoop => named("sign_in_loop", Warning).why(KEEP_SESSION),
     /// A route of your service requires a scope that no token can have, for example a mistyped one. The request was
     /// answered with 503. Raised once per server: [`check_scope`](crate::ResourceServer::check_scope) finds all
     /// such scopes when the service starts.
@@ -255,14 +267,13 @@ events! {
         /// The client that asked.
         client: &'a ClientId,
     } => named("introspection_refused", Warning).endpoint(Endpoint::Introspection).grant(grant).client(client),
-    /// A [`ResourceClient`](crate::resource::ResourceClient) or a [`JwtVerifier`](crate::resource::JwtVerifier) refused
-    /// an access token.
+    /// A [`ResourceServer`](crate::ResourceServer) refused an access token: it is not valid, or not for this resource.
     AccessTokenRefused {
         /// The client that the token was issued to, if the authorization server described or signed the token.
         client: Option<&'a ClientId>,
         /// Why.
         refusal: TokenRefusal,
-    } => named("access_token_refused", Info).client(client).why(refusal),
+    } => named("access_token_refused", refusal.severity()).client(client).why(refusal),
     /// A [`ResourceClient`](crate::resource::ResourceClient) could not look up an access token. All checks that waited
     /// for the look-up fail with 503, or use an earlier answer. Raised once for each failed look-up, however many
     /// checks waited for it.
@@ -327,12 +338,18 @@ facts! {
 /// Receives events, after the store has acknowledged what happened.
 ///
 /// It is called within the request, so it should pass the event on and return. No event contains a secret. The check at
-/// a resource in the process of the authorization server raises no events, since it runs for every call.
-/// [`ResourceError::reason`](crate::ResourceError::reason) states why it refused one.
+/// a resource runs for every call and raises an event only if it refuses a token.
+/// [`ResourceError::reason`](crate::ResourceError::reason) states why it refused any other request.
 pub trait EventSink: fmt::Debug + Send + Sync + 'static {
     /// Records one event.
     fn record(&self, event: &Event<'_>);
 }
+
+const PASS_PEERS: &str = "the adapter passes no address: serve an axum router with \
+    into_make_service_with_connect_info::<SocketAddr>() or accept::serve; elsewhere, set Request::peer";
+const KEEP_SESSION: &str = "a browser came back from the sign-in five times without a session: its cookie needs \
+    SameSite=Lax, since browsers do not send one with Strict after a link of a client, and a path that includes this \
+    one; or Users::signed_in does not find what the sign-in has stored";
 
 /// Seconds within which a client repeats a refresh whose answer it lost.
 const USUAL_AGE_IN_GRACE: u32 = 30;
@@ -372,6 +389,12 @@ enum Why<'a> {
     Error(&'a (dyn Error + Send + Sync)),
     Revocation(RevocationReason),
     Token(TokenRefusal),
+    /// What to do about it.
+    Remedy(&'static str),
+    OtherHost {
+        host: &'a str,
+        origin: &'a str,
+    },
     Clock {
         now: Timestamp,
         newest: Timestamp,
@@ -396,12 +419,24 @@ impl From<TokenRefusal> for Why<'_> {
     }
 }
 
+impl From<&'static str> for Why<'_> {
+    fn from(remedy: &'static str) -> Self {
+        Self::Remedy(remedy)
+    }
+}
+
 impl fmt::Display for Why<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Error(error) => f.write_str(&with_causes(*error)),
             Self::Revocation(reason) => f.write_str(reason.as_str()),
             Self::Token(refusal) => fmt::Display::fmt(refusal, f),
+            Self::Remedy(remedy) => f.write_str(remedy),
+            Self::OtherHost { host, origin } => write!(
+                f,
+                "the request is for the host \"{host}\", and this service is at {origin}; if a proxy sent it, the proxy \
+                 must pass the Host of the browser (nginx: proxy_set_header Host $host;)"
+            ),
             Self::Clock { now, newest } => {
                 write!(f, "the clock shows {now}, and the newest time seen before is {newest}")
             }
@@ -508,6 +543,8 @@ mod tests {
             Event::PurgeRefused { now, newest: now },
             Event::PurgeFailed { error: &StoreError::transient("busy") },
             Event::PeerAddressMissing { endpoint },
+            Event::OtherHost { host: "localhost", origin: "https://auth.example" },
+            Event::SignInLoop {},
             Event::UserCodeMissed { subject: &alice, peer },
             Event::RequiredScopeUnknown { reason },
             Event::IntrospectionFailed { error },
@@ -560,6 +597,22 @@ mod tests {
         ] {
             assert_eq!((event.severity(), event.reason().as_deref()), (severity, Some(reason)), "{event:?}");
         }
+    }
+
+    #[test]
+    fn an_event_about_a_wrong_set_up_says_what_to_do() {
+        let other = Event::OtherHost { host: "127.0.0.1:8080", origin: "https://auth.example" };
+        let missing = Event::PeerAddressMissing { endpoint: Endpoint::Token };
+        for (event, words) in [
+            (other, ["\"127.0.0.1:8080\"", "https://auth.example", "proxy_set_header Host $host;"]),
+            (Event::SignInLoop {}, ["SameSite=Lax", "Strict", "Users::signed_in"]),
+            (missing, ["into_make_service_with_connect_info::<SocketAddr>()", "accept::serve", "Request::peer"]),
+        ] {
+            let reason = event.reason().unwrap();
+            assert!(words.iter().all(|word| reason.contains(word)), "{reason}");
+        }
+        let expired = Event::AccessTokenRefused { client: None, refusal: TokenRefusal::Inactive };
+        assert_eq!(expired.severity(), Severity::Debug);
     }
 
     #[test]

@@ -1,9 +1,13 @@
-//! Why a resource server in another process refuses an access token.
+//! Why a resource server refuses an access token.
 
 use std::fmt;
 
-/// Why a [`ResourceClient`](crate::resource::ResourceClient) or a [`JwtVerifier`](crate::resource::JwtVerifier) refuses
-/// an access token. The client of the API sees `invalid_token` for all of them.
+use crate::wire::refusal::Severity;
+
+/// Why a [`ResourceServer`](crate::ResourceServer) refuses an access token. In the process of the authorization server
+/// it is [`Inactive`](Self::Inactive) or [`AnotherAudience`](Self::AnotherAudience).
+///
+/// The client of the API sees `invalid_token` for all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TokenRefusal {
@@ -13,8 +17,7 @@ pub enum TokenRefusal {
     TooLong,
     /// The token does not begin with the expected prefix. The authorization server was not asked.
     AnotherPrefix,
-    /// The authorization server answered that the token is not active: it is unknown, expired or revoked, or this
-    /// resource server may not introspect it.
+    /// The token is unknown, expired or revoked, or this resource server may not introspect it.
     Inactive,
     /// The token has expired.
     Expired,
@@ -44,6 +47,11 @@ pub enum TokenRefusal {
 }
 
 impl TokenRefusal {
+    /// Every API meets tokens that have expired; any other refusal may come from a wrong setting.
+    pub(crate) fn severity(self) -> Severity {
+        if self == Self::Inactive { Severity::Debug } else { Severity::Info }
+    }
+
     /// Returns the reason as a sentence, such as `the access token is not active`. Unlike [`Display`](fmt::Display), it
     /// does not name the claim that is malformed.
     #[must_use]

@@ -1,6 +1,6 @@
 //! Events as log lines.
 
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 use crate::hooks::{Event, EventSink, Severity};
 
@@ -48,6 +48,7 @@ impl EventSink for TracingEvents {
             };
         }
         match facts.severity {
+            Severity::Debug => line!(debug),
             Severity::Info => line!(info),
             Severity::Warning => line!(warn),
             Severity::Error => line!(error),

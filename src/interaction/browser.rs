@@ -42,6 +42,11 @@ impl Browser {
         self.value.as_bytes()
     }
 
+    /// Whether it sent no cookie.
+    pub(super) const fn is_new(&self) -> bool {
+        self.set_cookie.is_some()
+    }
+
     /// Returns the token that a form of this browser and user must contain. Another site can read neither the cookie
     /// nor this token, so it cannot forge the form.
     pub(super) fn form_token(&self, subject: &Subject) -> String {

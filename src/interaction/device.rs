@@ -119,6 +119,7 @@ impl Flow {
             ticket: &consent.ticket,
             return_to: &return_to,
             problem,
+            is_in_development: self.server.config().is_development_on_loopback(),
             chosen: before.and_then(ConsentForm::consent),
         });
         Step::Respond(self.page(if problem.is_some() { 422 } else { 200 }, html, ""))

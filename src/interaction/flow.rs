@@ -8,6 +8,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::authorization::pending::{AuthorizationError, Link, Shows};
 use crate::base::id::ClientId;
 use crate::error::Reason;
+use crate::hooks::Event;
 use crate::interaction::Pages;
 use crate::interaction::applications;
 use crate::interaction::browser::{Browser, BrowserCookie};
@@ -15,6 +16,7 @@ use crate::interaction::consent_form::ConsentForm;
 use crate::interaction::page::{ApplicationsPage, ConsentPage, ErrorLink, ErrorPage, Reviewed};
 use crate::interaction::return_to::ReturnTo;
 use crate::interaction::route::{Route, device_path};
+use crate::interaction::sign_in_loop::SignInLoops;
 use crate::interaction::signed_in::SignedIn;
 use crate::model::application::{Application, LogoSlot};
 use crate::model::client::{AskConsent, Client, ClientState};
@@ -86,6 +88,7 @@ pub struct Flow {
     /// The part of the policy that is the same for every page.
     policy: Arc<str>,
     device_path: Arc<str>,
+    loops: Arc<SignInLoops>,
 }
 
 impl Flow {
@@ -104,6 +107,7 @@ impl Flow {
             policy: format!("; frame-ancestors 'none'; base-uri 'none'; default-src 'none'; {sources}").into(),
             pages: Arc::new(pages),
             device_path: device_path(server).into(),
+            loops: Arc::default(),
         }
     }
 
@@ -146,12 +150,21 @@ impl Flow {
             let page = self.error(405, ErrorKind::LinkCannotBeAccessed, visitor);
             return Step::Respond(page.with_header("Allow", route.allow()));
         }
-        match route {
+        let step = match route {
             Route::Authorization => self.ask(request, visitor, None).await,
             Route::Consent => self.decide(request, visitor).await,
             Route::Device => self.device(request, visitor).await,
             Route::Applications => self.applications(request, visitor).await,
             Route::Logo => Step::Respond(self.logo(request.query).await),
+        };
+        match step {
+            Step::SignIn(to) if self.loops.is_one(visitor.browser, &to, self.server.context.now()) => {
+                self.server.context.raise(&Event::SignInLoop {});
+                // With a link of this service, the browser sends a cookie with `SameSite=Strict` too.
+                let page = ErrorPage { again: Some(&to), ..error_page(ErrorKind::SignInLoop, visitor) };
+                Step::Respond(self.page(400, self.pages.error(&page), ""))
+            }
+            step => step,
         }
     }
 
@@ -196,6 +209,7 @@ impl Flow {
             ticket: &ticket,
             return_to: &return_to,
             problem,
+            is_in_development: self.server.config().is_development_on_loopback(),
             chosen: before.and_then(ConsentForm::consent),
         });
         let status = if problem.is_some() { 422 } else { 200 };

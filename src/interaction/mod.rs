@@ -15,6 +15,7 @@ mod page;
 mod preview;
 mod return_to;
 mod route;
+mod sign_in_loop;
 mod signed_in;
 
 pub use self::browser::Browser;

@@ -63,6 +63,8 @@ pub struct ConsentPage<'a> {
     pub return_to: &'a ReturnTo,
     /// Why the answer that was sent before had no effect.
     pub problem: Option<ConsentProblem>,
+    /// Whether the service is in development on this machine: a page may then explain itself to its developer.
+    pub is_in_development: bool,
     /// What that answer chose.
     pub(super) chosen: Option<&'a Consent>,
 }
@@ -168,7 +170,7 @@ pub struct ErrorPage<'a> {
     pub languages: &'a str,
     /// What happened.
     pub kind: ErrorKind,
-    /// The address of the same request; only for a page that is stale.
+    /// The address of the same request; only for a page that is stale, or a loop of the sign-in.
     pub again: Option<&'a ReturnTo>,
     /// The unreviewed client that the user may return to.
     pub link: Option<ErrorLink<'a>>,

@@ -80,6 +80,7 @@ impl Flow {
             ticket: &ConsentTicket::new(String::new()),
             return_to: &ReturnTo::of(&self.path(Route::Authorization), b""),
             problem: None,
+            is_in_development: false,
             chosen: None,
         }))
     }

@@ -33,6 +33,14 @@ pub enum RegistrarError {
     /// There is no application of that id, or the given owner does not own it.
     #[error("there is no such application")]
     NotFound,
+    /// [`OwnClient::ensure`](crate::registration::OwnClient::ensure) failed for this client.
+    #[error("the client {client:?}: {error}")]
+    OwnClient {
+        /// The id with which it was described.
+        client: String,
+        /// Why.
+        error: Box<Self>,
+    },
     /// The client authenticates with its key and has no secret [RFC 7523 section 2.2]. [Replace its
     /// keys](crate::Registrar::replace_own_keys) instead.
     #[error("the client authenticates with its key and has no secret: replace its keys instead")]
@@ -92,6 +100,7 @@ impl From<RegistrarError> for Reason {
             RegistrarError::Metadata(error) => Self::ClientMetadata(error),
             RegistrarError::NotFound => Self::UnknownClient,
             RegistrarError::Store(error) => Self::Store(error),
+            RegistrarError::OwnClient { error, .. } => (*error).into(),
             error @ (RegistrarError::ChangedMeanwhile
             | RegistrarError::FirstParty
             | RegistrarError::Invalid(_)

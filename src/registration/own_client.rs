@@ -25,6 +25,8 @@ use crate::secret::ClientSecret;
 #[derive(Clone, Debug)]
 #[must_use = "`ensure` registers the client"]
 pub struct OwnClient {
+    /// The id as it was given, valid or not.
+    id: String,
     context: Arc<Context>,
     builder: ClientBuilder,
     grant_types: GrantTypes,
@@ -34,8 +36,8 @@ pub struct OwnClient {
 }
 
 impl OwnClient {
-    pub(crate) fn new(context: Arc<Context>, id: &str) -> Self {
-        let (id, refused) = match ClientId::new(id) {
+    pub(crate) fn new(context: Arc<Context>, id: String) -> Self {
+        let (client_id, refused) = match ClientId::new(&*id) {
             Ok(id) => (id, Vec::new()),
             // A client with a refused field is not registered.
             Err(error) => {
@@ -43,9 +45,9 @@ impl OwnClient {
                 (ClientId::generate(&*context.entropy), vec![refused])
             }
         };
-        let builder = Client::builder(id).resource_scope(ResourceScope::All);
+        let builder = Client::builder(client_id).resource_scope(ResourceScope::All);
         let (grant_types, user_scopes) = (GrantTypes::NONE, ScopeSet::empty());
-        Self { context, builder, grant_types, user_scopes, redirect_uris: 0, refused }
+        Self { id, context, builder, grant_types, user_scopes, redirect_uris: 0, refused }
     }
 
     /// Sets the name shown to the user.
@@ -54,19 +56,19 @@ impl OwnClient {
     }
 
     /// Adds a redirect URI.
-    pub fn redirect_uri(mut self, uri: &str) -> Self {
+    pub fn redirect_uri(mut self, uri: impl Into<String>) -> Self {
         self.redirect_uris += 1;
         let number = self.redirect_uris;
-        match RegisteredRedirectUri::parse(uri, &self.context.config.redirect_uris) {
+        match RegisteredRedirectUri::parse(&uri.into(), &self.context.config.redirect_uris) {
             Ok(uri) => self.with(|client| client.redirect_uri(uri)),
             Err(error) => self.refuse(Field::RedirectUris, Problem::RedirectUri { number, error }),
         }
     }
 
     /// Sets the scopes that the client may ask users for, separated by spaces. It then may use codes and refresh tokens.
-    pub fn scopes(mut self, scopes: &str) -> Self {
+    pub fn scopes(mut self, scopes: impl Into<String>) -> Self {
         self.grant_types = self.grant_types.with(GrantType::AuthorizationCode).with(GrantType::RefreshToken);
-        self.with_user_scopes(scopes)
+        self.with_user_scopes(&scopes.into())
     }
 
     /// Sets the scopes that the client may ask users for on devices without a browser [RFC 8628], separated by spaces. It then
@@ -74,17 +76,17 @@ impl OwnClient {
     /// [`Config::devices.on`](crate::Config::devices) must be on.
     ///
     /// A client has one set of scopes for its users: with [`scopes`](Self::scopes) too, it has those of both.
-    pub fn device_scopes(mut self, scopes: &str) -> Self {
+    pub fn device_scopes(mut self, scopes: impl Into<String>) -> Self {
         self.grant_types = self.grant_types.with(GrantType::DeviceCode).with(GrantType::RefreshToken);
-        self.with_user_scopes(scopes)
+        self.with_user_scopes(&scopes.into())
     }
 
     /// Sets the scopes of its tokens without a user [RFC 6749 section 4.4], separated by spaces. The server's
     /// [`Config::client_credentials.on`](crate::Config::client_credentials) must be on.
-    pub fn client_scopes(mut self, scopes: &str) -> Self {
+    pub fn client_scopes(mut self, scopes: impl Into<String>) -> Self {
         self.grant_types = self.grant_types.with(GrantType::ClientCredentials);
         let set = |client: ClientBuilder, scopes| client.client_scopes(scopes).client_resources(ResourceScope::All);
-        self.with_scopes(Field::ClientScopes, scopes, set)
+        self.with_scopes(Field::ClientScopes, &scopes.into(), set)
     }
 
     /// Makes the client a resource server in another process, which introspects tokens [RFC 7662] and gets none itself.
@@ -149,9 +151,15 @@ impl OwnClient {
     ///
     /// # Errors
     ///
-    /// As [`Registrar::ensure_client`]. [`RegistrarError::Invalid`] lists all that is wrong. [`RegistrarError::Store`] also if
-    /// the clients are in a [directory of your own](crate::store::Stores::with_clients).
+    /// [`RegistrarError::OwnClient`], which names the client, with an error as from [`Registrar::ensure_client`].
+    /// [`RegistrarError::Invalid`] lists all that is wrong. [`RegistrarError::Store`] also if the clients are in a
+    /// [directory of your own](crate::store::Stores::with_clients).
     pub async fn ensure(self) -> Result<Arc<Client>, RegistrarError> {
+        let client = self.id.clone();
+        self.registered().await.map_err(|error| RegistrarError::OwnClient { client, error: Box::new(error) })
+    }
+
+    async fn registered(self) -> Result<Arc<Client>, RegistrarError> {
         let registrar = Registrar::required(&self.context)?;
         let (client, mut refused) = (self.builder.build(), self.refused);
         if refused.is_empty() {

@@ -37,6 +37,10 @@ impl Environment {
         Arc::clone(&self.clock)
     }
 
+    pub(super) fn clock_and_events(&self) -> (Arc<dyn Clock>, Option<Arc<dyn EventSink>>) {
+        (self.shared_clock(), self.events.clone())
+    }
+
     pub(super) fn now(&self) -> Timestamp {
         self.clock.now()
     }

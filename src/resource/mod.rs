@@ -20,12 +20,14 @@ pub(crate) use crate::resource::error::ResourceError;
 pub use crate::resource::introspection::{ExpectedAudience, IntrospectionError, IntrospectionSettings, ResourceClient};
 pub use crate::resource::jwt::{JwtSettings, JwtVerifier, KeySetError};
 
+use crate::base::clock::Clock;
 use crate::base::subject::Subject;
 use crate::config::error::ConfigError;
 use crate::config::{Config, SecurityReport};
 use crate::context::Context;
 use crate::error::Reason;
 use crate::error::response::{self, Challenge};
+use crate::hooks::EventSink;
 use crate::model::Replay;
 use crate::model::protected_resource::ProtectedResource;
 use crate::resource::source::{Remote, RemoteSource, Source};
@@ -448,6 +450,11 @@ impl ResourceServer {
     pub fn require_subject<'t>(&self, token: &'t Authenticated) -> Result<&'t Subject, ResourceError> {
         let reason = || self.error(token.scheme(), Reason::InsufficientScope, "");
         token.subject().filter(|_| self.has_checked(token)).ok_or_else(reason)
+    }
+
+    /// Returns the clock, and the sink of events if there is one.
+    pub(crate) fn clock_and_events(&self) -> (Arc<dyn Clock>, Option<Arc<dyn EventSink>>) {
+        self.source.clock_and_events()
     }
 
     /// Returns whether the token was presented here.

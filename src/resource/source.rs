@@ -6,14 +6,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::base::clock::Timestamp;
+use crate::base::clock::{Clock, Timestamp};
 use crate::config::dpop::proof_algorithm_names;
 use crate::config::error::ConfigError;
 use crate::config::rule::Parts;
 use crate::config::{Config, DpopBoundTokens, Finding, Profile, SecurityReport};
 use crate::context::{Context, use_proof};
 use crate::error::Reason;
-use crate::hooks::{Event, TokenRefusal};
+use crate::hooks::{Event, EventSink, TokenRefusal};
 use crate::jose::{self, SigningAlgorithm};
 use crate::model::Replay;
 use crate::model::protected_resource::{AccessTokenFormat, ProtectedResource, ResourceTable};
@@ -271,6 +271,14 @@ impl Source {
         }
     }
 
+    /// Returns the clock, and the sink of events if there is one.
+    pub(super) fn clock_and_events(&self) -> (Arc<dyn Clock>, Option<Arc<dyn EventSink>>) {
+        match self {
+            Self::InProcess(context) => (Arc::clone(&context.clock), context.events.clone()),
+            Self::Remote(own) => own.from.environment().clock_and_events(),
+        }
+    }
+
     /// Reports once that a route requires a scope that no token can have.
     pub(super) fn report_unknown_scope(&self, reason: &Reason) {
         let was_reported = match self {
@@ -299,14 +307,20 @@ impl Source {
         let serves = self.resources().entry_at(at).and_then(|entry| entry.serves.as_ref());
         match self {
             Self::InProcess(context) => {
+                let refuse = |client, refusal| context.raise(&Event::AccessTokenRefused { client, refusal });
                 let Some(token) = access_token::find(context, token).await? else {
+                    refuse(None, TokenRefusal::Inactive);
                     return Err(Reason::InvalidAccessToken);
                 };
                 let is_for_it = match at {
                     Some(place) => context.resources.covers(token.audience(), &token.client, place),
                     None => context.resources.is_empty(),
                 };
-                if is_for_it { Ok(Authenticated::found(token, place, serves)) } else { Err(Reason::AnotherAudience) }
+                if !is_for_it {
+                    refuse(Some(&token.grant.client), TokenRefusal::AnotherAudience);
+                    return Err(Reason::AnotherAudience);
+                }
+                Ok(Authenticated::found(token, place, serves))
             }
             Self::Remote(own) => {
                 let Some((token, scopes)) = own.look_up(token).await? else {

@@ -1,7 +1,9 @@
 //! Which host names a service answers to.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::base::clock::{Clock, Timestamp};
+use crate::hooks::{Event, EventSink};
 use crate::model::redirect_uri::WebUri;
 use crate::resource::ResourceServer;
 use crate::wire::Response;
@@ -21,6 +23,32 @@ pub struct Hosts {
     /// Where this service is. Nothing in it needs an escape in HTML.
     origin: Arc<str>,
     names: Arc<[Box<str>]>,
+    reports: Option<Arc<Reports>>,
+}
+
+/// Where requests for other hosts are reported: once a minute, since anyone can send them.
+#[derive(Debug)]
+struct Reports {
+    clock: Arc<dyn Clock>,
+    events: Arc<dyn EventSink>,
+    last: Mutex<Option<Timestamp>>,
+}
+
+impl Reports {
+    const BETWEEN: u32 = 60;
+    const BYTES: usize = 255;
+
+    fn report(&self, authority: &[u8], origin: &str) {
+        let now = self.clock.now();
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|last| now.seconds_since(last) < Self::BETWEEN) {
+            return;
+        }
+        *last = Some(now);
+        drop(last);
+        let host = String::from_utf8_lossy(authority.get(..Self::BYTES).unwrap_or(authority));
+        self.events.record(&Event::OtherHost { host: &host.escape_debug().to_string(), origin });
+    }
 }
 
 impl ResourceServer {
@@ -28,7 +56,8 @@ impl ResourceServer {
     /// header.
     #[must_use]
     pub fn hosts(&self) -> Hosts {
-        Hosts::of(self.url(), std::iter::empty())
+        let (clock, events) = self.clock_and_events();
+        Hosts::of(self.url(), std::iter::empty()).reporting(clock, events)
     }
 }
 
@@ -38,7 +67,13 @@ impl Hosts {
         let urls = [issuer].into_iter().chain(resources);
         let names = urls.filter_map(|url| WebUri::split(url).ok()).map(|uri| uri.host.into());
         let origin = WebUri::split(issuer).map(|uri| uri.plain_origin()).unwrap_or_default();
-        Self { origin: origin.into(), names: names.collect() }
+        Self { origin: origin.into(), names: names.collect(), reports: None }
+    }
+
+    /// Reports requests for other hosts to the sink.
+    pub(crate) fn reporting(self, clock: Arc<dyn Clock>, events: Option<Arc<dyn EventSink>>) -> Self {
+        let reports = events.map(|events| Arc::new(Reports { clock, events, last: Mutex::new(None) }));
+        Self { reports, ..self }
     }
 
     /// Adds names: those by which a proxy asks for this service, if it passes its own `Host`, or `localhost`. Each is
@@ -60,11 +95,14 @@ impl Hosts {
         host.is_some_and(|host| self.names.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(host)))
     }
 
-    /// Returns the answer to a request for that `Host` or `:authority` if it does not name this service. A request without
-    /// either is not refused: no browser sends one.
+    /// Returns the answer to a request for that `Host` or `:authority` if it does not name this service, and reports it as
+    /// [`Event::OtherHost`]. A request without either is not refused: no browser sends one.
     #[must_use]
     pub fn refusal(&self, authority: Option<&[u8]>) -> Option<Response> {
-        authority.filter(|authority| !self.contains(authority))?;
+        let other = authority.filter(|authority| !self.contains(authority))?;
+        if let Some(reports) = &self.reports {
+            reports.report(other, &self.origin);
+        }
         let explanation = format!("The request is for another host. This service is at {}.", self.origin);
         Some(page(421, "Wrong address", [&*explanation]))
     }

@@ -71,7 +71,8 @@ impl AuthorizationServer {
     /// Returns the host names of the issuer and of all [`Config::resources`], for a check of the `Host` header.
     #[must_use]
     pub fn hosts(&self) -> Hosts {
-        Hosts::of(self.issuer(), self.config().resources.iter().map(|resource| resource.identifier.as_str()))
+        let resources = self.config().resources.iter().map(|resource| resource.identifier.as_str());
+        Hosts::of(self.issuer(), resources).reporting(Arc::clone(&self.context.clock), self.context.events.clone())
     }
 
     /// Lists the settings that are weaker than the current best practice [RFC 9700].
@@ -351,8 +352,8 @@ impl AuthorizationServer {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn own_client(&self, id: impl AsRef<str>) -> OwnClient {
-        OwnClient::new(self.context.clone(), id.as_ref())
+    pub fn own_client(&self, id: impl Into<String>) -> OwnClient {
+        OwnClient::new(self.context.clone(), id.into())
     }
 
     /// Returns the current client with that id, bypassing caches. A page that lists grants can use it.

@@ -36,6 +36,8 @@ pub enum ErrorKind {
     NotGranted,
     /// The request of an unreviewed client is not valid. The page links to that client.
     RequestRefused,
+    /// The browser came back from the sign-in several times, and no user was signed in.
+    SignInLoop,
 }
 
 impl ErrorKind {
@@ -43,8 +45,8 @@ impl ErrorKind {
     const fn texts(self) -> (&'static str, &'static str) {
         match self {
             Self::LinkCannotBeAccessed => (
-                NO_ACCESS,
-                "The link that brought you here is incomplete or not valid. \
+                "This link does not work",
+                "The link that brought you here cannot be accessed: it is incomplete or not valid. \
                  Go back to the application you came from and try again.",
             ),
             Self::AlreadyAnswered => (
@@ -78,6 +80,11 @@ impl ErrorKind {
             ),
             Self::NotGranted => ("Access was not granted", UNREVIEWED),
             Self::RequestRefused => ("The request of the application was refused", UNREVIEWED),
+            Self::SignInLoop => (
+                "The sign-in does not last",
+                "Your browser came back from the sign-in several times, and this service did not recognize you. \
+                 Allow cookies for this service, and try again. Its operators find the cause in their log.",
+            ),
         }
     }
 }
@@ -168,7 +175,7 @@ mod tests {
     #[test]
     fn pages_are_protected_and_say_what_happened() {
         let table = [
-            (400, ErrorKind::LinkCannotBeAccessed, "This link cannot be accessed"),
+            (400, ErrorKind::LinkCannotBeAccessed, "This link does not work"),
             (409, ErrorKind::AlreadyAnswered, "This request has already been answered"),
             (503, ErrorKind::Unavailable, "The service is temporarily unavailable"),
             (400, ErrorKind::AwaitsReview, "awaits review"),

@@ -96,6 +96,8 @@ impl fmt::Display for ErrorCode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Severity {
+    /// It is part of normal operation, and may happen with every request.
+    Debug,
     /// It is part of normal operation.
     Info,
     /// Someone should read it: a possible attack, or a store failure that may pass.

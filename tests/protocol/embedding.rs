@@ -2,6 +2,7 @@
 
 use grantor::client::ClientType;
 use grantor::config::{PkceRequirement, Profile};
+use grantor::protected_resource::ProtectedResource;
 use grantor::redirect_uri::{RedirectUriComparison, RedirectUriError};
 use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::wire::{Body, Endpoint, Request};
@@ -267,4 +268,54 @@ async fn a_refused_redirect_uri_is_in_its_event() {
     registrar.approve_now(&world.client.client_id(), Approval::default()).await.unwrap();
     world.server.decide(handle.expose(), &world.alice, SESSION, &Decision::Deny).await.unwrap_err();
     raised("redirect_uri: Some(\"https://app.example.com/cb\"), reason: MissingRedirectUri");
+}
+
+/// Behind a proxy that passes its own `Host`, every user gets 421: the log says why.
+#[tokio::test]
+async fn a_request_for_another_host_is_reported() {
+    let world = World::strict().await;
+    world.events.take();
+    let hosts = world.server.hosts();
+    for own in [Some(&b"localhost"[..]), None] {
+        assert_eq!(hosts.refusal(own), None);
+    }
+    assert_eq!(world.events.take(), [""; 0]);
+
+    let reported = |host| [format!("OtherHost {{ host: {host:?}, origin: {ISSUER:?} }}")];
+    for _ in 0..3 {
+        assert_eq!(hosts.clone().refusal(Some(b"127.0.0.1:8080")).unwrap().status(), 421);
+    }
+    assert_eq!(world.events.take(), reported("127.0.0.1:8080"));
+    world.advance(59);
+    assert!(hosts.refusal(Some(b"127.0.0.1:8080")).is_some() && world.events.take().is_empty());
+    world.advance(1);
+    let long = [b"evil\n", [b'x'; 300].as_slice()].concat();
+    assert!(hosts.refusal(Some(&long)).is_some());
+    assert_eq!(world.events.take(), reported(&format!("evil\\n{}", "x".repeat(250))));
+}
+
+#[tokio::test]
+async fn the_guard_reports_what_it_refuses() {
+    let world = World::strict().await;
+    let token = world.pair().await.access;
+    world.events.take();
+    assert!(world.opens(&token).await);
+    assert_eq!(world.events.take(), [""; 0]);
+    assert!(!world.opens("unknown").await);
+    world.advance(100_000);
+    assert!(!world.opens(&token).await);
+    assert_eq!(world.events.take(), ["AccessTokenRefused { client: None, refusal: Inactive }"; 2]);
+
+    let mut config = config_of(Profile::Strict);
+    config.resources = vec![ProtectedResource::new("https://api.example", "API")];
+    let world = World::built(config.clone(), |builder| builder).await;
+    let pair = world.pair().await;
+    config.resources.push(ProtectedResource::new("https://other.example", "Other"));
+    let server = world.builder(config, world.store.clone()).build().unwrap();
+    world.events.take();
+    let bearer = format!("Bearer {}", pair.access);
+    let request = Request::new("GET").header("Authorization", bearer.as_bytes());
+    assert!(server.protected_resource("https://other.example").unwrap().authenticate(&request).await.is_err());
+    let refused = format!("AccessTokenRefused {{ client: Some({}), refusal: AnotherAudience }}", world.client.id);
+    assert_eq!(world.events.take(), [refused]);
 }

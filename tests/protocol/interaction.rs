@@ -447,3 +447,27 @@ fn every_page_is_below_the_issuers_path() {
         ["/consent", "/device", "/applications", "/logo"].map(|end| format!("/tenant/oauth2/auth{end}"))
     );
 }
+
+/// A session cookie with `SameSite=Strict` comes with none of the redirects that follow a link of a client.
+#[tokio::test]
+async fn a_sign_in_that_does_not_last_ends_with_a_page() {
+    let world = World::platform().await;
+    let flow = Flow::new(&world.server, Plain);
+    let mut visit = Visit::new(&flow);
+    let cookie = visit.browser.set_cookie(Route::Authorization, "GET").unwrap().split(';').next().unwrap().to_owned();
+    visit.browser = flow.browser([cookie.as_bytes()]);
+    let query = world.query(&PKCE);
+    world.events.take();
+    for _ in 0..4 {
+        let step = visit.step(Route::Authorization, Request::new("GET").query(query.as_bytes())).await;
+        assert!(matches!(step, Step::SignIn(_)), "{step:?}");
+        world.advance(1);
+    }
+    let page = visit.get(Route::Authorization, &query).await;
+    assert_eq!((page.status(), line(&page, "kind")), (400, "SignInLoop".to_owned()));
+    assert_eq!(line(&page, "again"), format!("Some(\"/oauth2/auth?{query}\")"));
+    assert_eq!(world.events.take(), ["SignInLoop"]);
+    // The browser sends the cookie with the link of this page.
+    visit.sign_in("alice");
+    assert_eq!(visit.get(Route::Authorization, &query).await.status(), 200);
+}

@@ -31,7 +31,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             .route("/notes", web::get().to(notes))
             .route("/sign-in", web::get().to(sign_in))
     };
-    Ok(HttpServer::new(app).bind("127.0.0.1:8080")?.run().await?)
+    let http = HttpServer::new(app).bind("127.0.0.1:8080").map_err(|error| format!("port 8080: {error}"))?;
+    println!("Notes is at http://127.0.0.1:8080");
+    Ok(http.run().await?)
 }
 
 #[derive(Clone)]

@@ -30,7 +30,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .merge(Interaction::new(&server, Pages::new("Notes"), MyUsers).routes())
         .layer(sessions.with_same_site(SameSite::Lax)) // With `Strict`, users who arrive from a client look signed out.
         .into_make_service_with_connect_info::<std::net::SocketAddr>();
-    Ok(axum::serve(tokio::net::TcpListener::bind("127.0.0.1:8080").await?, app).await?)
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await.map_err(|e| format!("port 8080: {e}"))?;
+    println!("Notes is at http://127.0.0.1:8080");
+    Ok(axum::serve(listener, app).await?)
 }
 
 struct MyUsers;

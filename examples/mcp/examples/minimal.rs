@@ -24,10 +24,12 @@ use rmcp::{ErrorData, ServerHandler, schemars, tool, tool_handler, tool_router};
 use tokio::{signal, sync::Mutex, time::timeout};
 use tower_http::cors::{AllowHeaders, CorsLayer};
 use tower_sessions::{MemoryStore, Session, SessionManagerLayer, cookie::SameSite};
+use tracing_subscriber::{filter::LevelFilter as Level, filter::Targets, prelude::*};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    tracing_subscriber::fmt().init();
+    let lines = Targets::new().with_default(Level::INFO).with_target("rmcp", Level::WARN); // It logs each message.
+    tracing_subscriber::fmt().finish().with(lines).init();
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8080".into());
     let listener = tokio::net::TcpListener::bind(address).await?;
     let issuer = format!("http://{}", listener.local_addr()?); // In production, your https URL.

@@ -24,6 +24,7 @@ struct Consent<'a> {
     signed_in: Sentence<'a>,
     switch_account: Option<&'a str>,
     warning: Option<&'a str>,
+    is_warning_for_developer: bool,
     action: &'a str,
     handle: &'a str,
     /// `None` if a device asks.
@@ -124,6 +125,9 @@ pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ConsentPage<'_>) -> St
         signed_in: Sentence::new(texts.signed_in, &[("user", page.user.shown_name())]),
         switch_account: page.switch_account,
         warning: warning(texts, pending),
+        is_warning_for_developer: page.is_in_development
+            && page.reviewed.is_some()
+            && pending.redirect_uri().is_loopback(),
         action: page.action,
         handle: page.ticket.expose(),
         return_to: page.device.is_none().then(|| page.return_to.as_str()),

@@ -36,6 +36,7 @@ pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ErrorPage<'_>) -> Stri
         ErrorKind::UnknownClient => texts.unknown_client,
         ErrorKind::NotGranted => texts.not_granted,
         ErrorKind::RequestRefused => texts.request_refused,
+        ErrorKind::SignInLoop => texts.sign_in_loop,
         _ => texts.no_access,
     };
     let link = page.link.map(|link| Link {

@@ -84,8 +84,8 @@ impl Pages {
         self
     }
 
-    /// Sets the address of your start page, such as `/`. The list of authorized applications links to it, and so does
-    /// the page after a device was allowed or denied. By default they have no link.
+    /// Sets the address of your start page, such as `/`. The list of authorized applications links to it, and so do the
+    /// error page and the page after a device was allowed or denied. By default they have no link.
     #[must_use]
     pub fn home(mut self, address: impl Into<String>) -> Self {
         self.brand.home = Some(address.into());

@@ -388,6 +388,42 @@ async fn the_list_of_applications_links_to_the_start_page() {
     for (pages, expected) in [(Pages::new("Notes"), 0), (Pages::new("Notes").home("/?a=1&b=2"), 1)] {
         let page = Service::with(pages).page(Route::Applications, "").await;
         assert_eq!(page.matches("<p class=\"home\"><a href=\"/?a=1&#38;b=2\">").count(), expected, "{page}");
+        let heading = between(&page, "<p class=\"home\">", "</p>");
+        assert!(heading.contains("</span>Notes</"), "{heading}");
+    }
+}
+
+#[tokio::test]
+async fn the_error_page_links_to_the_start_page() {
+    for (pages, expected) in [(Pages::new("Notes"), 0), (Pages::new("Notes").home("/?a=1&b=2"), 1)] {
+        let page = Service::with(pages).page(Route::Authorization, "client_id=a&client_id=b").await;
+        assert!(page.contains("This link does not work"), "{page}");
+        assert_eq!(page.matches("<a href=\"/?a=1&#38;b=2\">Notes</a>").count(), expected, "{page}");
+    }
+}
+
+/// The first page that a developer sees, with a client that has a secret.
+#[tokio::test]
+async fn in_development_the_warning_about_the_loopback_explains_itself() {
+    let redirect_uri = "http://127.0.0.1:8081/callback";
+    for (issuer, expected) in [("http://127.0.0.1:8080", true), ("https://auth.example", false)] {
+        let mut config = Config::strict(issuer);
+        config.development = expected;
+        config.scopes = ScopeCatalog::builder().scope(ScopeDefinition::plain("notes")).build().unwrap();
+        let server = AuthorizationServer::new(config, MemoryStore::new()).unwrap();
+        let client = server.own_client("app").name("App").redirect_uri(redirect_uri).scopes("notes");
+        client.secret("secret".repeat(6)).ensure().await.unwrap();
+        let flow = Flow::new(&server, Pages::new("Notes"));
+        let (browser, alice) = (flow.browser([]), SignedIn::new(Subject::new("1").unwrap()));
+        let query = "response_type=code&client_id=app&scope=notes&code_challenge_method=S256\
+            &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+        let request = Request::new("GET").query(query.as_bytes());
+        let step = flow.serve(Route::Authorization, &request, &Visitor::new(&browser).user(&alice)).await;
+        let Step::Respond(response) = step else { panic!("{step:?}") };
+        let page = str::from_utf8(response.body()).unwrap();
+        assert!(page.contains("id=\"warning\""), "{page}");
+        assert_eq!(page.contains("class=\"notice neutral\""), expected, "{page}");
+        assert_eq!(page.contains("the redirect URI is on your own device"), expected, "{page}");
     }
 }
 

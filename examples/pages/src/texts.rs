@@ -42,6 +42,7 @@ pub struct Texts {
     pub goes_to_device: &'static str,
     pub goes_to_app: &'static str,
     pub warning_device: &'static str,
+    pub warning_in_development: &'static str,
     pub warning_any_program: &'static str,
     pub warning_no_secret: &'static str,
     pub deny: &'static str,
@@ -86,6 +87,7 @@ pub struct Texts {
     pub unknown_client: [&'static str; 2],
     pub not_granted: [&'static str; 2],
     pub request_refused: [&'static str; 2],
+    pub sign_in_loop: [&'static str; 2],
     pub before_link: &'static str,
     pub continue_to: &'static str,
     pub again: &'static str,
@@ -145,6 +147,8 @@ impl Texts {
         goes_to_device: "You will then return to a program on this device, at {host}.",
         goes_to_app: "You will then return to the app that opens {host} links.",
         warning_device: "The program on your device cannot be verified. Allow this only if you have just started it.",
+        warning_in_development: "Shown because the redirect URI is on your own device. With a redirect URI on a web site, a \
+             client with a secret has no warning. Only a service in development shows this line.",
         warning_any_program: "It receives answers only on your own device, where any program can claim to be this \
                               application. Allow this only if you have just started it yourself.",
         warning_no_secret: "This application cannot prove who it is, so another program could pretend to be it. Allow \
@@ -188,9 +192,9 @@ impl Texts {
         first_seen: "It was first seen here on {date}.",
 
         no_access: [
-            "This link cannot be accessed",
-            "The link that brought you here is incomplete or not valid. Go back to the application you came from and \
-             try again.",
+            "This link does not work",
+            "The link that brought you here cannot be accessed: it is incomplete or not valid. Go back to the application \
+             you came from and try again.",
         ],
         already_answered: [
             "You have already answered this request",
@@ -221,6 +225,11 @@ impl Texts {
         request_refused: [
             "The request of the application was refused",
             "Nobody has reviewed the application, so you are not sent there at once.",
+        ],
+        sign_in_loop: [
+            "The sign-in does not last",
+            "Your browser came back from the sign-in several times, and this service did not recognize you. Allow \
+             cookies for this service, and try again. Its operators find the cause in their log.",
         ],
         before_link: "To tell the application, your browser would go to {host}.",
         continue_to: "Continue to {host}",
@@ -288,6 +297,8 @@ impl Texts {
         goes_to_app: "Danach kommst du zurück zu der App, die {host}-Links öffnet.",
         warning_device: "Welches Programm auf deinem Gerät das ist, lässt sich nicht prüfen. Erlaube den Zugriff nur, \
                          wenn du es gerade selbst gestartet hast.",
+        warning_in_development: "Das steht hier, weil die Redirect-URI auf deinem eigenen Gerät liegt. Mit einer auf einer \
+             Website hat ein Client mit Geheimnis keine Warnung. Diese Zeile zeigt nur ein Dienst in Entwicklung.",
         warning_any_program: "Die Anwendung erhält Antworten nur auf deinem eigenen Gerät. Dort kann sich jedes Programm \
                               für sie ausgeben. Erlaube den Zugriff nur, wenn du sie gerade selbst gestartet hast.",
         warning_no_secret: "Diese Anwendung kann nicht beweisen, wer sie ist. Ein anderes Programm könnte sich für sie \
@@ -370,6 +381,11 @@ impl Texts {
         request_refused: [
             "Die Anfrage der Anwendung wurde abgelehnt",
             "Niemand hat die Anwendung geprüft. Darum wirst du nicht sofort dorthin geschickt.",
+        ],
+        sign_in_loop: [
+            "Die Anmeldung hält nicht",
+            "Dein Browser kam mehrmals von der Anmeldung zurück, und dieser Dienst hat dich nicht erkannt. Erlaube \
+             diesem Dienst Cookies, und versuche es noch einmal. Seine Betreiber finden die Ursache im Protokoll.",
         ],
         before_link: "Damit die Anwendung es erfährt, müsste dein Browser zu {host} gehen.",
         continue_to: "Weiter zu {host}",

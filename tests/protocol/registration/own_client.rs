@@ -53,7 +53,7 @@ async fn all_that_is_wrong_with_an_own_client_is_reported_at_once() {
     let described = world.server.own_client("a\n").secret("short").scopes("repo-cod:r");
     let refused = described.redirect_uri(REDIRECT_URI).redirect_uri("app.example").ensure().await.unwrap_err();
     let text = refused.to_string();
-    let parts: Vec<_> = text.strip_prefix("refused: ").unwrap().split("; ").collect();
+    let parts: Vec<_> = text.strip_prefix("the client \"a\\n\": refused: ").unwrap().split("; ").collect();
     for part in [
         "name: is missing (name(…) sets it)",
         "scopes: unknown scope \"repo-cod:r\"",
@@ -74,5 +74,6 @@ async fn an_own_client_needs_a_registry() {
     let stores = Stores::new(MemoryStore::new()).with_clients(world.store.clone());
     let server = AuthorizationServer::new(world.server.config().clone(), stores).unwrap();
     let refused = server.own_client("wiki").name("Wiki").ensure().await;
-    assert!(matches!(refused, Err(RegistrarError::Store(_))), "{refused:?}");
+    let Err(RegistrarError::OwnClient { client, error }) = refused else { panic!("{refused:?}") };
+    assert!(client == "wiki" && matches!(*error, RegistrarError::Store(_)), "{client}: {error:?}");
 }

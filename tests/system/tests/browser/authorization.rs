@@ -215,7 +215,7 @@ async fn a_wrong_link_shows_a_page_with_the_cause_for_developers() {
         ),
     ] {
         browser.open(&platform.url(&format!("/oauth2/auth?{query}"))).await;
-        assert_eq!(browser.heading().await, "This link cannot be accessed");
+        assert_eq!(browser.heading().await, "This link does not work");
         browser.assert_sees(cause).await;
         browser.inspect_error(name, 400).await;
     }

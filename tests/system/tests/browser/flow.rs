@@ -236,7 +236,7 @@ async fn enter_in_a_box_decides_nothing_and_the_buttons_do() {
     browser.assert_sees("The access was revoked.").await;
     browser.assert_sees("No application can use your account alice@example.com.").await;
     browser.open(&format!("{}/oauth2/auth?client_id=unknown", service.base)).await;
-    browser.assert_sees("This link cannot be accessed").await;
+    browser.assert_sees("This link does not work").await;
     browser.inspect_error("flow-error", 400).await;
 }
 

@@ -3,4 +3,5 @@
 mod adapters;
 mod fapi;
 mod hostile;
+mod proxies;
 mod soak;

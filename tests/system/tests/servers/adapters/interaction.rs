@@ -19,7 +19,7 @@ use system::Thin;
 
 /// Who is signed in, by a cookie: a session in small.
 #[derive(Clone)]
-struct People;
+pub(crate) struct People;
 
 fn user(cookies: &str) -> Option<SignedIn> {
     let name = cookies.split("; ").find_map(|cookie| cookie.strip_prefix("user="))?;

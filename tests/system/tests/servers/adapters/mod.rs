@@ -8,7 +8,7 @@ mod devices;
 mod direct;
 mod documents;
 mod hosts;
-mod interaction;
+pub(crate) mod interaction;
 mod machine;
 mod open_clients;
 mod registration;
