@@ -154,6 +154,9 @@ pub struct Config {
     pub development: bool,
 }
 
+/// Reads a setting that switches something on.
+type Switch = fn(&Config) -> bool;
+
 impl Config {
     /// Returns the settings of the service that [profiles and defaults](crate::guide::profiles_and_defaults) describes, a
     /// code hosting platform.
@@ -301,7 +304,7 @@ impl Config {
     }
 
     /// Returns the setting that switches a grant type on, and what reads it; `None` if it is always on.
-    pub(crate) const fn switch_of(grant_type: GrantType) -> Option<(&'static str, fn(&Self) -> bool)> {
+    pub(crate) const fn switch_of(grant_type: GrantType) -> Option<(&'static str, Switch)> {
         match grant_type {
             GrantType::AuthorizationCode | GrantType::RefreshToken => None,
             GrantType::ClientCredentials => Some(("client_credentials.on", |config| config.client_credentials.on)),
