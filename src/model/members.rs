@@ -137,7 +137,7 @@ fn long_link(members: &Members, name: &'static str) -> Result<Option<String>, Me
 /// One text counts as a list. An address that is cut leads nowhere, so one that is too long is left out.
 fn contacts(members: &Members, name: &'static str) -> Result<Vec<String>, MetadataError> {
     let Some(sent) = members.0.get(name) else { return Ok(Vec::new()) };
-    let sent = sent.as_list().unwrap_or(std::slice::from_ref(sent));
+    let sent = sent.as_list().unwrap_or_else(|| std::slice::from_ref(sent));
     let texts = sent.iter().filter_map(Json::as_text).map(str::trim);
     Ok(texts.filter(|text| check_shown_line(text, SHORT_TEXT).is_ok()).take(CONTACTS).map(Into::into).collect())
 }

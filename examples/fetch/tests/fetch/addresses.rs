@@ -1,10 +1,11 @@
 //! Which addresses are connected to.
 
 use std::net::{IpAddr, TcpListener};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use grantor::fetch::FetchErrorKind;
 use grantor_fetch::Fetch;
+use tokio::time::Instant;
 
 use crate::authority::Authority;
 use crate::scripted::Scripted;
