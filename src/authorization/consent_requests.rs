@@ -31,6 +31,9 @@ pub(crate) struct Room {
     pub(crate) place: Option<Arc<Authorization>>,
     /// Consent requests beyond the limits, which are ended.
     pub(crate) surplus: Vec<Arc<Authorization>>,
+    /// The requests that end and whose [source is released](crate::grant::release): no other request of the user came
+    /// from it.
+    pub(crate) released: Vec<Arc<Authorization>>,
 }
 
 /// Reads one page of the user's requests and finds room for another one.
@@ -95,15 +98,18 @@ fn judge(rows: Vec<Arc<Authorization>>, client: &ClientId, max: usize, lifetime:
     let (held, ended): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.is_held(now));
     let (own, others): (Vec<_>, Vec<_>) = held.into_iter().partition(is_own);
     let (mut surplus, own) = split_surplus(own, max_of_client(max) - 1, age);
-    let (of_user, _) = split_surplus([own, others].concat(), max - 1, age);
+    let (of_user, kept) = split_surplus([own, others].concat(), max - 1, age);
     surplus.extend(of_user);
+    let is_released =
+        |row: &&Arc<Authorization>| row.source.is_some() && !kept.iter().any(|own| own.has_source_of(row));
+    let released = surplus.iter().filter(is_released).cloned().collect();
 
     let is_place = |row: &Arc<Authorization>| is_own(row) && lasts(row, lifetime, now);
     let place = match ended.into_iter().find(|row| is_place(row) && !matches!(row.stage, Stage::CodeIssued(_))) {
         Some(ended) => Some(ended),
         None => surplus.iter().position(is_place).map(|place| surplus.remove(place)),
     };
-    Room { place, surplus }
+    Room { place, surplus, released }
 }
 
 /// Whether another request may take over the record. While that request may be held, a page that begins twice the
@@ -157,11 +163,11 @@ mod tests {
         let (denied, of_other) = (request("own", 1, Stage::Denied), request("other", 2, Stage::Denied));
         let spent = request("own", 3, Stage::CodeIssued(Digest::of(b"code")));
         assert_eq!(room(&[&of_other, &spent], 50), Room::default());
-        assert_eq!(room(&[&of_other, &denied, &spent], 50), Room { place: Some(denied), surplus: Vec::new() });
+        assert_eq!(room(&[&of_other, &denied, &spent], 50), Room { place: Some(denied), ..Room::default() });
         // At the limit, a request of another client ends, and its record stays.
         let held = request("other", 4, Stage::Held);
-        assert_eq!(room(&[&held], 1), Room { place: None, surplus: vec![held] });
+        assert_eq!(room(&[&held], 1), Room { surplus: vec![held], ..Room::default() });
         let own = request("own", 5, Stage::Held);
-        assert_eq!(room(&[&own], 1), Room { place: Some(own), surplus: Vec::new() });
+        assert_eq!(room(&[&own], 1), Room { place: Some(own), ..Room::default() });
     }
 }

@@ -19,8 +19,7 @@ use crate::claim::{ATTEMPTS, After, Claim, Contended, Effect, Seen, claim, claim
 use crate::config::DeviceSettings;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::live_grants;
-use crate::grant::revocation;
+use crate::grant::{live_grants, release, revocation};
 use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::jose::access_jwt::CLIENT_SUBJECT;
 use crate::model::client::{AskConsent, Client};
@@ -150,6 +149,9 @@ pub(crate) async fn hold_admitted(
     let ((), written) = claimed.map_err(|reason| pending.redirect(context, reason))?;
     let record = written.unwrap_or(holding.record);
     usage::note_request(context, &current, subject, &record).await.map_err(|error| page(error.into()))?;
+    for ended in room.released.iter().filter(|ended| ended.source() != record.source()) {
+        release::source_of(context, ended).await;
+    }
     for surplus in room.surplus {
         // The request is held. Requests that could not be ended now are ended when the next one is held.
         let _ = revocation::end_held(context, surplus).await;

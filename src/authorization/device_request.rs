@@ -16,11 +16,6 @@ pub(crate) async fn claim_for(context: &Context, device: &DeviceFrom, subject: &
     change(context, device, Change::Type { subject, now: context.now() }).await
 }
 
-/// Frees a device's request, so that another user may type its code.
-pub(crate) async fn release(context: &Context, device: &DeviceFrom, subject: &Subject) -> Result<(), Reason> {
-    change(context, device, Change::Release { subject }).await
-}
-
 /// Claims a device's request for the decision of a user's request.
 ///
 /// # Errors
@@ -59,8 +54,6 @@ struct Changing<'a> {
 enum Change<'a> {
     /// From nobody's to the user's.
     Type { subject: &'a Subject, now: Timestamp },
-    /// From the user's to nobody's.
-    Release { subject: &'a Subject },
     /// From undecided to decided.
     Decide { held: &'a Authorization, decision: Decision, open_until: Timestamp },
 }
@@ -94,14 +87,6 @@ fn judge(found: Option<&Arc<DeviceRequest>>, change: &Change<'_>) -> Result<Effe
                 (None, _) if !found.is_open(now) => Err(Reason::UnknownUserCode),
                 (None, Some(_)) => Ok(Effect::Confirm(())),
                 (None, None) => replace(found.typed(Some(subject))),
-            }
-        }
-        Change::Release { subject } => {
-            let found = found.filter(|found| found.is_for(subject)).ok_or(Reason::UnknownConsentTicket)?;
-            match (&found.decision, &found.typed_by) {
-                (Some(_), _) => Err(Reason::AlreadyDecided),
-                (None, None) => Ok(Effect::Confirm(())),
-                (None, Some(_)) => replace(found.typed(None)),
             }
         }
         Change::Decide { held, decision, open_until } => {

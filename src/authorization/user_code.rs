@@ -10,7 +10,6 @@ use std::sync::Arc;
 use crate::authorization::check_client;
 use crate::authorization::consent_requests;
 use crate::authorization::decide::{check_user, find_held, hold_admitted};
-use crate::authorization::device_request;
 use crate::authorization::document_client::{self, Found};
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
@@ -19,7 +18,7 @@ use crate::base::subject::Subject;
 use crate::config::DeviceSettings;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::revocation;
+use crate::grant::{release, revocation};
 use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::model::client::{AskConsent, Client, GrantType};
 use crate::model::protected_resource::Named;
@@ -338,5 +337,5 @@ pub(crate) async fn release(context: &Context, ticket: &str, asked: Asked<'_>) -
     let held = find_held(context, ticket, asked, context.now()).await.map_err(page)?;
     let Some(device) = held.device().copied() else { return Err(page(Reason::UnknownConsentTicket)) };
     revocation::end_held(context, held).await.map_err(|error| page(error.into()))?;
-    device_request::release(context, &device, asked.subject).await.map_err(page)
+    release::device(context, &device, asked.subject).await.map_err(page)
 }

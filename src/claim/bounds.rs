@@ -6,7 +6,7 @@
 //! | consent requests | client of a subject | a fifth of `limits.consent_requests` | the same page | the oldest gives way |
 //! | codes without a page | client of a subject | a fifth of `limits.consent_requests` in one `hold_lifetime` | the same page | the consent page is shown |
 //! | grants | client of a subject | `limits.grants` | its list, after the insert | the one refreshed longest ago gives way |
-//! | pushed requests | client | `limits.pushed_requests` | places | refused; of a public client, the oldest that no user holds gives way |
+//! | pushed requests | client | `limits.pushed_requests` | places | the oldest that no user holds gives way, else refused |
 //! | device requests | client | `limits.device_requests` | places | the oldest whose code nobody typed gives way, else refused |
 //! | client-credentials tokens | client | `limits.client_credentials_tokens` | 8 places, each a record of many tokens | refused |
 //! | unreviewed clients that no user approved | origin: registration or document | a tenth of `limits.unreviewed_clients` | places | the oldest that awaits no user gives way, else refused |

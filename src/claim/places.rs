@@ -52,21 +52,19 @@ pub(crate) enum Placed<R> {
     },
 }
 
-/// Stores a request in a free place, one of `most`. If none is free and `replaces` is set, it replaces the oldest request that
-/// may give way. A request that replaces an `earlier` one of the same caller takes its place.
+/// Stores a request in a free place, one of `most`. If none is free, it replaces the oldest request that may give way. A request that replaces an `earlier` one of the same caller takes its place.
 pub(crate) async fn place<R: Occupant>(
     context: &Context,
     uses: &Uses,
     request: R,
     most: u32,
-    replaces: bool,
     earlier: Option<&R>,
 ) -> Result<Placed<R>, Reason> {
     let now = request.created();
     let mut met = Met::nobody();
     let note = |met: &mut Met<Arc<R>>, open: Arc<R>| {
         met.note_end(open.leaves_at());
-        if replaces && open.may_give_way() {
+        if open.may_give_way() {
             met.note_giving_way(open.created(), open);
         }
     };

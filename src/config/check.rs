@@ -93,10 +93,13 @@ const RULES: &[Rule] = &[
     value("cors", "at least one origin is accepted; for none, use Cors::Off", |own, _| {
         unless(own.cors != Cors::Origins(Vec::new()), "an empty list")
     }),
-    value("cors", ORIGIN, |own, _| match &own.cors {
-        Cors::Origins(origins) => origins.iter().find(|origin| !is_origin(origin)).map(|origin| quoted(origin)),
-        Cors::Off | Cors::AnyOrigin => None,
+    value("cors", ORIGIN, |own, _| no_origin(&own.cors)),
+    value("devices.cors", "Cors::Off or a list of at least one origin is accepted", |own, _| match &own.devices.cors {
+        Cors::AnyOrigin => Some("AnyOrigin".into()),
+        Cors::Origins(origins) => unless(!origins.is_empty(), "an empty list"),
+        Cors::Off => None,
     }),
+    value("devices.cors", ORIGIN, |own, _| no_origin(&own.devices.cors)),
     value("require_resource", "only false is accepted without resources", |own, _| {
         only_with(!own.resources.is_empty(), own.require_resource, false)
     }),
@@ -154,8 +157,13 @@ const RULES: &[Rule] = &[
     }),
     // FAPI 2.0 Security Profile section 5.3.2.2 requires less than 600 s.
     seconds("pushed_requests.lifetime", 30..=599, |own| own.pushed_requests.lifetime),
-    number("limits.pushed_requests", 1..=1000, |own| own.limits.pushed_requests.into()),
-    number("limits.device_requests", 1..=1000, |own| own.limits.device_requests.into()),
+    number("limits.pushed_requests", 1..=1_000_000, |own| own.limits.pushed_requests.into()),
+    number("limits.device_requests", 1..=1_000_000, |own| own.limits.device_requests.into()),
+    value("limits.device_requests", LONGER_CODES, |own, _| {
+        let open = own.limits.device_requests;
+        let code = own.devices.user_code;
+        (code.is_accepted() && u64::from(open) > code.most_open()).then(|| open.to_string())
+    }),
     // A user must find the page and sign in. Guessing gets easier the longer a code is valid.
     seconds("devices.lifetime", 120..=1800, |own| own.devices.lifetime),
     value("devices.user_code", USER_CODE, |own, _| {
@@ -341,6 +349,14 @@ fn is_prefix(text: &str) -> bool {
     text.len() <= 16 && text.bytes().all(is_allowed)
 }
 
+/// Returns the first listed text that is not an origin.
+fn no_origin(cors: &Cors) -> Option<String> {
+    match cors {
+        Cors::Origins(origins) => origins.iter().find(|origin| !is_origin(origin)).map(|origin| quoted(origin)),
+        Cors::Off | Cors::AnyOrigin => None,
+    }
+}
+
 /// Returns whether a text is an origin as browsers write it in the `Origin` header [RFC 6454 section 6.2]. Apps and
 /// browser extensions use their own schemes.
 fn is_origin(text: &str) -> bool {
@@ -401,6 +417,8 @@ const NAMED_SCHEME: &str =
     "lower-case schemes of apps are accepted, such as `cursor`, but no scheme that browsers handle themselves";
 const ORIGIN: &str = "origins as browsers write them are accepted: `https://app.example`, or http on a loopback host, \
                       with only host and port, in lower case, without the default port; Cors::AnyOrigin allows all";
+const LONGER_CODES: &str = "a higher one needs longer codes, so that guesses stay as rare: devices.user_code with 8 letters \
+                            is accepted with up to 1000, 9 with 20 000, 10 with 400 000, 11 digits with 3906, 12 with 39 062";
 const PREFIX: &str = "at most 16 letters, digits, `-`, `_`, `.` or `~` are accepted";
 const NONE: &str =
     "client_secret_basic, client_secret_post and private_key_jwt are accepted; for the method none, set public_clients";
@@ -1008,8 +1026,8 @@ mod tests {
 
     /// 9126-2.3-01
     #[test]
-    fn a_client_has_at_most_a_thousand_open_requests() {
-        for (count, accepted) in [(0, false), (1, true), (1000, true), (1001, false)] {
+    fn a_client_has_at_most_a_million_open_requests() {
+        for (count, accepted) in [(0, false), (1, true), (1_000_000, true), (1_000_001, false)] {
             let mut config = Config::strict("https://auth.example");
             config.limits.pushed_requests = count;
             assert_eq!(config.check(&Parts::ALL).is_ok(), accepted, "{count}");

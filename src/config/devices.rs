@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 pub use crate::model::user_code::UserCodeFormat;
+use crate::wire::Cors;
 
 /// The settings of devices without a browser [RFC 8628].
 #[derive(Clone, Debug)]
@@ -30,6 +31,10 @@ pub struct DeviceSettings {
     /// How long both codes are valid; 600 s. 120 to 1800 s are accepted: RFC 8628 section 3.2 shows 1800 s, and a user needs
     /// some time to find the page and to sign in.
     pub lifetime: Duration,
+    /// The pages that may ask for access and read the response, such as an application for televisions that is a web
+    /// page; [`Off`](Cors::Off). Requests of all other pages are refused, so [`AnyOrigin`](Cors::AnyOrigin) is not
+    /// accepted: any page could ask in the network of its visitor, whose consent page would then show that network.
+    pub cors: Cors,
     /// Which characters a user code has; 8 letters, as in the example of RFC 8628 section 6.1.
     pub user_code: UserCodeFormat,
 }
@@ -41,6 +46,7 @@ impl Default for DeviceSettings {
             verification_uri: String::new(),
             complete_uri: false,
             lifetime: Duration::from_secs(600),
+            cors: Cors::Off,
             user_code: UserCodeFormat::Letters(8),
         }
     }

@@ -4,15 +4,19 @@
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How many pushed requests of one client may wait for their users at once; 1000. 1 to 1000 are accepted. A further
-    /// push is answered with 429. This can also happen shortly before the limit is reached, because a push reads at
-    /// most 32 places.
+    /// How many pushed requests of one client may wait for their users at once; 1000. 1 to 1 000 000 are accepted. A further
+    /// push replaces the oldest one that it finds, unless all of them are held for signed-in users; then it is answered
+    /// with 429. A push reads at most 32 places.
     ///
-    /// Anyone can push for a public client. Such a push replaces the oldest request that it finds instead, unless all
-    /// of them are held for signed-in users.
+    /// A visitor has as long to sign in as this many pushes of the client take. One user holds at most a fifth of
+    /// [`consent_requests`](Self::consent_requests) of one client.
     pub pushed_requests: u32,
-    /// How many device requests of one client may wait at once [RFC 8628]; 1000. 1 to 1000 are accepted. A further one replaces
-    /// the oldest that it finds and whose code nobody has typed, or else is answered with 429. It reads at most 32 places.
+    /// How many device requests of one client may wait at once [RFC 8628]; 1000. 1 to 1 000 000 are accepted, more than 1000
+    /// only with longer [user codes](crate::Config::devices). A further one replaces the oldest that it finds and whose code
+    /// nobody has typed, or else is answered with 429. It reads at most 32 places.
+    ///
+    /// Set it to the requests of the busiest client in one `devices.lifetime`. With 1000 and 600 s, codes of a client that
+    /// gets more than 1.7 requests a second end early.
     pub device_requests: u32,
     /// How many requests may wait for one user's decision at once; 50. A fifth of them may be of one client. A further
     /// request ends the oldest one, whose form then leads to an error page. 1 to 800, which fit on one page of a list, are

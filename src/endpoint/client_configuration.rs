@@ -100,7 +100,8 @@ impl Caller<'_> {
     async fn update(&self, request: &Request<'_>) -> Result<Response, Reason> {
         let context = self.context;
         let begun = Attempt::new(AttemptKind::Registration, Endpoint::ClientConfiguration);
-        context.check_throttle(&Attempt { peer: request.peer, ..begun }).await?;
+        let from_page = request.is_of_page();
+        context.check_throttle(&Attempt { peer: request.peer, from_page, ..begun }).await?;
         let body = registration_request::body(context, request)?;
         let replacement = registration_request::rules(context).judge_replacement(self.id, body);
         let replacement = replacement.map_err(Reason::ClientMetadata)?;

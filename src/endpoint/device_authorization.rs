@@ -37,9 +37,12 @@ const DRAWS: usize = 8;
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     const ENDPOINT: Endpoint = Endpoint::DeviceAuthorization;
-    // Anyone can ask, and each request takes a place of its client.
+    // Anyone can ask, and each request takes a place of its client. A page would ask in the network of its visitor, whose
+    // consent page would show that network, and whose own devices would then be throttled.
+    let is_admitted = !request.is_of_page() || context.config.devices.cors.covers(request);
     let attempt = Attempt { peer: request.peer, ..Attempt::new(AttemptKind::DeviceRequest, ENDPOINT) };
-    if let Err(reason) = context.check_throttle(&attempt).await {
+    let admitted = if is_admitted { context.check_throttle(&attempt).await } else { Err(Reason::PageNotForDevices) };
+    if let Err(reason) = admitted {
         return client_request::refused(context, request, ENDPOINT, None, None, &reason);
     }
     let (form, caller) = match client_request::read(context, request, ENDPOINT, &NAMES).await {
@@ -121,7 +124,7 @@ async fn ask(
             decision: None,
         };
         let most = context.config.limits.device_requests;
-        let placed = match place(context, &caller.uses, record, most, true, earlier.as_deref()).await? {
+        let placed = match place(context, &caller.uses, record, most, earlier.as_deref()).await? {
             Placed::In(placed) => placed,
             Placed::Full { retry_after } => return Err(Reason::TooManyDeviceRequests { retry_after }),
         };

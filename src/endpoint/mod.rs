@@ -57,12 +57,10 @@ impl Endpoint {
                 is_on: |config| config.pushed_requests.are_taken(),
                 member: Some(|metadata| &mut metadata.pushed_authorization_request_endpoint),
             },
-            // Devices without a browser need no CORS. With it, any page could ask in the network of its visitor, whose
-            // consent page would then show that network.
             Self::DeviceAuthorization => Served {
+                cors: true,
                 is_on: |config| config.devices.on,
                 member: Some(|metadata| &mut metadata.device_authorization_endpoint),
-                ..Served::new()
             },
             Self::Revocation => {
                 Served { cors: true, member: Some(|metadata| &mut metadata.revocation_endpoint), ..Served::new() }
@@ -95,7 +93,8 @@ impl Endpoint {
 
     /// Returns which pages of other origins may call it, if any may.
     fn cors(self, config: &Config) -> Option<&Cors> {
-        Some(&config.cors).filter(|cors| **cors != Cors::Off && self.served().cors)
+        let cors = if self == Self::DeviceAuthorization { &config.devices.cors } else { &config.cors };
+        Some(cors).filter(|cors| **cors != Cors::Off && self.served().cors)
     }
 }
 

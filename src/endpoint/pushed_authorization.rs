@@ -2,10 +2,10 @@
 //!
 //! The requests of a client lie in its [places](crate::claim::places).
 //!
-//! Those of a public client replace each other. Anyone can push with a client id alone, and visit the result: if either
-//! reserved a place, an attacker could keep the client's users out. Only a request that is held for a signed-in user
-//! stays. A flood still shortens the time in which a user must visit a request, to that of some hundred pushes at the
-//! rate of the throttle, and accounts that hold many requests can fill places.
+//! They replace each other. Anyone can make a client push, by a click on its page or with the id of a public client, and
+//! visit the result: if either reserved a place, an attacker could keep the client's users out. Only a request whose
+//! consent request waits for a signed-in user stays, and of these one user has at most ten. A flood still shortens the
+//! time in which a user must sign in: with 1000 places and 10 pushes a second, to more than a minute.
 
 use crate::authorization::pushed_request::REQUEST_URI_PREFIX;
 use crate::authorization::request::{self, Fault, NoDestination, WANTS_PAGE, names, wants_page};
@@ -109,9 +109,7 @@ async fn push(context: &Context, caller: &Caller, parameters: Box<str>) -> Resul
         visits: Vec::new(),
         used_by: None,
     };
-    // Anyone can push for a public client, so its requests replace each other. Those of others are refused.
-    let replaces = client.counts_as_public();
-    match place(context, &caller.uses, request, context.config.limits.pushed_requests, replaces, None).await? {
+    match place(context, &caller.uses, request, context.config.limits.pushed_requests, None).await? {
         Placed::In(request) => Ok(minted.text(REQUEST_URI_PREFIX, &IdText::of(request.id.as_bytes()))),
         Placed::Full { retry_after } => Err(Reason::TooManyPushedRequests { retry_after }),
     }

@@ -17,7 +17,7 @@ use crate::wire::{Endpoint, Request, Response};
 
 pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Response {
     let begun = Attempt::new(AttemptKind::Registration, Endpoint::Registration);
-    let attempt = Attempt { peer: request.peer, ..begun };
+    let attempt = Attempt { peer: request.peer, from_page: request.is_of_page(), ..begun };
     match answer(context, request, &attempt).await {
         Ok(message) => Response::json(201, &message),
         Err(reason) => {

@@ -127,6 +127,9 @@ refusals! {
         /// The scope is not for devices: see [`not_for_devices`](crate::scope::ScopeDefinition::not_for_devices).
         #[error("the scope is not for devices")]
         ScopeNotForDevices => InvalidScope.says("the scope is not for devices"),
+        /// A page of an origin that [`devices.cors`](crate::Config::devices) does not list asks for a device.
+        #[error("a page asks for a device, and devices.cors does not list its origin")]
+        PageNotForDevices => InvalidRequest.says("pages of this origin cannot ask for devices"),
         /// A protected resource is not configured, not available to the client, or not part of the grant, or more than
         /// 8 are named [RFC 8707 section 2].
         #[error("the protected resource is unknown, or not available to the client")]

@@ -14,6 +14,7 @@ pub(crate) mod list;
 pub(crate) mod live_grants;
 pub(crate) mod presented_access;
 pub(crate) mod refresh_token;
+pub(crate) mod release;
 pub(crate) mod request;
 pub(crate) mod revocation;
 pub(crate) mod token_revocation;

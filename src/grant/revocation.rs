@@ -9,6 +9,7 @@ use crate::base::subject::Subject;
 use crate::claim::{After, Claim, Effect, Seen, claim, draw_version};
 use crate::context::Context;
 use crate::grant::list::Reader;
+use crate::grant::release;
 use crate::hooks::Event;
 use crate::model::{Authorization, Grant, PLACE_KEPT, Revocation, RevocationReason, Stage};
 use crate::secret::Digest;
@@ -229,9 +230,14 @@ async fn revoke_authorization(
     first: Arc<Authorization>,
     reason: RevocationReason,
 ) -> Result<bool, StoreError> {
-    let mut denying = Denying::new(context, first);
+    let mut denying = Denying::new(context, first.clone());
     match claim(context, &mut denying, None).await? {
-        Ended::Now { was_live } => Ok(was_live),
+        Ended::Now { was_live } => {
+            if was_live {
+                release::source_of(context, &first).await;
+            }
+            Ok(was_live)
+        }
         Ended::Later(authorization) => kill_code(context, &authorization, reason).await,
     }
 }

@@ -149,13 +149,17 @@ pub struct Attempt<'a> {
     pub host: Option<&'a str>,
     /// The address that the request came from, as the adapter passed it.
     pub peer: Option<IpAddr>,
+    /// Whether a web page sent the request that registers a client. Count these apart, since the person in whose network
+    /// it is sent may not know of it.
+    pub from_page: bool,
 }
 
 impl<'a> Attempt<'a> {
     /// Returns an attempt with nothing else set, for tests of a [`Throttle`].
     #[must_use]
     pub const fn new(kind: AttemptKind, endpoint: Endpoint) -> Self {
-        Self { kind, endpoint, client: None, credential: Credential::None, subject: None, host: None, peer: None }
+        let (client, credential) = (None, Credential::None);
+        Self { kind, endpoint, client, credential, subject: None, host: None, peer: None, from_page: false }
     }
 
     /// Returns the address to count by: the IPv4 address, or the first 64 bits of the IPv6 address, since one host has
@@ -201,9 +205,19 @@ pub enum ThrottleDecision {
 /// Returns the network of an address: the IPv4 address, or the first 64 bits of the IPv6 address, since one host has all
 /// addresses of such a network.
 pub(crate) fn network_of(address: IpAddr) -> IpAddr {
+    wide_network_of(address, 64).unwrap_or(address.to_canonical())
+}
+
+/// Returns the first `bits` of an IPv6 address. A provider gives a customer a network of 56 or 48 bits, which has many of
+/// 64 bits.
+pub(crate) fn wide_network_of(address: IpAddr, bits: u8) -> Option<IpAddr> {
     match address.to_canonical() {
-        IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        IpAddr::V4(_) => None,
+        IpAddr::V6(address) => {
+            let left_out = 128_u32.saturating_sub(bits.into());
+            let mask = u128::MAX.checked_shl(left_out).unwrap_or_default();
+            Some(Ipv6Addr::from_bits(address.to_bits() & mask).into())
+        }
     }
 }
 
@@ -257,6 +271,9 @@ mod tests {
         assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
         assert_eq!(network("192.0.2.7"), "192.0.2.7");
         assert_eq!(network("::ffff:192.0.2.7"), "192.0.2.7");
+        let wide = |bits| wide_network_of("2001:db8:1:1234::7".parse().unwrap(), bits).unwrap().to_string();
+        assert_eq!([48, 56, 64].map(wide), ["2001:db8:1::", "2001:db8:1:1200::", "2001:db8:1:1234::"]);
+        assert_eq!(wide_network_of("192.0.2.7".parse().unwrap(), 48), None);
     }
 
     #[test]

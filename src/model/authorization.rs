@@ -165,6 +165,12 @@ impl Authorization {
     }
 
     /// Returns the device that it is for, unless it is for a browser.
+    /// Returns the secret of the pushed request or the device that it came from.
+    pub(crate) fn source(&self) -> Option<&Digest> {
+        let pushed = self.pushed.as_deref().map(|from| &from.secret);
+        pushed.or_else(|| self.device().map(|from| &from.secret))
+    }
+
     pub(crate) const fn device(&self) -> Option<&DeviceFrom> {
         self.destination.device()
     }

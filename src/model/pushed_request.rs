@@ -134,6 +134,11 @@ impl PushedRequest {
         Self { open_until: self.open_until.max(until).max(marked), ..self.clone() }
     }
 
+    /// Returns the request as before it was held.
+    pub(crate) fn released(&self) -> Self {
+        Self { open_until: self.end, ..self.clone() }
+    }
+
     /// Returns the request with one more visit. Visits that have ended are removed.
     pub(crate) fn visited(&self, visit: Visit, now: Timestamp) -> Self {
         let visits = self.visits.iter().copied().filter(|visit| now < visit.until).chain([visit]).collect();

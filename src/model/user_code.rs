@@ -44,6 +44,14 @@ impl UserCodeFormat {
         }
     }
 
+    /// Returns how many codes of a client may be open at once: one of 25 600 000 possible ones. With 8 letters, these are
+    /// 1000.
+    pub(crate) fn most_open(self) -> u64 {
+        let letters = u64::try_from(self.alphabet().len()).unwrap_or_default();
+        let length = u32::try_from(self.length()).unwrap_or_default();
+        letters.saturating_pow(length) / 25_600_000
+    }
+
     /// Returns whether a code has at least 34 random bits, and is short enough to be typed.
     pub(crate) const fn is_accepted(self) -> bool {
         match self {

@@ -59,6 +59,11 @@ impl Cors {
         response.with_header(EXPOSE_HEADERS, present.join(", "))
     }
 
+    /// Returns whether the page that sent the request may read the response.
+    pub(crate) fn covers(&self, request: &Request<'_>) -> bool {
+        self.allowed(request).is_some()
+    }
+
     /// Returns the value of `Access-Control-Allow-Origin` for the requesting page.
     fn allowed(&self, request: &Request<'_>) -> Option<Cow<'static, str>> {
         match (self, request.origin) {

@@ -42,6 +42,7 @@ pub struct Request<'a> {
     asks_for_method: bool,
     sec_fetch_mode: FetchMetadata,
     sec_fetch_dest: FetchMetadata,
+    is_cross_site: bool,
     is_prefetch: bool,
     pub(crate) body: Body<'a>,
     pub(crate) peer: Option<IpAddr>,
@@ -67,6 +68,7 @@ impl<'a> Request<'a> {
             asks_for_method: false,
             sec_fetch_mode: FetchMetadata::Absent,
             sec_fetch_dest: FetchMetadata::Absent,
+            is_cross_site: false,
             is_prefetch: false,
             body: Body::Empty,
             peer: None,
@@ -120,6 +122,8 @@ impl<'a> Request<'a> {
             self.sec_fetch_mode = self.sec_fetch_mode.and(value, b"navigate");
         } else if name.eq_ignore_ascii_case("Sec-Fetch-Dest") {
             self.sec_fetch_dest = self.sec_fetch_dest.and(value, b"document");
+        } else if name.eq_ignore_ascii_case("Sec-Fetch-Site") {
+            self.is_cross_site |= value.trim_ascii() == b"cross-site";
         } else if PREFETCH.iter().any(|own| name.eq_ignore_ascii_case(own)) {
             self.is_prefetch = true;
         }
@@ -198,6 +202,12 @@ impl<'a> Request<'a> {
             (FetchMetadata::Absent | FetchMetadata::Expected | FetchMetadata::Other, _) => false,
         };
         self.method == "GET" && is_document && !self.is_prefetch
+    }
+
+    /// Returns whether a page sent the request, as far as its browser says so. A form that a page of another origin
+    /// submits has an `Origin` too; `null` if the page hides where it is.
+    pub(crate) fn is_of_page(&self) -> bool {
+        self.is_cross_site || !matches!(self.origin, HeaderLine::Absent)
     }
 
     /// Returns whether the body is declared as a form, ignoring the media type's parameters and case [6749-3.2-02,

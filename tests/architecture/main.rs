@@ -97,7 +97,8 @@ fn claims_of_guide(guide: &str) -> Vec<String> {
     let argument = argument.split("\n\n").filter(|text| text.starts_with("**"));
     let argument = argument.filter(|text| !are_none.iter().any(|start| text.starts_with(start)));
     let rows = guide.lines().filter(|line| line.starts_with("| ")).filter(|row| {
-        let is_heading = ["| threat |", "| compared |", "| who has |"].iter().any(|start| row.starts_with(start));
+        let is_heading =
+            ["| threat |", "| compared |", "| who has |", "| bound |"].iter().any(|start| row.starts_with(start));
         !is_heading && !row.contains(" ns | ")
     });
     argument.chain(rows).map(str::to_owned).collect()

@@ -29,6 +29,11 @@ impl Buckets {
         with_one_less.saturating_sub(now).saturating_sub(self.rate.span())
     }
 
+    /// Returns whether no token of the bucket is missing.
+    pub(super) fn is_full(&self, key: u64, now: u64) -> bool {
+        self.full_at(key, now) == now
+    }
+
     /// Takes tokens, even more than the bucket has: attempts that were allowed together may fail together. The debt is
     /// refilled first.
     pub(super) fn take(&mut self, key: u64, tokens: u32, now: u64) {

@@ -23,6 +23,11 @@ impl Rate {
         }
     }
 
+    /// Returns a rate with so many times the tokens, at once and later.
+    pub(super) fn times(self, number: u32) -> Self {
+        Self { burst: self.burst.saturating_mul(number), interval: self.interval / number.max(1) }
+    }
+
     /// Returns the microseconds in which one token is refilled.
     pub(super) fn interval(self) -> u64 {
         microseconds(self.interval)
@@ -81,22 +86,29 @@ pub struct ThrottleLimits {
     /// Wrong user codes that are typed in one network [RFC 8628 section 5.1]: 10 in a burst, then one every 60 seconds. A right
     /// one does not count, and gives none back.
     ///
-    /// With 8 letters and 1000 open codes, 1000 networks and 5000 accounts that guess all day hit one of them in 18 days.
+    /// With 8 letters and 1000 open codes, 500 networks and 5000 accounts that guess all day hit one of them in 18 days.
     pub user_codes_of_network: Rate,
+    /// Wrong user codes in one network that are the first of their user for a time: 100 in a burst, then one every 60
+    /// seconds. So a few accounts that guess do not lock out the other users of their network.
+    pub first_user_codes_of_network: Rate,
     /// Wrong user codes that one user types: 5 in a burst, then one every 300 seconds.
     pub user_codes_of_user: Rate,
-    /// Device requests [RFC 8628] of one network: 30 in a burst, then one every 10 seconds. Refused ones count too.
+    /// Device requests [RFC 8628] of one network: 30 in a burst, then one every 10 seconds. Refused ones count too. An IPv6
+    /// network of 56 bits has twice as many, one of 48 bits ten times.
     ///
-    /// Each takes one of the 1000 places of its client, for 10 minutes: from one network, 90 places at most.
+    /// Each takes one of the 1000 places of its client for `devices.lifetime`. In 10 minutes these are at most 90 places
+    /// of one network, and 900 of a network of 48 bits; in 30 minutes, 210 and 2100.
     pub device_requests: Rate,
     /// Requests that are held for one user, and user codes that one user types: 20 in a burst, then one every 10 seconds.
     ///
     /// Each of them is a record in the store. Twenty are more consent pages than a person has open at once.
     pub consent_requests: Rate,
     /// Registrations and updates of registrations [RFC 7592] from one network, an IPv4 address or the first 64 bits of
-    /// an IPv6 address: 20 in a burst, then one every 60 seconds. Refused ones count too.
+    /// an IPv6 address: 20 in a burst, then one every 60 seconds. Refused ones count too. An IPv6 network of 56 bits has
+    /// twice as many, one of 48 bits ten times.
     ///
-    /// An application registers once for each installation, and many people may share one address.
+    /// An application registers once for each installation, and many people may share one address. Requests that a web
+    /// page sends are counted apart, so no page that a person has open uses up the registrations of other applications.
     pub registrations: Rate,
     /// Metadata documents that are fetched for one user, and key sets of unreviewed clients for one network: 20 in a
     /// burst, then one every 30 seconds.
@@ -118,6 +130,7 @@ impl Default for ThrottleLimits {
             client_failures: Rate::new(10, Duration::from_secs(6)),
             device_requests: Rate::new(30, Duration::from_secs(10)),
             user_codes_of_network: Rate::new(10, Duration::from_secs(60)),
+            first_user_codes_of_network: Rate::new(100, Duration::from_secs(60)),
             user_codes_of_user: Rate::new(5, Duration::from_secs(300)),
             consent_requests: Rate::new(20, Duration::from_secs(10)),
             registrations: Rate::new(20, Duration::from_secs(60)),
@@ -137,6 +150,7 @@ mod tests {
         assert_eq!(Rate::new(1, Duration::MAX), Rate::new(1, Duration::from_secs(3600)));
         let rate = Rate::new(200, Duration::from_millis(50));
         assert_eq!((rate.interval(), rate.span()), (50_000, 10_000_000));
+        assert_eq!(Rate::new(20, Duration::from_secs(60)).times(10), Rate::new(200, Duration::from_secs(6)));
         assert_eq!(Rate::new(u32::MAX, Duration::MAX).span(), u64::from(u32::MAX) * 3_600_000_000);
     }
 }

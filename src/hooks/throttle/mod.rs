@@ -20,7 +20,7 @@ use async_trait::async_trait;
 use self::buckets::Buckets;
 pub use self::limits::{Rate, ThrottleLimits};
 use crate::base::clock::{Clock, SystemClock, Timestamp};
-use crate::hooks::{Attempt, AttemptKind, Credential, Throttle, ThrottleDecision};
+use crate::hooks::{Attempt, AttemptKind, Credential, Throttle, ThrottleDecision, wide_network_of};
 use crate::wire::Endpoint;
 
 /// A [`Throttle`] that counts in the memory of this process.
@@ -39,12 +39,14 @@ use crate::wire::Endpoint;
 ///
 /// It uses token buckets; [`ThrottleLimits`] sets their rates:
 ///
-/// * by network: every attempt takes a token. The attempt of a client that authenticates returns it;
+/// * by network: every attempt without a signed-in user takes a token. That of a client that authenticates returns it;
 /// * by claimed client and network together: only wrong secrets. It never counts by client alone, so an attacker in
 ///   another network cannot lock out an honest client;
-/// * by network, and by user: wrong user codes;
+/// * by network, and by user: wrong user codes. The first one of a user for a time is counted apart from the others of
+///   its network, so a few accounts that guess do not lock out the users beside them;
 /// * by user: requests that are held for a decision, and typed user codes;
-/// * by network: devices that ask for access, and clients that register themselves, each a record in the store;
+/// * by network, and for IPv6 by the networks of 56 and 48 bits around it: devices that ask for access, and clients that
+///   register themselves, each a record in the store. Registrations that web pages send are counted apart;
 /// * by host, and by user or by network: fetched metadata documents, and key sets of unreviewed clients.
 ///
 /// Users of one network wait for each other as little as possible. A secret that was right within the last hour passes
@@ -61,7 +63,7 @@ use crate::wire::Endpoint;
 ///
 /// # Security
 ///
-/// It keeps at most 65 536 buckets, in less than 8 MiB. If there are more, the fullest is dropped first, so a flood
+/// It keeps at most 73 728 buckets, in less than 8 MiB. If there are more, the fullest is dropped first, so a flood
 /// of new names and addresses does not lift the limits of a throttled caller. It keeps no address, client or user, only
 /// hashes with a random key of this process. A clock that is set back refills nothing; a clock that is set forward at
 /// most fills the buckets.
@@ -82,13 +84,11 @@ struct Row {
     rate: fn(&ThrottleLimits) -> Rate,
     by: By,
     kinds: &'static [AttemptKind],
-    /// Whether an attempt that succeeds gets its token back.
-    is_refunded: bool,
 }
 
 impl Row {
     const fn new(rate: fn(&ThrottleLimits) -> Rate, by: By, kinds: &'static [AttemptKind]) -> Self {
-        Self { rate, by, kinds, is_refunded: false }
+        Self { rate, by, kinds }
     }
 }
 
@@ -97,6 +97,8 @@ impl Row {
 enum By {
     Host,
     Network,
+    /// The first so many bits of an IPv6 address.
+    Prefix(u8),
     User,
     /// No user causes the fetch of a key set.
     UserOrNetwork,
@@ -104,21 +106,35 @@ enum By {
 
 const FETCHES: &[AttemptKind] = &[AttemptKind::MetadataDocument, AttemptKind::KeySet];
 
-static ROWS: [Row; 7] = [
-    // Of a right user code, the guess is given back.
-    Row { is_refunded: true, ..Row::new(|limits| limits.user_codes_of_network, By::Network, &[AttemptKind::UserCode]) },
-    Row { is_refunded: true, ..Row::new(|limits| limits.user_codes_of_user, By::User, &[AttemptKind::UserCode]) },
-    Row::new(|limits| limits.device_requests, By::Network, &[AttemptKind::DeviceRequest]),
+const CODES_OF_USERS: &[AttemptKind] = &[AttemptKind::UserCode];
+const DEVICES: &[AttemptKind] = &[AttemptKind::DeviceRequest];
+const REGISTRATIONS: &[AttemptKind] = &[AttemptKind::Registration];
+
+/// The positions of the rows that count user codes. An attempt takes from the first one if its user's bucket is full, and
+/// otherwise from the second.
+const FIRST_CODES: usize = 0;
+const CODES: usize = 1;
+const CODES_OF_USER: usize = 2;
+
+static ROWS: [Row; 12] = [
+    Row::new(|limits| limits.first_user_codes_of_network, By::Network, CODES_OF_USERS),
+    Row::new(|limits| limits.user_codes_of_network, By::Network, CODES_OF_USERS),
+    Row::new(|limits| limits.user_codes_of_user, By::User, CODES_OF_USERS),
+    Row::new(|limits| limits.device_requests, By::Network, DEVICES),
+    Row::new(|limits| limits.device_requests.times(2), By::Prefix(56), DEVICES),
+    Row::new(|limits| limits.device_requests.times(10), By::Prefix(48), DEVICES),
     Row::new(|limits| limits.consent_requests, By::User, &[AttemptKind::ConsentRequest, AttemptKind::UserCode]),
-    Row::new(|limits| limits.registrations, By::Network, &[AttemptKind::Registration]),
+    Row::new(|limits| limits.registrations, By::Network, REGISTRATIONS),
+    Row::new(|limits| limits.registrations.times(2), By::Prefix(56), REGISTRATIONS),
+    Row::new(|limits| limits.registrations.times(10), By::Prefix(48), REGISTRATIONS),
     Row::new(|limits| limits.document_fetches, By::UserOrNetwork, FETCHES),
     Row::new(|limits| limits.document_hosts, By::Host, FETCHES),
 ];
 
 /// The number of buckets by network. It is the largest, since every attempt needs one.
-const NETWORKS: usize = 24_576;
-/// The number of buckets of each [`Row`], and of those by client and network.
-const OTHERS: usize = 8192;
+const NETWORKS: usize = 16_384;
+/// The number of buckets of each [`Row`], of those by client and network, and of secrets that were right.
+const OTHERS: usize = 4096;
 
 /// How long a secret passes uncounted after it was right.
 const PROVEN: Duration = Duration::from_secs(60 * 60);
@@ -141,7 +157,7 @@ impl MemoryThrottle {
             networks: Buckets::new(limits.network, NETWORKS),
             clients: Buckets::new(limits.client_failures, OTHERS),
             proven: Buckets::new(Rate::new(1, PROVEN), OTHERS),
-            rows: ROWS.each_ref().map(|row| (row, Buckets::new((row.rate)(&limits), OTHERS))),
+            attempts: ROWS.each_ref().map(|row| Buckets::new((row.rate)(&limits), OTHERS)),
         };
         Self {
             clock: Arc::new(SystemClock),
@@ -176,17 +192,28 @@ impl MemoryThrottle {
         if is_exempt && attempt.kind != AttemptKind::UserCode {
             return None;
         }
-        let network = attempt.peer_network().filter(|_| !is_exempt && !guesses_nothing(attempt));
+        let peer = attempt.peer.filter(|_| !is_exempt);
         let (kind, hasher) = (attempt.kind, &self.hasher);
+        let hash = |network: IpAddr| hasher.hash_one((network, attempt.from_page));
+        let network = attempt.peer_network().filter(|_| !is_exempt);
         let (client, secret) = match attempt.credential {
             Credential::Secret(secret) => (attempt.client.zip(network), Some((attempt.client, secret))),
             Credential::None | Credential::ClientId | Credential::Assertion => (None, None),
         };
-        let network = network.map(|network: IpAddr| hasher.hash_one(network));
+        let network = network.map(hash);
         let user = attempt.subject.map(|subject| hasher.hash_one(subject));
-        let host = attempt.host.map(|host| hasher.hash_one(host));
+        let attempts = ROWS.each_ref().map(|row| match row.by {
+            _ if !row.kinds.contains(&kind) => None,
+            By::Host => attempt.host.map(|host| hasher.hash_one(host)),
+            By::Network => network,
+            By::Prefix(bits) => peer.and_then(|peer| wide_network_of(peer, bits)).map(hash),
+            By::User => user,
+            By::UserOrNetwork => user.or(network),
+        });
         let (client, secret) = (client.map(|key| hasher.hash_one(key)), secret.map(|key| hasher.hash_one(key)));
-        Some(Keys { kind, network, user, host, client, secret })
+        // Each user has limits of their own, which nobody else in the network uses up.
+        let network = network.filter(|_| user.is_none() && !guesses_nothing(attempt));
+        Some(Keys { network, client, secret, attempts })
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
@@ -233,29 +260,16 @@ impl Throttle for MemoryThrottle {
 
 /// The hashed keys that an attempt is counted by.
 struct Keys {
-    kind: AttemptKind,
     network: Option<u64>,
-    user: Option<u64>,
-    host: Option<u64>,
     /// The claimed client together with the network, if it presents a secret.
     client: Option<u64>,
     /// The claimed client together with the secret that it presents.
     secret: Option<u64>,
+    /// One for each of [`ROWS`].
+    attempts: [Option<u64>; ROWS.len()],
 }
 
-impl Keys {
-    /// Returns the key by which a row counts the attempt, if it does.
-    fn of(&self, row: &Row) -> Option<u64> {
-        match row.by {
-            _ if !row.kinds.contains(&self.kind) => None,
-            By::Host => self.host,
-            By::Network => self.network,
-            By::User => self.user,
-            By::UserOrNetwork => self.user.or(self.network),
-        }
-    }
-}
-
+#[derive(Debug)]
 struct Counts {
     /// The time at which the clock was last read.
     last_read: Option<Timestamp>,
@@ -266,7 +280,8 @@ struct Counts {
     clients: Buckets,
     /// The secrets that were right within the last hour: a bucket of one token, which is taken then.
     proven: Buckets,
-    rows: [(&'static Row, Buckets); ROWS.len()],
+    /// One for each of [`ROWS`].
+    attempts: [Buckets; ROWS.len()],
 }
 
 impl Counts {
@@ -282,14 +297,14 @@ impl Counts {
         if self.is_proven(keys) {
             return 0;
         }
+        let attempts = self.rows_of(keys);
         let wait = |(buckets, key): (&Buckets, Option<u64>)| key.map_or(0, |key| buckets.wait(key, now));
         let both = [(&self.networks, keys.network), (&self.clients, keys.client)];
-        let of_rows = self.rows.iter().map(|(row, buckets)| (buckets, keys.of(row)));
-        let wait = both.into_iter().chain(of_rows).map(wait).max().unwrap_or_default();
+        let wait = both.into_iter().chain(self.attempts.iter().zip(attempts)).map(wait).max().unwrap_or_default();
         if wait == 0 {
             take(&mut self.networks, keys.network, 1, now);
-            for (row, buckets) in &mut self.rows {
-                take(buckets, keys.of(row), 1, now);
+            for (buckets, key) in self.attempts.iter_mut().zip(attempts) {
+                take(buckets, key, 1, now);
             }
         }
         wait
@@ -313,20 +328,35 @@ impl Counts {
         if took_nothing {
             return;
         }
-        let of_client = (&mut self.networks, keys.network.filter(|_| keys.kind != AttemptKind::UserCode));
-        let refunded = self.rows.iter_mut().filter(|(row, _)| row.is_refunded);
-        let of_rows = refunded.map(|(row, buckets)| (buckets, keys.of(row)));
-        for (buckets, key) in of_rows.chain([of_client]) {
-            if let Some(key) = key {
-                buckets.refund(key, 1, self.now);
-            }
+        refund(&mut self.networks, keys.network, self.now);
+        // A right code gives back its guess. The user's bucket is first: it is full again if that was the first one.
+        refund(&mut self.attempts[CODES_OF_USER], keys.attempts[CODES_OF_USER], self.now);
+        let attempts = self.rows_of(keys);
+        refund(&mut self.attempts[FIRST_CODES], attempts[FIRST_CODES], self.now);
+        refund(&mut self.attempts[CODES], attempts[CODES], self.now);
+    }
+
+    /// Returns the keys of the rows that an attempt is counted by now. Only one of the two rows for the user codes of a
+    /// network counts.
+    fn rows_of(&self, keys: &Keys) -> [Option<u64>; ROWS.len()] {
+        let mut attempts = keys.attempts;
+        let is_first = |user| self.attempts[CODES_OF_USER].is_full(user, self.now);
+        if let Some(user) = attempts[CODES_OF_USER] {
+            attempts[if is_first(user) { CODES } else { FIRST_CODES }] = None;
         }
+        attempts
     }
 }
 
 /// Returns whether an attempt presents the id of a public client with a code or a token, which nobody can guess.
 fn guesses_nothing(attempt: &Attempt<'_>) -> bool {
     attempt.credential == Credential::ClientId && matches!(attempt.endpoint, Endpoint::Token | Endpoint::Revocation)
+}
+
+fn refund(buckets: &mut Buckets, key: Option<u64>, now: u64) {
+    if let Some(key) = key {
+        buckets.refund(key, 1, now);
+    }
 }
 
 fn take(buckets: &mut Buckets, key: Option<u64>, tokens: u32, now: u64) {
@@ -344,32 +374,35 @@ mod tests {
     fn every_kind_of_attempt_has_its_rows() {
         let counted = |kind| ROWS.each_ref().map(|row| u8::from(row.kinds.contains(&kind)));
         for (kind, expected) in [
-            (AttemptKind::Authentication, [0, 0, 0, 0, 0, 0, 0]),
-            (AttemptKind::ConsentRequest, [0, 0, 0, 1, 0, 0, 0]),
-            (AttemptKind::UserCode, [1, 1, 0, 1, 0, 0, 0]),
-            (AttemptKind::DeviceRequest, [0, 0, 1, 0, 0, 0, 0]),
-            (AttemptKind::Registration, [0, 0, 0, 0, 1, 0, 0]),
-            (AttemptKind::MetadataDocument, [0, 0, 0, 0, 0, 1, 1]),
-            (AttemptKind::KeySet, [0, 0, 0, 0, 0, 1, 1]),
+            (AttemptKind::Authentication, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+            (AttemptKind::ConsentRequest, [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]),
+            (AttemptKind::UserCode, [1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0]),
+            (AttemptKind::DeviceRequest, [0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0]),
+            (AttemptKind::Registration, [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0]),
+            (AttemptKind::MetadataDocument, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]),
+            (AttemptKind::KeySet, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]),
         ] {
             assert_eq!(counted(kind), expected, "{kind:?}");
         }
     }
 
-    /// Each rate is used by one row.
+    /// Each rate is used by one row, and those of devices and registrations by wider networks too.
     #[test]
     fn every_row_has_its_own_rate() {
         let rate = |number| Rate::new(number, Duration::from_secs(1));
         let limits = ThrottleLimits {
-            user_codes_of_network: rate(1),
-            user_codes_of_user: rate(2),
-            device_requests: rate(3),
-            consent_requests: rate(4),
-            registrations: rate(5),
-            document_fetches: rate(6),
-            document_hosts: rate(7),
+            first_user_codes_of_network: rate(1),
+            user_codes_of_network: rate(2),
+            user_codes_of_user: rate(3),
+            device_requests: rate(4),
+            consent_requests: rate(5),
+            registrations: rate(6),
+            document_fetches: rate(7),
+            document_hosts: rate(8),
             ..ThrottleLimits::default()
         };
-        assert_eq!(ROWS.each_ref().map(|row| (row.rate)(&limits)), [1, 2, 3, 4, 5, 6, 7].map(rate));
+        let wide = |own: u32| [rate(own), rate(own).times(2), rate(own).times(10)];
+        let expected = [&[1, 2, 3].map(rate)[..], &wide(4), &[rate(5)], &wide(6), &[7, 8].map(rate)].concat();
+        assert_eq!(ROWS.each_ref().map(|row| (row.rate)(&limits)).to_vec(), expected);
     }
 }

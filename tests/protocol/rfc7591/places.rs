@@ -481,6 +481,52 @@ async fn from(world: &World, peer: &str, body: &str) -> Response {
 }
 
 /// 7591-5-05
+///
+/// A page that a person has open registers as many clients as it may. The person's editor still registers.
+#[tokio::test]
+async fn a_page_uses_up_no_registration_of_its_visitors_programs() {
+    let world = World::built(open(Profile::Mcp), |builder| {
+        builder.registration_policy(ApproveWithin::new(bounds())).throttle(MemoryThrottle::new())
+    });
+    let (world, metadata) = (world.await, public().to_string());
+    for origin in ["https://evil.example", "null"] {
+        for _ in 0..21 {
+            let request = Request::new("POST")
+                .header("Content-Type", b"text/plain")
+                .header("Origin", origin.as_bytes())
+                .body(Body::Bytes(metadata.as_bytes()))
+                .peer("192.0.2.9".parse().unwrap());
+            world.server.serve(Endpoint::Registration, &request).await;
+        }
+    }
+    for _ in 0..20 {
+        created(&from(&world, "192.0.2.9", &metadata).await);
+    }
+    assert_eq!(from(&world, "192.0.2.9", &metadata).await.status(), 429);
+}
+
+/// 7591-5-05
+#[tokio::test]
+async fn registrations_of_wider_networks_are_bounded() {
+    let world = World::built(open(Profile::Mcp), |builder| {
+        builder.registration_policy(ApproveWithin::new(bounds())).throttle(MemoryThrottle::new())
+    });
+    let world = world.await;
+    let accepted = async |peers: &mut dyn Iterator<Item = String>| {
+        let mut accepted = 0;
+        for peer in peers {
+            accepted += u32::from(from(&world, &peer, "[").await.status() == 400);
+        }
+        accepted
+    };
+    let of_56 = accepted(&mut (0..80).map(|number| format!("2001:db8:1:{number:x}::1"))).await;
+    let of_48 = accepted(&mut (0..400).map(|number| format!("2001:db8:1:{:x}::1", 0x100 + (number << 4)))).await;
+    // The clock of the throttle goes on while they are sent.
+    assert!((40..=41).contains(&of_56) && (200..=202).contains(&(of_56 + of_48)), "{of_56} {of_48}");
+    assert_eq!(accepted(&mut ["2001:db8:2::1".to_owned()].into_iter()).await, 1);
+}
+
+/// 7591-5-05
 #[tokio::test]
 async fn registrations_are_bounded_by_network_before_they_are_read() {
     let throttle = MemoryThrottle::new();

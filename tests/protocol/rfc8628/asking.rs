@@ -237,12 +237,99 @@ async fn requests_of_one_network_are_throttled() {
     assert_eq!(ask_call(&slowed, &world.client, &[]).from("203.0.113.9").send().await.status(), 200);
 }
 
+/// DEV-08: an IPv6 network of 56 bits has twice as many requests as one of 64, and one of 48 bits ten times.
+#[tokio::test]
+async fn requests_of_wider_networks_are_throttled() {
+    let world = world().await;
+    let throttle = grantor::MemoryThrottle::new().with_clock(world.clock.clone());
+    let slowed = support::intercepted::over_with(&world, support::intercepted::scripts::Calls::recorded(), |builder| {
+        builder.throttle(throttle)
+    });
+    let served = async |peers: &mut dyn Iterator<Item = String>| {
+        let mut served = 0;
+        for peer in peers {
+            let response = ask_call(&slowed, &slowed.client, &[]).from(&peer).send().await;
+            served += u32::from(response.status() == 200);
+        }
+        served
+    };
+    let of_56 = served(&mut (0..100).map(|number| format!("2001:db8:1:{number:x}::1"))).await;
+    let of_48 = served(&mut (0..400).map(|number| format!("2001:db8:1:{:x}::1", 0x100 + (number << 4)))).await;
+    assert_eq!((of_56, of_56 + of_48), (60, 300));
+    assert_eq!(served(&mut ["2001:db8:2::1".to_owned()].into_iter()).await, 1);
+}
+
+/// DEV-08: an attacker types as many codes as there are places, with few accounts.
+#[tokio::test]
+async fn accounts_that_type_codes_lock_no_device_out() {
+    let world = world_with(Profile::Strict, |config| config.limits.device_requests = 32).await;
+    for number in 0..90 {
+        let account = grantor::Subject::new(format!("attacker {}", number % 3)).unwrap();
+        typed_by(&world, &asked(&world).await.user_code, &account, SESSION).await.unwrap();
+    }
+    for _ in 0..30 {
+        let device = asked(&world).await;
+        approved(&world, &typed(&world, &device.user_code).await).await;
+        ok(&poll(&world, &device.device_code).await);
+        world.advance(600);
+        let account = grantor::Subject::new("attacker 0").unwrap();
+        typed_by(&world, &asked(&world).await.user_code, &account, SESSION).await.unwrap();
+    }
+}
+
+/// DEV-07: the code of a request that gave way is anyone's again, and the page that is open keeps its own.
+#[tokio::test]
+async fn a_displaced_request_gives_its_code_back() {
+    let world = world_with(Profile::Strict, |config| config.limits.consent_requests = 10).await;
+    let bob = grantor::Subject::new("bob").unwrap();
+    let (first, second) = (asked(&world).await, asked(&world).await);
+    typed(&world, &first.user_code).await;
+    world.advance(1);
+    let again = typed(&world, &first.user_code).await;
+    world.advance(1);
+    typed(&world, &second.user_code).await;
+    refused(typed_by(&world, &first.user_code, &bob, SESSION).await, UNKNOWN);
+    approved(&world, &again).await;
+    ok(&poll(&world, &first.device_code).await);
+    let (third, fourth) = (asked(&world).await, asked(&world).await);
+    for device in [&third, &fourth] {
+        world.advance(1);
+        typed(&world, &device.user_code).await;
+    }
+    typed_by(&world, &second.user_code, &bob, SESSION).await.unwrap();
+    refused(typed_by(&world, &third.user_code, &bob, SESSION).await, UNKNOWN);
+}
+
 /// CORS-02: the page of another origin would ask in the network of its visitor.
 #[tokio::test]
 async fn no_page_of_another_origin_asks() {
     let world = world_with(Profile::Mcp, |_| ()).await;
-    let response = ask_call(&world, &world.client, &[]).header("Origin", b"https://evil.example").send().await;
-    assert_eq!(response.header("Access-Control-Allow-Origin"), None);
+    let throttle = grantor::MemoryThrottle::new().with_clock(world.clock.clone());
+    let mut world =
+        support::intercepted::over_with(&world, support::intercepted::scripts::Calls::recorded(), |builder| {
+            builder.throttle(throttle)
+        });
+    let pages: [(&str, &[u8]); 3] =
+        [("Origin", b"https://evil.example"), ("Origin", b"null"), ("Sec-Fetch-Site", b"cross-site")];
+    for (name, value) in pages {
+        for _ in 0..30 {
+            let response = ask_call(&world, &world.client, &[]).header(name, value).send().await;
+            e400(&response, "invalid_request");
+            assert_eq!(response.header("Access-Control-Allow-Origin"), None);
+        }
+    }
+    // The visitor's own device is not throttled for what the page sent.
+    asked(&world).await;
+    // A page that the settings list, such as an application for televisions, reads its answer.
+    reconfigured(&mut world, |config| {
+        config.devices.cors = grantor::wire::Cors::Origins(vec!["https://tv.example".into()]);
+    });
+    for (origin, is_listed) in [("https://tv.example", true), ("https://evil.example", false)] {
+        let call = ask_call(&world, &world.client, &[]).header("Origin", origin.as_bytes());
+        let response = call.header("Sec-Fetch-Site", b"cross-site").send().await;
+        assert_eq!(response.status() == 200, is_listed, "{origin}");
+        assert_eq!(response.header("Access-Control-Allow-Origin"), is_listed.then_some(origin));
+    }
     let token = poll_call(&world, &world.client, "dc_x").header("Origin", b"https://evil.example").send().await;
     assert_eq!(token.header("Access-Control-Allow-Origin"), Some("*"), "the token endpoint is covered");
 }

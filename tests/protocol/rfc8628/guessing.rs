@@ -25,6 +25,11 @@ async fn guesses() -> Guesses {
 }
 
 impl Guesses {
+    /// Uses up the first guess of a user, in a network of its own.
+    async fn missed_before(&self, user: &str) {
+        assert_eq!(self.typed(WRONG, user, "192.0.2.200").await, Some(None));
+    }
+
     /// Types a code, and returns the reason of a refusal, and the seconds to wait if there are any.
     async fn typed(&self, code: &str, user: &str, peer: &str) -> Option<Option<u32>> {
         let user = Subject::new(user).unwrap();
@@ -48,6 +53,9 @@ const WRONG: &str = "BCDF-GHJK";
 #[tokio::test]
 async fn eleven_misses_of_one_network_are_too_many() {
     let guesses = guesses().await;
+    for number in 0..11 {
+        guesses.missed_before(&format!("user {number}")).await;
+    }
     for number in 0..10 {
         assert_eq!(guesses.typed(WRONG, &format!("user {number}"), "198.51.100.1").await, Some(None), "{number}");
     }
@@ -56,8 +64,39 @@ async fn eleven_misses_of_one_network_are_too_many() {
     assert!(guesses.calls.take().is_empty(), "nothing is looked up");
     assert_eq!(guesses.typed(WRONG, "user 10", "198.51.100.2").await, Some(None), "another network");
     guesses.world.advance(60);
-    assert_eq!(guesses.typed(WRONG, "user 11", "198.51.100.1").await, Some(None), "one a minute");
-    assert_eq!(guesses.typed(WRONG, "user 12", "198.51.100.1").await, Some(Some(60)));
+    assert_eq!(guesses.typed(WRONG, "user 9", "198.51.100.1").await, Some(None), "one a minute");
+    assert_eq!(guesses.typed(WRONG, "user 9", "198.51.100.1").await, Some(Some(60)));
+}
+
+/// 8628-5.1-01: the first miss of each user for a time counts apart.
+#[tokio::test]
+async fn a_network_has_a_hundred_users_who_miss_once() {
+    let guesses = guesses().await;
+    for number in 0..100 {
+        assert_eq!(guesses.typed(WRONG, &format!("user {number}"), "198.51.100.1").await, Some(None), "{number}");
+    }
+    assert_eq!(guesses.typed(WRONG, "user 100", "198.51.100.1").await, Some(Some(60)));
+    assert_eq!(guesses.typed(WRONG, "user 0", "198.51.100.1").await, Some(None), "the second one of a user");
+}
+
+/// 8628-5.1-01: five accounts guess as often as they may for 40 minutes.
+#[tokio::test]
+async fn accounts_that_guess_lock_nobody_of_their_network_out() {
+    let guesses = guesses().await;
+    let (mut wrong, mut right) = (0, 0);
+    for minute in 0..40 {
+        for number in 0..5 {
+            let answer = guesses.typed(WRONG, &format!("attacker {number}"), "198.51.100.1").await;
+            wrong += u32::from(answer == Some(None));
+        }
+        if minute >= 10 {
+            let device = asked(&guesses.world).await;
+            let answer = guesses.typed(&device.user_code, &format!("user {minute}"), "198.51.100.1").await;
+            right += u32::from(answer.is_none());
+        }
+        guesses.world.advance(60);
+    }
+    assert_eq!((wrong >= 49, right), (true, 30), "{wrong} wrong codes");
 }
 
 /// 8628-5.1-01
@@ -77,6 +116,9 @@ async fn six_misses_of_one_user_are_too_many() {
 async fn a_hit_does_not_count_and_gives_nothing_back() {
     let guesses = guesses().await;
     let address = "198.51.100.1";
+    for number in 0..11 {
+        guesses.missed_before(&format!("user {number}")).await;
+    }
     for number in 0..9 {
         assert_eq!(guesses.typed(WRONG, &format!("user {number}"), address).await, Some(None));
     }
@@ -111,8 +153,8 @@ async fn a_flood_of_guesses_gets_no_further() {
     let flood = users.iter().map(|user| guesses.typed(WRONG, user, "198.51.100.1"));
     let answers = futures::future::join_all(flood).await;
     let looked_up = answers.iter().filter(|answer| **answer == Some(None)).count();
-    assert_eq!(looked_up, 10);
-    assert!(guesses.calls.take().iter().filter(|call| call.starts_with("user_codes")).count() == 10);
+    assert_eq!(looked_up, 100);
+    assert!(guesses.calls.take().iter().filter(|call| call.starts_with("user_codes")).count() == 100);
     // A mistyped code that cannot be one costs nobody anything.
     assert_eq!(guesses.typed("BCDF", "alice", "198.51.100.2").await, Some(None));
 }

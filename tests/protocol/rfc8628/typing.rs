@@ -210,18 +210,19 @@ async fn a_code_that_was_given_back_is_free_for_another_account() {
     assert_eq!(error.reason().to_string(), "the ticket of the decision is unknown");
 }
 
-/// 8628-5.5-01: only giving a code back frees it.
+/// 8628-5.5-01: the code of a request that ended is anyone's again, as one that nobody typed.
 #[tokio::test]
-async fn an_ended_request_of_the_user_leaves_the_device_claimed() {
+async fn an_ended_request_of_the_user_frees_the_device() {
     let world = world().await;
     let device = asked(&world).await;
     let consent = typed(&world, &device.user_code).await;
     world.server.revoke_subject(&world.alice).await.unwrap();
     answered(&approved(&world, &consent).await);
-    refused(typed_by(&world, &device.user_code, &bob(), SESSION).await, UNKNOWN);
     e400(&poll(&world, &device.device_code).await, "authorization_pending");
-    let again = typed(&world, &device.user_code).await;
-    approved_page(&approved(&world, &again).await);
+    let bobs = typed_by(&world, &device.user_code, &bob(), SESSION).await.unwrap();
+    refused(typed_by(&world, &device.user_code, &world.alice, SESSION).await, UNKNOWN);
+    let allow = Decision::Approve(Consent::to_everything());
+    approved_page(&decided_by(&world, &bobs, &bob(), SESSION, allow).await);
     ok(&poll(&world, &device.device_code).await);
 }
 
