@@ -76,14 +76,20 @@ pub(crate) async fn find_room_without_page(
 
 /// Reads the user's requests of the last two lifetimes; `None` if they are not limited.
 async fn recent(context: &Context, subject: &Subject) -> Result<Option<Vec<Arc<Authorization>>>, StoreError> {
-    let lifetime = context.config.longest_hold();
-    let max = context.config.limits.consent_requests;
-    if max == usize::MAX {
-        return Ok(None);
+    if context.config.limits.consent_requests == usize::MAX {
+        Ok(None)
+    } else {
+        latest(context, subject).await.map(Some)
     }
+}
+
+/// Reads one page of the user's requests of the last two lifetimes.
+pub(crate) async fn latest(context: &Context, subject: &Subject) -> Result<Vec<Arc<Authorization>>, StoreError> {
+    let lifetime = context.config.longest_hold();
     let start = AuthorizationId::first_at(context.now().minus(lifetime).minus(lifetime));
-    let page = Page::after(start, max.saturating_add(DECIDED));
-    context.stores.codes.list(subject.as_str(), page).await.map(Some)
+    // The bound is 800 at most, or none.
+    let page = Page::after(start, context.config.limits.consent_requests.min(800).saturating_add(DECIDED));
+    context.stores.codes.list(subject.as_str(), page).await
 }
 
 /// A client may have a fifth of the user's requests.

@@ -19,7 +19,7 @@ use crate::claim::{ATTEMPTS, After, Claim, Contended, Effect, Seen, claim, claim
 use crate::config::DeviceSettings;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::{live_grants, release, revocation};
+use crate::grant::{release, revocation};
 use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::jose::access_jwt::CLIENT_SUBJECT;
 use crate::model::client::{AskConsent, Client};
@@ -77,7 +77,8 @@ pub(crate) async fn admit(
     if let Some(admission) = &pending.document {
         document_client::store(context, admission).await.map_err(page)?;
     }
-    if pending.has_dropped_scopes && is_step_up_in_vain(context, pending, subject).await.map_err(redirect)? {
+    let asked = Asked { subject, session };
+    if pending.has_dropped_scopes && is_step_up_in_vain(context, pending, asked).await.map_err(redirect)? {
         return Err(redirect(Reason::ExcessScope));
     }
     Ok(())
@@ -160,26 +161,32 @@ pub(crate) async fn hold_admitted(
     Ok(Held { record, client: current, ticket: ConsentTicket::new(ticket) })
 }
 
-/// Returns whether the client got everything that is left of its request a moment ago. A resource then wants a scope that
-/// the client cannot have, and another consent would lead to the same request again.
+/// Returns whether the client got everything that is left of its request several times a moment ago, in this browser. A
+/// resource then wants a scope that the client cannot have, and another consent would lead to the same request again.
+///
+/// Once or twice is no loop: installations of a client share one metadata document, so the next request may come from
+/// another program of the user.
 async fn is_step_up_in_vain(
     context: &Context,
     pending: &PendingAuthorization,
-    subject: &Subject,
+    asked: Asked<'_>,
 ) -> Result<bool, Reason> {
-    let now = context.now();
-    let grants = live_grants::to_client(context, subject, &pending.client).await?;
-    let newest = grants.iter().max_by_key(|grant| grant.created);
-    Ok(newest.is_some_and(|grant| {
-        now < grant.created.plus(STEP_UP)
-            && pending.terms.scopes.is_subset_of(&grant.terms.scopes)
-            && pending.terms.audience == grant.terms.audience
-    }))
+    let (now, session) = (context.now(), Digest::of(asked.session));
+    let rows = consent_requests::latest(context, asked.subject).await?;
+    let is_same = |row: &&Arc<Authorization>| {
+        matches!(row.stage, Stage::CodeIssued(_))
+            && (row.client == pending.client.id && row.session == session && now < row.since.plus(STEP_UP))
+            && pending.terms.scopes.is_subset_of(&row.terms.scopes)
+            && pending.terms.audience == row.terms.audience
+    };
+    Ok(rows.iter().filter(is_same).count() >= LOOP)
 }
 
-/// How soon after its tokens a client that lacks a scope asks for it. A later request with the same scopes may come from
-/// another device, or after the tokens were lost.
+/// How soon after its tokens a client that lacks a scope asks for it. A later request with the same scopes may come after
+/// the tokens were lost.
 const STEP_UP: Duration = Duration::from_secs(300);
+/// How many codes for the same scopes in that time are a loop.
+const LOOP: usize = 3;
 
 /// Writes without a read before it: it takes over the record of another request, or inserts one. The ticket shows whose
 /// row was found.

@@ -99,7 +99,7 @@ const RULES: &[Rule] = &[
         Cors::Origins(origins) => unless(!origins.is_empty(), "an empty list"),
         Cors::Off => None,
     }),
-    value("devices.cors", ORIGIN, |own, _| no_origin(&own.devices.cors)),
+    value("devices.cors", PAGE_ORIGIN, |own, _| no_origin(&own.devices.cors)),
     value("require_resource", "only false is accepted without resources", |own, _| {
         only_with(!own.resources.is_empty(), own.require_resource, false)
     }),
@@ -419,6 +419,7 @@ const ORIGIN: &str = "origins as browsers write them are accepted: `https://app.
                       with only host and port, in lower case, without the default port; Cors::AnyOrigin allows all";
 const LONGER_CODES: &str = "a higher one needs longer codes, so that guesses stay as rare: devices.user_code with 8 letters \
                             is accepted with up to 1000, 9 with 20 000, 10 with 400 000, 11 digits with 3906, 12 with 39 062";
+const PAGE_ORIGIN: &str = "origins as browsers write them are accepted, such as `https://tv.example`";
 const PREFIX: &str = "at most 16 letters, digits, `-`, `_`, `.` or `~` are accepted";
 const NONE: &str =
     "client_secret_basic, client_secret_post and private_key_jwt are accepted; for the method none, set public_clients";

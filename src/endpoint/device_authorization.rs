@@ -209,13 +209,21 @@ fn answer(
     }
 }
 
-/// Returns the printable ASCII characters of the `User-Agent` header, at most [`USER_AGENT_BYTES`].
+/// Returns the first product of the `User-Agent` header, with its version, such as `gh/2.62.0`. The whole header could be a
+/// sentence that talks the user into agreeing.
+///
+/// > User-Agent = product *( RWS ( product / comment ) )
+///
+/// [RFC 9110 section 10.1.5]
 fn user_agent(request: &Request<'_>) -> Option<Box<str>> {
     let HeaderLine::One(sent) = request.user_agent else { return None };
-    let visible = sent.iter().copied().filter(|byte| (0x20..=0x7e).contains(byte)).take(USER_AGENT_BYTES);
-    let text: String = visible.map(char::from).collect();
-    let text = text.trim();
-    (!text.is_empty()).then(|| text.into())
+    let first = sent.trim_ascii().split(|byte| matches!(byte, b' ' | b'\t')).next()?;
+    let product = str::from_utf8(first).ok().filter(|product| product.len() <= USER_AGENT_BYTES)?;
+    let (name, version) = product.split_once('/')?;
+    let is_part = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._+".contains(&byte))
+    };
+    (is_part(name) && is_part(version)).then(|| product.into())
 }
 
 impl Occupant for DeviceRequest {

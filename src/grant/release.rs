@@ -9,8 +9,8 @@ use crate::base::subject::Subject;
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim};
 use crate::context::Context;
 use crate::error::Reason;
-use crate::model::destination::DeviceFrom;
-use crate::model::{Authorization, DeviceRequest, PushedFrom, PushedRequest};
+
+use crate::model::{Authorization, DeviceFrom, DeviceRequest, PushedFrom, PushedRequest};
 
 /// Releases what a consent request came from. If this fails, it keeps its place until it expires.
 pub(crate) async fn source_of(context: &Context, ended: &Authorization) {

@@ -15,8 +15,8 @@ use crate::model::{DeviceFrom, RETENTION};
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
 
-/// The maximum length in bytes of the `User-Agent` header that is kept. It is shown to the user.
-pub(crate) const USER_AGENT_BYTES: usize = 200;
+/// The maximum length in bytes of the product of the `User-Agent` header that is kept. It is shown to the user.
+pub(crate) const USER_AGENT_BYTES: usize = 40;
 
 /// A device authorization request [RFC 8628 section 3.1]: what the device asked for, who typed its code, and the decision.
 ///

@@ -56,15 +56,20 @@ async fn host_scope_01_excess_scopes_leave_the_request() {
 
 /// HOST-SCOPE-01
 ///
-/// A step-up for a scope that the client cannot have is refused, instead of another page. What the user
-/// granted minutes ago does not keep the client from another device, or from starting anew.
+/// A step-up for a scope that the client cannot have is refused after three times, instead of another page. What the
+/// user granted minutes ago does not keep the client from another device, or from starting anew.
 #[tokio::test]
 async fn host_scope_01_a_step_up_in_vain_is_refused() {
     let world = world_of(open(Profile::Mcp)).await;
     let client = register(&world, public()).await;
     let both = format!("{A} account-profile:r");
-    granted(&world, &client, &both).await;
+    // Two more programs of the user connect with the same client.
+    for _ in 0..3 {
+        granted(&world, &client, &both).await;
+    }
     is_refused_in_vain(&world, &client, &both).await;
+    let pending = world.authorize(&query(&world, &client, URI, &[("scope", &both)])).await.unwrap();
+    assert!(world.server.hold(&pending, &world.alice, b"another browser").await.is_ok());
     assert_eq!(granted(&world, &client, A).await, A, "nothing was left out");
     world.advance(299);
     is_refused_in_vain(&world, &client, &both).await;
@@ -90,6 +95,7 @@ async fn host_scope_01_a_step_up_that_adds_a_scope_is_asked() {
     let client = register(&world, public()).await;
     granted(&world, &client, "repo-code:r openid").await;
     assert_eq!(granted(&world, &client, "repo-code:rw openid").await, "repo-code:rw");
+    granted(&world, &client, "repo-code:r openid").await;
     is_refused_in_vain(&world, &client, "repo-code:r openid").await;
 }
 

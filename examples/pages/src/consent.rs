@@ -156,7 +156,7 @@ fn device<'a>(texts: &'a Texts, device: &'a AskingDevice, ago: &'a str, network:
     let fact = |text, name, value| Sentence::new(text, &[(name, value)]);
     let asked = fact(texts.device_asked, "ago", ago);
     let network = network.map(|network| fact(texts.device_network, "network", network));
-    let agent = device.user_agent().map(|agent| fact(texts.device_agent, "agent", agent));
+    let agent = device.user_agent().map(|agent| Sentence::modest(texts.device_agent, "agent", agent));
     Device {
         user_code: device.user_code(),
         facts: [Some(asked), network, agent].into_iter().flatten().collect(),

@@ -28,6 +28,16 @@ impl<'a> Sentence<'a> {
         Self(parts)
     }
 
+    /// As [`new`](Self::new), with one value that is not set off: it is a claim, which must not look like a fact.
+    pub(crate) fn modest(text: &'a str, name: &str, value: &'a str) -> Self {
+        let own = Self::new(text, &[(name, value)]);
+        let plain = |part| match part {
+            Part::Value(Cow::Borrowed(value)) => Part::Text(value),
+            part @ (Part::Text(_) | Part::Value(Cow::Owned(_))) => part,
+        };
+        Self(own.0.into_iter().map(plain).collect())
+    }
+
     /// Returns the sentence as plain text.
     pub(crate) fn plain(&self) -> String {
         let text = |part: &Part<'a>| match part {

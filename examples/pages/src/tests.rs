@@ -526,7 +526,7 @@ async fn after_too_many_wrong_codes_the_page_says_when_to_retry() {
 #[tokio::test]
 async fn the_consent_page_of_a_device_shows_what_the_user_can_compare() {
     let service = Service::new();
-    let code = service.device(b"TV <b>\"1\"</b>").await;
+    let code = service.device(b"TV/1.0 <b>").await;
     service.clock.advance(Duration::from_secs(130));
     let page = service.entered("", &code.to_lowercase()).await;
     check(&page);
@@ -538,7 +538,7 @@ async fn the_consent_page_of_a_device_shows_what_the_user_can_compare() {
     for fact in [
         "The device asked <strong><bdi>2 minutes ago</bdi></strong>.",
         "from the network <strong><bdi>192.0.2.7</bdi></strong>.",
-        "calls itself <strong><bdi>TV &#60;b&#62;&#34;1&#34;&#60;/b&#62;</bdi></strong>. That is its own claim.",
+        "calls itself TV/1.0. That is its own claim.",
     ] {
         assert!(facts.contains(fact), "{fact}: {facts}");
     }
@@ -571,7 +571,7 @@ async fn a_device_is_denied_as_easily_as_allowed() {
 #[tokio::test]
 async fn a_code_in_a_link_needs_a_box_that_the_user_checks() {
     let service = Service::new();
-    let code = service.device(b"TV").await;
+    let code = service.device(b"TV/1").await;
     let page = service.entered(&format!("user_code={code}"), &code).await;
     check(&page);
     let label = format!("<span>My device shows <strong><bdi>{code}</bdi></strong></span>");
@@ -597,7 +597,7 @@ async fn the_page_says_what_became_of_the_device() {
     ] {
         for (pages, links) in [(Pages::new("Notes"), 0), (Pages::new("Notes").home("/?a=1&b=2"), 1)] {
             let service = Service::with(pages);
-            let consent = service.entered("", &service.device(b"TV").await).await;
+            let consent = service.entered("", &service.device(b"TV/1").await).await;
             let page = service.decide_device(&consent, answer).await;
             check(&page);
             assert!(page.contains(&format!("<h1>{title}</h1>\n<p id=\"outcome\">{text}")), "{page}");
@@ -614,7 +614,7 @@ async fn an_unreviewed_client_on_a_device_has_no_host_to_return_to() {
         "grant_types":["authorization_code","urn:ietf:params:oauth:grant-type:device_code"],
         "redirect_uris":["https://evil.example/cb"]}"#;
     let id = service.register_itself(metadata).await;
-    let page = service.entered("", &service.ask_from_device(&id, b"TV").await).await;
+    let page = service.entered("", &service.ask_from_device(&id, b"TV/1").await).await;
     check(&page);
     assert!(between(&page, "<title>", "</title>").starts_with("An unreviewed application on a device"), "{page}");
     let facts = between(&page, "id=\"unreviewed\"", "</div>");
@@ -626,7 +626,7 @@ async fn an_unreviewed_client_on_a_device_has_no_host_to_return_to() {
 async fn the_pages_of_a_device_are_in_the_language_of_the_browser() {
     let mut service = Service::new();
     service.languages = "de-AT, en;q=0.5";
-    let code = service.device(b"TV").await;
+    let code = service.device(b"TV/1").await;
     let page = service.page(Route::Device, &format!("user_code={code}")).await;
     check(&page);
     for text in ["<h1>Gerät verbinden</h1>", ">Code auf deinem Gerät</label>", "kam mit einem Link", ">Weiter</button>"]

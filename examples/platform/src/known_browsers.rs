@@ -13,6 +13,8 @@ use crate::web::Platform;
 
 const NAME: &str = "platform_known";
 const SECONDS: u32 = 180 * 86_400;
+/// How many browsers of one account are known. A sign-in without the cookie adds one.
+const MOST: u32 = 20;
 
 /// The digest of the cookie's value. Only the digest is stored.
 pub(crate) type KnownBrowser = [u8; 32];
@@ -37,6 +39,13 @@ pub(crate) async fn remember(platform: &Platform, account: &Subject) -> Result<S
     let digest = KnownBrowser::from(Sha256::digest(&token));
     let row = (digest, account.to_string(), SystemClock.now().seconds().saturating_add(SECONDS));
     let insert = "INSERT INTO known_browsers VALUES (?1, ?2, ?3)";
-    platform.database.call(move |connection| connection.execute(insert, row).map(drop)).await?;
+    let forget = "DELETE FROM known_browsers WHERE account = ?1 AND token_digest NOT IN \
+                  (SELECT token_digest FROM known_browsers WHERE account = ?1 ORDER BY rowid DESC LIMIT ?2)";
+    let write = move |connection: &mut rusqlite::Connection| {
+        let account = row.1.clone();
+        connection.execute(insert, row)?;
+        connection.execute(forget, (account, MOST)).map(drop)
+    };
+    platform.database.call(write).await?;
     Ok(cookies::set(platform, NAME, &token, "/sign-in", SECONDS))
 }

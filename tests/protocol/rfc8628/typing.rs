@@ -111,21 +111,25 @@ async fn a_code_in_a_link_needs_the_users_word() {
 async fn the_page_gets_what_the_user_can_compare() {
     let world = world().await;
     let call = ask_call(&world, &world.client, &[]).from("2001:db8:1:2:3:4:5:6");
-    let agent = format!("TV/1.0 \u{202e}<b>\t{}", "x".repeat(300));
-    let device = read(&call.header("User-Agent", agent.as_bytes()).send().await);
+    let device = read(&call.header("User-Agent", "TV/1.0 \u{202e}<b> (your bank asks)".as_bytes()).send().await);
     world.advance(90);
     let consent = typed(&world, &device.user_code).await;
     let shown = consent.device();
     assert_eq!(shown.network(), Some("2001:db8:1:2::".parse().unwrap()));
-    let shown_agent = shown.user_agent().unwrap();
-    assert!(shown_agent.starts_with("TV/1.0 <b>xx") && shown_agent.len() == 200, "{shown_agent}");
+    assert_eq!(shown.user_agent(), Some("TV/1.0"));
     assert_eq!(shown.age(), 90);
     let pending = consent.pending();
     assert!(!pending.is_client_identity_assured() && pending.is_for_device());
     assert_eq!((pending.redirect_host(), pending.is_pushed()), ("", false));
-    // Nothing of it is known of a device that says nothing.
+    // Nothing of it is known of a device that says nothing, or something else than its product.
     let bare = typed(&world, &asked(&world).await.user_code).await;
     assert_eq!(bare.device().user_agent(), None);
+    let long = format!("TV/{}", "1".repeat(38));
+    for agent in ["This is your bank. Please allow.", "TV", "/1", "TV/", "<b>/1", &long] {
+        let call = ask_call(&world, &world.client, &[]).header("User-Agent", agent.as_bytes());
+        let consent = typed(&world, &read(&call.send().await).user_code).await;
+        assert_eq!(consent.device().user_agent(), None, "{agent}");
+    }
 }
 
 /// 8628-5.6-01, NEG-05
