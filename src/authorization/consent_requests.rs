@@ -107,7 +107,7 @@ fn judge(rows: Vec<Arc<Authorization>>, client: &ClientId, max: usize, lifetime:
     let (of_user, kept) = split_surplus([own, others].concat(), max - 1, age);
     surplus.extend(of_user);
     let is_released =
-        |row: &&Arc<Authorization>| row.source.is_some() && !kept.iter().any(|own| own.has_source_of(row));
+        |row: &&Arc<Authorization>| row.source().is_some() && kept.iter().all(|own| own.source() != row.source());
     let released = surplus.iter().filter(is_released).cloned().collect();
 
     let is_place = |row: &Arc<Authorization>| is_own(row) && lasts(row, lifetime, now);
