@@ -15,30 +15,14 @@ use crate::store::record_store::Store;
 /// [`ClientStore`](crate::store::ClientStore): these implementations encode, decode and report unreadable records for
 /// all engines. The [guide](crate::guide::writing_a_store) has tables in SQL and two complete examples.
 ///
-/// # Contract
+#[doc = include_str!("contract.md")]
 ///
-/// The full rules, with their tests, are the contract of [`RecordStore`](crate::store::RecordStore#contract). The kit
-/// of the feature `testing` checks them (`grantor::store_tests!`). For an engine, they mean:
+/// # Security
 ///
-/// 1. **One winner.** Of all callers that insert one key, exactly one gets [`Insertion::Inserted`]. Of all
-///    callers that replace one version of a row, exactly one gets [`Replacement::Replaced`]. The others
-///    change nothing.
-/// 2. **One write.** Record, lists and columns of a [`Write`] change together or not at all.
-/// 3. **Acknowledged means found.** Every later `find`, on every node, returns an acknowledged write; if the
-///    engine is durable, also after a crash. `find` never reads a replica that may lag.
-/// 4. **Lists never lag.** An acknowledged row is on its lists at once. A list may return a row that has just left it,
-///    since the caller checks the record; it must never omit one: [`RecordStore`](crate::store::RecordStore) leaves out
-///    those that are not on the list.
-/// 5. **The purge is housekeeping.** It removes only rows whose [`due`](Write::due) is not later than `now`,
-///    and loses no concurrent write. Its index may lag, and rows may be left to the engine's own expiry.
-/// 6. **Late writes are bounded.** A write is applied within an hour of its call, or never.
-/// 7. **Size does not matter.** Each call costs the same with a thousand and with a hundred million rows.
-///
-/// After an error, a write may have been applied or not. The caller reads the row and recognizes its own
-/// write, so an engine needs no exactly-once machinery.
-///
-/// A call may block its thread only as long as a lock in memory does. An engine over a blocking driver moves the
-/// call to another thread.
+/// If two callers win an `insert`, one code gives two grants, or a proof is accepted twice. If a `replace` overwrites a
+/// version that its caller did not read, a concurrent refresh undoes a revocation. If an acknowledged write is not
+/// found, a revoked token or a used code works again. If the record of the last purge is lost, or moved to a later
+/// time, a purge under a wrong clock removes live grants.
 pub trait Engine: Store {
     /// Returns the record of the row with that key, if the row exists.
     ///

@@ -84,3 +84,79 @@ impl<E: Engine> ClientStore for E {
         bytes.map(|bytes| decoded(key, Application::decode_client(&bytes))).transpose()
     }
 }
+
+#[cfg(all(test, feature = "testing"))]
+mod tests {
+    use futures::executor::block_on;
+
+    use super::*;
+    use crate::model::Grant;
+    use crate::store::memory::kit::Rows;
+    use crate::testing::records;
+
+    const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
+
+    /// Inserts so many grants of one user, and returns them in the order of their keys.
+    fn grants(engine: &Rows, owner: &str, count: usize) -> Vec<Arc<Grant>> {
+        let subject = crate::Subject::new(owner).unwrap();
+        let mut grants: Vec<_> = (0..count).map(|_| Arc::new(records::grant(&subject, END))).collect();
+        for grant in &grants {
+            assert_eq!(block_on(RecordStore::insert(engine, grant.clone())).unwrap(), Insertion::Inserted);
+        }
+        grants.sort_by_key(|grant| grant.id());
+        grants
+    }
+
+    #[test]
+    fn a_page_names_what_cannot_be_read_and_the_list_goes_on_after_it() {
+        let engine = Rows::default();
+        let grants = grants(&engine, "alice", 6);
+        let spoiled = [1, 2, 5].map(|place| grants[place].id());
+        for id in &spoiled {
+            let write = Write { version: 9, record: b"?".to_vec(), ..write_of(&*grants[1]) };
+            let write = Write { key: id.as_bytes().to_vec(), ..write };
+            let version = grants[1].version();
+            assert_eq!(block_on(Engine::replace(&engine, version, write)).unwrap(), Replacement::Replaced);
+            let error = block_on(RecordStore::<Grant>::find(&engine, id)).unwrap_err();
+            assert_eq!(error.unreadable_key(), Some(&id.as_bytes()[..]));
+        }
+        let list = |page| {
+            let found = block_on(RecordStore::<Grant>::list(&engine, "alice", page));
+            found.map_err(|error| error.unreadable_key().map(<[u8]>::to_vec))
+        };
+        let mut page = Page::first(1);
+        for grant in &grants {
+            let is_spoiled = spoiled.contains(&grant.id());
+            let key = grant.id().as_bytes().to_vec();
+            assert_eq!(list(page), if is_spoiled { Err(Some(key)) } else { Ok(vec![grant.clone()]) });
+            page = Page::after(grant.id(), 1);
+        }
+        assert_eq!(list(Page::first(10)), Err(Some(spoiled[0].as_bytes().to_vec())));
+    }
+
+    /// An engine may list a row that has left the list.
+    #[test]
+    fn a_page_is_filled_without_rows_that_are_not_on_the_list() {
+        let engine = Rows::default();
+        let own = grants(&engine, "alice", 4);
+        for other in grants(&engine, "bob", 4) {
+            let key = [&[0], &other.id().as_bytes()[1..]].concat();
+            let write = Write { key, lists: vec![b"alice".to_vec()], ..write_of(&*other) };
+            assert_eq!(block_on(Engine::insert(&engine, write)).unwrap(), Insertion::Inserted);
+        }
+        for limit in [1, 3, 4, 5] {
+            let page = block_on(RecordStore::<Grant>::list(&engine, "alice", Page::first(limit))).unwrap();
+            assert_eq!(page, own[..limit.min(4)], "{limit}");
+        }
+    }
+
+    #[test]
+    fn an_engine_has_the_client_of_each_application() {
+        let engine = Rows::default();
+        let application = Arc::new(records::application(&records::subject()));
+        let client = |id: &ClientId| block_on(ClientStore::current_client(&engine, id)).unwrap();
+        assert_eq!(client(application.id()), None);
+        assert_eq!(block_on(RecordStore::insert(&engine, application.clone())).unwrap(), Insertion::Inserted);
+        assert_eq!(client(application.id()), Some(application.client().clone()));
+    }
+}

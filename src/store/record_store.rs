@@ -29,15 +29,14 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 ///
 /// A store of tokens is a `RecordStore<Grant>`, one of codes a `RecordStore<Authorization>`; both have a short name,
 /// [`TokenStore`] and [`CodeStore`]. Implement the trait once for all kinds: `impl<R: Record> RecordStore<R> for …`.
-#[doc = ""]
-#[doc = include_str!("record_contract.md")]
 ///
-/// # Security
+/// # Contract
 ///
-/// If two callers win an `insert`, one code gives two grants, or a proof is accepted twice. If a `replace` overwrites a
-/// version that its caller did not read, a concurrent refresh undoes a revocation. If an acknowledged write is not
-/// found, a revoked token or a used code works again. If the record of the last purge is lost, or moved to a later
-/// time, a purge under a wrong clock removes live grants.
+/// The rules are those of [`Engine`](crate::store::Engine#contract), for records instead of bytes. What they call `due`
+/// is [`purge_after`](Record::purge_after), and a list returns only records that are on it. A page with an unreadable
+/// record fails with [`StoreError::unreadable`], which has the record's key, so that the reader can continue after it.
+/// A list must not omit the record, since that would deny that it exists. A purge removes it at its time like any
+/// other.
 ///
 /// # Examples
 ///
@@ -86,22 +85,15 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 ///     }
 ///     async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
 ///         let rows = self.0.lock().unwrap();
-///         let listed = rows.values().filter(|row| row.lists().iter().any(|own| own == list) && page.admits(row.key()));
-///         Ok(listed.take(page.limit()).cloned().collect())
-///     }
-///     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-///         let mut rows = self.0.lock().unwrap();
-///         let is_due = |row: &&Arc<R>| row.purge_after().is_some_and(|end| end <= now);
-///         let due: Vec<_> = rows.values().filter(is_due).take(limit).map(|row| row.key().clone()).collect();
-///         due.iter().for_each(|key| drop(rows.remove(key)));
-///         let purge = Purge::new(due.len());
-///         Ok(if due.len() < limit { purge.finished() } else { purge })
-///     }
-/// }
+///         let listed = rows.values().filter(|row| row.lists().iter().any(|own| own == list) &&
+///         page.admits(row.key())); Ok(listed.take(page.limit()).cloned().collect()) } async fn purge(&self, now:
+///         Timestamp, limit: usize) -> Result<Purge, StoreError> { let mut rows = self.0.lock().unwrap(); let is_due =
+///         |row: &&Arc<R>| row.purge_after().is_some_and(|end| end <= now); let due: Vec<_> =
+///         rows.values().filter(is_due).take(limit).map(|row| row.key().clone()).collect(); due.iter().for_each(|key|
+///         drop(rows.remove(key))); let purge = Purge::new(due.len()); Ok(if due.len() < limit { purge.finished() }
+///         else { purge }) } }
 /// ```
 ///
-/// [`StoreError::unreadable`]: crate::store::StoreError::unreadable
-/// [`purge_after`]: Record::purge_after
 #[async_trait]
 pub trait RecordStore<R: Record>: Store {
     /// Returns the record with that key.
@@ -166,7 +158,8 @@ impl<S: RecordStore<Grant> + ?Sized> TokenStore for S {}
 ///
 /// # Contract
 ///
-/// Each rule names the tests of `grantor::testing::client_store` that check it (feature `testing`).
+/// Each rule names the tests of `grantor::testing::client_store` that check it (feature `testing`). Every
+/// [`Engine`](crate::store::Engine) follows them.
 ///
 /// 1. `client` may answer from a cache. The age of its answers limits how late a suspension or a reduced scope takes
 ///    effect. Each answer is a complete client as it was once written.
@@ -175,7 +168,7 @@ impl<S: RecordStore<Grant> + ?Sized> TokenStore for S {}
 ///    need not implement it.
 ///    Kit: `current_client_answers_the_last_write`.
 /// 3. A client is read back equal in every field. An unregistered id has no client.
-///    Kit: `every_field_comes_back`, `an_unknown_id_has_no_client`.
+///    Kit: `an_unknown_id_has_no_client`.
 ///
 /// # Atomicity
 ///

@@ -23,8 +23,6 @@ pub(super) enum Meeting {
 /// once as there are processors.
 const THREADS: usize = 8;
 
-pub(super) const MEETINGS: [Meeting; 2] = [Meeting::OneTask, Meeting::Threads];
-
 /// Makes all calls at once and returns their answers in the same order.
 ///
 /// A thread of the kit only polls: it never waits for an answer, and the caller's thread waits for no

@@ -1,111 +1,72 @@
-//! A wrapper for a store whose purge index lags.
+//! A wrapper for an engine whose purge index lags.
 
 use std::fmt;
-use std::sync::Arc;
-
-use async_trait::async_trait;
 
 use crate::base::clock::Timestamp;
-use crate::base::id::ClientId;
-use crate::model::client::Client;
-use crate::store::{ClientStore, Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError};
+use crate::store::{Engine, Insertion, List, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
-/// A store under test that settles before each step of a purge, so that a purge index may lag.
+/// An engine under test that settles before each step of a purge, so that a purge index may lag.
 ///
-/// All other calls go straight to the store: a list that lags is broken. The macros create it from `store: …, another:
+/// All other calls go straight to the engine: a list that lags is broken. The macro creates it from `store: …, another:
 /// …, settle: …`; it is needed directly only for rules that are called separately.
-///
-/// # Examples
-///
-/// ```
-/// use grantor::MemoryStore;
-/// use grantor::testing::Settled;
-///
-/// // A real one waits until its purge index has all that was written before.
-/// async fn settle(_store: MemoryStore) {}
-///
-/// let store = Settled::new(MemoryStore::new(), settle);
-/// # let _ = store;
-/// ```
 #[derive(Clone)]
-pub struct Settled<S, F> {
-    store: S,
+pub struct Settled<E, F> {
+    engine: E,
     settle: F,
 }
 
-impl<S, F> fmt::Debug for Settled<S, F> {
+impl<E, F> fmt::Debug for Settled<E, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settled").finish_non_exhaustive()
     }
 }
 
-impl<S: Clone, F: Fn(S) -> W, W: Future<Output = ()>> Settled<S, F> {
-    /// Wraps a store; `settle` is given a clone, and returns when the purge index has all that was written before.
-    pub const fn new(store: S, settle: F) -> Self {
-        Self { store, settle }
+impl<E: Engine + Clone, F: Fn(E) -> W, W: Future<Output = ()>> Settled<E, F> {
+    /// Wraps an engine; `settle` is given a clone, and returns when the purge index has all that was written before.
+    pub const fn new(engine: E, settle: F) -> Self {
+        Self { engine, settle }
     }
 
-    /// Returns the store under test.
-    pub const fn store(&self) -> &S {
-        &self.store
+    /// Returns the engine under test.
+    pub const fn engine(&self) -> &E {
+        &self.engine
     }
 }
 
-impl<S, F> Store for Settled<S, F>
-where
-    S: Store,
-    F: Send + Sync + 'static,
-{
+impl<E: Engine, F: Send + Sync + 'static> Store for Settled<E, F> {
     fn reads_settled(&self) -> bool {
-        self.store.reads_settled()
+        self.engine.reads_settled()
     }
 }
 
-#[async_trait]
-impl<R, S, F, W> RecordStore<R> for Settled<S, F>
+impl<E, F, W> Engine for Settled<E, F>
 where
-    R: Record,
-    S: RecordStore<R> + Clone,
-    F: Fn(S) -> W + Send + Sync + 'static,
+    E: Engine + Clone,
+    F: Fn(E) -> W + Send + Sync + 'static,
     W: Future<Output = ()> + Send,
 {
-    async fn find(&self, key: &R::Key) -> Result<Option<Arc<R>>, StoreError> {
-        self.store.find(key).await
+    async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.engine.find(table, key).await
     }
 
-    async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
-        self.store.insert(record).await
+    async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
+        self.engine.insert(write).await
     }
 
-    async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
-        self.store.replace(version, record).await
+    async fn replace(&self, version: u32, write: Write) -> Result<Replacement, StoreError> {
+        self.engine.replace(version, write).await
     }
 
-    async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError> {
-        self.store.confirm(record).await
+    async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
+        self.engine.confirm(write).await
     }
 
-    async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
-        self.store.list(list, page).await
+    async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+        self.engine.list(list, after, limit).await
     }
 
-    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        (self.settle)(self.store.clone()).await;
-        self.store.purge(now, limit).await
-    }
-}
-
-#[async_trait]
-impl<S, F> ClientStore for Settled<S, F>
-where
-    S: ClientStore,
-    F: Send + Sync + 'static,
-{
-    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.store.client(id).await
-    }
-
-    async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.store.current_client(id).await
+    async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        (self.settle)(self.engine.clone()).await;
+        self.engine.purge(table, now, limit).await
     }
 }

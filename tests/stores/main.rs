@@ -6,12 +6,6 @@ mod contract;
 mod memory_store;
 mod sqlite;
 
-mod memory_contract {
-    use grantor::MemoryStore;
-
-    grantor::store_tests!(#[tokio::test] => store: MemoryStore::new(), another: store.clone());
-}
-
 mod sqlite_contract {
     use grantor::SqliteStore;
 

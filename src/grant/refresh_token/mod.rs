@@ -9,6 +9,7 @@ mod state;
 mod tests;
 
 #[cfg(feature = "testing")]
+#[cfg(test)]
 pub(crate) use judge::PAIRS_IN_GRACE;
 pub(crate) use state::{TokenState, state_of, was_bound};
 

@@ -18,8 +18,8 @@ pub enum ClientKeys {
 }
 
 impl ClientKeys {
-    /// A key set by value, for records of the kit and of tests. Its key verifies nothing.
-    #[cfg(any(test, feature = "testing"))]
+    /// A key set by value, for records of tests. Its key verifies nothing.
+    #[cfg(test)]
     pub(crate) fn of_records() -> Option<Self> {
         JwkSet::from_record(SAMPLE).map(Self::Set)
     }
@@ -49,7 +49,7 @@ impl ClientKeys {
     }
 }
 
-#[cfg(any(test, feature = "testing"))]
+#[cfg(test)]
 const SAMPLE: &str =
     r#"{"keys":[{"crv":"Ed25519","kty":"OKP","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIuFKbuGiU","kid":"one"}]}"#;
 

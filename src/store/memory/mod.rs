@@ -4,6 +4,8 @@
 //! after the other. Profiles by time show that, and instruction counts do not. A list with one key has it in the table
 //! of lists, and keys are hashed with `foldhash`, which is faster than the standard hash.
 
+#[cfg(all(test, feature = "testing"))]
+pub(crate) mod kit;
 mod lists;
 mod table;
 

@@ -8,8 +8,11 @@ use std::task::Poll;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use grantor::store::{ClientStore, Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError, Table};
-use grantor::{Application, Client, ClientId, Clock, SystemClock, Timestamp};
+use grantor::store::{
+    ClientStore, Engine, Grant, Insertion, List, Purge, Record as _, Replacement, Row as Listed, Store, StoreError,
+    Table, Write,
+};
+use grantor::{Client, ClientId, Clock, SystemClock, Timestamp};
 
 use crate::broken_stores::store::Fault::*;
 
@@ -27,6 +30,7 @@ pub(crate) enum Fault {
     InsertOverwrites,
     InsertSaysExistsAndOverwrites,
     RecordsEndAt(usize),
+    RecordsEndAtNul,
     OlderVersionsReplace,
     ReplaceInsertsMissingRows,
     ReplaceLooksThenWrites,
@@ -37,13 +41,10 @@ pub(crate) enum Fault {
     ConfirmLooksThenWrites,
     ConfirmRaisesTheVersion,
     // Look-ups.
-    ClientMixesVersions,
-    CurrentClientIsCached,
     FindForgets(Table),
     FindLags,
     FindLagsNowAndThen,
     FindReadsEveryRow,
-    UnknownIdsHaveAClient,
     // Lists.
     KeysSortAsSigned,
     ListLags,
@@ -95,7 +96,6 @@ pub(crate) struct Broken {
     fault: Fault,
     rows: Arc<Mutex<Rows>>,
     rows_read: Arc<AtomicU64>,
-    clients: Arc<Mutex<BTreeMap<ClientId, Arc<Client>>>>,
     /// Whether the purge index is behind the rows.
     is_behind: Arc<AtomicBool>,
 }
@@ -106,7 +106,7 @@ struct Row {
     /// What was stored before the last write.
     before: Option<Vec<u8>>,
     version: u32,
-    lists: Vec<String>,
+    lists: Vec<Vec<u8>>,
     due: Option<Timestamp>,
     inserted_due: Option<Timestamp>,
     /// When the purge reads the row.
@@ -119,17 +119,17 @@ struct Row {
 }
 
 impl Row {
-    fn new<R: Record>(record: &R) -> Self {
-        let due = record.purge_after();
+    fn new(write: &Write) -> Self {
+        let due = write.due;
         Self {
-            bytes: record.encode(),
+            bytes: write.record.clone(),
             before: None,
-            version: record.version(),
-            lists: record.lists().into_iter().map(String::from).collect(),
+            version: write.version,
+            lists: write.lists.clone(),
             due,
             inserted_due: due,
             indexed: due,
-            is_revoked: record.is_due_sooner(),
+            is_revoked: write.columns.ended.is_some(),
             is_purged: false,
             reads: 0,
             confirms: 0,
@@ -139,14 +139,8 @@ impl Row {
 
 impl Broken {
     pub(crate) fn with(fault: Fault) -> Self {
-        let (rows, rows_read, clients, is_behind) = Default::default();
-        Self { fault, rows, rows_read, clients, is_behind }
-    }
-
-    /// Replaces a grant by what no release writes.
-    pub(crate) fn spoil(&self, id: [u8; 16]) -> future::Ready<()> {
-        self.rows().get_mut(&(Table::Grants, id.to_vec())).unwrap().bytes = b"?".to_vec();
-        future::ready(())
+        let (rows, rows_read, is_behind) = Default::default();
+        Self { fault, rows, rows_read, is_behind }
     }
 
     /// Lets the purge index catch up.
@@ -167,15 +161,14 @@ impl Broken {
         self.rows.lock().unwrap()
     }
 
-    fn key<R: Record>(&self, record: &R::Key) -> Key {
-        let bytes = record.as_ref();
+    fn key(&self, table: Table, bytes: &[u8]) -> Key {
         let bytes = match self.fault {
             KeysInAnyCase => bytes.to_ascii_lowercase(),
-            KeysOf15Bytes => bytes[..15].to_vec(),
+            KeysOf15Bytes => bytes.iter().copied().take(15).collect(),
             KeysWithoutTrailingBlanks => bytes.trim_ascii_end().to_vec(),
             _ => bytes.to_vec(),
         };
-        (if self.has(KindsShareTheirKeys) { Table::Grants } else { R::TABLE }, bytes)
+        (if self.has(KindsShareTheirKeys) { Table::Grants } else { table }, bytes)
     }
 
     /// Whether a row prevents the insert of another.
@@ -195,16 +188,17 @@ impl Broken {
     }
 
     /// Whether a row is on a list, by the name of which it is asked.
-    fn is_on(&self, row: &Row, asked: &str) -> bool {
-        let is_asked = |own: &String| match self.fault {
-            ListsInAnyCase => own.to_lowercase() == asked.to_lowercase(),
-            ListsWithoutTrailingBlanks => own.trim_end_matches(' ') == asked.trim_end_matches(' '),
-            ListsEndAtNul => own.split('\0').next() == asked.split('\0').next(),
-            ListsAreWildcards => own == asked || asked.strip_suffix('%').is_some_and(|asked| own.starts_with(asked)),
-            ListsOf254Bytes => own.bytes().take(254).eq(asked.bytes().take(254)),
+    fn is_on(&self, row: &Row, asked: &[u8]) -> bool {
+        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let is_asked = |own: &Vec<u8>| match self.fault {
+            ListsInAnyCase => text(own).to_lowercase() == text(asked).to_lowercase(),
+            ListsWithoutTrailingBlanks => text(own).trim_end_matches(' ') == text(asked).trim_end_matches(' '),
+            ListsEndAtNul => own.split(|byte| *byte == 0).next() == asked.split(|byte| *byte == 0).next(),
+            ListsAreWildcards => own == asked || asked.strip_suffix(b"%").is_some_and(|asked| own.starts_with(asked)),
+            ListsOf254Bytes => own.iter().take(254).eq(asked.iter().take(254)),
             _ => own == asked,
         };
-        row.lists.iter().any(is_asked) || self.has(NoListIsNull) && row.lists.is_empty() && asked == "null"
+        row.lists.iter().any(is_asked) || self.has(NoListIsNull) && row.lists.is_empty() && asked == b"null"
     }
 
     /// Whether a list leaves the row out.
@@ -212,7 +206,7 @@ impl Broken {
         match self.fault {
             ListLags => row.reads == 0,
             ListLeavesOutRevoked => row.is_revoked,
-            ListLeavesOutTheUnreadable => row.bytes == b"?",
+            ListLeavesOutTheUnreadable => !is_readable(&row.bytes),
             PurgedEntriesFillPages => false,
             _ => row.is_purged,
         }
@@ -224,31 +218,33 @@ impl Broken {
     }
 }
 
-fn read<R: Record>(bytes: &[u8], key: &[u8]) -> Result<Arc<R>, StoreError> {
-    R::decode(bytes).map(Arc::new).map_err(|error| StoreError::unreadable(key, error))
+/// An engine must not read records; the kit writes none that a release could read.
+fn is_readable(record: &[u8]) -> bool {
+    Grant::decode(record).is_ok()
 }
 
 impl Store for Broken {}
 
-#[async_trait]
-impl<R: Record> RecordStore<R> for Broken {
-    async fn find(&self, key: &R::Key) -> Result<Option<Arc<R>>, StoreError> {
+impl Engine for Broken {
+    async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         let mut rows = self.rows();
         self.count(1, FindReadsEveryRow, rows.len());
-        let found = rows.get_mut(&self.key::<R>(key)).filter(|row| !row.is_purged && !self.has_expired(row));
-        let Some(row) = found.filter(|_| !self.has(FindForgets(R::TABLE))) else { return Ok(None) };
+        let found = rows.get_mut(&self.key(table, key)).filter(|row| !row.is_purged && !self.has_expired(row));
+        let Some(row) = found.filter(|_| !self.has(FindForgets(table))) else { return Ok(None) };
         row.reads += 1;
         let lags = self.has(FindLags) || self.has(FindLagsNowAndThen) && row.reads.is_multiple_of(7);
-        let bytes = row.before.as_ref().filter(|_| lags).unwrap_or(&row.bytes);
-        read(bytes, key.as_ref()).map(Some)
+        Ok(Some(row.before.as_ref().filter(|_| lags).unwrap_or(&row.bytes).clone()))
     }
 
-    async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
-        let (key, row) = (self.key::<R>(record.key()), Row::new(&*record));
+    async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
+        let (key, mut row) = (self.key(write.table, &write.key), Row::new(&write));
         if let RecordsEndAt(end) = self.fault
             && row.bytes.len() > end
         {
             return Err(StoreError::permanent("the value is too large"));
+        }
+        if self.has(RecordsEndAtNul) {
+            row.bytes.truncate(row.bytes.iter().position(|byte| *byte == 0).unwrap_or(row.bytes.len()));
         }
         self.is_behind.store(true, Ordering::SeqCst);
         let seen = self.rows().get(&key).is_some_and(|row| self.is_there(row));
@@ -267,8 +263,8 @@ impl<R: Record> RecordStore<R> for Broken {
         Ok(if exists { Insertion::Exists } else { Insertion::Inserted })
     }
 
-    async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
-        let (key, next) = (self.key::<R>(record.key()), Row::new(&*record));
+    async fn replace(&self, version: u32, write: Write) -> Result<Replacement, StoreError> {
+        let (key, next) = (self.key(write.table, &write.key), Row::new(&write));
         self.is_behind.store(true, Ordering::SeqCst);
         let version_of = |rows: &Rows| rows.get(&key).filter(|row| !row.is_purged).map(|row| row.version);
         let seen = version_of(&self.rows());
@@ -287,12 +283,10 @@ impl<R: Record> RecordStore<R> for Broken {
             return Ok(Replacement::Replaced);
         }
         let Some(row) = rows.get_mut(&key).filter(|_| may_replace) else { return Ok(Replacement::Lost) };
-        let (before, mut lists) = (row.bytes.clone(), next.lists);
-        if self.has(ListsAreNotMoved) {
-            lists.extend(row.lists.clone());
-        }
+        let before = row.bytes.clone();
+        let lists = if self.has(ListsAreNotMoved) { row.lists.clone() } else { next.lists };
         // What is due sooner than before is moved in the purge index.
-        let indexed = if next.is_revoked { next.due } else { row.indexed };
+        let indexed = if write.due_moved || row.indexed.is_none() { next.due } else { row.indexed };
         let bytes = if self.has(RevocationsAreForgotten) && next.is_revoked { before.clone() } else { next.bytes };
         *row = Row {
             bytes,
@@ -306,8 +300,8 @@ impl<R: Record> RecordStore<R> for Broken {
         Ok(Replacement::Replaced)
     }
 
-    async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError> {
-        let (key, own) = (self.key::<R>(record.key()), Row::new(&*record));
+    async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
+        let (key, own) = (self.key(write.table, &write.key), Row::new(&write));
         let is_same = |row: &&mut Row| {
             let same_bytes = row.bytes == own.bytes || self.has(ConfirmComparesVersionsAlone);
             !row.is_purged && row.version == own.version && same_bytes
@@ -330,23 +324,22 @@ impl<R: Record> RecordStore<R> for Broken {
         Ok(Replacement::Replaced)
     }
 
-    async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
+    async fn list(&self, list: &List, start: Option<&[u8]>, limit: usize) -> Result<Vec<Listed>, StoreError> {
         let rows = self.rows();
-        let start = page.start().map(AsRef::as_ref);
         let is_after =
             |key: &[u8]| start.is_none_or(|start| key > start || self.has(PageRepeatsItsStart) && key == start);
-        let mut shown: Vec<_> = rows.iter().filter(|((table, key), _)| *table == R::TABLE && is_after(key)).collect();
-        if self.has(PageNeedsItsStart) && start.is_some_and(|start| !rows.contains_key(&(R::TABLE, start.to_vec()))) {
+        let mut shown: Vec<_> = rows.iter().filter(|((table, key), _)| *table == list.table && is_after(key)).collect();
+        if self.has(PageNeedsItsStart) && start.is_some_and(|start| !rows.contains_key(&(list.table, start.to_vec()))) {
             shown.clear();
         }
         if self.has(KeysSortAsSigned) {
             shown.sort_by_key(|((_, key), _)| key.iter().map(|byte| byte ^ 0x80).collect::<Vec<_>>());
         }
         if self.has(PageIsCutBeforeItIsFiltered) {
-            shown.truncate(page.limit());
+            shown.truncate(limit);
         }
-        shown.retain(|(_, row)| self.is_on(row, list) && !self.leaves_out(row));
-        shown.truncate(page.limit());
+        shown.retain(|(_, row)| self.is_on(row, &list.name) && !self.leaves_out(row));
+        shown.truncate(limit);
         shown.retain(|(_, row)| !row.is_purged);
         if self.has(PageEndsAtAMebibyte) {
             let mut bytes = 0;
@@ -356,10 +349,10 @@ impl<R: Record> RecordStore<R> for Broken {
             });
         }
         self.count(shown.len(), ListReadsEveryRow, rows.len());
-        shown.into_iter().map(|((_, key), row)| read(&row.bytes, key)).collect()
+        Ok(shown.into_iter().map(|((_, key), row)| Listed::new(key.clone(), row.bytes.clone())).collect())
     }
 
-    async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+    async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         if self.has(PurgeIndexLags) && self.is_behind.load(Ordering::SeqCst) {
             return Ok(Purge::new(0).finished());
         }
@@ -379,7 +372,7 @@ impl<R: Record> RecordStore<R> for Broken {
         };
         let due = {
             let rows = self.rows();
-            let walked = rows.iter().filter(|((table, _), row)| *table == R::TABLE && !row.is_purged);
+            let walked = rows.iter().filter(|((own, _), row)| *own == table && !row.is_purged);
             let walked = walked.take(if self.has(PurgeWalksOverTheLiving) { limit } else { usize::MAX });
             let due = walked.filter(|(_, row)| is_due(row, row.indexed) && !is_spared(row));
             let mut due: Vec<_> = due.map(|(key, row)| (row.indexed, key.clone(), row.version)).collect();
@@ -400,9 +393,11 @@ impl<R: Record> RecordStore<R> for Broken {
                 continue;
             };
             match self.fault {
-                PurgeFailsAtTheUnreadable if row.bytes == b"?" => return Err(StoreError::permanent("unreadable")),
-                PurgeKeepsTheUnreadable if row.bytes == b"?" => row.due = None,
-                PurgeRemovesTheUnreadable if row.bytes == b"?" => row.due = Some(now),
+                PurgeFailsAtTheUnreadable if !is_readable(&row.bytes) => {
+                    return Err(StoreError::permanent("unreadable"));
+                }
+                PurgeKeepsTheUnreadable if !is_readable(&row.bytes) => row.due = None,
+                PurgeRemovesTheUnreadable if !is_readable(&row.bytes) => row.due = Some(now),
                 PurgeIsUnconditional if row.version != *version => row.due = Some(now),
                 _ => {}
             }
@@ -427,28 +422,52 @@ impl<R: Record> RecordStore<R> for Broken {
     }
 }
 
+/// A directory of clients with a fault, or none.
+#[derive(Clone, Debug)]
+pub(crate) struct Directory {
+    fault: DirectoryFault,
+    clients: Arc<Mutex<BTreeMap<ClientId, Arc<Client>>>>,
+    cache: Arc<Mutex<BTreeMap<ClientId, Arc<Client>>>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DirectoryFault {
+    Sound,
+    ClientMixesVersions,
+    CurrentClientIsCached,
+    UnknownIdsHaveAClient,
+}
+
+impl Directory {
+    pub(crate) fn with(fault: DirectoryFault) -> Self {
+        Self { fault, clients: Arc::default(), cache: Arc::default() }
+    }
+
+    pub(crate) fn write(&self, client: Arc<Client>) -> future::Ready<()> {
+        self.clients.lock().unwrap().insert(client.id().clone(), client);
+        future::ready(())
+    }
+}
+
 #[async_trait]
-impl ClientStore for Broken {
+impl ClientStore for Directory {
+    /// Answers from the cache what it has answered before.
     async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        let application = RecordStore::<Application>::find(self, id).await?;
-        let client = application.map(|application| application.client().clone());
-        let nobody = || Some(Arc::new(Client::builder(id.clone()).build()));
-        match self.fault {
-            UnknownIdsHaveAClient => Ok(client.or_else(nobody)),
-            ClientMixesVersions if client.as_ref().is_some_and(|own| own.version().is_multiple_of(3)) => Ok(nobody()),
-            CurrentClientIsCached => {
-                if let Some(client) = &client {
-                    self.clients.lock().unwrap().entry(id.clone()).or_insert_with(|| client.clone());
-                }
-                Ok(client)
-            }
-            _ => Ok(client),
+        let nobody = || Arc::new(Client::builder(id.clone()).build());
+        let Some(written) = self.clients.lock().unwrap().get(id).cloned() else {
+            return Ok((self.fault == DirectoryFault::UnknownIdsHaveAClient).then(nobody));
+        };
+        if self.fault == DirectoryFault::ClientMixesVersions {
+            return Ok(Some(nobody()));
         }
+        Ok(Some(self.cache.lock().unwrap().entry(id.clone()).or_insert(written).clone()))
     }
 
     async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        let cached = self.clients.lock().unwrap().get(id).cloned();
-        if cached.is_some() { Ok(cached) } else { self.client(id).await }
+        if self.fault == DirectoryFault::Sound {
+            return Ok(self.clients.lock().unwrap().get(id).cloned());
+        }
+        self.client(id).await
     }
 }
 

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use futures::executor::block_on;
 use grantor::store::{Authorization, DecodeError, Grant, Page, RecordStore, StoreError};
-use grantor::testing::record_store;
 use grantor::{SqliteStore, Subject};
 
 use crate::sqlite::flow::move_to;
-use crate::sqlite::records::{other_connection, path_of};
+use crate::sqlite::records::other_connection;
 use support::folder::Folder;
 use support::world::{PKCE, SESSION, World};
 
@@ -17,26 +16,6 @@ fn spoil(path: &Path, table: &str, id: &[u8; 16]) {
     let kind = if table == "grantor_grants" { b'G' } else { b'A' };
     let sql = format!("UPDATE {table} SET record = ?2 WHERE key = ?1");
     assert_eq!(other_connection(path).execute(&sql, [&id[..], &[kind, 9]]).unwrap(), 1);
-}
-
-#[test]
-fn what_cannot_be_read_holds_nothing_up() {
-    let store = SqliteStore::temporary().unwrap();
-    let path = path_of(&store);
-    let spoiled = |table: &'static str| {
-        let path = path.clone();
-        move |id: [u8; 16]| {
-            spoil(&path, table, &id);
-            std::future::ready(())
-        }
-    };
-    let (grant, authorization) = (spoiled("grantor_grants"), spoiled("grantor_authorizations"));
-    block_on(record_store::a_list_names_what_cannot_be_read::<Grant, _>(&store, &grant));
-    block_on(record_store::a_purge_steps_over_what_cannot_be_read::<Grant, _>(&store, &grant));
-    block_on(record_store::a_purge_keeps_what_cannot_be_read::<Grant, _>(&store, &grant));
-    block_on(record_store::a_list_names_what_cannot_be_read::<Authorization, _>(&store, &authorization));
-    block_on(record_store::a_purge_steps_over_what_cannot_be_read::<Authorization, _>(&store, &authorization));
-    block_on(record_store::a_purge_keeps_what_cannot_be_read::<Authorization, _>(&store, &authorization));
 }
 
 fn assert_unreadable(error: &StoreError) {

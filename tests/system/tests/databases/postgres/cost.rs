@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use grantor::store::{Authorization, Grant, Insertion, Page, Record, RecordStore, Replacement};
-use grantor::testing::{record_store, records};
+use grantor::store::{Grant, Insertion, Page, Record, RecordStore, Replacement};
+use grantor::testing::{engine, records};
 use grantor::{Application, PostgresStore, Timestamp};
 use tokio_postgres::Client;
 
@@ -47,9 +47,7 @@ async fn a_call_is_one_statement_however_much_is_stored() {
     let next = Arc::new(records::refreshed(&grant, END));
     assert_eq!(RecordStore::<Grant>::replace(&store, grant.version(), next).await.unwrap(), Replacement::Replaced);
     assert_eq!(statements("counted") - start, 3);
-    record_store::calls_cost_the_same::<Grant>(&store, || statements("counted")).await;
-    record_store::calls_cost_the_same::<Authorization>(&store, || statements("counted")).await;
-    record_store::calls_cost_the_same::<Application>(&store, || statements("counted")).await;
+    engine::calls_cost_the_same(&store, || statements("counted")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -198,7 +196,7 @@ async fn no_statement_reads_a_whole_table() {
         }
         assert_eq!(RecordStore::<Grant>::purge(&store, Timestamp::from_seconds(1), 10).await.unwrap().removed(), 0);
         // Every call of a registry, before and after many rows.
-        record_store::calls_cost_the_same::<Application>(&store, || 0).await;
+        engine::calls_cost_the_same(&store, || 0).await;
         drop(store);
         tokio::time::sleep(Duration::from_millis(1500)).await;
         let after: i64 = admin.query_one(read, &[]).await.unwrap().get(0);

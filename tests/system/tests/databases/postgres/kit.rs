@@ -1,5 +1,5 @@
 //! The contract of the stores: over one handle, over two servers that share a database, over two whose connections a
-//! pooler shares, and, for one kind, over connections that the service opens itself.
+//! pooler shares, and over connections that the service opens itself.
 
 use crate::postgres::connector::Own;
 use crate::postgres::shared::{another, options, options_of, pooler, store, store_of};
@@ -33,8 +33,7 @@ mod of_two_servers_through_a_pooler {
 mod over_own_connections {
     use super::*;
 
-    // A connection is the same for every kind of record, so one kind is enough.
-    grantor::token_store_tests! {
+    grantor::store_tests! {
         #[tokio::test]
         #[ignore = "starts a PostgreSQL server"]
         => store_of(options().connector(Own::default())).await

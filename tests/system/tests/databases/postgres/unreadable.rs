@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::join_all;
 use grantor::store::postgres::PostgresOptions;
 use grantor::store::{Authorization, DecodeError, Grant, Insertion, Page, Record, RecordStore, StoreError};
-use grantor::testing::{record_store, records};
+use grantor::testing::records;
 use grantor::{PostgresStore, Timestamp};
 use tokio_postgres::Client;
 
@@ -65,26 +65,6 @@ async fn a_row_that_the_database_cannot_read_fails_its_own_readers_alone() {
             assert_eq!(found.unwrap().as_ref(), Some(grant));
         }
     }
-}
-
-#[tokio::test]
-#[ignore = "starts a PostgreSQL server"]
-async fn the_kit_finds_that_a_grant_that_cannot_be_read_holds_nothing_up() {
-    let (store, admin) = scene("unreadable_grants").await;
-    let spoil = |id| spoil(&admin, "unreadable_grants.grants", id);
-    record_store::a_list_names_what_cannot_be_read::<Grant, _>(&store, spoil).await;
-    record_store::a_purge_steps_over_what_cannot_be_read::<Grant, _>(&store, spoil).await;
-    record_store::a_purge_keeps_what_cannot_be_read::<Grant, _>(&store, spoil).await;
-}
-
-#[tokio::test]
-#[ignore = "starts a PostgreSQL server"]
-async fn the_kit_finds_that_an_authorization_that_cannot_be_read_holds_nothing_up() {
-    let (store, admin) = scene("unreadable_codes").await;
-    let spoil = |id| spoil(&admin, "unreadable_codes.authorizations", id);
-    record_store::a_list_names_what_cannot_be_read::<Authorization, _>(&store, spoil).await;
-    record_store::a_purge_steps_over_what_cannot_be_read::<Authorization, _>(&store, spoil).await;
-    record_store::a_purge_keeps_what_cannot_be_read::<Authorization, _>(&store, spoil).await;
 }
 
 fn assert_unreadable(error: &StoreError, id: [u8; 16]) {

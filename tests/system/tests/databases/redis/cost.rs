@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use grantor::store::redis::RedisOptions;
-use grantor::store::{Authorization, Grant, Insertion, RecordStore};
-use grantor::testing::{record_store, records};
-use grantor::{Application, RedisStore, Timestamp};
+use grantor::store::{Grant, Insertion, RecordStore};
+use grantor::testing::{engine, records};
+use grantor::{RedisStore, Timestamp};
 
 use crate::redis::raw::Raw;
 use support_servers::servers::redis::Server;
@@ -26,9 +26,7 @@ async fn calls_take_as_many_commands_whatever_is_stored() {
         let line = info.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
         line.unwrap().trim().parse().unwrap()
     };
-    record_store::calls_cost_the_same::<Grant>(&store, count).await;
-    record_store::calls_cost_the_same::<Authorization>(&store, count).await;
-    record_store::calls_cost_the_same::<Application>(&store, count).await;
+    engine::calls_cost_the_same(&store, count).await;
 }
 
 #[tokio::test]

@@ -1,13 +1,12 @@
 //! Indexes are written first. Lists and the purge repair them, but keep entries whose rows may still be written.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use grantor::application::ApplicationFilter;
-use grantor::id::{AuthorizationId, GrantId};
 use grantor::store::redis::RedisOptions;
-use grantor::store::{Authorization, Grant, Insertion, Page, Record, RecordStore, Replacement, Replay};
-use grantor::testing::{record_store, records, replay_store};
+use grantor::store::{Grant, Insertion, Page, Record, RecordStore, Replacement, Replay};
+use grantor::testing::{engine, records};
 use grantor::{Application, Clock, RedisStore, Subject, SystemClock, Timestamp};
 
 use crate::redis::raw::Raw;
@@ -256,32 +255,9 @@ async fn what_is_no_row_holds_no_purge_up() {
 
 #[tokio::test]
 #[ignore = "starts Redis servers"]
-async fn the_kit_finds_that_what_cannot_be_read_holds_nothing_up() {
-    let scene = Scene::new().await;
-    let raw = Mutex::new(Raw::to(&scene.server));
-    let spoil = |key: String| {
-        raw.lock().unwrap().spoil(&key);
-        std::future::ready(())
-    };
-    let grant = |id| spoil(format!("grantor:grants:{}", GrantId::from_bytes(id)));
-    let authorization = |id| spoil(format!("grantor:authorizations:{}", AuthorizationId::from_bytes(id)));
-    record_store::a_list_names_what_cannot_be_read::<Grant, _>(&scene.store, grant).await;
-    record_store::a_purge_steps_over_what_cannot_be_read::<Grant, _>(&scene.store, grant).await;
-    record_store::a_purge_keeps_what_cannot_be_read::<Grant, _>(&scene.store, grant).await;
-    record_store::a_list_names_what_cannot_be_read::<Authorization, _>(&scene.store, authorization).await;
-    record_store::a_purge_steps_over_what_cannot_be_read::<Authorization, _>(&scene.store, authorization).await;
-    record_store::a_purge_keeps_what_cannot_be_read::<Authorization, _>(&scene.store, authorization).await;
-}
-
-#[tokio::test]
-#[ignore = "starts Redis servers"]
 async fn the_kit_finds_that_nothing_expires_early() {
     let Scene { store, server: _server, .. } = Scene::new().await;
-    tokio::join!(
-        record_store::a_row_does_not_expire_early::<Grant, _>(&store, tokio::time::sleep),
-        record_store::a_row_does_not_expire_early::<Authorization, _>(&store, tokio::time::sleep),
-        replay_store::a_replay_does_not_expire_early(&store, tokio::time::sleep),
-    );
+    engine::a_row_does_not_expire_early(&store, tokio::time::sleep).await;
 }
 
 #[tokio::test]
