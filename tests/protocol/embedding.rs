@@ -276,7 +276,7 @@ async fn a_request_for_another_host_is_reported() {
     let world = World::strict().await;
     world.events.take();
     let hosts = world.server.hosts();
-    for own in [Some(&b"localhost"[..]), None] {
+    for own in [Some(&b"auth.example"[..]), None] {
         assert_eq!(hosts.refusal(own), None);
     }
     assert_eq!(world.events.take(), [""; 0]);
