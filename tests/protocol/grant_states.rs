@@ -398,5 +398,6 @@ async fn a_restored_store_goes_on_with_the_tokens_that_it_knows() {
     world.events.take();
     e400(&world.refresh(&second.refresh).await, "invalid_grant");
     assert!(!world.opens(&second.access).await);
-    assert!(world.events.take().iter().all(|event| event.starts_with("Refused")));
+    let is_refusal = |event: &String| event.starts_with("Refused") || event.starts_with("AccessTokenRefused");
+    assert!(world.events.take().iter().all(is_refusal));
 }
