@@ -54,8 +54,8 @@ pub(crate) async fn find_room(context: &Context, subject: &Subject, client: &Cli
 }
 
 /// Finds room for a request that is decided without a page, and returns how many codes of the client the user's browser
-/// got in the last [`hold_lifetime`]; `None` if there is no room. Exchanged ones count too. So a page that sends a browser
-/// here again and again gets few of them.
+/// got in the last [`hold_lifetime`]; `None` if there is no room. Exchanged ones count too. So a page that sends a
+/// browser here again and again gets few of them.
 ///
 /// [`hold_lifetime`]: crate::Config::authorization
 pub(crate) async fn find_room_without_page(

@@ -100,7 +100,8 @@ pub(crate) struct Held {
     pub(crate) ticket: ConsentTicket,
 }
 
-/// Stores a request that was admitted, for the client as it is now, with the consent that an approval remembers, if any.
+/// Stores a request that was admitted, for the client as it is now, with the consent that an approval remembers, if
+/// any.
 pub(crate) async fn hold_admitted(
     context: &Arc<Context>,
     pending: &PendingAuthorization,
@@ -182,8 +183,8 @@ async fn is_step_up_in_vain(
     Ok(rows.iter().filter(is_same).count() >= LOOP)
 }
 
-/// How soon after its tokens a client that lacks a scope asks for it. A later request with the same scopes may come after
-/// the tokens were lost.
+/// How soon after its tokens a client that lacks a scope asks for it. A later request with the same scopes may come
+/// after the tokens were lost.
 const STEP_UP: Duration = Duration::from_secs(300);
 /// How many codes for the same scopes in that time are a loop.
 const LOOP: usize = 3;
@@ -386,8 +387,8 @@ fn undecided(context: &Context, held: &Authorization, client: &Client, reason: R
     AuthorizationError::answer(context, client, &held.destination, reason)
 }
 
-/// Uses up the pushed request or the device's, if there is one, then writes the decision with one compare-and-swap of the
-/// request that was judged. If the second write fails, only this consent request can still be decided.
+/// Uses up the pushed request or the device's, if there is one, then writes the decision with one compare-and-swap of
+/// the request that was judged. If the second write fails, only this consent request can still be decided.
 async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization) -> Result<(), Reason> {
     if let Some(from) = &held.pushed {
         pushed_request::use_up(context, from, held.ticket).await?;
@@ -432,8 +433,8 @@ impl Claim for Deciding<'_> {
         }
     }
 
-    /// Two refusals of one request count as one. All approvals for a device have the code of the device, so the version shows
-    /// which one was written.
+    /// Two refusals of one request count as one. All approvals for a device have the code of the device, so the version
+    /// shows which one was written.
     fn is_done(&self, found: &Authorization, meant: &Authorization, _: After) -> bool {
         let is_own = meant.device().is_none() || found.version == meant.version;
         found.stage == meant.stage && found.ticket == meant.ticket && is_own

@@ -37,8 +37,8 @@ const DRAWS: usize = 8;
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     const ENDPOINT: Endpoint = Endpoint::DeviceAuthorization;
-    // Anyone can ask, and each request takes a place of its client. A page would ask in the network of its visitor, whose
-    // consent page would show that network, and whose own devices would then be throttled.
+    // Anyone can ask, and each request takes a place of its client. A page would ask in the network of its visitor,
+    // whose consent page would show that network, and whose own devices would then be throttled.
     let is_admitted = !request.is_of_page() || context.config.devices.cors.covers(request);
     let attempt = Attempt { peer: request.peer, ..Attempt::new(AttemptKind::DeviceRequest, ENDPOINT) };
     let admitted = if is_admitted { context.check_throttle(&attempt).await } else { Err(Reason::PageNotForDevices) };
@@ -209,8 +209,8 @@ fn answer(
     }
 }
 
-/// Returns the first product of the `User-Agent` header, with its version, such as `gh/2.62.0`. The whole header could be a
-/// sentence that talks the user into agreeing.
+/// Returns the first product of the `User-Agent` header, with its version, such as `gh/2.62.0`. The whole header could
+/// be a sentence that talks the user into agreeing.
 ///
 /// > User-Agent = product *( RWS ( product / comment ) )
 ///

@@ -2,10 +2,10 @@
 //!
 //! The requests of a client lie in its [places](crate::claim::places).
 //!
-//! They replace each other. Anyone can make a client push, by a click on its page or with the id of a public client, and
-//! visit the result: if either reserved a place, an attacker could keep the client's users out. Only a request whose
-//! consent request waits for a signed-in user stays, and of these one user has at most ten. A flood still shortens the
-//! time in which a user must sign in: with 1000 places and 10 pushes a second, to more than a minute.
+//! They replace each other. Anyone can make a client push, by a click on its page or with the id of a public client,
+//! and visit the result: if either reserved a place, an attacker could keep the client's users out. Only a request
+//! whose consent request waits for a signed-in user stays, and of these one user has at most ten. A flood still
+//! shortens the time in which a user must sign in: with 1000 places and 10 pushes a second, to more than a minute.
 
 use crate::authorization::pushed_request::REQUEST_URI_PREFIX;
 use crate::authorization::request::{self, Fault, NoDestination, WANTS_PAGE, names, wants_page};
@@ -146,8 +146,8 @@ impl Occupant for PushedRequest {
         self.last_use()
     }
 
-    /// Not if it awaits the decision of a signed-in user. A visit does not protect it: a visit costs an attacker no more
-    /// than a push.
+    /// Not if it awaits the decision of a signed-in user. A visit does not protect it: a visit costs an attacker no
+    /// more than a push.
     fn may_give_way(&self) -> bool {
         !self.is_held()
     }

@@ -26,8 +26,8 @@ pub(crate) async fn source_of(context: &Context, ended: &Authorization) {
 ///
 /// # Errors
 ///
-/// [`Reason::AlreadyDecided`] if it was decided; [`Reason::UnknownConsentTicket`] if another user typed its code, or its
-/// record is gone; the store's error.
+/// [`Reason::AlreadyDecided`] if it was decided; [`Reason::UnknownConsentTicket`] if another user typed its code, or
+/// its record is gone; the store's error.
 pub(crate) async fn device(context: &Context, from: &DeviceFrom, subject: &Subject) -> Result<(), Reason> {
     claim(context, &mut ReleasingDevice { context, from: *from, subject }, Some(ATTEMPTS)).await
 }

@@ -37,22 +37,22 @@ use crate::wire::Endpoint;
 /// Slows down callers that try too often. [`MemoryThrottle`] is ready to use.
 ///
 /// Count failures by client and network together, never by client alone: an attacker must not be able to lock out an
-/// honest client [RFC 6749 section 2.3.1]. Other users share its network, so let pass what was right before, and what is
-/// no guess: see [`Credential`]. The client is what the request claims and may be any text, so bound what is
-/// kept, and let counts decay over time. Without a peer address, callers cannot be distinguished: make sure that the
-/// adapter passes it.
+/// honest client [RFC 6749 section 2.3.1]. Other users share its network, so let pass what was right before, and what
+/// is no guess: see [`Credential`]. The client is what the request claims and may be any text, so bound what is kept,
+/// and let counts decay over time. Without a peer address, callers cannot be distinguished: make sure that the adapter
+/// passes it.
 #[async_trait]
 pub trait Throttle: fmt::Debug + Send + Sync + 'static {
     /// Decides whether the attempt may proceed. It is called before a client is looked up and authenticated, before a
-    /// request is held, before a user code is looked up, before a client is registered, and before a metadata document is
-    /// fetched.
+    /// request is held, before a user code is looked up, before a client is registered, and before a metadata document
+    /// is fetched.
     async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision;
 
     /// Records that authentication failed, or that a user code was wrong.
     async fn failed(&self, attempt: &Attempt<'_>);
 
-    /// Records that the client authenticated with its secret or key, or that a user code was right. It is not called for a
-    /// client that only sends its id. Does nothing by default.
+    /// Records that the client authenticated with its secret or key, or that a user code was right. It is not called
+    /// for a client that only sends its id. Does nothing by default.
     async fn succeeded(&self, attempt: &Attempt<'_>) {
         let _ = attempt;
     }
@@ -66,8 +66,8 @@ pub enum AttemptKind {
     Authentication,
     /// A valid authorization request is stored until its user decides. The user is signed in, and the client exists.
     ConsentRequest,
-    /// A user types the code that a device shows [RFC 8628 section 5.1]. The user is signed in. Count it in `check`, and
-    /// undo that in `succeeded`: guesses that are sent at the same time then all count.
+    /// A user types the code that a device shows [RFC 8628 section 5.1]. The user is signed in. Count it in `check`,
+    /// and undo that in `succeeded`: guesses that are sent at the same time then all count.
     UserCode,
     /// A device asks for access [RFC 8628 section 3.1]. Its request was not read yet.
     DeviceRequest,
@@ -149,8 +149,8 @@ pub struct Attempt<'a> {
     pub host: Option<&'a str>,
     /// The address that the request came from, as the adapter passed it.
     pub peer: Option<IpAddr>,
-    /// Whether a web page sent the request that registers a client. Count these apart, since the person in whose network
-    /// it is sent may not know of it.
+    /// Whether a web page sent the request that registers a client. Count these apart, since the person in whose
+    /// network it is sent may not know of it.
     pub from_page: bool,
 }
 
@@ -202,14 +202,14 @@ pub enum ThrottleDecision {
     },
 }
 
-/// Returns the network of an address: the IPv4 address, or the first 64 bits of the IPv6 address, since one host has all
-/// addresses of such a network.
+/// Returns the network of an address: the IPv4 address, or the first 64 bits of the IPv6 address, since one host has
+/// all addresses of such a network.
 pub(crate) fn network_of(address: IpAddr) -> IpAddr {
     wide_network_of(address, 64).unwrap_or(address.to_canonical())
 }
 
-/// Returns the first `bits` of an IPv6 address. A provider gives a customer a network of 56 or 48 bits, which has many of
-/// 64 bits.
+/// Returns the first `bits` of an IPv6 address. A provider gives a customer a network of 56 or 48 bits, which has many
+/// of 64 bits.
 pub(crate) fn wide_network_of(address: IpAddr, bits: u8) -> Option<IpAddr> {
     match address.to_canonical() {
         IpAddr::V4(_) => None,

@@ -73,39 +73,41 @@ pub struct ThrottleLimits {
     /// Attempts of one network, an IPv4 address or the first 64 bits of an IPv6 address: 400 in a burst, then 40 a
     /// second.
     ///
-    /// It bounds load alone. Many people may share one address, and a page that one of them has open can send 20 forms a
-    /// second. An attempt of a client that authenticates returns its token, and one with a secret that was right within
-    /// the last hour takes none. Neither does one with the id of a public client and a code or token.
+    /// It bounds load alone. Many people may share one address, and a page that one of them has open can send 20 forms
+    /// a second. An attempt of a client that authenticates returns its token, and one with a secret that was right
+    /// within the last hour takes none. Neither does one with the id of a public client and a code or token.
     pub network: Rate,
     /// Wrong secrets of one claimed client from one network: 10 in a burst, then one every 6 seconds. Then every secret
-    /// is refused before it is compared, unless it was right within the last hour. Assertions do not count, since nobody
-    /// can guess a signature.
+    /// is refused before it is compared, unless it was right within the last hour. Assertions do not count, since
+    /// nobody can guess a signature.
     ///
     /// Ten are enough for a person who pastes the wrong secret. Ten a minute after that are too few to guess a secret.
     pub client_failures: Rate,
-    /// Wrong user codes that are typed in one network [RFC 8628 section 5.1]: 10 in a burst, then one every 60 seconds. A right
-    /// one does not count, and gives none back.
+    /// Wrong user codes that are typed in one network [RFC 8628 section 5.1]: 10 in a burst, then one every 60 seconds.
+    /// A right one does not count, and gives none back.
     ///
-    /// With 8 letters and 1000 open codes, 500 networks and 5000 accounts that guess all day hit one of them in 18 days.
+    /// With 8 letters and 1000 open codes, 500 networks and 5000 accounts that guess all day hit one of them in 18
+    /// days.
     pub user_codes_of_network: Rate,
     /// Wrong user codes in one network that are the first of their user for a time: 100 in a burst, then one every 60
     /// seconds. So a few accounts that guess do not lock out the other users of their network.
     pub first_user_codes_of_network: Rate,
     /// Wrong user codes that one user types: 5 in a burst, then one every 300 seconds.
     pub user_codes_of_user: Rate,
-    /// Device requests [RFC 8628] of one network: 30 in a burst, then one every 10 seconds. Refused ones count too. An IPv6
-    /// network of 56 bits has twice as many, one of 48 bits ten times.
+    /// Device requests [RFC 8628] of one network: 30 in a burst, then one every 10 seconds. Refused ones count too. An
+    /// IPv6 network of 56 bits has twice as many, one of 48 bits ten times.
     ///
-    /// Each takes one of the 1000 places of its client for `devices.lifetime`. In 10 minutes these are at most 90 places
-    /// of one network, and 900 of a network of 48 bits; in 30 minutes, 210 and 2100.
+    /// Each takes one of the 1000 places of its client for `devices.lifetime`. In 10 minutes these are at most 90
+    /// places of one network, and 900 of a network of 48 bits; in 30 minutes, 210 and 2100.
     pub device_requests: Rate,
-    /// Requests that are held for one user, and user codes that one user types: 20 in a burst, then one every 10 seconds.
+    /// Requests that are held for one user, and user codes that one user types: 20 in a burst, then one every 10
+    /// seconds.
     ///
     /// Each of them is a record in the store. Twenty are more consent pages than a person has open at once.
     pub consent_requests: Rate,
     /// Registrations and updates of registrations [RFC 7592] from one network, an IPv4 address or the first 64 bits of
-    /// an IPv6 address: 20 in a burst, then one every 60 seconds. Refused ones count too. An IPv6 network of 56 bits has
-    /// twice as many, one of 48 bits ten times.
+    /// an IPv6 address: 20 in a burst, then one every 60 seconds. Refused ones count too. An IPv6 network of 56 bits
+    /// has twice as many, one of 48 bits ten times.
     ///
     /// An application registers once for each installation, and many people may share one address. Requests that a web
     /// page sends are counted apart, so no page that a person has open uses up the registrations of other applications.

@@ -110,8 +110,8 @@ const CODES_OF_USERS: &[AttemptKind] = &[AttemptKind::UserCode];
 const DEVICES: &[AttemptKind] = &[AttemptKind::DeviceRequest];
 const REGISTRATIONS: &[AttemptKind] = &[AttemptKind::Registration];
 
-/// The positions of the rows that count user codes. An attempt takes from the first one if its user's bucket is full, and
-/// otherwise from the second.
+/// The positions of the rows that count user codes. An attempt takes from the first one if its user's bucket is full,
+/// and otherwise from the second.
 const FIRST_CODES: usize = 0;
 const CODES: usize = 1;
 const CODES_OF_USER: usize = 2;
@@ -174,7 +174,8 @@ impl MemoryThrottle {
         self
     }
 
-    /// Exempts requests from loopback addresses, such as tests and benchmarks, except the user codes that one user types.
+    /// Exempts requests from loopback addresses, such as tests and benchmarks, except the user codes that one user
+    /// types.
     ///
     /// # Security
     ///
