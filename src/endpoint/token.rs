@@ -11,7 +11,7 @@ use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
 use crate::error::Reason;
 use crate::grant;
-use crate::grant::issue::Issued;
+use crate::grant::issue::{ACCESS_TOKEN, Issued, SignedMember};
 use crate::grant::request::{TokenRequest, parameters};
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
@@ -73,12 +73,12 @@ async fn note_use(context: &Arc<Context>, client: &Client) {
 /// There are none: prefixes, ids and tokens have only unreserved characters, a JWT has base64url and periods, and a scope
 /// has no quotes and backslashes [RFC 6749 section 3.3].
 fn token_response(context: &Context, issued: &Issued, token_type: TokenType) -> Response {
-    let Issued { grant, access_token, refresh_token, expires_in, scopes, jwt } = issued;
+    let Issued { grant, access_token, refresh_token, expires_in, scopes, signed } = issued;
     let (prefixes, id) = (&context.prefixes, IdText::of(grant.as_bytes()));
     let mut json = String::with_capacity(512);
     json.push_str(r#"{"access_token":""#);
-    match jwt {
-        Some(jwt) => json.push_str(jwt),
+    match signed.iter().find(|member| member.name == ACCESS_TOKEN) {
+        Some(SignedMember { jwt, .. }) => json.push_str(jwt),
         None => json.extend(access_token.parts(&prefixes.access_token, &id)),
     }
     json.extend([r#"","token_type":""#, token_type.as_str(), r#"","expires_in":"#]);
@@ -89,6 +89,10 @@ fn token_response(context: &Context, issued: &Issued, token_type: TokenType) -> 
         json.extend(refresh_token.parts(&prefixes.refresh_token, &id));
         json.push('"');
     }
-    json.extend([r#","scope":""#, &context.config.scopes.to_wire(scopes), r#""}"#]);
+    json.extend([r#","scope":""#, &context.config.scopes.to_wire(scopes), "\""]);
+    for SignedMember { name, jwt } in signed.iter().filter(|member| member.name != ACCESS_TOKEN) {
+        json.extend([r#",""#, name, r#"":""#, jwt, "\""]);
+    }
+    json.push('}');
     Response::tokens(json)
 }

@@ -71,7 +71,7 @@ pub(crate) async fn issue(context: &Context, request: &TokenRequest<'_>) -> Resu
         let grant = id_of_place(&client.id, number);
         let place = Place { client, id: grant, access: &access, room: room(&context.config, number), version };
         let (access_token, scopes) = (token.clone(), scopes.clone());
-        let issued = Issued { grant, access_token, refresh_token: None, expires_in, scopes, jwt: None };
+        let issued = Issued { grant, access_token, refresh_token: None, expires_in, scopes, signed: Vec::new() };
         let mut filling = Filling { context, request, place, issued, signed: &mut signed };
         match claim(context, &mut filling, Some(ATTEMPTS)).await? {
             Filled::Issued => {

@@ -40,16 +40,26 @@ pub(crate) struct Place<'a> {
     pub(crate) key: Option<&'a JwkThumbprint>,
 }
 
-/// The members of a token response [RFC 6749 section 5.1].
+/// What a token response states [RFC 6749 section 5.1].
 pub(crate) struct Issued {
     pub(crate) grant: GrantId,
     pub(crate) access_token: MintedOpaque,
     pub(crate) refresh_token: Option<MintedRefresh>,
     pub(crate) expires_in: u32,
     pub(crate) scopes: ScopeSet,
-    /// The access token as a JWT, if it is one [RFC 9068].
-    pub(crate) jwt: Option<Zeroizing<String>>,
+    /// The members that were signed for this response: none before [`Claim::prepare`](crate::claim::Claim::prepare).
+    pub(crate) signed: Vec<SignedMember>,
 }
+
+/// A member of a token response that is a JWT.
+pub(crate) struct SignedMember {
+    /// A name without characters that JSON escapes.
+    pub(crate) name: &'static str,
+    pub(crate) jwt: Zeroizing<String>,
+}
+
+/// The member that takes the place of the opaque access token [RFC 9068].
+pub(crate) const ACCESS_TOKEN: &str = "access_token";
 
 /// The record to write and the response.
 pub(crate) struct NewPair {
@@ -71,7 +81,7 @@ pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> N
         access_token: secrets.access,
         expires_in: access_end.seconds_since(place.now),
         scopes: place.scopes,
-        jwt: None,
+        signed: Vec::new(),
     };
     let restrictions = Restrictions {
         revoked: false,

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::error::Reason;
 use crate::error::signing::SignerError;
 use crate::grant::described_token::DescribedToken;
-use crate::grant::issue::Issued;
+use crate::grant::issue::{ACCESS_TOKEN, Issued, SignedMember};
 use crate::hooks::Event;
 use crate::jose::access_jwt::CLIENT_SUBJECT;
 use crate::jose::base64url;
@@ -76,7 +76,7 @@ pub(crate) async fn sign(
     issued: &mut Issued,
     signed: &mut Signed,
 ) -> Result<bool, Reason> {
-    issued.jwt = None;
+    issued.signed.clear();
     if !context.config.issues_jwts() {
         return Ok(false);
     }
@@ -100,7 +100,8 @@ pub(crate) async fn sign(
             }
         }
     }
-    issued.jwt.clone_from(&signed.token);
+    let jwt = signed.token.clone();
+    issued.signed.extend(jwt.map(|jwt| SignedMember { name: ACCESS_TOKEN, jwt }));
     Ok(!is_signed)
 }
 

@@ -264,7 +264,7 @@ impl Judge<'_> {
             refresh_token: refresh_token.clone(),
             expires_in: access.end.seconds_since(self.now),
             scopes: scopes.clone(),
-            jwt: None,
+            signed: Vec::new(),
         })
     }
 
@@ -407,7 +407,7 @@ impl Judge<'_> {
             refresh_token,
             expires_in: end.seconds_since(self.now),
             scopes,
-            jwt: None,
+            signed: Vec::new(),
         };
         (Arc::new(Grant { bound_from, ..grant.with_pairs(pairs) }), issued)
     }
