@@ -5,6 +5,7 @@
 //! client; the URL; the policy; the document; the policy again. If the URL, the policy, the fetch or the document is
 //! refused, the user sees the same page.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::authorization::check_client;
@@ -18,7 +19,7 @@ use crate::hooks::{Attempt, AttemptKind};
 use crate::model::client::{Client, ClientOrigin, ClientState};
 use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentUrl};
 use crate::registration::{DocumentAdmission, DocumentClient, Registrar, RegistrarError};
-use crate::wire::{Endpoint, Request};
+use crate::wire::Endpoint;
 
 /// The client of the request.
 pub(crate) struct Found {
@@ -33,6 +34,14 @@ impl Found {
     }
 }
 
+/// Who asks for the client.
+#[derive(Clone, Copy)]
+pub(crate) struct Visitor<'a> {
+    /// The user who is signed in.
+    pub(crate) subject: Option<&'a Subject>,
+    pub(crate) peer: Option<IpAddr>,
+}
+
 /// Returns the client id, if documents are on and the id begins like the URL of one.
 pub(crate) fn named<'a>(context: &Context, id: Option<&'a [u8]>) -> Option<&'a str> {
     let id = id.filter(|_| context.documents.is_some()).and_then(|id| str::from_utf8(id).ok())?;
@@ -40,18 +49,18 @@ pub(crate) fn named<'a>(context: &Context, id: Option<&'a [u8]>) -> Option<&'a s
 }
 
 /// Finds the client of a request that names a document.
-pub(crate) async fn find(context: &Arc<Context>, request: &Request<'_>, id: &str) -> Result<Found, AuthorizationError> {
+pub(crate) async fn find(context: &Arc<Context>, visitor: Visitor<'_>, id: &str) -> Result<Found, AuthorizationError> {
     let url = DocumentUrl::parse(id).map_err(|error| Reason::from(DocumentError::from(error)));
     let Ok(id) = ClientId::new(id) else {
         let reason = url.err().unwrap_or(Reason::UnknownClient);
         return Err(AuthorizationError::page(context, reason));
     };
-    found(context, request, &id, url).await.map_err(|reason| AuthorizationError::page_for(context, &id, reason))
+    found(context, visitor, &id, url).await.map_err(|reason| AuthorizationError::page_for(context, &id, reason))
 }
 
 async fn found(
     context: &Arc<Context>,
-    request: &Request<'_>,
+    visitor: Visitor<'_>,
     id: &ClientId,
     url: Result<DocumentUrl<'_>, Reason>,
 ) -> Result<Found, Reason> {
@@ -62,7 +71,7 @@ async fn found(
         return Ok(Found::stored(Arc::clone(client)));
     }
     // > The authorization server SHOULD NOT fetch the metadata document before the user has been authenticated.
-    let subject = request.subject.ok_or(Reason::SignInNeeded)?;
+    let subject = visitor.subject.ok_or(Reason::SignInNeeded)?;
     let registrar = Registrar::required(context)?;
     let row = match row {
         Some(client) if client.state == ClientState::Deleted => {
@@ -78,7 +87,7 @@ async fn found(
         row => row,
     };
     let is_approved = row.as_ref().is_some_and(|client| client.is_approved());
-    let asked = Asked { url: url?, subject, request, is_approved };
+    let asked = Asked { url: url?, subject, peer: visitor.peer, is_approved };
     let metadata = metadata(context, &asked).await?;
     let admission = admitted(context, id, &asked, &metadata).await?;
     match registrar.document_client(&admission, row.as_ref()).await.map_err(refusal)? {
@@ -95,7 +104,7 @@ async fn found(
 struct Asked<'a> {
     url: DocumentUrl<'a>,
     subject: &'a Subject,
-    request: &'a Request<'a>,
+    peer: Option<IpAddr>,
     /// Whether the client is stored and approved.
     is_approved: bool,
 }
@@ -120,7 +129,7 @@ pub(crate) async fn check(context: &Context, url: &str) -> Result<(), Arc<Docume
 /// Asks the policy, then reads the cache. If the document is not cached, asks the throttle and fetches it.
 async fn metadata(context: &Context, asked: &Asked<'_>) -> Result<Arc<ClientMetadata>, Reason> {
     let (documents, url) = (context.documents.as_ref().ok_or(Reason::UnknownClient)?, asked.url);
-    let (host, peer) = (url.host().to_ascii_lowercase(), asked.request.peer);
+    let (host, peer) = (url.host().to_ascii_lowercase(), asked.peer);
     let about = DocumentRequest { peer, ..DocumentRequest::new(url.as_str(), &host) };
     if !policy(context)?.admits_document(&about).await {
         return Err(DocumentError::Policy.into());
@@ -148,7 +157,7 @@ async fn admitted(
 ) -> Result<DocumentAdmission, Reason> {
     let about = RegistrationRequest {
         document_url: Some(asked.url.as_str()),
-        peer: asked.request.peer,
+        peer: asked.peer,
         ..RegistrationRequest::new(ClientOrigin::MetadataDocument, metadata)
     };
     let decision = policy(context)?.decide(&about).await;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::authorization::check_client;
 use crate::authorization::consent_requests;
 use crate::authorization::decide::{check_user, find_held, hold_admitted};
-use crate::authorization::document_client::{self, Found};
+use crate::authorization::document_client::{self, Found, Visitor};
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
 use crate::base::clock::Timestamp;
@@ -27,7 +27,7 @@ use crate::model::user_code::UserCode;
 use crate::model::{Destination, DeviceRequest};
 use crate::secret::ConsentTicket;
 use crate::store::StoreError;
-use crate::wire::{Endpoint, Request};
+use crate::wire::Endpoint;
 
 /// What a user typed on the page for user codes.
 ///
@@ -270,9 +270,8 @@ async fn of_document(
     id: &str,
     subject: &Subject,
 ) -> Result<Arc<Client>, AuthorizationError> {
-    let request = Request::new("GET").subject(subject);
-    let request = typed.peer.into_iter().fold(request, Request::peer);
-    let Found { client, document } = document_client::find(context, &request, id).await?;
+    let visitor = Visitor { subject: Some(subject), peer: typed.peer };
+    let Found { client, document } = document_client::find(context, visitor, id).await?;
     if let Some(admission) = &document {
         let stored = document_client::store(context, admission).await;
         stored.map_err(|reason| AuthorizationError::page_for(context, &client.id, reason))?;

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::authorization::check_client;
-use crate::authorization::document_client;
+use crate::authorization::document_client::{self, Visitor};
 use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
 use crate::authorization::pushed_request;
 use crate::authorization::request::{self, Asked, Fault, NoDestination, names, wants_page};
@@ -97,7 +97,10 @@ async fn check(
 ) -> Result<PendingAuthorization, AuthorizationError> {
     let page = |reason| AuthorizationError::page(context, reason);
     let found = match document_client::named(context, query.bytes("client_id")) {
-        Some(id) => document_client::find(context, request, id).await?,
+        Some(id) => {
+            let visitor = Visitor { subject: request.subject, peer: request.peer };
+            document_client::find(context, visitor, id).await?
+        }
         None => client(context, query).await.map(document_client::Found::stored).map_err(page)?,
     };
     let document_client::Found { client, document } = found;

@@ -153,15 +153,18 @@ impl Authorization {
         matches!(self.stage, Stage::CodeIssued(_)) && now < self.end
     }
 
-    /// Returns the request as denied. Data that only a code needs is dropped. Ticket, session and destination are kept, so
-    /// that a second answer is recognized.
+    /// Returns the request as denied. Data that only the decision or a code needs is dropped. Ticket and session are kept,
+    /// so that a second answer is recognized.
     pub(crate) fn denied(&self) -> Self {
-        Self { stage: Stage::Denied, challenge: None, terms: Terms::none(), key: None, pushed: None, ..self.clone() }
+        let destination = self.destination.decided();
+        let (challenge, terms, key, pushed) = (None, Terms::none(), None, None);
+        Self { stage: Stage::Denied, destination, challenge, terms, key, pushed, ..self.clone() }
     }
 
     /// Returns the request with its code, issued at `since`.
     pub(crate) fn with_code(&self, code: Digest, since: Timestamp, end: Timestamp) -> Self {
-        Self { stage: Stage::CodeIssued(code), since, end, pushed: None, ..self.clone() }
+        let destination = self.destination.decided();
+        Self { stage: Stage::CodeIssued(code), since, end, destination, pushed: None, ..self.clone() }
     }
 
     /// Returns the device that it is for, unless it is for a browser.

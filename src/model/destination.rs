@@ -49,6 +49,16 @@ impl Destination {
             Self::Browser(_) => None,
         }
     }
+
+    /// Returns what is kept after the decision, whose answer takes the client's `state` along.
+    pub(crate) fn decided(&self) -> Self {
+        match self {
+            Self::Browser(Redirection { redirect_uri, is_named, .. }) => {
+                Self::Browser(Redirection { redirect_uri: redirect_uri.clone(), is_named: *is_named, state: None })
+            }
+            Self::Device(device) => Self::Device(*device),
+        }
+    }
 }
 
 variants! { Destination { 0 => Browser(redirection), 1 => Device(device) } }
