@@ -4,6 +4,7 @@ use askama::Template;
 use grantor::PendingAuthorization;
 use grantor::authorization::AskingDevice;
 use grantor::interaction::{ConsentPage, ConsentProblem};
+use grantor::redirect_uri::RedirectUri;
 use grantor::scope::ResourceScope;
 
 use crate::sentence::{Part, Sentence};
@@ -127,7 +128,7 @@ pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ConsentPage<'_>) -> St
         warning: warning(texts, pending),
         is_warning_for_developer: page.is_in_development
             && page.reviewed.is_some()
-            && pending.redirect_uri().is_loopback(),
+            && pending.redirect_uri().is_some_and(RedirectUri::is_loopback),
         action: page.action,
         handle: page.ticket.expose(),
         return_to: page.device.is_none().then(|| page.return_to.as_str()),
