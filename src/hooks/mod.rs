@@ -34,7 +34,7 @@ use crate::model::client::Client;
 use crate::secret::{CLIENT_SECRET_CHARACTERS, Digest};
 use crate::wire::Endpoint;
 
-/// Slows down callers that try too often. [`MemoryThrottle`] is ready to use.
+/// Slows down callers that try too often. [`MemoryThrottle`](crate::MemoryThrottle) is ready to use.
 ///
 /// Count failures by client and network together, never by client alone: an attacker must not be able to lock out an
 /// honest client [RFC 6749 section 2.3.1]. Other users share its network, so let pass what was right before, and what
