@@ -1,6 +1,6 @@
 //! What the user decided, and how much the user agrees to.
 
-use crate::wire::fields::Fields;
+use crate::wire::params::Fields;
 
 /// What the user decided.
 #[derive(Clone, Debug, PartialEq, Eq)]

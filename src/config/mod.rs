@@ -3,16 +3,11 @@
 mod authorization;
 pub(crate) mod check;
 pub(crate) mod client_authentication;
-mod devices;
 pub(crate) mod dpop;
 pub(crate) mod error;
-mod limits;
-mod pushed_requests;
-mod refresh;
 mod registration;
 pub(crate) mod report;
 mod resources;
-mod revocation;
 pub(crate) mod rule;
 mod tokens;
 
@@ -20,21 +15,20 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 pub use crate::config::authorization::{
-    AuthorizationErrors, AuthorizationSettings, ExchangeRedirectUri, PkceRequirement, StateCharacters,
+    AuthorizationErrors, AuthorizationSettings, DeviceSettings, ExchangeRedirectUri, PkceRequirement,
+    PushedRequestSettings, PushedRequests, StateCharacters, UserCodeFormat,
 };
 use crate::config::client_authentication::KEY_SET;
 pub use crate::config::client_authentication::{AssertionAudience, BasicDecoding, ClientAuthenticationSettings};
-pub use crate::config::devices::{DeviceSettings, UserCodeFormat};
 pub use crate::config::dpop::{DpopBoundTokens, DpopSettings};
-pub use crate::config::limits::Limits;
-pub use crate::config::pushed_requests::{PushedRequestSettings, PushedRequests};
-pub use crate::config::refresh::{GraceEnd, RefreshSettings};
 pub(crate) use crate::config::registration::ClientLifetimes;
 use crate::config::registration::IDLE_LIFETIME;
 pub use crate::config::registration::{DynamicRegistration, ExcessScopes, RegistrationSettings};
 pub use crate::config::report::{Finding, SecurityReport};
-pub use crate::config::revocation::{AccessTokenRevocation, RevocationSettings, SupersededTokenRevocation};
-pub use crate::config::tokens::{ClientCredentialsSettings, TokenSettings};
+pub use crate::config::tokens::{
+    AccessTokenRevocation, ClientCredentialsSettings, GraceEnd, Limits, RefreshSettings, RevocationSettings,
+    SupersededTokenRevocation, TokenSettings,
+};
 use crate::jose::{IS_AVAILABLE, SigningAlgorithm};
 use crate::model::RETENTION;
 use crate::model::client::{

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::base::clock::Timestamp;
 use crate::config::error::ConfigError;
 use crate::config::{Config, Profile};
-use crate::error::signing::SignerError;
+use crate::error::failure::SignerError;
 use crate::hooks::SigningKey;
 use crate::jose::access_jwt::{MAX_BYTES, TYPE};
 use crate::jose::{Jwk, SigningAlgorithm, base64url};

@@ -15,7 +15,7 @@ use crate::hooks::{Attempt, AttemptKind, Credential, PresentedSecret};
 use crate::model::application::Application;
 use crate::model::client::ClientOrigin;
 use crate::registration::{Decided, Registrar, RegistrarError};
-use crate::resource::bearer;
+use crate::resource::access_token;
 use crate::secret::{Digest, RegistrationAccessToken};
 use crate::wire::{Endpoint, Request, Response};
 
@@ -41,7 +41,7 @@ async fn answer(context: &Arc<Context>, request: &Request<'_>, id: &ClientId) ->
         return Err(Reason::MethodNotAllowed);
     }
     let begun = Attempt::new(AttemptKind::Authentication, Endpoint::ClientConfiguration);
-    let token = bearer::in_header(request)?.ok_or(Reason::NoAccessToken)?;
+    let token = access_token::in_header(request)?.ok_or(Reason::NoAccessToken)?;
     let credential = Credential::Secret(PresentedSecret::of(token));
     let attempt = Attempt { client: Some(id.as_str()), credential, peer: request.peer, ..begun };
     context.check_throttle(&attempt).await?;

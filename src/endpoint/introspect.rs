@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
 use crate::error::Reason;
-use crate::grant::described_token::DescribedToken;
+use crate::grant::issue::DescribedToken;
 use crate::hooks::Event;
 use crate::model::client::Client;
 use crate::model::protected_resource::Target;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use crate::config::Config;
 use crate::context::Context;
-use crate::hooks::span::in_span;
+use crate::hooks::in_span;
 use crate::wire::cors::Proofs;
 use crate::wire::message::Metadata;
 use crate::wire::{Cors, Endpoint, Request, Response};

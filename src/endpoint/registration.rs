@@ -11,7 +11,7 @@ use crate::hooks::registration_policy::RegistrationRequest;
 use crate::hooks::{Attempt, AttemptKind};
 use crate::model::client::ClientOrigin;
 use crate::registration::{Admission, InitialAccess, Registered, Registrar};
-use crate::resource::bearer;
+use crate::resource::access_token;
 use crate::wire::message::ClientInformationResponse;
 use crate::wire::{Endpoint, Request, Response};
 
@@ -72,6 +72,6 @@ async fn initial_access(
     if context.config.registration.dynamic != DynamicRegistration::WithToken {
         return Ok(None);
     }
-    let token = bearer::in_header(request)?.ok_or(Reason::NoAccessToken)?;
+    let token = access_token::in_header(request)?.ok_or(Reason::NoAccessToken)?;
     registrar.initial_access(token).await.map(Some)
 }

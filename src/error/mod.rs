@@ -2,10 +2,8 @@
 //!
 //! Each [`Reason`] is one row: what it is, its text for logs, and what the client sees. A new one is one more row.
 
-pub(crate) mod introspection;
-pub(crate) mod key_set;
+pub(crate) mod failure;
 pub(crate) mod response;
-pub(crate) mod signing;
 
 pub use crate::base::ValueError;
 pub use crate::wire::refusal::ErrorCode;
@@ -14,9 +12,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::config::error::ConfigError;
-use crate::error::introspection::IntrospectionError;
-use crate::error::key_set::KeySetError;
-use crate::error::signing::SignerError;
+use crate::error::failure::{IntrospectionError, KeySetError, SignerError};
 use crate::model::client::{KeyFetchError, StaleClient};
 use crate::model::client_metadata::{DocumentError, MetadataError};
 use crate::model::protected_resource::TargetError;

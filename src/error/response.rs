@@ -5,11 +5,11 @@ use crate::config::dpop::proof_algorithm_names;
 use crate::config::{Config, DpopBoundTokens};
 use crate::error::{ErrorCode, Reason};
 use crate::model::client::AuthenticationMethod;
-use crate::wire::challenge::{TokenScheme, challenge};
 use crate::wire::message::ErrorResponse;
 use crate::wire::page::{ErrorKind, error_page, page_with_link};
 use crate::wire::refusal::Refusal;
 use crate::wire::request::HeaderLine;
+use crate::wire::response::{TokenScheme, challenge};
 use crate::wire::{Endpoint, Request, Response};
 
 /// Answers a client [RFC 6749 section 5.2]: 400, or 401 with a challenge, 405, 413, 429, 500 or 503.

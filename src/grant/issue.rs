@@ -8,11 +8,12 @@ use zeroize::Zeroizing;
 use crate::base::clock::Timestamp;
 use crate::base::id::GrantId;
 use crate::config::Config;
+use crate::context::Context;
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
 use crate::model::protected_resource::{Audience, Target};
-use crate::model::{AccessRecord, RefreshRecord, Restrictions, TokenPair};
-use crate::scope::ScopeSet;
+use crate::model::{AccessRecord, Grant, RefreshRecord, Restrictions, TokenPair};
+use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::derive::PairSecrets;
 use crate::secret::opaque::MintedOpaque;
 use crate::secret::refresh::{self, FamilyId, MintedRefresh, Position, TagKey};
@@ -113,4 +114,44 @@ pub(crate) fn access_end(config: &Config, created: Timestamp, now: Timestamp, li
 /// Returns when all tokens of a grant have expired.
 fn last_end(config: &Config, created: Timestamp) -> Timestamp {
     config.tokens.grant_lifetime.map_or(Timestamp::from_seconds(u32::MAX), |life| created.plus(life))
+}
+
+/// What a live token grants at some of its resources.
+pub(crate) struct DescribedToken {
+    /// None if those resources serve none of its scopes. They answer that they need more.
+    pub(crate) scopes: ScopeSet,
+    /// The user's resources that the client may still have.
+    pub(crate) resources: ResourceScope,
+}
+
+impl DescribedToken {
+    /// Describes a token as the resources in `seen` may see it. `None` if the catalog and the registration no longer have any
+    /// of its scopes.
+    pub(crate) fn of(
+        context: &Context,
+        grant: &Grant,
+        client: &Client,
+        access: &AccessRecord,
+        seen: &Target<'_>,
+    ) -> Option<Self> {
+        let scopes = grant.scopes_left(access, client);
+        if !context.config.scopes.knows_any(&scopes) {
+            return None;
+        }
+        let [granted, bound] = grant.resources_left(client);
+        Some(Self { scopes: seen.served_of(scopes), resources: granted.reduced_to(bound) })
+    }
+
+    /// Returns the scopes as text; `None` if there are none.
+    pub(crate) fn scope(&self, context: &Context) -> Option<String> {
+        Some(context.config.scopes.to_wire(&self.scopes).into_owned()).filter(|scope| !scope.is_empty())
+    }
+
+    /// Returns the names of the resources, if they are named.
+    pub(crate) fn resource_names(&self) -> Option<Vec<String>> {
+        match &self.resources {
+            ResourceScope::Specified(list) => Some(list.iter().map(str::to_owned).collect()),
+            ResourceScope::All | ResourceScope::Public => None,
+        }
+    }
 }

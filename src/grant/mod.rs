@@ -3,7 +3,6 @@
 
 pub(crate) mod authorization_code;
 pub(crate) mod client_credentials;
-pub(crate) mod described_token;
 pub(crate) mod device_code;
 pub(crate) mod first_pair;
 #[cfg(test)]

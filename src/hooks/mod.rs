@@ -5,7 +5,6 @@ pub(crate) mod event;
 pub(crate) mod fetcher;
 pub(crate) mod registration_policy;
 mod signing;
-pub(crate) mod span;
 pub(crate) mod throttle;
 pub(crate) mod token_refusal;
 #[cfg(feature = "tracing")]
@@ -16,23 +15,22 @@ use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
+pub use application_change::ApplicationChange;
 use async_trait::async_trait;
-
-pub use crate::hooks::application_change::ApplicationChange;
-pub(crate) use crate::hooks::event::{Event, EventSink};
-pub use crate::hooks::registration_policy::{
+pub(crate) use event::{Event, EventSink};
+pub use registration_policy::{
     ApproveWithin, DocumentHosts, DocumentRequest, QueueAll, RegistrationDecision, RegistrationPolicy,
     RegistrationRequest,
 };
-pub use crate::hooks::signing::{Signer, SignerError, SigningKey, SigningKeyError};
-pub use crate::hooks::throttle::{Rate, ThrottleLimits};
-pub use crate::hooks::token_refusal::TokenRefusal;
-pub use crate::wire::refusal::Severity;
+pub use signing::{Signer, SignerError, SigningKey, SigningKeyError};
+pub use throttle::{Rate, ThrottleLimits};
+pub use token_refusal::TokenRefusal;
 
 use crate::base::subject::Subject;
 use crate::model::client::Client;
 use crate::secret::{CLIENT_SECRET_CHARACTERS, Digest};
 use crate::wire::Endpoint;
+pub use crate::wire::refusal::Severity;
 
 /// Slows down callers that try too often. [`MemoryThrottle`](crate::MemoryThrottle) is ready to use.
 ///
@@ -251,6 +249,20 @@ pub enum SubjectStatus {
     Refused,
     /// It cannot be determined right now; the request is answered with 503 and nothing changes.
     Unknown,
+}
+
+/// Runs a request in its span, so that log lines of stores and hooks can be attributed to it.
+#[cfg(feature = "tracing")]
+pub(crate) fn in_span<F: Future>(request: &'static str, future: F) -> impl Future<Output = F::Output> {
+    use tracing::Instrument;
+
+    future.instrument(tracing::info_span!(target: "grantor", "grantor", request))
+}
+
+/// Runs the request as it is: without the feature there are no spans.
+#[cfg(not(feature = "tracing"))]
+pub(crate) const fn in_span<F: Future>(_: &'static str, future: F) -> F {
+    future
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use crate::base::clock::Timestamp;
 use crate::base::debug_as_text;
 use crate::base::json::Json;
-pub use crate::error::signing::SignerError;
+pub use crate::error::failure::SignerError;
 use crate::jose::access_jwt::ALGORITHMS;
 use crate::jose::{DEPTH, IS_AVAILABLE, Jwk, JwkError, KeyPair, SigningAlgorithm};
 

@@ -2,7 +2,7 @@
 
 use crate::authorization::decide::{Consent, Decision};
 use crate::interaction::return_to::ReturnTo;
-use crate::wire::fields::Fields;
+use crate::wire::params::Fields;
 
 /// Why an answer had no effect: the user chose nothing that could be allowed. This is not a denial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use crate::interaction::return_to::ReturnTo;
 use crate::interaction::route::Route;
 use crate::interaction::signed_in::SignedIn;
 use crate::model::user_code::UserCode;
-use crate::wire::fields::Fields;
 use crate::wire::page::ErrorKind;
+use crate::wire::params::Fields;
 use crate::wire::{RedirectStatus, Request, Response};
 
 impl Flow {

@@ -22,8 +22,8 @@ use crate::model::application::{Application, LogoSlot};
 use crate::model::client::{AskConsent, Client, ClientState};
 use crate::server::AuthorizationServer;
 use crate::store::StoreError;
-use crate::wire::fields::Fields;
 use crate::wire::page::{COMMON_HEADERS, ErrorKind};
+use crate::wire::params::Fields;
 use crate::wire::{Body, Endpoint, RedirectStatus, Request, Response};
 
 /// What an adapter does with a request.

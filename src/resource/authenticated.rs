@@ -10,7 +10,7 @@ use crate::model::client::Client;
 use crate::resource::access_token::UsableToken;
 use crate::resource::facts::TokenFacts;
 use crate::scope::{Permission, Resource, ResourceScope, ScopeSet};
-use crate::wire::challenge::TokenScheme;
+use crate::wire::response::TokenScheme;
 
 /// The client, user, scopes and resources of a valid access token.
 ///

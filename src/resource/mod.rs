@@ -3,14 +3,12 @@
 
 pub(crate) mod access_token;
 pub(crate) mod authenticated;
-pub(crate) mod bearer;
 mod environment;
 pub(crate) mod error;
 mod facts;
 mod introspection;
 mod jwt;
 mod possession;
-mod settings_rules;
 pub(crate) mod source;
 
 use std::sync::Arc;
@@ -33,8 +31,8 @@ use crate::model::protected_resource::ProtectedResource;
 use crate::resource::source::{Remote, RemoteSource, Source};
 use crate::scope::{Permission, Resource, Scope, ScopeSet};
 use crate::store::RecordStore;
-use crate::wire::challenge::TokenScheme;
 use crate::wire::params::{PARAMETERS, ParamLimits, Params};
+use crate::wire::response::TokenScheme;
 use crate::wire::{Body, Request, Response};
 
 /// The check of access tokens for one API: a protected resource of the settings [RFC 8707, RFC 9728], or everything if
@@ -506,7 +504,7 @@ impl ResourceServer {
     fn refused(&self, request: &Request<'_>, reason: Reason, scope: &str) -> ResourceError {
         // A request without a token has used no scheme.
         let is_silent = matches!(reason, Reason::NoAccessToken);
-        let scheme = if is_silent { TokenScheme::Bearer } else { bearer::scheme(request) };
+        let scheme = if is_silent { TokenScheme::Bearer } else { access_token::scheme(request) };
         self.error(scheme, reason, scope)
     }
 
@@ -537,7 +535,7 @@ impl ResourceServer {
         let in_body = if config.bearer_in_body { form(config, request)? } else { None };
         let in_body = in_body.as_ref().and_then(|params| params.bytes("access_token"));
         let is_accepted = |scheme| scheme == TokenScheme::Bearer || config.dpop.reads_proofs();
-        let (scheme, sent) = match (bearer::token(request, is_accepted)?, in_body) {
+        let (scheme, sent) = match (access_token::token(request, is_accepted)?, in_body) {
             (Some(_), Some(_)) => return Err(Reason::MalformedBearer),
             (Some(in_header), None) => in_header,
             (None, Some(token)) => (TokenScheme::Bearer, token),

@@ -25,7 +25,7 @@ use crate::fetch::key_sets::KeySets;
 use crate::grant::client_credentials;
 pub use crate::grant::client_credentials::ClientCredentialsToken;
 use crate::grant::revocation::{self, Extent};
-use crate::hooks::span::in_span;
+use crate::hooks::in_span;
 use crate::model::client::Client;
 use crate::model::client_metadata::DocumentError;
 use crate::model::{Authorization, Grant};

@@ -3,11 +3,9 @@
 //! An adapter copies nothing and decodes nothing. It passes the raw bytes of a web framework's request to a [`Request`]
 //! by reference, and sends a [`Response`] unchanged. This module contains no OAuth rules.
 
-pub(crate) mod challenge;
 pub(crate) mod cors;
 pub(crate) mod endpoint;
 pub(crate) mod fetch;
-pub(crate) mod fields;
 pub mod message;
 pub(crate) mod page;
 pub(crate) mod params;

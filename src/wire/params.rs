@@ -2,8 +2,7 @@
 //! bytes, since `state` must be returned unchanged.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::str;
+use std::{fmt, str};
 
 use memchr::{memchr, memchr2};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
@@ -312,6 +311,25 @@ const USUAL: usize = 8;
 /// The complement of the unreserved characters of RFC 3986 section 2.3.
 const ALL_BUT_UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// Names and values, decoded. What cannot be decoded has no fields.
+pub(crate) struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    pub(crate) fn read(form: &[u8]) -> Self {
+        Self(serde_urlencoded::from_bytes(form).unwrap_or_default())
+    }
+
+    /// Returns the first value of a field; empty if there is none.
+    pub(crate) fn first(&self, name: &str) -> &str {
+        self.all(name).next().unwrap_or_default()
+    }
+
+    /// Returns every value of a field.
+    pub(crate) fn all<'s>(&'s self, name: &str) -> impl Iterator<Item = &'s str> {
+        self.0.iter().filter(move |(own, _)| own == name).map(|(_, value)| &**value)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -533,5 +551,12 @@ mod tests {
         append_query(&mut uri, "code", b"a");
         append_query(&mut uri, "state", b"\r\n\0");
         assert_eq!(uri, "https://c.example/cb?code=a&state=%0D%0A%00");
+    }
+
+    #[test]
+    fn values_are_decoded_and_in_order() {
+        let fields = Fields::read(b"scope=a%3Ar&x=1+2&scope=b");
+        assert_eq!(fields.all("scope").collect::<Vec<_>>(), ["a:r", "b"]);
+        assert_eq!([fields.first("scope"), fields.first("x"), fields.first("y")], ["a:r", "1 2", ""]);
     }
 }

@@ -165,7 +165,7 @@ mod tests {
 
     use super::*;
     use crate::base::clock::Timestamp;
-    use crate::error::key_set::KeySetError;
+    use crate::error::failure::KeySetError;
     use crate::testing::ManualClock;
     use crate::wire::fetch::FetchErrorKind;
 

@@ -4,16 +4,15 @@ mod encoding;
 mod field;
 pub(crate) mod form;
 mod logo;
-mod look_alike;
 mod open;
 mod text;
 
 pub use field::{Field, FieldError, Problem};
 pub(crate) use form::ApplicationForm;
 pub use logo::{Logo, LogoSlot};
-pub use look_alike::LookAlikeKey;
 pub use open::ClientPlace;
 pub(crate) use open::{Asked, ClientRoom, Management, OpenApplication, ProposedUpdate};
+pub use text::LookAlikeKey;
 pub(crate) use text::plain_text;
 
 pub use crate::model::client::form::RegistrationLimits;

@@ -1,29 +1,23 @@
 //! The client: the part of a registered application that every request reads.
 
-mod ask_consent;
 mod authentication_method;
 mod builder;
-mod client_type;
 mod encoding;
 pub(crate) mod form;
 mod grant_type;
 mod keys;
 mod secrets;
-mod self_registration;
 
 pub use crate::model::members::ClientOptions;
-pub use ask_consent::{AskConsent, MustAsk};
 pub use authentication_method::{AuthenticationMethod, AuthenticationMethods};
 pub use builder::ClientBuilder;
-pub(crate) use client_type::counts_as_public;
-pub use client_type::{ApplicationType, ClientType};
-pub use form::CheckedForm;
+pub(crate) use form::counts_as_public;
+pub use form::{ApplicationType, AskConsent, CheckedForm, ClientOrigin, ClientType, MustAsk, SelfRegistration};
 pub use grant_type::{GrantType, GrantTypes};
 pub use keys::{ClientKeys, KeyFetchError};
 pub(crate) use keys::{KeyFault, KeyRules};
 pub use secrets::ClientSecretError;
 pub(crate) use secrets::ClientSecrets;
-pub use self_registration::{ClientOrigin, SelfRegistration};
 
 use std::sync::Arc;
 

@@ -29,8 +29,6 @@
 //! # }
 //! ```
 
-mod accepted;
-mod address;
 mod error;
 mod policy;
 mod registered;
@@ -38,15 +36,16 @@ mod syntax;
 mod target;
 mod web;
 
-pub use accepted::RedirectUri;
-pub(crate) use address::{WebAddressError, check_web_address, https_address, web_link};
 pub use error::RedirectUriError;
 pub(crate) use error::shown;
 pub use policy::{LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy};
-pub use registered::RegisteredRedirectUri;
+pub use registered::{RedirectUri, RegisteredRedirectUri};
 pub(crate) use syntax::{check_host, uri_text};
 pub(crate) use target::is_app_scheme;
-pub(crate) use web::{WebScheme, WebUri, check_path_and_query, has_dot_segment};
+pub(crate) use web::{
+    WebAddressError, WebScheme, WebUri, check_path_and_query, check_web_address, has_dot_segment, https_address,
+    web_link,
+};
 
 #[cfg(test)]
 mod tests {

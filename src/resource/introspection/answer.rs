@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::json::Json;
-use crate::error::introspection::IntrospectionError;
+use crate::error::failure::IntrospectionError;
 use crate::hooks::TokenRefusal;
 use crate::resource::facts::{Binding, Malformed, Members, TokenFacts};
 use crate::resource::introspection::settings::{ExpectedAudience, IntrospectionSettings};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::generations::{Generations, OnHeap};
-use crate::error::introspection::IntrospectionError;
+use crate::error::failure::IntrospectionError;
 use crate::fetch::flight::{Driven, Flight, Waiter};
 use crate::hooks::TokenRefusal;
 use crate::resource::facts::{BYTES_PER_ENTRY, TokenDigest, TokenFacts};

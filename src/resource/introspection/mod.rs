@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use crate::error::introspection::IntrospectionError;
+pub use crate::error::failure::IntrospectionError;
 pub use crate::resource::introspection::settings::{ExpectedAudience, IntrospectionSettings};
 
 use crate::base::clock::Clock;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::base::id::ClientId;
 use crate::config::error::{ConfigError, quoted, seconds};
 use crate::config::{Config, Finding, SecurityReport};
-use crate::resource::settings_rules::{check_issuer, check_max_entries, check_url, is_unencrypted};
+use crate::resource::environment::{check_issuer, check_max_entries, check_url, is_unencrypted};
 use crate::secret::ClientSecret;
 use crate::wire::Endpoint;
 

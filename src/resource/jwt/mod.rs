@@ -7,14 +7,13 @@
 mod judge;
 mod keys;
 mod settings;
-mod setup;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use crate::error::key_set::KeySetError;
+pub use crate::error::failure::KeySetError;
 pub use crate::resource::jwt::settings::JwtSettings;
 
 use crate::base::clock::{Clock, Timestamp};
@@ -31,7 +30,7 @@ use crate::resource::environment::Environment;
 use crate::resource::facts::{BYTES_PER_ENTRY, TokenDigest, TokenFacts};
 use crate::resource::jwt::judge::{judge, refused_as_jwt_at};
 use crate::resource::jwt::keys::Keys;
-use crate::resource::jwt::setup::Setup;
+use crate::resource::jwt::settings::Setup;
 use crate::scope::{ScopeCatalog, ScopeSet};
 use crate::secret::Digest;
 

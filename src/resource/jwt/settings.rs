@@ -1,10 +1,14 @@
 //! Where a resource server gets the keys of the authorization server, and what it expects of JWTs.
 
+use std::fmt;
+use std::sync::Arc;
+
 use crate::config::error::{ConfigError, quoted};
 use crate::config::{Config, Finding, Profile, SecurityReport};
+use crate::hooks::fetcher::Transport;
 use crate::jose::SigningAlgorithm;
 use crate::jose::access_jwt::ALGORITHMS;
-use crate::resource::settings_rules::{check_issuer, check_max_entries, check_url, is_unencrypted};
+use crate::resource::environment::{Environment, check_issuer, check_max_entries, check_url, is_unencrypted};
 use crate::wire::Endpoint;
 
 /// The settings of a [`JwtVerifier`](crate::resource::JwtVerifier): where it gets the keys of the authorization server,
@@ -106,6 +110,21 @@ impl JwtSettings {
                 .into(),
         });
         SecurityReport { findings: finding.into_iter().collect() }
+    }
+}
+
+/// The settings, the transport, the clock and the events.
+#[derive(Clone)]
+pub(super) struct Setup {
+    pub(super) settings: Arc<JwtSettings>,
+    pub(super) transport: Arc<dyn Transport>,
+    pub(super) environment: Environment,
+}
+
+/// Without the transport.
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
 

@@ -1,16 +1,12 @@
 //! The picture shown to the user beside the application's name.
 
-mod bound;
-mod gif;
-mod jpeg;
-mod png;
-mod webp;
+mod formats;
 
 use std::fmt;
 
 use crate::base::codec::DecodeError;
 use crate::model::application::field::{Field, FieldError, Problem};
-use crate::model::application::logo::bound::Bound;
+use crate::model::application::logo::formats::{Bound, check_gif, check_jpeg, check_png, check_webp};
 use crate::model::client::form::RegistrationLimits;
 
 /// An application's logo: a PNG, JPEG, GIF or WebP image.
@@ -83,10 +79,10 @@ impl Logo {
         check_size(self.bytes.len(), limits)?;
         let bound = Bound::new(limits.logo_pixels);
         let checked = match self.format {
-            Format::Png => png::check(&self.bytes, bound),
-            Format::Jpeg => jpeg::check(&self.bytes, bound),
-            Format::Gif => gif::check(&self.bytes, bound),
-            Format::WebP => webp::check(&self.bytes, bound),
+            Format::Png => check_png(&self.bytes, bound),
+            Format::Jpeg => check_jpeg(&self.bytes, bound),
+            Format::Gif => check_gif(&self.bytes, bound),
+            Format::WebP => check_webp(&self.bytes, bound),
         };
         checked.map_err(|problem| FieldError::new(Field::Logo, problem))
     }
