@@ -1,4 +1,4 @@
-//! Why the key set of an authorization server is not known.
+//! Failures of key sets, of introspection and of signers, as the server and its events report them.
 
 use std::error::Error;
 

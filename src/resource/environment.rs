@@ -1,4 +1,4 @@
-//! The clock and the events of a check in a separate process.
+//! What the checks in a separate process share: clock, events, and rules of their settings.
 
 use std::sync::Arc;
 

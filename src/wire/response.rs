@@ -1,4 +1,4 @@
-//! The HTTP response that your service's web framework sends.
+//! Responses, and the challenge of a resource [RFC 6750 section 3, RFC 9449 section 7.1].
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Texts and links that users see. Misleading ones are refused [RFC 7591 section 5].
+//! Texts and links that users see: misleading ones are refused [RFC 7591 section 5], and which names look alike.
 
 use std::collections::BTreeSet;
 use std::fmt;

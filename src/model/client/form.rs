@@ -1,4 +1,4 @@
-//! The form of a client: what it registered, checked, and the limits of its fields.
+//! The form of a client: what it registered, the limits of its fields, its type, and when its users are asked.
 
 use std::collections::BTreeSet;
 

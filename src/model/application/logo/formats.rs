@@ -1,4 +1,4 @@
-//! How long the sides of an image may be.
+//! The formats of logos: each is checked in one pass over its headers, and nothing is decoded.
 
 use crate::model::application::field::Problem;
 
