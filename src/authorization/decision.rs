@@ -16,8 +16,8 @@ impl Decision {
     /// Reads the submitted form of a consent page, and returns the ticket and the decision.
     ///
     /// The form has the fields `handle` and `decision` (`allow`; any other value denies), and a field `scope` or
-    /// `resource` for each chosen box. For a device whose code came in a link, `device_shows_code` is `yes`. If `handle` or
-    /// `decision` is missing, the returned ticket is empty, and
+    /// `resource` for each chosen box. For a device whose code came in a link, `device_shows_code` is `yes`. If
+    /// `handle` or `decision` is missing, the returned ticket is empty, and
     /// [`AuthorizationServer::decide`](crate::AuthorizationServer::decide) refuses it as unknown.
     ///
     /// ```
@@ -101,8 +101,8 @@ impl Consent {
         self
     }
 
-    /// Says that the user compared the code of the page with the one that the device shows. A device whose code came in a
-    /// link is approved only with this [RFC 8628 section 5.4].
+    /// Says that the user compared the code of the page with the one that the device shows. A device whose code came in
+    /// a link is approved only with this [RFC 8628 section 5.4].
     #[must_use]
     pub fn device_shows_code(mut self) -> Self {
         self.device_shows_code = true;

@@ -20,8 +20,8 @@ pub(crate) async fn claim_for(context: &Context, device: &DeviceFrom, subject: &
 ///
 /// # Errors
 ///
-/// [`Reason::AlreadyDecided`] if it was decided otherwise, or its record is gone; [`Reason::UnknownConsentTicket`] if its code
-/// was given back.
+/// [`Reason::AlreadyDecided`] if it was decided otherwise, or its record is gone; [`Reason::UnknownConsentTicket`] if
+/// its code was given back.
 pub(crate) async fn decide(
     context: &Context,
     device: &DeviceFrom,
@@ -98,8 +98,8 @@ fn judge(found: Option<&Arc<DeviceRequest>>, change: &Change<'_>) -> Result<Effe
             match (found.decision, decision) {
                 (None, Decision::Approve) => replace(found.decided(approval, open_until)),
                 (None, Decision::Deny) => replace(found.decided(DeviceDecision::Denied, found.end)),
-                // An earlier attempt claimed the approval, and may not have written it. A denial then takes its place, or comes
-                // too late.
+                // An earlier attempt claimed the approval, and may not have written it. A denial then takes its place,
+                // or comes too late.
                 (Some(before), _) if before == approval => Ok(Effect::Confirm(())),
                 (Some(DeviceDecision::Denied), Decision::Deny) => Ok(Effect::Confirm(())),
                 // The device may have learned of a denial, so that is final.

@@ -63,8 +63,8 @@ pub(crate) fn judge_client(
     }
 }
 
-/// Returns what is granted: at most what the user saw and what the client may still have. It is a refusal if the user chose
-/// nothing, and [`Reason::ExcessScope`] if the client may have nothing of it any more.
+/// Returns what is granted: at most what the user saw and what the client may still have. It is a refusal if the user
+/// chose nothing, and [`Reason::ExcessScope`] if the client may have nothing of it any more.
 pub(crate) fn judge_decision(
     held: &Authorization,
     client: &Client,

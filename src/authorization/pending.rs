@@ -164,9 +164,9 @@ impl PendingAuthorization {
         !uris.is_empty() && uris.iter().all(|uri| uri.as_requested().is_loopback())
     }
 
-    /// Returns whether the client's identity is assured, so that an earlier consent may replace the user's click [RFC 8252
-    /// section 8.6]: the client is confidential and not unreviewed, and the browser does not go to the user's own device.
-    /// Of public clients, only those are assured whose users need not be asked each time: see [`AskConsent`].
+    /// Returns whether the client's identity is assured, so that an earlier consent may replace the user's click [RFC
+    /// 8252 section 8.6]: the client is confidential and not unreviewed, and the browser does not go to the user's own
+    /// device. Of public clients, only those are assured whose users need not be asked each time: see [`AskConsent`].
     #[must_use]
     pub fn is_client_identity_assured(&self) -> bool {
         let client = &self.client;
@@ -292,8 +292,8 @@ impl AuthorizationError {
         Self::raise(context, Some(client), Some(uri), Refusal::page(context, reason))
     }
 
-    /// Adds the registered redirect URIs to the cause, which only the page of a service in development shows. The event has
-    /// the requested one: a page repeats nothing of a request.
+    /// Adds the registered redirect URIs to the cause, which only the page of a service in development shows. The event
+    /// has the requested one: a page repeats nothing of a request.
     pub(crate) fn naming_registered(mut self, client: &Client) -> Self {
         if let Some(cause) = &mut self.0.page.cause {
             let registered: Vec<_> = client.form.redirect_uris.iter().map(|uri| uri.as_str()).collect();

@@ -38,9 +38,11 @@ pub(crate) fn names(config: &Config) -> &'static [&'static str] {
     if config.dpop.reads_proofs() { ALL } else { ALL.split_last().map_or(ALL, |(_, others)| others) }
 }
 
-/// Returns whether a request wants a page. Apart from that, `prompt` is an unknown parameter: no value of it is an error.
+/// Returns whether a request wants a page. Apart from that, `prompt` is an unknown parameter: no value of it is an
+/// error.
 ///
-/// > consent: The Authorization Server SHOULD prompt the End-User for consent before returning information to the Client.
+/// > consent: The Authorization Server SHOULD prompt the End-User for consent before returning information to the
+/// > Client.
 ///
 /// [OpenID Connect Core section 3.1.2.1]
 pub(crate) fn wants_page(parameters: &[u8]) -> bool {
@@ -186,9 +188,8 @@ fn key(query: &Params<'_>) -> Result<Option<JwkThumbprint>, Reason> {
     thumbprint.map(Some).ok_or(Reason::DpopKey)
 }
 
-/// § 3.3: at most `registered`, the scopes that this kind of request may have, and what the protected resources serve. A
-/// request without `scope` asks for all of
-/// that. Also returns whether scopes were left out.
+/// § 3.3: at most `registered`, the scopes that this kind of request may have, and what the protected resources serve.
+/// A request without `scope` asks for all of that. Also returns whether scopes were left out.
 pub(crate) fn scopes(
     context: &Context,
     client: &Client,

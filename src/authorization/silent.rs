@@ -130,7 +130,8 @@ struct Found {
     room: Room,
 }
 
-/// Reads what the rule needs. The client of the request may come from a cache, which must not hide a withdrawn privilege.
+/// Reads what the rule needs. The client of the request may come from a cache, which must not hide a withdrawn
+/// privilege.
 async fn read<'a>(
     context: &Context,
     pending: &PendingAuthorization,

@@ -1,7 +1,7 @@
 //! The code that a user types for a device, and what the consent page then shows [RFC 8628 section 3.3].
 //!
-//! A user code belongs to the first user who types it. That user's request is then held like any other, and points to the
-//! device's.
+//! A user code belongs to the first user who types it. That user's request is then held like any other, and points to
+//! the device's.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -53,8 +53,8 @@ impl<'a> TypedUserCode<'a> {
         Self { code, in_link: false, peer: None }
     }
 
-    /// Says that the code came in a link, and was not typed [RFC 8628 section 3.3.1]. The user must then confirm that the
-    /// device shows it: see [`Consent::device_shows_code`](crate::Consent::device_shows_code).
+    /// Says that the code came in a link, and was not typed [RFC 8628 section 3.3.1]. The user must then confirm that
+    /// the device shows it: see [`Consent::device_shows_code`](crate::Consent::device_shows_code).
     #[must_use]
     pub const fn in_link(mut self) -> Self {
         self.in_link = true;
@@ -143,8 +143,8 @@ impl AskingDevice {
         self.in_link
     }
 
-    /// Returns the network that the device asked from, if the adapter passed its address: an IPv4 address, or the first 64
-    /// bits of an IPv6 address.
+    /// Returns the network that the device asked from, if the adapter passed its address: an IPv4 address, or the first
+    /// 64 bits of an IPv6 address.
     #[must_use]
     pub const fn network(&self) -> Option<IpAddr> {
         self.network
@@ -211,8 +211,8 @@ pub(crate) async fn enter(
     Ok(DeviceConsent { pending, ticket: held.ticket, device })
 }
 
-/// Enters a code again whose consent page is shown to the user. The ticket of that page belongs to the same device, so that no
-/// form of another site begins this; the page keeps whether the code came in a link.
+/// Enters a code again whose consent page is shown to the user. The ticket of that page belongs to the same device, so
+/// that no form of another site begins this; the page keeps whether the code came in a link.
 pub(crate) async fn enter_again(
     context: &Arc<Context>,
     ticket: &str,
@@ -234,8 +234,8 @@ pub(crate) async fn enter_again(
     enter(context, &TypedUserCode { in_link: device.in_link, ..*typed }, asked).await
 }
 
-/// Returns the open request of a code. A wrong code counts, and so does one that another user typed first. A text that cannot
-/// be a code does not.
+/// Returns the open request of a code. A wrong code counts, and so does one that another user typed first. A text that
+/// cannot be a code does not.
 async fn find(
     context: &Context,
     typed: &TypedUserCode<'_>,

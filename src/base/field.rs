@@ -1,5 +1,5 @@
-//! The fields of stored records: each type that a record may hold writes and reads itself, and [`fields`] lists those of
-//! a record once.
+//! The fields of stored records: each type that a record may hold writes and reads itself, and [`fields`] lists those
+//! of a record once.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

@@ -180,8 +180,8 @@ impl ClientId {
     ///
     /// # Errors
     ///
-    /// [`ValueError`](crate::error::ValueError) if it is empty, longer than 512 characters, or holds a character outside
-    /// 20 to 7E hex.
+    /// [`ValueError`](crate::error::ValueError) if it is empty, longer than 512 characters, or holds a character
+    /// outside 20 to 7E hex.
     pub fn new(text: impl AsRef<str>) -> Result<Self, ValueError> {
         let text = text.as_ref();
         if !Self::is_well_formed(text.as_bytes()) {

@@ -13,8 +13,8 @@
 //! | unreviewed clients that a user approved | origin | four tenths of `limits.unreviewed_clients` | places | the one longest without a live grant gives way, else refused |
 //! | the same | user who approved them first | [`CLIENTS_PER_SUBJECT`] | the list of that user | the one used longest ago gives way, unless others use it; else refused |
 //!
-//! A *place* is a number below the bound. The record in it is found by a key that derives from the owner and the number,
-//! or by a list of that place, so no list of all records is read and nothing is counted.
+//! A *place* is a number below the bound. The record in it is found by a key that derives from the owner and the
+//! number, or by a list of that place, so no list of all records is read and nothing is counted.
 
 use crate::base::clock::Timestamp;
 use crate::base::entropy::Entropy;

@@ -7,8 +7,8 @@
 //! It follows two rules:
 //!
 //! - After a store error the outcome is unknown: the write may have been applied or not. So the record is read again.
-//!   If it contains what the claim wanted to write, the claim won. If not, the error is returned. The claim does not judge
-//!   the record again, because a caller must not mistake its own write for another caller's.
+//!   If it contains what the claim wanted to write, the claim won. If not, the error is returned. The claim does not
+//!   judge the record again, because a caller must not mistake its own write for another caller's.
 //! - If reads are not settled, a read proves nothing: a failed write may be visible on one server and be lost in a
 //!   fail-over. So a record that was read instead of written is [confirmed](crate::store::RecordStore::confirm) before
 //!   the answer. It is confirmed as well if a token was signed since it was read, which takes time.
@@ -25,7 +25,8 @@ use crate::base::entropy::Entropy;
 use crate::context::Context;
 use crate::store::{Insertion, Record, Replacement, StoreError, Stored, Stores};
 
-/// How often a claim tries before it gives up: 128 times, far more than the requests that change one record concurrently.
+/// How often a claim tries before it gives up: 128 times, far more than the requests that change one record
+/// concurrently.
 pub(crate) const ATTEMPTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(127);
 
 /// What one caller wants to write.
@@ -53,8 +54,8 @@ pub(crate) trait Claim: Send {
     /// Does what must be done before `row` is written, or before an answer relies on the stored `row`. It may be called
     /// several times.
     ///
-    /// Returns whether the row may have changed meanwhile, because a signer took its time. The row is then confirmed before an
-    /// answer relies on it, even if reads are settled.
+    /// Returns whether the row may have changed meanwhile, because a signer took its time. The row is then confirmed
+    /// before an answer relies on it, even if reads are settled.
     ///
     /// # Errors
     ///
@@ -150,8 +151,8 @@ pub(crate) trait Row: Send + Sync + Sized + 'static {
 ///
 /// # Errors
 ///
-/// The error of `read`, `judge` or `prepare`; the store's error if a write failed and is not known to have been applied;
-/// [`Contended`], as a transient store error, if every attempt lost.
+/// The error of `read`, `judge` or `prepare`; the store's error if a write failed and is not known to have been
+/// applied; [`Contended`], as a transient store error, if every attempt lost.
 pub(crate) async fn claim<C: Claim>(
     context: &Context,
     claim: &mut C,
@@ -262,8 +263,8 @@ async fn is_unchanged<R: Row>(stores: &Stores, found: &Arc<R>) -> Result<bool, S
 
 /// Draws the version of a record.
 ///
-/// If versions were counted, one version could name two records: after a fail-over undid a write, or under an id that was
-/// purged and is used again. A caller that read one of them could then replace the other.
+/// If versions were counted, one version could name two records: after a fail-over undid a write, or under an id that
+/// was purged and is used again. A caller that read one of them could then replace the other.
 pub(crate) fn draw_version(entropy: &dyn Entropy) -> u32 {
     let mut version = [0; 4];
     entropy.fill(&mut version);

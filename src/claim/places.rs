@@ -52,7 +52,8 @@ pub(crate) enum Placed<R> {
     },
 }
 
-/// Stores a request in a free place, one of `most`. If none is free, it replaces the oldest request that may give way. A request that replaces an `earlier` one of the same caller takes its place.
+/// Stores a request in a free place, one of `most`. If none is free, it replaces the oldest request that may give way.
+/// A request that replaces an `earlier` one of the same caller takes its place.
 pub(crate) async fn place<R: Occupant>(
     context: &Context,
     uses: &Uses,

@@ -668,8 +668,8 @@ fn two_callers_keep_their_promises_through_a_fail_over() {
     println!("two callers and a fail-over: {count} ways");
 }
 
-/// A third caller's write is visible but not durable. One of the two callers reads it before the fail-over undoes it, and
-/// the other one writes in its place. The first one must not replace that write.
+/// A third caller's write is visible but not durable. One of the two callers reads it before the fail-over undoes it,
+/// and the other one writes in its place. The first one must not replace that write.
 #[test]
 fn a_caller_replaces_nothing_after_its_read_was_undone() {
     let durable = Content { version: 100, ..Content::default() };

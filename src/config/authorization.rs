@@ -150,8 +150,8 @@ pub struct PushedRequestSettings {
     /// Whether clients may push their authorization requests, or must [RFC 9126]; off, in the FAPI profile required.
     ///
     /// Unless it is [`PushedRequests::Off`], the metadata has `pushed_authorization_request_endpoint`. Where it is
-    /// [`PushedRequests::Required`], a request that was not pushed is refused [RFC 9126 section 5], and a pushed one must
-    /// name its `redirect_uri`.
+    /// [`PushedRequests::Required`], a request that was not pushed is refused [RFC 9126 section 5], and a pushed one
+    /// must name its `redirect_uri`.
     pub mode: PushedRequests,
     /// How long a `request_uri` is valid; 300 s. 30 to 599 s are accepted.
     ///

@@ -1,4 +1,5 @@
-//! Which settings are refused: one table with the range, unit and rule of each. `build()` walks it, and the guide prints it.
+//! Which settings are refused: one table with the range, unit and rule of each. `build()` walks it, and the guide
+//! prints it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -125,8 +126,8 @@ const RULES: &[Rule] = &[
     // With the maximum, each of the eight records takes about 22 kB. It takes 265 kB if its tokens have different
     // scopes, as many as the platform defines.
     number("limits.client_credentials_tokens", 1..=4096, |own| own.limits.client_credentials_tokens.into()),
-    // Their places are drawn by number, and all of them may be in use. A larger number would not be a limit. Each of the
-    // four rooms has at least one place.
+    // Their places are drawn by number, and all of them may be in use. A larger number would not be a limit. Each of
+    // the four rooms has at least one place.
     number("limits.unreviewed_clients", 10..=1 << 24, |own| own.limits.unreviewed_clients.into()),
     // A person must get from the registration to the consent page, and may need to sign up in between.
     seconds("registration.unused_lifetime", 3600..=NO_LIMIT, |own| own.registration.unused_lifetime),
@@ -289,8 +290,8 @@ fn names(methods: AuthenticationMethods) -> String {
 }
 
 impl Config {
-    /// Checks that the grace of refresh tokens ends before they expire, and not after that of access tokens: the owner's
-    /// refresh after a refused access token would still be in the grace, and a theft would be missed.
+    /// Checks that the grace of refresh tokens ends before they expire, and not after that of access tokens: the
+    /// owner's refresh after a refused access token would still be in the grace, and a theft would be missed.
     fn check_grace(&self) -> Result<(), ConfigError> {
         let grace = self.refresh.grace;
         let (lifetime, of_access) = (self.tokens.refresh_lifetime, self.refresh.access_token_grace);
@@ -319,8 +320,8 @@ fn plain_issuer(issuer: &str) -> String {
     WebUri::split(issuer).map_or_else(|_| issuer.to_owned(), |uri| uri.plain_origin() + uri.path_and_query)
 }
 
-/// Returns whether the page for user codes is reached over TLS, or is for development on this machine, and its URL can be
-/// typed.
+/// Returns whether the page for user codes is reached over TLS, or is for development on this machine, and its URL can
+/// be typed.
 fn is_page(config: &Config) -> bool {
     let page = &config.devices.verification_uri;
     let is_https = WebUri::split(page.as_str()).is_ok_and(|uri| uri.scheme == WebScheme::Https);

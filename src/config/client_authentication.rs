@@ -13,8 +13,8 @@ pub struct ClientAuthenticationSettings {
     /// form-decoded only.
     pub basic: BasicDecoding,
     /// The methods with which confidential clients may authenticate [RFC 7591 section 2]: `client_secret_basic` and
-    /// `client_secret_post`; in the FAPI profile only `private_key_jwt`. [`public_clients`](crate::Config::public_clients) sets
-    /// whether `none` is accepted.
+    /// `client_secret_post`; in the FAPI profile only `private_key_jwt`.
+    /// [`public_clients`](crate::Config::public_clients) sets whether `none` is accepted.
     ///
     /// [`AuthenticationMethod::PrivateKeyJwt`] needs the feature `jose`.
     pub methods: AuthenticationMethods,

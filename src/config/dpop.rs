@@ -14,11 +14,11 @@ pub struct DpopSettings {
     ///
     /// Every value except [`DpopBoundTokens::Off`] needs the feature `jose`.
     pub tokens: DpopBoundTokens,
-    /// The keys of the nonces that DPoP proofs must contain [RFC 9449 sections 8 and 9]; none: proofs need no nonce. One
-    /// to three keys are accepted.
+    /// The keys of the nonces that DPoP proofs must contain [RFC 9449 sections 8 and 9]; none: proofs need no nonce.
+    /// One to three keys are accepted.
     ///
-    /// A nonce is derived from the time and a key, and is not stored. New nonces are made with the first key, and nonces
-    /// of all of them are accepted. All servers of one issuer need the same keys.
+    /// A nonce is derived from the time and a key, and is not stored. New nonces are made with the first key, and
+    /// nonces of all of them are accepted. All servers of one issuer need the same keys.
     pub nonce_keys: Vec<NonceKey>,
 }
 

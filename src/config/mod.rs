@@ -46,8 +46,8 @@ use crate::wire::{Endpoint, RedirectStatus};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {
-    /// A code hosting platform, as [profiles and defaults](crate::guide::profiles_and_defaults) describes it: domain rule
-    /// for redirect URIs, five minutes of grace for both old tokens.
+    /// A code hosting platform, as [profiles and defaults](crate::guide::profiles_and_defaults) describes it: domain
+    /// rule for redirect URIs, five minutes of grace for both old tokens.
     Platform,
     /// The current best practice [RFC 9700] and OAuth 2.1.
     Strict,
@@ -143,8 +143,8 @@ pub struct Config {
     /// A purge during a shorter jump removes what would have expired within that time. An hour is safe, because codes,
     /// grants and requests are kept for an hour after they expire.
     pub clock_jump: Duration,
-    /// Whether an issuer with plain `http` on a loopback host is accepted; off. If it is on and the issuer is on a loopback
-    /// host, error pages show the cause, except that of a fetch.
+    /// Whether an issuer with plain `http` on a loopback host is accepted; off. If it is on and the issuer is on a
+    /// loopback host, error pages show the cause, except that of a fetch.
     pub development: bool,
 }
 
@@ -152,8 +152,8 @@ pub struct Config {
 type Switch = fn(&Config) -> bool;
 
 impl Config {
-    /// Returns the settings of the service that [profiles and defaults](crate::guide::profiles_and_defaults) describes, a
-    /// code hosting platform.
+    /// Returns the settings of the service that [profiles and defaults](crate::guide::profiles_and_defaults) describes,
+    /// a code hosting platform.
     ///
     /// Its catalog holds the platform's 26 scopes. Redirect URIs are compared by domain, and both old tokens
     /// stay usable for five minutes after a refresh.
@@ -276,8 +276,8 @@ impl Config {
         client.counts_as_public() && !self.authenticates_with_key(client)
     }
 
-    /// Returns whether that client authenticates with a key, and no other way is accepted. A client whose document lists
-    /// `none` is public, even if it signs.
+    /// Returns whether that client authenticates with a key, and no other way is accepted. A client whose document
+    /// lists `none` is public, even if it signs.
     fn authenticates_with_key(&self, client: &Client) -> bool {
         let methods = client.form.authentication_methods;
         let has_secret = methods.use_secret() && self.client_authentication.methods.use_secret();
@@ -312,8 +312,8 @@ impl Config {
         self.authorization.hold_lifetime.max(of_device)
     }
 
-    /// Returns how long a redeemed device code leads to the newest pair: the grace of a refresh token. It is at least a minute,
-    /// since the polls of a device overlap, and at most as long as the authorization is kept.
+    /// Returns how long a redeemed device code leads to the newest pair: the grace of a refresh token. It is at least a
+    /// minute, since the polls of a device overlap, and at most as long as the authorization is kept.
     pub(crate) fn device_code_grace(&self) -> Duration {
         self.refresh.grace.clamp(Duration::from_secs(60), RETENTION)
     }
@@ -352,7 +352,8 @@ impl Config {
         Cow::Owned(RedirectUriPolicy { comparison: RedirectUriComparison::Exact, ..self.redirect_uris.clone() })
     }
 
-    /// Returns the published URL of an endpoint below the issuer. Those of metadata are elsewhere: see [`Endpoint::path`].
+    /// Returns the published URL of an endpoint below the issuer. Those of metadata are elsewhere: see
+    /// [`Endpoint::path`].
     pub(crate) fn url_of(&self, endpoint: Endpoint) -> String {
         endpoint.url(&self.issuer)
     }

@@ -10,18 +10,19 @@ use crate::model::application::RegistrationLimits;
 pub struct RegistrationSettings {
     /// The limits of the registration form: see [`RegistrationLimits`] for the defaults.
     pub form: RegistrationLimits,
-    /// Whether clients may register themselves at the registration endpoint [RFC 7591], and whether they need an initial
-    /// access token for it; off in every profile.
+    /// Whether clients may register themselves at the registration endpoint [RFC 7591], and whether they need an
+    /// initial access token for it; off in every profile.
     ///
-    /// It needs a [`RegistrationPolicy`](crate::hooks::RegistrationPolicy), which decides about each of them, and a store for
-    /// registrations. If it is on, the metadata has `registration_endpoint`.
+    /// It needs a [`RegistrationPolicy`](crate::hooks::RegistrationPolicy), which decides about each of them, and a
+    /// store for registrations. If it is on, the metadata has `registration_endpoint`.
     pub dynamic: DynamicRegistration,
     /// Whether a client id may be the https URL of a metadata document
     /// [draft-ietf-oauth-client-id-metadata-document]; off in every profile.
     ///
-    /// It needs a [`Fetcher`](crate::fetch::Fetcher), a [`RegistrationPolicy`](crate::hooks::RegistrationPolicy), which decides about
-    /// each of them, and a store for registrations. A client with a document has no secret, so it also needs
-    /// [`public_clients`](crate::Config::public_clients), or [`AuthenticationMethod::PrivateKeyJwt`](crate::client::AuthenticationMethod::PrivateKeyJwt) among the
+    /// It needs a [`Fetcher`](crate::fetch::Fetcher), a [`RegistrationPolicy`](crate::hooks::RegistrationPolicy), which
+    /// decides about each of them, and a store for registrations. A client with a document has no secret, so it also
+    /// needs [`public_clients`](crate::Config::public_clients), or
+    /// [`AuthenticationMethod::PrivateKeyJwt`](crate::client::AuthenticationMethod::PrivateKeyJwt) among the
     /// [`client_authentication.methods`](crate::Config::client_authentication). The server's metadata then includes
     /// `client_id_metadata_document_supported`.
     ///
@@ -29,18 +30,18 @@ pub struct RegistrationSettings {
     /// pushed request has no user, so this is refused where
     /// [`pushed_requests`](crate::Config::pushed_requests) are `Required`.
     pub metadata_documents: bool,
-    /// Accepts a document with `private_key_jwt` as that of a public client if it also lists `none`, and the server does
-    /// not offer the method or the document's `token_endpoint_auth_signing_alg`; off, in the MCP profile on. The list is
-    /// `token_endpoint_auth_methods_supported` [OpenID Connect Relying Party Metadata Choices 1.0]. The client then sends
-    /// its id alone.
+    /// Accepts a document with `private_key_jwt` as that of a public client if it also lists `none`, and the server
+    /// does not offer the method or the document's `token_endpoint_auth_signing_alg`; off, in the MCP profile on. The
+    /// list is `token_endpoint_auth_methods_supported` [OpenID Connect Relying Party Metadata Choices 1.0]. The client
+    /// then sends its id alone.
     ///
     /// A client whose document lists `none` is public in any case, and needs
     /// [`public_clients`](crate::Config::public_clients). Where the server offers `private_key_jwt`, the client must
     /// sign its requests too.
     pub none_beside_private_key_jwt: bool,
-    /// Whether a client whose document lists `none` may sign assertions for the URL of the token endpoint instead of the
-    /// issuer; off, in the MCP profile on. ChatGPT does so. It applies to the token and the revocation endpoint, and to
-    /// assertions that expire within 600 s.
+    /// Whether a client whose document lists `none` may sign assertions for the URL of the token endpoint instead of
+    /// the issuer; off, in the MCP profile on. ChatGPT does so. It applies to the token and the revocation endpoint,
+    /// and to assertions that expire within 600 s.
     ///
     /// # Security
     ///
@@ -55,7 +56,8 @@ pub struct RegistrationSettings {
     /// every profile.
     ///
     /// The response to a registration then includes the address and the token for this. A client that registered
-    /// earlier has neither. The [`RegistrationPolicy`](crate::hooks::RegistrationPolicy) also decides about replacements.
+    /// earlier has neither. The [`RegistrationPolicy`](crate::hooks::RegistrationPolicy) also decides about
+    /// replacements.
     pub management: bool,
     /// How long a client that no user has ever approved is kept; 604 800 s, which is 7 days. The minimum is 3600 s.
     ///
@@ -101,9 +103,9 @@ pub enum ExcessScopes {
     /// They are left out. The consent page shows the others, and the token response names them. A registration or a
     /// metadata document without a known scope gets the default.
     ///
-    /// It is for clients that ask for every scope of the metadata, or for scopes of other servers. A request is
-    /// refused if no scope is left. It is also refused if, in the last five minutes, the user granted this client all that
-    /// is left: it would ask again and again for a scope that it cannot have.
+    /// It is for clients that ask for every scope of the metadata, or for scopes of other servers. A request is refused
+    /// if no scope is left. It is also refused if, in the last five minutes, the user granted this client all that is
+    /// left: it would ask again and again for a scope that it cannot have.
     Drop,
 }
 

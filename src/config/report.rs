@@ -28,8 +28,9 @@ pub struct SecurityReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The name of the setting: a field of [`Config`], of [`IntrospectionSettings`](crate::resource::IntrospectionSettings) or
-    /// of [`JwtSettings`](crate::resource::JwtSettings), or a part that was not given.
+    /// The name of the setting: a field of [`Config`], of
+    /// [`IntrospectionSettings`](crate::resource::IntrospectionSettings) or of
+    /// [`JwtSettings`](crate::resource::JwtSettings), or a part that was not given.
     pub setting: &'static str,
     /// The rule that requires more.
     pub rule: &'static str,
@@ -88,8 +89,8 @@ impl Config {
                 findings.push(of_jwts("tokens.jwt_lifetime", "RFC 9700 section 4.14.2", late));
             }
         }
-        // An owner refreshes once in each lifetime of its access token. A thief who refreshes less than the grace before
-        // the owner does is not noticed.
+        // An owner refreshes once in each lifetime of its access token. A thief who refreshes less than the grace
+        // before the owner does is not noticed.
         let grace = self.refresh.grace.as_secs_f64();
         if self.issues_jwts() && self.rotates_by_itself() && grace > exact / 5.0 {
             let share = (100.0 * grace / exact).min(100.0).round();

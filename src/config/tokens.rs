@@ -11,8 +11,8 @@ use crate::secret::derive::DerivationKey;
 pub struct TokenSettings {
     /// How long an access token on behalf of a user is valid; 28 800 s, which is 8 hours; in the FAPI profile 3600 s.
     pub access_lifetime: Duration,
-    /// How long an access token in the form of a JWT is valid; 300 s [RFC 9068]. 60 to 900 s are accepted. If other access
-    /// tokens of the same grant type are valid for less, that time counts.
+    /// How long an access token in the form of a JWT is valid; 300 s [RFC 9068]. 60 to 900 s are accepted. If other
+    /// access tokens of the same grant type are valid for less, that time counts.
     ///
     /// An API that verifies JWTs itself accepts a revoked token for that long.
     pub jwt_lifetime: Duration,
@@ -20,8 +20,8 @@ pub struct TokenSettings {
     pub refresh_lifetime: Duration,
     /// The maximum lifetime of all tokens of a grant, counted from the exchange of its code; no limit.
     pub grant_lifetime: Option<Duration>,
-    /// What every code, token and secret of this server begins with, by which scanners and people recognize it; nothing.
-    /// At most 16 letters, digits, `-`, `_`, `.` or `~`.
+    /// What every code, token and secret of this server begins with, by which scanners and people recognize it;
+    /// nothing. At most 16 letters, digits, `-`, `_`, `.` or `~`.
     ///
     /// The kind follows: `at_` for access tokens, `rt_` for refresh tokens, `ac_` for codes, `dc_` for the codes of
     /// devices, `ah_` for the handle in the consent form, `ia_` and `ra_` for initial and registration access tokens.
@@ -46,8 +46,9 @@ impl Default for TokenSettings {
 pub struct ClientCredentialsSettings {
     /// Whether clients may get access tokens for themselves, without a user [RFC 6749 section 4.4]; off.
     ///
-    /// Each client must also be registered for [`GrantType::ClientCredentials`](crate::client::GrantType::ClientCredentials),
-    /// with [`client_scopes`](crate::ApplicationForm::client_scopes) and
+    /// Each client must also be registered for
+    /// [`GrantType::ClientCredentials`](crate::client::GrantType::ClientCredentials), with
+    /// [`client_scopes`](crate::ApplicationForm::client_scopes) and
     /// [`client_resources`](crate::ApplicationForm::client_resources).
     pub on: bool,
     /// How long an access token without a user is valid; 900 s. 60 to 3600 s are accepted.
@@ -67,27 +68,27 @@ pub struct RefreshSettings {
     /// Whether a refresh replaces the refresh token [RFC 9700 section 4.14.2]; it does, except in the FAPI profile.
     ///
     /// This is the default for confidential clients. [`Approval::refresh_rotation`](crate::Approval::refresh_rotation)
-    /// and [`ClientBuilder::refresh_rotation`](crate::client::ClientBuilder::refresh_rotation) set it for one client. Public
-    /// and native clients and those of devices always get a new refresh token, because nothing else protects them against a
-    /// stolen one.
-    /// Native clients that authenticate only with a key, as all do in the FAPI profile, count as confidential here.
+    /// and [`ClientBuilder::refresh_rotation`](crate::client::ClientBuilder::refresh_rotation) set it for one client.
+    /// Public and native clients and those of devices always get a new refresh token, because nothing else protects
+    /// them against a stolen one. Native clients that authenticate only with a key, as all do in the FAPI profile,
+    /// count as confidential here.
     pub rotation: RefreshRotation,
     /// Keys outside the database, from which the successors of refresh tokens are derived; none.
     ///
-    /// Without a key, a copy of the database and one superseded refresh token are enough to derive every later pair, access
-    /// tokens included, as long as the row still has the token's link. All servers of one store need the same keys. New
-    /// pairs are derived with the first key, and all keys are accepted.
+    /// Without a key, a copy of the database and one superseded refresh token are enough to derive every later pair,
+    /// access tokens included, as long as the row still has the token's link. All servers of one store need the same
+    /// keys. New pairs are derived with the first key, and all keys are accepted.
     ///
     /// To replace a key, add the new one after the old one on every server. Then move it to the front on every server.
-    /// Remove the old one after twice the longest grace of refresh tokens; with [`devices`](crate::Config::devices) on, not
-    /// before two minutes and [`devices.lifetime`](crate::config::DeviceSettings::lifetime) have passed. The first key ever
-    /// set is used at once. Until every server has it, a server without it may answer as described below.
+    /// Remove the old one after twice the longest grace of refresh tokens; with [`devices`](crate::Config::devices) on,
+    /// not before two minutes and [`devices.lifetime`](crate::config::DeviceSettings::lifetime) have passed. The first
+    /// key ever set is used at once. Until every server has it, a server without it may answer as described below.
     ///
     /// If a record names a key that is missing here, the request is answered with 503 and `Retry-After`, and
     /// [`Event::DerivationKeyMissing`](crate::Event::DerivationKeyMissing) is raised. Nothing is changed.
     ///
-    /// The user codes of devices are stored under keyed digests, so that the store does not reveal them. A user code whose key is
-    /// missing is unknown.
+    /// The user codes of devices are stored under keyed digests, so that the store does not reveal them. A user code
+    /// whose key is missing is unknown.
     pub derivation_keys: Vec<DerivationKey>,
     /// How long an access token stays usable after a refresh replaced it, at most until it expires; 300 s.
     ///

@@ -91,8 +91,8 @@ impl Context {
         self.client_of(id, 0).await
     }
 
-    /// Looks up the client of a grant with that epoch. A cached client that was read before its grants were last revoked
-    /// is read again; so is one whose registration has ended, since a use may have prolonged it.
+    /// Looks up the client of a grant with that epoch. A cached client that was read before its grants were last
+    /// revoked is read again; so is one whose registration has ended, since a use may have prolonged it.
     ///
     /// # Errors
     ///

@@ -9,8 +9,8 @@ use crate::secret::Digest;
 /// How many device codes are remembered at most.
 const MAX: usize = 65_536;
 
-/// The times of the last polls with at most 65 536 device codes, in less than 2 MB. If there are more, the older half is
-/// forgotten, which costs a device nothing.
+/// The times of the last polls with at most 65 536 device codes, in less than 2 MB. If there are more, the older half
+/// is forgotten, which costs a device nothing.
 ///
 /// The key is the first bytes of the code's digest.
 #[derive(Debug)]

@@ -40,8 +40,8 @@ impl SigningKeys {
     /// # Errors
     ///
     /// [`ConfigError`] if there are more than four, if two have the same `kid`, if the profile does not accept the
-    /// algorithm, if a key is needed and none may sign at `now`, or if a key is not published until the tokens that it signs
-    /// have expired.
+    /// algorithm, if a key is needed and none may sign at `now`, or if a key is not published until the tokens that it
+    /// signs have expired.
     pub(crate) fn new(keys: Vec<SigningKey>, config: &Config, now: Timestamp) -> Result<Self, ConfigError> {
         let lifetime = config.tokens.jwt_lifetime;
         let refuse = |value: String, remedy: &'static str| Err(ConfigError::new("signing_keys", value, remedy));
@@ -130,8 +130,8 @@ impl SigningKeys {
         self.signing(now).map(|own| own.key.key_id())
     }
 
-    /// Returns the key that signs: of those that may sign now, the one that began last. It must stay published for one lifetime
-    /// of a token and 60 s more.
+    /// Returns the key that signs: of those that may sign now, the one that began last. It must stay published for one
+    /// lifetime of a token and 60 s more.
     fn signing(&self, now: Timestamp) -> Option<&ServerKey> {
         let needed = now.plus(self.lifetime).plus(CLOCK_TOLERANCE);
         let signs = |own: &&ServerKey| {

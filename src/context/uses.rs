@@ -9,8 +9,9 @@ use crate::hooks::{Attempt, AttemptKind, Credential};
 use crate::model::Replay;
 use crate::wire::Endpoint;
 
-/// What a request uses up. It is recorded before the first write of the request, or before an answer with a token or about
-/// one if nothing is written. So a request that is refused writes no row, and its client may send the assertion again.
+/// What a request uses up. It is recorded before the first write of the request, or before an answer with a token or
+/// about one if nothing is written. So a request that is refused writes no row, and its client may send the assertion
+/// again.
 #[derive(Debug)]
 pub(crate) struct Uses {
     assertion: Option<UseOfAssertion>,

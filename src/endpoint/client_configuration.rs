@@ -64,8 +64,8 @@ async fn answer(context: &Arc<Context>, request: &Request<'_>, id: &ClientId) ->
     }
 }
 
-/// > If the client does not exist on this server, the server MUST respond with HTTP 401 Unauthorized and the registration
-/// > access token used to make this request SHOULD be immediately revoked.
+/// > If the client does not exist on this server, the server MUST respond with HTTP 401 Unauthorized and the
+/// > registration access token used to make this request SHOULD be immediately revoked.
 ///
 /// [RFC 7592 section 2.1]. The digest of the token is deleted with the registration.
 fn refusal(error: RegistrarError) -> Reason {

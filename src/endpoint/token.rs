@@ -70,8 +70,8 @@ async fn note_use(context: &Arc<Context>, client: &Client) {
 /// § 5.1
 ///
 /// The JSON is written without a serialiser, which would take a tenth of an exchange to look for characters to escape.
-/// There are none: prefixes, ids and tokens have only unreserved characters, a JWT has base64url and periods, and a scope
-/// has no quotes and backslashes [RFC 6749 section 3.3].
+/// There are none: prefixes, ids and tokens have only unreserved characters, a JWT has base64url and periods, and a
+/// scope has no quotes and backslashes [RFC 6749 section 3.3].
 fn token_response(context: &Context, issued: &Issued, token_type: TokenType) -> Response {
     let Issued { grant, access_token, refresh_token, expires_in, scopes, signed } = issued;
     let (prefixes, id) = (&context.prefixes, IdText::of(grant.as_bytes()));

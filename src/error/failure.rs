@@ -71,8 +71,8 @@ pub enum IntrospectionError {
 debug_as_text!(IntrospectionError);
 
 impl IntrospectionError {
-    /// Returns whether the authorization server cannot be reached or has failed. Any other error may be one of this process,
-    /// or a refusal of its credentials.
+    /// Returns whether the authorization server cannot be reached or has failed. Any other error may be one of this
+    /// process, or a refusal of its credentials.
     pub(crate) fn is_outage(&self) -> bool {
         use FetchErrorKind::{Connection, Name, TimedOut, Tls};
         match self {
@@ -96,8 +96,8 @@ pub struct SignerError(#[source] Box<dyn Error + Send + Sync>);
 debug_as_text!(SignerError);
 
 impl SignerError {
-    /// Creates an error from its cause, such as the error of a key management service. The cause is in events, so it must
-    /// not contain secrets.
+    /// Creates an error from its cause, such as the error of a key management service. The cause is in events, so it
+    /// must not contain secrets.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(cause.into())
     }

@@ -135,8 +135,8 @@ pub(crate) fn at_resource(reason: &Reason, with: Challenge<'_>, nonce: Option<St
 
 /// The schemes that a response names, each in its own header line. The error is in the first one.
 ///
-/// > If the mechanism used to attempt authentication could be established unambiguously, then the corresponding challenge
-/// > SHOULD be used to deliver error information
+/// > If the mechanism used to attempt authentication could be established unambiguously, then the corresponding
+/// > challenge SHOULD be used to deliver error information
 ///
 /// [RFC 9449 section 7.2]
 ///

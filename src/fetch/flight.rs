@@ -1,9 +1,9 @@
 //! The fetches in progress, one for each key, each a future that several tasks wait for.
 //!
-//! One of the tasks is the driver. What the future waits for wakes the driver alone, so the cost of a slow fetch does not
-//! grow with the number of tasks. A driver that is dropped hands over to another task. If the driver was woken but not
-//! polled, the next task that is polled takes over. The end wakes all tasks. The future is dropped with the last one,
-//! unless it outlasts them.
+//! One of the tasks is the driver. What the future waits for wakes the driver alone, so the cost of a slow fetch does
+//! not grow with the number of tasks. A driver that is dropped hands over to another task. If the driver was woken but
+//! not polled, the next task that is polled takes over. The end wakes all tasks. The future is dropped with the last
+//! one, unless it outlasts them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

@@ -1,7 +1,7 @@
 //! Answers the polls of a device, and issues its first pair of tokens [RFC 8628 section 3.4].
 //!
-//! A poll writes nothing until the user has approved. The device code then counts as a refresh token that the first pair
-//! superseded: a device that lost the answer gets the same pair within the grace.
+//! A poll writes nothing until the user has approved. The device code then counts as a refresh token that the first
+//! pair superseded: a device that lost the answer gets the same pair within the grace.
 
 use crate::base::clock::Timestamp;
 use crate::base::id::DeviceRequestId;
@@ -162,8 +162,8 @@ impl Polled<'_> {
         })
     }
 
-    /// The poll that redeemed the code has bound the first pair to its key. Another key is refused, and nothing is revoked: the
-    /// owner can still use the grant.
+    /// The poll that redeemed the code has bound the first pair to its key. Another key is refused, and nothing is
+    /// revoked: the owner can still use the grant.
     fn check_key(&self, grant: &Grant) -> Result<(), Reason> {
         let bound = grant.pairs.newest.as_ref().filter(|_| grant.bound_from.is_some()).and_then(TokenPair::line_key);
         match (bound, self.request.key) {

@@ -187,8 +187,8 @@ struct Inserting<'a> {
 }
 
 impl Inserting<'_> {
-    /// The insert begins only before the code's end, even if a hook or a signer took long. The record that has its place may
-    /// be removed two hours after that end.
+    /// The insert begins only before the code's end, even if a hook or a signer took long. The record that has its
+    /// place may be removed two hours after that end.
     fn check_end(&self) -> Result<(), Reason> {
         if self.context.now() < self.code_end { Ok(()) } else { Err(Reason::CodeExpired) }
     }

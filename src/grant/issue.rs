@@ -96,7 +96,8 @@ pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> N
     NewPair { record: TokenPair::new(access, refresh), issued }
 }
 
-/// Returns the number of the first bound pair of a grant, once a request has proved a key for the pair with that number.
+/// Returns the number of the first bound pair of a grant, once a request has proved a key for the pair with that
+/// number.
 pub(crate) fn bound_from(before: Option<NonZeroU32>, key: Option<&JwkThumbprint>, number: u32) -> Option<NonZeroU32> {
     before.or_else(|| key.and_then(|_| NonZeroU32::new(number)))
 }
@@ -125,8 +126,8 @@ pub(crate) struct DescribedToken {
 }
 
 impl DescribedToken {
-    /// Describes a token as the resources in `seen` may see it. `None` if the catalog and the registration no longer have any
-    /// of its scopes.
+    /// Describes a token as the resources in `seen` may see it. `None` if the catalog and the registration no longer
+    /// have any of its scopes.
     pub(crate) fn of(
         context: &Context,
         grant: &Grant,

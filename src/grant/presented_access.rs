@@ -9,8 +9,8 @@ use crate::model::{Grant, TokenPair};
 use crate::secret::Digest;
 use crate::secret::opaque::Presented;
 
-/// An access token that has the form of this server's tokens. A JWT has a valid signature. It may not exist: only the record
-/// shows that.
+/// An access token that has the form of this server's tokens. A JWT has a valid signature. It may not exist: only the
+/// record shows that.
 pub(crate) struct PresentedAccess {
     /// The grant that it names.
     pub(crate) grant: GrantId,
@@ -32,8 +32,8 @@ impl PresentedAccess {
         Self::read_with(context, token, || context.signing_keys.published(context.now()))
     }
 
-    /// Reads a token that is to be revoked. It may have been signed with a key that was dropped: whoever logs out has nothing
-    /// better.
+    /// Reads a token that is to be revoked. It may have been signed with a key that was dropped: whoever logs out has
+    /// nothing better.
     pub(crate) fn read_to_revoke(context: &Context, token: &[u8]) -> Option<Self> {
         Self::read_with(context, token, || context.signing_keys.all())
     }
@@ -60,7 +60,8 @@ impl PresentedAccess {
         is_signed.then_some(Self { grant, form: Form::Jwt { id, issued } })
     }
 
-    /// Returns the digest of its record in the grant that it names. For a JWT it is `None` if the grant has no such record.
+    /// Returns the digest of its record in the grant that it names. For a JWT it is `None` if the grant has no such
+    /// record.
     pub(crate) fn digest_in(&self, grant: &Grant) -> Option<Digest> {
         let (id, issued) = match &self.form {
             Form::Opaque(digest) => return Some(*digest),

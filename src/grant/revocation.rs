@@ -132,8 +132,8 @@ pub(crate) async fn authorizations_of(
     Ok(unredeemed)
 }
 
-/// Returns whether a client has revoked what was granted under that epoch, or does not exist any more. A client that was
-/// read from a cache, and is older than the epoch, has not.
+/// Returns whether a client has revoked what was granted under that epoch, or does not exist any more. A client that
+/// was read from a cache, and is older than the epoch, has not.
 pub(crate) async fn has_revoked(context: &Context, client: &ClientId, epoch: u32) -> Result<bool, StoreError> {
     let client = context.stores.clients.client(client).await?;
     Ok(client.is_none_or(|client| client.has_revoked(epoch) == Ok(true)))
@@ -172,8 +172,8 @@ impl Extent<'_> {
     }
 }
 
-/// Revokes what a subject granted: consent requests are denied, codes and grants are revoked. Returns the count of those
-/// that were live.
+/// Revokes what a subject granted: consent requests are denied, codes and grants are revoked. Returns the count of
+/// those that were live.
 ///
 /// The requests come first. So a request that becomes a code meanwhile is found as a code, and a code that becomes a
 /// grant is found as a grant. Those that use a remembered consent are listed again at the end: one can be

@@ -169,7 +169,8 @@ events! {
         /// Seconds since the token was superseded.
         age: u32,
     } => named("refreshed_in_grace", if age > USUAL_AGE_IN_GRACE { Warning } else { Info }).age(age),
-    /// A superseded refresh token was used after its grace by its own client: a copy of it exists. The grant is revoked.
+    /// A superseded refresh token was used after its grace by its own client: a copy of it exists. The grant is
+    /// revoked.
     RefreshTokenReused(grant, client, subject) => named("refresh_token_reused", Warning),
     /// A code or refresh token came with a DPoP proof by a key other than the one it is bound to [RFC 9449 sections 5
     /// and 10]. Or an unbound refresh token came without a proof, after its grant was bound to a key. The code or token

@@ -63,8 +63,8 @@ pub trait Fetcher: fmt::Debug + Send + Sync + 'static {
 /// * ignore proxies that environment variables name;
 /// * keep headers and body out of its logs and errors.
 ///
-/// The library bounds the number of requests that it sends at once. It may drop the future of a request at any time. The
-/// transport must then not use the connection for another request, unless the response was read to its end.
+/// The library bounds the number of requests that it sends at once. It may drop the future of a request at any time.
+/// The transport must then not use the connection for another request, unless the response was read to its end.
 ///
 /// # Examples
 ///

@@ -12,22 +12,22 @@ pub use crate::error::failure::SignerError;
 use crate::jose::access_jwt::ALGORITHMS;
 use crate::jose::{DEPTH, IS_AVAILABLE, Jwk, JwkError, KeyPair, SigningAlgorithm};
 
-/// Signs with a private key that the server does not have, such as one of a hardware security module or a key management
-/// service.
+/// Signs with a private key that the server does not have, such as one of a hardware security module or a key
+/// management service.
 ///
 /// The server calls it for each JWT access token, before anything is written. If it fails, the request is answered with
-/// 503, and the client may send it again. The same happens if it takes more than 10 s. The library has no timer: limit the
-/// time of the call yourself.
+/// 503, and the client may send it again. The same happens if it takes more than 10 s. The library has no timer: limit
+/// the time of the call yourself.
 #[async_trait]
 pub trait Signer: fmt::Debug + Send + Sync + 'static {
     /// Signs a message and returns the signature in the form of a JWS [RFC 7518 section 3, RFC 8037 section 3.1].
     ///
-    /// The message is not hashed. For ES256 and RS256, a service may want its SHA-256 instead. The signature of ES256 is `r`
-    /// and `s` in 64 bytes, and not the DER form that many services return. RS256 is RSASSA-PKCS1-v1_5. EdDSA is Ed25519, which
-    /// signs the message itself.
+    /// The message is not hashed. For ES256 and RS256, a service may want its SHA-256 instead. The signature of ES256
+    /// is `r` and `s` in 64 bytes, and not the DER form that many services return. RS256 is RSASSA-PKCS1-v1_5. EdDSA is
+    /// Ed25519, which signs the message itself.
     ///
-    /// A signature that the public key does not verify counts as an error. [`SigningKey::check`] finds that when the service
-    /// starts.
+    /// A signature that the public key does not verify counts as an error. [`SigningKey::check`] finds that when the
+    /// service starts.
     ///
     /// # Errors
     ///
@@ -37,17 +37,16 @@ pub trait Signer: fmt::Debug + Send + Sync + 'static {
 
 /// A key that signs access tokens in the form of JWTs [RFC 9068].
 ///
-/// [`Builder::signing_keys`](crate::server::Builder::signing_keys) takes up to four. The key that signs is the one with the
-/// latest [`signs_from`](Self::signs_from) that is not in the future; of several with the same time, the last one. Each key
-/// is published at `/oauth2/jwks` until its
-/// [`published_until`](Self::published_until).
+/// [`Builder::signing_keys`](crate::server::Builder::signing_keys) takes up to four. The key that signs is the one with
+/// the latest [`signs_from`](Self::signs_from) that is not in the future; of several with the same time, the last one.
+/// Each key is published at `/oauth2/jwks` until its [`published_until`](Self::published_until).
 ///
 /// # Rotation
 ///
-/// Add the next key to all servers. Let it sign from a time at least 600 s after the last server has it: APIs keep the key
-/// set for 300 s, and for 300 s longer if they cannot fetch it. All servers switch at that time, without a restart. Give the
-/// old key a [`published_until`](Self::published_until) that is later than the switch by the lifetime of its tokens plus 60 s,
-/// and remove it after that. A key that has leaked is dropped at once: see
+/// Add the next key to all servers. Let it sign from a time at least 600 s after the last server has it: APIs keep the
+/// key set for 300 s, and for 300 s longer if they cannot fetch it. All servers switch at that time, without a restart.
+/// Give the old key a [`published_until`](Self::published_until) that is later than the switch by the lifetime of its
+/// tokens plus 60 s, and remove it after that. A key that has leaked is dropped at once: see
 /// [`AuthorizationServer::drop_key`](crate::AuthorizationServer::drop_key).
 ///
 /// # Examples
@@ -83,8 +82,8 @@ enum Private {
 }
 
 impl SigningKey {
-    /// Reads a private key in the form of PKCS#8, as DER and not as PEM [RFC 5958], for ES256, RS256 or EdDSA. An RSA key has
-    /// 2048, 3072 or 4096 bits, and the exponent 65537.
+    /// Reads a private key in the form of PKCS#8, as DER and not as PEM [RFC 5958], for ES256, RS256 or EdDSA. An RSA
+    /// key has 2048, 3072 or 4096 bits, and the exponent 65537.
     ///
     /// # Errors
     ///
@@ -96,8 +95,8 @@ impl SigningKey {
         Self::new(public, Private::Here(Arc::new(pair)))
     }
 
-    /// Takes a key whose private part is elsewhere. `public_key` is the public part as a JWK with its `alg`: `ES256`, `RS256`
-    /// or `EdDSA` [RFC 7517 section 4]. Its `kid` is ignored.
+    /// Takes a key whose private part is elsewhere. `public_key` is the public part as a JWK with its `alg`: `ES256`,
+    /// `RS256` or `EdDSA` [RFC 7517 section 4]. Its `kid` is ignored.
     ///
     /// # Errors
     ///
@@ -127,9 +126,9 @@ impl SigningKey {
         self
     }
 
-    /// Sets until when the key is published. Its tokens are refused from then on. It stops signing one lifetime of a token
-    /// and 60 s earlier, so that its tokens have expired by then. By default it is published as long as the server has
-    /// it.
+    /// Sets until when the key is published. Its tokens are refused from then on. It stops signing one lifetime of a
+    /// token and 60 s earlier, so that its tokens have expired by then. By default it is published as long as the
+    /// server has it.
     ///
     /// Set it only for a key with a successor: without one, requests for JWTs are answered with 503 as soon as it stops
     /// signing.
@@ -139,8 +138,8 @@ impl SigningKey {
         self
     }
 
-    /// Signs a text and verifies the signature. Call it when the service starts, for a key with a [`Signer`]: a wrong public key
-    /// would otherwise be noticed by the first client.
+    /// Signs a text and verifies the signature. Call it when the service starts, for a key with a [`Signer`]: a wrong
+    /// public key would otherwise be noticed by the first client.
     ///
     /// # Errors
     ///
@@ -224,8 +223,8 @@ pub enum SigningKeyError {
     /// The public key is refused.
     #[error("the public part of the signing key is refused: {0}")]
     PublicKey(#[source] JwkError),
-    /// It is an RSA key of more than 4096 bits, or with an exponent above 65537. Its signatures are slow to verify, and anyone
-    /// can make the server verify some.
+    /// It is an RSA key of more than 4096 bits, or with an exponent above 65537. Its signatures are slow to verify, and
+    /// anyone can make the server verify some.
     #[error("the signing key has more than 4096 bits, or an exponent above 65537")]
     TooLarge,
     /// The feature `jose` is off.

@@ -105,7 +105,8 @@ impl BrowserCookie {
 
     /// Reads the browser from the values of its `Cookie` headers, or draws a new one.
     pub(super) fn read<'c>(&self, cookies: impl IntoIterator<Item = &'c [u8]>, entropy: &dyn Entropy) -> Browser {
-        // Only a space is cut off: a name after any other blank is another name, which every host of the domain can set.
+        // Only a space is cut off: a name after any other blank is another name, which every host of the domain can
+        // set.
         let pairs = cookies.into_iter().flat_map(|line| line.split(|byte| *byte == b';'));
         let values = pairs.filter_map(|pair| {
             let pair = pair.strip_prefix(b" ").unwrap_or(pair);

@@ -21,7 +21,8 @@ pub enum ConsentProblem {
 pub(super) struct ConsentForm {
     pub(super) ticket: String,
     pub(super) decision: Decision,
-    /// The address of the request. Only one at the authorization endpoint is kept, since the form may have been altered.
+    /// The address of the request. Only one at the authorization endpoint is kept, since the form may have been
+    /// altered.
     pub(super) return_to: Option<ReturnTo>,
     lists_resources: bool,
     /// The code of a device, and whether it came in a link.

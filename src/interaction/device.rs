@@ -68,8 +68,8 @@ impl Flow {
         })
     }
 
-    /// Claims the device of a code for the user, and shows the consent page. After an answer with a problem, `before`, it
-    /// shows the page again.
+    /// Claims the device of a code for the user, and shows the consent page. After an answer with a problem, `before`,
+    /// it shows the page again.
     pub(super) async fn enter(
         &self,
         typed: &TypedCode,
@@ -150,8 +150,8 @@ impl Flow {
     }
 }
 
-/// Returns the query after a decision. It has a token of the browser, so that a link on another site cannot make the page show
-/// an outcome.
+/// Returns the query after a decision. It has a token of the browser, so that a link on another site cannot make the
+/// page show an outcome.
 fn outcome_query(outcome: DeviceOutcome, user: &SignedIn, visitor: &Visitor<'_>) -> String {
     let name = match outcome {
         DeviceOutcome::Allowed => "allowed",

@@ -77,9 +77,9 @@ impl<'a> Visitor<'a> {
 /// The pages of one server, and the flow between them.
 ///
 /// An adapter routes every method of each [`Route`] at its [`path`](Self::path) to [`serve`](Self::serve). It reads
-/// [`FORM_BYTES`](Self::FORM_BYTES) of a body. It adds the [cookie](Browser::set_cookie) of the [`browser`](Self::browser) to
-/// the response, to that of the sign-in too. It keeps the flow itself, never a server that it finds elsewhere, so that
-/// two servers can run in one program.
+/// [`FORM_BYTES`](Self::FORM_BYTES) of a body. It adds the [cookie](Browser::set_cookie) of the
+/// [`browser`](Self::browser) to the response, to that of the sign-in too. It keeps the flow itself, never a server
+/// that it finds elsewhere, so that two servers can run in one program.
 #[derive(Clone)]
 pub struct Flow {
     pub(super) server: AuthorizationServer,
@@ -117,8 +117,9 @@ impl Flow {
         &self.server
     }
 
-    /// Returns the public path of a page. Each begins with the path of the authorization endpoint, except that of the page for
-    /// user codes, which [`devices.verification_uri`](crate::config::DeviceSettings::verification_uri) may set.
+    /// Returns the public path of a page. Each begins with the path of the authorization endpoint, except that of the
+    /// page for user codes, which [`devices.verification_uri`](crate::config::DeviceSettings::verification_uri) may
+    /// set.
     #[must_use]
     pub fn path(&self, route: Route) -> String {
         let start = self.server.path(Endpoint::Authorization);
@@ -137,8 +138,8 @@ impl Flow {
         self.cookie.read(cookies, &*self.server.context.entropy)
     }
 
-    /// Returns the `Set-Cookie` header for the response that signs a user out: another user may use the browser next, and
-    /// must not find a request that the browser had begun.
+    /// Returns the `Set-Cookie` header for the response that signs a user out: another user may use the browser next,
+    /// and must not find a request that the browser had begun.
     #[must_use]
     pub fn forget_browser(&self) -> String {
         self.cookie.removal()
@@ -168,8 +169,8 @@ impl Flow {
         }
     }
 
-    /// Checks the request, lets the user sign in, and shows the consent page. After an answer with a problem, `before`, it
-    /// shows the page again.
+    /// Checks the request, lets the user sign in, and shows the consent page. After an answer with a problem, `before`,
+    /// it shows the page again.
     async fn ask(&self, request: &Request<'_>, visitor: &Visitor<'_>, before: Option<&ConsentForm>) -> Step {
         let return_to = ReturnTo::of(&self.path(Route::Authorization), request.query);
         let session = visitor.browser.session();

@@ -39,8 +39,8 @@ pub trait Pages: Send + Sync + 'static {
     /// Asks the user for a decision. [`ConsentPage`] lists the fields of the form.
     fn consent(&self, page: &ConsentPage<'_>) -> String;
 
-    /// Asks for the code that a device shows, or shows what the user decided [RFC 8628 section 3.3]. [`DevicePage`] lists
-    /// the fields of the form.
+    /// Asks for the code that a device shows, or shows what the user decided [RFC 8628 section 3.3]. [`DevicePage`]
+    /// lists the fields of the form.
     ///
     /// It is needed only with [`Config::devices.on`](crate::Config::devices), which also adds
     /// [`device`](ConsentPage::device) to consent pages. By default it says that it is missing.
@@ -58,8 +58,9 @@ pub trait Pages: Send + Sync + 'static {
     /// Returns what the pages load, as directives of a Content-Security-Policy; by default style sheets and images of
     /// this service.
     ///
-    /// The flow adds `default-src 'none'`, so that scripts, fonts and frames are refused unless a directive allows them.
-    /// It sets `form-action`, `frame-ancestors` and `base-uri` itself, before these. Characters that a header cannot have are left out.
+    /// The flow adds `default-src 'none'`, so that scripts, fonts and frames are refused unless a directive allows
+    /// them. It sets `form-action`, `frame-ancestors` and `base-uri` itself, before these. Characters that a header
+    /// cannot have are left out.
     fn sources(&self) -> &str {
         "style-src 'self'; img-src 'self'"
     }

@@ -44,16 +44,16 @@ pub struct ConsentPage<'a> {
     pub languages: &'a str,
     /// What is asked, and by which client.
     pub pending: &'a PendingAuthorization,
-    /// The device that asks; `None` if a browser does. The page then says where the device asked from and when, and that the
-    /// user should continue only after having started this.
+    /// The device that asks; `None` if a browser does. The page then says where the device asked from and when, and
+    /// that the user should continue only after having started this.
     pub device: Option<&'a AskingDevice>,
     /// What is known about a client that a person has reviewed; `None` for an unreviewed one, whose name and links are
     /// its own claims.
     pub reviewed: Option<&'a Reviewed>,
     /// The user who is asked.
     pub user: &'a SignedIn,
-    /// Where the user can sign in with another account, and then see the same request. For a device it is not a link: the
-    /// button `switch` leads there.
+    /// Where the user can sign in with another account, and then see the same request. For a device it is not a link:
+    /// the button `switch` leads there.
     pub switch_account: Option<&'a str>,
     /// Where the form is sent.
     pub action: &'a str,
@@ -70,8 +70,8 @@ pub struct ConsentPage<'a> {
 }
 
 impl ConsentPage<'_> {
-    /// Returns whether the box of a scope is checked. At first every box is; when the page is shown again, those that the user
-    /// had chosen are.
+    /// Returns whether the box of a scope is checked. At first every box is; when the page is shown again, those that
+    /// the user had chosen are.
     #[must_use]
     pub fn is_scope_chosen(&self, scope: &RequestedScope<'_>) -> bool {
         is_chosen(self.chosen.map(|chosen| &chosen.scopes), scope.token())

@@ -19,11 +19,11 @@ use crate::model::{Destination, DeviceFrom, Redirection};
 use crate::secret::{ConsentTicket, Digest};
 
 impl Flow {
-    /// Returns the consent page that users will see, for the developer of an application. `languages` is the value of the
-    /// `Accept-Language` header.
+    /// Returns the consent page that users will see, for the developer of an application. `languages` is the value of
+    /// the `Accept-Language` header.
     ///
-    /// Show it in a frame with `sandbox`: its buttons answer no request. An application of devices alone, without redirect
-    /// URIs, has a device with a sample code. `None` if the server accepts no redirect URI of the form.
+    /// Show it in a frame with `sandbox`: its buttons answer no request. An application of devices alone, without
+    /// redirect URIs, has a device with a sample code. `None` if the server accepts no redirect URI of the form.
     #[must_use]
     pub fn preview(&self, form: &CheckedForm, reviewed: &Reviewed, user: &SignedIn, languages: &str) -> Option<String> {
         let config = self.server().config();

@@ -10,8 +10,8 @@ use crate::base::ValueError;
 
 /// A path of your service with its query, where a user continues after the sign-in.
 ///
-/// It begins with one slash and has only visible ASCII characters, and no backslash, quotation mark or angle bracket. So
-/// it never leads to another host, and a sign-in page may redirect to it even if the link to that page was forged
+/// It begins with one slash and has only visible ASCII characters, and no backslash, quotation mark or angle bracket.
+/// So it never leads to another host, and a sign-in page may redirect to it even if the link to that page was forged
 /// [RFC 9700 section 4.11].
 ///
 /// ```
@@ -37,8 +37,8 @@ impl ReturnTo {
     /// [`ValueError`](crate::error::ValueError) if it is not a local path.
     pub fn parse(text: impl Into<String>) -> Result<Self, ValueError> {
         let text = text.into();
-        // Browsers read a backslash as a slash, and skip tabs and line breaks [WHATWG URL]. They escape quotation marks and
-        // angle brackets themselves, so a page that forgets to is not open to a forged link.
+        // Browsers read a backslash as a slash, and skip tabs and line breaks [WHATWG URL]. They escape quotation marks
+        // and angle brackets themselves, so a page that forgets to is not open to a forged link.
         let is_local = text.starts_with('/') && !text.starts_with("//");
         let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\\\"'<>".contains(&byte));
         if is_local && is_plain { Ok(Self(text)) } else { Err(NO_LOCAL_PATH) }

@@ -24,8 +24,8 @@ impl Route {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Authorization, Self::Consent, Self::Device, Self::Applications, Self::Logo];
 
-    /// Returns whether the answer depends on the browser and the user. That of the logo does not, and caches keep it, so it
-    /// must have no cookie.
+    /// Returns whether the answer depends on the browser and the user. That of the logo does not, and caches keep it,
+    /// so it must have no cookie.
     #[must_use]
     pub const fn has_visitor(self) -> bool {
         !matches!(self, Self::Logo)

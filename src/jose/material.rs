@@ -1,5 +1,5 @@
-//! The parameters of a public key [RFC 7518 section 6, RFC 8037 section 2], why a key is refused, the algorithms that are
-//! accepted, and the digest that identifies a key [RFC 7638].
+//! The parameters of a public key [RFC 7518 section 6, RFC 8037 section 2], why a key is refused, the algorithms that
+//! are accepted, and the digest that identifies a key [RFC 7638].
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -142,8 +142,8 @@ impl Authorization {
         self.end
     }
 
-    /// Returns whether it waits for its user's decision. A request in the future, left by a clock that had jumped forward,
-    /// does not: it cannot be decided.
+    /// Returns whether it waits for its user's decision. A request in the future, left by a clock that had jumped
+    /// forward, does not: it cannot be decided.
     pub(crate) fn is_held(&self, now: Timestamp) -> bool {
         self.stage == Stage::Held && self.since.has_come(now) && now < self.end
     }
@@ -153,8 +153,8 @@ impl Authorization {
         matches!(self.stage, Stage::CodeIssued(_)) && now < self.end
     }
 
-    /// Returns the request as denied. Data that only the decision or a code needs is dropped. Ticket and session are kept,
-    /// so that a second answer is recognized.
+    /// Returns the request as denied. Data that only the decision or a code needs is dropped. Ticket and session are
+    /// kept, so that a second answer is recognized.
     pub(crate) fn denied(&self) -> Self {
         let destination = self.destination.decided();
         let (challenge, terms, key, pushed) = (None, Terms::none(), None, None);

@@ -18,7 +18,8 @@ use crate::secret::Digest;
 /// The maximum length in bytes of the product of the `User-Agent` header that is kept. It is shown to the user.
 pub(crate) const USER_AGENT_BYTES: usize = 40;
 
-/// A device authorization request [RFC 8628 section 3.1]: what the device asked for, who typed its code, and the decision.
+/// A device authorization request [RFC 8628 section 3.1]: what the device asked for, who typed its code, and the
+/// decision.
 ///
 /// The device fetches its tokens with the device code, whose digest the record has. The user's side is an
 /// [`Authorization`](crate::store::Authorization), which points here.
@@ -36,7 +37,8 @@ pub struct DeviceRequest {
     pub(crate) created: Timestamp,
     /// When both codes expire. It never moves.
     pub(crate) end: Timestamp,
-    /// When another request may take its place: at the end; after an approval, when the grace of the device code has ended too.
+    /// When another request may take its place: at the end; after an approval, when the grace of the device code has
+    /// ended too.
     pub(crate) open_until: Timestamp,
     pub(crate) scopes: ScopeSet,
     pub(crate) audience: Audience,
@@ -52,7 +54,8 @@ pub struct DeviceRequest {
 /// What the user decided about a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceDecision {
-    /// The authorization is approved, or about to be. Its ticket is compared too, since a later request may have its id.
+    /// The authorization is approved, or about to be. Its ticket is compared too, since a later request may have its
+    /// id.
     Approved {
         by: AuthorizationId,
         ticket: Digest,
@@ -91,8 +94,8 @@ impl DeviceRequest {
         self.typed_by.as_ref()
     }
 
-    /// Returns whether its user may decide, or its device may fetch something. A request from the future, left by a clock
-    /// that had jumped forward, is not open.
+    /// Returns whether its user may decide, or its device may fetch something. A request from the future, left by a
+    /// clock that had jumped forward, is not open.
     pub(crate) fn is_open(&self, now: Timestamp) -> bool {
         self.created.has_come(now) && now < self.open_until
     }

@@ -5,8 +5,8 @@ use std::{env, fs};
 
 /// Compares a known record, as it is encoded now, with its file, and returns the file's bytes.
 ///
-/// `GRANTOR_WRITE_LAYOUTS=1 cargo test --all-features --lib layout_` rewrites the files. Use it only until a release has
-/// written the records: later changes are optional fields.
+/// `GRANTOR_WRITE_LAYOUTS=1 cargo test --all-features --lib layout_` rewrites the files. Use it only until a release
+/// has written the records: later changes are optional fields.
 pub(crate) fn compared_layout(name: &str, encoded: &[u8]) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/layouts").join(format!("{name}.bin"));
     if env::var_os("GRANTOR_WRITE_LAYOUTS").is_some() {

@@ -153,8 +153,8 @@ impl Grant {
         (self.revoked.is_none() && access.is_live(now)).then_some(access)
     }
 
-    /// Returns how many pairs of tokens were issued for the grant: 1 after the exchange, and one more after each refresh
-    /// that rotated the refresh token.
+    /// Returns how many pairs of tokens were issued for the grant: 1 after the exchange, and one more after each
+    /// refresh that rotated the refresh token.
     #[must_use]
     pub const fn pairs_made(&self) -> u32 {
         self.pairs_made
@@ -166,9 +166,9 @@ impl Grant {
         self.revoked
     }
 
-    /// Creates the grant that takes the place of a code: without tokens, and without anything granted. It is kept for two
-    /// hours after the code's end: an exchange begins its insert before that end, and a store applies it within an hour
-    /// or never.
+    /// Creates the grant that takes the place of a code: without tokens, and without anything granted. It is kept for
+    /// two hours after the code's end: an exchange begins its insert before that end, and a store applies it within an
+    /// hour or never.
     pub(crate) fn in_place_of(authorization: &Authorization, version: u32, created: Timestamp) -> Self {
         Self {
             id: authorization.id.into(),

@@ -12,16 +12,16 @@ use crate::model::client_metadata::error::MetadataError;
 use crate::model::redirect_uri::web_link;
 use crate::text::{check_line, check_shown_line};
 
-// A member that only people read does not refuse a whole client: it is cut or left out, and the response has what was kept.
-// Only a name that could mislead and a link that is a program are refused.
+// A member that only people read does not refuse a whole client: it is cut or left out, and the response has what was
+// kept. Only a name that could mislead and a link that is a program are refused.
 //
 // > The authorization server MAY reject or replace any of the client's requested metadata values submitted during the
 // > registration and substitute them with suitable values.
 //
 // RFC 7591 section 3.2.1
 
-/// Defines members that are kept as they are sent. A row has the field, its type, its name on the wire, and the function
-/// that reads it. The members are stored in the order of their rows.
+/// Defines members that are kept as they are sent. A row has the field, its type, its name on the wire, and the
+/// function that reads it. The members are stored in the order of their rows.
 macro_rules! members {
     ($(#[$docs:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty = $member:literal, $read:expr;)* }) => {
         $(#[$docs])*
@@ -49,8 +49,8 @@ macro_rules! members {
 members! {
     /// What a client registers about its own requests and tokens. A request reads them.
     ClientOptions {
-        /// The only algorithm that the client signs its assertions with, `token_endpoint_auth_signing_alg`; by default the
-        /// keys decide [RFC 7591 section 2].
+        /// The only algorithm that the client signs its assertions with, `token_endpoint_auth_signing_alg`; by default
+        /// the keys decide [RFC 7591 section 2].
         signing_algorithm: Option<SigningAlgorithm> = "token_endpoint_auth_signing_alg", algorithm;
         /// Whether the client must push its authorization requests, `require_pushed_authorization_requests`; off by
         /// default [RFC 9126 section 6].
@@ -142,8 +142,8 @@ fn contacts(members: &Members, name: &'static str) -> Result<Vec<String>, Metada
     Ok(texts.filter(|text| check_shown_line(text, SHORT_TEXT).is_ok()).take(CONTACTS).map(Into::into).collect())
 }
 
-/// Returns a text as it may be shown: without needless blanks, and if it is too long, its beginning with an ellipsis. `None`
-/// if it is blank or has characters that could mislead.
+/// Returns a text as it may be shown: without needless blanks, and if it is too long, its beginning with an ellipsis.
+/// `None` if it is blank or has characters that could mislead.
 fn shown_line(text: &str, limit: usize) -> Option<String> {
     let words: Vec<_> = text.trim().split(' ').filter(|word| !word.is_empty()).collect();
     let text = words.join(" ");

@@ -1,5 +1,6 @@
 //! The records of applications and their logos, authorizations, grants, pushed requests, device requests and their user
-//! codes, replays, initial access tokens and the last purge. They contain digests of secrets, never a secret that a client presents.
+//! codes, replays, initial access tokens and the last purge. They contain digests of secrets, never a secret that a
+//! client presents.
 
 pub mod application;
 mod application_logo;

@@ -124,8 +124,8 @@ impl TokenPair {
         Self { access, refresh, further: Further::default() }
     }
 
-    /// Returns the same pair with one more access token. The oldest ones end, so that at most `max` are live, beside the
-    /// pair's own if that is spared.
+    /// Returns the same pair with one more access token. The oldest ones end, so that at most `max` are live, beside
+    /// the pair's own if that is spared.
     pub(crate) fn with_further(mut self, access: AccessRecord, max: usize, own: OwnAccess) -> Self {
         let now = access.issued;
         let live = self.further.as_slice().iter().filter(|further| further.is_live(now));
@@ -190,8 +190,8 @@ impl TokenPair {
 }
 
 /// How long a superseded pair and its link stay in the record after the last end of its tokens. A request is judged by
-/// the time at which it began. A slow one must still find the pair that was in grace then, and not look like reuse. Without
-/// this minute, the model of the line of pairs (`tests/model/line_of_pairs.py`) finds such a case.
+/// the time at which it began. A slow one must still find the pair that was in grace then, and not look like reuse.
+/// Without this minute, the model of the line of pairs (`tests/model/line_of_pairs.py`) finds such a case.
 pub(crate) const RETAINED: Duration = Duration::from_secs(60);
 
 /// A pair that a refresh replaced, with the link to the pair that replaced it.

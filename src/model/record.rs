@@ -12,12 +12,13 @@ use crate::model::kinds::Table;
 
 /// A kind of record, as a [`RecordStore`](crate::store::RecordStore) sees it: bytes under a key, with a version.
 ///
-/// The server defines all kinds: [`Application`](crate::Application), [`ApplicationLogo`](crate::store::ApplicationLogo),
-/// [`Authorization`](crate::store::Authorization), [`Grant`](crate::store::Grant),
-/// [`InitialToken`](crate::store::InitialToken), [`LastPurge`](crate::store::LastPurge),
-/// [`PushedRequest`](crate::store::PushedRequest), [`DeviceRequest`](crate::store::DeviceRequest),
-/// [`UserCodeRecord`](crate::store::UserCodeRecord) and [`Replay`](crate::store::Replay). A store implements
-/// [`RecordStore`](crate::store::RecordStore) once for `R: Record`.
+/// The server defines all kinds: [`Application`](crate::Application),
+/// [`ApplicationLogo`](crate::store::ApplicationLogo), [`Authorization`](crate::store::Authorization),
+/// [`Grant`](crate::store::Grant), [`InitialToken`](crate::store::InitialToken),
+/// [`LastPurge`](crate::store::LastPurge), [`PushedRequest`](crate::store::PushedRequest),
+/// [`DeviceRequest`](crate::store::DeviceRequest), [`UserCodeRecord`](crate::store::UserCodeRecord) and
+/// [`Replay`](crate::store::Replay). A store implements [`RecordStore`](crate::store::RecordStore) once for `R:
+/// Record`.
 pub trait Record: Sealed + Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// The primary key. Keys are compared, and lists are sorted, by their bytes.
     type Key: AsRef<[u8]> + Clone + fmt::Debug + Hash + Ord + Send + Sync + 'static;
@@ -28,14 +29,15 @@ pub trait Record: Sealed + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
     /// Returns the primary key.
     fn key(&self) -> &Self::Key;
 
-    /// Returns the version, which the next write of the record must name: a random number, which every write draws anew.
+    /// Returns the version, which the next write of the record must name: a random number, which every write draws
+    /// anew.
     fn version(&self) -> u32;
 
     /// Sets the version for the next write. Only the server and the kit call it.
     fn set_version(&mut self, version: u32);
 
-    /// Returns the names of the lists that the record is on, each at most 261 bytes. [`Table::lists`] says how many there
-    /// may be.
+    /// Returns the names of the lists that the record is on, each at most 261 bytes. [`Table::lists`] says how many
+    /// there may be.
     fn lists(&self) -> Vec<Cow<'_, str>> {
         Vec::new()
     }
@@ -43,8 +45,8 @@ pub trait Record: Sealed + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
     /// Returns the time from which a purge may remove the record; `None` if it stays.
     fn purge_after(&self) -> Option<Timestamp>;
 
-    /// Returns whether the record is due much sooner than its previous version was, or is due while that one never was. A store
-    /// then moves the row in its purge index.
+    /// Returns whether the record is due much sooner than its previous version was, or is due while that one never was.
+    /// A store then moves the row in its purge index.
     fn is_due_sooner(&self) -> bool {
         false
     }

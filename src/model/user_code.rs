@@ -26,7 +26,8 @@ pub enum UserCodeFormat {
     /// So many letters of `BCDFGHJKLMNPQRSTVWXZ`, which has no vowels, so that no words appear. 8 to 16 are accepted; 8
     /// letters are 34.5 random bits.
     Letters(u8),
-    /// So many digits, for devices and users without Latin letters. 11 to 16 are accepted; 11 digits are 36.5 random bits.
+    /// So many digits, for devices and users without Latin letters. 11 to 16 are accepted; 11 digits are 36.5 random
+    /// bits.
     Digits(u8),
 }
 
@@ -44,8 +45,8 @@ impl UserCodeFormat {
         }
     }
 
-    /// Returns how many codes of a client may be open at once: one of 25 600 000 possible ones. With 8 letters, these are
-    /// 1000.
+    /// Returns how many codes of a client may be open at once: one of 25 600 000 possible ones. With 8 letters, these
+    /// are 1000.
     pub(crate) fn most_open(self) -> u64 {
         let letters = u64::try_from(self.alphabet().len()).unwrap_or_default();
         let length = u32::try_from(self.length()).unwrap_or_default();

@@ -9,16 +9,16 @@ use crate::scope::ResourceScope;
 /// tokens without a user: see [`client_resources`](Self::client_resources).
 ///
 /// When a change is approved, `require_pkce`, `trusted`, `may_introspect`, `refresh_rotation` and `ask_consent` of an
-/// earlier approval stay. [`Registrar::set_privileges`](crate::Registrar::set_privileges) withdraws them. Scopes and resources are those
-/// of the changed form.
+/// earlier approval stay. [`Registrar::set_privileges`](crate::Registrar::set_privileges) withdraws them. Scopes and
+/// resources are those of the changed form.
 ///
 /// # Errors
 ///
 /// [`Registrar::approve`](crate::Registrar::approve) returns
 /// [`RegistrarError::ScopesNotAsked`](crate::RegistrarError::ScopesNotAsked) for anything that the application did not
 /// request, [`RegistrarError::PublicClient`](crate::RegistrarError::PublicClient) for anything that a public client
-/// cannot have, and [`RegistrarError::MustAsk`](crate::RegistrarError::MustAsk) if the users of the client must be asked
-/// for consent each time.
+/// cannot have, and [`RegistrarError::MustAsk`](crate::RegistrarError::MustAsk) if the users of the client must be
+/// asked for consent each time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approval {
     pub(super) scopes: Option<String>,

@@ -203,8 +203,8 @@ impl Draft<'_> {
         next
     }
 
-    /// Returns the data of a self-registered client, marked as unreviewed. While the client was reviewed, the ends of its grants
-    /// were not recorded, so it counts as used for as long as any grant may live.
+    /// Returns the data of a self-registered client, marked as unreviewed. While the client was reviewed, the ends of
+    /// its grants were not recorded, so it counts as used for as long as any grant may live.
     fn unreviewed(&self, open: &SelfRegistration) -> SelfRegistration {
         let admitted = &self.admission.admitted;
         // The first end is kept. A reviewed client has none, and counted from its registration it could be long past.

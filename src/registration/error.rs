@@ -45,7 +45,8 @@ pub enum RegistrarError {
     /// keys](crate::Registrar::replace_own_keys) instead.
     #[error("the client authenticates with its key and has no secret: replace its keys instead")]
     NoSecret,
-    /// There is no place for one more unreviewed client ([`Limits::unreviewed_clients`]): all that were read are in use.
+    /// There is no place for one more unreviewed client ([`Limits::unreviewed_clients`]): all that were read are in
+    /// use.
     ///
     /// [`Limits::unreviewed_clients`]: crate::config::Limits::unreviewed_clients
     #[error("too many clients have registered themselves and are in use")]

@@ -1,6 +1,7 @@
 //! Initial access tokens: your service creates them, and registrations spend them [RFC 7591 section 3].
 //!
-//! A token is a record with its digest, the remaining uses and the bounds. A purge removes it after the token has expired.
+//! A token is a record with its digest, the remaining uses and the bounds. A purge removes it after the token has
+//! expired.
 //!
 //! A use is spent before the client is inserted, and is not returned after an error, since the insert may have been
 //! applied after all. A client id that derives from the token and the number of the use would make the insert the

@@ -18,8 +18,8 @@ use crate::secret::ClientSecret;
 /// Describes a client of your own and registers it: the short form of [`Client::builder`] and
 /// [`Registrar::ensure_client`]. [`AuthorizationServer::own_client`] returns it.
 ///
-/// It takes texts, and reads them under the settings of the server. By default the client is confidential, and its scopes
-/// are for all resources. [`with`](Self::with) sets everything else.
+/// It takes texts, and reads them under the settings of the server. By default the client is confidential, and its
+/// scopes are for all resources. [`with`](Self::with) sets everything else.
 ///
 /// [`AuthorizationServer::own_client`]: crate::AuthorizationServer::own_client
 #[derive(Clone, Debug)]
@@ -65,14 +65,15 @@ impl OwnClient {
         }
     }
 
-    /// Sets the scopes that the client may ask users for, separated by spaces. It then may use codes and refresh tokens.
+    /// Sets the scopes that the client may ask users for, separated by spaces. It then may use codes and refresh
+    /// tokens.
     pub fn scopes(mut self, scopes: impl Into<String>) -> Self {
         self.grant_types = self.grant_types.with(GrantType::AuthorizationCode).with(GrantType::RefreshToken);
         self.with_user_scopes(&scopes.into())
     }
 
-    /// Sets the scopes that the client may ask users for on devices without a browser [RFC 8628], separated by spaces. It then
-    /// may use device codes and refresh tokens, and needs no redirect URI. The server's
+    /// Sets the scopes that the client may ask users for on devices without a browser [RFC 8628], separated by spaces.
+    /// It then may use device codes and refresh tokens, and needs no redirect URI. The server's
     /// [`Config::devices.on`](crate::Config::devices) must be on.
     ///
     /// A client has one set of scopes for its users: with [`scopes`](Self::scopes) too, it has those of both.
@@ -92,8 +93,8 @@ impl OwnClient {
     /// Makes the client a resource server in another process, which introspects tokens [RFC 7662] and gets none itself.
     ///
     /// If there are [`Config::resources`](crate::Config::resources), it sees tokens for those whose
-    /// [`resource_servers`](crate::protected_resource::ProtectedResource::resource_servers) list it. If there are none, it
-    /// sees all tokens.
+    /// [`resource_servers`](crate::protected_resource::ProtectedResource::resource_servers) list it. If there are none,
+    /// it sees all tokens.
     pub fn resource_server(self) -> Self {
         let sees_all = self.context.config.resources.is_empty();
         self.with(|client| {
@@ -102,8 +103,8 @@ impl OwnClient {
         })
     }
 
-    /// Sets the secret: 32 to 255 random characters from your configuration. To replace it without an interruption, call
-    /// this with the previous one first, and then with the new one.
+    /// Sets the secret: 32 to 255 random characters from your configuration. To replace it without an interruption,
+    /// call this with the previous one first, and then with the new one.
     pub fn secret(self, secret: impl Into<String>) -> Self {
         match self.builder.clone().secret(&ClientSecret::new(secret)) {
             Ok(builder) => self.with(|_| builder),

@@ -21,9 +21,10 @@ impl Registrar {
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::Invalid`] with everything that is wrong, including [`Problem::Fixed`](crate::application::Problem::Fixed)
-    /// for another client type or application type of an approved application; [`RegistrarError::NotFound`] also for a
-    /// subject that does not own it; or [`RegistrarError::Store`].
+    /// [`RegistrarError::Invalid`] with everything that is wrong, including
+    /// [`Problem::Fixed`](crate::application::Problem::Fixed) for another client type or application type of an
+    /// approved application; [`RegistrarError::NotFound`] also for a subject that does not own it; or
+    /// [`RegistrarError::Store`].
     pub async fn change(
         &self,
         id: &ClientId,

@@ -31,8 +31,8 @@ use crate::registration::last_use::may_have_live_grant;
 use crate::registration::user_approval::becomes_first;
 use crate::store::Page;
 
-/// After so many places without a free one, a registration takes that of a client which no user approved. An approval reads
-/// on: nobody else's client gives way while a free place may be found.
+/// After so many places without a free one, a registration takes that of a client which no user approved. An approval
+/// reads on: nobody else's client gives way while a free place may be found.
 const ENOUGH_PLACES: usize = 8;
 /// How many clients of one place are read. There is more than one only after concurrent writes.
 const OF_ONE_PLACE: usize = 8;
@@ -113,9 +113,9 @@ impl Registrar {
         Ok(RoomForApproval { place: Some(place), gives_way })
     }
 
-    /// Returns the clients that give way so that this user may be the first to approve one more: those used longest ago.
-    /// One that another user approved too, or is asked about, stays, and so does a suspended one, which could come back
-    /// otherwise.
+    /// Returns the clients that give way so that this user may be the first to approve one more: those used longest
+    /// ago. One that another user approved too, or is asked about, stays, and so does a suspended one, which could come
+    /// back otherwise.
     async fn surplus_of(&self, subject: &Subject, now: Timestamp) -> Result<Vec<Arc<Application>>, RegistrarError> {
         let page = Page::first(2 * CLIENTS_PER_SUBJECT);
         let mut approved = self.list(&ApplicationFilter::FirstApprovedBy(subject.clone()), page).await?;
@@ -147,8 +147,8 @@ impl Registrar {
         Ok(true)
     }
 
-    /// Returns whether a consent request that the client names still waits for its user, or became a code; `except` names a
-    /// user whose requests do not count.
+    /// Returns whether a consent request that the client names still waits for its user, or became a code; `except`
+    /// names a user whose requests do not count.
     async fn is_asked_about(
         &self,
         application: &Application,
@@ -166,8 +166,8 @@ impl Registrar {
         Ok(false)
     }
 
-    /// Removes a client. If another request has removed it or begun to use it meanwhile, nothing is done; the place then
-    /// has one more client.
+    /// Removes a client. If another request has removed it or begun to use it meanwhile, nothing is done; the place
+    /// then has one more client.
     pub(super) async fn evict(&self, occupant: &Application) -> Result<(), RegistrarError> {
         match self.take(occupant.id(), None, Some(occupant.version()), Action::Evict).await {
             Ok(_) => {

@@ -77,8 +77,8 @@ impl Reduction {
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::Extends`] with everything that the form does not have; [`RegistrarError::Invalid`] if a text is
-    /// not a scope, or if nothing is left that a grant type needs.
+    /// [`RegistrarError::Extends`] with everything that the form does not have; [`RegistrarError::Invalid`] if a text
+    /// is not a scope, or if nothing is left that a grant type needs.
     pub(super) fn judge(&self, form: &CheckedForm, catalog: &ScopeCatalog) -> Result<CheckedForm, RegistrarError> {
         let mut left = form.clone();
         let mut extends = Vec::new();

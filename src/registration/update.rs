@@ -30,8 +30,8 @@ pub(crate) struct Update {
 
 /// Checks that the token is the client's, and that the client may manage its registration.
 ///
-/// > If the registration access token is invalid [...], the server MUST respond with an error [...]. If the client does not
-/// > have permission to read its record, the server MUST return an HTTP 403 Forbidden.
+/// > If the registration access token is invalid [...], the server MUST respond with an error [...]. If the client does
+/// > not have permission to read its record, the server MUST return an HTTP 403 Forbidden.
 ///
 /// [RFC 7592 sections 2 and 2.1]
 ///

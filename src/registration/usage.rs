@@ -36,8 +36,8 @@ pub(crate) async fn note_use(context: &Arc<Context>, client: &Client, until: Tim
 ///
 /// # Errors
 ///
-/// [`RegistrarError::NoRoom`] if there is no such place, [`RegistrarError::NotFound`] if the client has been removed, or
-/// [`RegistrarError::Store`].
+/// [`RegistrarError::NoRoom`] if there is no such place, [`RegistrarError::NotFound`] if the client has been removed,
+/// or [`RegistrarError::Store`].
 pub(crate) async fn note_approval(
     context: &Arc<Context>,
     client: &Client,
@@ -55,8 +55,8 @@ pub(crate) async fn note_approval(
     Ok(())
 }
 
-/// Records that a user is asked about an unreviewed client, before the user sees the page: until the decision, the client
-/// keeps its place. Nothing is written if a grant keeps it until the request ends.
+/// Records that a user is asked about an unreviewed client, before the user sees the page: until the decision, the
+/// client keeps its place. Nothing is written if a grant keeps it until the request ends.
 ///
 /// # Errors
 ///

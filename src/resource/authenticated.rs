@@ -144,8 +144,8 @@ impl Authenticated {
         self.issued
     }
 
-    /// Returns when the token expires, unless it is revoked before; `None` if an authorization server in another process
-    /// did not say.
+    /// Returns when the token expires, unless it is revoked before; `None` if an authorization server in another
+    /// process did not say.
     #[must_use]
     pub const fn expires(&self) -> Option<Timestamp> {
         self.expires

@@ -21,8 +21,8 @@ impl ResourceError {
 
     /// Returns the response: 401 or 403 with a challenge, 400 for a malformed request, 500 or 503 without one if the
     /// store failed or an authorization server in another process, 500 if your service did not set the
-    /// [path](crate::wire::Request::path) of a request with a DPoP-bound token, and 204 without headers for a preflight. If both
-    /// schemes are accepted, there may be two `WWW-Authenticate` headers.
+    /// [path](crate::wire::Request::path) of a request with a DPoP-bound token, and 204 without headers for a
+    /// preflight. If both schemes are accepted, there may be two `WWW-Authenticate` headers.
     #[must_use]
     pub fn into_response(self) -> Response {
         self.response

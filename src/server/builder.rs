@@ -108,7 +108,8 @@ impl Builder {
     }
 
     /// Sets the policy for clients that register themselves or have a metadata document.
-    /// [`registration.dynamic`](crate::config::RegistrationSettings::dynamic) and [`registration.metadata_documents`](crate::config::RegistrationSettings::metadata_documents) need one.
+    /// [`registration.dynamic`](crate::config::RegistrationSettings::dynamic) and
+    /// [`registration.metadata_documents`](crate::config::RegistrationSettings::metadata_documents) need one.
     #[must_use]
     pub fn registration_policy(mut self, policy: impl RegistrationPolicy) -> Self {
         self.registration_policy = Some(Arc::new(policy));
@@ -116,7 +117,8 @@ impl Builder {
     }
 
     /// Sets the fetcher of metadata documents and key sets, such as that of the package `grantor-fetch`.
-    /// [`registration.metadata_documents`](crate::config::RegistrationSettings::metadata_documents) needs one, and so do clients with a `jwks_uri`.
+    /// [`registration.metadata_documents`](crate::config::RegistrationSettings::metadata_documents) needs one, and so
+    /// do clients with a `jwks_uri`.
     #[must_use]
     pub fn fetcher(mut self, fetcher: impl Fetcher) -> Self {
         self.fetcher = Some(Arc::new(fetcher));
@@ -124,7 +126,8 @@ impl Builder {
     }
 
     /// Sets the keys that sign access tokens in the form of JWTs, at most four [RFC 9068]. A protected resource with
-    /// [`AccessTokenFormat::Jwt`](crate::protected_resource::AccessTokenFormat::Jwt) needs one. All servers of one issuer have the same keys.
+    /// [`AccessTokenFormat::Jwt`](crate::protected_resource::AccessTokenFormat::Jwt) needs one. All servers of one
+    /// issuer have the same keys.
     #[must_use]
     pub fn signing_keys(mut self, keys: impl IntoIterator<Item = SigningKey>) -> Self {
         self.signing_keys = keys.into_iter().collect();

@@ -95,8 +95,8 @@ impl Hosts {
         host.is_some_and(|host| self.names.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(host)))
     }
 
-    /// Returns the answer to a request for that `Host` or `:authority` if it does not name this service, and reports it as
-    /// [`Event::OtherHost`]. A request without either is not refused: no browser sends one.
+    /// Returns the answer to a request for that `Host` or `:authority` if it does not name this service, and reports it
+    /// as [`Event::OtherHost`]. A request without either is not refused: no browser sends one.
     #[must_use]
     pub fn refusal(&self, authority: Option<&[u8]>) -> Option<Response> {
         let other = authority.filter(|authority| !self.contains(authority))?;

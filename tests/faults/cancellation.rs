@@ -119,8 +119,8 @@ async fn a_dropped_exchange_never_leaves_two_live_grants() {
     each_is_done_by_the_next_one(&[Kind::Exchange], World::with_jwts).await;
 }
 
-/// With the newest token, and with an old one in its grace: for the newest pair, which only reads, and for another scope,
-/// which writes.
+/// With the newest token, and with an old one in its grace: for the newest pair, which only reads, and for another
+/// scope, which writes.
 #[tokio::test]
 async fn a_dropped_refresh_may_be_tried_again_within_the_grace() {
     let kinds = [Kind::Refresh, Kind::RefreshInGrace, Kind::ReduceInGrace];

@@ -83,7 +83,8 @@ impl Scene {
         self.world.server.grants_of(user).await.unwrap().len()
     }
 
-    /// Takes the step again, after a first try that was not acknowledged. One that was applied may be reported as decided.
+    /// Takes the step again, after a first try that was not acknowledged. One that was applied may be reported as
+    /// decided.
     async fn again(&self, taken: Taken, what: &str) -> Answer {
         let again = self.step.run(&self.world).await;
         let is_decided = again.status == 400 && matches!(taken, Taken::Release | Taken::Approve | Taken::Deny);
@@ -395,8 +396,8 @@ impl Entropy for SameCode {
     }
 }
 
-/// 8628-6.1-03: while keys are rotated, a code that a server with another first key has given is drawn again. Each server leads
-/// to the device that has it.
+/// 8628-6.1-03: while keys are rotated, a code that a server with another first key has given is drawn again. Each
+/// server leads to the device that has it.
 #[tokio::test]
 async fn servers_with_other_first_keys_share_no_code() {
     for types_at_old in [true, false] {
@@ -419,7 +420,8 @@ async fn servers_with_other_first_keys_share_no_code() {
     }
 }
 
-/// A request whose code was that of another one is stored again with new codes, which lead to its device, whatever fails.
+/// A request whose code was that of another one is stored again with new codes, which lead to its device, whatever
+/// fails.
 #[tokio::test]
 async fn a_code_that_is_drawn_again_leads_to_its_device() {
     for fate in FATES {

@@ -152,8 +152,8 @@ impl Scene {
         }
     }
 
-    /// Takes the step again, after a first try that may have been applied and was not answered. It must be done then, or be
-    /// reported as done.
+    /// Takes the step again, after a first try that may have been applied and was not answered. It must be done then,
+    /// or be reported as done.
     pub(crate) async fn again(&self, kind: Kind, case: &str) {
         let again = self.step.run(&self.world).await;
         let case = format!("{case}, again: {again:?}");

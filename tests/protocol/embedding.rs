@@ -133,7 +133,8 @@ async fn a_refused_scope_is_described_by_its_fault() {
     }
 }
 
-/// A scope without a permission needs neither a permission nor a resource. A scope with permissions is not a scope without a permission.
+/// A scope without a permission needs neither a permission nor a resource. A scope with permissions is not a scope
+/// without a permission.
 #[tokio::test]
 async fn scopes_without_permissions_are_checked_by_their_name() {
     let mut config = config_of(Profile::Platform);

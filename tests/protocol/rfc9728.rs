@@ -241,7 +241,8 @@ async fn every_challenge_names_the_document_and_the_scopes() {
 
 /// MCP-0728-03
 ///
-/// No resource serves `offline_access`, so a client that repeats the scopes of its token does not ask a resource for it.
+/// No resource serves `offline_access`, so a client that repeats the scopes of its token does not ask a resource for
+/// it.
 #[tokio::test]
 async fn no_challenge_names_offline_access() {
     let config = settings(|config| {

@@ -32,8 +32,8 @@ impl<S: Send + Sync + 'static, E: Failure> CachedSets<S, E> {
     }
 
     /// Returns the cached set of that name while it is fresh, otherwise a fetched one. If the fetch fails, or if the
-    /// pause has not ended, it returns the cached one as long as that is usable. It does the same if the fetch panics, or
-    /// if too many others wait for it.
+    /// pause has not ended, it returns the cached one as long as that is usable. It does the same if the fetch panics,
+    /// or if too many others wait for it.
     pub(crate) async fn get<F>(self: &Arc<Self>, name: &str, need: Need, fetch: impl FnOnce() -> F) -> Outcome<S, E>
     where
         F: Future<Output = Result<Fetched<S>, E>> + Send + 'static,

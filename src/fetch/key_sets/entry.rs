@@ -90,8 +90,8 @@ impl<S, E: Failure> Entry<S, E> {
         Self { set, tried: now, failure, may_retry: false, is_newest: false }
     }
 
-    /// Returns the entry when the age of its key set is not known any more: the key set is used until the pause has ended
-    /// at most.
+    /// Returns the entry when the age of its key set is not known any more: the key set is used until the pause has
+    /// ended at most.
     pub(super) fn of_unknown_age(&self, pause: Duration) -> Self {
         let until = self.tried.plus(pause);
         let set = self.set.clone().map(|kept| Kept {

@@ -173,8 +173,8 @@ impl Source {
     }
 
     /// Checks the throttle by host, since many owners may name the host of a third party, and by the address of the
-    /// request that begins the fetch, since one caller may have many clients with a host each. The host of an owner's own
-    /// metadata document is not counted, so others do not use up its fetches there.
+    /// request that begins the fetch, since one caller may have many clients with a host each. The host of an owner's
+    /// own metadata document is not counted, so others do not use up its fetches there.
     async fn check_throttle(&self, owner: &str, host: &str, peer: Option<IpAddr>) -> Result<(), KeyFetchError> {
         let is_own = DocumentUrl::parse(owner).is_ok_and(|own| own.host().eq_ignore_ascii_case(host));
         let Some(throttle) = &self.throttle else { return Ok(()) };

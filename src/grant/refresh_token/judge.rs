@@ -371,8 +371,8 @@ impl Judge<'_> {
         aged.into()
     }
 
-    /// Issues one more access token beside the newest pair. The refresh token of the pair stays as it is. A use in grace
-    /// never ends the pair's own access token: other uses in grace return it.
+    /// Issues one more access token beside the newest pair. The refresh token of the pair stays as it is. A use in
+    /// grace never ends the pair's own access token: other uses in grace return it.
     fn keep(
         &self,
         grant: &Grant,

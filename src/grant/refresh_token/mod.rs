@@ -72,8 +72,8 @@ struct Refreshing<'a> {
     judge: Judge<'a>,
     subject_asked: bool,
     found: Option<Arc<Grant>>,
-    /// The answer of the last judgement, and the seconds since the token was superseded. It is kept here because a claim moves
-    /// its `Won` at each step.
+    /// The answer of the last judgement, and the seconds since the token was superseded. It is kept here because a
+    /// claim moves its `Won` at each step.
     answer: Option<(Issued, Option<u32>)>,
     signed: Signed,
 }

@@ -45,8 +45,8 @@ use crate::wire::Endpoint;
 /// * by network, and by user: wrong user codes. The first one of a user for a time is counted apart from the others of
 ///   its network, so a few accounts that guess do not lock out the users beside them;
 /// * by user: requests that are held for a decision, and typed user codes;
-/// * by network, and for IPv6 by the networks of 56 and 48 bits around it: devices that ask for access, and clients that
-///   register themselves, each a record in the store. Registrations that web pages send are counted apart;
+/// * by network, and for IPv6 by the networks of 56 and 48 bits around it: devices that ask for access, and clients
+///   that register themselves, each a record in the store. Registrations that web pages send are counted apart;
 /// * by host, and by user or by network: fetched metadata documents, and key sets of unreviewed clients.
 ///
 /// Users of one network wait for each other as little as possible. A secret that was right within the last hour passes

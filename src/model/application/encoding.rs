@@ -45,7 +45,8 @@ impl Record for Application {
     }
 
     /// A deleted one may be removed from [`reserved_until`](Self::reserved_until) on, and one whose client registered
-    /// itself once it has not been used for long. `None` for any other, and for a suspended one with a metadata document.
+    /// itself once it has not been used for long. `None` for any other, and for a suspended one with a metadata
+    /// document.
     fn purge_after(&self) -> Option<Timestamp> {
         self.reserved_until.or_else(|| self.client.gone_at().filter(|_| !self.is_kept_out()))
     }

@@ -170,8 +170,8 @@ pub enum Problem {
     /// The key set is refused.
     #[error("{0}")]
     KeySet(JwkSetError),
-    /// A client that cannot keep a secret, public or native, has a grant type for those that can, such as that for tokens
-    /// without a user [RFC 6749 section 4.4].
+    /// A client that cannot keep a secret, public or native, has a grant type for those that can, such as that for
+    /// tokens without a user [RFC 6749 section 4.4].
     #[error("has {grant_type}, which is for confidential web applications")]
     ConfidentialOnly {
         /// The grant type.

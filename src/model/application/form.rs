@@ -43,8 +43,8 @@ pub struct ApplicationForm {
     /// Where the application runs; on a server by default [RFC 8252 section 8.4].
     pub application_type: ApplicationType,
     /// The grant types; authorization code and refresh by default [RFC 6749 section 1.3]. Refresh needs the
-    /// authorization code or the device code. Client credentials are for confidential web applications without the device
-    /// code.
+    /// authorization code or the device code. Client credentials are for confidential web applications without the
+    /// device code.
     pub grant_types: GrantTypes,
     /// The methods that a confidential client may authenticate with, at least one and not `none`; by default its secret
     /// in the header or in the form. A public client always has `none` [RFC 7591 section 2].
@@ -56,7 +56,8 @@ pub struct ApplicationForm {
     /// [RFC 7591 section 2]. An empty text counts as none.
     pub jwks: Option<String>,
     /// The https address of the client's JWK Set, in place of `jwks`; none by default. An empty text counts as none.
-    /// The server needs a [`Builder::fetcher`](crate::server::Builder::fetcher), such as that of the package `grantor-fetch`.
+    /// The server needs a [`Builder::fetcher`](crate::server::Builder::fetcher), such as that of the package
+    /// `grantor-fetch`.
     pub jwks_uri: Option<String>,
     /// What the client registers about its own requests and tokens; nothing by default.
     pub options: ClientOptions,

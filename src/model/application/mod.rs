@@ -34,9 +34,9 @@ pub(crate) const REASON_CHARACTERS: usize = 1000;
 #[non_exhaustive]
 pub struct Application {
     pub(crate) client: Arc<Client>,
-    /// The user who submitted the application, or to whom it was [transferred](crate::Registrar::transfer). `None` for a
-    /// client that [`Registrar::ensure_client`](crate::Registrar::ensure_client) wrote, for one that registered itself,
-    /// until it is transferred, and after a deletion.
+    /// The user who submitted the application, or to whom it was [transferred](crate::Registrar::transfer). `None` for
+    /// a client that [`Registrar::ensure_client`](crate::Registrar::ensure_client) wrote, for one that registered
+    /// itself, until it is transferred, and after a deletion.
     pub owner: Option<Subject>,
     /// When a form was last submitted; for a first-party client, when it was first written; for a client that
     /// registered itself, when it registered or last changed.

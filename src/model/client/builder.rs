@@ -17,7 +17,8 @@ impl Client {
     /// may authenticate with its secret in the header or in the form. It has no redirect URI, no scope, no resource
     /// and no secret.
     ///
-    /// To let it get tokens without a user, add [`GrantType::ClientCredentials`](crate::client::GrantType::ClientCredentials) to its
+    /// To let it get tokens without a user, add
+    /// [`GrantType::ClientCredentials`](crate::client::GrantType::ClientCredentials) to its
     /// [`grant_types`](ClientBuilder::grant_types), and set [`client_scopes`](ClientBuilder::client_scopes) and
     /// [`client_resources`](ClientBuilder::client_resources). The server's
     /// [`Config::client_credentials.on`](crate::Config::client_credentials) must be on.
@@ -167,8 +168,9 @@ impl ClientBuilder {
         Ok(self)
     }
 
-    /// Sets the client's public keys: it then authenticates with [`AuthenticationMethod::PrivateKeyJwt`](crate::client::AuthenticationMethod::PrivateKeyJwt), and has no
-    /// secret. The client becomes confidential.
+    /// Sets the client's public keys: it then authenticates with
+    /// [`AuthenticationMethod::PrivateKeyJwt`](crate::client::AuthenticationMethod::PrivateKeyJwt), and has no secret.
+    /// The client becomes confidential.
     ///
     /// # Examples
     ///

@@ -1,5 +1,5 @@
-//! The grant types: a row for each, with its name on the wire [RFC 6749 section 1.3] and what it needs of a client. What
-//! the settings decide is in `grant/mod.rs`.
+//! The grant types: a row for each, with its name on the wire [RFC 6749 section 1.3] and what it needs of a client.
+//! What the settings decide is in `grant/mod.rs`.
 
 use std::fmt;
 

@@ -21,8 +21,8 @@ impl DocumentRules {
     ///
     /// # Errors
     ///
-    /// The first [`DocumentError`], in the order: status, type, size, JSON, client id, secrets and keys, method, then as for
-    /// a registration, and the name.
+    /// The first [`DocumentError`], in the order: status, type, size, JSON, client id, secrets and keys, method, then
+    /// as for a registration, and the name.
     pub(crate) fn judge(
         &self,
         url: DocumentUrl<'_>,

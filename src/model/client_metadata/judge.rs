@@ -47,7 +47,8 @@ impl MetadataRules {
     ///
     /// # Errors
     ///
-    /// The first [`MetadataError`], in the order: JSON, method, redirect URIs, options, keys, grant types, scope, texts, size.
+    /// The first [`MetadataError`], in the order: JSON, method, redirect URIs, options, keys, grant types, scope,
+    /// texts, size.
     pub(crate) fn judge(&self, body: &[u8]) -> Result<ClientMetadata, MetadataError> {
         self.metadata(&Members::read(body)?)
     }

@@ -131,8 +131,8 @@ impl<'t> Target<'t> {
         matches!(self.entries(), [entry] if entry.settings.has_jwts())
     }
 
-    /// Returns whether it is several resources, and at least one has JWT access tokens. A JWT is for one resource [RFC 9068
-    /// section 3].
+    /// Returns whether it is several resources, and at least one has JWT access tokens. A JWT is for one resource [RFC
+    /// 9068 section 3].
     pub(crate) fn is_several_with_jwts(&self) -> bool {
         self.entries().len() > 1 && self.entries().iter().any(|entry| entry.settings.has_jwts())
     }
@@ -204,8 +204,8 @@ impl ResourceTable {
     ///
     /// > If the client omits the resource parameter when requesting authorization, the authorization server MAY process
     /// > the request with no specific resource or by using a predefined default resource value. Alternatively, the
-    /// > authorization server MAY require clients to specify the resource(s) they intend to access and MAY fail requests
-    /// > that omit the parameter with an invalid_target error.
+    /// > authorization server MAY require clients to specify the resource(s) they intend to access and MAY fail
+    /// > requests that omit the parameter with an invalid_target error.
     ///
     /// [RFC 8707 section 2]
     pub(crate) fn asked(
@@ -272,8 +272,8 @@ impl ResourceTable {
         named.sort_unstable();
         let is_whole = named.is_empty() || named == left;
         let mut target = self.target(if named.is_empty() { &left } else { &named });
-        // > If the request does not include a "resource" parameter, the authorization server MUST use a default resource
-        // > indicator in the "aud" claim.
+        // > If the request does not include a "resource" parameter, the authorization server MUST use a default
+        // > resource indicator in the "aud" claim.
         //
         // [RFC 9068 section 3]
         if target.is_several_with_jwts() {

@@ -59,8 +59,8 @@ pub enum RedirectUriError {
     /// Plain `http` is used with a host that is not a loopback host.
     #[error("the redirect URI uses plain http and does not lead to the loopback interface: write https://")]
     PlainHttp,
-    /// Plain `http` is used with a loopback host, and [`loopback_http`](crate::redirect_uri::RedirectUriPolicy::loopback_http) is
-    /// off.
+    /// Plain `http` is used with a loopback host, and
+    /// [`loopback_http`](crate::redirect_uri::RedirectUriPolicy::loopback_http) is off.
     #[error("the redirect URI uses plain http, which is not accepted on the loopback interface either: write https://")]
     LoopbackHttp,
     /// A private-use scheme is not followed by exactly one slash [RFC 8252 section 7.1]. One of

@@ -142,8 +142,8 @@ impl LookUps {
         Start::Waits(Waiter::first(flight))
     }
 
-    /// Marks the request of a look-up as sent. No check that begins from now on joins it, unless the time to live allows
-    /// that.
+    /// Marks the request of a look-up as sent. No check that begins from now on joins it, unless the time to live
+    /// allows that.
     pub(super) fn mark_as_sent(&self, progress: &Progress, now: Timestamp) {
         progress.get_or_init(|| Sent { at: now, times_set_back: self.times_set_back });
     }

@@ -50,9 +50,9 @@ const MAX_REQUESTS: usize = 256;
 ///
 /// The authorization server must let this resource server introspect tokens: as one of the
 /// [`resource_servers`](crate::protected_resource::ProtectedResource::resource_servers) of its resource, or without
-/// protected resources by [`may_introspect`](crate::Client::may_introspect), which is for all tokens. A kept answer is found by the SHA-256 of the token. The library's own
-/// copies of the token are wiped when the request that needs them ends, and that of the secret when the last clone is
-/// dropped. What the transport copies is its own.
+/// protected resources by [`may_introspect`](crate::Client::may_introspect), which is for all tokens. A kept answer is
+/// found by the SHA-256 of the token. The library's own copies of the token are wiped when the request that needs them
+/// ends, and that of the secret when the last clone is dropped. What the transport copies is its own.
 ///
 /// # Examples
 ///
@@ -196,8 +196,8 @@ impl Inner {
         })
     }
 
-    /// Sends one request, after the end of the previous look-up of the same token. If that one failed, so does this one:
-    /// the checks that wait for it would otherwise wait for another timeout.
+    /// Sends one request, after the end of the previous look-up of the same token. If that one failed, so does this
+    /// one: the checks that wait for it would otherwise wait for another timeout.
     async fn ask(
         self: Arc<Self>,
         key: TokenDigest,
@@ -253,8 +253,8 @@ impl Inner {
         None
     }
 
-    /// After a failed look-up, uses an earlier answer if the settings allow that, and if the authorization server was asked
-    /// and has failed.
+    /// After a failed look-up, uses an earlier answer if the settings allow that, and if the authorization server was
+    /// asked and has failed.
     fn stale(&self, key: &TokenDigest, failure: Failure) -> Result<Option<Arc<TokenFacts>>, Reason> {
         let Failure { error, was_asked } = failure;
         if !was_asked || !error.is_outage() {

@@ -24,8 +24,8 @@ pub(super) struct RequestBody(Zeroizing<String>);
 impl Credentials {
     /// Encodes the client id and the secret [RFC 6749 section 2.3.1].
     ///
-    /// > The client identifier is encoded using the "application/x-www-form-urlencoded" encoding algorithm […]; the client
-    /// > password is encoded using the same algorithm
+    /// > The client identifier is encoded using the "application/x-www-form-urlencoded" encoding algorithm […]; the
+    /// > client password is encoded using the same algorithm
     pub(super) fn new(settings: &IntrospectionSettings) -> Self {
         let (id, secret) = (&settings.client_id, settings.client_secret.expose());
         // Texts with secrets have room for all that follows, since a text that grows leaves a copy behind.

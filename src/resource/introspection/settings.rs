@@ -9,8 +9,8 @@ use crate::resource::environment::{check_issuer, check_max_entries, check_url, i
 use crate::secret::ClientSecret;
 use crate::wire::Endpoint;
 
-/// The settings of a [`ResourceClient`](crate::resource::ResourceClient): how it asks the authorization server, and what
-/// it expects of tokens.
+/// The settings of a [`ResourceClient`](crate::resource::ResourceClient): how it asks the authorization server, and
+/// what it expects of tokens.
 ///
 /// # Examples
 ///
@@ -77,8 +77,8 @@ pub struct IntrospectionSettings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExpectedAudience {
-    /// `aud` contains this text: the identifier of the protected resource [RFC 8707]. For a server of this library without
-    /// protected resources, it is the issuer.
+    /// `aud` contains this text: the identifier of the protected resource [RFC 8707]. For a server of this library
+    /// without protected resources, it is the issuer.
     Is(String),
     /// Any token that the authorization server describes, even one for another resource server or without `aud`.
     Any,
@@ -119,8 +119,8 @@ impl IntrospectionSettings {
         }
     }
 
-    /// Returns the settings for an authorization server of this library with these settings. `audience` is the identifier
-    /// of one of its [`resources`](Config::resources), or the issuer if it has none.
+    /// Returns the settings for an authorization server of this library with these settings. `audience` is the
+    /// identifier of one of its [`resources`](Config::resources), or the issuer if it has none.
     #[must_use]
     pub fn of_server(
         config: &Config,

@@ -85,8 +85,8 @@ impl TokenKeys {
 }
 
 impl TokenKey {
-    /// Returns `None` for a key that may not sign access tokens, and for one whose signatures are slow to verify: anyone
-    /// can make the API verify one.
+    /// Returns `None` for a key that may not sign access tokens, and for one whose signatures are slow to verify:
+    /// anyone can make the API verify one.
     fn of(key: &Jwk, algorithms: &[SigningAlgorithm]) -> Option<Self> {
         let algorithm = key.algorithm();
         if !algorithms.contains(&algorithm) || !key.is_cheap() {
@@ -124,8 +124,8 @@ impl Keys {
         self.sets.newer(NAME, than, || Arc::clone(&self.setup).fetch_keys()).await
     }
 
-    /// Makes sure that the key set is fetched again as soon as the pause allows: its age is not known after the clock was
-    /// set back.
+    /// Makes sure that the key set is fetched again as soon as the pause allows: its age is not known after the clock
+    /// was set back.
     pub(super) fn forget_age(&self) {
         self.sets.forget_age(NAME);
     }

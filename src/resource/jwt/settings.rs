@@ -70,8 +70,8 @@ impl JwtSettings {
     }
 
     /// Returns the settings for an authorization server of this library with these settings. `audience` is the
-    /// identifier of one of its [`resources`](Config::resources). RS256 is not accepted with [`Profile::Fapi`] [FAPI 2.0
-    /// Security Profile section 5.4.1].
+    /// identifier of one of its [`resources`](Config::resources). RS256 is not accepted with [`Profile::Fapi`] [FAPI
+    /// 2.0 Security Profile section 5.4.1].
     #[must_use]
     pub fn of_server(config: &Config, audience: impl Into<String>) -> Self {
         let own = Self::new(config.url_of(Endpoint::Jwks), &*config.issuer, audience);

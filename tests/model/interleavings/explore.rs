@@ -64,8 +64,8 @@ pub(crate) fn each(steps: impl IntoIterator<Item = Step>) -> Vec<Vec<Move>> {
 }
 
 impl Scene {
-    /// Whether all that was given is on one line: the grant has made exactly the pairs of these refresh tokens, and each
-    /// token works.
+    /// Whether all that was given is on one line: the grant has made exactly the pairs of these refresh tokens, and
+    /// each token works.
     pub(crate) async fn is_one_line(&self, answers: &Answers) -> bool {
         let mut given: Vec<_> = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref()).collect();
         given.sort_unstable_by_key(|pair| (&pair.refresh, &pair.access));

@@ -1,4 +1,5 @@
-//! When a stolen refresh token is noticed: at the owner's next refresh, unless the thief was nearer to it than the grace.
+//! When a stolen refresh token is noticed: at the owner's next refresh, unless the thief was nearer to it than the
+//! grace.
 
 use std::ops::Range;
 

@@ -126,7 +126,8 @@ fn clients_are_confidential_and_sign() {
     assert_eq!(refused(|config| config.client_authentication.clock_skew = seconds(60)), None);
 }
 
-/// FAPI-PROFILE-01, FAPI-5.3.2.2-03, FAPI-5.3.2.2-05, FAPI-5.3.2.2-07, FAPI-5.3.2.2-08, FAPI-5.3.2.2-12, FAPI-5.3.2.2-14
+/// FAPI-PROFILE-01, FAPI-5.3.2.2-03, FAPI-5.3.2.2-05, FAPI-5.3.2.2-07, FAPI-5.3.2.2-08, FAPI-5.3.2.2-12,
+/// FAPI-5.3.2.2-14
 #[test]
 fn requests_are_pushed_and_answered_exactly() {
     all_refused(&[

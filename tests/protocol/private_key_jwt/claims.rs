@@ -64,7 +64,8 @@ async fn every_failure_has_the_same_answer() {
             "x".to_owned(),
             "a.b.c".to_owned(),
         ] {
-            // Nothing in this form has an effect at the other endpoints, so it does not matter there whether it was used.
+            // Nothing in this form has an effect at the other endpoints, so it does not matter there whether it was
+            // used.
             if endpoint == Endpoint::Introspection || assertion != used {
                 answers.push(scene.post(endpoint, &assertion).send().await);
             }

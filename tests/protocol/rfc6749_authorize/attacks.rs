@@ -128,7 +128,8 @@ async fn nothing_of_a_request_is_reflected_raw() {
     }
 }
 
-/// 6749-10.15-01, 6749-3.1.2.4-01, 9700-2.1-02, CVE-2019-9837, CVE-2026-41479, CVE-2026-44681, django-oauth-toolkit #1719
+/// 6749-10.15-01, 6749-3.1.2.4-01, 9700-2.1-02, CVE-2019-9837, CVE-2026-41479, CVE-2026-44681, django-oauth-toolkit
+/// #1719
 ///
 /// Whatever else a request asks for, and whichever of its faults is found first.
 #[tokio::test]

@@ -387,8 +387,8 @@ async fn a_malformed_scope_is_refused() {
 
 /// IDOFF-07
 ///
-/// At the authorization endpoint, in a pushed request and at the token endpoint. Registrations, documents and devices read
-/// the parameter with the same function, in every profile.
+/// At the authorization endpoint, in a pushed request and at the token endpoint. Registrations, documents and devices
+/// read the parameter with the same function, in every profile.
 #[tokio::test]
 async fn blanks_around_and_between_scopes_mean_nothing() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {

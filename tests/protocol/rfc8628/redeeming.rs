@@ -80,7 +80,8 @@ async fn a_device_has_a_minute_without_a_grace_of_refresh_tokens() {
     e400(&poll(&world, &device.device_code).await, "invalid_grant");
 }
 
-/// 8628-3.4-02: the user's side of the request is kept for an hour, so the grace ends then. A purge in between changes nothing.
+/// 8628-3.4-02: the user's side of the request is kept for an hour, so the grace ends then. A purge in between changes
+/// nothing.
 #[tokio::test]
 async fn a_device_has_an_hour_at_most() {
     let hours = |hours: u64| std::time::Duration::from_secs(hours * 3600);

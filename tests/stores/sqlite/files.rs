@@ -294,7 +294,8 @@ mod unix {
         type Text<'a> = &'a dyn Fn(&Path) -> String;
         let cases: [(u32, Option<u32>, Text<'_>); 3] =
             [(0o777, Some(0o444), &file), (0o555, Some(0o666), &folder), (0o555, None, &folder)];
-        // Root may write to any file, so another user tries. That user must be able to reach the files and this program.
+        // Root may write to any file, so another user tries. That user must be able to reach the files and this
+        // program.
         let public = std::env::temp_dir().join(format!("grantor-may-not-{}", std::process::id()));
         fs::create_dir(&public).unwrap();
         fs::set_permissions(&public, Permissions::from_mode(0o755)).unwrap();

@@ -178,8 +178,8 @@ impl Signer {
         format!("{signed}.{}", encode(signature))
     }
 
-    /// An assertion that authenticates a client [RFC 7523 section 3], valid for a minute from `now` (seconds since 1970).
-    /// The closure changes the header and the claims before they are signed.
+    /// An assertion that authenticates a client [RFC 7523 section 3], valid for a minute from `now` (seconds since
+    /// 1970). The closure changes the header and the claims before they are signed.
     pub fn assertion(
         &self,
         client: &str,

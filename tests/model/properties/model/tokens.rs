@@ -146,8 +146,8 @@ impl Model {
         (0..self.pairs.len()).filter(is_rotated).filter(ends_later).count()
     }
 
-    /// The oldest access tokens of a kept refresh token end when there would be too many. For a use in grace, that of the
-    /// pair itself is not counted and does not end.
+    /// The oldest access tokens of a kept refresh token end when there would be too many. For a use in grace, that of
+    /// the pair itself is not counted and does not end.
     fn make_room(&mut self, holder: usize, spares_holder: bool) {
         let own = |number: &usize| *number == holder && !spares_holder || self.pairs[*number].repeats == Some(holder);
         let live = (0..self.pairs.len()).filter(own).filter(|number| self.access_lives(&self.pairs[*number]));

@@ -1,8 +1,8 @@
 //! Third-party clients and tools against the example server `mcp`: the SDKs of the Model Context Protocol in
 //! TypeScript, Python and Rust, its conformance tool, and a linter.
 //!
-//! Needs `.ci/judges`; run by `cargo test --workspace --all-features --test clients open:: -- --ignored`. The results are
-//! written to `target/judges/table.md`.
+//! Needs `.ci/judges`; run by `cargo test --workspace --all-features --test clients open:: -- --ignored`. The results
+//! are written to `target/judges/table.md`.
 
 mod client;
 mod course;

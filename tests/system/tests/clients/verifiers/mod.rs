@@ -1,8 +1,8 @@
 //! JWT access tokens [RFC 9068] at third-party verifiers, which are set up as their documentation recommends:
 //! `jsonwebtoken` for Rust, `jose` for JavaScript, `PyJWT`, and `golang-jwt` with `keyfunc`.
 //!
-//! Needs `.ci/judges`; run by `cargo test --workspace --all-features --test clients verifiers:: -- --ignored`. The results
-//! are written to `target/judges/jwt.md`.
+//! Needs `.ci/judges`; run by `cargo test --workspace --all-features --test clients verifiers:: -- --ignored`. The
+//! results are written to `target/judges/jwt.md`.
 
 mod rust;
 mod service;

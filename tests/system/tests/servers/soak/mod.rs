@@ -1,11 +1,11 @@
 //! The examples under mixed load for a long time, with the purge running: no answer but the expected one, memory,
 //! threads and open files constant, latencies stable.
 //!
-//! `RUST_TEST_THREADS=2 cargo test --workspace --all-features --test servers soak:: -- --ignored --nocapture` is the short form
-//! of ten seconds. The long one: `GRANTOR_SOAK_SECONDS=1800 RUST_TEST_THREADS=2 cargo test --release --workspace
-//! --all-features --test servers soak:: -- --ignored --nocapture`. All three servers run side by side. Each gets
-//! `GRANTOR_SOAK_RATE` requests a second, 100 by default and no fewer than 20. The short form ends before anything may
-//! be purged: only the long one checks the purge, and the p99 by quarters.
+//! `RUST_TEST_THREADS=2 cargo test --workspace --all-features --test servers soak:: -- --ignored --nocapture` is the
+//! short form of ten seconds. The long one: `GRANTOR_SOAK_SECONDS=1800 RUST_TEST_THREADS=2 cargo test --release
+//! --workspace --all-features --test servers soak:: -- --ignored --nocapture`. All three servers run side by side. Each
+//! gets `GRANTOR_SOAK_RATE` requests a second, 100 by default and no fewer than 20. The short form ends before anything
+//! may be purged: only the long one checks the purge, and the p99 by quarters.
 //!
 //! A record is kept for at least an hour after its end, so nothing would be purged in half an hour: the servers'
 //! clocks go 60 times as fast, with tokens that last half an hour, which is 30 s here. Every record is gone 120 s

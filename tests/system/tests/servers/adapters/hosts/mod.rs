@@ -1,5 +1,5 @@
-//! Hosts of the Model Context Protocol, as `tests/data/hosts.json` has them recorded. The vectors are sent unchanged but
-//! for origin, port, time and signature, through both adapters.
+//! Hosts of the Model Context Protocol, as `tests/data/hosts.json` has them recorded. The vectors are sent unchanged
+//! but for origin, port, time and signature, through both adapters.
 
 /// The report of the example for MCP.
 #[path = "../../../../../../examples/mcp/src/hosts.rs"]
