@@ -6,25 +6,25 @@ macro_rules! kinds {
     ($then:ident) => {
         $then! {
             /// Applications with their clients; keys are client ids of up to 512 bytes.
-            Applications = "applications", Many, applications: $crate::model::application::Application;
+            Applications = "applications", Many, applications: Application;
             /// Logos of applications; keys of 16 bytes.
-            ApplicationLogos = "application_logos", None, application_logos: $crate::model::ApplicationLogo;
+            ApplicationLogos = "application_logos", None, application_logos: ApplicationLogo;
             /// Authorization requests and their codes; keys of 16 bytes.
-            Authorizations = "authorizations", One, codes: $crate::model::Authorization;
+            Authorizations = "authorizations", One, codes: Authorization;
             /// Requests of devices that wait for a user; keys of 16 bytes.
-            DeviceRequests = "device_requests", None, device_requests: $crate::model::DeviceRequest;
+            DeviceRequests = "device_requests", None, device_requests: DeviceRequest;
             /// Grants with their tokens; keys of 16 bytes.
-            Grants = "grants", One, tokens: $crate::model::Grant;
+            Grants = "grants", One, tokens: Grant;
             /// Initial access tokens; keys of 22 bytes.
-            InitialTokens = "initial_tokens", None, initial_tokens: $crate::model::InitialToken;
+            InitialTokens = "initial_tokens", None, initial_tokens: InitialToken;
             /// The time of the last purge: one row, with a key of 4 bytes.
-            LastPurge = "last_purge", None, last_purge: $crate::model::LastPurge;
+            LastPurge = "last_purge", None, last_purge: LastPurge;
             /// Pushed authorization requests; keys of 16 bytes.
-            PushedRequests = "pushed_requests", None, pushed_requests: $crate::model::PushedRequest;
+            PushedRequests = "pushed_requests", None, pushed_requests: PushedRequest;
             /// Identifiers that must not be used twice; keys of 32 bytes.
-            Replays = "replays", None, replays: $crate::model::Replay;
+            Replays = "replays", None, replays: Replay;
             /// The codes that users type for devices; keys of 32 bytes.
-            UserCodes = "user_codes", None, user_codes: $crate::model::UserCodeRecord;
+            UserCodes = "user_codes", None, user_codes: UserCodeRecord;
         }
     };
 }
@@ -33,7 +33,7 @@ pub(crate) use kinds;
 
 /// Defines [`Table`] with a variant for every kind of record.
 macro_rules! define_table {
-    ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ty;)*) => {
+    ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ident;)*) => {
         /// A kind of record. Each table has its own keys.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]

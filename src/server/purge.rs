@@ -74,7 +74,7 @@ async fn purge(context: &Context, limit: usize) -> Result<Purge, PurgeError> {
 async fn remove(context: &Context, now: Timestamp, limit: usize) -> Result<Purge, PurgeError> {
     let stores = &context.stores;
     macro_rules! purge_all {
-        ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ty;)*) => {
+        ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ident;)*) => {
             [$(stores.$field.purge(now, limit).await,)*]
         };
     }

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use crate::model::application::Application;
 use crate::model::kinds::kinds;
 use crate::model::record::{Record, Sealed};
-use crate::model::{PushedRequest, Replay};
+use crate::model::{
+    ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, LastPurge, PushedRequest, Replay,
+    UserCodeRecord,
+};
 use crate::store::record_store::{ClientStore, CodeStore, RecordStore, TokenStore};
 
 /// Defines [`Stores`] with a store for every kind of record.
 macro_rules! define_stores {
-    ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ty;)*) => {
+    ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ident;)*) => {
         /// The stores of one authorization server.
         ///
         /// A store of everything, such as [`MemoryStore`](crate::MemoryStore) or any [`Engine`](crate::store::Engine),

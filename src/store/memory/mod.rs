@@ -15,7 +15,12 @@ use async_trait::async_trait;
 
 use crate::base::clock::Timestamp;
 use crate::base::id::ClientId;
+use crate::model::application::Application;
 use crate::model::client::Client;
+use crate::model::{
+    ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, LastPurge, PushedRequest, Replay,
+    UserCodeRecord,
+};
 use crate::store::memory::table::Table;
 use crate::store::{ClientStore, Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError, kinds};
 
@@ -57,7 +62,7 @@ impl Store for MemoryStore {
 
 /// Defines the tables, one for each kind of record.
 macro_rules! define_tables {
-    ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ty;)*) => {
+    ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ident;)*) => {
         #[derive(Debug, Default)]
         struct Tables {
             $($field: Table<$record>,)*

@@ -9,6 +9,11 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use crate::base::clock::Timestamp;
 use crate::base::id::ClientId;
 use crate::base::subject::Subject;
+use crate::model::application::Application;
+use crate::model::{
+    ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, LastPurge, PushedRequest, Replay,
+    UserCodeRecord,
+};
 use crate::store::postgres::jobs::{Action, RowWrite};
 use crate::store::{Lists, Record, Table, kinds};
 
@@ -138,7 +143,7 @@ pub(super) fn lists<'w>(writes: &[&'w RowWrite]) -> Value<'w> {
 
 /// Defines [`key_type`] for every kind of record.
 macro_rules! define_key_type {
-    ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ty;)*) => {
+    ($($(#[$docs:meta])* $table:ident = $name:literal, $lists:ident, $field:ident: $record:ident;)*) => {
         /// Returns the type of the keys: `uuid` for ids of 16 bytes.
         pub(super) fn key_type(table: Table) -> Type {
             match table {
