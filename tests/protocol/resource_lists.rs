@@ -114,7 +114,7 @@ async fn records_that_name_the_longest_list_stay_small() {
     let longest_uri = format!("https://app.example.com/{}", "x".repeat(2048 - 24));
     assert_eq!(sizes(&longest_uri, everything).await, (11_349, 7_281, 5_202));
     let guide = include_str!("../../src/guide/writing_a_store.md");
-    assert!(guide.contains("11 348 bytes for a consent request, 7 280 for a code, and 5 202 for a new grant"));
+    assert!(guide.contains("11 349 bytes for a consent request, 7 281 for a code, and 5 202 for a new grant"));
 }
 
 /// D-29, LIM-07
