@@ -50,8 +50,6 @@ const SHARED: [(&str, &[&str]); 2] = [
     (
         "grant",
         &[
-            "request",
-            "described_token",
             "first_pair",
             "issue",
             "jwt",
@@ -59,6 +57,8 @@ const SHARED: [(&str, &[&str]); 2] = [
             "live_grants",
             "presented_access",
             "refresh_token",
+            "release",
+            "request",
             "revocation",
         ],
     ),

@@ -108,8 +108,9 @@ async fn every_vector_holds() {
     run_all(Profile::Mcp, 9).await;
 }
 
-/// 9700-2.6-01, 21-2.3.1-01, D-01, MCP-0618-06, PYSEC-2026-4354, CVE-2020-26938, CVE-2026-67333, CVE-2026-59354,
-/// workers-oauth-provider #97
+/// 9700-2.6-01, 21-2.3.1-01, D-01, MCP-0618-06, PYSEC-2026-4354, CVE-2020-26938, CVE-2026-67333, CVE-2026-59354
+///
+/// As in workers-oauth-provider #97.
 #[tokio::test]
 async fn each_redirect_uri_is_registered_or_refused_with_its_error() {
     let accepted = ["https://a.example/cb", "http://127.0.0.1/cb", "http://[::1]:3000/cb", "http://localhost/cb"];

@@ -128,10 +128,9 @@ async fn nothing_of_a_request_is_reflected_raw() {
     }
 }
 
-/// 6749-10.15-01, 6749-3.1.2.4-01, 9700-2.1-02, CVE-2019-9837, CVE-2026-41479, CVE-2026-44681, django-oauth-toolkit
-/// #1719
+/// 6749-10.15-01, 6749-3.1.2.4-01, 9700-2.1-02, CVE-2019-9837, CVE-2026-41479, CVE-2026-44681
 ///
-/// Whatever else a request asks for, and whichever of its faults is found first.
+/// As in django-oauth-toolkit #1719: whatever else a request asks for, and whichever of its faults is found first.
 #[tokio::test]
 async fn the_endpoint_is_no_open_redirector() {
     let targets = [
