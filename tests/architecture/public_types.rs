@@ -43,7 +43,7 @@ macro_rules! shared {
 
 const fn is_send_and_sync<T: ?Sized + Send + Sync>() {}
 
-/// Engines, kinds of records and their samples are traits, not types: every implementation of them can be shared.
+/// Engines and kinds of records are traits, not types: every implementation of them can be shared.
 const fn every_engine_is_shared<E: Engine>() {
     is_send_and_sync::<E>();
 }
@@ -343,8 +343,7 @@ shared! {
 #[test]
 fn every_public_type_is_in_the_list_of_those_that_threads_share() {
     let bare = |name: &str| name.trim_start_matches("dyn ").split('<').next().unwrap_or_default().trim().to_owned();
-    let listed: BTreeSet<_> =
-        NAMES.iter().chain(&["Engine", "Record", "Sample", "Sealed"]).map(|name| bare(name)).collect();
+    let listed: BTreeSet<_> = NAMES.iter().chain(&["Engine", "Record", "Sealed"]).map(|name| bare(name)).collect();
     let mut public = BTreeSet::new();
     for file in source::files_below(&crate::root().join("src")) {
         let tokens = source::tokens(&fs::read_to_string(file).unwrap());
