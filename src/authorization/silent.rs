@@ -25,8 +25,9 @@ use crate::base::subject::Subject;
 use crate::context::Context;
 use crate::grant::{live_grants, revocation};
 use crate::model::Grant;
+use crate::model::client::CONSENT_TERMS_BYTES;
 use crate::model::client::{AskConsent, Client};
-use crate::model::terms::{CONSENT_TERMS_BYTES, RememberedConsent};
+use crate::model::terms::RememberedConsent;
 use crate::store::StoreError;
 
 /// How long after the last page a consent may stand in for a later one.

@@ -228,11 +228,12 @@ variants! { Stage { 0 => Held, 1 => CodeIssued(code), 2 => Denied } }
 mod tests {
     use super::*;
     use crate::base::id::DeviceRequestId;
+    use crate::model::client::CONSENT_TERMS_BYTES;
     use crate::model::destination::{DeviceFrom, Redirection};
     use crate::model::fixtures::compared_layout;
     use crate::model::protected_resource::Audience;
     use crate::model::redirect_uri::RedirectUri;
-    use crate::model::terms::{CONSENT_TERMS_BYTES, RememberedConsent};
+    use crate::model::terms::RememberedConsent;
 
     fn authorization() -> Authorization {
         Authorization {

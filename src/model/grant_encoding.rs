@@ -131,9 +131,10 @@ mod tests {
     use crate::base::id::ClientId;
     use crate::base::subject::Subject;
     use crate::jose::JwkThumbprint;
+    use crate::model::client::CONSENT_TERMS_BYTES;
     use crate::model::fixtures::compared_layout;
     use crate::model::protected_resource::Audience;
-    use crate::model::terms::{CONSENT_TERMS_BYTES, RememberedConsent, Terms};
+    use crate::model::terms::{RememberedConsent, Terms};
     use crate::scope::{ResourceScope, ScopeSet};
     use crate::secret::Digest;
     use crate::secret::derive::Link;

@@ -2,7 +2,7 @@
 
 use crate::base::clock::Timestamp;
 use crate::base::field::fields;
-use crate::model::client::Client;
+use crate::model::client::{CONSENT_TERMS_BYTES, Client};
 use crate::model::protected_resource::Audience;
 use crate::scope::{ResourceScope, ScopeSet};
 
@@ -46,9 +46,6 @@ impl Terms {
             && self.audience.covers(&other.audience)
     }
 }
-
-/// Bytes of the digest of what a consent was given for.
-pub(crate) const CONSENT_TERMS_BYTES: usize = 16;
 
 /// A consent that may stand in for a later one, kept with codes and grants of clients whose users are asked once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

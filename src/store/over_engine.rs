@@ -85,8 +85,10 @@ impl<E: Engine> ClientStore for E {
     }
 }
 
-#[cfg(all(test, feature = "testing"))]
+#[cfg(test)]
 mod tests {
+    #![cfg(feature = "testing")]
+
     use futures::executor::block_on;
 
     use super::*;

@@ -26,9 +26,11 @@ use crate::base::codec::{Writer, kind};
 use crate::base::field::Field;
 use crate::base::id::ClientId;
 use crate::model::redirect_uri::{RedirectUri, RegisteredRedirectUri};
-use crate::model::terms::CONSENT_TERMS_BYTES;
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
+
+/// Bytes of the digest of what a consent was given for.
+pub(crate) const CONSENT_TERMS_BYTES: usize = 16;
 
 /// A client [RFC 6749 section 2]: its form in force, its secrets and its privileges. Every request reads it.
 ///
