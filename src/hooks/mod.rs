@@ -203,7 +203,7 @@ pub enum ThrottleDecision {
 /// Returns the network of an address: the IPv4 address, or the first 64 bits of the IPv6 address, since one host has
 /// all addresses of such a network.
 pub(crate) fn network_of(address: IpAddr) -> IpAddr {
-    wide_network_of(address, 64).unwrap_or(address.to_canonical())
+    wide_network_of(address, 64).unwrap_or_else(|| address.to_canonical())
 }
 
 /// Returns the first `bits` of an IPv6 address. A provider gives a customer a network of 56 or 48 bits, which has many

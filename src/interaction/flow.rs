@@ -158,15 +158,15 @@ impl Flow {
             Route::Applications => self.applications(request, visitor).await,
             Route::Logo => Step::Respond(self.logo(request.query).await),
         };
-        match step {
-            Step::SignIn(to) if self.loops.is_one(visitor.browser, &to, self.server.context.now()) => {
-                self.server.context.raise(&Event::SignInLoop {});
-                // With a link of this service, the browser sends a cookie with `SameSite=Strict` too.
-                let page = ErrorPage { again: Some(&to), ..error_page(ErrorKind::SignInLoop, visitor) };
-                Step::Respond(self.page(400, self.pages.error(&page), ""))
-            }
-            step => step,
+        if let Step::SignIn(to) = &step
+            && self.loops.is_one(visitor.browser, to, self.server.context.now())
+        {
+            self.server.context.raise(&Event::SignInLoop {});
+            // With a link of this service, the browser sends a cookie with `SameSite=Strict` too.
+            let page = ErrorPage { again: Some(to), ..error_page(ErrorKind::SignInLoop, visitor) };
+            return Step::Respond(self.page(400, self.pages.error(&page), ""));
         }
+        step
     }
 
     /// Checks the request, lets the user sign in, and shows the consent page. After an answer with a problem, `before`,

@@ -86,9 +86,8 @@ impl<E: Engine> ClientStore for E {
 }
 
 #[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
-    #![cfg(feature = "testing")]
-
     use futures::executor::block_on;
 
     use super::*;

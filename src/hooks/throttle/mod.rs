@@ -343,7 +343,11 @@ impl Counts {
         let mut attempts = keys.attempts;
         let is_first = |user| self.attempts[CODES_OF_USER].is_full(user, self.now);
         if let Some(user) = attempts[CODES_OF_USER] {
-            attempts[if is_first(user) { CODES } else { FIRST_CODES }] = None;
+            if is_first(user) {
+                attempts[CODES] = None;
+            } else {
+                attempts[FIRST_CODES] = None;
+            }
         }
         attempts
     }

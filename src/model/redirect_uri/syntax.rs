@@ -67,9 +67,11 @@ pub(crate) fn check_host(host: &str) -> Result<(), RedirectUriError> {
     Err(RedirectUriError::Host)
 }
 
-/// Returns a host with letters beyond ASCII as it is written in ASCII, if it has such letters and is a name then.
+/// Returns a host with letters beyond ASCII as it is written in ASCII, if it has such letters, no invisible characters,
+/// and is a name then.
 pub(crate) fn host_in_ascii(host: &str) -> Option<Box<str>> {
-    let a_label = (!host.is_ascii()).then(|| a_label_host(host)).flatten()?;
+    let has_letters = !host.is_ascii() && host.chars().all(|c| c.is_ascii() || c.is_alphanumeric());
+    let a_label = has_letters.then(|| a_label_host(host)).flatten()?;
     check_host(&a_label).is_ok().then(|| a_label.into())
 }
 

@@ -20,6 +20,7 @@ impl<const TABLE: usize> Sealed for Row<TABLE> {}
 impl<const TABLE: usize> Record for Row<TABLE> {
     type Key = Vec<u8>;
 
+    #[expect(clippy::indexing_slicing, reason = "the compiler refuses a number without a table")]
     const TABLE: store::Table = store::Table::ALL[TABLE];
 
     fn key(&self) -> &Vec<u8> {

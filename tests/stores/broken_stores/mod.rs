@@ -152,7 +152,8 @@ fn sleep(duration: Duration) -> future::Ready<()> {
 /// The rules of a directory, with the fault that each notices.
 #[test]
 fn every_rule_of_directories_notices_its_fault_and_passes_a_sound_one() {
-    let rules: [(DirectoryFault, fn(&Directory)); 3] = [
+    type Rule = (DirectoryFault, fn(&Directory));
+    let rules: [Rule; 3] = [
         (DirectoryFault::ClientMixesVersions, |directory| {
             block_on(client_store::client_answers_what_was_written(directory, |client| directory.write(client)));
         }),

@@ -84,7 +84,7 @@ async fn lives(server: &Server, device: &Device) -> Result<(), String> {
     if page.status == 429 {
         return Ok(());
     }
-    assert!(page.status == 200 && text.contains(&user_code) && !text.contains("h0st1le"), "{text}");
+    assert!(page.status == 200 && text.contains(user_code.as_str()) && !text.contains("h0st1le"), "{text}");
     let handle = value_after(&text, "name=\"handle\"").to_owned();
     let allow = [("handle", &*handle), ("decision", "allow"), ("scope", "account-profile:r"), ("user_code", user_code)];
     assert_eq!(server.send(with_cookie(CONSENT, &allow)).await.status, 303);
