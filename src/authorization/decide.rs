@@ -53,7 +53,7 @@ pub(crate) async fn hold(
         AskConsent::Once => pending.redirect_uri().map(remember),
         AskConsent::Always | AskConsent::Never => None,
     };
-    Ok(hold_admitted(context, pending, Asked { subject, session }, current, room, remembered).await?.ticket)
+    Ok(store_request(context, pending, Asked { subject, session }, current, room, remembered).await?.ticket)
 }
 
 /// Checks that the request may be held, and stores what a metadata document says of its client.
@@ -102,7 +102,7 @@ pub(crate) struct Held {
 
 /// Stores a request that was admitted, for the client as it is now, with the consent that an approval remembers, if
 /// any.
-pub(crate) async fn hold_admitted(
+pub(crate) async fn store_request(
     context: &Arc<Context>,
     pending: &PendingAuthorization,
     asked: Asked<'_>,

@@ -126,7 +126,7 @@ pub(crate) fn judge(context: &Context, client: &Client, query: &Params<'_>) -> R
     }
     let challenge = challenge(context, client, query)?;
     let key = key(query)?;
-    let target = context.resources.asked(Named::of(query), client, &client.form.scopes).map_err(Reason::from)?;
+    let target = context.resources.requested(Named::of(query), client, &client.form.scopes).map_err(Reason::from)?;
     let (scopes, has_dropped_scopes) = scopes(context, client, &client.form.scopes, query, &target)?;
     Ok(Asked {
         challenge,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::authorization::consent_requests::{self, Room};
-use crate::authorization::decide::{admit, hold_admitted, take_decision};
+use crate::authorization::decide::{admit, store_request, take_decision};
 use crate::authorization::decision::{Basis, Consent, Decision};
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
@@ -113,7 +113,7 @@ pub(crate) async fn decide_silently(
         Because::NeverAsked => None,
         Because::Consented(earlier) => Some(earlier.consent),
     };
-    let held = hold_admitted(context, pending, asked, Some(client), room, remembered).await?;
+    let held = store_request(context, pending, asked, Some(client), room, remembered).await?;
     if let Because::Consented(earlier) = because {
         // Either the grant was revoked before this read, or a revocation lists requests after this one was stored.
         if !live_grants::is_still_live(context, &earlier.grant, &held.client).await.map_err(redirect)? {

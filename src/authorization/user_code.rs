@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::authorization::check_client;
 use crate::authorization::consent_requests;
-use crate::authorization::decide::{check_user, find_held, hold_admitted};
+use crate::authorization::decide::{check_user, find_held, store_request};
 use crate::authorization::document_client::{self, Found, Visitor};
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
@@ -198,7 +198,7 @@ pub(crate) async fn enter(
     let pending = pending(context, typed, &request, &client).map_err(page)?;
     let room =
         consent_requests::find_room(context, asked.subject, &client.id).await.map_err(|error| page(error.into()))?;
-    let held = hold_admitted(context, &pending, asked, Some(client), room, None).await?;
+    let held = store_request(context, &pending, asked, Some(client), room, None).await?;
     context.raise(&Event::UserCodeTyped { client: &request.client, subject: asked.subject });
     let device = AskingDevice {
         user_code: code.shown(),

@@ -91,13 +91,13 @@ mod tests {
 
     #[test]
     fn threads_draw_different_bytes_and_seeds_are_renewed() {
-        let draw = || {
+        let take = || {
             let mut bytes = [0; 32];
             SystemEntropy.fill(&mut bytes);
             bytes
         };
-        let other = std::thread::spawn(draw).join().unwrap();
-        assert_ne!(draw(), other);
+        let other = std::thread::spawn(take).join().unwrap();
+        assert_ne!(take(), other);
         let mut generator = Generator::seeded();
         generator.fill(&mut vec![0; BYTES_PER_SEED]);
         assert_eq!(generator.left, 0);

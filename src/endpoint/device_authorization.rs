@@ -83,7 +83,7 @@ fn judge(context: &Context, client: &Client, form: &Params<'_>) -> Result<Asked,
     if registered.is_empty() || asked.as_ref().is_some_and(is_barred) {
         return Err(Reason::ScopeNotForDevices);
     }
-    let target = context.resources.asked(Named::of(form), client, &registered)?;
+    let target = context.resources.requested(Named::of(form), client, &registered)?;
     let (scopes, _) = request::scopes(context, client, &registered, form, &target)?;
     Ok(Asked { scopes, audience: target.audience().clone() })
 }
@@ -105,7 +105,7 @@ async fn ask(
     for _ in 0..DRAWS {
         let minted = opaque::mint(&*context.entropy);
         let version = draw_version(&*context.entropy);
-        let code = UserCode::draw(devices.user_code, &*context.entropy);
+        let code = UserCode::random(devices.user_code, &*context.entropy);
         let record = DeviceRequest {
             id: DeviceRequestId::from_bytes([0; 16]),
             version,

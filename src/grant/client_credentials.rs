@@ -102,7 +102,7 @@ fn judge(request: &TokenRequest<'_>, config: &Config, resources: &ResourceTable)
         return Err(Reason::GrantTypeNotRegistered);
     }
     let available = &request.client.form.client_scopes;
-    let target = resources.asked(request.resources, request.client, available)?;
+    let target = resources.requested(request.resources, request.client, available)?;
     if target.is_several_with_jwts() {
         return Err(TargetError::SeveralOfJwts.into());
     }
@@ -365,7 +365,7 @@ mod tests {
     }
 
     /// A record after these writes.
-    fn filled(client: &Client, tokens: &[AccessRecord]) -> Grant {
+    fn grant_of(client: &Client, tokens: &[AccessRecord]) -> Grant {
         let mut grant: Option<Grant> = None;
         for token in tokens {
             grant = match place(client, token).step(grant.as_ref()).unwrap() {
@@ -393,7 +393,7 @@ mod tests {
     fn tokens_that_ended_make_room_and_live_ones_stay() {
         let client = client();
         let tokens = [access(1, 0), access(2, 10), access(3, 20)];
-        let full = filled(&client, &tokens);
+        let full = grant_of(&client, &tokens);
         assert_eq!((full.version, full.epoch, issued(&full)), (70, 3, vec![0, 10, 20]));
 
         let next = access(4, 99);
@@ -421,7 +421,7 @@ mod tests {
     #[test]
     fn tokens_of_the_future_stay_in_a_place_until_it_is_full() {
         let client = client();
-        let grant = filled(&client, &[access(1, 1000), access(2, 1000), access(3, 0)]);
+        let grant = grant_of(&client, &[access(1, 1000), access(2, 1000), access(3, 0)]);
         assert_eq!(issued(&grant), [1000, 1000, 0]);
         let next = access(4, 10);
         let Ok(Effect::Replace(grant, Filled::Issued)) = place(&client, &next).step(Some(&grant)) else {
@@ -433,7 +433,7 @@ mod tests {
     #[test]
     fn what_was_withdrawn_leaves_a_place_and_a_client_read_before_that_writes_nothing() {
         let before = client();
-        let full = filled(&before, &[access(1, 0), access(2, 10), access(3, 20)]);
+        let full = grant_of(&before, &[access(1, 0), access(2, 10), access(3, 20)]);
         let after = Client { epoch: 4, ..client() };
         let next = access(4, 30);
         let Ok(Effect::Replace(grant, Filled::Issued)) = place(&after, &next).step(Some(&full)) else {

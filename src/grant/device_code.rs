@@ -120,7 +120,7 @@ impl Polled<'_> {
     /// Derives the first pair from the device code and a link, which stays in the grant.
     fn beginning(&self, now: Timestamp) -> Result<Beginning, Reason> {
         let config = &self.context.config;
-        let link = Link::draw(&*self.context.entropy, config.refresh.derivation_keys.first());
+        let link = Link::random(&*self.context.entropy, config.refresh.derivation_keys.first());
         let (family_id, fresh) = of_device_code(self.code);
         let secrets = link.follow(&fresh, &config.refresh.derivation_keys);
         let secrets = secrets.map_err(|MissingKey| Reason::MissingDerivationKey)?;

@@ -78,7 +78,7 @@ pub(crate) struct Beginning {
 impl Beginning {
     /// Draws everything anew.
     pub(crate) fn drawn(entropy: &dyn Entropy) -> Self {
-        Self { secrets: PairSecrets::draw(entropy), family_id: FamilyId::draw(entropy), superseded: None }
+        Self { secrets: PairSecrets::random(entropy), family_id: FamilyId::random(entropy), superseded: None }
     }
 }
 
@@ -147,7 +147,7 @@ fn first_pair(
     let id = GrantId::from(authorization.id);
     let entropy = &*context.entropy;
     let Beginning { secrets, family_id, superseded } = beginning;
-    let tag_key = TagKey::draw(entropy);
+    let tag_key = TagKey::random(entropy);
     let place = Place {
         grant: id,
         client,

@@ -69,7 +69,7 @@ impl Line {
     /// A grant with its first pair.
     pub(crate) fn new() -> Self {
         let (config, client) = (Config::platform("https://auth.example"), client("own"));
-        let family_id = FamilyId::draw(&SystemEntropy);
+        let family_id = FamilyId::random(&SystemEntropy);
         let grant = Grant {
             id: GrantId::from_bytes([7; 16]),
             version: 1,
@@ -79,7 +79,7 @@ impl Line {
             terms: terms_of(&client),
             created: at(0),
             keep_until: at(0),
-            family: Family { id: family_id.digest(), tag_key: TagKey::draw(&SystemEntropy) },
+            family: Family { id: family_id.digest(), tag_key: TagKey::random(&SystemEntropy) },
             pairs_made: 0,
             bound_from: None,
             pairs: Pairs::default(),
@@ -94,7 +94,7 @@ impl Line {
             refresh: Vec::new(),
             access: Vec::new(),
         };
-        line.grant.pairs.newest = Some(line.pair(&family_id, PairSecrets::draw(&SystemEntropy), 0));
+        line.grant.pairs.newest = Some(line.pair(&family_id, PairSecrets::random(&SystemEntropy), 0));
         line
     }
 
@@ -107,7 +107,7 @@ impl Line {
     /// Supersedes the newest pair, with the graces of the platform profile.
     pub(crate) fn refreshed(mut self, seconds: u32) -> Self {
         let presented = self.presented(self.refresh.len() - 1);
-        let link = Link::draw(&SystemEntropy, self.config.refresh.derivation_keys.first());
+        let link = Link::random(&SystemEntropy, self.config.refresh.derivation_keys.first());
         let secrets = link.follow(&presented.fresh, &self.config.refresh.derivation_keys).unwrap();
         let newest = self.pair(&presented.family_id, secrets, seconds);
         let end = at(seconds).plus(Duration::from_secs(300));

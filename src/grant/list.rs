@@ -94,7 +94,7 @@ mod tests {
     }
 
     /// The pages that are requested after answers without rows.
-    fn asked(answers: Vec<Result<Vec<Arc<Grant>>, StoreError>>) -> Vec<Page<GrantId>> {
+    fn pages_after(answers: Vec<Result<Vec<Arc<Grant>>, StoreError>>) -> Vec<Page<GrantId>> {
         let mut reader = Reader::<Grant>::new(GrantId::from_bytes);
         let mut asked = Vec::new();
         for answer in answers {
@@ -109,19 +109,22 @@ mod tests {
     #[test]
     fn an_unreadable_record_is_passed_row_by_row() {
         let first = Page::first(PAGE);
-        assert_eq!(asked(vec![unreadable(3)]), [first.clone(), Page::first(1)]);
+        assert_eq!(pages_after(vec![unreadable(3)]), [first.clone(), Page::first(1)]);
         let passed = Page::after(id(3), PAGE);
-        assert_eq!(asked(vec![unreadable(3), unreadable(3)]), [first.clone(), Page::first(1), passed.clone()]);
+        assert_eq!(pages_after(vec![unreadable(3), unreadable(3)]), [first.clone(), Page::first(1), passed.clone()]);
         let row = Page::after(id(3), 1);
-        assert_eq!(asked(vec![unreadable(3), unreadable(3), unreadable(9)]), [first, Page::first(1), passed, row]);
+        assert_eq!(
+            pages_after(vec![unreadable(3), unreadable(3), unreadable(9)]),
+            [first, Page::first(1), passed, row]
+        );
     }
 
     #[test]
     fn a_list_ends_where_the_store_fails_or_names_what_was_passed_before() {
         let lost = || Err(StoreError::transient("lost"));
-        assert_eq!(asked(vec![lost()]), [Page::first(PAGE)]);
-        assert_eq!(asked(vec![unreadable(3), unreadable(3), unreadable(3)]).len(), 3);
-        assert_eq!(asked(vec![unreadable(3), unreadable(3), unreadable(2)]).len(), 3);
+        assert_eq!(pages_after(vec![lost()]), [Page::first(PAGE)]);
+        assert_eq!(pages_after(vec![unreadable(3), unreadable(3), unreadable(3)]).len(), 3);
+        assert_eq!(pages_after(vec![unreadable(3), unreadable(3), unreadable(2)]).len(), 3);
     }
 
     #[test]

@@ -33,11 +33,11 @@ const SIGN: u8 = 0x80;
 /// The encodings of the points of small order, without the sign bit. They are the `y` coordinates of the points of
 /// order 1, 2, 4 and 8, and the two encodings above the prime that are reduced to 0 and 1.
 const SMALL_ORDER: [[u8; COORDINATE_BYTES]; 7] = [
-    filled(0x00, 0x00, 0x00),
-    filled(0x01, 0x00, 0x00),
-    filled(0xec, 0xff, 0x7f),
-    filled(0xed, 0xff, 0x7f),
-    filled(0xee, 0xff, 0x7f),
+    repeated(0x00, 0x00, 0x00),
+    repeated(0x01, 0x00, 0x00),
+    repeated(0xec, 0xff, 0x7f),
+    repeated(0xed, 0xff, 0x7f),
+    repeated(0xee, 0xff, 0x7f),
     [
         0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4, 0x89, 0xf2, 0xef, 0x98, 0xf0, 0xd5, 0xdf,
         0xac, 0x05, 0xd3, 0xc6, 0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53, 0xfc, 0x05,
@@ -211,7 +211,7 @@ fn number(text: &str, name: &'static str) -> Result<Box<[u8]>, JwkError> {
 }
 
 /// Returns `first`, thirty times `middle`, then `last`.
-const fn filled(first: u8, middle: u8, last: u8) -> [u8; COORDINATE_BYTES] {
+const fn repeated(first: u8, middle: u8, last: u8) -> [u8; COORDINATE_BYTES] {
     let mut bytes = [middle; COORDINATE_BYTES];
     bytes[0] = first;
     bytes[COORDINATE_BYTES - 1] = last;

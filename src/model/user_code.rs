@@ -74,7 +74,7 @@ impl fmt::Debug for UserCode {
 
 impl UserCode {
     /// Draws a code. Each character is equally likely at each place: bytes that would favour some are dropped.
-    pub(crate) fn draw(format: UserCodeFormat, entropy: &dyn Entropy) -> Self {
+    pub(crate) fn random(format: UserCodeFormat, entropy: &dyn Entropy) -> Self {
         let alphabet = format.alphabet();
         let mut code = Zeroizing::new(String::with_capacity(format.length()));
         let mut bytes = Zeroizing::new([0; 32]);
@@ -221,7 +221,7 @@ mod tests {
         for (format, groups) in [(LETTERS, "4 4"), (UserCodeFormat::Digits(11), "4 4 3")] {
             let mut counts = BTreeMap::<(usize, char), u32>::new();
             for _ in 0..100_000 {
-                let code = UserCode::draw(format, &SystemEntropy);
+                let code = UserCode::random(format, &SystemEntropy);
                 code.0.chars().enumerate().for_each(|place| *counts.entry(place).or_default() += 1);
             }
             let letters = format.alphabet().len();
@@ -230,7 +230,7 @@ mod tests {
             // Seven standard deviations: one of 270 counts strays so far once in a thousand million runs.
             let most = 7.0 * expected.sqrt();
             assert!(counts.values().all(|count| (f64::from(*count) - expected).abs() < most), "{counts:?}");
-            let shown = UserCode::draw(format, &SystemEntropy).shown();
+            let shown = UserCode::random(format, &SystemEntropy).shown();
             let lengths: Vec<_> = shown.split('-').map(|group| group.len().to_string()).collect();
             assert_eq!(lengths.join(" "), groups);
         }

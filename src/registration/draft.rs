@@ -132,7 +132,7 @@ impl Draft<'_> {
             }
             ClientState::Deleted => self.placed(self.first(Some(client))).map(Some),
             // A suspended client is not reinstated because its registration ended.
-            state @ ClientState::Suspended if current.is_kept_out() => Err(RegistrarError::WrongState(state)),
+            state @ ClientState::Suspended if current.is_suspended_document() => Err(RegistrarError::WrongState(state)),
             _ if is_gone => self.placed(self.first(Some(client))).map(Some),
             // Meanwhile an administrator has stored a client under this id. The next request finds it.
             _ if !client.is_of_document() => Err(StoreError::transient(Contended).into()),
@@ -279,6 +279,6 @@ impl Draft<'_> {
         let is_kept = is_reviewed(&current.client, &self.admission.digest)
             || (self.admission.awaits_review && self.was_reviewed(current));
         // No other client is evicted for one that is refused.
-        current.is_kept_out() || (!is_gone && (is_kept || current.place().is_some()))
+        current.is_suspended_document() || (!is_gone && (is_kept || current.place().is_some()))
     }
 }

@@ -71,7 +71,7 @@ impl Registrar {
             let place = ClientPlace { room, number };
             let mut occupants = self.list(&ApplicationFilter::Place(place), Page::first(OF_ONE_PLACE)).await?;
             // A suspended client stays, and takes no room from others.
-            occupants.retain(|occupant| !occupant.is_kept_out());
+            occupants.retain(|occupant| !occupant.is_suspended_document());
             if occupants.is_empty() {
                 return Ok(FoundPlace { place, occupants });
             }
@@ -126,7 +126,7 @@ impl Registrar {
         for own in approved {
             let is_shared = own.open.as_ref().is_some_and(|open| open.is_shared);
             if surplus.len() < too_many
-                && !own.is_kept_out()
+                && !own.is_suspended_document()
                 && !is_shared
                 && !self.is_asked_about(&own, Some(subject), now).await?
             {

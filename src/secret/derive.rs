@@ -42,7 +42,7 @@ impl Link {
     pub(crate) const BYTES: usize = NONCE_BYTES + NAME_BYTES;
 
     /// Draws a link whose successor is derived with `key`, if there is one.
-    pub(crate) fn draw(entropy: &dyn Entropy, key: Option<&DerivationKey>) -> Self {
+    pub(crate) fn random(entropy: &dyn Entropy, key: Option<&DerivationKey>) -> Self {
         let mut bytes = [0; Self::BYTES];
         let (nonce, name) = bytes.split_at_mut(NONCE_BYTES);
         entropy.fill(nonce);
@@ -115,8 +115,8 @@ pub(crate) struct PairSecrets {
 
 impl PairSecrets {
     /// Draws the secrets of a pair that replaces no other.
-    pub(crate) fn draw(entropy: &dyn Entropy) -> Self {
-        Self { access: opaque::mint(entropy), fresh: Fresh::draw(entropy) }
+    pub(crate) fn random(entropy: &dyn Entropy) -> Self {
+        Self { access: opaque::mint(entropy), fresh: Fresh::random(entropy) }
     }
 
     fn new(access: &[u8; ACCESS_BYTES], fresh: &[u8; ACCESS_BYTES]) -> Self {
@@ -212,11 +212,11 @@ mod tests {
 
     #[test]
     fn one_token_and_one_link_have_one_successor() {
-        let [old, other] = [(); 2].map(|()| Fresh::draw(&SystemEntropy));
+        let [old, other] = [(); 2].map(|()| Fresh::random(&SystemEntropy));
         let key = DerivationKey::new([9; 32]);
         for key in [None, Some(key)] {
             let keys: Vec<_> = key.iter().cloned().collect();
-            let [link, other_link] = [(); 2].map(|()| Link::draw(&SystemEntropy, key.as_ref()));
+            let [link, other_link] = [(); 2].map(|()| Link::random(&SystemEntropy, key.as_ref()));
             let of = |fresh: &Fresh, link: &Link| {
                 let successor = link.follow(fresh, &keys).unwrap();
                 (successor.access.digest, *successor.fresh.bytes())
@@ -229,9 +229,9 @@ mod tests {
 
     #[test]
     fn a_link_is_followed_with_the_key_that_it_names() {
-        let old = Fresh::draw(&SystemEntropy);
+        let old = Fresh::random(&SystemEntropy);
         let keys = [DerivationKey::new([1; 32]), DerivationKey::new([2; 32])];
-        let link = Link::draw(&SystemEntropy, keys.last());
+        let link = Link::random(&SystemEntropy, keys.last());
         let access = |keys: &[DerivationKey]| link.follow(&old, keys).map(|successor| successor.access.digest);
         assert_eq!(access(&keys), access(&keys[1..]));
         assert_eq!(access(&keys[..1]), Err(MissingKey));

@@ -41,7 +41,7 @@ impl Drop for FamilyId {
 impl ZeroizeOnDrop for FamilyId {}
 
 impl FamilyId {
-    pub(crate) fn draw(entropy: &dyn Entropy) -> Self {
+    pub(crate) fn random(entropy: &dyn Entropy) -> Self {
         let mut bytes = [0; FAMILY_ID_BYTES];
         entropy.fill(&mut bytes);
         Self(bytes)
@@ -93,7 +93,7 @@ pub(crate) struct TagKey([u8; Self::BYTES]);
 impl TagKey {
     pub(crate) const BYTES: usize = 16;
 
-    pub(crate) fn draw(entropy: &dyn Entropy) -> Self {
+    pub(crate) fn random(entropy: &dyn Entropy) -> Self {
         let mut bytes = [0; Self::BYTES];
         entropy.fill(&mut bytes);
         Self(bytes)
@@ -159,7 +159,7 @@ impl Drop for Fresh {
 impl ZeroizeOnDrop for Fresh {}
 
 impl Fresh {
-    pub(crate) fn draw(entropy: &dyn Entropy) -> Self {
+    pub(crate) fn random(entropy: &dyn Entropy) -> Self {
         let mut bytes = [0; FRESH_BYTES];
         entropy.fill(&mut bytes);
         Self(bytes)
@@ -286,10 +286,10 @@ mod tests {
     }
 
     fn token() -> Token {
-        let family_id = FamilyId::draw(&SystemEntropy);
-        let tag_key = TagKey::draw(&SystemEntropy);
+        let family_id = FamilyId::random(&SystemEntropy);
+        let tag_key = TagKey::random(&SystemEntropy);
         let position = Position { end: Timestamp::from_seconds(77), number: 3 };
-        let minted = mint(position, &family_id, &Fresh::draw(&SystemEntropy), &tag_key);
+        let minted = mint(position, &family_id, &Fresh::random(&SystemEntropy), &tag_key);
         let text = minted.text("rt_", &IdText::of(&[9; ID_BYTES])).into_bytes();
         Token { text, minted, family: Family { id: family_id.digest(), tag_key } }
     }

@@ -1,8 +1,6 @@
 //! The error of a store, and what its database or driver reported.
 
 use std::error::Error;
-use std::ops::Deref;
-use std::sync::Arc;
 
 use crate::base::codec::DecodeError;
 use crate::base::debug_as_text;
@@ -65,23 +63,34 @@ impl From<DecodeError> for StoreError {
     }
 }
 
-/// The error beneath that of a store.
-///
-/// The source of an error is what this derefs to, not a pointer: a service can downcast it to the error of the
-/// database.
-#[derive(Clone, Debug)]
-pub(crate) struct Cause(Arc<dyn Error + Send + Sync>);
+/// The error beneath that of a store with a database.
+#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
+pub(crate) use cause::Cause;
 
-impl Cause {
-    pub(crate) fn new(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self(Arc::from(source.into()))
+#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
+mod cause {
+    use std::error::Error;
+    use std::ops::Deref;
+    use std::sync::Arc;
+
+    /// The error beneath that of a store.
+    ///
+    /// The source of an error is what this derefs to, not a pointer: a service can downcast it to the error of the
+    /// database.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Cause(Arc<dyn Error + Send + Sync>);
+
+    impl Cause {
+        pub(crate) fn new(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+            Self(Arc::from(source.into()))
+        }
     }
-}
 
-impl Deref for Cause {
-    type Target = dyn Error + Send + Sync;
+    impl Deref for Cause {
+        type Target = dyn Error + Send + Sync;
 
-    fn deref(&self) -> &Self::Target {
-        &*self.0
+        fn deref(&self) -> &Self::Target {
+            &*self.0
+        }
     }
 }

@@ -57,8 +57,8 @@ impl Drawn {
     pub(super) fn new(client: &Client, config: &Config, entropy: &dyn Entropy) -> Self {
         match config.refresh_rotation(client) {
             RefreshRotation::Keep => Self::Access(opaque::mint(entropy)),
-            RefreshRotation::Rotate if config.refresh.grace.is_zero() => Self::Pair(PairSecrets::draw(entropy)),
-            RefreshRotation::Rotate => Self::Link(Link::draw(entropy, config.refresh.derivation_keys.first())),
+            RefreshRotation::Rotate if config.refresh.grace.is_zero() => Self::Pair(PairSecrets::random(entropy)),
+            RefreshRotation::Rotate => Self::Link(Link::random(entropy, config.refresh.derivation_keys.first())),
         }
     }
 }
@@ -165,7 +165,7 @@ impl Judge<'_> {
         let client = self.request.client;
         let available = grant.terms.left_for(client).ok_or(Reason::GrantRevoked)?.scopes;
         let target = self.resources.granted(&grant.terms.audience, client, self.request.resources)?;
-        let asked = Asked { scopes: self.asked(available, &target)?, target };
+        let asked = Asked { scopes: self.requested_scopes(available, &target)?, target };
         let newest = self.newest(grant, placed)?;
         let superseded_for = newest.in_grace.as_ref().map(|own| self.now.seconds_since(own.since));
         if let Some(issued) = self.newest_again(grant, &newest, &asked) {
@@ -200,7 +200,7 @@ impl Judge<'_> {
     /// omitted is treated as equal to the scope originally granted by the resource owner."
     ///
     /// The access token then has what its protected resources serve.
-    fn asked(&self, available: ScopeSet, target: &Target<'_>) -> Result<ScopeSet, Reason> {
+    fn requested_scopes(&self, available: ScopeSet, target: &Target<'_>) -> Result<ScopeSet, Reason> {
         let asked = match self.config.scopes.sent(self.request.scope) {
             None => available,
             Some(scope) => {

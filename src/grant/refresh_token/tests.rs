@@ -387,7 +387,7 @@ fn a_key_is_judged_after_the_token_and_before_the_reuse_of_a_bound_one() {
     assert_eq!(refusal(&unbound, 1, None, 1000), "granted");
     assert_eq!(refusal(&unbound.with_key(1), 1, None, 1000), "granted", "the first proof");
     let mut altered = Line { key: None, ..Line::new().with_key(1).refreshed(1000) };
-    altered.grant.family.tag_key = TagKey::draw(&SystemEntropy);
+    altered.grant.family.tag_key = TagKey::random(&SystemEntropy);
     assert_eq!(refusal(&altered, 1, None, 1000), "UnknownRefreshToken", "keys of others are no one's business");
 }
 

@@ -48,7 +48,7 @@ impl Record for Application {
     /// itself once it has not been used for long. `None` for any other, and for a suspended one with a metadata
     /// document.
     fn purge_after(&self) -> Option<Timestamp> {
-        self.reserved_until.or_else(|| self.client.gone_at().filter(|_| !self.is_kept_out()))
+        self.reserved_until.or_else(|| self.client.gone_at().filter(|_| !self.is_suspended_document()))
     }
 
     fn is_due_sooner(&self) -> bool {

@@ -113,7 +113,7 @@ impl Application {
 
     /// Returns whether the client is suspended and its id is the URL of its metadata document. If its record were
     /// removed, it could return as a new client.
-    pub(crate) fn is_kept_out(&self) -> bool {
+    pub(crate) fn is_suspended_document(&self) -> bool {
         self.state() == ClientState::Suspended && self.id().as_str().starts_with(DocumentUrl::START)
     }
 

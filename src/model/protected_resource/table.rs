@@ -208,7 +208,7 @@ impl ResourceTable {
     /// > requests that omit the parameter with an invalid_target error.
     ///
     /// [RFC 8707 section 2]
-    pub(crate) fn asked(
+    pub(crate) fn requested(
         &self,
         named: Named<'_>,
         client: &Client,
