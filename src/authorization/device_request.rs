@@ -52,9 +52,9 @@ struct Changing<'a> {
 }
 
 enum Change<'a> {
-    /// From nobody's to the user's.
+    /// Records that the user has typed the code of a request that no user had typed.
     Type { subject: &'a Subject, now: Timestamp },
-    /// From undecided to decided.
+    /// Records the decision of a request that waits for it.
     Decide { held: &'a Authorization, decision: Decision, open_until: Timestamp },
 }
 

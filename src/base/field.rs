@@ -16,7 +16,7 @@ pub(crate) trait Field: Sized {
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
-/// A value that is stored behind the other fields of its record, with a tag, and not at all where there is none.
+/// An optional value. It is stored with a tag after the other fields, or not at all.
 pub(crate) trait Tagged: Sized {
     fn write_tagged(&self, tag: u8, writer: &mut Writer);
 
@@ -157,7 +157,7 @@ field!(NonZeroU32, |own, writer| writer.number(own.get()), |reader| {
     Self::new(reader.number()?).ok_or(DecodeError::Malformed)
 });
 field!(Timestamp, |own, writer| writer.time(*own), |reader| reader.time());
-// Whole seconds. More than 136 years count as so many.
+// Whole seconds; more than `u32::MAX` (136 years) are stored as `u32::MAX`.
 field!(Duration, |own, writer| writer.number(u32::try_from(own.as_secs()).unwrap_or(u32::MAX)), |reader| reader
     .number()
     .map(|seconds| Self::from_secs(seconds.into())));

@@ -10,7 +10,7 @@ use std::mem;
 pub(crate) struct Generations<K, V> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,
-    /// What the younger one takes.
+    /// The heap bytes of the younger generation.
     bytes: usize,
     /// The bounds of each generation.
     max: usize,
@@ -25,7 +25,7 @@ pub(crate) trait OnHeap {
 }
 
 impl<K: Eq + Hash, V: OnHeap> Generations<K, V> {
-    /// Creates a map for so many entries, which take at most so many bytes on average.
+    /// Creates a map for at most `max` entries. The sum of their sizes is at most `max` × `bytes_per_entry`.
     pub(crate) fn new(max: usize, bytes_per_entry: usize) -> Self {
         let max = max / 2;
         let max_bytes = max.saturating_mul(bytes_per_entry);

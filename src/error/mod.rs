@@ -25,7 +25,7 @@ use crate::wire::refusal::{Refusal, refusals};
 refusals! {
     /// The exact reason why a request is refused, for logs, metrics and tests.
     ///
-    /// Clients see the [`ErrorCode`] and a fixed text, which reveal less. Any release may add reasons: do not make
+    /// Clients see the [`ErrorCode`] and a text that reveals less. Any release may add reasons: do not make
     /// behaviour depend on one.
     #[derive(Debug, thiserror::Error)]
     #[non_exhaustive]

@@ -33,8 +33,8 @@ macro_rules! shared {
     (doc peer) => { "The address that the request came from." };
 }
 
-/// Each event is one row: its fields, its name, its severity, and what else a sink counts it by. The fields in
-/// parentheses are those that many events share; they are facts of the same name.
+/// Each event is one row: its fields, its name, its severity, and its facts. A field in parentheses is one that many
+/// events share; it is also a fact with the same name.
 macro_rules! events {
     ($(
         $(#[$about:meta])*
@@ -69,7 +69,7 @@ macro_rules! events {
     };
 }
 
-/// Each fact is one row: a method of an event for sinks, and one with which a row above sets it.
+/// Each fact is one row. It makes a public method that returns the fact, and one with which a row of `events!` sets it.
 macro_rules! facts {
     ($($(#[$about:meta])* $fact:ident: $type:ty;)+) => {
         /// The facts of an event, in one form for all variants.
@@ -353,7 +353,7 @@ const KEEP_SESSION: &str = "a browser came back from the sign-in five times with
 /// Seconds within which a client repeats a refresh whose answer it lost.
 const USUAL_AGE_IN_GRACE: u32 = 30;
 
-/// The value of a field, as the fact that it is.
+/// Converts a field of an event to the type of its fact.
 trait Known<T> {
     fn known(self) -> Option<T>;
 }
@@ -590,7 +590,7 @@ mod tests {
             (Event::StaleAnswerUsed { client, subject: None, error }, Severity::Warning, status),
             (
                 Event::AccessTokenRefused { client: None, refusal: TokenRefusal::Expired },
-                Severity::Info,
+                Severity::Debug,
                 "the access token has expired",
             ),
         ] {

@@ -49,7 +49,7 @@ pub enum TokenRefusal {
 impl TokenRefusal {
     /// Every API meets tokens that have expired; any other refusal may come from a wrong setting.
     pub(crate) fn severity(self) -> Severity {
-        if self == Self::Inactive { Severity::Debug } else { Severity::Info }
+        if matches!(self, Self::Inactive | Self::Expired) { Severity::Debug } else { Severity::Info }
     }
 
     /// Returns the reason as a sentence, such as `the access token is not active`. Unlike [`Display`](fmt::Display), it

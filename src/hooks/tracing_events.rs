@@ -16,6 +16,7 @@ use crate::hooks::{Event, EventSink, Severity};
 /// | `redirect_uri` | the redirect URI that was refused, shortened as in [`Event::Refused`] |
 /// | `scopes` | what was granted |
 /// | `age` | seconds since a refresh token in its grace was superseded |
+/// | `keys` | how many keys of a client are not used |
 ///
 /// The level is [`Event::severity`]. Clients and redirect URIs may hold any character: a subscriber that writes lines
 /// must escape fields, as that of `tracing-subscriber` does.
@@ -44,6 +45,7 @@ impl EventSink for TracingEvents {
                     redirect_uri = facts.redirect_uri,
                     scopes = facts.scopes.map(|scopes| scopes.as_str()),
                     age = facts.age,
+                    keys = facts.keys,
                 )
             };
         }

@@ -212,7 +212,8 @@ impl Record for Authorization {
     }
 }
 
-// The terms are last: they end with tags 1 and 2.
+// The terms are last: their tags, 1 and 2, stand directly before those of the record, so all share one series. Tag 3 is
+// taken by both records and 4 by authorizations; the next free one is 5.
 fields! {
     Authorization {
         id, version, client, epoch, subject, session, created, ticket, stage, since, end, destination, challenge, terms,

@@ -50,7 +50,7 @@ impl Destination {
         }
     }
 
-    /// Returns what is kept after the decision, whose answer takes the client's `state` along.
+    /// Returns what is stored after the decision. The `state` is left out: the response of the decision has it.
     pub(crate) fn decided(&self) -> Self {
         match self {
             Self::Browser(Redirection { redirect_uri, is_named, .. }) => {

@@ -20,7 +20,7 @@ use crate::text::{check_line, check_shown_line};
 //
 // RFC 7591 section 3.2.1
 
-/// Defines members that are kept as they are sent. A row has the field, its type, its name on the wire, and the
+/// Defines a struct of such members. A row has the field, its type, its name on the wire, and the
 /// function that reads it. The members are stored in the order of their rows.
 macro_rules! members {
     ($(#[$docs:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty = $member:literal, $read:expr;)* }) => {

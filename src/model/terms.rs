@@ -56,5 +56,6 @@ pub(crate) struct RememberedConsent {
     pub(crate) terms: [u8; CONSENT_TERMS_BYTES],
 }
 
+// The records that end with terms go on with the tags: the next free one is 5.
 fields! { Terms { scopes, resources } tagged { 1 => audience, 2 => remembered } }
 fields! { RememberedConsent { asked, terms } }

@@ -1,8 +1,8 @@
 //! Logos of applications.
 //!
 //! A logo is a record of its own. It is inserted before the application that names it, with a day to live, and kept
-//! once that is written. A crash in between leaves a logo that is removed after the day, or one that expires although
-//! it is named: then nobody was told that it was submitted, and an approval fails.
+//! once that is written. A crash in between leaves an unnamed logo, which is removed after a day, or a named one that
+//! expires. In the second case, the submission was never acknowledged, and its approval fails.
 
 use std::sync::Arc;
 

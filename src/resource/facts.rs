@@ -14,7 +14,7 @@ use crate::scope::{ResourceList, ResourceScope, ScopeCatalog, ScopeError, ScopeS
 /// The SHA-256 of a whole token.
 pub(super) type TokenDigest = [u8; 32];
 
-/// The bytes that what is kept of a token takes at most, on average.
+/// The most bytes that are kept for one token, on average.
 pub(super) const BYTES_PER_ENTRY: usize = 1024;
 
 /// What the authorization server said about a token.

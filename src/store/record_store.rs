@@ -85,15 +85,19 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 ///     }
 ///     async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
 ///         let rows = self.0.lock().unwrap();
-///         let listed = rows.values().filter(|row| row.lists().iter().any(|own| own == list) &&
-///         page.admits(row.key())); Ok(listed.take(page.limit()).cloned().collect()) } async fn purge(&self, now:
-///         Timestamp, limit: usize) -> Result<Purge, StoreError> { let mut rows = self.0.lock().unwrap(); let is_due =
-///         |row: &&Arc<R>| row.purge_after().is_some_and(|end| end <= now); let due: Vec<_> =
-///         rows.values().filter(is_due).take(limit).map(|row| row.key().clone()).collect(); due.iter().for_each(|key|
-///         drop(rows.remove(key))); let purge = Purge::new(due.len()); Ok(if due.len() < limit { purge.finished() }
-///         else { purge }) } }
+///         let is_listed = |row: &&Arc<R>| row.lists().iter().any(|own| own == list) && page.admits(row.key());
+///         Ok(rows.values().filter(is_listed).take(page.limit()).cloned().collect())
+///     }
+///     async fn purge(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+///         let mut rows = self.0.lock().unwrap();
+///         let is_due = |row: &&Arc<R>| row.purge_after().is_some_and(|end| end <= now);
+///         let due: Vec<_> = rows.values().filter(is_due).take(limit).map(|row| row.key().clone()).collect();
+///         due.iter().for_each(|key| drop(rows.remove(key)));
+///         let purge = Purge::new(due.len());
+///         Ok(if due.len() < limit { purge.finished() } else { purge })
+///     }
+/// }
 /// ```
-///
 #[async_trait]
 pub trait RecordStore<R: Record>: Store {
     /// Returns the record with that key.

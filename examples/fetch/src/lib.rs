@@ -128,8 +128,8 @@ impl Fetch {
     /// Sets the limit on concurrent requests of each [`FetchPurpose`]; 64 by default. An eighth of them, and at least
     /// one, may be for hosts of one registrable domain. Further requests wait; the wait counts towards their timeout.
     ///
-    /// A look-up that has not ended when its request times out keeps its place among the look-ups, of which there are
-    /// as many, and its place among those of its domain. The place of the request is free again.
+    /// A look-up may outlast its request. It then still counts against the limit on look-ups, which is the same number,
+    /// and against that of its domain, but not against the limit on requests.
     #[must_use]
     pub fn requests_at_once(mut self, max: NonZeroUsize) -> Self {
         self.rooms = Rooms::new(max.get());

@@ -55,7 +55,7 @@ async fn app(folder: &Path) -> Result<Router, Box<dyn Error>> {
 /// Counts the visits of this session, and writes each into the table of the service.
 async fn visit(State(database): State<Database>, session: Session) -> Result<String, StatusCode> {
     let unavailable = |_| StatusCode::SERVICE_UNAVAILABLE;
-    let visits: u32 = session.get("visits").await.map_err(unavailable)?.unwrap_or_default() + 1;
+    let visits: u32 = session.get::<u32>("visits").await.map_err(unavailable)?.unwrap_or_default() + 1;
     session.insert("visits", visits).await.map_err(unavailable)?;
     let write = move || {
         let mut database = database.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

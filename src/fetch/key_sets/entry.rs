@@ -90,8 +90,7 @@ impl<S, E: Failure> Entry<S, E> {
         Self { set, tried: now, failure, may_retry: false, is_newest: false }
     }
 
-    /// Returns the entry when the age of its key set is not known any more: the key set is used until the pause has
-    /// ended at most.
+    /// Returns the entry for a key set of unknown age. The set is used until the pause ends, and no longer.
     pub(super) fn of_unknown_age(&self, pause: Duration) -> Self {
         let until = self.tried.plus(pause);
         let set = self.set.clone().map(|kept| Kept {

@@ -1,5 +1,6 @@
 //! The grant types: a row for each, with its name on the wire [RFC 6749 section 1.3] and what it needs of a client.
-//! What the settings decide is in `grant/mod.rs`.
+//! The setting that switches each on is in `Config::switch_of` (`config/mod.rs`); the function that answers is in
+//! `grant/mod.rs`.
 
 use std::fmt;
 

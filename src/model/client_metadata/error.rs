@@ -27,7 +27,7 @@ refusals! {
         #[error("the text of {0} is blank, or has characters that are not accepted")]
         Text(name: &'static str) =>
             InvalidClientMetadata.says(format!("{name} is blank, or has characters that are not accepted")),
-        /// A link is not an https address in its plain form.
+        /// A link is a program, such as `javascript:`, or `jwks_uri` is not an https address in its plain form.
         #[error("the member {0} is not a plain https address")]
         Link(name: &'static str) => InvalidClientMetadata.says(format!("{name} is not a plain https address")),
         /// A key of `jwks` is private or symmetric.

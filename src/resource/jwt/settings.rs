@@ -121,7 +121,7 @@ pub(super) struct Setup {
     pub(super) environment: Environment,
 }
 
-/// Without the transport.
+/// Does not show the transport.
 impl fmt::Debug for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Setup").field("settings", &self.settings).finish_non_exhaustive()

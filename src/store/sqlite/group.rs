@@ -11,9 +11,8 @@ use crate::store::sqlite::place::Place;
 use crate::store::sqlite::session::Session;
 use crate::store::sqlite::worker::{Access, Job};
 
-/// Answers calls that read, all made before the snapshot. The snapshot contains all writes acknowledged before, since
-/// it is of the file that everyone else writes. The place is checked last, so that no answer comes from a file or a log
-/// that others have removed.
+/// Answers reads from one snapshot. It contains every write acknowledged before it began. The path is checked after the
+/// reads: if the file or its log was replaced, no answer is returned.
 pub(super) fn read(session: &mut Session<'_>, mut group: Vec<Job>, place: &Place) {
     // A single call needs no transaction.
     let begun = if group.len() > 1 { session.execute("BEGIN") } else { Ok(()) };

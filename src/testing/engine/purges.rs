@@ -85,7 +85,7 @@ pub async fn a_purge_leaves_no_list_entry<E: Engine>(store: &E) {
 
 /// Rule 7: a row whose end was moved stays until the new end, and is removed then.
 ///
-/// To an earlier time, a purge follows at once only where the write says so, as for a revoked grant.
+/// An end that is moved earlier takes effect at once only if the write has `due_moved`, as for a revoked grant.
 pub async fn a_purge_follows_a_moved_end<E: Engine>(store: &E) {
     for rows in tables(store) {
         let end = rows.emptied(3 * HOUR).await;
