@@ -173,7 +173,12 @@ async fn is_step_up_in_vain(
     asked: Asked<'_>,
 ) -> Result<bool, Reason> {
     let (now, session) = (context.now(), Digest::of(asked.session));
-    let rows = consent_requests::latest(context, asked.subject).await?;
+    let rows = match consent_requests::latest(context, asked.subject).await {
+        Ok(rows) => rows,
+        // The page does not depend on it.
+        Err(error) if error.unreadable_key().is_some() => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
     let is_same = |row: &&Arc<Authorization>| {
         matches!(row.stage, Stage::CodeIssued(_))
             && (row.client == pending.client.id && row.session == session && now < row.since.plus(STEP_UP))

@@ -82,7 +82,7 @@ impl TryFrom<OffsetDateTime> for Timestamp {
     ///
     /// # Errors
     ///
-    /// [`ValueError`](crate::error::ValueError) for a time before 1970 or after 2106.
+    /// [`ValueError`] for a time before 1970 or after 2106.
     fn try_from(time: OffsetDateTime) -> Result<Self, Self::Error> {
         u32::try_from(time.unix_timestamp()).map(Self).map_err(|_| NO_TIMESTAMP)
     }

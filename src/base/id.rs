@@ -180,7 +180,7 @@ impl ClientId {
     ///
     /// # Errors
     ///
-    /// [`ValueError`](crate::error::ValueError) if it is empty, longer than 512 characters, or holds a character
+    /// [`ValueError`] if it is empty, longer than 512 characters, or holds a character
     /// outside 20 to 7E hex.
     pub fn new(text: impl AsRef<str>) -> Result<Self, ValueError> {
         let text = text.as_ref();

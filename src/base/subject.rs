@@ -24,7 +24,7 @@ impl Subject {
     ///
     /// # Errors
     ///
-    /// [`ValueError`](crate::error::ValueError) if the text is empty or longer than 255 bytes.
+    /// [`ValueError`] if the text is empty or longer than 255 bytes.
     pub fn new(text: impl AsRef<str>) -> Result<Self, ValueError> {
         let text = text.as_ref();
         if text.is_empty() || text.len() > SUBJECT_BYTES {

@@ -133,7 +133,7 @@ async fn authenticate<'a>(
     }
     let begun = Attempt::new(AttemptKind::Authentication, endpoint);
     let (client, credential) = (credentials.first_id().or(named), credentials.presented());
-    let attempt = Attempt { client, credential, peer: request.peer, ..begun };
+    let attempt = Attempt { client, credential, peer: request.peer, from_page: request.is_of_page(), ..begun };
     context.check_throttle(&attempt).await?;
     let outcome = match unreadable {
         None => verify(context, &attempt, method, &credentials).await,

@@ -26,6 +26,7 @@ struct UseOfAssertion {
     endpoint: Endpoint,
     client: Option<Box<str>>,
     peer: Option<IpAddr>,
+    from_page: bool,
     /// Whether the client authenticates with it, and not only signs.
     authenticates: bool,
 }
@@ -33,9 +34,15 @@ struct UseOfAssertion {
 impl Uses {
     /// Creates the uses of a request that has no proof.
     pub(crate) fn new(attempt: &Attempt<'_>, authenticates: bool, assertion: Option<Replay>) -> Self {
-        let Attempt { endpoint, client, peer, .. } = *attempt;
-        let of_attempt =
-            |replay| UseOfAssertion { replay, endpoint, client: client.map(Into::into), peer, authenticates };
+        let Attempt { endpoint, client, peer, from_page, .. } = *attempt;
+        let of_attempt = |replay| UseOfAssertion {
+            replay,
+            endpoint,
+            client: client.map(Into::into),
+            peer,
+            from_page,
+            authenticates,
+        };
         Self { assertion: assertion.map(of_attempt), proof: None, are_recorded: AtomicBool::new(false) }
     }
 
@@ -48,11 +55,12 @@ impl Uses {
         if self.are_recorded.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        if let Some(UseOfAssertion { replay, endpoint, client, peer, authenticates }) = &self.assertion {
+        if let Some(UseOfAssertion { replay, endpoint, client, peer, from_page, authenticates }) = &self.assertion {
             let used_before = Reason::ClientAssertion("it was used before".into());
             let begun = Attempt::new(AttemptKind::Authentication, *endpoint);
             let credential = Credential::Assertion;
-            let attempt = Attempt { client: client.as_deref(), credential, peer: *peer, ..begun };
+            let attempt =
+                Attempt { client: client.as_deref(), credential, peer: *peer, from_page: *from_page, ..begun };
             let recorded = context.use_once(*replay, used_before).await;
             if let Err(reason) = recorded {
                 context.note_failed_authentication(&attempt, &reason).await;

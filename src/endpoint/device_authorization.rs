@@ -37,13 +37,18 @@ const DRAWS: usize = 8;
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     const ENDPOINT: Endpoint = Endpoint::DeviceAuthorization;
+    let refused = |reason| client_request::refused(context, request, ENDPOINT, None, None, &reason);
+    // Before the throttle: a page of the same site sends no `Origin` with an image.
+    if !ENDPOINT.allows(request.method) {
+        return refused(Reason::MethodNotAllowed);
+    }
     // Anyone can ask, and each request takes a place of its client. A page would ask in the network of its visitor,
     // whose consent page would show that network, and whose own devices would then be throttled.
     let is_admitted = !request.is_of_page() || context.config.devices.cors.covers(request);
     let attempt = Attempt { peer: request.peer, ..Attempt::new(AttemptKind::DeviceRequest, ENDPOINT) };
     let admitted = if is_admitted { context.check_throttle(&attempt).await } else { Err(Reason::PageNotForDevices) };
     if let Err(reason) = admitted {
-        return client_request::refused(context, request, ENDPOINT, None, None, &reason);
+        return refused(reason);
     }
     let (form, caller) = match client_request::read(context, request, ENDPOINT, &NAMES).await {
         Ok(read) => read,

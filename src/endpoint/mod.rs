@@ -1,4 +1,4 @@
-//! The endpoints. Each takes a [`Request`](crate::wire::Request) and returns a [`Response`](crate::wire::Response).
+//! The endpoints. Each takes a [`Request`] and returns a [`Response`].
 //!
 //! The table says for each whether it is on, which pages of other origins may call it, and where the metadata publishes
 //! its URL; below it is the function that answers. What the settings do not change is in `wire/endpoint.rs`.

@@ -233,13 +233,27 @@ async fn revoke_authorization(
     let mut denying = Denying::new(context, first.clone());
     match claim(context, &mut denying, None).await? {
         Ended::Now { was_live } => {
-            if was_live {
+            if was_live && first.source().is_some() && !is_source_needed(context, &first).await {
                 release::source_of(context, &first).await;
             }
             Ok(was_live)
         }
         Ended::Later(authorization) => kill_code(context, &authorization, reason).await,
     }
+}
+
+/// Returns whether another page of the user waits for the same device or pushed request: a user may open two.
+async fn is_source_needed(context: &Context, ended: &Authorization) -> bool {
+    let Some(subject) = ended.subject() else { return false };
+    let (source, now) = (ended.source(), context.now());
+    let mut codes = Reader::new(AuthorizationId::from_bytes);
+    while let Some(found) = codes.next(&*context.stores.codes, subject.as_str()).await {
+        if found.iter().any(|other| other.id != ended.id && other.is_held(now) && other.source() == source) {
+            return true;
+        }
+    }
+    // What cannot be read may need it.
+    codes.finish().is_err()
 }
 
 /// Ends a request that is still held; one that was decided meanwhile stays as it is.

@@ -34,7 +34,7 @@ impl ReturnTo {
     ///
     /// # Errors
     ///
-    /// [`ValueError`](crate::error::ValueError) if it is not a local path.
+    /// [`ValueError`] if it is not a local path.
     pub fn parse(text: impl Into<String>) -> Result<Self, ValueError> {
         let text = text.into();
         // Browsers read a backslash as a slash, and skip tabs and line breaks [WHATWG URL]. They escape quotation marks

@@ -336,7 +336,7 @@ impl FromStr for JwkThumbprint {
     ///
     /// # Errors
     ///
-    /// [`ValueError`](crate::error::ValueError) for any other text.
+    /// [`ValueError`] for any other text.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         base64url::decode(text).and_then(|bytes| bytes.try_into().ok()).map(Self).ok_or(NO_THUMBPRINT)
     }

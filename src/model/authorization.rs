@@ -167,13 +167,13 @@ impl Authorization {
         Self { stage: Stage::CodeIssued(code), since, end, destination, pushed: None, ..self.clone() }
     }
 
-    /// Returns the device that it is for, unless it is for a browser.
     /// Returns the secret of the pushed request or the device that it came from.
     pub(crate) fn source(&self) -> Option<&Digest> {
         let pushed = self.pushed.as_deref().map(|from| &from.secret);
         pushed.or_else(|| self.device().map(|from| &from.secret))
     }
 
+    /// Returns the device that it is for, unless it is for a browser.
     pub(crate) const fn device(&self) -> Option<&DeviceFrom> {
         self.destination.device()
     }

@@ -50,7 +50,7 @@ impl CodeVerifier {
     ///
     /// # Errors
     ///
-    /// [`ValueError`](crate::error::ValueError) unless it has 43 to 128 bytes, all of `A-Z a-z 0-9 - . _ ~`. The
+    /// [`ValueError`] unless it has 43 to 128 bytes, all of `A-Z a-z 0-9 - . _ ~`. The
     /// refused text is wiped.
     pub fn new(text: impl Into<String>) -> Result<Self, ValueError> {
         let verifier = Self(text.into());
@@ -110,7 +110,7 @@ impl CodeChallenge {
     ///
     /// # Errors
     ///
-    /// [`ValueError`](crate::error::ValueError) unless it has 43 bytes, all in the base64url alphabet.
+    /// [`ValueError`] unless it has 43 bytes, all in the base64url alphabet.
     pub fn parse(bytes: &[u8]) -> Result<Self, ValueError> {
         let Ok(text) = <[u8; CHALLENGE_CHARACTERS]>::try_from(bytes) else {
             return Err(CHALLENGE_LENGTH);

@@ -179,6 +179,24 @@ async fn a_page_that_sends_forms_locks_nobody_of_its_network_out() {
     }
 }
 
+/// LIM-03
+///
+/// A page of another origin guesses in the network of its visitor. That locks out no client there.
+#[tokio::test]
+async fn the_guesses_of_a_page_count_apart() {
+    let scene = scene().await;
+    let client = &scene.world.client;
+    let form = format!("grant_type=refresh_token&refresh_token=x&client_id={}&client_secret=wrong", client.id);
+    let page = Request::new("POST").header("Content-Type", FORM.as_bytes()).header("Origin", b"https://evil.example");
+    let page = page.body(Body::Bytes(form.as_bytes())).peer(HERE.parse().unwrap());
+    let mut refused = 0;
+    for _ in 0..20 {
+        refused += u32::from(scene.world.server.serve(Endpoint::Token, &page).await.status() == 429);
+    }
+    assert_eq!(refused, 10, "the page itself is refused");
+    proven(&scene.ask(client, HERE).await);
+}
+
 /// LIM-03, CVE-2026-45364
 #[tokio::test]
 async fn addresses_of_one_host_count_as_one() {

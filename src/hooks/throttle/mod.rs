@@ -198,7 +198,11 @@ impl MemoryThrottle {
         let hash = |network: IpAddr| hasher.hash_one((network, attempt.from_page));
         let network = attempt.peer_network().filter(|_| !is_exempt);
         let (client, secret) = match attempt.credential {
-            Credential::Secret(secret) => (attempt.client.zip(network), Some((attempt.client, secret))),
+            // The guesses of pages count apart, so that a page does not lock out the clients in its visitor's network.
+            Credential::Secret(secret) => {
+                let client = attempt.client.zip(network).map(|key| (key, attempt.from_page));
+                (client, Some((attempt.client, secret)))
+            }
             Credential::None | Credential::ClientId | Credential::Assertion => (None, None),
         };
         let network = network.map(hash);

@@ -215,7 +215,9 @@ mod tests {
             assert_eq!(RegisteredRedirectUri::offered(text, &exact()), Err(expected));
             assert!(refused(text).to_string().ends_with(&format!("write it as {a_label}")));
         }
-        for text in ["https://demo.example/b\u{fc}cher", "https://\u{200b}/", "\u{fc}:/x"] {
+        let long: String = ('\u{4e00}'..'\u{5050}').collect();
+        let long = format!("https://{long}/");
+        for text in ["https://demo.example/b\u{fc}cher", "https://\u{200b}/", "\u{fc}:/x", &long] {
             assert_eq!(refused(text), RedirectUriError::Character, "{text:?}");
         }
     }

@@ -68,9 +68,10 @@ pub(crate) fn check_host(host: &str) -> Result<(), RedirectUriError> {
 }
 
 /// Returns a host with letters beyond ASCII as it is written in ASCII, if it has such letters, no invisible characters,
-/// and is a name then.
+/// and is a name then. The time that Punycode takes grows with the square of the length, so it is bounded first.
 pub(crate) fn host_in_ascii(host: &str) -> Option<Box<str>> {
-    let has_letters = !host.is_ascii() && host.chars().all(|c| c.is_ascii() || c.is_alphanumeric());
+    let is_bounded = host.len() <= 4 * MAX_NAME_BYTES;
+    let has_letters = is_bounded && !host.is_ascii() && host.chars().all(|c| c.is_ascii() || c.is_alphanumeric());
     let a_label = has_letters.then(|| a_label_host(host)).flatten()?;
     check_host(&a_label).is_ok().then(|| a_label.into())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use grantor::client::{GrantType, GrantTypes};
 use grantor::config::{Profile, UserCodeFormat};
 use grantor::scope::{ScopeCatalog, ScopeDefinition};
-use grantor::wire::Endpoint;
+use grantor::wire::{Endpoint, Request};
 
 use super::{
     DEVICE_CODE, PAGE, UNKNOWN, approved, ask_call, asked, asked_by, confidential_form, poll, poll_call, read,
@@ -317,6 +317,11 @@ async fn no_page_of_another_origin_asks() {
             e400(&response, "invalid_request");
             assert_eq!(response.header("Access-Control-Allow-Origin"), None);
         }
+    }
+    // A page of the same site sends no `Origin` with an image.
+    for _ in 0..30 {
+        let image = Request::new("GET").peer([192, 0, 2, 1].into());
+        assert_eq!(world.server.serve(Endpoint::DeviceAuthorization, &image).await.status(), 405);
     }
     // The visitor's own device is not throttled for what the page sent.
     asked(&world).await;
