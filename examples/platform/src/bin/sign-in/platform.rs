@@ -168,7 +168,7 @@ async fn post(url: &str, form: &[(&str, &str)]) -> Result<Answer, String> {
 
 /// Returns why there is no answer, to go on after "the platform".
 async fn send(request: Builder, body: String) -> Result<Answer, String> {
-    let request = request.header(USER_AGENT, "sign-in").body(body.into());
+    let request = request.header(USER_AGENT, concat!("sign-in/", env!("CARGO_PKG_VERSION"))).body(body.into());
     let request = request.map_err(|_| "named a URL or a token that cannot be sent".to_owned())?;
     plain_http::send(request).await.map_err(|cause| cause.to_string())
 }

@@ -23,7 +23,7 @@ const AUTHORIZATION: [Row; 8] = [
     ("scope", [400, 302, 302]),
     ("code_challenge", [400, 302, 302]),
     ("code_challenge_method", [400, 302, 302]),
-    ("unknown", [400, 200, 200]),
+    ("unknown", [200, 200, 200]),
 ];
 
 /// Path, the rest of the form, and whether the client is proven by a header.

@@ -31,7 +31,9 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
             let few: &[u16] =
                 if one.contains(&piece) { &[200, 400, 414, 431, CLOSED] } else { &[400, 414, 431, CLOSED] };
             let query = Request::get("/oauth2/auth").query(format!("{many}&{}", server.query()));
-            cases.push(Case::new(name("a query"), query, few));
+            // What cannot be decoded is one unknown parameter of a link.
+            let in_link: &[u16] = if piece == "%" { &[200, 400, 414, 431, CLOSED] } else { few };
+            cases.push(Case::new(name("a query"), query, in_link));
             for path in ENDPOINTS {
                 let fields = "grant_type=refresh_token&refresh_token=h0st1le&token=h0st1le";
                 let request = form(server, path, format!("{many}&{fields}"));

@@ -133,13 +133,16 @@ pub(super) fn of_itself(own: &Own) -> Vec<Case> {
         json!({"scope": "h0st1le"}),
         json!({"scope": ["repo-code:r"]}),
         json!({"client_name": "a\u{202e}h0st1le"}),
-        json!({"client_name": "x".repeat(51)}),
         json!({"client_uri": "javascript:h0st1le()"}),
-        json!({"logo_uri": "data:h0st1le"}),
-        json!({"contacts": "h0st1le"}),
         json!({"jwks": {}, "jwks_uri": "https://h0st1le.example/"}),
     ] {
         put(members.to_string(), own.update(members).into(), &[400]);
+    }
+    // What only people read is cut or left out.
+    for members in
+        [json!({"client_name": "x".repeat(51)}), json!({"logo_uri": "data:h0st1le"}), json!({"contacts": "x"})]
+    {
+        put(members.to_string(), own.update(members).into(), &[200]);
     }
     let twice = own.update(json!({})).replacen('{', "{\"client_name\":\"h0st1le\",", 1);
     put("a member twice".to_owned(), twice.into(), &[400]);
