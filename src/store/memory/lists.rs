@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -43,7 +43,9 @@ impl<K: Clone + Ord> Lists<K> {
         let Some(keys) = shard.get_mut(&hash) else { return };
         if keys.remove(key) {
             shard.remove(&hash);
-            shrink_when_sparse(&mut shard);
+            if let Some(room) = room_when_sparse(shard.len(), shard.capacity()) {
+                shard.shrink_to(room);
+            }
         }
     }
 
@@ -102,13 +104,9 @@ pub(super) fn lock<T>(shards: &[Mutex<T>], hash: u64) -> Option<MutexGuard<'_, T
     Some(shards.get(number)?.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Releases memory once three quarters of it are unused. Returns whether it did.
-pub(super) fn shrink_when_sparse<K: Eq + Hash, V>(rows: &mut HashMap<K, V>) -> bool {
-    let is_sparse = rows.len() * 4 < rows.capacity();
-    if is_sparse {
-        rows.shrink_to(rows.len() * 2);
-    }
-    is_sparse
+/// Returns the room to which a map shrinks once three quarters of it are unused.
+pub(super) fn room_when_sparse(len: usize, capacity: usize) -> Option<usize> {
+    (len * 4 < capacity).then_some(len * 2)
 }
 
 #[cfg(test)]

@@ -3,16 +3,18 @@
 //! A shard holds a part of the records under one lock, so that the growth of a shard, or a purge step, blocks few
 //! callers. Lock order: rows, then lists.
 
+use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use foldhash::{HashMap, HashMapExt};
+use foldhash::{HashSet, HashSetExt};
 
 use crate::base::clock::Timestamp;
-use crate::store::memory::lists::{Lists, SHARDS, lock, shards, shrink_when_sparse};
+use crate::store::memory::lists::{Lists, SHARDS, lock, room_when_sparse, shards};
 use crate::store::{self, Insertion, Purge, Record, Replacement};
 
 pub(super) struct Table<R: Record> {
@@ -23,10 +25,35 @@ pub(super) struct Table<R: Record> {
 }
 
 struct Shard<R: Record> {
-    rows: HashMap<R::Key, Arc<R>>,
+    rows: HashSet<ByKey<R>>,
     /// Times not later than the records' own `purge_after`; a purge corrects those that are earlier. A row that became
     /// due sooner has two entries, and the later one finds no row.
     due: BinaryHeap<Reverse<(Timestamp, R::Key)>>,
+}
+
+/// A record, found by its key. Beside it in a map, the key would take as much again as the pointer, and its padding, for
+/// each grant.
+struct ByKey<R>(Arc<R>);
+
+impl<R: Record> Borrow<[u8]> for ByKey<R> {
+    fn borrow(&self) -> &[u8] {
+        self.0.key().as_ref()
+    }
+}
+
+impl<R: Record> PartialEq for ByKey<R> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.key() == other.0.key()
+    }
+}
+
+impl<R: Record> Eq for ByKey<R> {}
+
+impl<R: Record> Hash for ByKey<R> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // As a slice of bytes is hashed, by which it is found.
+        self.0.key().as_ref().hash(state);
+    }
 }
 
 impl<R: Record> Default for Table<R> {
@@ -37,7 +64,7 @@ impl<R: Record> Default for Table<R> {
 
 impl<R: Record> Default for Shard<R> {
     fn default() -> Self {
-        Self { rows: HashMap::new(), due: BinaryHeap::new() }
+        Self { rows: HashSet::new(), due: BinaryHeap::new() }
     }
 }
 
@@ -49,27 +76,27 @@ impl<R: Record> fmt::Debug for Table<R> {
 
 impl<R: Record> Table<R> {
     pub(super) fn find(&self, key: &R::Key) -> Option<Arc<R>> {
-        self.shard(key)?.rows.get(key).cloned()
+        self.shard(key)?.find(key).cloned()
     }
 
     pub(super) fn insert(&self, record: Arc<R>) -> Insertion {
         let key = record.key();
         let Some(mut shard) = self.shard(key) else { return Insertion::Exists };
-        if shard.rows.contains_key(key) {
+        if shard.find(key).is_some() {
             return Insertion::Exists;
         }
         record.lists().iter().for_each(|list| self.lists.insert(list, key.clone()));
         if let Some(purge_after) = record.purge_after() {
             shard.due.push(Reverse((purge_after, key.clone())));
         }
-        shard.rows.insert(key.clone(), record);
+        shard.rows.insert(ByKey(record));
         Insertion::Inserted
     }
 
     pub(super) fn replace(&self, version: u32, record: Arc<R>) -> Replacement {
         let key = record.key();
         let Some(mut shard) = self.shard(key) else { return Replacement::Lost };
-        let Some(row) = shard.rows.get(key).filter(|row| row.version() == version) else { return Replacement::Lost };
+        let Some(row) = shard.find(key).filter(|row| row.version() == version) else { return Replacement::Lost };
         if R::TABLE.lists() == store::Lists::Many {
             row.lists().iter().for_each(|list| self.lists.remove(list, key));
             record.lists().iter().for_each(|list| self.lists.insert(list, key.clone()));
@@ -77,7 +104,7 @@ impl<R: Record> Table<R> {
         if let Some(purge_after) = record.purge_after().filter(|_| record.is_due_sooner()) {
             shard.due.push(Reverse((purge_after, key.clone())));
         }
-        shard.rows.insert(key.clone(), record);
+        shard.rows.replace(ByKey(record));
         Replacement::Replaced
     }
 
@@ -126,7 +153,7 @@ impl<R: Record> Table<R> {
     }
 
     fn purge_row(&self, shard: &mut Shard<R>, key: &R::Key, now: Timestamp) -> bool {
-        let Some(row) = shard.rows.get(key) else { return false };
+        let Some(row) = shard.find(key) else { return false };
         match row.purge_after() {
             Some(purge_after) if purge_after <= now => {}
             Some(purge_after) => {
@@ -136,7 +163,7 @@ impl<R: Record> Table<R> {
             None => return false,
         }
         row.lists().iter().for_each(|list| self.lists.remove(list, key));
-        shard.rows.remove(key);
+        shard.rows.remove(key.as_ref());
         shard.shrink_when_sparse();
         true
     }
@@ -147,13 +174,18 @@ impl<R: Record> Table<R> {
 }
 
 impl<R: Record> Shard<R> {
+    fn find(&self, key: &R::Key) -> Option<&Arc<R>> {
+        self.rows.get(key.as_ref()).map(|row| &row.0)
+    }
+
     fn next_due(&self, now: Timestamp) -> Option<R::Key> {
         let Reverse((purge_after, key)) = self.due.peek()?;
         (*purge_after <= now).then(|| key.clone())
     }
 
     fn shrink_when_sparse(&mut self) {
-        if shrink_when_sparse(&mut self.rows) {
+        if let Some(room) = room_when_sparse(self.rows.len(), self.rows.capacity()) {
+            self.rows.shrink_to(room);
             self.due.shrink_to(self.due.len() * 2);
         }
     }
