@@ -13,9 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::base::clock::Timestamp;
-use crate::base::id::{AuthorizationId, ClientId};
-use crate::base::subject::Subject;
-use crate::claim::bounds::split_surplus;
+use crate::base::id::{AuthorizationId, ClientId, Subject};
+use crate::claim::places::split_surplus;
 use crate::context::Context;
 use crate::model::{Authorization, Stage};
 use crate::store::{Page, StoreError};

@@ -6,15 +6,12 @@ pub use crate::authorization::decision::{Consent, Decision};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::authorization::consent_requests::{self, Room};
-use crate::authorization::device_request;
-use crate::authorization::document_client;
+use crate::authorization::consent_requests::Room;
 use crate::authorization::judge::{Asked, judge_client, judge_decision, judge_held};
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization, Shows};
-use crate::authorization::pushed_request;
+use crate::authorization::{consent_requests, device_request, document_client, pushed_request};
 use crate::base::clock::Timestamp;
-use crate::base::id::{AuthorizationId, IdText};
-use crate::base::subject::Subject;
+use crate::base::id::{AuthorizationId, IdText, Subject};
 use crate::claim::{ATTEMPTS, After, Claim, Contended, Effect, Seen, claim, claim_record, draw_version};
 use crate::config::DeviceSettings;
 use crate::context::Context;
@@ -27,10 +24,10 @@ use crate::model::redirect_uri::RedirectUri;
 use crate::model::terms::{RememberedConsent, Terms};
 use crate::model::{Authorization, Destination, Stage, Visit};
 use crate::registration::usage;
-use crate::secret::opaque::{self, Presented};
-use crate::secret::{ConsentTicket, Digest};
+use crate::secret::{ConsentTicket, Digest, MintedOpaque, Presented};
 use crate::store::StoreError;
-use crate::wire::{self, Endpoint};
+use crate::wire;
+use crate::wire::Endpoint;
 
 /// Stores the request for this user and session and returns the ticket for the form.
 pub(crate) async fn hold(
@@ -114,7 +111,7 @@ pub(crate) async fn store_request(
     let page = |reason| AuthorizationError::page_for(context, &client.id, reason);
     let now = context.now();
     let id = AuthorizationId::new(now, &*context.entropy);
-    let minted = opaque::mint(&*context.entropy);
+    let minted = MintedOpaque::random(&*context.entropy);
     let mut record = Authorization {
         id,
         version: draw_version(&*context.entropy),
@@ -320,7 +317,7 @@ async fn approve(
     granted: Terms,
     basis: Basis,
 ) -> Result<Answer, AuthorizationError> {
-    let (minted, now) = (opaque::mint(&*context.entropy), context.now());
+    let (minted, now) = (MintedOpaque::random(&*context.entropy), context.now());
     let (code, end) = match &held.destination {
         Destination::Browser(_) => (minted.digest, now.plus(context.config.authorization.code_lifetime)),
         // It has its code already.

@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use crate::authorization::check_client;
 use crate::authorization::pending::AuthorizationError;
-use crate::base::id::ClientId;
-use crate::base::subject::Subject;
+use crate::base::id::{ClientId, Subject};
 use crate::context::Context;
 use crate::error::Reason;
 use crate::hooks::registration_policy::{DocumentRequest, RegistrationPolicy, RegistrationRequest};

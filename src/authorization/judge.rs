@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::authorization::decision::Decision;
 use crate::base::clock::Timestamp;
-use crate::base::subject::Subject;
+use crate::base::id::Subject;
 use crate::config::Config;
 use crate::error::Reason;
 use crate::model::client::{Client, ClientState, GrantType};

@@ -6,11 +6,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::base::debug_as_text;
-use crate::base::id::ClientId;
-use crate::base::subject::Subject;
+use crate::base::id::{ClientId, Subject};
 use crate::context::Context;
-use crate::error::response;
-use crate::error::{ErrorCode, Reason};
+use crate::error::{ErrorCode, Reason, response};
 use crate::jose::JwkThumbprint;
 use crate::model::client::{AskConsent, Client, ClientOrigin};
 use crate::model::client_metadata::DocumentUrl;

@@ -13,8 +13,7 @@ use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim};
 use crate::context::Context;
 use crate::error::Reason;
 use crate::model::{PushedFrom, PushedRequest, VISITS, Visit};
-use crate::secret::Digest;
-use crate::secret::opaque::Presented;
+use crate::secret::{Digest, Presented};
 use crate::store::StoreError;
 use crate::wire::Request;
 

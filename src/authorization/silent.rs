@@ -14,19 +14,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::authorization::consent_requests::{self, Room};
+use crate::authorization::consent_requests;
+use crate::authorization::consent_requests::Room;
 use crate::authorization::decide::{admit, store_request, take_decision};
 use crate::authorization::decision::{Basis, Consent, Decision};
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
 use crate::base::clock::Timestamp;
-use crate::base::id::GrantId;
-use crate::base::subject::Subject;
+use crate::base::id::{GrantId, Subject};
 use crate::context::Context;
 use crate::grant::{live_grants, revocation};
 use crate::model::Grant;
-use crate::model::client::CONSENT_TERMS_BYTES;
-use crate::model::client::{AskConsent, Client};
+use crate::model::client::{AskConsent, CONSENT_TERMS_BYTES, Client};
 use crate::model::terms::RememberedConsent;
 use crate::store::StoreError;
 

@@ -7,14 +7,13 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::authorization::check_client;
-use crate::authorization::consent_requests;
 use crate::authorization::decide::{check_user, find_held, store_request};
-use crate::authorization::document_client::{self, Found, Visitor};
+use crate::authorization::document_client::{Found, Visitor};
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
+use crate::authorization::{check_client, consent_requests, document_client};
 use crate::base::clock::Timestamp;
-use crate::base::subject::Subject;
+use crate::base::id::Subject;
 use crate::config::DeviceSettings;
 use crate::context::Context;
 use crate::error::Reason;

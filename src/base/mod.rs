@@ -8,7 +8,6 @@ pub(crate) mod field;
 pub(crate) mod generations;
 pub(crate) mod id;
 pub(crate) mod json;
-pub(crate) mod subject;
 
 use std::error::Error;
 

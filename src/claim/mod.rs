@@ -13,7 +13,6 @@
 //!   fail-over. So a record that was read instead of written is [confirmed](crate::store::RecordStore::confirm) before
 //!   the answer. It is confirmed as well if a token was signed since it was read, which takes time.
 
-pub(crate) mod bounds;
 pub(crate) mod places;
 #[cfg(test)]
 mod tests;

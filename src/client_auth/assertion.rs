@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::base::clock::{ALLOWED_SKEW, Timestamp};
-use crate::config::client_authentication::ASSERTION_BYTES;
+use crate::config::clients::ASSERTION_BYTES;
 use crate::config::{AssertionAudience, Config};
 use crate::jose::{Claims, JoseError, Jws};
 use crate::model::client::{AuthenticationMethod, Client};

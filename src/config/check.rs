@@ -7,10 +7,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use crate::config::Profile::{Fapi, Mcp, Platform, Strict};
-use crate::config::client_authentication::ASSERTION_BYTES;
-use crate::config::dpop::PROOF_BYTES;
-use crate::config::error::{self, ConfigError, quoted};
-use crate::config::rule::{Parts, Rule, number, related, seconds, unless, value};
+use crate::config::clients::ASSERTION_BYTES;
+use crate::config::rule::{ConfigError, Parts, Rule, in_seconds, number, quoted, related, seconds, unless, value};
+use crate::config::tokens::PROOF_BYTES;
 use crate::config::{
     AssertionAudience, AuthorizationErrors, Config, DpopBoundTokens, DynamicRegistration, PkceRequirement,
     PushedRequests,
@@ -142,7 +141,7 @@ const RULES: &[Rule] = &[
     // A client whose clock is wrong by more than a minute should set it.
     value("client_authentication.clock_skew", "0 s to 60 s are accepted", |own, _| {
         let skew = own.client_authentication.clock_skew;
-        unless(skew <= Duration::from_secs(60), error::seconds(skew))
+        unless(skew <= Duration::from_secs(60), in_seconds(skew))
     }),
     value("limits.body_bytes", "more than the 8192 bytes of an assertion is accepted", |own, _| {
         let fits = own.limits.body_bytes > ASSERTION_BYTES;
@@ -296,13 +295,13 @@ impl Config {
         let grace = self.refresh.grace;
         let (lifetime, of_access) = (self.tokens.refresh_lifetime, self.refresh.access_token_grace);
         let remedy = if grace >= lifetime {
-            format!("less than tokens.refresh_lifetime ({}) is accepted", error::seconds(lifetime))
+            format!("less than tokens.refresh_lifetime ({}) is accepted", in_seconds(lifetime))
         } else if grace > of_access {
-            format!("at most refresh.access_token_grace ({}) is accepted", error::seconds(of_access))
+            format!("at most refresh.access_token_grace ({}) is accepted", in_seconds(of_access))
         } else {
             return Ok(());
         };
-        Err(ConfigError::new("refresh.grace", error::seconds(grace), remedy))
+        Err(ConfigError::new("refresh.grace", in_seconds(grace), remedy))
     }
 }
 
@@ -444,7 +443,7 @@ const LOOPBACK_FETCHER: &str = "use an issuer on a loopback host, or a fetcher t
 mod tests {
     use super::*;
     use crate::scope::ScopeCatalog;
-    use crate::secret::nonce::NonceKey;
+    use crate::secret::NonceKey;
 
     type Make = fn(&str) -> Config;
 

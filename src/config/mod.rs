@@ -2,14 +2,11 @@
 
 mod authorization;
 pub(crate) mod check;
-pub(crate) mod client_authentication;
-pub(crate) mod dpop;
-pub(crate) mod error;
-mod registration;
+pub(crate) mod clients;
 pub(crate) mod report;
 mod resources;
 pub(crate) mod rule;
-mod tokens;
+pub(crate) mod tokens;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -18,16 +15,16 @@ pub use crate::config::authorization::{
     AuthorizationErrors, AuthorizationSettings, DeviceSettings, ExchangeRedirectUri, PkceRequirement,
     PushedRequestSettings, PushedRequests, StateCharacters, UserCodeFormat,
 };
-use crate::config::client_authentication::KEY_SET;
-pub use crate::config::client_authentication::{AssertionAudience, BasicDecoding, ClientAuthenticationSettings};
-pub use crate::config::dpop::{DpopBoundTokens, DpopSettings};
-pub(crate) use crate::config::registration::ClientLifetimes;
-use crate::config::registration::IDLE_LIFETIME;
-pub use crate::config::registration::{DynamicRegistration, ExcessScopes, RegistrationSettings};
+pub(crate) use crate::config::clients::ClientLifetimes;
+pub use crate::config::clients::{
+    AssertionAudience, BasicDecoding, ClientAuthenticationSettings, DynamicRegistration, ExcessScopes,
+    RegistrationSettings,
+};
+use crate::config::clients::{IDLE_LIFETIME, KEY_SET};
 pub use crate::config::report::{Finding, SecurityReport};
 pub use crate::config::tokens::{
-    AccessTokenRevocation, ClientCredentialsSettings, GraceEnd, Limits, RefreshSettings, RevocationSettings,
-    SupersededTokenRevocation, TokenSettings,
+    AccessTokenRevocation, ClientCredentialsSettings, DpopBoundTokens, DpopSettings, GraceEnd, Limits, RefreshSettings,
+    RevocationSettings, SupersededTokenRevocation, TokenSettings,
 };
 use crate::jose::{IS_AVAILABLE, SigningAlgorithm};
 use crate::model::RETENTION;

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::config::check::is_loopback;
-use crate::config::error::{ConfigError, quoted};
+use crate::config::rule::{ConfigError, quoted};
 use crate::model::protected_resource::{Identifier, OFFLINE_ACCESS, ProtectedResource};
 use crate::model::redirect_uri::{WebUri, check_host, uri_text};
 use crate::scope::{ScopeError, ScopeSet};

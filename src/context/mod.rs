@@ -1,22 +1,17 @@
 //! What every request uses: stores, settings, clock, generator, hooks.
 
-pub(crate) mod newest_time;
-pub(crate) mod polls;
-pub(crate) mod registration_rules;
 pub(crate) mod signing_keys;
 pub(crate) mod uses;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
-use crate::base::clock::{Clock, Timestamp};
+use crate::base::clock::{Clock, NewestTime, Timestamp};
 use crate::base::entropy::Entropy;
-use crate::base::id::ClientId;
-use crate::base::subject::Subject;
+use crate::base::generations::{Generations, OnHeap};
+use crate::base::id::{ClientId, Subject};
 use crate::config::Config;
-use crate::context::newest_time::NewestTime;
-use crate::context::polls::Polls;
-use crate::context::registration_rules::RegistrationRules;
 use crate::context::signing_keys::SigningKeys;
 use crate::error::{ErrorCode, Reason};
 use crate::fetch::cache::Cache;
@@ -24,12 +19,14 @@ use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;
 use crate::hooks::registration_policy::RegistrationPolicy;
 use crate::hooks::{Attempt, AttemptKind, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision};
-use crate::model::Replay;
-use crate::model::client::Client;
+use crate::model::application::RegistrationLimits;
+use crate::model::client::{Client, GrantTypes, KeyRules};
 use crate::model::protected_resource::ResourceTable;
-use crate::model::redirect_uri;
+use crate::model::redirect_uri::RedirectUriPolicy;
 use crate::model::target_uri::TargetUri;
-use crate::secret::Prefixes;
+use crate::model::{Replay, redirect_uri};
+use crate::scope::ScopeCatalog;
+use crate::secret::{Digest, Prefixes};
 use crate::store::{Insertion, RecordStore, StoreError, Stores};
 use crate::wire::Endpoint;
 
@@ -248,4 +245,69 @@ async fn use_once(replays: &dyn RecordStore<Replay>, identifier: Replay, used_be
 pub(crate) fn is_failed_authentication(reason: &Reason) -> bool {
     let code = reason.code();
     code == ErrorCode::InvalidClient || code == ErrorCode::InvalidToken && !matches!(reason, Reason::NoAccessToken)
+}
+
+/// The part of the configuration that registrations are checked against, built once. The checks are above, in
+/// `registration`.
+#[derive(Clone, Debug)]
+pub(crate) struct RegistrationRules {
+    pub(crate) catalog: ScopeCatalog,
+    pub(crate) limits: RegistrationLimits,
+    pub(crate) redirect_uris: RedirectUriPolicy,
+    pub(crate) public_clients: bool,
+    /// Whether users are asked for consent each time, whatever a client has.
+    pub(crate) always_asks: bool,
+    pub(crate) grant_types: GrantTypes,
+    pub(crate) keys: KeyRules,
+    /// How long the id of a deleted client is kept.
+    pub(crate) reservation: Duration,
+}
+
+/// How many device codes are remembered at most.
+const POLLS: usize = 65_536;
+
+/// The times of the last polls with at most 65 536 device codes, in less than 2 MB. If there are more, the older half
+/// is forgotten, which costs a device nothing.
+///
+/// The key is the first bytes of the code's digest.
+#[derive(Debug)]
+pub(crate) struct Polls(Mutex<Generations<[u8; 8], Timestamp>>);
+
+impl OnHeap for Timestamp {}
+
+impl Default for Polls {
+    fn default() -> Self {
+        Self(Mutex::new(Generations::new(POLLS, usize::MAX)))
+    }
+}
+
+impl Polls {
+    /// Notes a poll, and returns the time of the one before it, if it is remembered.
+    pub(crate) fn note(&self, code: &Digest, now: Timestamp) -> Option<Timestamp> {
+        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let code = code.first_bytes();
+        let before = times.find(&code).copied();
+        times.keep(code, now);
+        before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 8628-3.5-03
+    #[test]
+    fn no_more_than_65_536_codes_are_remembered() {
+        let (polls, at) = (Polls::default(), Timestamp::from_seconds);
+        let code = |number: u32| Digest::of(&number.to_be_bytes());
+        assert_eq!(polls.note(&code(0), at(1)), None);
+        assert_eq!(polls.note(&code(0), at(6)), Some(at(1)));
+        for number in 1..1_000_000 {
+            assert_eq!(polls.note(&code(number), at(7)), None);
+        }
+        assert!((POLLS / 2 + 1..=POLLS).contains(&polls.0.lock().unwrap().len()));
+        assert_eq!(polls.note(&code(0), at(9)), None, "it was forgotten");
+        assert_eq!(polls.note(&code(999_999), at(9)), Some(at(7)));
+    }
 }

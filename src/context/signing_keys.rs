@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::base::clock::Timestamp;
-use crate::config::error::ConfigError;
+use crate::config::rule::ConfigError;
 use crate::config::{Config, Profile};
 use crate::error::failure::SignerError;
 use crate::hooks::SigningKey;

@@ -21,9 +21,9 @@ use crate::model::protected_resource::{Audience, Named};
 use crate::model::user_code::UserCode;
 use crate::model::{DeviceDecision, DeviceRequest, USER_AGENT_BYTES, UserCodeRecord};
 use crate::scope::ScopeSet;
-use crate::secret::Digest;
+
 use crate::secret::derive::DerivationKey;
-use crate::secret::opaque::{self, MintedOpaque};
+use crate::secret::{Digest, MintedOpaque};
 use crate::store::StoreError;
 use crate::wire::message::DeviceAuthorizationResponse;
 use crate::wire::params::{Params, RESOURCE};
@@ -108,7 +108,7 @@ async fn ask(
     };
     let mut earlier: Option<Arc<DeviceRequest>> = None;
     for _ in 0..DRAWS {
-        let minted = opaque::mint(&*context.entropy);
+        let minted = MintedOpaque::random(&*context.entropy);
         let version = draw_version(&*context.entropy);
         let code = UserCode::random(devices.user_code, &*context.entropy);
         let record = DeviceRequest {

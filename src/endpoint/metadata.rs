@@ -2,10 +2,9 @@
 
 use crate::client_auth;
 use crate::config::Config;
-use crate::config::dpop::proof_algorithm_names;
+use crate::config::tokens::proof_algorithm_names;
 use crate::context::Context;
-use crate::error::Reason;
-use crate::error::response;
+use crate::error::{Reason, response};
 use crate::secret::pkce::CodeChallenge;
 use crate::wire::message::Metadata;
 use crate::wire::{Endpoint, Request, Response};

@@ -20,7 +20,7 @@ use crate::endpoint::client_request::Names;
 use crate::error::Reason;
 use crate::model::PushedRequest;
 use crate::secret::Digest;
-use crate::secret::opaque;
+use crate::secret::MintedOpaque;
 use crate::wire::message::PushedAuthorizationResponse;
 use crate::wire::params::Params;
 use crate::wire::{Body, Endpoint, Request, Response};
@@ -94,7 +94,7 @@ fn parameters(context: &Context, request: &Request<'_>, form: &Params<'_>) -> Bo
 async fn push(context: &Context, caller: &Caller, parameters: Box<str>) -> Result<String, Reason> {
     let (client, now) = (&*caller.client, context.now());
     let end = now.plus(context.config.pushed_requests.lifetime);
-    let minted = opaque::mint(&*context.entropy);
+    let minted = MintedOpaque::random(&*context.entropy);
     let request = PushedRequest {
         id: PushedRequestId::from_bytes([0; 16]),
         version: draw_version(&*context.entropy),

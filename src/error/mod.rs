@@ -11,7 +11,7 @@ pub use crate::wire::refusal::ErrorCode;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::config::error::ConfigError;
+use crate::config::rule::ConfigError;
 use crate::error::failure::{IntrospectionError, KeySetError, SignerError};
 use crate::model::client::{KeyFetchError, StaleClient};
 use crate::model::client_metadata::{DocumentError, MetadataError};

@@ -1,7 +1,7 @@
 //! Turns an error into a response: JSON, page, redirect or challenge, with its status and headers.
 
 use crate::base::with_causes;
-use crate::config::dpop::proof_algorithm_names;
+use crate::config::tokens::proof_algorithm_names;
 use crate::config::{Config, DpopBoundTokens};
 use crate::error::{ErrorCode, Reason};
 use crate::model::client::AuthenticationMethod;

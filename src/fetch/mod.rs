@@ -3,7 +3,6 @@
 pub(crate) mod cache;
 pub(crate) mod documents;
 pub(crate) mod flight;
-pub(crate) mod freshness;
 pub(crate) mod key_sets;
 
 use std::sync::Arc;

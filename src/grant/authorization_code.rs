@@ -5,15 +5,15 @@ use crate::base::id::AuthorizationId;
 use crate::config::{Config, ExchangeRedirectUri};
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::first_pair::{self, Beginning, Exchanged, NotFirst, Rules, replayed};
+use crate::grant::first_pair;
+use crate::grant::first_pair::{Beginning, Exchanged, NotFirst, Rules, replayed};
 use crate::grant::issue::Issued;
 use crate::grant::request::TokenRequest;
 use crate::hooks::Event;
 use crate::jose::JwkThumbprint;
 use crate::model::{Authorization, Destination, Redirection, Stage};
-use crate::secret::Digest;
-use crate::secret::opaque::Presented;
 use crate::secret::pkce::CodeVerifier;
+use crate::secret::{Digest, Presented};
 
 /// Issues the first pair for a code, once. A second exchange of a valid code revokes the grant.
 pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> Result<Issued, Reason> {
@@ -154,7 +154,7 @@ async fn out_of_time(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::subject::Subject;
+    use crate::base::id::Subject;
     use crate::grant::fixtures::{at, client, no_resources, redirection, scopes, terms_of};
     use crate::model::client::{ApplicationType, Client};
     use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};

@@ -1,6 +1,6 @@
 //! Issues an access token for the client itself [RFC 6749 section 4.4], without a user or a refresh token.
 //!
-//! A client's tokens are stored in eight grants, its [places](crate::claim::bounds). A request starts at a random place
+//! A client's tokens are stored in eight grants, its [places](crate::claim::places). A request starts at a random place
 //! and takes the first one with room. That is mostly one read and one write, and eight reads at the limit.
 //!
 //! Each token has its own audience, and its grant has none: an old token would otherwise get the audience of a later
@@ -12,21 +12,22 @@ use std::time::Duration;
 
 use crate::base::clock::Timestamp;
 use crate::base::id::{ClientId, GrantId};
-use crate::claim::bounds::{Met, draw_places, key_of_place};
+use crate::claim::places::{Met, draw_places, key_of_place};
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
 use crate::config::Config;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::issue::{self, Issued};
-use crate::grant::jwt::{self, Signed};
+use crate::grant::issue::Issued;
+use crate::grant::jwt::Signed;
 use crate::grant::request::TokenRequest;
+use crate::grant::{issue, jwt};
 use crate::hooks::Event;
 use crate::model::client::{Client, GrantType};
 use crate::model::protected_resource::{Audience, ResourceTable, TargetError};
 use crate::model::terms::Terms;
 use crate::model::{AccessRecord, Grant, Pairs, Restrictions, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
-use crate::secret::opaque;
+use crate::secret::MintedOpaque;
 use crate::secret::refresh::Family;
 use crate::store::StoreError;
 
@@ -59,7 +60,7 @@ pub struct ClientCredentialsToken {
 pub(crate) async fn issue(context: &Context, request: &TokenRequest<'_>) -> Result<Issued, Reason> {
     let (client, now) = (request.client, context.now());
     let Granted { scopes, audience, lifetime } = judge(request, &context.config, &context.resources)?;
-    let token = opaque::mint(&*context.entropy);
+    let token = MintedOpaque::random(&*context.entropy);
     let version = draw_version(&*context.entropy);
     let restrictions =
         Restrictions { revoked: false, scopes: Some(scopes.clone()), audience, key: request.key.copied() };

@@ -8,7 +8,8 @@ use crate::base::id::DeviceRequestId;
 use crate::config::DeviceSettings;
 use crate::context::Context;
 use crate::error::{ErrorCode, Reason};
-use crate::grant::first_pair::{self, Beginning, NotFirst, Rules, replayed};
+use crate::grant::first_pair;
+use crate::grant::first_pair::{Beginning, NotFirst, Rules, replayed};
 use crate::grant::issue::Issued;
 use crate::grant::refresh_token::{TokenState, refresh_with, state_of};
 use crate::grant::request::TokenRequest;
@@ -17,10 +18,9 @@ use crate::model::{
     AccessRecord, Authorization, DeviceDecision, DeviceRequest, GraceEnds, Grant, RefreshRecord, Restrictions, Stage,
     SupersededPair, TokenPair,
 };
-use crate::secret::Digest;
 use crate::secret::derive::{Link, MissingKey};
-use crate::secret::opaque::Presented;
 use crate::secret::refresh::{PresentedRefresh, of_device_code};
+use crate::secret::{Digest, Presented};
 
 /// The seconds by which a poll may be early, since the time on the network varies.
 const TOLERANCE: u32 = 1;

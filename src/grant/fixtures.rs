@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::base::clock::Timestamp;
 use crate::base::entropy::SystemEntropy;
-use crate::base::id::{ClientId, GrantId, IdText};
-use crate::base::subject::Subject;
+use crate::base::id::{ClientId, GrantId, IdText, Subject};
 use crate::config::Config;
-use crate::grant::issue::{self, NewPair, Place};
+use crate::grant::issue;
+use crate::grant::issue::{NewPair, Place};
 use crate::jose::JwkThumbprint;
 use crate::model::client::Client;
 use crate::model::protected_resource::{Audience, ResourceTable};

@@ -15,8 +15,8 @@ use crate::model::protected_resource::{Audience, Target};
 use crate::model::{AccessRecord, Grant, RefreshRecord, Restrictions, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::derive::PairSecrets;
-use crate::secret::opaque::MintedOpaque;
-use crate::secret::refresh::{self, FamilyId, MintedRefresh, Position, TagKey};
+use crate::secret::refresh::{FamilyId, MintedRefresh, Position, TagKey};
+use crate::secret::{MintedOpaque, refresh};
 
 /// What a pair is made for.
 pub(crate) struct Place<'a> {

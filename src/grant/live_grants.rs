@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
-use crate::base::id::{ClientId, GrantId};
-use crate::base::subject::Subject;
-use crate::claim::bounds::split_surplus;
+use crate::base::id::{ClientId, GrantId, Subject};
+use crate::claim::places::split_surplus;
 use crate::context::Context;
 use crate::grant::list::Reader;
 use crate::grant::revocation;

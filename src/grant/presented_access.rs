@@ -6,8 +6,7 @@ use crate::context::Context;
 use crate::grant::jwt::TokenId;
 use crate::jose::{Jwk, access_jwt};
 use crate::model::{Grant, TokenPair};
-use crate::secret::Digest;
-use crate::secret::opaque::Presented;
+use crate::secret::{Digest, Presented};
 
 /// An access token that has the form of this server's tokens. A JWT has a valid signature. It may not exist: only the
 /// record shows that.

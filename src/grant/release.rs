@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::base::subject::Subject;
+use crate::base::id::Subject;
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim};
 use crate::context::Context;
 use crate::error::Reason;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::base::clock::Timestamp;
-use crate::base::id::{AuthorizationId, ClientId, GrantId};
-use crate::base::subject::Subject;
+use crate::base::id::{AuthorizationId, ClientId, GrantId, Subject};
 use crate::claim::{After, Claim, Effect, Seen, claim, draw_version};
 use crate::context::Context;
 use crate::grant::list::Reader;

@@ -1,6 +1,6 @@
 //! What happened to an application.
 
-use crate::base::subject::Subject;
+use crate::base::id::Subject;
 use crate::model::client::Privileges;
 
 /// One row a change: what was done, and the name of the event for it.

@@ -5,8 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use crate::base::clock::Timestamp;
-use crate::base::id::{ClientId, GrantId};
-use crate::base::subject::Subject;
+use crate::base::id::{ClientId, GrantId, Subject};
 use crate::base::with_causes;
 use crate::error::Reason;
 use crate::error::failure::{IntrospectionError, KeySetError, SignerError};

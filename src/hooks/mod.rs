@@ -26,7 +26,7 @@ pub use signing::{Signer, SignerError, SigningKey, SigningKeyError};
 pub use throttle::{Rate, ThrottleLimits};
 pub use token_refusal::TokenRefusal;
 
-use crate::base::subject::Subject;
+use crate::base::id::Subject;
 use crate::model::client::Client;
 use crate::secret::{CLIENT_SECRET_CHARACTERS, Digest};
 use crate::wire::Endpoint;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use crate::authorization::pending::RequestedScope;
 use crate::base::clock::Timestamp;
-use crate::base::id::{ClientId, GrantId};
-use crate::base::subject::Subject;
+use crate::base::id::{ClientId, GrantId, Subject};
 use crate::interaction::page::{ConnectedApplication, Reviewed};
 use crate::model::client::Client;
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};

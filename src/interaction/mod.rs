@@ -12,10 +12,7 @@ mod consent_form;
 mod device;
 mod flow;
 mod page;
-mod preview;
 mod return_to;
-mod route;
-mod sign_in_loop;
 mod signed_in;
 
 pub use self::browser::Browser;
@@ -26,10 +23,10 @@ pub use self::page::{
     UserCodeProblem,
 };
 pub use self::return_to::ReturnTo;
-pub use self::route::Route;
 pub use self::signed_in::SignedIn;
 pub use crate::wire::page::ErrorKind;
 use crate::wire::page::missing_device_page;
+pub use return_to::Route;
 
 /// Draws the pages of a [`Flow`].
 ///

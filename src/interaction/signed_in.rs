@@ -1,6 +1,6 @@
 //! The user who is signed in, as your service says.
 
-use crate::base::subject::Subject;
+use crate::base::id::Subject;
 
 /// The user who is signed in to your service in this browser.
 #[derive(Clone, Debug, PartialEq, Eq)]

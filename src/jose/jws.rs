@@ -6,7 +6,7 @@ use std::fmt;
 use crate::base::json::Json;
 use crate::jose::base64url;
 use crate::jose::jwk::KEY_ID_BYTES;
-use crate::jose::signature;
+use crate::jose::signatures;
 use crate::jose::{DEPTH, Jwk, JwkError, SigningAlgorithm};
 
 /// The prefix of a media type, which `typ` may leave out [RFC 7515 section 4.1.9].
@@ -110,7 +110,7 @@ impl<'a> Jws<'a> {
     pub(crate) fn is_signed_by(&self, key: &Jwk, algorithm: SigningAlgorithm) -> bool {
         self.algorithm == algorithm
             && key.fits(algorithm)
-            && signature::is_valid(algorithm, key.material(), self.signed, &self.signature)
+            && signatures::is_valid(algorithm, key.material(), self.signed, &self.signature)
     }
 }
 

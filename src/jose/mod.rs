@@ -8,24 +8,20 @@
 //! cannot find other values in the same text. Lengths are checked before anything is split or decoded.
 
 pub(crate) mod access_jwt;
-pub(crate) mod base64url;
 mod jwk;
-mod jwk_set;
 mod jws;
-#[cfg(feature = "jose")]
-mod key_pair;
 mod material;
 #[cfg(feature = "jose")]
-mod signature;
+mod signatures;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use jwk::Jwk;
-pub(crate) use jwk_set::{FetchedKeys, JwkSetBounds};
-pub use jwk_set::{JwkSet, JwkSetError};
+pub(crate) use jwk::{FetchedKeys, JwkSetBounds};
+pub use jwk::{JwkSet, JwkSetError};
 pub(crate) use jws::{Claims, JoseError, Jws};
-pub(crate) use key_pair::KeyPair;
 pub use material::{JwkError, JwkThumbprint, SigningAlgorithm};
+pub(crate) use signatures::KeyPair;
 
 /// Whether signatures can be verified. This needs the feature `jose`.
 pub(crate) const IS_AVAILABLE: bool = cfg!(feature = "jose");
@@ -33,9 +29,10 @@ pub(crate) const IS_AVAILABLE: bool = cfg!(feature = "jose");
 /// The maximum nesting depth of the JSON of headers, claims and keys.
 pub(crate) const DEPTH: usize = 8;
 
-/// Without the feature `jose`, there are no private keys.
+/// Without the feature `jose`, there are no private keys, no signature is valid, and no point is on its curve.
 #[cfg(not(feature = "jose"))]
-mod key_pair {
+mod signatures {
+    use crate::jose::material::Material;
     use crate::jose::{Jwk, JwkError, SigningAlgorithm};
 
     #[derive(Debug)]
@@ -54,13 +51,6 @@ mod key_pair {
             match *self {}
         }
     }
-}
-
-/// Without the feature `jose`, no signature is valid, and no point is on its curve.
-#[cfg(not(feature = "jose"))]
-mod signature {
-    use crate::jose::SigningAlgorithm;
-    use crate::jose::material::Material;
 
     pub(super) const fn is_valid(_: SigningAlgorithm, _: &Material, _: &[u8], _: &[u8]) -> bool {
         false
@@ -68,5 +58,21 @@ mod signature {
 
     pub(super) const fn is_on_p256(_: &[u8]) -> bool {
         false
+    }
+}
+
+/// base64url without padding [RFC 7515 section 2]. Each value has exactly one encoding.
+pub(crate) mod base64url {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+    pub(crate) fn encode(bytes: &[u8]) -> String {
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// Decodes the output of [`encode`]. Padding, white space, other alphabets, and unused bits that are not zero are
+    /// refused.
+    pub(crate) fn decode(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
+        URL_SAFE_NO_PAD.decode(text).ok()
     }
 }

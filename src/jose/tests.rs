@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::base::json::Json;
-use crate::jose::jwk_set::JwkSetBounds;
+use crate::jose::jwk::JwkSetBounds;
 
 const BOUNDS: JwkSetBounds = JwkSetBounds { bytes: 65_536, keys: 32 };
 
@@ -87,7 +87,7 @@ fn signatures_are_judged_as_project_wycheproof_does() {
         for test in group["tests"].as_array().unwrap() {
             let (message, signature) = (decode(&test[1]), decode(&test[2]));
             let is_valid =
-                key.as_ref().is_ok_and(|key| signature::is_valid(algorithm, key.material(), &message, &signature));
+                key.as_ref().is_ok_and(|key| signatures::is_valid(algorithm, key.material(), &message, &signature));
             assert_eq!(is_valid, test[3] == "valid", "{algorithm} {}", test[0]);
             count += 1;
         }
@@ -103,7 +103,7 @@ fn the_example_of_ed25519_is_valid() {
         concat!("hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvp", "Ar_MuM0KAg");
     let signature = base64url::decode(signature).unwrap();
     let key = key(&ed25519()).unwrap();
-    assert!(signature::is_valid(SigningAlgorithm::EdDsa, key.material(), signed, &signature));
+    assert!(signatures::is_valid(SigningAlgorithm::EdDsa, key.material(), signed, &signature));
 }
 
 /// 7638-3-01
@@ -374,5 +374,19 @@ fn a_record_of_a_set_comes_back_equal() {
     assert_eq!([names(0), names(1), names(2)], ["alg crv kid kty x y", "e kty n", "alg crv kty x"]);
     for wrong in ["", "{}", "[]", "{\"keys\":[1]}", "{\"keys\":[{}]}", "{\"keys\":[]}x"] {
         assert_eq!(JwkSet::from_record(wrong), None, "{wrong}");
+    }
+}
+
+/// 7515-2-01
+#[test]
+fn a_value_has_one_spelling() {
+    for (text, bytes) in [("", &b""[..]), ("AA", b"\0"), ("_-8", b"\xff\xef"), ("_-_v", b"\xff\xef\xef")] {
+        assert_eq!(base64url::decode(text).as_deref(), Some(bytes), "{text}");
+        assert_eq!(base64url::encode(bytes), text);
+    }
+    for text in
+        ["A", "AAAAA", "AA==", "AA=", "AAA=", "AB", "AAB", "_-9", "+/8", "A A", " AA", "AA\n", "AA\r\n", "A.A", "Ä"]
+    {
+        assert_eq!(base64url::decode(text), None, "{text}");
     }
 }

@@ -6,14 +6,12 @@ use std::time::Duration;
 
 use crate::base::clock::Timestamp;
 use crate::base::codec::{DecodeError, kind};
-use crate::base::field::{self, fields, variants};
-use crate::base::id::{AuthorizationId, ClientId, PushedRequestId};
-use crate::base::subject::Subject;
+use crate::base::field;
+use crate::base::field::{fields, variants};
+use crate::base::id::{AuthorizationId, ClientId, PushedRequestId, Subject};
 use crate::jose::JwkThumbprint;
-use crate::model::destination::{Destination, DeviceFrom};
-use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record, key_and_version};
-use crate::model::terms::Terms;
+use crate::model::record::{Columns, Record, Table, key_and_version};
+use crate::model::terms::{Destination, DeviceFrom, Terms};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::pkce::CodeChallenge;
@@ -230,11 +228,10 @@ mod tests {
     use super::*;
     use crate::base::id::DeviceRequestId;
     use crate::model::client::CONSENT_TERMS_BYTES;
-    use crate::model::destination::{DeviceFrom, Redirection};
     use crate::model::fixtures::compared_layout;
     use crate::model::protected_resource::Audience;
     use crate::model::redirect_uri::RedirectUri;
-    use crate::model::terms::RememberedConsent;
+    use crate::model::terms::{DeviceFrom, Redirection, RememberedConsent};
 
     fn authorization() -> Authorization {
         Authorization {

@@ -4,8 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::base::clock::Timestamp;
-use crate::base::id::{ClientId, GrantId};
-use crate::base::subject::Subject;
+use crate::base::id::{ClientId, GrantId, Subject};
 use crate::model::client::Client;
 use crate::model::protected_resource::Audience;
 use crate::model::terms::Terms;

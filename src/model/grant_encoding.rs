@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use crate::base::clock::Timestamp;
 use crate::base::codec::{DecodeError, Reader, Writer, kind};
-use crate::base::field::{self, Field, fields, variants, write_list};
+use crate::base::field;
+use crate::base::field::{Field, fields, variants, write_list};
 use crate::base::id::GrantId;
-use crate::model::kinds::Table;
 use crate::model::pairs::Further;
-use crate::model::record::{Columns, Ended, Record, key_and_version};
+use crate::model::record::{Columns, Ended, Record, Table, key_and_version};
 use crate::model::{
     AccessRecord, Grant, Pairs, RETENTION, RefreshRecord, Restrictions, Revocation, RevocationReason, SupersededPair,
     TokenPair,
@@ -129,8 +129,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::base::id::ClientId;
-    use crate::base::subject::Subject;
+    use crate::base::id::{ClientId, Subject};
     use crate::jose::JwkThumbprint;
     use crate::model::client::CONSENT_TERMS_BYTES;
     use crate::model::fixtures::compared_layout;

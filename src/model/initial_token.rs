@@ -5,8 +5,7 @@ use crate::base::codec::kind;
 use crate::base::field::fields;
 use crate::base::id::ClientId;
 use crate::model::client_metadata::RegistrationBounds;
-use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record, encoded_as, key_and_version};
+use crate::model::record::{Columns, Record, Table, encoded_as, key_and_version};
 use crate::secret::Digest;
 
 /// An initial access token [RFC 7591 section 3].

@@ -3,18 +3,15 @@
 //! client presents.
 
 pub mod application;
-mod application_logo;
 mod authorization;
 pub mod client;
 pub mod client_metadata;
-mod destination;
 mod device_request;
 #[cfg(test)]
 pub(crate) mod fixtures;
 mod grant;
 mod grant_encoding;
 mod initial_token;
-pub(crate) mod kinds;
 mod last_purge;
 pub(crate) mod members;
 mod pairs;
@@ -29,10 +26,8 @@ pub(crate) mod user_code;
 
 use std::time::Duration;
 
-pub use self::application_logo::ApplicationLogo;
 pub use self::authorization::Authorization;
 pub(crate) use self::authorization::{PushedFrom, RETENTION, STATE_BYTES, Stage};
-pub(crate) use self::destination::{Destination, DeviceFrom, Redirection};
 pub use self::device_request::DeviceRequest;
 pub(crate) use self::device_request::{DeviceDecision, USER_AGENT_BYTES};
 pub use self::grant::{Grant, Revocation, RevocationReason};
@@ -46,6 +41,8 @@ pub(crate) use self::pushed_request::{VISITS, Visit};
 pub(crate) use self::replay::MAX_JTI_BYTES;
 pub use self::replay::Replay;
 pub use self::user_code::UserCodeRecord;
+pub use application::logo::ApplicationLogo;
+pub(crate) use terms::{Destination, DeviceFrom, Redirection};
 
 /// A store applies a write within this time of the call, or never.
 pub(crate) const WRITE_BOUND: Duration = Duration::from_secs(60 * 60);

@@ -8,8 +8,7 @@ use crate::base::codec::kind;
 use crate::base::field::fields;
 use crate::base::id::{ClientId, PushedRequestId};
 use crate::jose::JwkThumbprint;
-use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record, encoded_as, key_and_version};
+use crate::model::record::{Columns, Record, Table, encoded_as, key_and_version};
 use crate::model::{PushedFrom, RETENTION};
 use crate::secret::Digest;
 

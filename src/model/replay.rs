@@ -3,8 +3,7 @@
 use crate::base::clock::Timestamp;
 use crate::base::codec::kind;
 use crate::base::field::fields;
-use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record, encoded_as};
+use crate::model::record::{Columns, Record, Table, encoded_as};
 use crate::secret::Digest;
 
 /// The maximum length in bytes of the `jti` of an assertion or a proof.

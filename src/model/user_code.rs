@@ -10,8 +10,7 @@ use crate::base::entropy::Entropy;
 use crate::base::field::{arrays, fields};
 use crate::base::id::DeviceRequestId;
 use crate::model::RETAINED;
-use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record, encoded_as};
+use crate::model::record::{Columns, Record, Table, encoded_as};
 use crate::secret::derive::DerivationKey;
 
 /// The maximum length in bytes of what a user may type.

@@ -6,7 +6,7 @@ use crate::error::Reason;
 use crate::model::application::FieldError;
 use crate::model::client::{ClientState, MustAsk};
 use crate::model::client_metadata::MetadataError;
-use crate::registration::extension::Extension;
+use crate::registration::reduction::Extension;
 use crate::store::StoreError;
 
 /// An error of the registrar.

@@ -3,22 +3,20 @@
 use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
-use crate::base::id::LogoId;
-use crate::base::subject::Subject;
+use crate::base::id::{LogoId, Subject};
 use crate::config::ClientLifetimes;
-use crate::context::registration_rules::RegistrationRules;
+use crate::context::RegistrationRules;
 use crate::model::application::{Application, Asked, Field, FieldError, Problem};
 use crate::model::client::{
     AskConsent, CheckedForm, Client, ClientKeys, ClientSecrets, ClientState, ClientType, Privileges, SelfRegistration,
 };
-use crate::registration::approval::Approval;
-use crate::registration::deletion;
+use crate::registration::administration::Approval;
+use crate::registration::claims::tombstone;
 use crate::registration::error::RegistrarError;
-use crate::registration::keys;
-use crate::registration::last_use;
 use crate::registration::reduction::Reduction;
+use crate::registration::rules::replace_keys;
 use crate::registration::update::{Update, check_token, management, put_update_in_force};
-use crate::registration::user_approval;
+use crate::registration::usage::{UserApproval, must_note_request, must_note_use, used_until};
 use crate::scope::ResourceScope;
 use crate::secret::Digest;
 
@@ -73,7 +71,7 @@ pub(super) enum Action {
         limits: ClientLifetimes,
     },
     /// Notes that a user approved a client that registered itself.
-    NoteApproval(user_approval::UserApproval),
+    NoteApproval(UserApproval),
     /// Notes that a user is asked about a client that registered itself, until that time.
     NoteRequest {
         asked: Asked,
@@ -159,14 +157,14 @@ impl Step<'_> {
             Action::ReplaceKeys { keys } => {
                 refuse_first_party(next)?;
                 require_approved(&next.client)?;
-                keys::replace(next, keys, &rules.keys)?;
+                replace_keys(next, keys, &rules.keys)?;
             }
             Action::Transfer { to } => transfer(next, to)?,
             Action::RevokeGrants => next.client_mut().revoke_grants(),
-            Action::Delete => *next = deletion::tombstone(next, now.plus(rules.reservation)),
+            Action::Delete => *next = tombstone(next, now.plus(rules.reservation)),
             Action::NoteUse { until, limits } => {
                 if let Some(open) = &mut next.client_mut().open {
-                    *open = Arc::new(last_use::used_until(open, *until, limits));
+                    *open = Arc::new(used_until(open, *until, limits));
                 }
             }
             Action::NoteApproval(approval) => approval.judge(next, now)?,
@@ -176,11 +174,11 @@ impl Step<'_> {
                 }
             }
             // Its id is random, or that of a document whose next client has a higher epoch: no token comes back.
-            Action::Evict => *next = deletion::tombstone(next, now),
+            Action::Evict => *next = tombstone(next, now),
             Action::Update(update) => update.judge(next, rules, now)?,
             Action::Deregister { token } => {
                 check_token(next, token, now)?;
-                *next = deletion::tombstone(next, now.plus(rules.reservation));
+                *next = tombstone(next, now.plus(rules.reservation));
             }
         }
         Ok(())
@@ -197,9 +195,9 @@ impl Step<'_> {
     /// Returns whether the step would change nothing, because what it notes is noted already.
     pub(super) fn is_needless(&self, current: &Application, now: Timestamp) -> bool {
         let is_noted = if let Action::NoteUse { until, .. } = &self.action {
-            !last_use::must_note_use(&current.client, *until)
+            !must_note_use(&current.client, *until)
         } else if let Action::NoteRequest { asked, until } = &self.action {
-            !user_approval::must_note_request(current, asked, *until)
+            !must_note_request(current, asked, *until)
         } else {
             matches!(&self.action, Action::NoteApproval(approval) if approval.is_noted(current, now))
         };
@@ -432,7 +430,7 @@ mod tests {
     use crate::model::application::{ApplicationForm, Logo, RegistrationLimits};
     use crate::model::client::{ApplicationType, GrantType, GrantTypes, KeyRules, RefreshRotation};
     use crate::model::redirect_uri::{LoopbackHttp, RedirectUriPolicy};
-    use crate::registration::submission::Submission;
+    use crate::registration::claims::Submission;
     use crate::scope::{ScopeCatalog, ScopeDefinition};
 
     const NOW: Timestamp = Timestamp::from_seconds(100);

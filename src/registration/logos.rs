@@ -7,8 +7,7 @@
 use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
-use crate::base::id::{ClientId, LogoId};
-use crate::base::subject::Subject;
+use crate::base::id::{ClientId, LogoId, Subject};
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
 use crate::context::Context;
 use crate::model::ApplicationLogo;
@@ -17,7 +16,7 @@ use crate::registration::Registrar;
 use crate::registration::claims::Taken;
 use crate::registration::error::RegistrarError;
 use crate::registration::judge::Action;
-use crate::registration::last_use::DAY;
+use crate::registration::usage::DAY;
 
 impl Registrar {
     /// Inserts a logo that no application names yet, with a day to live.

@@ -3,65 +3,50 @@
 //! pending → approved | rejected; rejected → pending; approved ↔ suspended; any → deleted. A change of an approved
 //! application is reviewed too, and the approved version stays in force until then.
 
-mod administration;
-pub(crate) mod approval;
+pub(crate) mod administration;
 mod claims;
-mod deletion;
 mod document;
 mod draft;
-mod ensure;
 pub(crate) mod error;
-mod extension;
 #[cfg(test)]
 mod fixtures;
 mod initial_token;
 mod judge;
-mod keys;
-mod last_use;
 mod logos;
-mod management;
 mod open;
 mod own_client;
 mod owner;
 mod places;
 mod reduction;
 mod rules;
-mod submission;
 mod update;
 pub(crate) mod usage;
-mod user_approval;
 
-pub(crate) use approval::Approval;
-pub use approval::Approved;
+pub(crate) use administration::Approval;
+pub use administration::Approved;
 pub(crate) use document::DocumentClient;
 pub(crate) use draft::DocumentAdmission;
 pub(crate) use error::RegistrarError;
-pub use extension::Extension;
 pub(crate) use initial_token::InitialAccess;
 pub use initial_token::{InitialAccessTokenTerms, MadeInitialAccessToken};
-pub(crate) use management::Decided;
-pub(crate) use open::{Admission, Registered};
+pub(crate) use open::{Admission, Decided, Registered};
 pub use own_client::OwnClient;
-pub use reduction::Reduction;
+pub use reduction::{Extension, Reduction};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::base::id::ClientId;
-use crate::base::subject::Subject;
+use crate::base::id::{ClientId, Subject};
 use crate::claim::{ATTEMPTS, claim_record, draw_version};
-use crate::context::Context;
-use crate::context::registration_rules::RegistrationRules;
+use crate::context::{Context, RegistrationRules};
 use crate::hooks::{ApplicationChange, Event};
-use crate::model::application::LookAlikeKey;
 use crate::model::application::{
-    Application, ApplicationFilter, ApplicationForm, Field, FieldError, Logo, LogoSlot, Problem, REASON_CHARACTERS,
-    RegistrationLimits, plain_text,
+    Application, ApplicationFilter, ApplicationForm, Field, FieldError, Logo, LogoSlot, LookAlikeKey, Problem,
+    REASON_CHARACTERS, RegistrationLimits, plain_text,
 };
 use crate::model::client::{Client, ClientState};
-use crate::registration::claims::{Submitting, Taken, Taking};
+use crate::registration::claims::{Submission, Submitting, Taken, Taking};
 use crate::registration::judge::Action;
-use crate::registration::submission::Submission;
 use crate::store::{Page, StoreError};
 
 /// Registers applications: submission, review and administration.

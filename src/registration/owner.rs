@@ -1,8 +1,7 @@
 //! Methods of [`Registrar`] for the owner of an application. Each takes the owner; for another subject there is no such
 //! application.
 
-use crate::base::id::ClientId;
-use crate::base::subject::Subject;
+use crate::base::id::{ClientId, Subject};
 use crate::hooks::ApplicationChange;
 use crate::model::application::{ApplicationForm, Logo};
 use crate::model::client::{ClientKeys, ClientState};

@@ -1,6 +1,6 @@
 //! The places of clients that no person has reviewed: which one a client gets, and who gives way for it.
 //!
-//! [`bounds`](crate::claim::bounds) has the rule. A place is a list with one client, or with a few after concurrent
+//! [`places`](crate::claim::places) has the rule. A place is a list with one client, or with a few after concurrent
 //! writes: the next request that reads the place finds them all.
 //!
 //! A free place is searched in place of counting, since all registrations would contend for a counter. The eviction of
@@ -17,9 +17,8 @@
 use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
-use crate::base::id::ClientId;
-use crate::base::subject::Subject;
-use crate::claim::bounds::{CLIENTS_PER_SUBJECT, Met, draw_places};
+use crate::base::id::{ClientId, Subject};
+use crate::claim::places::{CLIENTS_PER_SUBJECT, Met, draw_places};
 use crate::hooks::ApplicationChange;
 use crate::model::Authorization;
 use crate::model::application::{Application, ApplicationFilter, ClientPlace, ClientRoom};
@@ -27,8 +26,7 @@ use crate::model::client::Client;
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
 use crate::registration::judge::Action;
-use crate::registration::last_use::may_have_live_grant;
-use crate::registration::user_approval::becomes_first;
+use crate::registration::usage::{becomes_first, may_have_live_grant};
 use crate::store::Page;
 
 /// After so many places without a free one, a registration takes that of a client which no user approved. An approval

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
 use crate::config::ClientLifetimes;
-use crate::context::registration_rules::RegistrationRules;
+use crate::context::RegistrationRules;
 use crate::model::application::{Application, Management, ProposedUpdate};
 use crate::model::client::{Client, ClientState, SelfRegistration};
 use crate::model::client_metadata::{Admitted, MetadataError, RegistrationBounds, Replacement};
 use crate::registration::error::RegistrarError;
-use crate::registration::last_use::with_end;
+use crate::registration::usage::with_end;
 use crate::secret::Digest;
 
 /// An update, and what the policy decided about it.

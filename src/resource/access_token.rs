@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memchr::memchr2;
 
 use crate::base::clock::Timestamp;
-use crate::base::subject::Subject;
+use crate::base::id::Subject;
 use crate::config::DpopBoundTokens;
 use crate::context::Context;
 use crate::error::Reason;

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
-use crate::base::id::{ClientId, GrantId};
-use crate::base::subject::Subject;
+use crate::base::id::{ClientId, GrantId, Subject};
 use crate::jose::JwkThumbprint;
 use crate::model::client::Client;
 use crate::resource::access_token::UsableToken;

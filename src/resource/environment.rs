@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::base::clock::{Clock, SystemClock, Timestamp};
 use crate::base::id::ClientId;
 use crate::config::check::is_loopback;
-use crate::config::error::{ConfigError, quoted};
+use crate::config::rule::{ConfigError, quoted};
 use crate::hooks::{Event, EventSink, TokenRefusal};
 use crate::model::redirect_uri::{WebScheme, WebUri, check_host};
 

@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::base::clock::Timestamp;
-use crate::base::id::ClientId;
+use crate::base::id::{ClientId, Subject};
 use crate::base::json::Json;
-use crate::base::subject::Subject;
 use crate::hooks::TokenRefusal;
 use crate::jose::JwkThumbprint;
 use crate::scope::{ResourceList, ResourceScope, ScopeCatalog, ScopeError, ScopeSet};

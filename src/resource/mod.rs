@@ -19,12 +19,12 @@ pub use crate::resource::introspection::{ExpectedAudience, IntrospectionError, I
 pub use crate::resource::jwt::{JwtSettings, JwtVerifier, KeySetError};
 
 use crate::base::clock::Clock;
-use crate::base::subject::Subject;
-use crate::config::error::ConfigError;
+use crate::base::id::Subject;
+use crate::config::rule::ConfigError;
 use crate::config::{Config, SecurityReport};
 use crate::context::Context;
-use crate::error::Reason;
-use crate::error::response::{self, Challenge};
+use crate::error::response::Challenge;
+use crate::error::{Reason, response};
 use crate::hooks::EventSink;
 use crate::model::Replay;
 use crate::model::protected_resource::ProtectedResource;

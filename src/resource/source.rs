@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::base::clock::{Clock, Timestamp};
-use crate::config::dpop::proof_algorithm_names;
-use crate::config::error::ConfigError;
-use crate::config::rule::Parts;
+use crate::config::rule::{ConfigError, Parts};
+use crate::config::tokens::proof_algorithm_names;
 use crate::config::{Config, DpopBoundTokens, Finding, Profile, SecurityReport};
 use crate::context::{Context, use_proof};
 use crate::error::Reason;
 use crate::hooks::{Event, EventSink, TokenRefusal};
-use crate::jose::{self, SigningAlgorithm};
+use crate::jose;
+use crate::jose::SigningAlgorithm;
 use crate::model::Replay;
 use crate::model::protected_resource::{AccessTokenFormat, ProtectedResource, ResourceTable};
 use crate::resource::access_token;
@@ -24,8 +24,7 @@ use crate::resource::facts::TokenFacts;
 use crate::resource::introspection::{ExpectedAudience, IntrospectionError, ResourceClient};
 use crate::resource::jwt::JwtVerifier;
 use crate::scope::ScopeSet;
-use crate::secret::Prefixes;
-use crate::secret::opaque::Presented;
+use crate::secret::{Prefixes, Presented};
 use crate::store::RecordStore;
 
 /// Where tokens are looked up.

@@ -13,9 +13,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::base::entropy::Entropy;
 use crate::base::field::arrays;
-use crate::secret::Digest;
-use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::{FRESH_BYTES, Fresh};
+use crate::secret::{Digest, MintedOpaque};
 
 /// Separates this use of SHA-256 from all others.
 const LABEL: [u8; 4] = *b"next";
@@ -116,11 +115,11 @@ pub(crate) struct PairSecrets {
 impl PairSecrets {
     /// Draws the secrets of a pair that replaces no other.
     pub(crate) fn random(entropy: &dyn Entropy) -> Self {
-        Self { access: opaque::mint(entropy), fresh: Fresh::random(entropy) }
+        Self { access: MintedOpaque::random(entropy), fresh: Fresh::random(entropy) }
     }
 
     fn new(access: &[u8; ACCESS_BYTES], fresh: &[u8; ACCESS_BYTES]) -> Self {
-        Self { access: opaque::of_bytes(access), fresh: Fresh::first_of(fresh) }
+        Self { access: MintedOpaque::of_bytes(access), fresh: Fresh::first_of(fresh) }
     }
 }
 

@@ -4,24 +4,24 @@
 //! store. The secret is the proof, and the record contains only its digest.
 
 pub(crate) mod derive;
-pub(crate) mod nonce;
-pub(crate) mod opaque;
 pub(crate) mod pkce;
 pub(crate) mod refresh;
+
+pub use crate::base::entropy::{Entropy, SystemEntropy};
+pub use derive::DerivationKey;
+pub use pkce::{CodeChallenge, CodeVerifier};
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
-pub use derive::DerivationKey;
-pub use nonce::NonceKey;
-pub use pkce::{CodeChallenge, CodeVerifier};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-pub use crate::base::entropy::{Entropy, SystemEntropy};
 use crate::base::field::arrays;
-use crate::base::id::{ClientId, IdText, MADE_CHARACTERS, letters_and_digits};
+use crate::base::id::{
+    ClientId, ID_BYTES, ID_CHARACTERS, IdText, MADE_CHARACTERS, decode_id, letters_and_digits, write_base64url,
+};
 
 /// Defines a secret text: only `expose` shows it, and it is wiped when dropped.
 macro_rules! secret_text {
@@ -229,10 +229,93 @@ pub(crate) fn is_equal<const N: usize>(one: &[u8; N], other: &[u8; N]) -> bool {
     difference.ct_eq(&0).into()
 }
 
+/// The length of a key in bytes.
+const KEY_BYTES: usize = 32;
+
+/// A key for generating nonces for DPoP proofs [RFC 9449 section 8]: 32 random bytes.
+///
+/// # Security
+///
+/// Anyone who has this key can compute future nonces. Together with a client's key, they can sign proofs in advance.
+/// `Debug` does not show the key.
+#[derive(Clone)]
+pub struct NonceKey([u8; KEY_BYTES]);
+
+impl Drop for NonceKey {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for NonceKey {}
+
+impl NonceKey {
+    /// Creates a key from these bytes. Take them from a secure random generator.
+    #[must_use]
+    pub const fn new(bytes: [u8; KEY_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) const fn bytes(&self) -> &[u8; KEY_BYTES] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for NonceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NonceKey([redacted])")
+    }
+}
+
+/// The number of random bytes in a ticket, code or access token.
+const OPAQUE_BYTES: usize = 32;
+/// The number of characters that encode these bytes.
+const OPAQUE_CHARACTERS: usize = 43;
+
+/// A newly generated ticket, code or access token.
+pub(crate) type MintedOpaque = Minted<OPAQUE_CHARACTERS>;
+
+impl MintedOpaque {
+    /// Generates the secret of a ticket, code or access token.
+    pub(crate) fn random(entropy: &dyn Entropy) -> Self {
+        let mut bytes = Zeroizing::new([0; OPAQUE_BYTES]);
+        entropy.fill(bytes.as_mut_slice());
+        Self::of_bytes(&bytes)
+    }
+
+    /// Encodes these bytes as a secret.
+    #[inline]
+    fn of_bytes(bytes: &[u8; OPAQUE_BYTES]) -> Self {
+        let mut secret = Zeroizing::new([0; OPAQUE_CHARACTERS]);
+        write_base64url(bytes, secret.as_mut_slice());
+        let digest = Digest::of(secret.as_slice());
+        Self::new(secret, digest)
+    }
+}
+
+/// The parts of a presented text: the id, and the digest that proves it.
+pub(crate) struct Presented {
+    pub(crate) id: [u8; ID_BYTES],
+    pub(crate) digest: Digest,
+}
+
+impl Presented {
+    /// Parses a text; `None` if it does not have the right form.
+    pub(crate) fn parse(prefix: &str, text: &[u8]) -> Option<Self> {
+        let text = text.strip_prefix(prefix.as_bytes())?;
+        if text.len() != ID_CHARACTERS + OPAQUE_CHARACTERS {
+            return None;
+        }
+        let (id_text, secret) = text.split_at_checked(ID_CHARACTERS)?;
+        Some(Self { id: decode_id(id_text)?, digest: Digest::of(secret) })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::entropy::SystemEntropy;
+    use crate::base::id::IdText;
 
     #[test]
     fn debug_shows_no_secret() {
@@ -279,5 +362,31 @@ mod tests {
             other[position] ^= 0x80;
             assert!(!is_equal(&text, &other), "{position}");
         }
+    }
+
+    #[test]
+    fn every_prefix_suffix_and_flip_of_a_text_is_another_text() {
+        let id = [7; ID_BYTES];
+        let minted = MintedOpaque::random(&SystemEntropy);
+        let text = minted.text("at_", &IdText::of(&id));
+        let text = text.as_bytes();
+        assert_eq!(text.len(), 3 + 65);
+        let proves = |text: &[u8]| {
+            Presented::parse("at_", text)
+                .is_some_and(|presented| presented.id == id && presented.digest == minted.digest)
+        };
+        assert!(proves(text));
+        for cut in 0..text.len() {
+            assert!(!proves(&text[..cut]), "cut to {cut}");
+            assert!(!proves(&text[cut + 1..]), "without the first {cut}");
+        }
+        for position in 0..text.len() {
+            for bit in 0..8 {
+                let mut altered = text.to_vec();
+                altered[position] ^= 1 << bit;
+                assert!(!proves(&altered), "byte {position}, bit {bit}");
+            }
+        }
+        assert!(!proves(&[text, b"A"].concat()));
     }
 }

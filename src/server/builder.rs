@@ -3,16 +3,12 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::base::clock::{Clock, SystemClock};
+use crate::base::clock::{Clock, NewestTime, SystemClock};
 use crate::base::entropy::{Entropy, SystemEntropy};
 use crate::config::Config;
-use crate::config::error::ConfigError;
-use crate::config::rule::Parts;
-use crate::context::newest_time::NewestTime;
-use crate::context::polls::Polls;
-use crate::context::registration_rules::RegistrationRules;
+use crate::config::rule::{ConfigError, Parts};
 use crate::context::signing_keys::SigningKeys;
-use crate::context::{Context, proof_urls};
+use crate::context::{Context, Polls, RegistrationRules, proof_urls};
 use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;

@@ -3,8 +3,7 @@
 use std::fmt;
 
 use crate::base::clock::Timestamp;
-use crate::model::kinds::Table;
-use crate::model::record::Columns;
+use crate::model::record::{Columns, Table};
 use crate::store::error::StoreError;
 use crate::store::page::{Insertion, Purge, Replacement};
 use crate::store::record_store::Store;

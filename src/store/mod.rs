@@ -22,9 +22,8 @@ pub mod sqlite;
 mod stores;
 
 pub use crate::base::codec::DecodeError;
-pub(crate) use crate::model::kinds::kinds;
-pub use crate::model::kinds::{Lists, Table};
-pub use crate::model::record::{Columns, Ended, Record};
+pub(crate) use crate::model::record::kinds;
+pub use crate::model::record::{Columns, Ended, Lists, Record, Table};
 pub use crate::model::user_code::UserCodeKey;
 pub use crate::model::{
     ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, LastPurge, PushedRequest, Replay, Revocation,

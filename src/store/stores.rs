@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::model::application::Application;
-use crate::model::kinds::kinds;
-use crate::model::record::{Record, Sealed};
+use crate::model::record::{Record, Sealed, kinds};
 use crate::model::{
     ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, LastPurge, PushedRequest, Replay,
     UserCodeRecord,

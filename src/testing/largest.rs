@@ -4,8 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::base::clock::Timestamp;
-use crate::base::id::{AuthorizationId, ClientId, LogoId, PushedRequestId};
-use crate::base::subject::Subject;
+use crate::base::id::{AuthorizationId, ClientId, LogoId, PushedRequestId, Subject};
 use crate::grant::refresh_token::PAIRS_IN_GRACE;
 use crate::jose::{JwkSet, JwkThumbprint};
 use crate::model::application::{Application, ApplicationFilter, Logo};
@@ -21,7 +20,8 @@ use crate::model::{
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::store::{ApplicationLogo, Record, Table};
 use crate::testing::engine::largest_record;
-use crate::testing::records::{self, access, browser, digest, form, pair, superseded};
+use crate::testing::records;
+use crate::testing::records::{access, browser, digest, form, pair, superseded};
 use crate::testing::rows::{FAR, now, random};
 
 /// More access tokens than a server keeps for one refresh token.

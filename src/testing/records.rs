@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use crate::base::clock::Timestamp;
 use crate::base::entropy::SystemEntropy;
-use crate::base::id::{AuthorizationId, ClientId, DeviceRequestId, GrantId, LogoId, PushedRequestId};
-use crate::base::subject::Subject;
+use crate::base::id::{AuthorizationId, ClientId, DeviceRequestId, GrantId, LogoId, PushedRequestId, Subject};
 use crate::model::application::{Application, ApplicationForm, RegistrationLimits};
 use crate::model::client::{CheckedForm, Client, ClientSecrets, ClientState};
 use crate::model::protected_resource::Audience;

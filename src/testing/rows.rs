@@ -8,8 +8,7 @@ use std::iter;
 
 use crate::base::clock::{Clock, SystemClock, Timestamp};
 use crate::base::entropy::{Entropy, SystemEntropy};
-use crate::base::id::{ClientId, letters_and_digits};
-use crate::base::subject::Subject;
+use crate::base::id::{ClientId, Subject, letters_and_digits};
 use crate::model::record::{Columns, Ended};
 use crate::store::{Engine, Insertion, List, Lists, Purge, Replacement, Row, StoreError, Table, Write};
 use crate::testing::at_once::{Meeting, at_once};

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use memchr::memchr;
 
-use crate::base::subject::Subject;
+use crate::base::id::Subject;
 
 /// An HTTP request, reduced to what the endpoints read.
 ///

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::base::clock::{ALLOWED_SKEW, Timestamp};
 use crate::config::Config;
-use crate::config::dpop::{PROOF_ALGORITHMS, PROOF_BYTES, PROOF_LIFETIME};
+use crate::config::tokens::{PROOF_ALGORITHMS, PROOF_BYTES, PROOF_LIFETIME};
 use crate::error::Reason;
 use crate::jose::{Claims, JoseError, Jwk, JwkThumbprint, Jws, base64url};
 use crate::model::target_uri::TargetUri;

@@ -5,10 +5,9 @@ use sha2::Sha256;
 
 use crate::base::clock::Timestamp;
 use crate::config::Config;
-use crate::config::dpop::NONCE_PERIOD;
+use crate::config::tokens::NONCE_PERIOD;
 use crate::jose::base64url;
-use crate::secret::is_equal;
-use crate::secret::nonce::NonceKey;
+use crate::secret::{NonceKey, is_equal};
 
 /// The response header with a nonce [RFC 9449 section 8.1].
 pub(crate) const HEADER: &str = "DPoP-Nonce";

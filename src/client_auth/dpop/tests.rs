@@ -15,7 +15,7 @@ use crate::base::clock::Timestamp;
 use crate::config::{Config, DpopBoundTokens};
 use crate::error::Reason;
 use crate::model::target_uri::TargetUri;
-use crate::secret::nonce::NonceKey;
+use crate::secret::NonceKey;
 
 const NOW: u32 = 1_000_000;
 const URL: &str = "https://auth.example/oauth2/token";

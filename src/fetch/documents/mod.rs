@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use crate::base::clock::Clock;
 use crate::config::Config;
-use crate::fetch::cache::{Cache, MAX_CACHED};
+use crate::fetch::cache::{Bounds, Cache, MAX_CACHED, lifetime};
 use crate::fetch::flight::{Driven, Flights, NoOutput};
-use crate::fetch::freshness::{Bounds, lifetime};
 use crate::fetch::in_vain;
 use crate::hooks::fetcher::Fetcher;
 use crate::model::client::AuthenticationMethod;

@@ -8,7 +8,7 @@ use crate::base::clock::Clock;
 use crate::fetch::cache::Cache;
 use crate::fetch::flight::{Driven, Flights};
 use crate::fetch::in_vain;
-use crate::fetch::key_sets::entry::{Entry, Failure, Fetched, Need, Outcome};
+use crate::fetch::key_sets::{Entry, Failure, Fetched, Need, Outcome};
 
 /// Key sets by a text that names each.
 #[derive(Debug)]

@@ -7,7 +7,8 @@ use crate::base::clock::Timestamp;
 use crate::base::entropy::Entropy;
 use crate::config::{Config, GraceEnd};
 use crate::error::Reason;
-use crate::grant::issue::{self, Issued, NewPair, Place};
+use crate::grant::issue;
+use crate::grant::issue::{Issued, NewPair, Place};
 use crate::grant::refresh_token::state::{TokenState, state_of, was_bound};
 use crate::grant::request::TokenRequest;
 use crate::model::client::{Client, RefreshRotation};
@@ -17,8 +18,8 @@ use crate::model::{
 };
 use crate::scope::ScopeSet;
 use crate::secret::derive::{Link, MissingKey, PairSecrets};
-use crate::secret::opaque::{self, MintedOpaque};
-use crate::secret::refresh::{self, Fresh, MintedRefresh, Position, PresentedRefresh};
+use crate::secret::refresh::{Fresh, MintedRefresh, Position, PresentedRefresh};
+use crate::secret::{MintedOpaque, refresh};
 
 /// How many access tokens of one refresh token may be live at once. A further one ends the oldest. 64 is more
 /// than the workers that share one consent, and bounds the size of the record.
@@ -56,7 +57,7 @@ pub(super) enum Drawn {
 impl Drawn {
     pub(super) fn new(client: &Client, config: &Config, entropy: &dyn Entropy) -> Self {
         match config.refresh_rotation(client) {
-            RefreshRotation::Keep => Self::Access(opaque::mint(entropy)),
+            RefreshRotation::Keep => Self::Access(MintedOpaque::random(entropy)),
             RefreshRotation::Rotate if config.refresh.grace.is_zero() => Self::Pair(PairSecrets::random(entropy)),
             RefreshRotation::Rotate => Self::Link(Link::random(entropy, config.refresh.derivation_keys.first())),
         }

@@ -9,8 +9,7 @@ use crate::base::field::{Field, fields};
 use crate::base::id::ClientId;
 use crate::model::application::Application;
 use crate::model::client::{Client, ClientState};
-use crate::model::kinds::Table;
-use crate::model::record::{Columns, Record, encoded_as};
+use crate::model::record::{Columns, Record, Table, encoded_as};
 
 impl Application {
     /// Reads only the client of what [`encode`](Self::encode) wrote. Requests need no more.
@@ -102,8 +101,7 @@ mod tests {
 
     use super::*;
     use crate::base::clock::Timestamp;
-    use crate::base::id::{AuthorizationId, LogoId};
-    use crate::base::subject::Subject;
+    use crate::base::id::{AuthorizationId, LogoId, Subject};
     use crate::model::application::tests::application;
     use crate::model::application::{Asked, ClientPlace, ClientRoom, Management, OpenApplication, ProposedUpdate};
     use crate::model::client::{

@@ -3,7 +3,7 @@
 mod encoding;
 mod field;
 pub(crate) mod form;
-mod logo;
+pub(crate) mod logo;
 mod open;
 mod text;
 
@@ -21,8 +21,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
-use crate::base::id::{ClientId, LogoId};
-use crate::base::subject::Subject;
+use crate::base::id::{ClientId, LogoId, Subject};
 use crate::model::client::{CheckedForm, Client, ClientState, SelfRegistration};
 use crate::model::client_metadata::{DocumentUrl, MoreMetadata};
 

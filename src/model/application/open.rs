@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::base::field::fields;
-use crate::base::id::AuthorizationId;
-use crate::base::subject::Subject;
+use crate::base::id::{AuthorizationId, Subject};
 use crate::model::client::SelfRegistration;
 use crate::model::client_metadata::{MoreMetadata, RegistrationBounds};
 use crate::scope::ScopeSet;

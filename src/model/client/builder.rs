@@ -1,7 +1,7 @@
 //! Clients that your service keeps itself.
 
 use crate::base::id::ClientId;
-use crate::model::client::secrets::{ClientSecretError, ClientSecrets, check_secret};
+use crate::model::client::credentials::{ClientSecretError, ClientSecrets, check_secret};
 use crate::model::client::{
     ApplicationType, AskConsent, AuthenticationMethods, Client, ClientKeys, ClientOptions, ClientState, ClientType,
     GrantTypes, RefreshRotation,

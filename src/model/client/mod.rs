@@ -2,22 +2,19 @@
 
 mod authentication_method;
 mod builder;
+mod credentials;
 mod encoding;
 pub(crate) mod form;
 mod grant_type;
-mod keys;
-mod secrets;
 
 pub use crate::model::members::ClientOptions;
 pub use authentication_method::{AuthenticationMethod, AuthenticationMethods};
 pub use builder::ClientBuilder;
+pub use credentials::{ClientKeys, ClientSecretError, KeyFetchError};
+pub(crate) use credentials::{ClientSecrets, KeyFault, KeyRules};
 pub(crate) use form::counts_as_public;
 pub use form::{ApplicationType, AskConsent, CheckedForm, ClientOrigin, ClientType, MustAsk, SelfRegistration};
 pub use grant_type::{GrantType, GrantTypes};
-pub use keys::{ClientKeys, KeyFetchError};
-pub(crate) use keys::{KeyFault, KeyRules};
-pub use secrets::ClientSecretError;
-pub(crate) use secrets::ClientSecrets;
 
 use std::sync::Arc;
 

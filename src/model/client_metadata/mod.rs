@@ -3,10 +3,10 @@
 mod bounds;
 mod document;
 mod document_url;
-mod encoding;
 pub(crate) mod error;
 mod judge;
 
+pub use crate::model::members::MoreMetadata;
 pub(crate) use bounds::Admitted;
 pub use bounds::RegistrationBounds;
 pub(crate) use document::DocumentRules;
@@ -15,11 +15,12 @@ pub use document_url::DocumentUrlError;
 pub use error::{DocumentError, MetadataError};
 pub(crate) use judge::{MetadataRules, Replacement};
 
-pub use crate::model::members::MoreMetadata;
-
+use crate::base::codec::kind;
+use crate::base::field::{encode, fields};
 use crate::model::client::{ApplicationType, AuthenticationMethods, ClientKeys, ClientOptions, GrantTypes};
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::ScopeSet;
+use crate::secret::Digest;
 
 /// The checked metadata of a client that registers itself or has a metadata document [RFC 7591 section 2]. None of it
 /// is verified.
@@ -67,5 +68,29 @@ impl ClientMetadata {
         };
         let is_native = self.claims_native || self.redirect_uris.iter().any(is_on_device);
         if is_native { ApplicationType::Native } else { ApplicationType::Web }
+    }
+}
+
+fields! {
+    RegistrationBounds {
+        scopes, resource_scope, default_scopes, resources, methods, has_loopback, has_private_use, grant_types, lifetime,
+    }
+}
+fields! {
+    ClientMetadata {
+        redirect_uris, authentication_methods, grant_types, claims_native, scopes, name, client_uri, more, keys,
+        options,
+    }
+}
+
+impl ClientMetadata {
+    /// Digests everything that was taken from a metadata document. Two documents with the same digest make the same
+    /// client.
+    pub(crate) fn digest(&self) -> Digest {
+        Digest::of(&self.encode())
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        encode(kind::METADATA, self)
     }
 }

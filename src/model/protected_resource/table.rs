@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::base::id::ClientId;
 use crate::model::client::Client;
-use crate::model::protected_resource::audience::{Audience, NO_AUDIENCE};
 use crate::model::protected_resource::{
-    Identifier, OFFLINE_ACCESS, ProtectedResource, WELL_KNOWN, answer, document, origin_of, spellings, split_sent,
+    Audience, Identifier, NO_AUDIENCE, OFFLINE_ACCESS, ProtectedResource, WELL_KNOWN, answer, document, origin_of,
+    spellings, split_sent,
 };
 use crate::scope::{ScopeCatalog, ScopeSet};
 use crate::wire::message::ResourceMetadata;

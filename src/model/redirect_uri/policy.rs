@@ -1,8 +1,7 @@
 //! Which redirect URIs may be registered, and how a requested one is compared.
 
-use crate::model::redirect_uri::error::RedirectUriError;
-use crate::model::redirect_uri::target::{AppUri, Target};
-use crate::model::redirect_uri::web::{WebScheme, WebUri};
+use crate::model::redirect_uri::RedirectUriError;
+use crate::model::redirect_uri::web::{AppUri, Target, WebScheme, WebUri};
 
 /// How a requested redirect URI is compared with the registered one.
 ///

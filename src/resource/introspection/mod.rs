@@ -16,7 +16,7 @@ pub use crate::resource::introspection::settings::{ExpectedAudience, Introspecti
 
 use crate::base::clock::Clock;
 use crate::config::SecurityReport;
-use crate::config::error::ConfigError;
+use crate::config::rule::ConfigError;
 use crate::error::Reason;
 use crate::fetch::flight::Waiter;
 use crate::fetch::in_vain;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::base::id::ClientId;
-use crate::config::error::{ConfigError, quoted, seconds};
+use crate::config::rule::{ConfigError, in_seconds, quoted};
 use crate::config::{Config, Finding, SecurityReport};
 use crate::resource::environment::{check_issuer, check_max_entries, check_url, is_unencrypted};
 use crate::secret::ClientSecret;
@@ -157,7 +157,7 @@ impl IntrospectionSettings {
             ("inactive_time_to_live", self.inactive_time_to_live, MAX_INACTIVE, "at most 5 s is accepted"),
         ] {
             if value > max {
-                return refuse(field, seconds(value), remedy);
+                return refuse(field, in_seconds(value), remedy);
             }
         }
         check_max_entries(self.max_entries)

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::base::clock::Timestamp;
-use crate::base::id::ClientId;
+use crate::base::id::{ClientId, Subject};
 use crate::base::json::Json;
-use crate::base::subject::Subject;
 use crate::hooks::TokenRefusal;
 use crate::jose::access_jwt::CLIENT_SUBJECT;
 use crate::resource::facts::{Binding, Malformed, Members, TokenFacts};

@@ -5,18 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::base::clock::Timestamp;
-use crate::config::client_authentication::KEY_SET;
+use crate::config::clients::KEY_SET;
 use crate::error::failure::KeySetError;
+use crate::fetch::cache::{Bounds, lifetime};
 use crate::fetch::flight::Flights;
-use crate::fetch::freshness::{Bounds, lifetime};
 use crate::fetch::key_sets::{CachedSets, Failure, Fetched, Need};
 use crate::hooks::Event;
 use crate::jose::access_jwt::KEY_SET_MAX_AGE;
 use crate::jose::{FetchedKeys, Jwk, JwkSet, SigningAlgorithm};
 use crate::resource::jwt::settings::Setup;
 use crate::secret::Digest;
-use crate::wire::fetch::TIMEOUT;
-use crate::wire::fetch::TransportRequest;
+use crate::wire::fetch::{TIMEOUT, TransportRequest};
 
 /// How long a key set is used without another fetch: as its headers say, within these bounds. A key that the
 /// authorization server drops is refused after that.

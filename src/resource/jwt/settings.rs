@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::config::error::{ConfigError, quoted};
+use crate::config::rule::{ConfigError, quoted};
 use crate::config::{Config, Finding, Profile, SecurityReport};
 use crate::hooks::fetcher::Transport;
 use crate::jose::SigningAlgorithm;

@@ -7,8 +7,7 @@ use bytes::{BufMut, BytesMut};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 use crate::base::clock::Timestamp;
-use crate::base::id::ClientId;
-use crate::base::subject::Subject;
+use crate::base::id::{ClientId, Subject};
 use crate::model::application::Application;
 use crate::model::{
     ApplicationLogo, Authorization, DeviceRequest, Grant, InitialToken, LastPurge, PushedRequest, Replay,

@@ -6,8 +6,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{OptionalExtension, Statement, params};
 
 use crate::base::clock::Timestamp;
-use crate::base::id::ClientId;
-use crate::base::subject::Subject;
+use crate::base::id::{ClientId, Subject};
 use crate::store::sqlite::session::Session;
 use crate::store::sqlite::statements::Statements;
 use crate::store::{Columns, Insertion, List, Lists, Replacement, Row, Table, Write};
