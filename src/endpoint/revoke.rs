@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
 use crate::error::Reason;
-use crate::grant::presented_access::PresentedAccess;
+use crate::grant::request::PresentedAccess;
 use crate::grant::token_revocation;
 use crate::secret::refresh::PresentedRefresh;
 use crate::wire::params::{Params, RESOURCE};

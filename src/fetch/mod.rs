@@ -8,7 +8,7 @@ pub(crate) mod key_sets;
 use std::sync::Arc;
 
 use crate::fetch::flight::NoOutput;
-pub use crate::hooks::fetcher::{Fetcher, Transport};
+pub use crate::hooks::{Fetcher, Transport};
 pub use crate::wire::fetch::{FetchError, FetchErrorKind, FetchPurpose, FetchRequest, FetchResponse, TransportRequest};
 
 /// Returns the error of a request that waited for a fetch in vain; `panicked` is that of a panic.

@@ -11,7 +11,6 @@ pub(crate) mod issue;
 pub(crate) mod jwt;
 pub(crate) mod list;
 pub(crate) mod live_grants;
-pub(crate) mod presented_access;
 pub(crate) mod refresh_token;
 pub(crate) mod release;
 pub(crate) mod request;

@@ -1,11 +1,18 @@
 //! A token request: what an authenticated client sends, borrowed from the form [RFC 6749 section 3.2].
+//!
+//! An access token as a request presents it: opaque, or a JWT [RFC 9068]. Its record is found by either form.
 
+use crate::base::clock::Timestamp;
+use crate::base::id::GrantId;
 use crate::context::Context;
 use crate::context::uses::Uses;
 use crate::error::Reason;
-use crate::jose::JwkThumbprint;
+use crate::grant::jwt::TokenId;
+use crate::jose::{Jwk, JwkThumbprint, access_jwt};
 use crate::model::client::{Client, GrantType};
 use crate::model::protected_resource::Named;
+use crate::model::{Grant, TokenPair};
+use crate::secret::{Digest, Presented};
 use crate::wire::params::{Params, RESOURCE};
 
 /// The parameters that a token request may contain, besides those of the client.
@@ -63,5 +70,68 @@ impl<'a> TokenRequest<'a> {
     #[cfg(test)]
     pub(crate) const fn of(client: &'a Client) -> Self {
         Self { client, key: None, uses: None, form: Params::NONE, scope: None, resources: Named::NONE }
+    }
+}
+
+/// An access token that has the form of this server's tokens. A JWT has a valid signature. It may not exist: only the
+/// record shows that.
+pub(crate) struct PresentedAccess {
+    /// The grant that it names.
+    pub(crate) grant: GrantId,
+    form: Form,
+}
+
+enum Form {
+    Opaque(Digest),
+    /// A JWT with a valid signature.
+    Jwt {
+        id: TokenId,
+        issued: Timestamp,
+    },
+}
+
+impl PresentedAccess {
+    /// Reads a token; `None` if it cannot be one of this server.
+    pub(crate) fn read(context: &Context, token: &[u8]) -> Option<Self> {
+        Self::read_with(context, token, || context.signing_keys.published(context.now()))
+    }
+
+    /// Reads a token that is to be revoked. It may have been signed with a key that was dropped: whoever logs out has
+    /// nothing better.
+    pub(crate) fn read_to_revoke(context: &Context, token: &[u8]) -> Option<Self> {
+        Self::read_with(context, token, || context.signing_keys.all())
+    }
+
+    /// The signature of a JWT is verified before its record is read, because its `jti` is no secret.
+    fn read_with<'k, K: Iterator<Item = &'k Jwk>>(
+        context: &Context,
+        token: &[u8],
+        keys: impl FnOnce() -> K,
+    ) -> Option<Self> {
+        if let Some(Presented { id, digest }) = Presented::parse(&context.prefixes.access_token, token) {
+            return Some(Self { grant: GrantId::from_bytes(id), form: Form::Opaque(digest) });
+        }
+        let jws = access_jwt::parse(token)?;
+        let text = |name| jws.claims().text(name).ok().flatten();
+        if text("iss")? != context.config.issuer {
+            return None;
+        }
+        let (grant, id) = TokenId::read(text("jti")?)?;
+        let issued = Timestamp::from_seconds(u32::try_from(jws.claims().time("iat").ok()??).ok()?);
+        let kid = jws.key_id()?;
+        let key = keys().find(|key| key.key_id() == Some(kid))?;
+        let is_signed = access_jwt::is_signed(&jws, key);
+        is_signed.then_some(Self { grant, form: Form::Jwt { id, issued } })
+    }
+
+    /// Returns the digest of its record in the grant that it names. For a JWT it is `None` if the grant has no such
+    /// record.
+    pub(crate) fn digest_in(&self, grant: &Grant) -> Option<Digest> {
+        let (id, issued) = match &self.form {
+            Form::Opaque(digest) => return Some(*digest),
+            Form::Jwt { id, issued } => (id, *issued),
+        };
+        let accesses = grant.pairs.iter().flat_map(TokenPair::accesses);
+        accesses.filter(|access| access.issued == issued).map(|access| access.digest).find(|digest| id.is_of(digest))
     }
 }

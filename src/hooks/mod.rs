@@ -2,7 +2,6 @@
 
 mod application_change;
 pub(crate) mod event;
-pub(crate) mod fetcher;
 pub(crate) mod registration_policy;
 mod signing;
 pub(crate) mod throttle;
@@ -10,13 +9,8 @@ pub(crate) mod token_refusal;
 #[cfg(feature = "tracing")]
 pub(crate) mod tracing_events;
 
-use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::net::{IpAddr, Ipv6Addr};
-use std::time::Duration;
-
+pub use crate::wire::refusal::Severity;
 pub use application_change::ApplicationChange;
-use async_trait::async_trait;
 pub(crate) use event::{Event, EventSink};
 pub use registration_policy::{
     ApproveWithin, DocumentHosts, DocumentRequest, QueueAll, RegistrationDecision, RegistrationPolicy,
@@ -26,11 +20,18 @@ pub use signing::{Signer, SignerError, SigningKey, SigningKeyError};
 pub use throttle::{Rate, ThrottleLimits};
 pub use token_refusal::TokenRefusal;
 
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
+
+use async_trait::async_trait;
+
 use crate::base::id::Subject;
 use crate::model::client::Client;
 use crate::secret::{CLIENT_SECRET_CHARACTERS, Digest};
 use crate::wire::Endpoint;
-pub use crate::wire::refusal::Severity;
+use crate::wire::fetch::{FetchError, FetchRequest, FetchResponse, TransportRequest};
 
 /// Slows down callers that try too often. [`MemoryThrottle`](crate::MemoryThrottle) is ready to use.
 ///
@@ -263,6 +264,92 @@ pub(crate) fn in_span<F: Future>(request: &'static str, future: F) -> impl Futur
 #[cfg(not(feature = "tracing"))]
 pub(crate) const fn in_span<F: Future>(_: &'static str, future: F) -> F {
     future
+}
+
+/// Fetches what clients publish over HTTPS: their metadata documents, and their keys.
+///
+/// The library itself opens no connections. The package `grantor-fetch` has an implementation that is safe to use.
+///
+/// # Security
+///
+/// The URL comes from a third party, who could use it to make this server send requests into its own network
+/// (server-side request forgery). An implementation must:
+///
+/// * send one GET request with `Accept: application/json`, without cookies and credentials, and accepting no content
+///   coding;
+/// * look the host's name up once, refuse the request if any of its addresses is special-use [RFC 6890], and connect to
+///   one of these checked addresses;
+/// * check the server's certificate for the host's name;
+/// * follow no redirect, and return its status instead;
+/// * bound the requests of each [`purpose`](FetchRequest::purpose) that run at once, apart from the others;
+/// * stop reading after [`max_bytes`](FetchRequest::max_bytes), and end the whole request after
+///   [`timeout`](FetchRequest::timeout);
+/// * ignore proxies that environment variables name.
+#[async_trait]
+pub trait Fetcher: fmt::Debug + Send + Sync + 'static {
+    /// Sends one request and returns the response, with any status.
+    ///
+    /// # Errors
+    ///
+    /// [`FetchError`] if no complete response arrives within the bounds.
+    async fn fetch(&self, request: &FetchRequest<'_>) -> Result<FetchResponse, FetchError>;
+
+    /// Returns whether the fetcher connects to loopback addresses, for development; `false` by default.
+    ///
+    /// Unless the issuer is on a loopback host, `build()` refuses such a fetcher.
+    fn reaches_loopback(&self) -> bool {
+        false
+    }
+}
+
+/// Sends requests to a server whose address you configured, such as the introspection endpoint of an authorization
+/// server.
+///
+/// The library itself opens no connections. The package `grantor-fetch` has an implementation. Unlike a
+/// [`Fetcher`], it may connect to private addresses, because no third party chooses the URL.
+///
+/// # Security
+///
+/// The headers contain a client secret and the body an access token. An implementation must:
+///
+/// * send exactly the given method, URL, headers and body, and accept no content coding. It adds what HTTP itself
+///   needs, such as `Host` and `Content-Length`;
+/// * connect over TLS and check the server's certificate for the host's name. It may send a request without TLS to a
+///   loopback address, for development;
+/// * follow no redirect, and return its status instead;
+/// * stop reading after [`max_bytes`](TransportRequest::max_bytes);
+/// * end the whole request after [`timeout`](TransportRequest::timeout), even if the server sends nothing: the library
+///   has no timer, so a transport that waits for longer keeps the callers waiting;
+/// * ignore proxies that environment variables name;
+/// * keep headers and body out of its logs and errors.
+///
+/// The library bounds the number of requests that it sends at once. It may drop the future of a request at any time.
+/// The transport must then not use the connection for another request, unless the response was read to its end.
+///
+/// # Examples
+///
+/// ```
+/// use grantor::fetch::{FetchError, FetchErrorKind, FetchResponse, Transport, TransportRequest};
+///
+/// /// Reaches no server, as in an outage.
+/// #[derive(Debug)]
+/// struct Unreachable;
+///
+/// #[async_trait::async_trait]
+/// impl Transport for Unreachable {
+///     async fn send(&self, _: &TransportRequest<'_>) -> Result<FetchResponse, FetchError> {
+///         Err(FetchError::new(FetchErrorKind::Connection))
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait Transport: fmt::Debug + Send + Sync + 'static {
+    /// Sends one request and returns the response, with any status.
+    ///
+    /// # Errors
+    ///
+    /// [`FetchError`] if no complete response arrives within the bounds.
+    async fn send(&self, request: &TransportRequest<'_>) -> Result<FetchResponse, FetchError>;
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::base::id::Subject;
 use crate::config::DpopBoundTokens;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::presented_access::PresentedAccess;
+use crate::grant::request::PresentedAccess;
 use crate::jose::JwkThumbprint;
 use crate::model::client::{Client, GrantType};
 use crate::model::protected_resource::Audience;

@@ -4,13 +4,11 @@
 mod catalog;
 mod definition;
 mod error;
-mod notation;
 mod resource;
 
 pub use catalog::{ScopeCatalog, ScopeCatalogBuilder};
-pub use definition::{Permissions, ScopeDefinition};
+pub use definition::{Permissions, ScopeDefinition, ScopeNotation};
 pub use error::{ScopeCatalogError, ScopeError};
-pub use notation::ScopeNotation;
 pub use resource::{Resource, ResourceList, ResourceScope, ResourceScopeError};
 
 use std::fmt;

@@ -10,8 +10,6 @@ pub(crate) mod cached;
 mod engine;
 mod error;
 pub(crate) mod memory;
-mod over_engine;
-mod page;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod record_store;
@@ -31,7 +29,8 @@ pub use crate::model::{
 };
 pub use crate::store::engine::{Engine, List, Row, Write};
 pub use crate::store::error::StoreError;
-pub use crate::store::page::{Insertion, Page, Purge, Replacement};
-pub use crate::store::record_store::{ClientStore, CodeStore, RecordStore, Store, TokenStore};
+pub use crate::store::record_store::{
+    ClientStore, CodeStore, Insertion, Page, Purge, RecordStore, Replacement, Store, TokenStore,
+};
 pub(crate) use crate::store::stores::Stored;
 pub use crate::store::stores::Stores;

@@ -1,12 +1,12 @@
 //! Texts that people see: refuses misleading characters (UTS #39 section 5.4, UAX #31 section 2.3, RFC 7591 section 5).
 
 mod a_label;
-mod emoji;
 
 pub(crate) use a_label::{a_label_host, is_a_label};
+
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::decompose_canonical;
-use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory as _};
+use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeEmoji as _, UnicodeGeneralCategory as _};
 use unicode_script::{Script, UnicodeScript as _};
 
 /// A refused character of a text that people would see, its position, and why it is refused.
@@ -119,7 +119,7 @@ fn check(line: &str, before: usize) -> Result<(), TextError> {
     let mut rest = characters.as_slice();
     let mut marks = Vec::new();
     while let [character, after @ ..] = rest {
-        let emoji = emoji::length(rest);
+        let emoji = emoji_length(rest);
         if emoji > 1 {
             marks.clear();
             rest = rest.get(emoji..).unwrap_or_default();
@@ -250,6 +250,61 @@ const WITH_JOINERS: [Script; 11] = [
     Script::Telugu,
 ];
 
+/// Returns the number of characters of the emoji at the beginning of a text; 0 if there is none.
+fn emoji_length(text: &[char]) -> usize {
+    match text {
+        ['0'..='9' | '#' | '*', VARIATION, '\u{20e3}', ..] => 3,
+        [BLACK_FLAG, rest @ ..] if subdivision(rest) > 0 => 1 + subdivision(rest),
+        _ => joined(text),
+    }
+}
+
+/// Returns the number of characters of a joined emoji, if the Unicode data contain it; otherwise that of the first
+/// emoji.
+fn joined(text: &[char]) -> usize {
+    let Some((first, mut length)) = element(text) else { return 0 };
+    let (mut longest, mut sequence) = (length, String::from(first));
+    while let Some([JOINER, rest @ ..]) = text.get(length..)
+        && let Some((next, more)) = element(rest)
+    {
+        sequence.push(next);
+        length += 1 + more;
+        if JOINED.lines().any(|own| own == sequence) {
+            longest = length;
+        }
+    }
+    longest
+}
+
+/// Returns one emoji and its number of characters, including its skin tone or variation selector.
+fn element(text: &[char]) -> Option<(char, usize)> {
+    let (first, rest) = text.split_first()?;
+    if first.is_ascii() || !first.is_emoji_char() {
+        return None;
+    }
+    let suffix = matches!(rest, [VARIATION | '\u{1f3fb}'..='\u{1f3ff}', ..]);
+    Some((*first, 1 + usize::from(suffix)))
+}
+
+/// Returns how many tags form the flag of a region of a country. The Unicode data have three such flags.
+fn subdivision(tags: &[char]) -> usize {
+    SUBDIVISIONS.iter().find(|own| tags.starts_with(*own)).map_or(0, |own| own.len())
+}
+
+const BLACK_FLAG: char = '\u{1f3f4}';
+const JOINER: char = '\u{200d}';
+const VARIATION: char = '\u{fe0f}';
+
+/// England, Scotland and Wales.
+const SUBDIVISIONS: [[char; 6]; 3] = [
+    ['\u{e0067}', '\u{e0062}', '\u{e0065}', '\u{e006e}', '\u{e0067}', '\u{e007f}'],
+    ['\u{e0067}', '\u{e0062}', '\u{e0073}', '\u{e0063}', '\u{e0074}', '\u{e007f}'],
+    ['\u{e0067}', '\u{e0062}', '\u{e0077}', '\u{e006c}', '\u{e0073}', '\u{e007f}'],
+];
+
+/// The sequences of `emoji-zwj-sequences.txt`, one per line, without joiners, variation selectors and skin tones.
+const JOINED: &str = include_str!("joined_emoji.txt");
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -365,5 +420,38 @@ mod tests {
             let annotation = matches!(character, '\u{fff9}'..='\u{fffb}');
             assert_eq!(is_invisible(character), ignorable || annotation, "{}", character.escape_unicode());
         }
+    }
+
+    #[test]
+    fn every_emoji_of_the_unicode_data_is_whole() {
+        let mut count = 0;
+        for emoji in emojis::iter() {
+            let toned = emoji.skin_tones().into_iter().flatten();
+            for emoji in std::iter::once(emoji).chain(toned) {
+                let characters: Vec<char> = emoji.as_str().chars().collect();
+                let hidden = characters.iter().any(|own| crate::text::is_invisible(*own));
+                assert!(
+                    !hidden || emoji_length(&characters) == characters.len(),
+                    "{}",
+                    emoji.as_str().escape_unicode()
+                );
+                count += 1;
+            }
+        }
+        assert!(count > 3700, "{count}");
+    }
+
+    #[test]
+    fn every_sequence_of_the_list_is_an_emoji() {
+        let known: Vec<String> = emojis::iter()
+            .flat_map(|emoji| std::iter::once(emoji).chain(emoji.skin_tones().into_iter().flatten()))
+            .map(|emoji| emoji.as_str().chars().filter(|own| !is_dropped(*own)).collect())
+            .collect();
+        let unknown: Vec<_> = JOINED.lines().filter(|own| !known.iter().any(|known| known == own)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
+
+    const fn is_dropped(character: char) -> bool {
+        matches!(character, JOINER | VARIATION | '\u{1f3fb}'..='\u{1f3ff}')
     }
 }

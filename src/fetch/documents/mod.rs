@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::fetch::cache::{Bounds, Cache, MAX_CACHED, lifetime};
 use crate::fetch::flight::{Driven, Flights, NoOutput};
 use crate::fetch::in_vain;
-use crate::hooks::fetcher::Fetcher;
+use crate::hooks::Fetcher;
 use crate::model::client::AuthenticationMethod;
 use crate::model::client_metadata::{ClientMetadata, DocumentError, DocumentRules, DocumentUrl};
 use crate::wire::fetch::FetchRequest;

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::base::clock::Timestamp;
-use crate::model::client::authentication_method::AuthenticationMethods;
-use crate::model::client::credentials::ClientKeys;
+use crate::model::client::credentials::{AuthenticationMethods, ClientKeys};
 use crate::model::client::grant_type::GrantTypes;
 use crate::model::members::ClientOptions;
 use crate::model::redirect_uri::RegisteredRedirectUri;

@@ -1,6 +1,5 @@
 //! The client: the part of a registered application that every request reads.
 
-mod authentication_method;
 mod builder;
 mod credentials;
 mod encoding;
@@ -8,9 +7,8 @@ pub(crate) mod form;
 mod grant_type;
 
 pub use crate::model::members::ClientOptions;
-pub use authentication_method::{AuthenticationMethod, AuthenticationMethods};
 pub use builder::ClientBuilder;
-pub use credentials::{ClientKeys, ClientSecretError, KeyFetchError};
+pub use credentials::{AuthenticationMethod, AuthenticationMethods, ClientKeys, ClientSecretError, KeyFetchError};
 pub(crate) use credentials::{ClientSecrets, KeyFault, KeyRules};
 pub(crate) use form::counts_as_public;
 pub use form::{ApplicationType, AskConsent, CheckedForm, ClientOrigin, ClientType, MustAsk, SelfRegistration};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::jose::JwkSetError;
-use crate::model::client_metadata::document_url::DocumentUrlError;
+use crate::model::client_metadata::document::DocumentUrlError;
 use crate::model::redirect_uri::RedirectUriError;
 use crate::wire::fetch::FetchError;
 use crate::wire::refusal::refusals;

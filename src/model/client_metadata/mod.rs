@@ -2,16 +2,14 @@
 
 mod bounds;
 mod document;
-mod document_url;
 pub(crate) mod error;
 mod judge;
 
 pub use crate::model::members::MoreMetadata;
 pub(crate) use bounds::Admitted;
 pub use bounds::RegistrationBounds;
-pub(crate) use document::DocumentRules;
-pub(crate) use document_url::DocumentUrl;
-pub use document_url::DocumentUrlError;
+pub use document::DocumentUrlError;
+pub(crate) use document::{DocumentRules, DocumentUrl};
 pub use error::{DocumentError, MetadataError};
 pub(crate) use judge::{MetadataRules, Replacement};
 

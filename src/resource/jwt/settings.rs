@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::config::rule::{ConfigError, quoted};
 use crate::config::{Config, Finding, Profile, SecurityReport};
-use crate::hooks::fetcher::Transport;
+use crate::hooks::Transport;
 use crate::jose::SigningAlgorithm;
 use crate::jose::access_jwt::ALGORITHMS;
 use crate::resource::environment::{Environment, check_issuer, check_max_entries, check_url, is_unencrypted};

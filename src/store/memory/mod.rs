@@ -6,7 +6,6 @@
 
 #[cfg(all(test, feature = "testing"))]
 pub(crate) mod kit;
-mod lists;
 mod table;
 
 use std::sync::Arc;

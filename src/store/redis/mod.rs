@@ -1,7 +1,6 @@
 //! A store in a Redis server or cluster.
 
 mod check;
-mod connect;
 mod due;
 mod error;
 mod keys;
@@ -11,7 +10,6 @@ mod node;
 mod options;
 mod router;
 mod row;
-mod slots;
 mod write;
 
 use std::fmt;
@@ -126,7 +124,7 @@ impl RedisStore {
     /// [`RedisProblem::Newer`] for keys of a later layout. If the user may not ask the server, it is
     /// [`RedisProblem::Unchecked`], unless [`RedisOptions::accept_unchecked`] is set.
     pub async fn connect(address: &str, options: &RedisOptions) -> Result<Self, RedisError> {
-        let link = connect::single(address, options).await?;
+        let link = link::single(address, options).await?;
         Ok(Self::new(link, &[address]))
     }
 
@@ -137,12 +135,12 @@ impl RedisStore {
     ///
     /// [`RedisError`], as of [`connect`](Self::connect).
     pub async fn connect_cluster(addresses: &[&str], options: &RedisOptions) -> Result<Self, RedisError> {
-        let link = connect::cluster(addresses, options).await?;
+        let link = link::cluster(addresses, options).await?;
         Ok(Self::new(link, addresses))
     }
 
     fn new(link: Link, addresses: &[&str]) -> Self {
-        Self { link: Arc::new(link), addresses: connect::shown(addresses).into() }
+        Self { link: Arc::new(link), addresses: link::shown(addresses).into() }
     }
 }
 

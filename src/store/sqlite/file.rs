@@ -1,9 +1,11 @@
 //! Creates a file, and opens connections with the settings that durability depends on.
 
 use std::cell::Cell;
-use std::fs::{self, OpenOptions};
+use std::fs;
+use std::fs::OpenOptions;
 use std::io;
-use std::path::{self, Path, PathBuf};
+use std::path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,9 +15,9 @@ use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use crate::base::entropy::SystemEntropy;
 use crate::base::id::letters_and_digits;
 use crate::store::sqlite::error::{SqliteError, SqliteProblem};
-use crate::store::sqlite::options::SqliteOptions;
-use crate::store::sqlite::place::{self, Place};
-use crate::store::sqlite::schema::{self, Needs};
+use crate::store::sqlite::place::{Place, SqliteOptions};
+use crate::store::sqlite::schema::Needs;
+use crate::store::sqlite::{place, schema};
 
 /// The pause between two attempts to get a lock. SQLite's own pauses grow so long that a busy process locks out all
 /// others.

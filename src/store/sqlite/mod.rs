@@ -1,24 +1,27 @@
-//! A store in one durable file.
+//! A store in one durable file, and consistent copies of that file while it is being written.
 
-mod backup;
 mod checkpoint;
 mod error;
 mod file;
-mod group;
-mod options;
 mod place;
 mod rows;
 mod schema;
 mod session;
-mod statements;
 mod worker;
 
+pub use crate::store::sqlite::error::{SqliteError, SqliteProblem};
+pub use crate::store::sqlite::place::SqliteOptions;
+
+use std::ffi::OsString;
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
 use futures_channel::oneshot;
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
 
 use crate::base::clock::Timestamp;
 use crate::store::sqlite::checkpoint::Checkpoints;
@@ -26,9 +29,6 @@ use crate::store::sqlite::file::{Database, Durability, TemporaryFolder};
 use crate::store::sqlite::session::Session;
 use crate::store::sqlite::worker::{Access, Worker};
 use crate::store::{Engine, Insertion, List, Purge, Replacement, Row, Store, StoreError, Table, Write};
-
-pub use crate::store::sqlite::error::{SqliteError, SqliteProblem};
-pub use crate::store::sqlite::options::SqliteOptions;
 
 /// Bytes of memory for the pages of the reading thread. Each commit makes it drop them, but the operating system still
 /// has them.
@@ -152,7 +152,7 @@ impl SqliteStore {
         let path = path.into();
         let database = self.inner.database.clone();
         let (answer, answered) = oneshot::channel();
-        let copy = move || drop(answer.send(backup::write(&database, &path).map_err(|error| error.of(&path))));
+        let copy = move || drop(answer.send(write_backup(&database, &path).map_err(|error| error.of(&path))));
         thread::Builder::new().name("grantor-sqlite-backup".to_owned()).spawn(copy)?;
         answered.await.unwrap_or_else(|_| Err(SqliteProblem::Stopped.into()))
     }
@@ -181,7 +181,7 @@ impl SqliteStore {
             file::wait_for_locks(busy_timeout);
             let mut session = Session::new(&connection);
             while let Some(group) = jobs.next_group() {
-                if group::serve(&mut session, group, &of_writer) {
+                if worker::serve(&mut session, group, &of_writer) {
                     checkpoints.after_commit(&mut session);
                 }
             }
@@ -191,7 +191,7 @@ impl SqliteStore {
             file::wait_for_locks(busy_timeout);
             let mut session = Session::new(&connection);
             while let Some(group) = jobs.next_group() {
-                group::read(&mut session, group, &of_reader);
+                worker::read(&mut session, group, &of_reader);
             }
         })?;
         Ok(Self { inner: Arc::new(Inner { writer, reader, database, _folder: folder }) })
@@ -260,4 +260,51 @@ impl Engine for SqliteStore {
         }
         Ok(Purge::new(removed))
     }
+}
+
+/// Bytes of memory for the pages of the source, each of which is read once.
+const CACHE: usize = 1 << 20;
+
+/// Copies the current state to `path`, which appears when it is complete.
+fn write_backup(database: &Database, path: &Path) -> Result<(), SqliteError> {
+    let path = std::path::absolute(path)?;
+    if path.try_exists()? {
+        return Err(SqliteProblem::Exists.into());
+    }
+    let partial = partial(&path);
+    file::create(&partial).map_err(|error| file::explained(error.into(), &partial))?;
+    let written = copy(database, &partial).and_then(|()| finish(&partial, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    written
+}
+
+fn copy(database: &Database, to: &Path) -> Result<(), SqliteError> {
+    let source = database.connect(CACHE).map_err(|error| error.of(&database.path))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut copy = Connection::open_with_flags(to, flags)?;
+    // All pages in one step are one snapshot. With several steps, every write in between would restart the copy.
+    let step = Backup::new(&source, &mut copy)?.step(-1)?;
+    if step != StepResult::Done {
+        return Err(SqliteProblem::Busy.into());
+    }
+    copy.close().map_err(|(_, error)| error.into())
+}
+
+fn finish(partial: &Path, path: &Path) -> Result<(), SqliteError> {
+    // `hard_link` fails if the target exists, while a rename would overwrite it.
+    fs::hard_link(partial, path)?;
+    fs::remove_file(partial)?;
+    #[cfg(unix)]
+    if let Some(folder) = path.parent() {
+        fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+fn partial(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".partial");
+    name.into()
 }

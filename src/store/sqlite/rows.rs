@@ -7,8 +7,8 @@ use rusqlite::{OptionalExtension, Statement, params};
 
 use crate::base::clock::Timestamp;
 use crate::base::id::{ClientId, Subject};
+use crate::store::sqlite::schema::Statements;
 use crate::store::sqlite::session::Session;
-use crate::store::sqlite::statements::Statements;
 use crate::store::{Columns, Insertion, List, Lists, Replacement, Row, Table, Write};
 
 /// Rows that are examined together in a purge.
