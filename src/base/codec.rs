@@ -81,10 +81,16 @@ impl Writer {
 
     /// Writes an optional field, after all other fields.
     pub(crate) fn tagged(&mut self, tag: u8, write: impl FnOnce(&mut Self)) {
-        let mut field = Self(Vec::new());
-        write(&mut field);
         self.byte(tag);
-        self.bytes(&field.0);
+        self.block(write);
+    }
+
+    /// Writes the number of bytes, and the bytes: fields that may be more in a later release. Optional ones come last, as
+    /// in a record.
+    pub(crate) fn block(&mut self, write: impl FnOnce(&mut Self)) {
+        let mut block = Self(Vec::new());
+        write(&mut block);
+        self.bytes(&block.0);
     }
 
     /// Writes whether there is a value, then the value.
@@ -147,10 +153,18 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         self.byte()?;
-        let mut field = Self { rest: self.bytes()? };
-        let value = read(&mut field)?;
-        field.finish()?;
-        Ok(Some(value))
+        self.block(read).map(Some)
+    }
+
+    /// Reads a [block](Writer::block). An optional field in it that is not known is an error, as in a record.
+    pub(crate) fn block<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        let mut block = Self { rest: self.bytes()? };
+        let value = read(&mut block)?;
+        block.finish()?;
+        Ok(value)
     }
 
     /// Finishes reading. Optional fields that are left over were written by a newer release. Other bytes are malformed.

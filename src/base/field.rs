@@ -212,6 +212,32 @@ impl<T: Field> Tagged for Option<T> {
     }
 }
 
+/// Stored if it is set.
+impl Tagged for bool {
+    fn write_tagged(&self, tag: u8, writer: &mut Writer) {
+        if *self {
+            writer.tagged(tag, |_| {});
+        }
+    }
+
+    fn read_tagged(tag: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(reader.tagged(tag, |_| Ok(()))?.is_some())
+    }
+}
+
+/// Stored unless it is empty.
+impl<T: Field> Tagged for Vec<T> {
+    fn write_tagged(&self, tag: u8, writer: &mut Writer) {
+        if !self.is_empty() {
+            writer.tagged(tag, |writer| self.write(writer));
+        }
+    }
+
+    fn read_tagged(tag: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.tagged(tag, Self::read).map(Option::unwrap_or_default)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

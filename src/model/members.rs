@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::base::field::fields;
+use crate::base::codec::{DecodeError, Reader, Writer};
+use crate::base::field::{Field, Tagged};
 use crate::base::json::Json;
 use crate::jose::{Jwk, SigningAlgorithm};
 use crate::model::client_metadata::error::MetadataError;
@@ -20,10 +21,15 @@ use crate::text::{check_line, check_shown_line};
 //
 // RFC 7591 section 3.2.1
 
-/// Defines a struct of such members. A row has the field, its type, its name on the wire, and the
-/// function that reads it. The members are stored in the order of their rows.
+/// Defines a struct of such members. A row has the field, its type, its name on the wire, the function that reads it, and
+/// the tag that it is stored with if it has a value.
+///
+/// A later release may add rows after the others. It reads what an earlier one stored; an earlier one refuses a member
+/// that it does not know, and reads the client as long as that has no value.
 macro_rules! members {
-    ($(#[$docs:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty = $member:literal, $read:expr;)* }) => {
+    ($(#[$docs:meta])* $name:ident {
+        $($(#[$doc:meta])* $field:ident: $type:ty = $member:literal, $read:expr, $tag:literal;)*
+    }) => {
         $(#[$docs])*
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
@@ -31,7 +37,18 @@ macro_rules! members {
             $($(#[$doc])* pub $field: $type,)*
         }
 
-        fields! { $name { $($field),* } }
+        impl Field for $name {
+            fn write(&self, writer: &mut Writer) {
+                writer.block(|writer| {
+                    $(self.$field.write_tagged($tag, writer);)*
+                });
+            }
+
+            fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                // The fields of a struct are evaluated in the order in which they stand here.
+                reader.block(|reader| Ok(Self { $($field: Tagged::read_tagged($tag, reader)?,)* }))
+            }
+        }
 
         impl $name {
             pub(crate) fn read(members: &Members) -> Result<Self, MetadataError> {
@@ -51,13 +68,13 @@ members! {
     ClientOptions {
         /// The only algorithm that the client signs its assertions with, `token_endpoint_auth_signing_alg`; by default
         /// the keys decide [RFC 7591 section 2].
-        signing_algorithm: Option<SigningAlgorithm> = "token_endpoint_auth_signing_alg", algorithm;
+        signing_algorithm: Option<SigningAlgorithm> = "token_endpoint_auth_signing_alg", algorithm, 1;
         /// Whether the client must push its authorization requests, `require_pushed_authorization_requests`; off by
         /// default [RFC 9126 section 6].
-        requires_pushed_requests: bool = "require_pushed_authorization_requests", Members::flag;
+        requires_pushed_requests: bool = "require_pushed_authorization_requests", Members::flag, 2;
         /// Whether the client gets only tokens that are bound to a key, `dpop_bound_access_tokens`; off by default
         /// [RFC 9449 section 5.2].
-        requires_dpop_bound_tokens: bool = "dpop_bound_access_tokens", Members::flag;
+        requires_dpop_bound_tokens: bool = "dpop_bound_access_tokens", Members::flag, 3;
     }
 }
 
@@ -65,17 +82,17 @@ members! {
     /// Metadata of a client that no request needs: for a reviewer and for pages [RFC 7591 section 2].
     MoreMetadata {
         /// `logo_uri`. It is never fetched. A page that loads it reveals its visitors to a third party's server.
-        logo_uri: Option<String> = "logo_uri", long_link;
+        logo_uri: Option<String> = "logo_uri", long_link, 1;
         /// `tos_uri`, the terms of service; plain text, to be escaped by a page.
-        tos_uri: Option<String> = "tos_uri", long_link;
+        tos_uri: Option<String> = "tos_uri", long_link, 2;
         /// `policy_uri`, the privacy policy; plain text, to be escaped by a page.
-        policy_uri: Option<String> = "policy_uri", long_link;
+        policy_uri: Option<String> = "policy_uri", long_link, 3;
         /// `software_id`; plain text, to be escaped by a page.
-        software_id: Option<String> = "software_id", short_line;
+        software_id: Option<String> = "software_id", short_line, 4;
         /// `software_version`; plain text, to be escaped by a page.
-        software_version: Option<String> = "software_version", short_line;
+        software_version: Option<String> = "software_version", short_line, 5;
         /// `contacts`; plain text, to be escaped by a page.
-        contacts: Vec<String> = "contacts", contacts;
+        contacts: Vec<String> = "contacts", contacts, 6;
     }
 }
 
@@ -249,6 +266,65 @@ fn is_absent(value: &Json) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::field::{decode, encode};
+
+    members! {
+        /// The members of one release.
+        #[expect(unreachable_pub, reason = "the macro defines public structs")]
+        Earlier {
+            links: Vec<String> = "links", contacts, 1;
+        }
+    }
+    members! {
+        /// Those of the next one.
+        #[expect(unreachable_pub, reason = "the macro defines public structs")]
+        Later {
+            links: Vec<String> = "links", contacts, 1;
+            is_new: bool = "is_new", Members::flag, 2;
+        }
+    }
+
+    /// A struct that has members before its other fields.
+    #[derive(Debug, PartialEq)]
+    struct Holder<T> {
+        members: T,
+        after: u32,
+    }
+
+    impl<T: Field> Field for Holder<T> {
+        fn write(&self, writer: &mut Writer) {
+            self.members.write(writer);
+            self.after.write(writer);
+        }
+
+        fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+            Ok(Self { members: Field::read(reader)?, after: Field::read(reader)? })
+        }
+    }
+
+    #[test]
+    fn a_release_reads_the_members_that_it_knows() {
+        const KIND: u8 = b'X';
+        let sent = |body: &[u8]| Members::read(body).unwrap();
+        let earlier = Holder { members: Earlier::read(&sent(br#"{"links":["a"]}"#)).unwrap(), after: 7 };
+        let later = |is_new: bool| {
+            let body = format!(r#"{{"links":["a"],"is_new":{is_new}}}"#);
+            Holder { members: Later::read(&sent(body.as_bytes())).unwrap(), after: 7 }
+        };
+        assert_eq!(decode(KIND, &encode(KIND, &earlier)), Ok(later(false)), "a client that was stored before");
+        assert_eq!(decode(KIND, &encode(KIND, &later(true))), Ok(later(true)));
+        assert_eq!(
+            decode(KIND, &encode(KIND, &later(false))),
+            Ok(Holder { members: earlier.members.clone(), after: 7 }),
+            "nothing new is stored"
+        );
+        let unknown = decode::<Holder<Earlier>>(KIND, &encode(KIND, &later(true)));
+        assert_eq!(unknown, Err(DecodeError::UnknownLayout), "a member that would be lost at the next write");
+        let (mut shown_earlier, mut shown_later) = (Map::new(), Map::new());
+        earlier.members.show(&mut shown_earlier);
+        later(false).members.show(&mut shown_later);
+        assert_eq!(shown_earlier, shown_later);
+    }
 
     #[test]
     fn a_text_is_cut_between_characters_that_belong_together() {

@@ -429,7 +429,7 @@ mod tests {
             let toned = emoji.skin_tones().into_iter().flatten();
             for emoji in std::iter::once(emoji).chain(toned) {
                 let characters: Vec<char> = emoji.as_str().chars().collect();
-                let hidden = characters.iter().any(|own| crate::text::is_invisible(*own));
+                let hidden = characters.iter().any(|own| is_invisible(*own));
                 assert!(
                     !hidden || emoji_length(&characters) == characters.len(),
                     "{}",

@@ -307,8 +307,9 @@ mod tests {
         assert_eq!(with(b"\0\0\0\x01\0\0\0\x08password"), Err(DecodeError::UnknownLayout));
     }
 
-    /// What follows the grant types: two methods, then five empty fields.
-    const BEHIND_GRANT_TYPES: &[u8] = b"\0\0\0\x02\0\0\0\x13client_secret_basic\0\0\0\x12client_secret_post\0\0\0\0\0";
+    /// What follows the grant types: two methods, no keys, no options, and no keys of a previous owner.
+    const BEHIND_GRANT_TYPES: &[u8] =
+        b"\0\0\0\x02\0\0\0\x13client_secret_basic\0\0\0\x12client_secret_post\0\0\0\0\0\0";
 
     /// Every later release reads what a release has written.
     #[test]

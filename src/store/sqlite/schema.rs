@@ -164,7 +164,6 @@ mod tests {
 
     use super::*;
     use crate::store::sqlite::file::TemporaryFolder;
-    use crate::store::sqlite::schema;
 
     fn open(folder: &TemporaryFolder) -> Connection {
         let connection = Connection::open(folder.file()).unwrap();
@@ -208,7 +207,7 @@ mod tests {
 
     fn file() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
-        schema::migrate(&connection).unwrap();
+        migrate(&connection).unwrap();
         connection
     }
 

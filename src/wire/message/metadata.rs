@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn members_without_a_value_are_left_out() {
+    fn members_of_a_client_without_a_value_are_left_out() {
         let alone = ClientInformationResponse::new("id");
         assert_eq!(serde_json::to_string(&alone).unwrap(), r#"{"client_id":"id"}"#);
         let json = r#"{"client_id":"id","client_secret":"hidden","client_secret_expires_at":0,"grant_types":["code"]}"#;
