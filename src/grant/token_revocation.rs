@@ -8,12 +8,12 @@ use crate::config::{AccessTokenRevocation, Config, SupersededTokenRevocation};
 use crate::context::Context;
 use crate::context::uses::Uses;
 use crate::error::Reason;
-use crate::grant::refresh_token::{TokenState, state_of, was_bound};
+use crate::grant::refresh_token::{TokenState, state_of, state_to_revoke, was_bound};
 use crate::grant::request::PresentedAccess;
 use crate::grant::revocation;
 use crate::hooks::Event;
 use crate::model::client::Client;
-use crate::model::{AccessRecord, Grant, RevocationReason};
+use crate::model::{AccessRecord, Grant, RevocationReason, TokenPair};
 use crate::secret::Digest;
 use crate::secret::refresh::PresentedRefresh;
 use crate::store::StoreError;
@@ -114,7 +114,7 @@ impl Claim for RevokingAccess<'_> {
 enum OfAccess {
     /// It was revoked before.
     IsRevoked,
-    /// It is unknown or expired, which is no error.
+    /// It is unknown, or expired too long ago to be live by any server's clock, which is no error.
     Nothing,
     RevokeToken,
     RevokeGrant,
@@ -134,16 +134,26 @@ fn judge_access(
     if is_own && is_revoked(grant, digest) {
         return Ok(OfAccess::IsRevoked);
     }
-    if grant.live_access(digest, now).is_none() || holder.has_revoked {
+    let is_live = grant.live_access(digest, now).is_some();
+    // The clock of this server may be ahead: the other servers then still accept a token that expired a short time ago.
+    let may_be_live = || is_own && grant.live_access(digest, now.minus(config.clock_jump)).is_some();
+    if holder.has_revoked || !(is_live || may_be_live()) {
         return Ok(OfAccess::Nothing);
     }
     if !is_own {
         return Err(Reason::TokenOfAnotherClient);
     }
+    let is_newest = || grant.pairs.newest.iter().flat_map(TokenPair::accesses).any(|access| access.digest == *digest);
+    let is_bound = || grant.pairs.with_access(digest).is_some_and(|access| access.key().is_some());
     // Tokens without a user share a grant only so that they can be counted.
     Ok(match config.revocation.access_token {
         _ if grant.subject.is_none() => OfAccess::RevokeToken,
         AccessTokenRevocation::TokenOnly => OfAccess::RevokeToken,
+        AccessTokenRevocation::WholeGrant
+            if !is_live && !is_newest() && !superseded_revokes_grant(holder.caller, is_bound(), config) =>
+        {
+            OfAccess::RevokeToken
+        }
         AccessTokenRevocation::WholeGrant => OfAccess::RevokeGrant,
     })
 }
@@ -201,7 +211,10 @@ fn judge_refresh(
     now: Timestamp,
 ) -> Result<OfRefresh, Reason> {
     let is_own = grant.client == holder.caller.id;
-    let state = state_of(grant, presented, now);
+    let state = match is_own {
+        true => state_to_revoke(grant, presented, now, config.clock_jump),
+        false => state_of(grant, presented, now),
+    };
     if grant.revoked.is_some() {
         let is_genuine = !matches!(state, TokenState::Unknown);
         return Ok(if is_genuine && is_own { OfRefresh::RevokeGrant } else { OfRefresh::Nothing });
@@ -216,12 +229,8 @@ fn judge_refresh(
         }
         TokenState::Usable(_) | TokenState::NotYetValid => Err(Reason::TokenOfAnotherClient),
         TokenState::Superseded | TokenState::Forked if is_own => {
-            // A copy of a DPoP-bound token, without its key, must not be able to sign the user out.
-            let is_copy = was_bound(grant, presented) && config.has_unproven_refresh_tokens(holder.caller);
-            Ok(match config.revocation.superseded_token {
-                SupersededTokenRevocation::WholeGrant if !is_copy => OfRefresh::RevokeGrant,
-                SupersededTokenRevocation::WholeGrant | SupersededTokenRevocation::Nothing => OfRefresh::Superseded,
-            })
+            let revokes_grant = superseded_revokes_grant(holder.caller, was_bound(grant, presented), config);
+            Ok(if revokes_grant { OfRefresh::RevokeGrant } else { OfRefresh::Superseded })
         }
         TokenState::Unknown
         | TokenState::Expired
@@ -229,6 +238,13 @@ fn judge_refresh(
         | TokenState::Forked
         | TokenState::AboveCount => Ok(OfRefresh::Nothing),
     }
+}
+
+/// Returns whether a superseded token past its grace revokes its grant. A copy of a DPoP-bound token, without its key,
+/// must not be able to sign the user out.
+fn superseded_revokes_grant(caller: &Client, was_bound: bool, config: &Config) -> bool {
+    let is_copy = was_bound && config.has_unproven_refresh_tokens(caller);
+    config.revocation.superseded_token == SupersededTokenRevocation::WholeGrant && !is_copy
 }
 
 #[cfg(test)]

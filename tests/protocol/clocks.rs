@@ -10,7 +10,7 @@ use grantor::store::{LastPurge, RecordStore, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Config, Consent, Decision, Timestamp};
 
-use support::world::{PKCE, Pair, SESSION, START, World, e400, empty, ok, pair, wa};
+use support::world::{PKCE, Pair, SESSION, START, World, e400, empty, form, ok, pair, wa};
 
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
@@ -420,4 +420,50 @@ async fn a_clock_set_back_brings_nothing_back() {
     }
     e400(&world.exchange(&code).await, "invalid_grant");
     assert!(!world.opens(&redeemed.access).await, "its code was used twice");
+}
+
+/// CLK-02
+///
+/// A server whose clock is ahead considers a token expired that the others accept. Its revocation counts everywhere.
+#[tokio::test]
+async fn a_revocation_at_a_clock_that_is_ahead_counts_at_the_others() {
+    let set = |config: &mut Config| config.tokens.access_lifetime = Duration::from_secs(300);
+    for profile in [Profile::Platform, Profile::Strict] {
+        let world = World::with(profile, set).await;
+        let (one, other) = (world.pair().await, world.pair().await);
+        set_clock(&world, 600);
+        empty(&world.revoke(&one.access).await);
+        set_clock(&world, 180 * DAY + 600);
+        empty(&world.revoke(&other.refresh).await);
+        set_clock(&world, 0);
+        assert!(!world.opens(&one.access).await, "{profile:?}");
+        ok(&world.refresh(&one.refresh).await);
+        assert!(!world.opens(&other.access).await, "{profile:?}");
+        e400(&world.refresh(&other.refresh).await, "invalid_grant");
+    }
+}
+
+/// CLK-02
+///
+/// A copy of a token that expired long ago, or that another client sends, revokes nothing. Nor does a superseded one in
+/// the platform profile.
+#[tokio::test]
+async fn an_old_or_foreign_copy_revokes_nothing() {
+    let world = World::platform().await;
+    let foreign = world.register(form()).await;
+    let live = world.pair().await;
+    let lifetime = 180 * DAY;
+    for (at, client) in [(lifetime + DAY, &world.client), (lifetime + DAY - 1, &foreign)] {
+        set_clock(&world, at);
+        for token in [&live.access, &live.refresh] {
+            empty(&world.revoke_as(client, token).await);
+        }
+    }
+    set_clock(&world, 0);
+    assert!(world.opens(&live.access).await);
+    let next = pair(&world.refresh(&live.refresh).await);
+    set_clock(&world, lifetime + 600);
+    empty(&world.revoke(&live.refresh).await);
+    set_clock(&world, 0);
+    ok(&world.refresh(&next.refresh).await);
 }

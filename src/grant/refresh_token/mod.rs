@@ -14,6 +14,7 @@ mod tests;
 pub(crate) use judge::PAIRS_IN_GRACE;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::base::clock::Timestamp;
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim};
@@ -199,6 +200,30 @@ pub(crate) fn state_of<'g>(grant: &'g Grant, presented: &PresentedRefresh, now: 
     if now >= presented.position.end {
         return TokenState::Expired;
     }
+    superseded(grant, placed, presented)
+}
+
+/// Returns the state of a token that its client revokes. One that expired less than `leeway` ago counts as if it had
+/// not: the clock of this server may be ahead, and the other servers still accept the token.
+pub(crate) fn state_to_revoke<'g>(
+    grant: &'g Grant,
+    presented: &PresentedRefresh,
+    now: Timestamp,
+    leeway: Duration,
+) -> TokenState<'g> {
+    match state_of(grant, presented, now) {
+        TokenState::Expired if now < presented.position.end.plus(leeway) => {
+            match grant.pairs.with_refresh(&presented.digest) {
+                Some(newest @ Placed::Newest(_)) => TokenState::Usable(newest),
+                placed => superseded(grant, placed, presented),
+            }
+        }
+        state => state,
+    }
+}
+
+/// Returns the state of a genuine token that has not expired, and is neither current nor in its grace.
+fn superseded<'g>(grant: &'g Grant, placed: Option<Placed<'g>>, presented: &PresentedRefresh) -> TokenState<'g> {
     if placed.is_some() {
         return TokenState::Superseded;
     }

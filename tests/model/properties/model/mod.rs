@@ -34,6 +34,8 @@ pub(crate) struct Model {
     pub(crate) pairs: Vec<Pair>,
     /// What was noticed since it was last asked for.
     pub(crate) noticed: Vec<&'static str>,
+    /// Whether the revocation of an expired access token may be noticed too: its record may be gone.
+    pub(crate) may_notice: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -157,6 +159,7 @@ impl Model {
             families: Vec::new(),
             pairs: Vec::new(),
             noticed: Vec::new(),
+            may_notice: false,
         }
     }
 

@@ -1,5 +1,6 @@
 //! What clients, users and administrators revoke.
 
+use crate::properties::model::rules::{CLOCK_JUMP, REFRESH_LIFE};
 use crate::properties::model::{Answer, Caller, Fate, Model, Stage};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +11,8 @@ pub(crate) enum Kind {
 
 impl Model {
     /// A valid token is dead at once; a refresh token with its family. A token that is no longer valid is no error. A
-    /// superseded refresh token past its grace ends the family except in the platform profile.
+    /// superseded refresh token past its grace ends the family except in the platform profile. A token that expired
+    /// within a day counts as if it had not: the clock may be ahead.
     pub(crate) fn revoke(&mut self, number: usize, kind: Kind, caller: Caller) -> Answer {
         if !self.admits(caller) {
             return Answer::NO_CLIENT;
@@ -22,15 +24,22 @@ impl Model {
             Kind::Refresh => self.refresh_lives(&pair),
         };
         if !lives {
+            if !is_own || self.is_ended(pair.family) {
+                return Answer::OK;
+            }
             let holder = self.holder(&pair);
-            let in_own_time = self.now < holder.issued + crate::properties::model::rules::REFRESH_LIFE;
-            if kind == Kind::Refresh && is_own && holder.rotated.is_some() && in_own_time && !self.is_ended(pair.family)
-            {
-                if self.rules.superseded_token_ends_family {
-                    self.revoke_family(pair.family);
-                } else {
-                    self.noticed.push("SupersededTokenAtRevocation");
+            match kind {
+                Kind::Access => {
+                    if !pair.is_access_revoked && self.now < self.access_end(&pair) + CLOCK_JUMP {
+                        self.pairs[number].is_access_revoked = true;
+                        self.may_notice = true;
+                    }
                 }
+                Kind::Refresh if self.now >= holder.issued + REFRESH_LIFE + CLOCK_JUMP => {}
+                Kind::Refresh if holder.rotated.is_none() || self.rules.superseded_token_ends_family => {
+                    self.revoke_family(pair.family);
+                }
+                Kind::Refresh => self.noticed.push("SupersededTokenAtRevocation"),
             }
             return Answer::OK;
         }
