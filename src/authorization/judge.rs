@@ -33,7 +33,9 @@ pub(crate) fn judge_held(
     }
     match found.stage {
         Stage::CodeIssued(_) | Stage::Denied => Err(Reason::AlreadyDecided),
-        Stage::Held if !found.since.has_come(now) => Err(Reason::HeldInTheFuture),
+        Stage::Held if !found.since.has_come(now) => {
+            Err(Reason::clock_differs(found.since, now).unwrap_or(Reason::HeldInTheFuture))
+        }
         Stage::Held if now >= found.end => Err(Reason::HoldExpired),
         Stage::Held => Ok(()),
     }

@@ -123,8 +123,11 @@ fn judge_visit(
     now: Timestamp,
     until: Timestamp,
 ) -> Result<Outcome, Reason> {
-    if pushed.client.as_str().as_bytes() != browser.client || !pushed.is_open(now) {
+    if pushed.client.as_str().as_bytes() != browser.client {
         return Err(Reason::UnknownRequestUri);
+    }
+    if !pushed.is_open(now) {
+        return Err(Reason::clock_differs(pushed.created, now).unwrap_or(Reason::UnknownRequestUri));
     }
     let is_noted = browser.session.is_some_and(|session| is_noted(pushed, session, now));
     // > An expired request_uri MUST be rejected as invalid.

@@ -25,7 +25,6 @@ use crate::model::terms::Terms;
 use crate::model::user_code::UserCode;
 use crate::model::{Destination, DeviceRequest};
 use crate::secret::ConsentTicket;
-use crate::store::StoreError;
 use crate::wire::Endpoint;
 
 /// What a user typed on the page for user codes.
@@ -280,11 +279,14 @@ async fn of_document(
 }
 
 /// Looks under every key, since another server may have another first one.
-async fn look_up(context: &Context, code: &UserCode) -> Result<Option<Arc<DeviceRequest>>, StoreError> {
+async fn look_up(context: &Context, code: &UserCode) -> Result<Option<Arc<DeviceRequest>>, Reason> {
     let now = context.now();
     for key in context.config.refresh.derivation_keys.iter().map(|key| code.key(key)) {
         let Some(record) = context.stores.user_codes.find(&key).await? else { continue };
         let Some(request) = context.stores.device_requests.find(&record.request).await? else { continue };
+        if request.user_code == key && let Some(reason) = Reason::clock_differs(request.created, now) {
+            return Err(reason);
+        }
         if request.user_code == key && request.is_open(now) && now.plus(DeviceSettings::LAST_DECISION) < request.end {
             return Ok(Some(request));
         }

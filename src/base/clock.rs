@@ -12,6 +12,9 @@ use crate::base::ValueError;
 /// How far the clocks of servers that share one store may differ.
 pub(crate) const ALLOWED_SKEW: u32 = 60;
 
+/// How far the clocks may differ so that the difference is taken for a mistake that is corrected soon: 15 minutes.
+const CORRECTED_SOON: u32 = 900;
+
 /// A point in time in whole seconds since 1970-01-01T00:00:00Z, up to the year 2106.
 ///
 /// Every lifetime is half-open: something issued at `t` with lifetime `n` is valid while `now < t + n`. Thirty-two bits
@@ -49,6 +52,13 @@ impl Timestamp {
     /// be ahead by the allowed skew of 60 seconds.
     pub(crate) const fn has_come(self, now: Self) -> bool {
         self.0 <= now.0.saturating_add(ALLOWED_SKEW)
+    }
+
+    /// Returns by how many seconds this time of issue is ahead of `now`, if it is more than the allowed skew and at most
+    /// 15 minutes. Then the clock of this server or of the one that issued is wrong, and what was issued is genuine.
+    pub(crate) const fn ahead_of(self, now: Self) -> Option<u32> {
+        let ahead = self.seconds_since(now);
+        if ahead > ALLOWED_SKEW && ahead <= CORRECTED_SOON { Some(ahead) } else { None }
     }
 
     /// Returns the seconds from `earlier` to this time, 0 if `earlier` is not earlier.
@@ -93,12 +103,27 @@ const NO_TIMESTAMP: ValueError = ValueError("the time lies outside 1970-01-01 to
 
 /// A source of the time of day.
 ///
-/// It is read once per request. The clocks of servers that share one store may differ by at most 60 seconds: anything
-/// issued further in the future is refused until then. The [guide](crate::guide::operating#clocks) lists the other
+/// It is read once per request. The clocks of servers that share one store may differ by at most 60 seconds: requests
+/// with anything issued further in the future are answered with 503, and beyond 15 minutes it is refused until then. The [guide](crate::guide::operating#clocks) lists the other
 /// requirements.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns the time of day.
     fn now(&self) -> Timestamp;
+}
+
+/// Admits one report a minute.
+#[derive(Debug, Default)]
+pub(crate) struct OnceAMinute(AtomicU32);
+
+impl OnceAMinute {
+    const BETWEEN: u32 = 60;
+
+    /// Returns whether a report is due, and counts it.
+    pub(crate) fn is_due(&self, now: Timestamp) -> bool {
+        let last = self.0.load(Ordering::Relaxed);
+        let is_recent = last != 0 && last <= now.0 && now.0 - last < Self::BETWEEN;
+        !is_recent && self.0.compare_exchange(last, now.0.max(1), Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
 }
 
 /// The clock of the operating system.
@@ -164,6 +189,23 @@ mod tests {
     fn a_time_has_come_from_a_minute_before_it() {
         for (now, expected) in [(939, false), (940, true), (1000, true), (u32::MAX, true)] {
             assert_eq!(Timestamp(1000).has_come(Timestamp(now)), expected, "{now}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_differs_is_recognized_up_to_15_minutes() {
+        let now = Timestamp(1000);
+        for (issued, expected) in [(0, None), (1060, None), (1061, Some(61)), (1900, Some(900)), (1901, None)] {
+            assert_eq!(Timestamp(issued).ahead_of(now), expected, "{issued}");
+        }
+    }
+
+    #[test]
+    fn one_report_a_minute_is_due() {
+        let reports = OnceAMinute::default();
+        let due = [(100, true), (159, false), (160, true), (161, false), (10, true), (11, false)];
+        for (now, expected) in due {
+            assert_eq!(reports.is_due(Timestamp(now)), expected, "{now}");
         }
     }
 

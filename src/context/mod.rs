@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::base::clock::{Clock, NewestTime, Timestamp};
+use crate::base::clock::{Clock, NewestTime, OnceAMinute, Timestamp};
 use crate::base::entropy::Entropy;
 use crate::base::generations::{Generations, OnHeap};
 use crate::base::id::{ClientId, Subject};
@@ -44,6 +44,8 @@ pub(crate) struct Context {
     pub(crate) metadata: OnceLock<Box<[u8]>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) newest: NewestTime,
+    /// Admits [`Event::ClockDiffers`].
+    pub(crate) clock_reports: OnceAMinute,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) events: Option<Arc<dyn EventSink>>,
     pub(crate) throttle: Option<Arc<dyn Throttle>>,
@@ -126,12 +128,22 @@ impl Context {
         uri: Option<&[u8]>,
         reason: &Reason,
     ) {
+        self.note_clock(reason);
         let unauthenticated = endpoint != Endpoint::Authorization && is_failed_authentication(reason);
         // A device that waits for its user is refused every few seconds.
         let waits = matches!(reason, Reason::DeviceUndecided | Reason::DevicePollsTooOften);
         if !unauthenticated && !waits && !matches!(reason, Reason::Throttled { .. }) {
             let uri = uri.map(redirect_uri::shown);
             self.raise(&Event::Refused { endpoint, client, redirect_uri: uri.as_deref(), reason });
+        }
+    }
+
+    /// Reports once a minute that the clocks of the servers differ, if that is the reason.
+    pub(crate) fn note_clock(&self, reason: &Reason) {
+        if let Reason::ClockDiffers(ahead) = *reason
+            && self.clock_reports.is_due(self.now())
+        {
+            self.raise(&Event::ClockDiffers { ahead });
         }
     }
 

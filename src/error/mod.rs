@@ -11,6 +11,7 @@ pub use crate::wire::refusal::ErrorCode;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::base::clock::Timestamp;
 use crate::config::rule::ConfigError;
 use crate::error::failure::{IntrospectionError, KeySetError, SignerError};
 use crate::model::client::{KeyFetchError, StaleClient};
@@ -149,7 +150,7 @@ refusals! {
         /// The form's ticket names no request of this user and session.
         #[error("the ticket of the decision is unknown")]
         UnknownConsentTicket => InvalidRequest.says(DECISION_REFUSED),
-        /// The request was held in the future, by a clock that had jumped forward.
+        /// The request was held more than 15 minutes in the future, by a clock that had jumped forward.
         #[error("the request was held in the future")]
         HeldInTheFuture => InvalidRequest.says(DECISION_REFUSED),
         /// The user took too long to decide.
@@ -193,7 +194,12 @@ refusals! {
         /// The code belongs to another client.
         #[error("the code belongs to another client")]
         CodeOfAnotherClient => InvalidGrant.says(CODE_REFUSED),
-        /// The code was issued in the future, by a clock that had jumped forward.
+        /// It was issued in the future, by up to 15 minutes: the clock of this server is behind, or the clock of the
+        /// server that issued it is ahead. The value is the seconds. It is answered with 503, since it is genuine:
+        /// another server may accept it, and all do once the clocks agree.
+        #[error("it was issued {0} s in the future: the clocks of the servers differ")]
+        ClockDiffers(_ahead: u32) => TemporarilyUnavailable.says(UNAVAILABLE),
+        /// The code was issued more than 15 minutes in the future, by a clock that had jumped forward.
         #[error("the code was issued in the future")]
         CodeNotYetValid => InvalidGrant.says(CODE_REFUSED),
         /// The code has expired.
@@ -251,7 +257,7 @@ refusals! {
         /// The refresh token belongs to another client.
         #[error("the refresh token belongs to another client")]
         RefreshTokenOfAnotherClient => InvalidGrant.says(REFRESH_TOKEN_REFUSED),
-        /// The refresh token was issued in the future, by a clock that had jumped forward.
+        /// The refresh token was issued more than 15 minutes in the future, by a clock that had jumped forward.
         #[error("the refresh token was issued in the future")]
         RefreshTokenNotYetValid => InvalidGrant.says(REFRESH_TOKEN_REFUSED),
         /// The refresh token has expired.
@@ -459,6 +465,11 @@ impl Reason {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         self.refusal().code
+    }
+
+    /// Returns [`ClockDiffers`](Self::ClockDiffers) for something that was issued up to 15 minutes in the future.
+    pub(crate) fn clock_differs(issued: Timestamp, now: Timestamp) -> Option<Self> {
+        issued.ahead_of(now).map(Self::ClockDiffers)
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> R
     let authorization = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownCode)?;
     let exchanged = match judge(&authorization, &presented.digest, request, &Rules::of(context), now) {
         Ok(exchanged) => exchanged,
-        Err(reason @ (Reason::CodeNotYetValid | Reason::CodeExpired)) => {
+        Err(reason @ (Reason::ClockDiffers(_) | Reason::CodeNotYetValid | Reason::CodeExpired)) => {
             return Err(out_of_time(context, request, &authorization, reason).await?);
         }
         Err(reason) => {
@@ -77,7 +77,7 @@ fn judge(
         return Err(Reason::CodeSpent);
     }
     if !authorization.since.has_come(now) {
-        return Err(Reason::CodeNotYetValid);
+        return Err(Reason::clock_differs(authorization.since, now).unwrap_or(Reason::CodeNotYetValid));
     }
     if now >= authorization.end {
         return Err(Reason::CodeExpired);
@@ -147,7 +147,8 @@ async fn out_of_time(
 ) -> Result<Reason, Reason> {
     match context.stores.tokens.find(&authorization.id.into()).await? {
         Some(grant) if grant.revoked.is_none() => replayed(context, request, &grant).await,
-        Some(_) | None => Ok(reason),
+        Some(_) => Ok(Reason::CodeSpent),
+        None => Ok(reason),
     }
 }
 

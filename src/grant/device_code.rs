@@ -55,8 +55,11 @@ fn judge_code(device: &DeviceRequest, code: &Digest, request: &TokenRequest<'_>,
     if device.secret != *code || device.client != request.client.id {
         return Err(Reason::UnknownDeviceCode);
     }
-    if request.client.has_revoked(device.epoch)? || !device.created.has_come(now) {
+    if request.client.has_revoked(device.epoch)? {
         return Err(Reason::DeviceCodeSpent);
+    }
+    if !device.created.has_come(now) {
+        return Err(Reason::clock_differs(device.created, now).unwrap_or(Reason::DeviceCodeSpent));
     }
     Ok(())
 }
@@ -142,7 +145,9 @@ impl Polled<'_> {
         let presented = PresentedRefresh::of_device_code(self.code, self.digest, grant.id, &grant.family.tag_key);
         match state_of(grant, &presented, now) {
             TokenState::Usable(_) => {}
-            TokenState::NotYetValid => return Err(Reason::DeviceCodeSpent),
+            TokenState::NotYetValid { issued } => {
+                return Err(Reason::clock_differs(issued, now).unwrap_or(Reason::DeviceCodeSpent));
+            }
             // It is neither unknown nor expired: its digest was compared, and it has no end of its own.
             TokenState::Unknown
             | TokenState::Expired

@@ -224,10 +224,10 @@ fn judge_refresh(
     }
     match state {
         // A number above the count shows that the store lost writes. The client means this grant.
-        TokenState::Usable(_) | TokenState::NotYetValid | TokenState::AboveCount if is_own => {
+        TokenState::Usable(_) | TokenState::NotYetValid { .. } | TokenState::AboveCount if is_own => {
             Ok(OfRefresh::RevokeGrant)
         }
-        TokenState::Usable(_) | TokenState::NotYetValid => Err(Reason::TokenOfAnotherClient),
+        TokenState::Usable(_) | TokenState::NotYetValid { .. } => Err(Reason::TokenOfAnotherClient),
         TokenState::Superseded | TokenState::Forked if is_own => {
             let revokes_grant = superseded_revokes_grant(holder.caller, was_bound(grant, presented), config);
             Ok(if revokes_grant { OfRefresh::RevokeGrant } else { OfRefresh::Superseded })

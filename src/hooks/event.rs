@@ -194,6 +194,13 @@ events! {
     /// [`derivation_keys`](crate::Config::refresh) differ from those of another server, or a key was removed
     /// too early. The request was answered with 503; nothing changed.
     DerivationKeyMissing(grant, client) => named("derivation_key_missing", Severity::Error),
+    /// Something was issued up to 15 minutes in the future: the clock of this server is behind, or the clock of the
+    /// server that issued it is ahead. Requests with it are answered with 503. Raised at most once a minute by each
+    /// server.
+    ClockDiffers {
+        /// Seconds by which it was issued in the future.
+        ahead: u32,
+    } => named("clock_differs", Severity::Error).why(Why::Ahead(ahead)),
     /// A purge was refused: the clock is further ahead than [`clock_jump`](crate::Config::clock_jump) accepts, or the
     /// last purge is that long ago. Nothing is removed until the clock is corrected or
     /// [confirmed](crate::AuthorizationServer::confirm_clock).
@@ -397,6 +404,7 @@ enum Why<'a> {
         now: Timestamp,
         newest: Timestamp,
     },
+    Ahead(u32),
 }
 
 impl<'a, E: Error + Send + Sync> From<&'a E> for Why<'a> {
@@ -434,6 +442,10 @@ impl fmt::Display for Why<'_> {
                 f,
                 "the request is for the host \"{host}\", and this service is at {origin}; if a proxy sent it, the proxy \
                  must pass the Host of the browser (nginx: proxy_set_header Host $host;)"
+            ),
+            Self::Ahead(ahead) => write!(
+                f,
+                "the clocks of the servers differ: this one is behind, or another one is ahead, by {ahead} s or more"
             ),
             Self::Clock { now, newest } => {
                 write!(f, "the clock shows {now}, and the newest time seen before is {newest}")
@@ -539,6 +551,7 @@ mod tests {
         let now = Timestamp::from_seconds(1);
         for event in [
             Event::PurgeRefused { now, newest: now },
+            Event::ClockDiffers { ahead: 600 },
             Event::PurgeFailed { error: &StoreError::transient("busy") },
             Event::PeerAddressMissing { endpoint },
             Event::OtherHost { host: "localhost", origin: "https://auth.example" },

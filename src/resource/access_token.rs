@@ -16,7 +16,6 @@ use crate::model::protected_resource::Audience;
 use crate::model::{AccessRecord, Grant};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
-use crate::store::StoreError;
 use crate::wire::Request;
 use crate::wire::request::{HeaderLine, split_scheme};
 use crate::wire::response::TokenScheme;
@@ -33,12 +32,13 @@ pub(crate) struct UsableToken {
 ///
 /// # Errors
 ///
-/// [`StoreError`] if a store failed.
-pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<UsableToken>, StoreError> {
+/// The store's error; [`Reason::ClockDiffers`] for a token that would be valid if the clocks did not differ.
+pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<UsableToken>, Reason> {
     let Some(presented) = PresentedAccess::read(context, token) else { return Ok(None) };
     let Some(grant) = context.stores.tokens.find(&presented.grant).await? else { return Ok(None) };
     let Some(digest) = presented.digest_in(&grant) else { return Ok(None) };
-    let Some(access) = usable(&grant, &digest, context.now()).cloned() else { return Ok(None) };
+    let now = context.now();
+    let Some(access) = genuine(&grant, &digest, now).cloned() else { return Ok(None) };
     // A token without a key may have been issued before the setting.
     if access.key().is_none() && context.config.dpop.tokens == DpopBoundTokens::Required {
         return Ok(None);
@@ -46,12 +46,17 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     let client = context.client_of(&grant.client, grant.epoch).await?;
     let Some(client) = client.filter(|client| is_served(client, &grant)) else { return Ok(None) };
     let token = UsableToken { grant, client, access };
-    if context.resources.covers_any(token.audience(), &token.client) { Ok(Some(token)) } else { Ok(None) }
+    if !context.resources.covers_any(token.audience(), &token.client) {
+        return Ok(None);
+    }
+    Reason::clock_differs(token.issued(), now).map_or(Ok(Some(token)), Err)
 }
 
-/// Returns the record of a token that may be used now. It does not check the client.
-fn usable<'g>(grant: &'g Grant, digest: &Digest, now: Timestamp) -> Option<&'g AccessRecord> {
-    grant.live_access(digest, now).filter(|access| access.is_usable(now))
+/// Returns the record of a token that may be used now, or could be if the clocks did not differ. It does not check the
+/// client.
+fn genuine<'g>(grant: &'g Grant, digest: &Digest, now: Timestamp) -> Option<&'g AccessRecord> {
+    let has_come = |issued: Timestamp| issued.has_come(now) || issued.ahead_of(now).is_some();
+    grant.live_access(digest, now).filter(|access| has_come(access.issued))
 }
 
 /// Returns whether the grant's client may use its tokens now.
@@ -134,6 +139,10 @@ mod tests {
     use crate::model::Restrictions;
     use crate::model::client::ClientState;
 
+    fn usable<'g>(grant: &'g Grant, digest: &Digest, now: Timestamp) -> Option<&'g AccessRecord> {
+        genuine(grant, digest, now).filter(|access| access.issued.has_come(now))
+    }
+
     #[test]
     fn an_access_token_is_live_until_its_end() {
         type Change = fn(Line) -> Line;
@@ -206,9 +215,11 @@ mod tests {
     #[test]
     fn an_access_token_of_the_future_is_dead_until_then() {
         let line = Line::new();
+        let is_genuine = |now| genuine(&line.grant, &line.access[0], now).is_some();
         let is_live = |now| usable(&line.grant, &line.access[0], now).is_some();
         let before = |seconds| Timestamp::from_seconds(at(0).seconds() - seconds);
-        assert!(!is_live(before(864_000)) && !is_live(before(61)));
+        assert!(!is_genuine(before(864_000)) && !is_genuine(before(901)));
+        assert!(is_genuine(before(900)) && is_genuine(before(61)) && !is_live(before(61)));
         assert!(is_live(before(60)) && is_live(at(0)));
     }
 

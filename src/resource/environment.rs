@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::base::clock::{Clock, SystemClock, Timestamp};
+use crate::base::clock::{Clock, OnceAMinute, SystemClock, Timestamp};
 use crate::base::id::ClientId;
 use crate::config::check::is_loopback;
 use crate::config::rule::{ConfigError, quoted};
+use crate::error::Reason;
 use crate::hooks::{Event, EventSink, TokenRefusal};
 use crate::model::redirect_uri::{WebScheme, WebUri, check_host};
 
@@ -14,22 +15,24 @@ use crate::model::redirect_uri::{WebScheme, WebUri, check_host};
 pub(super) struct Environment {
     clock: Arc<dyn Clock>,
     events: Option<Arc<dyn EventSink>>,
+    /// Admits [`Event::ClockDiffers`].
+    clock_reports: Arc<OnceAMinute>,
 }
 
 /// The clock of the operating system, and no sink.
 impl Default for Environment {
     fn default() -> Self {
-        Self { clock: Arc::new(SystemClock), events: None }
+        Self { clock: Arc::new(SystemClock), events: None, clock_reports: Arc::default() }
     }
 }
 
 impl Environment {
     pub(super) fn with_clock(&self, clock: impl Clock) -> Self {
-        Self { clock: Arc::new(clock), events: self.events.clone() }
+        Self { clock: Arc::new(clock), ..self.clone() }
     }
 
     pub(super) fn with_events(&self, events: impl EventSink) -> Self {
-        Self { clock: Arc::clone(&self.clock), events: Some(Arc::new(events)) }
+        Self { events: Some(Arc::new(events)), ..self.clone() }
     }
 
     pub(super) fn clock(&self) -> &dyn Clock {
@@ -51,6 +54,15 @@ impl Environment {
     pub(super) fn raise(&self, event: &Event<'_>) {
         if let Some(events) = &self.events {
             events.record(event);
+        }
+    }
+
+    /// Reports once a minute that the clocks of the servers differ, if that is the reason.
+    pub(super) fn note_clock(&self, reason: &Reason) {
+        if let Reason::ClockDiffers(ahead) = *reason
+            && self.clock_reports.is_due(self.now())
+        {
+            self.raise(&Event::ClockDiffers { ahead });
         }
     }
 

@@ -289,6 +289,14 @@ impl Source {
         }
     }
 
+    /// Reports once a minute that the clocks of the servers differ, if that is the reason.
+    pub(super) fn note_clock(&self, reason: &Reason) {
+        match self {
+            Self::InProcess(context) => context.note_clock(reason),
+            Self::Remote(own) => own.from.environment().note_clock(reason),
+        }
+    }
+
     fn raise(&self, event: &Event<'_>) {
         match self {
             Self::InProcess(context) => context.raise(event),

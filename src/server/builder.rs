@@ -1,9 +1,9 @@
 //! What an authorization server is built from.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::base::clock::{Clock, NewestTime, SystemClock, Timestamp};
+use crate::base::clock::{Clock, NewestTime, OnceAMinute, SystemClock};
 use crate::base::entropy::{Entropy, SystemEntropy};
 use crate::config::Config;
 use crate::config::rule::{ConfigError, Parts};
@@ -180,6 +180,7 @@ impl Builder {
             metadata: OnceLock::new(),
             clock,
             newest,
+            clock_reports: OnceAMinute::default(),
             entropy,
             events,
             throttle,
@@ -222,21 +223,16 @@ pub struct Hosts {
 struct Reports {
     clock: Arc<dyn Clock>,
     events: Arc<dyn EventSink>,
-    last: Mutex<Option<Timestamp>>,
+    once_a_minute: OnceAMinute,
 }
 
 impl Reports {
-    const BETWEEN: u32 = 60;
     const BYTES: usize = 255;
 
     fn report(&self, authority: &[u8], origin: &str) {
-        let now = self.clock.now();
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_some_and(|last| now.seconds_since(last) < Self::BETWEEN) {
+        if !self.once_a_minute.is_due(self.clock.now()) {
             return;
         }
-        *last = Some(now);
-        drop(last);
         let host = String::from_utf8_lossy(authority.get(..Self::BYTES).unwrap_or(authority));
         self.events.record(&Event::OtherHost { host: &host.escape_debug().to_string(), origin });
     }
@@ -263,7 +259,7 @@ impl Hosts {
 
     /// Reports requests for other hosts to the sink.
     pub(crate) fn reporting(self, clock: Arc<dyn Clock>, events: Option<Arc<dyn EventSink>>) -> Self {
-        let reports = events.map(|events| Arc::new(Reports { clock, events, last: Mutex::new(None) }));
+        let reports = events.map(|events| Arc::new(Reports { clock, events, once_a_minute: OnceAMinute::default() }));
         Self { reports, ..self }
     }
 

@@ -8,9 +8,10 @@ use grantor::config::Profile;
 use grantor::server::PurgeError;
 use grantor::store::{LastPurge, RecordStore, Stores};
 use grantor::testing::SeededEntropy;
+use grantor::wire::{Endpoint, Response};
 use grantor::{AuthorizationServer, Config, Consent, Decision, Timestamp};
 
-use support::world::{PKCE, Pair, SESSION, START, World, e400, empty, form, ok, pair, wa};
+use support::world::{PKCE, Pair, SESSION, START, World, e400, empty, error_body, form, ok, pair, wa};
 
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
@@ -466,4 +467,88 @@ async fn an_old_or_foreign_copy_revokes_nothing() {
     empty(&world.revoke(&live.refresh).await);
     set_clock(&world, 0);
     ok(&world.refresh(&next.refresh).await);
+}
+
+/// One of everything that a server ten minutes ahead issued, seen by one whose clock is right, and the reverse.
+const APART: u64 = 600;
+
+/// The answer is 503 with `Retry-After`.
+fn e503(response: &Response) {
+    assert_eq!(response.status(), 503);
+    assert_eq!(response.header("Retry-After"), Some("1"));
+    error_body(response, "temporarily_unavailable");
+}
+
+/// CLK-02
+///
+/// Clocks that differ by minutes cost an honest client no token: it gets 503 until it asks the other server, or until
+/// the clocks agree.
+#[tokio::test]
+async fn clocks_that_differ_by_minutes_refuse_nothing_for_good() {
+    for ahead in [61, APART, 900] {
+        let world = World::with(Profile::Platform, |_| {}).await;
+        set_clock(&world, ahead);
+        let (code, live) = (world.code().await, world.pair().await);
+        set_clock(&world, 0);
+        world.events.take();
+        assert_eq!(world.access(&live.access).await.unwrap_err().into_response().status(), 503);
+        e503(&world.post(Endpoint::Introspection, &[("token", &live.access)]).client(&world.client).send().await);
+        e503(&world.refresh(&live.refresh).await);
+        e503(&world.exchange(&code).await);
+        let events = world.events.take();
+        let reports = events.iter().filter(|event| event.starts_with("ClockDiffers"));
+        assert_eq!(reports.collect::<Vec<_>>(), [&format!("ClockDiffers {{ ahead: {ahead} }}")], "once a minute");
+        // The server that issued them accepts them, and the other one does when its clock is right.
+        for at in [ahead, ahead - 60] {
+            set_clock(&world, at);
+            assert!(world.opens(&live.access).await);
+        }
+        ok(&world.exchange(&code).await);
+        ok(&world.refresh(&live.refresh).await);
+    }
+}
+
+/// CLK-02
+///
+/// A server that is ahead accepts what the others issue, as long as it has not expired by its clock.
+#[tokio::test]
+async fn a_server_that_is_ahead_accepts_what_the_others_issue() {
+    let world = World::with(Profile::Platform, |_| {}).await;
+    let live = world.pair().await;
+    let code = world.code().await;
+    set_clock(&world, APART - 1);
+    assert!(world.opens(&live.access).await);
+    let next = pair(&world.refresh(&live.refresh).await);
+    ok(&world.exchange(&code).await);
+    // Back at the others, the old token leads to a usable access token of the same line, and accuses no one.
+    set_clock(&world, 0);
+    let again = pair(&world.refresh(&live.refresh).await);
+    assert_eq!(again.refresh, next.refresh);
+    assert!(world.opens(&again.access).await);
+    set_clock(&world, 2 * HOUR);
+    ok(&world.refresh(&next.refresh).await);
+}
+
+/// CLK-02
+///
+/// 503 is for honest clients alone: other checks come first.
+#[tokio::test]
+async fn a_clock_that_differs_hides_no_refusal() {
+    let world = World::platform().await;
+    let other = world.register(form()).await;
+    set_clock(&world, APART);
+    let (code, spent, live) = (world.code().await, world.code().await, world.pair().await);
+    let redeemed = pair(&world.exchange(&spent).await);
+    set_clock(&world, 0);
+    e400(&world.exchange_as(&other, &code).await, "invalid_grant");
+    e400(&world.refresh_as(&other, &live.refresh).await, "invalid_grant");
+    let wrong = [("grant_type", "authorization_code"), ("code", &code), ("code_verifier", &"x".repeat(43))];
+    e400(&world.token(&wrong).client(&world.client).send().await, "invalid_grant");
+    for _ in 0..2 {
+        e400(&world.exchange(&spent).await, "invalid_grant");
+    }
+    assert!(world.events.saw("CodeReplayed"));
+    set_clock(&world, APART);
+    assert!(!world.opens(&redeemed.access).await);
+    ok(&world.exchange(&code).await);
 }

@@ -118,7 +118,7 @@ impl Judge<'_> {
         // protect it. Its reuse must be detected even if another party has bound the grant since.
         let needs_key = match state {
             TokenState::Unknown => false,
-            TokenState::Usable(_) | TokenState::NotYetValid => true,
+            TokenState::Usable(_) | TokenState::NotYetValid { .. } => true,
             TokenState::Expired | TokenState::AboveCount | TokenState::Forked | TokenState::Superseded => {
                 was_bound(grant, self.presented)
             }
@@ -134,7 +134,9 @@ impl Judge<'_> {
         match state {
             TokenState::Usable(placed) => Ok(placed),
             TokenState::Unknown => Err(Reason::UnknownRefreshToken),
-            TokenState::NotYetValid => Err(Reason::RefreshTokenNotYetValid),
+            TokenState::NotYetValid { issued } => {
+                Err(Reason::clock_differs(issued, self.now).unwrap_or(Reason::RefreshTokenNotYetValid))
+            }
             TokenState::Expired => Err(Reason::RefreshTokenExpired),
             TokenState::AboveCount | TokenState::Forked => Err(Reason::StoreWentBack),
             TokenState::Superseded => Err(Reason::RefreshTokenReused),
@@ -173,9 +175,12 @@ impl Judge<'_> {
             return Ok(Verdict { next: None, issued, superseded_for });
         }
         // A token in grace never rotates: a client that refreshes one token for two resources at once may store the
-        // slower answer, and must not be accused for it later. The exception is a newest pair that was issued in the
-        // future, during a clock jump: it cannot be used yet.
-        let rotates = newest.in_grace.is_none() || !newest.pair.access.issued.has_come(self.now);
+        // slower answer, and must not be accused for it later. The exception is a newest pair that was issued far in the
+        // future, during a clock jump: it cannot be used yet. If the clocks differ by minutes, the client that has the
+        // newest pair uses it at another server.
+        let issued = newest.pair.access.issued;
+        let is_far = !issued.has_come(self.now) && issued.ahead_of(self.now).is_none();
+        let rotates = newest.in_grace.is_none() || is_far;
         let (next, issued) = match self.secrets(&newest)? {
             Secrets::Pair(secrets, link) if rotates => self.rotate(grant, &newest, asked, secrets, link)?,
             Secrets::Pair(PairSecrets { access, .. }, _) | Secrets::Access(access) => {

@@ -167,8 +167,8 @@ pub(crate) enum TokenState<'a> {
     Unknown,
     /// Current, or in its grace.
     Usable(Placed<'a>),
-    /// Current, or in its grace, but issued in the future: the clock of its server had jumped forward.
-    NotYetValid,
+    /// Current, or in its grace, but issued in the future: the clock of its server is or was ahead.
+    NotYetValid { issued: Timestamp },
     /// Past its expiry.
     Expired,
     /// Superseded, and past its grace.
@@ -191,11 +191,8 @@ pub(crate) fn state_of<'g>(grant: &'g Grant, presented: &PresentedRefresh, now: 
     if let Some(placed) = placed
         && placed.pair().refresh_is_live(now)
     {
-        return if placed.pair().access.issued.has_come(now) {
-            TokenState::Usable(placed)
-        } else {
-            TokenState::NotYetValid
-        };
+        let issued = placed.pair().access.issued;
+        return if issued.has_come(now) { TokenState::Usable(placed) } else { TokenState::NotYetValid { issued } };
     }
     if now >= presented.position.end {
         return TokenState::Expired;

@@ -98,6 +98,8 @@ enum Rejection {
     Refused(TokenRefusal, Option<ClientId>),
     /// The keys are not known.
     Keys(Arc<KeySetError>),
+    /// It was issued in the future, by this many seconds.
+    ClockDiffers(u32),
 }
 
 impl JwtVerifier {
@@ -149,7 +151,7 @@ impl JwtVerifier {
     ///
     /// # Errors
     ///
-    /// [`Reason::AccessTokenKeys`] if the keys are not known. The token may be valid.
+    /// [`Reason::AccessTokenKeys`] if the keys are not known, or [`Reason::ClockDiffers`]. The token may be valid.
     pub(crate) async fn look_up(
         &self,
         token: &[u8],
@@ -158,6 +160,7 @@ impl JwtVerifier {
         match self.0.check(token, catalog).await {
             Ok(found) => Ok(Some(found)),
             Err(Rejection::Keys(error)) => Err(error.into()),
+            Err(Rejection::ClockDiffers(ahead)) => Err(Reason::ClockDiffers(ahead)),
             Err(Rejection::Refused(refusal, client)) => {
                 self.environment().refuse(client.as_ref(), refusal);
                 Ok(None)
@@ -230,8 +233,12 @@ impl Inner {
 
     /// Judges the times of a token whose signature was verified.
     fn in_time(&self, facts: &TokenFacts) -> Result<(), Rejection> {
-        let refused = refused_as_jwt_at(facts, self.setup.environment.now());
-        refused.map_or(Ok(()), |refusal| Err(Rejection::Refused(refusal, Some(facts.client_id.clone()))))
+        let now = self.setup.environment.now();
+        if let Some(refusal) = refused_as_jwt_at(facts, now) {
+            return Err(Rejection::Refused(refusal, Some(facts.client_id.clone())));
+        }
+        let ahead = facts.issued.and_then(|issued| issued.ahead_of(now));
+        ahead.map_or(Ok(()), |ahead| Err(Rejection::ClockDiffers(ahead)))
     }
 
     /// Reads the clock. If it was set back since the last check, the age of the key set is not known.

@@ -1,5 +1,6 @@
 //! What the claims of a token mean.
 
+use grantor::Timestamp;
 use grantor::scope::{Permission, Resource};
 use serde_json::{Value, json};
 
@@ -37,7 +38,8 @@ async fn each_claim_is_needed_and_of_its_type() {
         (json!({"client_id": 7}), 401),
         (json!({"iat": START}), 200),
         (json!({"iat": START + 60}), 200),
-        (json!({"iat": START + 61}), 401),
+        (json!({"iat": START + 61}), 503),
+        (json!({"iat": START + 901}), 401),
         (json!({"iat": START.to_string()}), 401),
         (json!({"iat": f64::from(START)}), 401),
         (json!({"iat": -1}), 401),
@@ -109,7 +111,7 @@ async fn each_refusal_is_one_event() {
     let api = Api::new();
     for (changes, event) in [
         (json!({"exp": START}), "client: None, refusal: Expired"),
-        (json!({"iat": START + 61}), "client: None, refusal: NotYetValid"),
+        (json!({"iat": START + 901}), "client: None, refusal: NotYetValid"),
         (json!({"iss": "https://x.example"}), "client: None, refusal: AnotherIssuer"),
         (json!({"aud": "https://x.example"}), "client: None, refusal: AnotherAudience"),
         (json!({"cnf": {"x5t#S256": KEY}}), "client: None, refusal: UnknownBinding"),
@@ -120,4 +122,23 @@ async fn each_refusal_is_one_event() {
         assert_eq!(api.events.take(), [format!("AccessTokenRefused {{ {event} }}")]);
     }
     assert_eq!(api.script.sent(), 0);
+}
+
+/// CLK-02
+///
+/// If the clock of the authorization server is ahead by minutes, its clients keep their tokens. A token with a wrong
+/// signature raises no alarm.
+#[tokio::test]
+async fn a_token_of_a_clock_that_is_ahead_is_answered_with_503() {
+    let api = Api::new();
+    let genuine = api.token(json!({"iat": START + 600}));
+    let forged = format!("{}AAAA", &genuine[..genuine.len() - 4]);
+    assert_eq!(api.status(&forged).await, 401);
+    assert!(!api.events.saw("ClockDiffers"));
+    for _ in 0..2 {
+        assert_eq!(api.status(&genuine).await, 503);
+    }
+    assert_eq!(api.events.take(), ["ClockDiffers { ahead: 600 }"], "once a minute");
+    api.clock.set(Timestamp::from_seconds(START + 540));
+    assert_eq!(api.status(&genuine).await, 200);
 }

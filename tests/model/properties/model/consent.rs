@@ -33,7 +33,7 @@ impl Model {
     }
 
     pub(crate) fn approve(&mut self, number: usize, chosen: Option<Rights>, by: Answerer) -> Answer {
-        let Some(request) = self.answerable(number, by) else { return Answer::PAGE };
+        let Some(request) = self.answerable(number, by) else { return self.unanswerable(number, by) };
         let (client, user, asked) = (request.client, request.user, request.asked);
         let chosen = chosen.unwrap_or(asked);
         if !chosen.is_within(asked) {
@@ -62,7 +62,7 @@ impl Model {
 
     pub(crate) fn deny(&mut self, number: usize, by: Answerer) -> Answer {
         if self.answerable(number, by).is_none() {
-            return Answer::PAGE;
+            return self.unanswerable(number, by);
         }
         self.requests[number].stage = Stage::Denied;
         self.noticed.push("Denied");
@@ -76,6 +76,12 @@ impl Model {
         let is_open = is_open && self.has_come(request.issued());
         let may = by == Answerer::TheUser && !self.clients[request.client].is_suspended;
         (is_open && may).then_some(request)
+    }
+
+    fn unanswerable(&self, number: usize, by: Answerer) -> Answer {
+        let request = &self.requests[number];
+        let is_own = by == Answerer::TheUser && request.stage == Stage::Open && !request.is_purged;
+        if is_own && self.is_soon(request.issued()) { Answer::LATER_PAGE } else { Answer::PAGE }
     }
 
     fn redirected(&self, error: &'static str) -> Answer {

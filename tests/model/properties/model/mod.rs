@@ -17,7 +17,7 @@ pub(crate) use rights::Rights;
 pub(crate) use rules::{HELD, PLACE_KEPT, Rules};
 pub(crate) use tokens::Sent;
 
-use crate::properties::model::rules::{ACCESS_LIFE, CODE_LIFE, KEPT, PAGE_LIFE, REFRESH_LIFE, SKEW};
+use crate::properties::model::rules::{ACCESS_LIFE, CODE_LIFE, KEPT, PAGE_LIFE, REFRESH_LIFE, SKEW, SOON};
 
 /// Everything that ever happened, and the time.
 #[derive(Clone, Debug)]
@@ -127,6 +127,7 @@ pub(crate) struct Answer {
 impl Answer {
     pub(crate) const OK: Self = Self { status: 200, error: "" };
     pub(crate) const PAGE: Self = Self { status: 400, error: "" };
+    pub(crate) const LATER_PAGE: Self = Self { status: 503, error: "" };
     pub(crate) const NO_CLIENT: Self = Self { status: 401, error: "invalid_client" };
     pub(crate) const NO_GRANT: Self = Self { status: 400, error: "invalid_grant" };
     pub(crate) const BAD_REQUEST: Self = Self { status: 400, error: "invalid_request" };
@@ -135,7 +136,7 @@ impl Answer {
     pub(crate) const LATER: Self = Self { status: 503, error: "temporarily_unavailable" };
 
     pub(crate) fn is_good(&self) -> bool {
-        self.error.is_empty() && *self != Self::PAGE
+        self.error.is_empty() && ![Self::PAGE, Self::LATER_PAGE].contains(self)
     }
 }
 
@@ -193,6 +194,11 @@ impl Model {
     /// Whether what was issued then may be used by now.
     pub(crate) fn has_come(&self, issued: u32) -> bool {
         issued <= self.now + SKEW
+    }
+
+    /// Whether what was issued then may be used soon: the clocks differ by minutes.
+    fn is_soon(&self, issued: u32) -> bool {
+        !self.has_come(issued) && issued <= self.now + SOON
     }
 
     /// Whether an access token is valid as far as its family and the time are concerned.

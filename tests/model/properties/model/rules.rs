@@ -20,6 +20,8 @@ pub(crate) const HELD: usize = 10;
 pub(crate) const SKEW: u32 = 60;
 /// A token that expired within this time may be valid by the clock of another server.
 pub(crate) const CLOCK_JUMP: u32 = 24 * 60 * 60;
+/// What a clock that is further ahead by no more than this issued may be tried again later.
+pub(crate) const SOON: u32 = 15 * 60;
 /// Pairs in grace at once, and access tokens beside one refresh token, or beside the newest pair.
 pub(crate) const MANY: usize = 64;
 

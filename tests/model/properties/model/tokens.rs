@@ -30,6 +30,9 @@ impl Model {
         if withdrawals != client.withdrawals {
             return Answer::NO_GRANT;
         }
+        if fate == Fate::Unused && self.is_soon(request.issued()) {
+            return Answer::LATER;
+        }
         if self.now >= until || !self.has_come(request.issued()) {
             return self.replayed(fate);
         }
@@ -87,7 +90,8 @@ impl Model {
             return Err(self.used_too_late(&pair));
         }
         if !self.has_come(self.holder(&pair).issued) {
-            return Err(Answer::NO_GRANT);
+            let is_soon = self.is_soon(self.holder(&pair).issued);
+            return Err(if is_soon { Answer::LATER } else { Answer::NO_GRANT });
         }
         if let Some(refused) = self.refused_for(family.user) {
             return Err(refused);
