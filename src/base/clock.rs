@@ -104,8 +104,8 @@ const NO_TIMESTAMP: ValueError = ValueError("the time lies outside 1970-01-01 to
 /// A source of the time of day.
 ///
 /// It is read once per request. The clocks of servers that share one store may differ by at most 60 seconds: requests
-/// with anything issued further in the future are answered with 503, and beyond 15 minutes it is refused until then. The [guide](crate::guide::operating#clocks) lists the other
-/// requirements.
+/// with anything issued further in the future are answered with 503, and beyond 15 minutes it is refused until then. The
+/// [guide](crate::guide::operating#clocks) lists the other requirements.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns the time of day.
     fn now(&self) -> Timestamp;

@@ -93,11 +93,13 @@ impl Claim for Taking<'_> {
 
 /// Erases form, logos, owner and secrets. The id is kept, so that no other client gets it while a token of this one may
 /// exist. The epoch is raised, so that no such token becomes valid with a later client of that id.
+/// The revision is kept, so that a process with that description or an older one does not create the client again.
 pub(super) fn tombstone(next: &Application, reserved_until: Timestamp) -> Application {
     let client = Client {
         version: next.version(),
         state: ClientState::Deleted,
         epoch: next.client.epoch.saturating_add(1),
+        revision: next.client.revision,
         ..Client::blank(next.id().clone())
     };
     Application {

@@ -65,7 +65,7 @@ pub enum RegistrarError {
     )]
     PublicClient,
     /// The id belonged to a client that was deleted. Tokens for it may still be in use.
-    #[error("the id belonged to a client that was deleted; it can be reused from {} on (seconds since 1970)", .until.seconds())]
+    #[error("the id belonged to a client that was deleted; it can be reused from {until} on")]
     Reserved {
         /// The time from which the id can be reused.
         until: Timestamp,

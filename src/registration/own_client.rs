@@ -120,6 +120,11 @@ impl OwnClient {
         }
     }
 
+    /// Numbers the description: see [`ClientBuilder::revision`].
+    pub fn revision(self, revision: u32) -> Self {
+        self.with(|client| client.revision(revision))
+    }
+
     /// Sets what has no method here, such as `.with(|client| client.client_type(ClientType::Public))`.
     pub fn with(mut self, set: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Self {
         self.builder = set(self.builder);
@@ -191,6 +196,10 @@ impl Registrar {
     /// it is as described, nothing is written. If it differs, it is replaced in one write; its tokens stay valid.
     /// Processes that start at the same time create one client. A suspension and revoked grants stay as they are:
     /// state, epoch and version of the description are ignored.
+    ///
+    /// Where two processes may have different descriptions, as during a roll-out, number them with
+    /// [`revision`](crate::client::ClientBuilder::revision). A client with a higher number stays as it is, and one that
+    /// was deleted stays deleted for that number and lower ones: neither is an error, so an older process starts.
     ///
     /// To replace the secret without an interruption, describe both: the builder's
     /// [`secret`](crate::client::ClientBuilder::secret) keeps the previous one.
@@ -285,7 +294,7 @@ impl Claim for Ensuring<'_> {
 }
 
 impl Ensuring<'_> {
-    /// Returns the next record; `None` if the client is as described.
+    /// Returns the next record; `None` if the client is as described, or by a newer description.
     fn next(&self, current: Option<&Application>) -> Result<Option<Application>, RegistrarError> {
         let Some(current) = current else {
             // A deleted client of this id may have been removed meanwhile. Its epochs are lower, so none of its tokens
@@ -294,6 +303,12 @@ impl Ensuring<'_> {
             let client = Client { version, state: ClientState::Approved, epoch, ..self.description.clone() };
             return Ok(Some(Application::new(Arc::new(client), self.now)));
         };
+        let (written, own) = (current.client.revision, self.description.revision);
+        let is_deleted = current.state() == ClientState::Deleted;
+        let is_newer = if is_deleted { own.is_some() && written >= own } else { written > own };
+        if is_newer && (is_deleted || current.is_first_party()) {
+            return Ok(None);
+        }
         let state = match (current.state(), current.reserved_until) {
             (ClientState::Deleted, Some(until)) if self.now < until => return Err(RegistrarError::Reserved { until }),
             (ClientState::Deleted, _) => ClientState::Approved,

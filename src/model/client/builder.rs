@@ -1,5 +1,7 @@
 //! Clients that your service keeps itself.
 
+use std::num::NonZeroU32;
+
 use crate::base::id::ClientId;
 use crate::model::client::credentials::{ClientSecretError, ClientSecrets, check_secret};
 use crate::model::client::{
@@ -259,6 +261,17 @@ impl ClientBuilder {
     #[must_use]
     pub const fn ask_consent(mut self, ask_consent: AskConsent) -> Self {
         self.client.privileges.ask_consent = ask_consent;
+        self
+    }
+
+    /// Numbers the description: give it a higher number with each change. [`ensure_client`] never replaces a client by a
+    /// description with a lower number, so that an older process that is started again undoes nothing. To go back, give
+    /// the old description a higher number. 0, the default, is lower than any other.
+    ///
+    /// [`ensure_client`]: crate::Registrar::ensure_client
+    #[must_use]
+    pub const fn revision(mut self, revision: u32) -> Self {
+        self.client.revision = NonZeroU32::new(revision);
         self
     }
 

@@ -36,13 +36,15 @@ impl Client {
 
 /// The tag of the part of a client that registered itself.
 const OPEN: u8 = b'O';
+/// The tag of the revision of a description.
+const REVISION: u8 = b'V';
 /// The tag of [`Privileges::ask_consent`], unless users are always asked.
 const ASK_CONSENT: u8 = b'S';
 /// The tag of the protected resources that a client that registered itself may reach.
 const RESOURCES: u8 = b'R';
 
 fields! {
-    Client { id, version, state, epoch, secrets, privileges, form, keys_of_previous_owner } tagged { OPEN => open }
+    Client { id, version, state, epoch, secrets, privileges, form, keys_of_previous_owner } tagged { OPEN => open, REVISION => revision }
 }
 fields! { ClientSecrets { current, previous, current_is_of_previous_owner, previous_is_of_previous_owner } }
 fields! { Privileges { require_pkce, trusted, may_introspect, refresh_rotation } elsewhere { ask_consent } }

@@ -14,6 +14,7 @@ pub(crate) use form::counts_as_public;
 pub use form::{ApplicationType, AskConsent, CheckedForm, ClientOrigin, ClientType, MustAsk, SelfRegistration};
 pub use grant_type::{GrantType, GrantTypes};
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
@@ -44,6 +45,8 @@ pub struct Client {
     pub(crate) keys_of_previous_owner: Option<ClientKeys>,
     /// Set for a client that registered itself.
     pub(crate) open: Option<Arc<SelfRegistration>>,
+    /// The revision of the description that was last written.
+    pub(crate) revision: Option<NonZeroU32>,
 }
 
 impl Client {
@@ -58,6 +61,7 @@ impl Client {
             form: CheckedForm::blank(),
             keys_of_previous_owner: None,
             open: None,
+            revision: None,
         }
     }
 
@@ -164,6 +168,13 @@ impl Client {
     #[must_use]
     pub fn open(&self) -> Option<&SelfRegistration> {
         self.open.as_deref()
+    }
+
+    /// Returns the revision of the description that was last written by
+    /// [`ensure_client`](crate::Registrar::ensure_client); 0 if it had none.
+    #[must_use]
+    pub fn revision(&self) -> u32 {
+        self.revision.map_or(0, NonZeroU32::get)
     }
 
     /// Returns whether the client registered itself and no person approved it yet [RFC 7591 section 5].

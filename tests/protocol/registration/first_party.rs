@@ -64,6 +64,35 @@ async fn a_client_is_brought_in_line_with_its_description() {
     registrar.delete(back.id(), back.version()).await.unwrap();
     let refused = registrar.ensure_client(&changed).await;
     assert!(matches!(refused, Err(RegistrarError::Reserved { .. })), "{refused:?}");
+    assert!(refused.unwrap_err().to_string().contains("can be reused from 2"), "a date, not seconds");
+}
+
+/// ADM-09
+///
+/// During a roll-out, an older process starts and undoes nothing; a higher number goes back.
+#[tokio::test]
+async fn an_older_description_undoes_nothing() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let numbered = |revision, name: &str| {
+        let builder = builder(&world, "wiki").name(name).revision(revision);
+        builder.secret(&ClientSecret::new(SECRET)).unwrap().build()
+    };
+    let (old, new) = (numbered(1, "Old"), numbered(2, "New"));
+    registrar.ensure_client(&old).await.unwrap();
+    let next = registrar.ensure_client(&new).await.unwrap();
+    for older in [&old, &numbered(0, "None")] {
+        assert_eq!(registrar.ensure_client(older).await.unwrap(), next);
+    }
+    let back = registrar.ensure_client(&numbered(3, "Old")).await.unwrap();
+    assert_eq!((back.revision(), &*back.form().name), (3, "Old"));
+
+    registrar.delete(back.id(), back.version()).await.unwrap();
+    for older in [&old, &new, &numbered(3, "Old")] {
+        assert_eq!(registrar.ensure_client(older).await.unwrap().state(), ClientState::Deleted);
+    }
+    let refused = registrar.ensure_client(&numbered(4, "New")).await;
+    assert!(matches!(refused, Err(RegistrarError::Reserved { .. })), "{refused:?}");
 }
 
 /// ADM-09
