@@ -61,8 +61,11 @@ pub enum RedisProblem {
         /// The layout that they have.
         layout: u32,
     },
-    /// The server keeps no append-only file. After a restart it would be empty, and its replicas would follow it.
-    #[error("the server keeps no append-only file, which `wait` needs: set appendonly to yes")]
+    /// The server keeps no append-only file. After a crash it would be empty, and its replicas would follow it.
+    #[error(
+        "the server keeps no append-only file, so a crash would lose what it acknowledged: set appendonly to yes, or \
+         RedisOptions::accept_loss, which does not suffice with RedisOptions::wait"
+    )]
     NoLog,
     /// Fewer replicas have the write than were requested.
     #[error("too few replicas have the write")]

@@ -58,8 +58,8 @@ pub use crate::store::redis::options::RedisOptions;
 /// arrived are lost as well: a used code may work again, and so may a token that was rotated or revoked.
 /// [`wait`](RedisOptions::wait) acknowledges a write only when replicas have it. If it waits for all replicas of a
 /// primary, the one that takes over has every acknowledged write. A primary that restarts with an empty disk empties
-/// its replicas too. So `wait` requires an append-only file, and with `appendfsync always` a restarted server has every
-/// write that it acknowledged. The server setting `min-replicas-to-write` refuses writes while replicas are away. A
+/// its replicas too. So an append-only file is required, unless [`accept_loss`](RedisOptions::accept_loss) is set. With
+/// `appendfsync always`, a restarted server has every write that it acknowledged. The server setting `min-replicas-to-write` refuses writes while replicas are away. A
 /// primary that is cut off from the others answers reads for up to the cluster's node time-out, and may return a token
 /// as valid that its successor has revoked.
 ///

@@ -63,7 +63,7 @@ impl Node {
             .set_response_timeout(None)
             .set_pipeline_buffer_size(BUFFERED_COMMANDS);
         let (count, log) =
-            if options.wait.is_some() { (1 + WAITING_CONNECTIONS, Log::Needed) } else { (1, Log::AsItIs) };
+            if options.wait.is_some() { (1 + WAITING_CONNECTIONS, Log::Needed) } else { (1, options.log) };
         let demands = Demands { place, log, unchecked: options.unchecked };
         Ok(Self { client, config, demands, connections: (0..count).map(|_| SharedConnection::default()).collect() })
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::store::redis::check::Unchecked;
+use crate::store::redis::check::{Log, Unchecked};
 
 /// The longest time-out.
 pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -18,6 +18,7 @@ pub struct RedisOptions {
     pub(super) response_timeout: Duration,
     pub(super) queue_limit: usize,
     pub(super) wait: Option<Wait>,
+    pub(super) log: Log,
     pub(super) unchecked: Unchecked,
     pub(super) root_certificates: Option<Vec<u8>>,
 }
@@ -39,6 +40,7 @@ impl RedisOptions {
             response_timeout: Duration::from_secs(5),
             queue_limit: 1024,
             wait: None,
+            log: Log::Needed,
             unchecked: Unchecked::Refused,
             root_certificates: None,
         }
@@ -75,11 +77,22 @@ impl RedisOptions {
     ///
     /// Without it, the loss of a primary loses the writes that it had acknowledged but not yet sent to a replica: a
     /// used code or a revoked token may work again. If a write waits for all replicas of its primary, the one that
-    /// takes over has every acknowledged write. With it, a server without an append-only file is refused with
-    /// [`RedisProblem::NoLog`](crate::store::redis::RedisProblem::NoLog): after a restart it would be empty, and its
-    /// replicas would follow it.
+    /// takes over has every acknowledged write. A server
+    /// without an append-only file is refused with it, even with [`accept_loss`](Self::accept_loss): after a restart it
+    /// would be empty, and its replicas would follow it.
     pub fn wait(self, replicas: u32, timeout: Duration) -> Self {
         Self { wait: Some(Wait { replicas, timeout: timeout.min(LONGEST_TIMEOUT) }), ..self }
+    }
+
+    /// Accepts a server without an append-only file, such as one with the defaults of Redis. Without this, it is refused
+    /// with [`RedisProblem::NoLog`](crate::store::redis::RedisProblem::NoLog).
+    ///
+    /// # Security
+    ///
+    /// When such a server crashes, everything since its last snapshot is lost: users are signed out, and what was
+    /// revoked since may work again.
+    pub fn accept_loss(self) -> Self {
+        Self { log: Log::AsItIs, ..self }
     }
 
     /// Accepts a server that does not let this user check its eviction policy, append-only file, release or role. What
@@ -116,6 +129,7 @@ impl fmt::Debug for RedisOptions {
             .field("response_timeout", &self.response_timeout)
             .field("queue_limit", &self.queue_limit)
             .field("wait", &self.wait)
+            .field("log", &self.log)
             .field("unchecked", &self.unchecked)
             .finish_non_exhaustive()
     }

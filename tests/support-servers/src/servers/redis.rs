@@ -44,7 +44,7 @@ struct Running {
 }
 
 impl Server {
-    /// Starts a server that keeps nothing on the disk.
+    /// Starts a server whose append-only file is never synced.
     pub fn start() -> Self {
         Self::start_with(&[])
     }
@@ -70,6 +70,7 @@ impl Server {
         let own = ["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--daemonize", "no"];
         let mut arguments: Vec<_> = own.map(str::to_owned).into();
         arguments.extend(["--dir".to_owned(), folder.display().to_string()]);
+        arguments.extend(["--appendonly", "yes", "--appendfsync", "no"].map(str::to_owned));
         arguments.extend(more.iter().map(|&argument| argument.to_owned()));
         let server = Self { port, folder, arguments, running: Mutex::new(None) };
         server.run();

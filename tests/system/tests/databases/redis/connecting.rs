@@ -43,11 +43,14 @@ async fn a_server_that_may_lose_keys_is_refused() {
 
 #[tokio::test]
 #[ignore = "starts Redis servers"]
-async fn a_store_that_waits_for_replicas_wants_a_log() {
-    let server = Server::start();
-    let options = RedisOptions::new().wait(0, Duration::from_secs(1));
-    let refused = RedisStore::connect(&server.address(), &options).await.unwrap_err();
-    assert_eq!((refused.problem(), refused.is_transient()), (&RedisProblem::NoLog, false));
+async fn a_store_wants_a_log_unless_its_loss_is_accepted() {
+    let server = Server::start_with(&["--appendonly", "no"]);
+    let options = RedisOptions::new().accept_loss().wait(0, Duration::from_secs(1));
+    for options in [&options, &RedisOptions::new()] {
+        let refused = RedisStore::connect(&server.address(), options).await.unwrap_err();
+        assert_eq!((refused.problem(), refused.is_transient()), (&RedisProblem::NoLog, false));
+    }
+    works(&RedisStore::connect(&server.address(), &RedisOptions::new().accept_loss()).await.unwrap()).await;
     server.ask(&["CONFIG", "SET", "appendonly", "yes"]);
     works(&RedisStore::connect(&server.address(), &options).await.unwrap()).await;
 }
