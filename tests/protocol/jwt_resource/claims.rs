@@ -131,7 +131,7 @@ async fn each_refusal_is_one_event() {
 #[tokio::test]
 async fn a_token_of_a_clock_that_is_ahead_is_answered_with_503() {
     let api = Api::new();
-    let genuine = api.token(json!({"iat": START + 600}));
+    let genuine = api.token(json!({"iat": START + 600, "exp": START + 900}));
     let forged = format!("{}AAAA", &genuine[..genuine.len() - 4]);
     assert_eq!(api.status(&forged).await, 401);
     assert!(!api.events.saw("ClockDiffers"));
