@@ -284,7 +284,9 @@ async fn look_up(context: &Context, code: &UserCode) -> Result<Option<Arc<Device
     for key in context.config.refresh.derivation_keys.iter().map(|key| code.key(key)) {
         let Some(record) = context.stores.user_codes.find(&key).await? else { continue };
         let Some(request) = context.stores.device_requests.find(&record.request).await? else { continue };
-        if request.user_code == key && let Some(reason) = Reason::clock_differs(request.created, now) {
+        if request.user_code == key
+            && let Some(reason) = Reason::clock_differs(request.created, now)
+        {
             return Err(reason);
         }
         if request.user_code == key && request.is_open(now) && now.plus(DeviceSettings::LAST_DECISION) < request.end {
