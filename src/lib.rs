@@ -171,6 +171,7 @@ pub use crate::hooks::tracing_events::TracingEvents;
 pub use crate::model::application::Application;
 pub use crate::model::application::form::ApplicationForm;
 pub use crate::model::client::Client;
+pub use crate::model::grant_data::GrantData;
 pub use crate::model::{application, client, client_metadata, protected_resource, redirect_uri};
 pub use crate::registration::Registrar;
 pub use crate::registration::administration::Approval;

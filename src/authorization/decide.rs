@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::authorization::consent_requests::Room;
 use crate::authorization::judge::{Asked, judge_client, judge_decision, judge_held};
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization, Shows};
+use crate::authorization::signed_in::DecidingUser;
 use crate::authorization::{consent_requests, device_request, document_client, pushed_request};
 use crate::base::clock::Timestamp;
 use crate::base::id::{AuthorizationId, IdText, Subject};
@@ -20,8 +21,9 @@ use crate::grant::{release, revocation};
 use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::jose::access_jwt::CLIENT_SUBJECT;
 use crate::model::client::{AskConsent, Client};
+use crate::model::grant_data::GrantData;
 use crate::model::redirect_uri::RedirectUri;
-use crate::model::terms::{RememberedConsent, Terms};
+use crate::model::terms::{Extra, RememberedConsent, Terms};
 use crate::model::{Authorization, Destination, Stage, Visit};
 use crate::registration::usage;
 use crate::secret::{ConsentTicket, Digest, MintedOpaque, Presented};
@@ -129,7 +131,7 @@ pub(crate) async fn store_request(
         },
         destination: pending.destination.clone(),
         challenge: pending.challenge,
-        terms: Terms { remembered: remembered.map(Box::new), ..pending.terms.clone() },
+        terms: Terms { extra: Extra::new(remembered, None), ..pending.terms.clone() },
         key: pending.key.map(Box::new),
         pushed: pending.pushed.map(Box::new),
     };
@@ -252,11 +254,11 @@ impl Claim for Holding<'_> {
 pub(crate) async fn decide(
     context: &Arc<Context>,
     ticket: &str,
-    subject: &Subject,
+    user: DecidingUser<'_>,
     session: &[u8],
     decision: &Decision,
 ) -> Result<Answer, AuthorizationError> {
-    let found = find_held(context, ticket, Asked { subject, session }, context.now()).await;
+    let found = find_held(context, ticket, Asked { subject: user.subject, session }, context.now()).await;
     let held = found.map_err(|reason| AuthorizationError::page(context, reason))?;
     let page = |reason| AuthorizationError::page_for(context, &held.client, reason);
     let client = context.current_client(&held.client).await.map_err(|error| page(error.into()))?;
@@ -268,7 +270,7 @@ pub(crate) async fn decide(
             None => page(reason),
         }
     })?;
-    take_decision(context, &held, &client, decision, Basis::Page).await
+    take_decision(context, &held, &client, decision, user.data, Basis::Page).await
 }
 
 /// Takes a decision about a request that was held, for the client as it is now.
@@ -277,12 +279,13 @@ pub(crate) async fn take_decision(
     held: &Arc<Authorization>,
     client: &Client,
     decision: &Decision,
+    data: Option<&GrantData>,
     basis: Basis,
 ) -> Result<Answer, AuthorizationError> {
     let fail = |reason| undecided(context, held, client, reason);
     match judge_decision(held, client, decision, &context.config) {
         Ok(granted) => match context.check_subject(held.subject(), client).await {
-            Ok(()) => approve(context, held, client, granted, basis).await,
+            Ok(()) => approve(context, held, client, granted.with_data(data), basis).await,
             Err(reason @ Reason::SubjectRefused) => Err(end(context, held, client, reason).await),
             Err(reason) => Err(fail(reason)),
         },

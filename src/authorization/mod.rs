@@ -9,10 +9,12 @@ pub(crate) mod judge;
 pub(crate) mod pending;
 pub(crate) mod pushed_request;
 pub(crate) mod request;
+pub(crate) mod signed_in;
 pub(crate) mod silent;
 pub(crate) mod user_code;
 
 pub use pending::RequestedScope;
+pub use signed_in::DecidingUser;
 pub use user_code::{AskingDevice, DeviceConsent, TypedUserCode};
 
 use crate::context::Context;

@@ -135,7 +135,7 @@ pub(crate) fn judge(context: &Context, client: &Client, query: &Params<'_>) -> R
             scopes,
             resources: client.form.resource_scope.clone(),
             audience: target.audience().clone(),
-            remembered: None,
+            extra: None,
         },
         has_dropped_scopes,
         protected_resources: target.entries().iter().map(|entry| entry.settings.clone()).collect(),

@@ -20,6 +20,7 @@ use crate::authorization::decide::{admit, store_request, take_decision};
 use crate::authorization::decision::{Basis, Consent, Decision};
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
+use crate::authorization::signed_in::DecidingUser;
 use crate::base::clock::Timestamp;
 use crate::base::id::{GrantId, Subject};
 use crate::context::Context;
@@ -95,11 +96,12 @@ fn is_fresh(consent: &RememberedConsent, now: Timestamp) -> bool {
 pub(crate) async fn decide_silently(
     context: &Arc<Context>,
     pending: &PendingAuthorization,
-    user: Option<&Subject>,
+    user: Option<DecidingUser<'_>>,
     session: &[u8],
 ) -> Result<Option<Answer>, AuthorizationError> {
     let redirect = |error: StoreError| pending.redirect(context, error.into());
-    let (known, found) = match read(context, pending, user).await {
+    let data = user.and_then(|user| user.data);
+    let (known, found) = match read(context, pending, user.map(|user| user.subject)).await {
         Ok(read) => read,
         // The page does not depend on it.
         Err(error) if error.unreadable_key().is_some() => return Ok(None),
@@ -121,7 +123,7 @@ pub(crate) async fn decide_silently(
         }
     }
     let everything = Decision::Approve(Consent::to_everything());
-    take_decision(context, &held.record, &held.client, &everything, Basis::NoPage).await.map(Some)
+    take_decision(context, &held.record, &held.client, &everything, data, Basis::NoPage).await.map(Some)
 }
 
 /// What was read for the rule, and serves to hold the request as well.
@@ -160,7 +162,7 @@ async fn read<'a>(
 /// Returns the consent that a grant was given with, if it covers the request.
 fn consent_of(grant: &Grant, pending: &PendingAuthorization, terms: [u8; CONSENT_TERMS_BYTES]) -> Option<Remembered> {
     let covers = grant.terms.covers(&pending.terms);
-    let consent = *grant.terms.remembered.as_deref().filter(|consent| covers && consent.terms == terms)?;
+    let consent = *grant.terms.remembered().filter(|consent| covers && consent.terms == terms)?;
     Some(Remembered { consent, grant: grant.id })
 }
 

@@ -314,7 +314,7 @@ fn pending(
         scopes: context.config.scopes.known_part(&request.scopes),
         resources: client.form.resource_scope.clone(),
         audience: request.audience.clone(),
-        remembered: None,
+        extra: None,
     };
     let target = context.resources.granted(&request.audience, client, Named::NONE)?;
     Ok(PendingAuthorization {

@@ -213,7 +213,7 @@ impl Place<'_> {
             subject: None,
             pairs: pairs_of(vec![self.access.clone()], &scopes),
             // The client's `client_resources` limit the token when it is used.
-            terms: Terms { scopes, resources: ResourceScope::All, audience: Audience::UNSET, remembered: None },
+            terms: Terms { scopes, resources: ResourceScope::All, audience: Audience::UNSET, extra: None },
             created: now,
             keep_until: now,
             family: Family::NONE,

@@ -38,7 +38,7 @@ pub(crate) fn client(id: &str) -> Client {
 /// Everything that the client may have.
 pub(crate) fn terms_of(client: &Client) -> Terms {
     let (scopes, resources) = (client.form.scopes.clone(), client.form.resource_scope.clone());
-    Terms { scopes, resources, audience: Audience::UNSET, remembered: None }
+    Terms { scopes, resources, audience: Audience::UNSET, extra: None }
 }
 
 /// Where a request that named that redirect URI, and no state, goes.

@@ -3,6 +3,7 @@
 
 pub(crate) mod authorization_code;
 pub(crate) mod client_credentials;
+pub(crate) mod data;
 pub(crate) mod device_code;
 pub(crate) mod first_pair;
 #[cfg(test)]

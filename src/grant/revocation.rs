@@ -184,7 +184,7 @@ impl Extent<'_> {
 pub(crate) async fn revoke_all(context: &Context, subject: &Subject, extent: Extent<'_>) -> Result<usize, StoreError> {
     let first = revoke_authorizations(context, subject, extent, |_| true).await;
     let grants = revoke_grants(context, subject, extent).await;
-    let last = revoke_authorizations(context, subject, extent, |own| own.terms.remembered.is_some()).await;
+    let last = revoke_authorizations(context, subject, extent, |own| own.terms.remembered().is_some()).await;
     Ok(first? + grants? + last?)
 }
 

@@ -27,6 +27,8 @@ pub mod devices {}
 pub mod machine_to_machine {}
 #[doc = include_str!("protected_resources.md")]
 pub mod protected_resources {}
+#[doc = include_str!("own_data.md")]
+pub mod own_data {}
 #[doc = include_str!("high_assurance.md")]
 pub mod high_assurance {}
 #[doc = include_str!("choosing_a_store.md")]

@@ -57,6 +57,8 @@ changes! {
             /// The new privileges.
             new: Privileges,
         } = "privileges_set",
+        /// The data that your service keeps with it was replaced.
+        DataSet = "client_data_set",
         /// Scopes, resources, grant types or redirect URIs were removed.
         Reduced = "application_reduced",
         /// Its owner made the first secret.

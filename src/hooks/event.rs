@@ -183,6 +183,11 @@ events! {
     /// grant is still live.
     /// [`RevocationSettings::superseded_token`](crate::config::RevocationSettings::superseded_token) decides.
     SupersededTokenAtRevocation(grant, client) => named("superseded_token_at_revocation", Warning),
+    /// Your service replaced what it keeps with a grant.
+    GrantDataSet(grant, client, subject) {
+        /// The length of the new data; 0 if there is none.
+        bytes: usize,
+    } => named("grant_data_set", Info).bytes(bytes),
     /// A grant was revoked.
     GrantRevoked(grant, client, subject) {
         /// Why.
@@ -338,6 +343,8 @@ facts! {
     age: u32;
     /// Returns how many keys are not used, as in [`Event::KeysLeftOut`].
     keys: usize;
+    /// Returns the length of the data of a grant, as in [`Event::GrantDataSet`].
+    bytes: usize;
 }
 
 /// Receives events, after the store has acknowledged what happened.
@@ -481,6 +488,7 @@ mod tests {
             ApplicationChange::Suspended,
             ApplicationChange::Resumed,
             ApplicationChange::PrivilegesSet { old: privileges, new: privileges },
+            ApplicationChange::DataSet,
             ApplicationChange::Reduced,
             ApplicationChange::SecretClaimed,
             ApplicationChange::SecretRotated,
@@ -518,6 +526,7 @@ mod tests {
                 Event::GrantRevoked { grant, client, subject, reason: RevocationReason::RevokedByUser },
                 [true, true, false, true],
             ),
+            (Event::GrantDataSet { grant, client, subject, bytes: 9 }, [true, true, false, false]),
             (Event::StoreWentBack { grant, client }, [false, true, false, false]),
             (Event::DerivationKeyMissing { grant, client }, [false, true, false, false]),
             (Event::KeysLeftOut { client, keys: 1 }, [false, false, false, false]),

@@ -17,6 +17,7 @@ use crate::hooks::{Event, EventSink, Severity};
 /// | `scopes` | what was granted |
 /// | `age` | seconds since a refresh token in its grace was superseded |
 /// | `keys` | how many keys of a client are not used |
+/// | `bytes` | the length of the data of a grant |
 ///
 /// The level is [`Event::severity`]. Clients and redirect URIs may hold any character: a subscriber that writes lines
 /// must escape fields, as that of `tracing-subscriber` does.
@@ -46,6 +47,7 @@ impl EventSink for TracingEvents {
                     scopes = facts.scopes.map(|scopes| scopes.as_str()),
                     age = facts.age,
                     keys = facts.keys,
+                    bytes = facts.bytes,
                 )
             };
         }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::authorization::decide::{Consent, Decision};
 use crate::authorization::pending::PendingAuthorization;
+use crate::authorization::signed_in::SignedIn;
 use crate::authorization::user_code::AskingDevice;
 use crate::base::id::{ClientId, DeviceRequestId};
 use crate::interaction::flow::Flow;
 use crate::interaction::page::{ConsentPage, Reviewed};
 use crate::interaction::return_to::{ReturnTo, Route};
-use crate::interaction::signed_in::SignedIn;
 use crate::model::client::{AskConsent, CheckedForm, Client, GrantType};
 use crate::model::protected_resource::Audience;
 use crate::model::terms::Terms;
@@ -133,7 +133,7 @@ impl Flow {
                 scopes: form.scopes.clone(),
                 resources: form.resource_scope.clone(),
                 audience: Audience::UNSET,
-                remembered: None,
+                extra: None,
             },
             has_dropped_scopes: false,
             protected_resources: Vec::new(),

@@ -2,12 +2,12 @@
 
 use std::net::IpAddr;
 
+use crate::authorization::signed_in::SignedIn;
 use crate::authorization::user_code::TypedUserCode;
 use crate::interaction::consent_form::{ConsentForm, TypedCode};
 use crate::interaction::flow::{Flow, Step, Visitor, body};
 use crate::interaction::page::{ConsentPage, DeviceOutcome, DevicePage, UserCodeProblem};
 use crate::interaction::return_to::{ReturnTo, Route};
-use crate::interaction::signed_in::SignedIn;
 use crate::model::user_code::UserCode;
 use crate::wire::page::ErrorKind;
 use crate::wire::params::Fields;

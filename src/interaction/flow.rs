@@ -6,6 +6,7 @@ use std::sync::Arc;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::authorization::pending::{AuthorizationError, Link, Shows};
+use crate::authorization::signed_in::SignedIn;
 use crate::base::id::ClientId;
 use crate::error::Reason;
 use crate::hooks::Event;
@@ -13,7 +14,6 @@ use crate::interaction::browser::{Browser, BrowserCookie, SignInLoops};
 use crate::interaction::consent_form::ConsentForm;
 use crate::interaction::page::{ApplicationsPage, ConsentPage, ErrorLink, ErrorPage, Reviewed};
 use crate::interaction::return_to::{ReturnTo, Route, device_path};
-use crate::interaction::signed_in::SignedIn;
 use crate::interaction::{Pages, applications};
 use crate::model::application::{Application, LogoSlot};
 use crate::model::client::{AskConsent, Client, ClientState};
@@ -181,7 +181,7 @@ impl Flow {
         let Some(user) = visitor.user else { return Step::SignIn(return_to) };
         // A user who was asked before is asked again, whatever happened since: an answer may have been lost.
         if before.is_none() && !return_to.asks() {
-            match self.server.decide_silently(&pending, subject, session).await {
+            match self.server.decide_silently(&pending, visitor.user, session).await {
                 Ok(None) => {}
                 Ok(Some(response)) => return Step::Respond(response),
                 Err(error) => return Step::Respond(self.refuse(error, visitor, None)),
@@ -245,7 +245,7 @@ impl Flow {
             return self.ask(&again, visitor, Some(&form)).await;
         }
         let session = visitor.browser.session();
-        let decided = self.server.decide_with_link(&form.ticket, user.subject(), session, &form.decision).await;
+        let decided = self.server.decide_with_link(&form.ticket, user.into(), session, &form.decision).await;
         Step::Respond(match decided {
             Ok((response, None)) => response,
             Ok((response, Some(Shows::Link(link)))) => {

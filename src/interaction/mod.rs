@@ -13,7 +13,6 @@ mod device;
 mod flow;
 mod page;
 mod return_to;
-mod signed_in;
 
 pub use self::browser::Browser;
 pub use self::consent_form::ConsentProblem;
@@ -23,7 +22,7 @@ pub use self::page::{
     UserCodeProblem,
 };
 pub use self::return_to::ReturnTo;
-pub use self::signed_in::SignedIn;
+pub use crate::authorization::signed_in::SignedIn;
 pub use crate::wire::page::ErrorKind;
 use crate::wire::page::missing_device_page;
 pub use return_to::Route;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::authorization::decide::Consent;
 use crate::authorization::pending::{PendingAuthorization, RequestedScope};
+use crate::authorization::signed_in::SignedIn;
 use crate::authorization::user_code::AskingDevice;
 use crate::base::clock::Timestamp;
 use crate::base::id::ClientId;
 use crate::error::Reason;
 use crate::interaction::consent_form::ConsentProblem;
 use crate::interaction::return_to::ReturnTo;
-use crate::interaction::signed_in::SignedIn;
 use crate::model::client::Client;
 use crate::scope::ResourceScope;
 use crate::secret::ConsentTicket;

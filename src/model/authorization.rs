@@ -10,6 +10,7 @@ use crate::base::field;
 use crate::base::field::{fields, variants};
 use crate::base::id::{AuthorizationId, ClientId, PushedRequestId, Subject};
 use crate::jose::JwkThumbprint;
+use crate::model::grant_data::GrantData;
 use crate::model::record::{Columns, Record, Table, key_and_version};
 use crate::model::terms::{Destination, DeviceFrom, Terms};
 use crate::scope::{ResourceScope, ScopeSet};
@@ -134,6 +135,12 @@ impl Authorization {
         self.terms.audience.iter()
     }
 
+    /// Returns what your service keeps with the grant: none before the decision.
+    #[must_use]
+    pub fn data(&self) -> Option<&GrantData> {
+        self.terms.data()
+    }
+
     /// Returns when the time to decide, or the code, expires.
     #[must_use]
     pub const fn ends(&self) -> Timestamp {
@@ -231,7 +238,7 @@ mod tests {
     use crate::model::fixtures::compared_layout;
     use crate::model::protected_resource::Audience;
     use crate::model::redirect_uri::RedirectUri;
-    use crate::model::terms::{DeviceFrom, Redirection, RememberedConsent};
+    use crate::model::terms::{DeviceFrom, Extra, Redirection, RememberedConsent};
 
     fn authorization() -> Authorization {
         Authorization {
@@ -252,7 +259,7 @@ mod tests {
                 scopes: ScopeSet::from_canonical("repo-code:r account-email:rw"),
                 resources: ResourceScope::specified(["one/two"]).unwrap(),
                 audience: Audience::UNSET,
-                remembered: None,
+                extra: None,
             },
             key: None,
             pushed: None,
@@ -364,11 +371,11 @@ mod tests {
     #[test]
     fn a_remembered_consent_comes_back() {
         let consent = RememberedConsent { asked: Timestamp::from_seconds(7), terms: [9; CONSENT_TERMS_BYTES] };
-        let terms = Terms { remembered: Some(Box::new(consent)), ..authorization().terms };
+        let terms = Terms { extra: Extra::new(Some(consent), None), ..authorization().terms };
         let remembered = Authorization { terms, ..authorization() };
         let read = Authorization::decode(&remembered.encode()).unwrap();
         assert_eq!(read, remembered);
-        assert_eq!(read.denied().terms.remembered, None);
+        assert_eq!(read.denied().terms.extra, None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::base::clock::Timestamp;
 use crate::base::id::{ClientId, GrantId, Subject};
 use crate::model::client::Client;
+use crate::model::grant_data::GrantData;
 use crate::model::protected_resource::Audience;
 use crate::model::terms::Terms;
 use crate::model::{AccessRecord, Authorization, PLACE_KEPT, Pairs, TokenPair};
@@ -88,6 +89,13 @@ impl Grant {
         self.terms.audience.iter()
     }
 
+    /// Returns what your service keeps with it: see [`SignedIn::data`](crate::interaction::SignedIn::data). A revoked grant
+    /// has none.
+    #[must_use]
+    pub fn data(&self) -> Option<&GrantData> {
+        self.terms.data()
+    }
+
     /// Returns when the code was exchanged, or when the grant was revoked before that. Without a user, it is the time
     /// at which the first token was issued.
     #[must_use]
@@ -116,6 +124,11 @@ impl Grant {
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked.is_none() && self.pairs.iter().any(|pair| pair.is_live(now))
+    }
+
+    /// Returns what your service keeps with its tokens. If there is no user, the client has it.
+    pub(crate) fn data_of<'a>(&'a self, client: &'a Client) -> Option<&'a GrantData> {
+        if self.subject.is_some() { self.data() } else { client.data() }
     }
 
     /// Returns the scopes of an access token of the grant.

@@ -133,8 +133,9 @@ mod tests {
     use crate::jose::JwkThumbprint;
     use crate::model::client::CONSENT_TERMS_BYTES;
     use crate::model::fixtures::compared_layout;
+    use crate::model::grant_data::GrantData;
     use crate::model::protected_resource::Audience;
-    use crate::model::terms::{RememberedConsent, Terms};
+    use crate::model::terms::{Extra, RememberedConsent, Terms};
     use crate::scope::{ResourceScope, ScopeSet};
     use crate::secret::Digest;
     use crate::secret::derive::Link;
@@ -183,7 +184,7 @@ mod tests {
                 scopes: ScopeSet::from_canonical("repo-code:rw"),
                 resources: ResourceScope::specified(["one/two"]).unwrap(),
                 audience: Audience::UNSET,
-                remembered: None,
+                extra: None,
             },
             created: Timestamp::from_seconds(4),
             keep_until: Timestamp::from_seconds(6),
@@ -246,7 +247,9 @@ mod tests {
         grant.pairs.newest = Some(pair_of("0", [bound(9, &Restrictions::default()), bound(9, &one)]));
         grant.pairs.superseded[0].pair = pair_of("1", [one, bound(8, &two)]);
         grant.pairs.superseded[1].pair.access = access("2", two);
-        Grant { terms: both(), bound_from: NonZeroU32::new(8), ..grant }
+        let consent = RememberedConsent { asked: at(7), terms: [9; CONSENT_TERMS_BYTES] };
+        let extra = Extra::new(Some(consent), GrantData::new(b"tenant").ok());
+        Grant { terms: Terms { extra, ..both() }, bound_from: NonZeroU32::new(8), ..grant }
     }
 
     #[test]
@@ -267,15 +270,44 @@ mod tests {
     fn a_remembered_consent_comes_back_until_the_grant_is_revoked() {
         let consent = RememberedConsent { asked: at(7), terms: [9; CONSENT_TERMS_BYTES] };
         for (terms, bound_from) in [(grant(2).terms, None), (both(), NonZeroU32::new(8))] {
-            let with_consent = Terms { remembered: Some(Box::new(consent)), ..terms.clone() };
+            let with_consent = Terms { extra: Extra::new(Some(consent), None), ..terms.clone() };
             let remembered = Grant { terms: with_consent.clone(), bound_from, ..grant(2) };
             let read = Grant::decode(&remembered.encode()).unwrap();
             assert_eq!(read, remembered);
             assert_eq!(read.with_pairs(Pairs::default()).terms, with_consent);
             let without = Grant { terms, bound_from, ..grant(2) }.encode();
-            assert_eq!(remembered.encode().len() - without.len(), 5 + 4 + CONSENT_TERMS_BYTES);
+            assert_eq!(remembered.encode().len() - without.len(), 5 + 2 + 4 + CONSENT_TERMS_BYTES);
             let revoked = read.revoked_at(at(8), RevocationReason::RevokedByUser, Duration::ZERO);
-            assert_eq!(revoked.terms.remembered, None);
+            assert_eq!(revoked.terms.extra, None);
+        }
+    }
+
+    /// OWN-06, OWN-07
+    #[test]
+    fn data_takes_room_only_where_there_is_some() {
+        let plain = grant(2).encode();
+        for data in [GrantData::new([0xff]).unwrap(), GrantData::new([0; 1024]).unwrap()] {
+            let own = Grant { terms: grant(2).terms.with_data(Some(&data)), ..grant(2) };
+            let bytes = own.encode();
+            assert_eq!(bytes.len() - plain.len(), 5 + 2 + 4 + data.as_bytes().len());
+            assert_eq!(Grant::decode(&bytes).unwrap().data(), Some(&data));
+            let revoked = own.revoked_at(at(8), RevocationReason::RevokedByUser, Duration::ZERO);
+            assert_eq!(
+                revoked.encode(),
+                grant(2).revoked_at(at(8), RevocationReason::RevokedByUser, Duration::ZERO).encode()
+            );
+            let without = Grant { terms: own.terms.with_data(None), ..grant(2) };
+            assert_eq!(without.encode(), plain);
+        }
+        for data in [&[][..], &[0; 1025]] {
+            let mut writer = Writer::new(kind::GRANT);
+            writer.tagged(2, |writer| {
+                writer.flag(false);
+                writer.flag(true);
+                writer.bytes(data);
+            });
+            let hostile = [&plain[..], &writer.finish()[2..]].concat();
+            assert_eq!(Grant::decode(&hostile), Err(DecodeError::Malformed), "{} bytes", data.len());
         }
     }
 
@@ -300,8 +332,10 @@ mod tests {
         let file = compared_layout("grant.1.full", &full().encode());
         assert_eq!(Grant::decode(&file), Ok(full()));
         // A cut between two fields leaves a record with fewer of them.
+        let without_extra = Terms { extra: None, ..full().terms };
         let fewer = [
             Grant { terms: for_audience(Audience::UNSET), bound_from: None, ..full() },
+            Grant { terms: without_extra, bound_from: None, ..full() },
             Grant { bound_from: None, ..full() },
         ];
         for cut in 0..file.len() {

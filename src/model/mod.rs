@@ -10,6 +10,7 @@ mod device_request;
 #[cfg(test)]
 pub(crate) mod fixtures;
 mod grant;
+pub(crate) mod grant_data;
 mod grant_encoding;
 mod initial_token;
 mod last_purge;

@@ -4,6 +4,7 @@ use crate::base::clock::Timestamp;
 use crate::base::field::{fields, variants};
 use crate::base::id::DeviceRequestId;
 use crate::model::client::{CONSENT_TERMS_BYTES, Client};
+use crate::model::grant_data::GrantData;
 use crate::model::protected_resource::Audience;
 use crate::model::redirect_uri::RedirectUri;
 use crate::scope::{ResourceScope, ScopeSet};
@@ -19,27 +20,49 @@ pub(crate) struct Terms {
     pub(crate) resources: ResourceScope,
     /// The protected resources that the client requested and the user was shown.
     pub(crate) audience: Audience,
-    /// The consent that may stand in for a later one. Few have one, so it is in a box.
-    pub(crate) remembered: Option<Box<RememberedConsent>>,
+    /// Few have any of it, so it is in a box.
+    pub(crate) extra: Option<Box<Extra>>,
+}
+
+/// What few consents have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Extra {
+    /// The consent that may stand in for a later one.
+    remembered: Option<RememberedConsent>,
+    /// What your service keeps with the grant: none before the decision.
+    data: Option<GrantData>,
+}
+
+impl Extra {
+    pub(crate) fn new(remembered: Option<RememberedConsent>, data: Option<GrantData>) -> Option<Box<Self>> {
+        (remembered.is_some() || data.is_some()).then(|| Box::new(Self { remembered, data }))
+    }
 }
 
 impl Terms {
     /// Nothing: of a request that was denied, or of a grant that was revoked.
     pub(crate) fn none() -> Self {
-        Self {
-            scopes: ScopeSet::empty(),
-            resources: ResourceScope::none(),
-            audience: Audience::UNSET,
-            remembered: None,
-        }
+        Self { scopes: ScopeSet::empty(), resources: ResourceScope::none(), audience: Audience::UNSET, extra: None }
+    }
+
+    pub(crate) fn remembered(&self) -> Option<&RememberedConsent> {
+        self.extra.as_deref()?.remembered.as_ref()
+    }
+
+    pub(crate) fn data(&self) -> Option<&GrantData> {
+        self.extra.as_deref()?.data.as_ref()
+    }
+
+    pub(crate) fn with_data(self, data: Option<&GrantData>) -> Self {
+        Self { extra: Extra::new(self.remembered().copied(), data.cloned()), ..self }
     }
 
     /// Returns what the client may still have of it; `None` if no scope or no resource is left.
     pub(crate) fn left_for(&self, client: &Client) -> Option<Self> {
         let scopes = self.scopes.intersection(&client.form.scopes);
         let resources = self.resources.reduced_to(&client.form.resource_scope);
-        let (audience, remembered) = (self.audience.clone(), self.remembered.clone());
-        (!scopes.is_empty() && !resources.is_empty()).then_some(Self { scopes, resources, audience, remembered })
+        let (audience, extra) = (self.audience.clone(), self.extra.clone());
+        (!scopes.is_empty() && !resources.is_empty()).then_some(Self { scopes, resources, audience, extra })
     }
 
     /// Returns whether a consent to this includes one to the other.
@@ -60,7 +83,8 @@ pub(crate) struct RememberedConsent {
 }
 
 // The records that end with terms go on with the tags: the next free one is 5.
-fields! { Terms { scopes, resources } tagged { 1 => audience, 2 => remembered } }
+fields! { Terms { scopes, resources } tagged { 1 => audience, 2 => extra } }
+fields! { Extra { remembered, data } }
 fields! { RememberedConsent { asked, terms } }
 
 /// Where the answer to an authorization request goes.

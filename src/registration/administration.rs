@@ -4,6 +4,7 @@ use crate::base::id::{ClientId, Subject};
 use crate::hooks::ApplicationChange;
 use crate::model::application::Logo;
 use crate::model::client::{AskConsent, CheckedForm, ClientKeys, Privileges, RefreshRotation};
+use crate::model::grant_data::GrantData;
 use crate::registration::Registrar;
 use crate::registration::claims::Taken;
 use crate::registration::error::RegistrarError;
@@ -52,6 +53,26 @@ impl Registrar {
         let (old, new) = (before.client.privileges(), after.client.privileges());
         self.raise(id, None, ApplicationChange::PrivilegesSet { old, new });
         Ok(())
+    }
+
+    /// Replaces what your service keeps with the tokens that an approved client gets for itself: see
+    /// [`Client::data`](crate::Client::data). A client that registered itself has none before this.
+    ///
+    /// `version` is the version of the [`Client`](crate::Client) or [`Application`](crate::Application) that the caller
+    /// read.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::FirstParty`], whose description
+    /// [has it](crate::client::ClientBuilder::data); [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it
+    /// was never approved, or [`RegistrarError::Store`].
+    pub async fn set_client_data(
+        &self,
+        id: &ClientId,
+        version: u32,
+        data: Option<GrantData>,
+    ) -> Result<(), RegistrarError> {
+        self.carry_out(id, None, Some(version), Action::SetData(data), ApplicationChange::DataSet).await
     }
 
     /// Removes scopes, resources, grant types or redirect URIs from an approved application, without a review.

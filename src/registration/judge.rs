@@ -10,6 +10,7 @@ use crate::model::application::{Application, Asked, Field, FieldError, Problem};
 use crate::model::client::{
     AskConsent, CheckedForm, Client, ClientKeys, ClientSecrets, ClientState, ClientType, Privileges, SelfRegistration,
 };
+use crate::model::grant_data::GrantData;
 use crate::registration::administration::Approval;
 use crate::registration::claims::tombstone;
 use crate::registration::error::RegistrarError;
@@ -48,6 +49,7 @@ pub(super) enum Action {
     Suspend,
     Resume,
     SetPrivileges(Privileges),
+    SetData(Option<GrantData>),
     Reduce(Box<Reduction>),
     ClaimSecret {
         digest: Digest,
@@ -133,6 +135,11 @@ impl Step<'_> {
                 rules.check_privileges(&next.client, *privileges)?;
                 next.client_mut().privileges = *privileges;
             }
+            Action::SetData(data) => {
+                refuse_first_party(next)?;
+                require_approved(&next.client)?;
+                next.client_mut().data = data.clone();
+            }
             Action::Reduce(reducing) => {
                 refuse_first_party(next)?;
                 require_approved(&next.client)?;
@@ -214,6 +221,7 @@ impl Step<'_> {
             | Action::Suspend
             | Action::Resume
             | Action::SetPrivileges(_)
+            | Action::SetData(_)
             | Action::Reduce(_)
             | Action::RevokePreviousSecret
             | Action::EndSecrets

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::base::clock::Timestamp;
 use crate::base::id::{ClientId, GrantId, Subject};
 use crate::jose::JwkThumbprint;
+use crate::model::Grant;
 use crate::model::client::Client;
+use crate::model::grant_data::GrantData;
 use crate::resource::access_token::UsableToken;
 use crate::resource::facts::TokenFacts;
 use crate::scope::{Permission, Resource, ResourceScope, ScopeSet};
@@ -42,7 +44,7 @@ pub(super) struct Place {
 #[derive(Clone, Debug)]
 struct Own {
     client: Arc<Client>,
-    grant: GrantId,
+    grant: Arc<Grant>,
 }
 
 impl Authenticated {
@@ -56,7 +58,7 @@ impl Authenticated {
             key: token.key().copied(),
             issued: Some(token.issued()),
             expires: Some(token.end()),
-            own: Some(Own { grant: token.grant.id, client: token.client }),
+            own: Some(Own { grant: token.grant, client: token.client }),
             place,
         }
     }
@@ -108,7 +110,15 @@ impl Authenticated {
     /// Returns the id of the grant that the token belongs to; `None` in a separate process.
     #[must_use]
     pub fn grant(&self) -> Option<GrantId> {
-        self.own.as_ref().map(|own| own.grant)
+        self.own.as_ref().map(|own| own.grant.id)
+    }
+
+    /// Returns what your service keeps with the token: with its [grant](crate::interaction::SignedIn::data), or with
+    /// its [client](Client::data) if there is no user. `None` in a separate process, which gets the
+    /// claims alone.
+    #[must_use]
+    pub fn data(&self) -> Option<&GrantData> {
+        self.own.as_ref().and_then(|own| own.grant.data_of(&own.client))
     }
 
     /// Returns the scopes of the token that the client may still have. At a protected resource, only those that it

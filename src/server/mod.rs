@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::authorization::decide::Decision;
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
+use crate::authorization::signed_in::DecidingUser;
 use crate::authorization::user_code::{DeviceConsent, TypedUserCode};
 use crate::authorization::{decide, document_client, silent, user_code};
 use crate::base::id::{ClientId, GrantId, Subject};
@@ -20,11 +21,13 @@ use crate::endpoint::authorize;
 use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;
 pub use crate::grant::client_credentials::ClientCredentialsToken;
+pub use crate::grant::data::DataChange;
 use crate::grant::revocation::Extent;
-use crate::grant::{client_credentials, revocation};
+use crate::grant::{client_credentials, data, revocation};
 use crate::hooks::in_span;
 use crate::model::client::Client;
 use crate::model::client_metadata::DocumentError;
+use crate::model::grant_data::GrantData;
 use crate::model::{Authorization, Grant};
 use crate::registration::{OwnClient, Registrar};
 use crate::resource::ResourceServer;
@@ -196,10 +199,10 @@ impl AuthorizationServer {
     pub async fn decide_silently(
         &self,
         pending: &PendingAuthorization,
-        signed_in: Option<&Subject>,
+        signed_in: Option<impl Into<DecidingUser<'_>> + Send>,
         session: &[u8],
     ) -> Result<Option<Response>, AuthorizationError> {
-        let decided = silent::decide_silently(&self.context, pending, signed_in, session);
+        let decided = silent::decide_silently(&self.context, pending, signed_in.map(Into::into), session);
         // The page before a redirect is for unreviewed clients, whose users are always asked.
         Ok(in_span("silent_decision", decided).await?.map(|(response, _)| response))
     }
@@ -218,22 +221,22 @@ impl AuthorizationServer {
     pub async fn decide(
         &self,
         ticket: &str,
-        subject: &Subject,
+        user: impl Into<DecidingUser<'_>> + Send,
         session: &[u8],
         decision: &Decision,
     ) -> Result<Response, AuthorizationError> {
-        Ok(self.decide_with_link(ticket, subject, session, decision).await?.0)
+        Ok(self.decide_with_link(ticket, user.into(), session, decision).await?.0)
     }
 
     /// The same. If the response is the page before the redirect to an unreviewed client, its link too.
     pub(crate) async fn decide_with_link(
         &self,
         ticket: &str,
-        subject: &Subject,
+        user: DecidingUser<'_>,
         session: &[u8],
         decision: &Decision,
     ) -> Result<Answer, AuthorizationError> {
-        in_span("decision", decide::decide(&self.context, ticket, subject, session, decision)).await
+        in_span("decision", decide::decide(&self.context, ticket, user, session, decision)).await
     }
 
     /// Finds the request of the device that shows a code, claims it for the user who typed the code, and holds it
@@ -397,6 +400,22 @@ impl AuthorizationServer {
     /// [`grants_of`](Self::grants_of).
     pub async fn authorizations_of(&self, subject: &Subject) -> Result<Vec<Arc<Authorization>>, StoreError> {
         revocation::authorizations_of(&self.context, subject).await
+    }
+
+    /// Replaces what your service keeps with a grant of a user, with one compare-and-swap. `seen` is what the caller
+    /// [read](Grant::data) before: if the grant has something else by now, nothing is written, so that no two writers
+    /// undo each other. It is live whatever the state of its client.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; it may be written. Call it again.
+    pub async fn set_grant_data(
+        &self,
+        id: GrantId,
+        seen: Option<&GrantData>,
+        data: Option<GrantData>,
+    ) -> Result<DataChange, StoreError> {
+        data::set(&self.context, id, seen, data).await
     }
 
     /// Revokes a grant with all its tokens, for the user who gave it. Returns whether it was live, ignoring the

@@ -10,9 +10,10 @@ use crate::jose::{JwkSet, JwkThumbprint};
 use crate::model::application::{Application, ApplicationFilter, Logo};
 use crate::model::client::{CheckedForm, ClientKeys};
 use crate::model::client_metadata::RegistrationBounds;
+use crate::model::grant_data::GrantData;
 use crate::model::protected_resource::Audience;
 use crate::model::redirect_uri::RegisteredRedirectUri;
-use crate::model::terms::{RememberedConsent, Terms};
+use crate::model::terms::{Extra, RememberedConsent, Terms};
 use crate::model::{
     Authorization, DeviceDecision, DeviceRequest, Grant, InitialToken, Pairs, PushedFrom, PushedRequest, Restrictions,
     STATE_BYTES, TokenPair, USER_AGENT_BYTES, VISITS, Visit,
@@ -155,8 +156,9 @@ fn client_id_of(length: usize) -> ClientId {
 }
 
 fn terms() -> Terms {
-    let remembered = Some(Box::new(RememberedConsent { asked: now(), terms: random() }));
-    Terms { scopes: all_scopes(), resources: longest_list(0), audience: largest_audience(), remembered }
+    let remembered = Some(RememberedConsent { asked: now(), terms: random() });
+    let extra = Extra::new(remembered, GrantData::new([0xff; 1024]).ok());
+    Terms { scopes: all_scopes(), resources: longest_list(0), audience: largest_audience(), extra }
 }
 
 /// 100 names of 4096 bytes in total. Each digit gives another list.

@@ -209,7 +209,7 @@ fn terms() -> Terms {
         scopes: scopes("repo-code:rw account-email:r"),
         resources: ResourceScope::Public,
         audience: Audience::UNSET,
-        remembered: None,
+        extra: None,
     }
 }
 

@@ -124,7 +124,10 @@ async fn a_client_that_skips_consent_gets_a_code_without_a_page() {
     assert_eq!(tokens.scope, "repo-code:r");
     let request = Request::new("GET").query(asked.as_bytes());
     let pending = world.server.authorize(&request).await.unwrap();
-    assert!(world.server.decide_silently(&pending, None, SESSION).await.unwrap().is_none(), "nobody is signed in");
+    assert!(
+        world.server.decide_silently(&pending, None::<&Subject>, SESSION).await.unwrap().is_none(),
+        "nobody is signed in"
+    );
     set(&world, &skipping, AskConsent::Always).await.unwrap();
     assert!(!is_silent(&world, &asked).await);
 }

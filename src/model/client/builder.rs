@@ -8,6 +8,7 @@ use crate::model::client::{
     ApplicationType, AskConsent, AuthenticationMethods, Client, ClientKeys, ClientOptions, ClientState, ClientType,
     GrantTypes, RefreshRotation,
 };
+use crate::model::grant_data::GrantData;
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::{ClientSecret, Digest};
@@ -272,6 +273,13 @@ impl ClientBuilder {
     #[must_use]
     pub const fn revision(mut self, revision: u32) -> Self {
         self.client.revision = NonZeroU32::new(revision);
+        self
+    }
+
+    /// Sets what your service keeps with the tokens that the client gets for itself: see [`Client::data`].
+    #[must_use]
+    pub fn data(mut self, data: GrantData) -> Self {
+        self.client.data = Some(data);
         self
     }
 

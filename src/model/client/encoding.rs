@@ -42,9 +42,12 @@ const REVISION: u8 = b'V';
 const ASK_CONSENT: u8 = b'S';
 /// The tag of the protected resources that a client that registered itself may reach.
 const RESOURCES: u8 = b'R';
+/// The tag of what your service keeps with the client's own tokens.
+const DATA: u8 = b'D';
 
 fields! {
-    Client { id, version, state, epoch, secrets, privileges, form, keys_of_previous_owner } tagged { OPEN => open, REVISION => revision }
+    Client { id, version, state, epoch, secrets, privileges, form, keys_of_previous_owner }
+    tagged { OPEN => open, REVISION => revision, DATA => data }
 }
 fields! { ClientSecrets { current, previous, current_is_of_previous_owner, previous_is_of_previous_owner } }
 fields! { Privileges { require_pkce, trusted, may_introspect, refresh_rotation } elsewhere { ask_consent } }

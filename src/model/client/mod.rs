@@ -21,6 +21,7 @@ use crate::base::clock::Timestamp;
 use crate::base::codec::{Writer, kind};
 use crate::base::field::Field;
 use crate::base::id::ClientId;
+use crate::model::grant_data::GrantData;
 use crate::model::redirect_uri::{RedirectUri, RegisteredRedirectUri};
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
@@ -47,6 +48,8 @@ pub struct Client {
     pub(crate) open: Option<Arc<SelfRegistration>>,
     /// The revision of the description that was last written.
     pub(crate) revision: Option<NonZeroU32>,
+    /// What your service keeps with the tokens that the client gets for itself.
+    pub(crate) data: Option<GrantData>,
 }
 
 impl Client {
@@ -62,6 +65,7 @@ impl Client {
             keys_of_previous_owner: None,
             open: None,
             revision: None,
+            data: None,
         }
     }
 
@@ -162,6 +166,13 @@ impl Client {
         // They stay recorded after they were replaced, since a change that was proposed before may bring them back.
         let (keys, previous) = (&self.form.keys, &self.keys_of_previous_owner);
         keys.as_ref().zip(previous.as_ref()).is_some_and(|(keys, previous)| keys.overlap(previous))
+    }
+
+    /// Returns what your service keeps with the tokens that the client gets for itself [RFC 6749 section 4.4]. It is read
+    /// with the client, so a change holds for tokens that were issued before it.
+    #[must_use]
+    pub fn data(&self) -> Option<&GrantData> {
+        self.data.as_ref()
     }
 
     /// Returns the part of a client that registered itself [RFC 7591]; `None` for any other.

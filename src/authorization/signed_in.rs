@@ -1,19 +1,21 @@
 //! The user who is signed in, as your service says.
 
 use crate::base::id::Subject;
+use crate::model::grant_data::GrantData;
 
 /// The user who is signed in to your service in this browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedIn {
     subject: Subject,
     name: Option<String>,
+    data: Option<GrantData>,
 }
 
 impl SignedIn {
     /// Creates a signed-in user by the subject, to which the grants will belong.
     #[must_use]
     pub const fn new(subject: Subject) -> Self {
-        Self { subject, name: None }
+        Self { subject, name: None, data: None }
     }
 
     /// Sets the name by which users know the account, such as an e-mail address. The pages show it, so that a user with
@@ -21,6 +23,14 @@ impl SignedIn {
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
+        self
+    }
+
+    /// Sets what your service keeps with the grant that this user gives, such as the tenant of the session. What counts
+    /// is the sign-in with which the user decides, and not the one with which the page was shown.
+    #[must_use]
+    pub fn data(mut self, data: GrantData) -> Self {
+        self.data = Some(data);
         self
     }
 
@@ -34,6 +44,25 @@ impl SignedIn {
     #[must_use]
     pub fn shown_name(&self) -> &str {
         self.name.as_deref().unwrap_or_else(|| self.subject.as_str())
+    }
+}
+
+/// The user who decides: a [`SignedIn`], or a [`Subject`] alone.
+#[derive(Clone, Copy, Debug)]
+pub struct DecidingUser<'a> {
+    pub(crate) subject: &'a Subject,
+    pub(crate) data: Option<&'a GrantData>,
+}
+
+impl<'a> From<&'a SignedIn> for DecidingUser<'a> {
+    fn from(user: &'a SignedIn) -> Self {
+        Self { subject: &user.subject, data: user.data.as_ref() }
+    }
+}
+
+impl<'a> From<&'a Subject> for DecidingUser<'a> {
+    fn from(subject: &'a Subject) -> Self {
+        Self { subject, data: None }
     }
 }
 
