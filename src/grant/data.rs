@@ -15,6 +15,7 @@ use crate::store::StoreError;
 /// What became of the data that was to be [set](crate::AuthorizationServer::set_grant_data).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
+#[non_exhaustive]
 pub enum DataChange {
     /// The grant has it.
     Written,
