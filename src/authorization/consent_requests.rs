@@ -109,7 +109,7 @@ fn judge(rows: Vec<Arc<Authorization>>, client: &ClientId, max: usize, lifetime:
         |row: &&Arc<Authorization>| row.source().is_some() && kept.iter().all(|own| own.source() != row.source());
     let released = surplus.iter().filter(is_released).cloned().collect();
 
-    let is_place = |row: &Arc<Authorization>| is_own(row) && lasts(row, lifetime, now);
+    let is_place = |row: &Arc<Authorization>| is_own(row) && lasts(row, lifetime, now) && !row.has_fresh_answer(now);
     let place = match ended.into_iter().find(|row| is_place(row) && !matches!(row.stage, Stage::CodeIssued(_))) {
         Some(ended) => Some(ended),
         None => surplus.iter().position(is_place).map(|place| surplus.remove(place)),
@@ -156,6 +156,7 @@ mod tests {
             terms: Terms::none(),
             key: None,
             pushed: None,
+            answer: None,
         })
     }
 

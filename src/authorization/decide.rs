@@ -1,19 +1,20 @@
 //! Holds a request while its consent page is shown, and takes the decision.
 
-pub(crate) use crate::authorization::decision::Basis;
+pub(crate) use crate::authorization::decision::{Basis, Submitted};
 pub use crate::authorization::decision::{Consent, Decision};
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::authorization::consent_requests::Room;
-use crate::authorization::judge::{Asked, judge_client, judge_decision, judge_held};
-use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization, Shows};
+use crate::authorization::judge::{Asked, judge_asked, judge_client, judge_decision, judge_held};
+use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
+use crate::authorization::repeat::{lead_on, way_on};
 use crate::authorization::signed_in::DecidingUser;
 use crate::authorization::{consent_requests, device_request, document_client, pushed_request};
 use crate::base::clock::Timestamp;
 use crate::base::id::{AuthorizationId, IdText, Subject};
-use crate::claim::{ATTEMPTS, After, Claim, Contended, Effect, Seen, claim, claim_record, draw_version};
+use crate::claim::{ATTEMPTS, After, Claim, Contended, Effect, Seen, claim_record, draw_version};
 use crate::config::DeviceSettings;
 use crate::context::Context;
 use crate::error::Reason;
@@ -21,14 +22,13 @@ use crate::grant::{release, revocation};
 use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::jose::access_jwt::CLIENT_SUBJECT;
 use crate::model::client::{AskConsent, Client};
-use crate::model::grant_data::GrantData;
 use crate::model::redirect_uri::RedirectUri;
 use crate::model::terms::{Extra, RememberedConsent, Terms};
-use crate::model::{Authorization, Destination, Stage, Visit};
+use crate::model::{Authorization, Destination, GivenAnswer, Stage, Visit};
 use crate::registration::usage;
+use crate::secret::derive::CodeSeed;
 use crate::secret::{ConsentTicket, Digest, MintedOpaque, Presented};
 use crate::store::StoreError;
-use crate::wire;
 use crate::wire::Endpoint;
 
 /// Stores the request for this user and session and returns the ticket for the form.
@@ -134,6 +134,7 @@ pub(crate) async fn store_request(
         terms: Terms { extra: Extra::new(remembered, None), ..pending.terms.clone() },
         key: pending.key.map(Box::new),
         pushed: pending.pushed.map(Box::new),
+        answer: None,
     };
     let current = current.filter(|client| !context.is_gone(client));
     let current = judge_client(current, &record, &context.config).map_err(page)?;
@@ -250,7 +251,7 @@ impl Claim for Holding<'_> {
     }
 }
 
-/// Takes the decision of the user who was asked, at most once.
+/// Takes the decision of the user who was asked, at most once. The same decision, sent again, leads the same way on.
 pub(crate) async fn decide(
     context: &Arc<Context>,
     ticket: &str,
@@ -258,19 +259,29 @@ pub(crate) async fn decide(
     session: &[u8],
     decision: &Decision,
 ) -> Result<Answer, AuthorizationError> {
-    let found = find_held(context, ticket, Asked { subject: user.subject, session }, context.now()).await;
-    let held = found.map_err(|reason| AuthorizationError::page(context, reason))?;
-    let page = |reason| AuthorizationError::page_for(context, &held.client, reason);
-    let client = context.current_client(&held.client).await.map_err(|error| page(error.into()))?;
-    let client = judge_client(client, &held, &context.config).map_err(|reason| {
-        match held.destination.browser().filter(|_| matches!(reason, Reason::MissingRedirectUri)) {
+    let submitted = Submitted { ticket, session, decision, data: user.data, basis: Basis::Page };
+    let found = find_asked(context, ticket, Asked { subject: user.subject, session }).await;
+    let found = found.map_err(|reason| AuthorizationError::page(context, reason))?;
+    let page = |reason| AuthorizationError::page_for(context, &found.client, reason);
+    let is_again = match judge_held(&found, context.now()) {
+        Ok(()) => false,
+        Err(Reason::AlreadyDecided) if found.is_fresh_answer(&submitted.digest(), context.now()) => true,
+        Err(reason) => return Err(page(reason)),
+    };
+    let client = context.current_client(&found.client).await.map_err(|error| page(error.into()))?;
+    let client = judge_client(client, &found, &context.config).map_err(|reason| {
+        match found.destination.browser().filter(|_| matches!(reason, Reason::MissingRedirectUri)) {
             Some(to) => {
-                AuthorizationError::page_for_uri(context, &held.client, to.redirect_uri.as_str().as_bytes(), reason)
+                AuthorizationError::page_for_uri(context, &found.client, to.redirect_uri.as_str().as_bytes(), reason)
             }
             None => page(reason),
         }
     })?;
-    take_decision(context, &held, &client, decision, user.data, Basis::Page).await
+    if is_again {
+        let again = lead_on(context, &found, &client, &submitted).await;
+        return again.map_err(|reason| undecided(context, &found, &client, reason));
+    }
+    take_decision(context, &found, &client, &submitted).await
 }
 
 /// Takes a decision about a request that was held, for the client as it is now.
@@ -278,37 +289,42 @@ pub(crate) async fn take_decision(
     context: &Arc<Context>,
     held: &Arc<Authorization>,
     client: &Client,
-    decision: &Decision,
-    data: Option<&GrantData>,
-    basis: Basis,
+    submitted: &Submitted<'_>,
 ) -> Result<Answer, AuthorizationError> {
-    let fail = |reason| undecided(context, held, client, reason);
-    match judge_decision(held, client, decision, &context.config) {
+    let taken = match judge_decision(held, client, submitted.decision, &context.config) {
         Ok(granted) => match context.check_subject(held.subject(), client).await {
-            Ok(()) => approve(context, held, client, granted.with_data(data), basis).await,
-            Err(reason @ Reason::SubjectRefused) => Err(end(context, held, client, reason).await),
-            Err(reason) => Err(fail(reason)),
+            Ok(()) => approve(context, held, client, granted.with_data(submitted.data), submitted).await,
+            Err(reason @ Reason::SubjectRefused) => Err(end(context, held, reason).await),
+            Err(reason) => Err(reason),
         },
-        Err(Reason::AccessDenied) => deny(context, held, client).await,
-        Err(reason @ Reason::ExcessScope) => Err(end(context, held, client, reason).await),
-        Err(Reason::MissingChallenge) => Err(fail(Reason::MissingChallenge)),
-        Err(reason) => Err(AuthorizationError::page_for(context, &client.id, reason)),
-    }
+        Err(Reason::AccessDenied) => deny(context, held, client, submitted).await,
+        Err(reason @ Reason::ExcessScope) => Err(end(context, held, reason).await),
+        Err(Reason::MissingChallenge) => Err(Reason::MissingChallenge),
+        Err(reason) => return Err(AuthorizationError::page_for(context, &client.id, reason)),
+    };
+    let taken = match taken {
+        // Another answer to the same page came first.
+        Err(Reason::AlreadyDecided) => lead_on(context, held, client, submitted).await,
+        taken => taken,
+    };
+    taken.map_err(|reason| undecided(context, held, client, reason))
+}
+
+/// Finds a request that awaits its user's decision.
+pub(crate) async fn find_held(context: &Context, ticket: &str, asked: Asked<'_>) -> Result<Arc<Authorization>, Reason> {
+    let found = find_asked(context, ticket, asked).await?;
+    judge_held(&found, context.now())?;
+    Ok(found)
 }
 
 /// The ticket, its user and its session must match. This also protects the form against requests forged by other sites
 /// [RFC 6749 section 10.12].
-pub(crate) async fn find_held(
-    context: &Context,
-    ticket: &str,
-    asked: Asked<'_>,
-    now: Timestamp,
-) -> Result<Arc<Authorization>, Reason> {
+async fn find_asked(context: &Context, ticket: &str, asked: Asked<'_>) -> Result<Arc<Authorization>, Reason> {
     let presented =
         Presented::parse(&context.prefixes.handle, ticket.as_bytes()).ok_or(Reason::UnknownConsentTicket)?;
     let id = AuthorizationId::from_bytes(presented.id);
     let found = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownConsentTicket)?;
-    judge_held(&found, &presented.digest, &asked, now)?;
+    judge_asked(&found, &presented.digest, &asked)?;
     Ok(found)
 }
 
@@ -318,31 +334,29 @@ async fn approve(
     held: &Arc<Authorization>,
     client: &Client,
     granted: Terms,
-    basis: Basis,
-) -> Result<Answer, AuthorizationError> {
-    let (minted, now) = (MintedOpaque::random(&*context.entropy), context.now());
+    submitted: &Submitted<'_>,
+) -> Result<Answer, Reason> {
+    let (answer, now) = (given(context, submitted), context.now());
     let (code, end) = match &held.destination {
-        Destination::Browser(_) => (minted.digest, now.plus(context.config.authorization.code_lifetime)),
+        Destination::Browser(_) => {
+            (submitted.code(&answer.seed).digest, now.plus(context.config.authorization.code_lifetime))
+        }
         // It has its code already.
         Destination::Device(device) => (device.secret, device.end),
     };
-    let scopes = granted.scopes.clone();
-    let next = Authorization { epoch: client.epoch, terms: granted, ..held.with_code(code, now, end) };
-    note_approval(context, held, client, end).await.map_err(|reason| undecided(context, held, client, reason))?;
-    take(context, held, next).await.map_err(|reason| undecided(context, held, client, reason))?;
-    let (grant, client, subject, scopes) = (held.id.into(), &held.client, held.subject(), &scopes);
-    match &held.destination {
-        Destination::Browser(to) => {
-            let asked = basis == Basis::Page;
-            context.raise(&Event::CodeIssued { grant, client, subject, scopes, asked });
-            let code = minted.text(&context.prefixes.code, &IdText::of(held.id.as_bytes()));
-            Ok((to.code(context, &code), None))
+    let next = Authorization { epoch: client.epoch, terms: granted, ..held.with_code(code, answer, now, end) };
+    note_approval(context, held, client, end).await?;
+    let approved = take(context, held, next).await?;
+    let (grant, client_id, subject, scopes) =
+        (approved.id.into(), &approved.client, approved.subject(), &approved.terms.scopes);
+    context.raise(&match approved.destination {
+        Destination::Browser(_) => {
+            let asked = submitted.basis == Basis::Page;
+            Event::CodeIssued { grant, client: client_id, subject, scopes, asked }
         }
-        Destination::Device(_) => {
-            context.raise(&Event::DeviceApproved { grant, client, subject, scopes });
-            Ok(device_answer(true))
-        }
-    }
+        Destination::Device(_) => Event::DeviceApproved { grant, client: client_id, subject, scopes },
+    });
+    Ok(way_on(context, &approved, client, submitted))
 }
 
 /// Keeps a client that registered itself for as long as the tokens for this code may be valid. This is written before
@@ -360,25 +374,25 @@ async fn note_approval(
 }
 
 /// § 4.1.2.1: the client learns that the user refused.
-async fn deny(context: &Context, held: &Arc<Authorization>, client: &Client) -> Result<Answer, AuthorizationError> {
-    let taken = take(context, held, held.denied()).await;
-    taken.map_err(|reason| undecided(context, held, client, reason))?;
+async fn deny(
+    context: &Context,
+    held: &Arc<Authorization>,
+    client: &Client,
+    submitted: &Submitted<'_>,
+) -> Result<Answer, Reason> {
+    let denied = take(context, held, held.denied_by_user(given(context, submitted), context.now())).await?;
     context.raise(&Event::Denied { client: &held.client, subject: held.subject() });
-    match &held.destination {
-        Destination::Browser(to) => Ok(to.error(context, client, &Reason::AccessDenied)),
-        Destination::Device(_) => Ok(device_answer(false)),
-    }
+    Ok(way_on(context, &denied, client, submitted))
 }
 
-/// What the user sees: no browser goes back to a device.
-fn device_answer(is_allowed: bool) -> Answer {
-    (wire::page::device_answered(is_allowed), Some(Shows::Device { is_allowed }))
+/// What is kept of an answer.
+fn given(context: &Context, submitted: &Submitted<'_>) -> GivenAnswer {
+    GivenAnswer { decision: submitted.digest(), seed: CodeSeed::random(&*context.entropy), repeated: None }
 }
 
 /// Ends a request that can have no code. The user did not refuse, so no event is raised.
-async fn end(context: &Context, held: &Arc<Authorization>, client: &Client, reason: Reason) -> AuthorizationError {
-    let reason = take(context, held, held.denied()).await.err().unwrap_or(reason);
-    undecided(context, held, client, reason)
+async fn end(context: &Context, held: &Arc<Authorization>, reason: Reason) -> Reason {
+    take(context, held, held.denied()).await.err().unwrap_or(reason)
 }
 
 /// Reports to the client why the decision was not taken, unless another decision was.
@@ -394,7 +408,7 @@ fn undecided(context: &Context, held: &Authorization, client: &Client, reason: R
 
 /// Uses up the pushed request or the device's, if there is one, then writes the decision with one compare-and-swap of
 /// the request that was judged. If the second write fails, only this consent request can still be decided.
-async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization) -> Result<(), Reason> {
+async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization) -> Result<Arc<Authorization>, Reason> {
     if let Some(from) = &held.pushed {
         pushed_request::use_up(context, from, held.ticket).await?;
     }
@@ -404,7 +418,8 @@ async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization)
         device_request::decide(context, device, held, decision).await?;
     }
     let mut deciding = Deciding { context, held: held.clone(), next: Some(Arc::new(next)), has_read: false };
-    claim(context, &mut deciding, Some(ATTEMPTS)).await
+    let ((), taken) = claim_record(context, &mut deciding, Some(ATTEMPTS)).await?;
+    taken.ok_or(Reason::AlreadyDecided)
 }
 
 struct Deciding<'a> {
@@ -438,10 +453,9 @@ impl Claim for Deciding<'_> {
         }
     }
 
-    /// Two refusals of one request count as one. All approvals for a device have the code of the device, so the version
-    /// shows which one was written.
+    /// The bytes that were drawn show which answer was written.
     fn is_done(&self, found: &Authorization, meant: &Authorization, _: After) -> bool {
-        let is_own = meant.device().is_none() || found.version == meant.version;
-        found.stage == meant.stage && found.ticket == meant.ticket && is_own
+        let seed = |own: &Authorization| own.answer.as_deref().map(|answer| answer.seed);
+        found.stage == meant.stage && found.ticket == meant.ticket && seed(found) == seed(meant)
     }
 }

@@ -1,5 +1,11 @@
 //! What the user decided, and how much the user agrees to.
 
+use crate::base::codec::kind;
+use crate::base::field::{self, fields, variants};
+use crate::model::grant_data::GrantData;
+use crate::secret::derive::CodeSeed;
+use crate::secret::{Digest, MintedOpaque};
+
 use crate::wire::params::Fields;
 
 /// What the user decided.
@@ -37,6 +43,34 @@ impl Decision {
         let device_shows_code = fields.first("device_shows_code") == "yes";
         let approval = Self::Approve(Consent { device_shows_code, ..chosen });
         (fields.first("handle").to_owned(), if decision == "allow" { approval } else { Self::Deny })
+    }
+}
+
+// An answer that is sent again is compared by the digest of these fields.
+variants! { Decision { 0 => Approve(consent), 1 => Deny } }
+fields! { Consent { scopes, resources, device_shows_code } }
+
+/// A decision with what was sent beside it.
+#[derive(Clone, Copy)]
+pub(crate) struct Submitted<'a> {
+    /// The ticket of the page.
+    pub(crate) ticket: &'a str,
+    pub(crate) session: &'a [u8],
+    pub(crate) decision: &'a Decision,
+    /// What the service keeps with the grant.
+    pub(crate) data: Option<&'a GrantData>,
+    pub(crate) basis: Basis,
+}
+
+impl Submitted<'_> {
+    /// Returns a digest of the decision.
+    pub(crate) fn digest(&self) -> Digest {
+        Digest::of(&field::encode(kind::AUTHORIZATION, self.decision))
+    }
+
+    /// Returns the code that these bytes lead to.
+    pub(crate) fn code(&self, seed: &CodeSeed) -> MintedOpaque {
+        seed.code(self.ticket.as_bytes(), self.session)
     }
 }
 

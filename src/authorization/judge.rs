@@ -20,17 +20,17 @@ pub(crate) struct Asked<'a> {
     pub(crate) session: &'a [u8],
 }
 
-/// Checks that the ticket, the user and the session belong to the request, and that it still awaits a decision.
-pub(crate) fn judge_held(
-    found: &Authorization,
-    ticket: &Digest,
-    asked: &Asked<'_>,
-    now: Timestamp,
-) -> Result<(), Reason> {
+/// Checks that the ticket, the user and the session belong to the request.
+pub(crate) fn judge_asked(found: &Authorization, ticket: &Digest, asked: &Asked<'_>) -> Result<(), Reason> {
     let proven = found.ticket == *ticket && found.session == Digest::of(asked.session);
     if !proven || found.subject() != Some(asked.subject) {
         return Err(Reason::UnknownConsentTicket);
     }
+    Ok(())
+}
+
+/// Checks that the request still awaits a decision.
+pub(crate) fn judge_held(found: &Authorization, now: Timestamp) -> Result<(), Reason> {
     match found.stage {
         Stage::CodeIssued(_) | Stage::Denied => Err(Reason::AlreadyDecided),
         Stage::Held if !found.since.has_come(now) => {
@@ -154,6 +154,7 @@ mod tests {
             terms: terms_of(&client),
             key: None,
             pushed: None,
+            answer: None,
         };
         Scene {
             config,
@@ -170,7 +171,8 @@ mod tests {
     /// The judgements in the order in which `decide` makes them.
     fn judge(scene: &Scene) -> Result<Terms, Reason> {
         let asked = Asked { subject: &scene.subject, session: scene.session };
-        judge_held(&scene.held, &scene.ticket, &asked, at(scene.seconds))?;
+        judge_asked(&scene.held, &scene.ticket, &asked)?;
+        judge_held(&scene.held, at(scene.seconds))?;
         let client = judge_client(scene.client.clone().map(Arc::new), &scene.held, &scene.config)?;
         judge_decision(&scene.held, &client, &scene.decision, &scene.config)
     }

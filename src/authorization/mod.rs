@@ -8,6 +8,7 @@ pub(crate) mod document_client;
 pub(crate) mod judge;
 pub(crate) mod pending;
 pub(crate) mod pushed_request;
+pub(crate) mod repeat;
 pub(crate) mod request;
 pub(crate) mod signed_in;
 pub(crate) mod silent;

@@ -17,7 +17,7 @@ use std::time::Duration;
 use crate::authorization::consent_requests;
 use crate::authorization::consent_requests::Room;
 use crate::authorization::decide::{admit, store_request, take_decision};
-use crate::authorization::decision::{Basis, Consent, Decision};
+use crate::authorization::decision::{Basis, Consent, Decision, Submitted};
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
 use crate::authorization::signed_in::DecidingUser;
@@ -123,7 +123,10 @@ pub(crate) async fn decide_silently(
         }
     }
     let everything = Decision::Approve(Consent::to_everything());
-    take_decision(context, &held.record, &held.client, &everything, data, Basis::NoPage).await.map(Some)
+    let (ticket, decision, basis) = (held.ticket.expose(), &everything, Basis::NoPage);
+    take_decision(context, &held.record, &held.client, &Submitted { ticket, session, decision, data, basis })
+        .await
+        .map(Some)
 }
 
 /// What was read for the rule, and serves to hold the request as well.

@@ -219,7 +219,7 @@ pub(crate) async fn enter_again(
     asked: Asked<'_>,
 ) -> Result<DeviceConsent, AuthorizationError> {
     let page = |reason| AuthorizationError::page(context, reason);
-    let held = find_held(context, ticket, asked, context.now()).await.map_err(page)?;
+    let held = find_held(context, ticket, asked).await.map_err(page)?;
     let device = held.device().ok_or_else(|| page(Reason::UnknownConsentTicket))?;
     let request = context.stores.device_requests.find(&device.id).await.map_err(|error| page(error.into()))?;
     let code = UserCode::read(context.config.devices.user_code, typed.code);
@@ -337,7 +337,7 @@ fn pending(
 /// Gives a code back, so that another user may type it: ends the user's request, then frees the device's.
 pub(crate) async fn release(context: &Context, ticket: &str, asked: Asked<'_>) -> Result<(), AuthorizationError> {
     let page = |reason| AuthorizationError::page(context, reason);
-    let held = find_held(context, ticket, asked, context.now()).await.map_err(page)?;
+    let held = find_held(context, ticket, asked).await.map_err(page)?;
     let Some(device) = held.device().copied() else { return Err(page(Reason::UnknownConsentTicket)) };
     revocation::end_held(context, held).await.map_err(|error| page(error.into()))?;
     release::device(context, &device, asked.subject).await.map_err(page)

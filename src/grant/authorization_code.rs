@@ -11,11 +11,12 @@ use crate::grant::issue::Issued;
 use crate::grant::request::TokenRequest;
 use crate::hooks::Event;
 use crate::jose::JwkThumbprint;
-use crate::model::{Authorization, Destination, Redirection, Stage};
+use crate::model::{Authorization, Destination, Grant, Redirection, Stage};
 use crate::secret::pkce::CodeVerifier;
 use crate::secret::{Digest, Presented};
 
-/// Issues the first pair for a code, once. A second exchange of a valid code revokes the grant.
+/// Issues the first pair for a code, once. A second exchange of a valid code revokes the grant, unless the code was sent
+/// twice.
 pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> Result<Issued, Reason> {
     let now = context.now();
     let code = request.required("code")?;
@@ -38,7 +39,7 @@ pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> R
     let beginning = Beginning::drawn(&*context.entropy);
     match first_pair::issue(context, request, &authorization, exchanged, beginning, now).await {
         Ok(issued) => Ok(issued),
-        Err(NotFirst::Replayed(Some(grant))) => Err(replayed(context, request, &grant).await?),
+        Err(NotFirst::Replayed(Some(grant))) => Err(second_exchange(context, request, &grant).await?),
         Err(NotFirst::Replayed(None)) => Err(Reason::CodeSpent),
         Err(NotFirst::Refused(Reason::CodeExpired)) => {
             Err(out_of_time(context, request, &authorization, Reason::CodeExpired).await?)
@@ -146,10 +147,26 @@ async fn out_of_time(
     reason: Reason,
 ) -> Result<Reason, Reason> {
     match context.stores.tokens.find(&authorization.id.into()).await? {
-        Some(grant) if grant.revoked.is_none() => replayed(context, request, &grant).await,
+        Some(grant) if grant.revoked.is_none() => second_exchange(context, request, &grant).await,
         Some(_) => Ok(Reason::CodeSpent),
         None => Ok(reason),
     }
+}
+
+/// Judges a second exchange of a code. A user who sends the same answer twice may cause it: the client then gets the
+/// code twice, and must not lose the grant. So the second exchange is refused, which is what § 4.1.2 demands, and nothing
+/// is revoked, which it advises.
+async fn second_exchange(context: &Context, request: &TokenRequest<'_>, grant: &Grant) -> Result<Reason, Reason> {
+    // The code may have been sent again after the request read the record.
+    let authorization = context.stores.codes.find(&grant.id.into()).await?;
+    let is_sent_twice = authorization.is_some_and(|authorization| authorization.is_repeated(context.now()));
+    if !is_sent_twice || grant.revoked.is_some() {
+        return replayed(context, request, grant).await;
+    }
+    request.record_uses(context).await?;
+    let (client, subject) = (&grant.client, grant.subject());
+    context.raise(&Event::CodeSentTwice { grant: grant.id, client, subject });
+    Ok(Reason::CodeSpent)
 }
 
 #[cfg(test)]
@@ -199,6 +216,7 @@ mod tests {
             terms: terms_of(&client),
             key: Some(Box::new(KEY)),
             pushed: None,
+            answer: None,
         };
         Scene {
             config: Config::platform("https://auth.example"),

@@ -159,6 +159,9 @@ events! {
     Exchanged(grant, client, subject) => named("exchanged", Info),
     /// A spent code was used again by its own client; its grant is revoked.
     CodeReplayed(grant, client, subject) => named("code_replayed", Warning),
+    /// A spent code was used again by its own client, within a minute after the user's browser had sent the same answer
+    /// twice, so that the code was on its way twice. The request was refused, and its grant is still live.
+    CodeSentTwice(grant, client, subject) => named("code_sent_twice", Warning),
     /// A refresh token was exchanged for the next pair, or under [`Keep`](crate::client::RefreshRotation::Keep) for a
     /// further access token.
     Refreshed(grant, client, subject) => named("refreshed", Info),
@@ -516,6 +519,7 @@ mod tests {
             (Event::DeviceApproved { grant, client, subject, scopes }, [true, true, false, false]),
             (Event::Exchanged { grant, client, subject }, [true, true, false, false]),
             (Event::CodeReplayed { grant, client, subject }, [true, true, false, false]),
+            (Event::CodeSentTwice { grant, client, subject }, [true, true, false, false]),
             (Event::Refreshed { grant, client, subject }, [true, true, false, false]),
             (Event::RefreshedInGrace { grant, client, subject, age: 1 }, [true, true, false, false]),
             (Event::RefreshTokenReused { grant, client, subject }, [true, true, false, false]),

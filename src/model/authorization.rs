@@ -15,6 +15,7 @@ use crate::model::record::{Columns, Record, Table, key_and_version};
 use crate::model::terms::{Destination, DeviceFrom, Terms};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
+use crate::secret::derive::CodeSeed;
 use crate::secret::pkce::CodeChallenge;
 
 /// How long a record is kept after it has expired, so that a replay is recognized and clocks may differ.
@@ -38,7 +39,7 @@ pub struct Authorization {
     pub(crate) created: Timestamp,
     pub(crate) ticket: Digest,
     pub(crate) stage: Stage,
-    /// When the request was held, or its code was issued.
+    /// When the request was held, or its user answered.
     pub(crate) since: Timestamp,
     /// When the hold, the code, or the denied request expires.
     pub(crate) end: Timestamp,
@@ -49,7 +50,23 @@ pub struct Authorization {
     pub(crate) key: Option<Box<JwkThumbprint>>,
     /// The pushed request that it came from. The decision uses it up.
     pub(crate) pushed: Option<Box<PushedFrom>>,
+    /// How its user answered. A request that a revocation ended has no answer.
+    pub(crate) answer: Option<Box<GivenAnswer>>,
 }
+
+/// What is kept of an answer, so that the same one leads the same way on when it is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GivenAnswer {
+    /// The digest of the submitted decision.
+    pub(crate) decision: Digest,
+    /// Drawn for this answer, so they also show which request wrote it.
+    pub(crate) seed: CodeSeed,
+    /// When the same answer was last sent again and led to the code: it may be on its way twice.
+    pub(crate) repeated: Option<Timestamp>,
+}
+
+/// How long after an answer the same one leads the same way on.
+pub(crate) const SAME_ANSWER: Duration = Duration::from_secs(60);
 
 /// The pushed request that a consent request came from. The id alone is not enough, since it recurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,18 +175,47 @@ impl Authorization {
         matches!(self.stage, Stage::CodeIssued(_)) && now < self.end
     }
 
-    /// Returns the request as denied. Data that only the decision or a code needs is dropped. Ticket and session are
-    /// kept, so that a second answer is recognized.
+    /// Returns the request as ended without its user's answer. Data that only the decision or a code needs is dropped.
+    /// Ticket and session are kept, so that an answer is recognized.
     pub(crate) fn denied(&self) -> Self {
-        let destination = self.destination.decided();
+        let destination = self.destination.ended();
         let (challenge, terms, key, pushed) = (None, Terms::none(), None, None);
         Self { stage: Stage::Denied, destination, challenge, terms, key, pushed, ..self.clone() }
     }
 
+    /// Returns the request as its user denied it at `since`.
+    pub(crate) fn denied_by_user(&self, answer: GivenAnswer, since: Timestamp) -> Self {
+        let answer = Some(Box::new(answer));
+        Self { destination: self.destination.clone(), since, answer, ..self.denied() }
+    }
+
     /// Returns the request with its code, issued at `since`.
-    pub(crate) fn with_code(&self, code: Digest, since: Timestamp, end: Timestamp) -> Self {
-        let destination = self.destination.decided();
-        Self { stage: Stage::CodeIssued(code), since, end, destination, pushed: None, ..self.clone() }
+    pub(crate) fn with_code(&self, code: Digest, answer: GivenAnswer, since: Timestamp, end: Timestamp) -> Self {
+        let answer = Some(Box::new(answer));
+        Self { stage: Stage::CodeIssued(code), since, end, pushed: None, answer, ..self.clone() }
+    }
+
+    /// Returns whether its user answered it so short a time ago that the same answer leads the same way on.
+    pub(crate) fn has_fresh_answer(&self, now: Timestamp) -> bool {
+        self.answer.is_some() && self.since.has_come(now) && now < self.since.plus(SAME_ANSWER)
+    }
+
+    /// Returns whether its user has just answered it with the decision of that digest.
+    pub(crate) fn is_fresh_answer(&self, decision: &Digest, now: Timestamp) -> bool {
+        self.has_fresh_answer(now) && self.answer.as_deref().is_some_and(|answer| answer.decision == *decision)
+    }
+
+    /// Returns the request as one whose code is on its way once more.
+    pub(crate) fn repeated(&self, now: Timestamp) -> Self {
+        let latest = |before: Option<Timestamp>| before.map_or(now, |before| before.max(now));
+        let again = |answer: &GivenAnswer| GivenAnswer { repeated: Some(latest(answer.repeated)), ..*answer };
+        Self { answer: self.answer.as_deref().map(|answer| Box::new(again(answer))), ..self.clone() }
+    }
+
+    /// Returns whether its code may be on its way twice, so that a second exchange is no sign of a theft.
+    pub(crate) fn is_repeated(&self, now: Timestamp) -> bool {
+        let repeated = self.answer.as_deref().and_then(|answer| answer.repeated);
+        repeated.is_some_and(|at| at.has_come(now) && now < at.plus(SAME_ANSWER))
     }
 
     /// Returns the secret of the pushed request or the device that it came from.
@@ -218,15 +264,17 @@ impl Record for Authorization {
 }
 
 // The terms are last: their tags, 1 and 2, stand directly before those of the record, so all share one series. Tag 3 is
-// taken by both records and 4 by authorizations; the next free one is 5.
+// taken by both records, 4 and 5 by authorizations; the next free one is 6.
 fields! {
     Authorization {
         id, version, client, epoch, subject, session, created, ticket, stage, since, end, destination, challenge, terms,
     } tagged {
         3 => key,
         4 => pushed,
+        5 => answer,
     }
 }
+fields! { GivenAnswer { decision, seed, repeated } }
 fields! { PushedFrom { id, secret } }
 variants! { Stage { 0 => Held, 1 => CodeIssued(code), 2 => Denied } }
 
@@ -263,7 +311,12 @@ mod tests {
             },
             key: None,
             pushed: None,
+            answer: None,
         }
+    }
+
+    fn answer() -> GivenAnswer {
+        GivenAnswer { decision: Digest::of(b"decision"), seed: CodeSeed::from_bytes([8; 32]), repeated: None }
     }
 
     fn browser(is_named: bool, state: Option<Box<[u8]>>) -> Destination {
@@ -283,6 +336,8 @@ mod tests {
                 terms: Terms { resources: ResourceScope::Public, ..authorization().terms },
                 ..authorization()
             };
+            let denied = full.denied_by_user(answer(), Timestamp::from_seconds(160));
+            assert_eq!(Authorization::decode(&denied.encode()), Ok(denied));
             for record in [full.denied(), full, bare] {
                 assert_eq!(Authorization::decode(&record.encode()), Ok(record.clone()));
                 let bytes = record.encode();
@@ -306,7 +361,7 @@ mod tests {
         let (id, secret) = (DeviceRequestId::from_bytes([5; 16]), Digest::of(b"code"));
         let device = DeviceFrom { id, secret, end: Timestamp::from_seconds(700), in_link: true };
         let record = Authorization { destination: Destination::Device(device), ..authorization() };
-        let record = record.with_code(secret, Timestamp::from_seconds(150), Timestamp::from_seconds(700));
+        let record = record.with_code(secret, answer(), Timestamp::from_seconds(150), Timestamp::from_seconds(700));
         assert_eq!(record.device(), Some(&device));
         let file = compared_layout("authorization.1.device", &record.encode());
         assert_eq!(Authorization::decode(&file), Ok(record));
@@ -320,7 +375,7 @@ mod tests {
         assert_eq!(Authorization::decode(&file), Ok(record));
     }
 
-    /// The same with all optional fields. A denied request keeps no audience, a decided one keeps the key.
+    /// The same with all optional fields. A denied request keeps no audience, an approved one keeps the key.
     #[test]
     fn layout_1_with_all_fields_stays_as_it_is() {
         let audience = Audience::new(["https://api.example", "https://mcp.example/mcp"]);
@@ -329,24 +384,27 @@ mod tests {
         let terms = Terms { audience, ..authorization().terms };
         let for_resources = Authorization { terms, ..authorization() };
         let with_key = Authorization { key: key.clone(), ..for_resources.clone() };
-        let full = Authorization { pushed: Some(Box::new(pushed)), ..with_key.clone() };
+        let with_pushed = Authorization { pushed: Some(Box::new(pushed)), ..with_key.clone() };
+        let repeated = GivenAnswer { repeated: Some(Timestamp::from_seconds(151)), ..answer() };
+        let full = Authorization { answer: Some(Box::new(repeated)), ..with_pushed.clone() };
         let file = compared_layout("authorization.1.full", &full.encode());
         assert_eq!(Authorization::decode(&file), Ok(full.clone()));
         // A cut between two fields leaves a record with fewer of them.
-        let fewer = [authorization(), for_resources, with_key];
+        let fewer = [authorization(), for_resources, with_key, with_pushed];
         for cut in 0..file.len() {
             let left = fewer.iter().find(|record| record.encode().len() == cut);
             assert_eq!(Authorization::decode(&file[..cut]).ok().as_ref(), left, "cut to {cut}");
         }
         assert!(full.denied().terms.audience.is_unset());
-        let decided = full.with_code(Digest::of(b"code"), Timestamp::default(), Timestamp::default());
-        assert_eq!((decided.key, decided.pushed), (key, None));
+        let decided = full.with_code(Digest::of(b"code"), answer(), Timestamp::default(), Timestamp::default());
+        assert_eq!((decided.key, decided.pushed, decided.answer), (key, None, Some(Box::new(answer()))));
     }
 
     /// The same for a denied request, which keeps less.
     #[test]
     fn layout_1_of_a_denied_one_stays_as_it_is() {
-        let record = Authorization { version: 8, ..authorization().denied() };
+        let record = authorization().denied_by_user(answer(), Timestamp::from_seconds(160));
+        let record = Authorization { version: 8, ..record };
         let file = compared_layout("authorization_denied.1", &record.encode());
         assert_eq!(Authorization::decode(&file), Ok(record));
     }

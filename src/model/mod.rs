@@ -28,7 +28,7 @@ pub(crate) mod user_code;
 use std::time::Duration;
 
 pub use self::authorization::Authorization;
-pub(crate) use self::authorization::{PushedFrom, RETENTION, STATE_BYTES, Stage};
+pub(crate) use self::authorization::{GivenAnswer, PushedFrom, RETENTION, STATE_BYTES, Stage};
 pub use self::device_request::DeviceRequest;
 pub(crate) use self::device_request::{DeviceDecision, USER_AGENT_BYTES};
 pub use self::grant::{Grant, Revocation, RevocationReason};

@@ -82,7 +82,7 @@ pub(crate) struct RememberedConsent {
     pub(crate) terms: [u8; CONSENT_TERMS_BYTES],
 }
 
-// The records that end with terms go on with the tags: the next free one is 5.
+// The records that end with terms go on with the tags: the next free one is 6.
 fields! { Terms { scopes, resources } tagged { 1 => audience, 2 => extra } }
 fields! { Extra { remembered, data } }
 fields! { RememberedConsent { asked, terms } }
@@ -131,8 +131,8 @@ impl Destination {
         }
     }
 
-    /// Returns what is stored after the decision. The `state` is left out: the response of the decision has it.
-    pub(crate) fn decided(&self) -> Self {
+    /// Returns what is stored of a request that ended without an answer. The `state` is left out: no response needs it.
+    pub(crate) fn ended(&self) -> Self {
         match self {
             Self::Browser(Redirection { redirect_uri, is_named, .. }) => {
                 Self::Browser(Redirection { redirect_uri: redirect_uri.clone(), is_named: *is_named, state: None })

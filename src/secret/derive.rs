@@ -1,9 +1,12 @@
-//! The successor of a refresh token, derived from it.
+//! Secrets that are derived from others: the successor of a refresh token, and a code.
 //!
 //! A refresh derives the next pair from the old refresh token and the link, random bytes that stay in the record. The
 //! server can therefore return the same pair again to a client that presents the old token, although the record
 //! contains no token. Someone who reads only the record cannot derive anything: the old token is the secret input. A
 //! [`DerivationKey`] is a second secret input. It protects against a reader who has that token too.
+//!
+//! A code is derived from what the browser sent with the decision and from bytes that were drawn then, so that the same
+//! decision gets the same code when it is sent again.
 
 use std::fmt;
 
@@ -18,6 +21,8 @@ use crate::secret::{Digest, MintedOpaque};
 
 /// Separates this use of SHA-256 from all others.
 const LABEL: [u8; 4] = *b"next";
+/// Separates the derivation of codes from all others.
+const CODE_LABEL: [u8; 4] = *b"code";
 const NONCE_BYTES: usize = 12;
 const NAME_BYTES: usize = 4;
 const COUNTER_BYTES: usize = 4;
@@ -123,6 +128,46 @@ impl PairSecrets {
     }
 }
 
+/// Bytes that are drawn at a decision and kept with it. A code is derived from them, so nobody who has read the page
+/// before the decision can compute it. Nor can anybody who reads only the record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CodeSeed([u8; Self::BYTES]);
+
+impl CodeSeed {
+    const BYTES: usize = 32;
+
+    pub(crate) fn random(entropy: &dyn Entropy) -> Self {
+        let mut bytes = [0; Self::BYTES];
+        entropy.fill(&mut bytes);
+        Self(bytes)
+    }
+
+    pub(crate) const fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    const fn bytes(&self) -> &[u8; Self::BYTES] {
+        &self.0
+    }
+
+    /// RFC 5869 with the ticket as the salt, and these bytes and the session as the secret.
+    pub(crate) fn code(&self, ticket: &[u8], session: &[u8]) -> MintedOpaque {
+        let secret = Zeroizing::new([&self.0, session].concat());
+        let mut bytes = Zeroizing::new([0; ACCESS_BYTES]);
+        let expanded = Hkdf::<Sha256>::new(Some(ticket), &secret).expand(&CODE_LABEL, bytes.as_mut_slice());
+        debug_assert!(expanded.is_ok(), "32 bytes are far below the limit of HKDF");
+        MintedOpaque::of_bytes(&bytes)
+    }
+}
+
+arrays! { CodeSeed: bytes }
+
+impl fmt::Debug for CodeSeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CodeSeed([redacted])")
+    }
+}
+
 /// A link names a derivation key that the server does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MissingKey;
@@ -224,6 +269,33 @@ mod tests {
             assert_ne!(of(&old, &link), of(&other, &link));
             assert_ne!(of(&old, &link), of(&old, &other_link));
         }
+    }
+
+    /// Computed with Python's hmac, by the two steps of RFC 5869.
+    #[test]
+    fn a_code_is_the_derivation_of_the_standard() {
+        let code = CodeSeed::from_bytes([7; 32]).code(b"ah_ticket", b"session");
+        assert_eq!(
+            code.text("", &crate::base::id::IdText::of(&[0; 16]))[22..],
+            *"y5w61MmdaIvdlqAkJl85gqhGU3IFXdxOsCk_GUSvVbw"
+        );
+    }
+
+    #[test]
+    fn each_of_ticket_session_and_drawn_bytes_decides_the_code() {
+        let [seed, other] = [(); 2].map(|()| CodeSeed::random(&SystemEntropy));
+        let own = seed.code(b"ticket", b"session").digest;
+        assert_eq!(seed.code(b"ticket", b"session").digest, own);
+        for another in [
+            other.code(b"ticket", b"session"),
+            seed.code(b"ticket of another page", b"session"),
+            seed.code(b"ticket", b"another session"),
+            seed.code(b"", b"session"),
+            seed.code(b"ticket", b""),
+        ] {
+            assert_ne!(another.digest, own);
+        }
+        assert_eq!(format!("{seed:?}"), "CodeSeed([redacted])");
     }
 
     #[test]

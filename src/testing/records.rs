@@ -80,6 +80,7 @@ pub fn authorization(subject: &Subject, purge_after: Timestamp) -> Authorization
         terms: terms(),
         key: None,
         pushed: None,
+        answer: None,
     }
 }
 

@@ -14,7 +14,7 @@ use support::world::{World, form};
 #[test]
 fn records_in_memory() {
     assert_eq!(size_of::<Grant>(), 288);
-    assert_eq!(size_of::<Authorization>(), 352);
+    assert_eq!(size_of::<Authorization>(), 360);
 }
 
 /// A grant of one pair and of two, with 45 bytes of scopes, 22 of client id and five of subject.

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use grantor::ApplicationForm;
 use grantor::config::Profile;
 use grantor::store::{Grant, Page, Record, RecordStore};
+use grantor::{ApplicationForm, Consent, Decision};
 
 use crate::grant_states::{record, restore};
-use support::world::{Credentials, PKCE, Pair, VERIFIER, With as _, World, form, pair};
+use support::world::{self, Credentials, PKCE, Pair, SESSION, VERIFIER, With as _, World, form, pair, text};
 
 const GUIDE: &str = include_str!("../../src/guide/design.md");
 
@@ -40,7 +40,7 @@ async fn every_cell_of_the_table_of_pairs_holds() {
 async fn every_cell_of_the_table_of_codes_holds() {
     let table = table("state of the code");
     let (head, rows) = table.split_first().unwrap();
-    assert_eq!(rows.len(), 5);
+    assert_eq!(rows.len(), 6);
     for row in rows {
         for (column, expected) in head.iter().zip(row).skip(1) {
             assert_eq!(&code_cell(&row[0], column).await, expected, "{}: {column}", row[0]);
@@ -165,11 +165,19 @@ impl Scene {
 async fn code_cell(state: &str, column: &str) -> String {
     let world = World::platform().await;
     let other = world.register(other_form()).await;
-    let code = world.code_for(&world.query(&PKCE)).await;
+    let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
+    let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+    let decision = Decision::Approve(Consent::to_everything());
+    let answer = async || world.server.decide(handle.expose(), &world.alice, SESSION, &decision).await.unwrap();
+    let code = text(&world::code(&answer().await), "code");
     match state {
         "issued" => {}
         "expired" => world.advance(600),
         "spent" => drop(pair(&world.exchange(&code).await)),
+        "spent, and sent twice" => {
+            assert_eq!(text(&world::code(&answer().await), "code"), code);
+            drop(pair(&world.exchange(&code).await));
+        }
         "spent and past its end" => {
             drop(pair(&world.exchange(&code).await));
             world.advance(600);

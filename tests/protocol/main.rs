@@ -2,6 +2,7 @@
 //! the checklist of `src/guide/conformance.md`.
 
 mod administration;
+mod answered_twice;
 mod apart;
 mod bounds;
 mod cached_clients;

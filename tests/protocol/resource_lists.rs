@@ -108,13 +108,13 @@ async fn records_that_name_the_longest_list_stay_small() {
     let everything = Consent::to_everything();
     for consent in [everything.clone(), everything.clone().resources(names.iter().step_by(2))] {
         let (held, code, grant) = sizes(REDIRECT_URI, consent).await;
-        assert!(held <= 12 << 10 && code <= 7 << 10 && grant <= 6 << 10, "{held}, {code}, {grant}");
+        assert!(held <= 12 << 10 && code <= 12 << 10 && grant <= 6 << 10, "{held}, {code}, {grant}");
     }
     // The guide for store authors states these sizes.
     let longest_uri = format!("https://app.example.com/{}", "x".repeat(2048 - 24));
-    assert_eq!(sizes(&longest_uri, everything).await, (11_349, 7_281, 5_202));
+    assert_eq!(sizes(&longest_uri, everything).await, (11_349, 11_451, 5_202));
     let guide = include_str!("../../src/guide/writing_a_store.md");
-    assert!(guide.contains("11 349 bytes for a consent request, 7 281 for a code, and 5 202 for a new grant"));
+    assert!(guide.contains("11 349 bytes for a consent request, 11 451 for a code, and 5 202 for a new grant"));
 }
 
 /// D-29, LIM-07

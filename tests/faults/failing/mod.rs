@@ -341,6 +341,8 @@ async fn what_was_only_read_is_confirmed_once_and_nothing_where_reads_are_settle
                 // Each writes one more access token.
                 Kind::ReduceInGrace => [0, 0],
                 Kind::RevokeRefreshToken | Kind::RevokeAccessToken | Kind::WithdrawGrant => [0, 1],
+                // The same answer again relies on the stored one.
+                Kind::Deny => [0, 1],
                 Kind::RefreshInGrace => [1, 1],
                 // An approval relies on logos that are kept. The second step reports the state of the application.
                 Kind::ApproveApplication | Kind::ApproveChange => [1, 2],

@@ -4,7 +4,9 @@ use grantor::Approval;
 use grantor::client::AskConsent;
 use grantor::id::GrantId;
 
-use crate::interleavings::explore::{Move, Scene, Waits, decide_silently, each, in_every_order, in_many_orders};
+use crate::interleavings::explore::{
+    Move, Scene, Waits, decide_silently, each, in_every_order, in_every_order_where, in_many_orders,
+};
 use support::intercepted::step::{Answer, Step};
 use support::world::{Pair, World, form};
 
@@ -128,17 +130,75 @@ fn taken(answers: &[Vec<Answer>]) -> usize {
     good.len()
 }
 
+/// How many events with that name there were, and how many of a decision.
+fn decided(events: &[String]) -> usize {
+    let names = ["CodeIssued", "Denied"];
+    events.iter().filter(|event| names.iter().any(|name| event.starts_with(name))).count()
+}
+
+/// The same decision leads both the same way on; of two decisions, one is taken.
 #[test]
 fn a_request_is_decided_once() {
     for second in [Step::Agree, Step::Deny] {
         let scene = async move || about_a_request(|handle| vec![Step::Agree(handle.clone()), second(handle)]).await;
         in_every_order("decision, decision", Waits::CodesAndTokens, scene, async |scene, answers| {
-            assert_eq!(taken(answers), 1, "{answers:?}");
-            let codes = answers.iter().flatten().filter(|answer| !answer.given.is_empty());
+            let [Move::Take(second)] = scene.tasks[1].as_slice() else { unreachable!() };
+            let good = if matches!(second, Step::Agree(_)) { 2 } else { 1 };
+            assert_eq!(taken(answers), good, "{answers:?}");
+            let events = scene.world.events.take();
+            assert_eq!(decided(&events), 1, "{answers:?} {events:?}");
+            let mut codes: Vec<_> = answers.iter().flatten().map(|answer| answer.given.clone()).collect();
+            codes.retain(|code| !code.is_empty());
+            codes.dedup();
+            assert!(codes.len() <= 1, "{answers:?}");
             for code in codes {
-                let pair = Step::Exchange(code.given.clone()).run(&scene.world).await.pair();
+                let pair = Step::Exchange(code).run(&scene.world).await.pair();
                 assert!(scene.is_live(&pair).await, "what was acknowledged is not lost: {answers:?}");
             }
+        });
+    }
+}
+
+/// The browser sends the same answer twice, and the client exchanges whatever code it gets, as often as it gets it: one
+/// exchange succeeds, and its grant stays.
+#[test]
+fn two_answers_and_two_exchanges_make_one_grant_that_lives() {
+    for reads_settled in [true, false] {
+        let scene = async move || {
+            let world = World::platform().await;
+            let handle = Step::Hold.run(&world).await.good().given;
+            let click = || vec![Step::Agree(handle.clone()).into(), Move::ExchangeGiven];
+            Scene { world, tasks: vec![click(), click()], pair: no_pair(), pairs_made: 0 }
+        };
+        let (name, waits) = ("two answers with their exchanges", Waits::CodesAndTokens);
+        in_every_order_where(reads_settled, name, waits, scene, async |scene, answers| {
+            let pairs: Vec<_> = answers.iter().flatten().filter_map(|answer| answer.pair.clone()).collect();
+            let [pair] = pairs.as_slice() else { panic!("{answers:?}") };
+            assert!(scene.is_live(pair).await, "{answers:?}");
+            assert_eq!(scene.world.live_grants().await, 1, "{answers:?}");
+            assert!(!scene.world.events.saw("CodeReplayed"), "{answers:?}");
+        });
+    }
+}
+
+/// The same beside a withdrawal: nothing that was given before it works after it.
+#[test]
+fn a_withdrawal_beats_two_answers_and_two_exchanges() {
+    let ways: [fn(&str) -> Step; 3] =
+        [|_| Step::WithdrawSubject, |_| Step::WithdrawApplication, |handle| Step::WithdrawGrant(id_in(handle))];
+    for taking in ways {
+        let scene = async move || {
+            let world = World::platform().await;
+            let handle = Step::Hold.run(&world).await.good().given;
+            let click = || vec![Step::Agree(handle.clone()).into(), Move::ExchangeGiven];
+            let tasks = vec![click(), click(), vec![taking(&handle).into()]];
+            Scene { world, tasks, pair: no_pair(), pairs_made: 0 }
+        };
+        in_many_orders("two answers with their exchanges, withdrawal", scene, async |scene, answers| {
+            assert!(answers[2][0].is_good(), "{answers:?}");
+            assert!(answers.iter().flatten().filter(|answer| answer.pair.is_some()).count() <= 1, "{answers:?}");
+            assert_eq!(scene.world.live_grants().await, 0, "{answers:?}");
+            assert!(!scene.world.events.saw("CodeReplayed"), "{answers:?}");
         });
     }
 }

@@ -46,6 +46,8 @@ pub(crate) enum Move {
     Take(Step),
     /// A refresh with what the task was given last; with nothing, it does nothing.
     RefreshGiven,
+    /// An exchange of the code that the task was given last; with nothing, it does nothing.
+    ExchangeGiven,
     /// The request is decided without a page; nothing is given if the page is needed.
     DecideSilently,
     /// Seconds pass.
@@ -186,6 +188,12 @@ async fn go(world: World, moves: Vec<Move>) -> Vec<Answer> {
             Move::RefreshGiven => {
                 if let Some(pair) = answers.iter().rev().find_map(|answer: &Answer| answer.pair.clone()) {
                     answers.push(Step::Refresh(pair.refresh).run(&world).await);
+                }
+            }
+            Move::ExchangeGiven => {
+                let code = answers.last().map(|answer| answer.given.clone()).filter(|code| !code.is_empty());
+                if let Some(code) = code {
+                    answers.push(Step::Exchange(code).run(&world).await);
                 }
             }
             Move::DecideSilently => answers.push(decide_silently(&world).await),

@@ -56,6 +56,15 @@ pub(crate) enum Action {
         request: Back,
         by: Answerer,
     },
+    /// The same with two clicks, after which the client exchanges the code as often as it gets it.
+    ClickTwice {
+        client: usize,
+        user: usize,
+    },
+    /// The same answer once more.
+    ClickAgain {
+        request: Back,
+    },
     /// Of a code that is unused, unless said otherwise.
     Exchange {
         request: Back,
@@ -190,6 +199,8 @@ fn action() -> impl Strategy<Value = Action> {
             |(request, chosen, by)| Action::Approve { request, chosen, by }
         ),
         1 => (back(), answerer()).prop_map(|(request, by)| Action::Deny { request, by }),
+        1 => (client(), user()).prop_map(|(client, user)| Action::ClickTwice { client, user }),
+        4 => back().prop_map(|request| Action::ClickAgain { request }),
         7 => (back(), prop::bool::weighted(0.15), by(), sent(), sent()).prop_map(
             |(request, again, by, verifier, redirect_uri)| {
                 Action::Exchange { request, again, by, verifier, redirect_uri }

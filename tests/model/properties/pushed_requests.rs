@@ -58,7 +58,7 @@ async fn play(steps: Vec<Step>) -> Result<u32, String> {
     })
     .await;
     let users = [world.alice.clone(), Subject::new("bob").unwrap()];
-    let (mut requests, mut pages, mut codes) = (Vec::new(), Vec::<Open>::new(), 0);
+    let (mut requests, mut pages, mut answers, mut codes) = (Vec::new(), Vec::<Open>::new(), Vec::new(), 0);
     for step in steps {
         match step {
             Step::Push => {
@@ -84,9 +84,12 @@ async fn play(steps: Vec<Step>) -> Result<u32, String> {
                     continue;
                 };
                 let Some(location) = answer.header("Location") else { continue };
+                // The same answer to the same page leads the same way on.
+                let is_again = answers.contains(&(*request, location.to_owned()));
                 let is_answered = std::mem::replace(&mut requests[*request].1, true);
-                holds(!is_answered, || format!("request {request} is answered twice: {location}"))?;
-                codes += u32::from(location.contains("code="));
+                holds(!is_answered || is_again, || format!("request {request} is answered twice: {location}"))?;
+                codes += u32::from(location.contains("code=") && !is_again);
+                answers.push((*request, location.to_owned()));
             }
             Step::Wait(seconds) => world.advance(seconds),
             Step::Open { .. } | Step::Decide { .. } => {}

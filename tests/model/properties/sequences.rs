@@ -20,11 +20,12 @@ const SEQUENCES_OVER_OTHERS: u32 = 100;
 /// With so many, everything is all but certain to happen.
 const MANY: u32 = 500;
 /// What must happen in many sequences; otherwise they show nothing.
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 18] = [
     "CodeIssued",
     "Denied",
     "Exchanged",
     "CodeReplayed",
+    "CodeSentTwice",
     "Refreshed",
     "RefreshedInGrace",
     "RefreshTokenReused",
@@ -32,6 +33,7 @@ const KINDS: [&str; 16] = [
     "SupersededTokenAtRevocation",
     "GrantRevoked",
     "a pair again",
+    "a code again",
     "a record again",
     "a clock jump",
     "too many in grace",

@@ -63,7 +63,13 @@ async fn a_decision_is_taken_once_and_in_time() {
     let pending = world.authorize(&world.query(&[])).await.unwrap();
     for first in [Decision::Approve(Consent::to_everything()), Decision::Deny] {
         let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
-        world.server.decide(handle.expose(), &world.alice, SESSION, &first).await.unwrap();
+        let response = world.server.decide(handle.expose(), &world.alice, SESSION, &first).await.unwrap();
+        let again = decide(&world, handle.expose(), &world.alice, SESSION).await;
+        if first != Decision::Deny {
+            // The same answer within a minute leads the same way on.
+            assert_eq!(again.header("Location"), response.header("Location"));
+            world.advance(60);
+        }
         let again = decide(&world, handle.expose(), &world.alice, SESSION).await;
         assert_eq!((again.status(), again.header("Location")), (400, None));
         assert!(String::from_utf8_lossy(again.body()).contains("already been answered"));

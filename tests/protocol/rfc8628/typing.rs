@@ -287,12 +287,16 @@ async fn of_many_decisions_one_counts() {
         let text = |response: &Response| String::from_utf8_lossy(response.body()).into_owned();
         let approvals = answers.iter().filter(|answer| text(answer).contains("is connected")).count();
         let denials = answers.iter().filter(|answer| text(answer).contains("was not connected")).count();
-        assert!(approvals <= 1 && (approvals == 0) != (denials == 0), "{approvals} {denials}");
+        // The same decision on the same page is one answer, whenever it is sent again.
+        assert!((approvals == 0) != (denials == 0), "{approvals} {denials}");
+        let events = world.events.take();
+        let taken = events.iter().filter(|event| event.starts_with("DeviceApproved")).count();
+        assert!(approvals <= 4 && taken == usize::from(approvals > 0), "{approvals} {events:?}");
         let others = answers.len() - approvals - denials;
         let already = answers.iter().filter(|answer| text(answer).contains("already been answered")).count();
-        assert_eq!(already, others, "{:?}", world.events.take());
+        assert_eq!(already, others, "{events:?}");
         let response = poll(&world, &device.device_code).await;
-        if approvals == 1 {
+        if approvals > 0 {
             drop(ok(&response))
         } else {
             e400(&response, "access_denied")

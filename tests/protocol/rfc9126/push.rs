@@ -244,7 +244,7 @@ async fn clicks_of_anonymous_visitors_lock_no_user_out() {
         let mut world = world_with(|_| ()).await;
         world.client = world.register(form).await;
         let (mut waiting, mut begun, mut refused) = (std::collections::VecDeque::new(), 0, 0);
-        for second in 0..180_u32 {
+        for second in 0..480_u32 {
             for click in 0..10_u32 {
                 let response = world.par(&world.client, &PKCE).send().await;
                 if response.status() == 201 {

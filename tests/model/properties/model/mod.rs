@@ -17,7 +17,7 @@ pub(crate) use rights::Rights;
 pub(crate) use rules::{HELD, PLACE_KEPT, Rules};
 pub(crate) use tokens::Sent;
 
-use crate::properties::model::rules::{ACCESS_LIFE, CODE_LIFE, KEPT, PAGE_LIFE, REFRESH_LIFE, SKEW, SOON};
+use crate::properties::model::rules::{ACCESS_LIFE, CODE_LIFE, KEPT, PAGE_LIFE, REFRESH_LIFE, SAME_ANSWER, SKEW, SOON};
 
 /// Everything that ever happened, and the time.
 #[derive(Clone, Debug)]
@@ -65,9 +65,28 @@ pub(crate) struct Request {
     pub(crate) has_challenge: bool,
     pub(crate) shown_until: u32,
     pub(crate) stage: Stage,
+    /// How its user answered.
+    pub(crate) given: Option<Given>,
     /// Whether its record was removed, or taken over by another request.
     pub(crate) is_purged: bool,
     pub(crate) is_replaced: bool,
+}
+
+/// An answer that leads the same way on when it is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Given {
+    pub(crate) at: u32,
+    pub(crate) said: Said,
+    /// When it was last sent again and led to the code.
+    pub(crate) repeated: Option<u32>,
+}
+
+/// What a user answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// To all that was asked, or to a part.
+    Yes(Option<Rights>),
+    No,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,6 +220,11 @@ impl Model {
         !self.has_come(issued) && issued <= self.now + SOON
     }
 
+    /// Whether an answer of then may be sent again.
+    pub(crate) fn is_recent(&self, then: u32) -> bool {
+        self.has_come(then) && self.now < then + SAME_ANSWER
+    }
+
     /// Whether an access token is valid as far as its family and the time are concerned.
     fn access_lives(&self, pair: &Pair) -> bool {
         !self.is_ended(pair.family) && !pair.is_access_revoked && self.now < self.access_end(pair)
@@ -271,7 +295,8 @@ impl Model {
         let given = &before[old];
         let may_go = matches!(given.stage, Stage::Open | Stage::Denied) && !given.is_purged && of_both(&given);
         let is_oldest = Some(given.shown_until) == oldest;
-        if !may_go || is_open(&given) && !(is_full && is_oldest) {
+        let may_return = given.given.is_some_and(|given| self.is_recent(given.at));
+        if !may_go || may_return || is_open(&given) && !(is_full && is_oldest) {
             return Err(format!("the record of request {old} was taken over"));
         }
         let given = &mut self.requests[old];
@@ -297,6 +322,8 @@ impl Model {
             times.push(request.issued().saturating_sub(SKEW));
             let end = request.end();
             times.extend([end, end + KEPT, request.shown_until + KEPT]);
+            let given = request.given.iter().flat_map(|given| [Some(given.at), given.repeated]).flatten();
+            times.extend(given.map(|at| at + SAME_ANSWER));
         }
         for pair in &self.pairs {
             let (access, refresh) = (self.access_end(pair), self.refresh_end(pair));

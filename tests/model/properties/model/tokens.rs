@@ -34,7 +34,7 @@ impl Model {
             return Answer::LATER;
         }
         if self.now >= until || !self.has_come(request.issued()) {
-            return self.replayed(fate);
+            return self.replayed(number, fate);
         }
         // A request that would fail as a first use is no replay either.
         let granted = granted.and(client.registered);
@@ -46,7 +46,7 @@ impl Model {
             return refused;
         }
         if fate != Fate::Unused {
-            return self.replayed(fate);
+            return self.replayed(number, fate);
         }
         let family = self.families.len();
         let client = caller.client;
@@ -58,8 +58,18 @@ impl Model {
         Answer::OK
     }
 
-    /// An otherwise valid use of a used code revokes everything.
-    fn replayed(&mut self, fate: Fate) -> Answer {
+    /// An otherwise valid use of a used code revokes everything, unless the code may have been on its way twice.
+    fn replayed(&mut self, number: usize, fate: Fate) -> Answer {
+        let repeated = self.requests[number].given.and_then(|given| given.repeated);
+        if repeated.is_some_and(|repeated| self.is_recent(repeated)) {
+            if let Fate::Exchanged(family) = fate
+                && self.families[family].revoked.is_none()
+                && !self.families[family].is_purged
+            {
+                self.noticed.push("CodeSentTwice");
+            }
+            return Answer::NO_GRANT;
+        }
         if let Fate::Exchanged(family) = fate
             && self.revoke_family(family)
         {

@@ -47,6 +47,7 @@ impl EventSink for Noticed {
             Event::Denied { .. } => "Denied",
             Event::Exchanged { .. } => "Exchanged",
             Event::CodeReplayed { .. } => "CodeReplayed",
+            Event::CodeSentTwice { .. } => "CodeSentTwice",
             Event::Refreshed { .. } => "Refreshed",
             Event::RefreshedInGrace { .. } => "RefreshedInGrace",
             Event::RefreshTokenReused { .. } => "RefreshTokenReused",

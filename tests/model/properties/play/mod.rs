@@ -15,7 +15,7 @@ use grantor::testing::SeededEntropy;
 use grantor::{Approval, AuthorizationServer, Decision, Subject, Timestamp};
 
 use crate::properties::action::{Action, By, CLIENTS, Reached, USERS};
-use crate::properties::model::{self, Answerer, Model, Rights, Rules, Sent};
+use crate::properties::model::{self, Answerer, Model, Rights, Rules, Said, Sent};
 use crate::properties::play::hooks::{Noticed, Standings};
 use support::world::{Credentials, Pair, Reviewer as _, START, World, config_of, form, public_form};
 
@@ -98,6 +98,28 @@ impl Play {
                     let expected = self.model.deny(request, *by);
                     let (answer, _) = self.decide(request, Decision::Deny, *by).await;
                     self.agree(expected, answer)?;
+                }
+            }
+            Action::ClickTwice { client, user } => {
+                self.connect(*client, *user, Reached::Code).await?;
+                let last = self.model.requests.len().checked_sub(1);
+                if let Some(request) = last.filter(|request| self.model.requests[*request].is_unused()) {
+                    self.approve(request, None, Answerer::TheUser).await?;
+                    for _ in 0..2 {
+                        self.exchange(request, By::ItsClient, Sent::Right, Sent::Right).await?;
+                    }
+                }
+            }
+            Action::ClickAgain { request } => {
+                let Some(request) = request.among(self.model.requests.len()) else { return Ok(()) };
+                match self.model.requests[request].given.map(|given| given.said) {
+                    Some(Said::Yes(chosen)) => self.approve(request, chosen, Answerer::TheUser).await?,
+                    Some(Said::No) => {
+                        let expected = self.model.deny(request, Answerer::TheUser);
+                        let (answer, _) = self.decide(request, Decision::Deny, Answerer::TheUser).await;
+                        self.agree(expected, answer)?;
+                    }
+                    None => {}
                 }
             }
             Action::Exchange { request, again, by, verifier, redirect_uri } => {

@@ -58,6 +58,10 @@ impl Play {
         let (answer, code) = self.decide(request, Decision::Approve(consent), by).await;
         self.agree(expected, answer)?;
         if expected.is_good() {
+            if !self.codes[request].is_empty() {
+                *self.tally.entry("a code again").or_default() += 1;
+                self.equal("the code again", &code, &self.codes[request])?;
+            }
             self.codes[request] = code;
         }
         Ok(())
