@@ -308,10 +308,17 @@ mod tests {
         };
         // The answers to the first access token, in the order of `CASES`.
         let (token, nothing, refused) = ("RevokeToken", "Nothing", "TokenOfAnotherClient");
-        let rows: [(&str, Change, u32, [&str; 6]); 5] = [
+        let long_past = 400 + 86_400;
+        let rows: [(&str, Change, u32, [&str; 6]); 6] = [
             ("current", |line| line, 10, [token, refused, "IsRevoked", nothing, nothing, nothing]),
             ("in grace", |line| line.refreshed(100), 399, [token, refused, "IsRevoked", nothing, nothing, nothing]),
-            ("past grace", |line| line.refreshed(100), 400, [nothing, nothing, "IsRevoked", nothing, nothing, nothing]),
+            ("past grace", |line| line.refreshed(100), 400, [token, nothing, "IsRevoked", nothing, nothing, nothing]),
+            (
+                "long past grace",
+                |line| line.refreshed(100),
+                long_past,
+                [nothing, nothing, "IsRevoked", nothing, nothing, nothing],
+            ),
             ("revoked alone", own_revoked, 10, ["IsRevoked", nothing, "IsRevoked", nothing, "IsRevoked", nothing]),
             // A revoked grant keeps no tokens, so it treats all of them the same.
             ("unknown", unknown, 10, [nothing, nothing, "IsRevoked", nothing, nothing, nothing]),
@@ -352,7 +359,7 @@ mod tests {
         };
         // The answers to the first refresh token, in the order of `CASES`.
         let (grant, nothing, old, refused) = ("RevokeGrant", "Nothing", "Superseded", "TokenOfAnotherClient");
-        let rows: [(&str, Change, u32, [&str; 6]); 9] = [
+        let rows: [(&str, Change, u32, [&str; 6]); 10] = [
             ("current", |line| line, 10, [grant, refused, grant, nothing, nothing, nothing]),
             ("in grace", |line| line.refreshed(100), 399, [grant, refused, grant, nothing, nothing, nothing]),
             ("past grace", |line| line.refreshed(100), 400, [old, nothing, grant, nothing, nothing, nothing]),
@@ -363,7 +370,8 @@ mod tests {
                 999,
                 [old, nothing, grant, nothing, nothing, nothing],
             ),
-            ("expired", |line| line, 15_552_000, [nothing, nothing, grant, nothing, nothing, nothing]),
+            ("expired", |line| line, 15_552_000, [grant, nothing, grant, nothing, nothing, nothing]),
+            ("long expired", |line| line, 15_552_000 + 86_400, [nothing, nothing, grant, nothing, nothing, nothing]),
             ("above the count", above, 10, [grant, nothing, grant, nothing, nothing, nothing]),
             ("forked", forked, 10, [old, nothing, grant, nothing, nothing, nothing]),
             ("with a wrong tag", forged, 10, [nothing; 6]),

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::fs;
 use std::fs::OpenOptions;
 use std::io;
+use std::io::{Read, Seek, SeekFrom};
 use std::path;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -51,6 +52,9 @@ impl Database {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 created => created?,
             }
+        }
+        if is_copy_beside_a_log(path)? {
+            return Err(SqliteProblem::ForeignLog.into());
         }
         let path = path.to_owned();
         let mut database = Self { path, place: Place::default(), busy_timeout: options.busy_timeout, durability };
@@ -129,6 +133,23 @@ impl Database {
             }
         }
     }
+}
+
+/// Returns whether the file is a copy without a log of its own, and a log lies beside it. That log belongs to the file
+/// that was there before, and SQLite would apply it to the copy.
+///
+/// The log is read first: the file states that it has a log before that log has any content.
+fn is_copy_beside_a_log(path: &Path) -> io::Result<bool> {
+    /// Where the file states how it is read: 1 without a log, and 2 with one.
+    const READ_VERSION: u64 = 19;
+    let Ok(log) = place::log_of(path) else { return Ok(false) };
+    if fs::metadata(log).map_or(true, |log| log.len() == 0) {
+        return Ok(false);
+    }
+    let mut version = [0];
+    let mut file = fs::File::open(path)?;
+    file.seek(SeekFrom::Start(READ_VERSION))?;
+    Ok(file.read(&mut version)? == 1 && version == [1])
 }
 
 /// Returns the absolute path, which stays valid after a change of the working directory, and is never one of SQLite's
@@ -248,7 +269,7 @@ impl Patience {
 }
 
 /// Changes a setting and reads it back: SQLite ignores what it cannot do.
-fn set(connection: &Connection, setting: &'static str, value: &str) -> Result<(), SqliteError> {
+pub(super) fn set(connection: &Connection, setting: &'static str, value: &str) -> Result<(), SqliteError> {
     connection.execute_batch(&format!("PRAGMA {setting} = {value}"))?;
     let found = match connection.query_row(&format!("PRAGMA {setting}"), [], |row| row.get(0))? {
         Value::Integer(number) => number.to_string(),

@@ -1,6 +1,7 @@
 //! Copies of a file that is still being written.
 
 use std::fs;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
@@ -115,4 +116,36 @@ fn a_backup_of_a_temporary_store_is_durable() {
     drop(store);
     assert_eq!(find(&SqliteStore::open(folder.file()).unwrap(), id(1)), Some(template.grant(id(1), 1)));
     assert_eq!(folder.names(), ["store.sqlite"]);
+}
+
+/// A copy that was put in the place of a file whose process was killed: its log stays, and would damage the copy.
+#[test]
+fn a_copy_beside_an_old_log_is_refused() {
+    let folder = Folder::new("foreign-log");
+    let (copy, kept) = (folder.path().join("copy"), folder.path().join("kept"));
+    let template = Template::new();
+    let [log, index] = ["-wal", "-shm"].map(|ending| PathBuf::from(format!("{}{ending}", folder.file().display())));
+    {
+        let store = SqliteStore::open(folder.file()).unwrap();
+        let _ = insert(&store, template.grant(id(1), 1)).unwrap();
+        block_on(store.backup(&copy)).unwrap();
+        let _ = insert(&store, template.grant(id(2), 1)).unwrap();
+        fs::copy(&log, &kept).unwrap();
+    }
+    fs::rename(&copy, folder.file()).unwrap();
+    fs::copy(&kept, &log).unwrap();
+    for _ in 0..2 {
+        let refused = SqliteStore::open(folder.file()).unwrap_err();
+        assert_eq!((refused.problem(), refused.is_transient()), (SqliteProblem::ForeignLog, false));
+        assert!(refused.to_string().contains("remove the -wal and the -shm"), "{refused}");
+    }
+    fs::remove_file(&log).unwrap();
+    let _ = fs::remove_file(&index);
+    // An honest restart, after which the file has a log of its own.
+    for _ in 0..2 {
+        let store = SqliteStore::open(folder.file()).unwrap();
+        assert!(find(&store, id(1)).is_some() && find(&store, id(2)).is_none());
+        let _ = insert(&store, template.grant(id(3), 1)).unwrap();
+        std::mem::forget(store);
+    }
 }
