@@ -46,6 +46,9 @@ pub enum PostgresProblem {
     /// Too many calls are already waiting.
     #[error("too many calls are waiting for the database")]
     QueueFull,
+    /// The primary refuses writes for now, or the server is a standby.
+    #[error("the database refuses writes")]
+    ReadOnly,
     /// The server rejected the login: the password is wrong, there is no such user, or `pg_hba.conf` does not admit it.
     #[error("the database rejected the login: the user, the password, or its rules in pg_hba.conf")]
     Refused,
@@ -116,6 +119,7 @@ impl PostgresError {
             | PostgresProblem::Locked
             | PostgresProblem::NotReplicated
             | PostgresProblem::QueueFull
+            | PostgresProblem::ReadOnly
             | PostgresProblem::Stopped
             | PostgresProblem::TimedOut
             | PostgresProblem::TwoServers
@@ -155,9 +159,17 @@ impl From<PostgresError> for StoreError {
 /// Returns the problem of an error. One that the server did not report is about a connection that failed or was lost.
 fn problem_of(error: &tokio_postgres::Error) -> PostgresProblem {
     let Some(code) = error.code() else {
-        return if is_about_a_certificate(error) { PostgresProblem::Untrusted } else { PostgresProblem::Unreachable };
+        return if is_about_a_certificate(error) {
+            PostgresProblem::Untrusted
+        } else if is_about_writes(error) {
+            PostgresProblem::ReadOnly
+        } else {
+            PostgresProblem::Unreachable
+        };
     };
-    if *code == SqlState::INSUFFICIENT_PRIVILEGE {
+    if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
+        PostgresProblem::ReadOnly
+    } else if *code == SqlState::INSUFFICIENT_PRIVILEGE {
         PostgresProblem::NotPermitted
     } else if *code == SqlState::LOCK_NOT_AVAILABLE {
         PostgresProblem::Locked
@@ -176,8 +188,18 @@ fn problem_of(error: &tokio_postgres::Error) -> PostgresProblem {
     }
 }
 
+fn io_error(error: &tokio_postgres::Error) -> Option<&io::Error> {
+    error.source().and_then(|source| source.downcast_ref())
+}
+
+/// Returns whether the library refused a session because of its attributes. An error of the system has a number.
+fn is_about_writes(error: &tokio_postgres::Error) -> bool {
+    io_error(error)
+        .is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none())
+}
+
 fn is_about_a_certificate(error: &tokio_postgres::Error) -> bool {
-    let cause = error.source().and_then(|source| source.downcast_ref::<io::Error>()).and_then(io::Error::get_ref);
+    let cause = io_error(error).and_then(io::Error::get_ref);
     let cause = cause.and_then(|cause| cause.downcast_ref::<rustls::Error>());
     matches!(cause, Some(rustls::Error::InvalidCertificate(_)))
 }

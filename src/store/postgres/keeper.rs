@@ -4,11 +4,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, mpsc, watch};
-use tokio::time::{sleep, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::jobs::Job;
-use crate::store::postgres::link::{Link, Process};
+use crate::store::postgres::link::{Access, Link, Process};
 use crate::store::postgres::options::PostgresOptions;
 use crate::store::postgres::write::{jittered, write};
 
@@ -16,10 +16,13 @@ use crate::store::postgres::write::{jittered, write};
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const BETWEEN_CHECKS: Duration = Duration::from_secs(5);
+/// While the primary refuses writes, the time between attempts to find one that takes them.
+const BETWEEN_SEARCHES: Duration = Duration::from_secs(1);
 
 /// The state of the connections.
 #[derive(Clone, Debug)]
 pub(super) enum State {
+    /// Reads are sent; writes too, unless the primary refuses them.
     Up(Arc<Link>),
     /// They were lost, and the first attempt to replace them is in progress. Callers keep waiting.
     Opening,
@@ -55,13 +58,45 @@ impl Keeper {
 
     /// Works until the store is dropped and all queued jobs are done.
     async fn run(mut self, mut link: Arc<Link>) {
-        while let Ok(()) = self.serve(&link).await {
-            link.cut();
-            match self.replaced(link.processes().to_vec()).await {
-                Ok(next) => link = next,
+        loop {
+            let next = match link.access {
+                Access::ReadWrite => self.serve(&link).await.map(|()| None),
+                Access::ReadOnly => self.serve_reads(&link).await,
+            };
+            let next = match next {
+                Ok(Some(next)) => next,
+                Ok(None) => {
+                    link.cut();
+                    let Ok(next) = self.replaced(link.processes().to_vec()).await else { return };
+                    next
+                }
                 Err(Closed) => return,
-            }
+            };
+            link = self.up(next);
         }
+    }
+
+    /// Refuses all writes until a primary takes them, which it returns, or until the link is lost. Reads in progress
+    /// end on the old link.
+    async fn serve_reads(&mut self, link: &Link) -> Result<Option<Link>, Closed> {
+        let settings = self.settings.clone();
+        let mut searches = interval(BETWEEN_SEARCHES);
+        searches.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let found = async {
+            loop {
+                searches.tick().await;
+                if let Ok(next) = Link::open(&settings, Access::ReadWrite).await {
+                    return Some(next);
+                }
+            }
+        };
+        let ended = async {
+            tokio::select! {
+                () = link.watch.lost.notified() => None,
+                next = found => next,
+            }
+        };
+        self.refusing(&PostgresProblem::ReadOnly.into(), ended).await
     }
 
     /// Sends waiting jobs until the link is lost.
@@ -85,11 +120,14 @@ impl Keeper {
 
     /// Reconnects, however long it takes. The first attempt may be quick, so callers keep waiting for it. After it
     /// fails, all callers are refused until there is a connection.
-    async fn replaced(&mut self, left_behind: Vec<Process>) -> Result<Arc<Link>, Closed> {
+    async fn replaced(&mut self, left_behind: Vec<Process>) -> Result<Link, Closed> {
         self.states.send_replace(State::Opening);
         let settings = self.settings.clone();
         let open = async || {
-            let link = Link::open(&settings).await?;
+            let link = match Link::open(&settings, Access::ReadWrite).await {
+                Err(error) if settings.may_be_read_only(&error) => Link::open(&settings, Access::ReadOnly).await?,
+                opened => opened?,
+            };
             timeout(settings.connect_timeout, link.end(&left_behind))
                 .await
                 .map_err(|_| PostgresProblem::TimedOut)??;
@@ -99,7 +137,7 @@ impl Keeper {
         let mut pause = FIRST_PAUSE;
         loop {
             let failure = match opened {
-                Ok(link) => return Ok(self.up(link)),
+                Ok(link) => return Ok(link),
                 Err(error) => error,
             };
             self.states.send_replace(State::Down(failure.clone()));

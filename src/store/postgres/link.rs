@@ -9,6 +9,7 @@ use futures_util::future::join3;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
+use tokio_postgres::config::{LoadBalanceHosts, TargetSessionAttrs};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client, Row};
@@ -24,6 +25,7 @@ use crate::store::postgres::statements::{Parameter, ReadStatements, Sent, WriteS
 /// connection makes fewer commits than a pool, since all waiting writes become one statement.
 #[derive(Debug)]
 pub(super) struct Link {
+    pub(super) access: Access,
     pub(super) reader: Client,
     pub(super) reads: ReadStatements,
     pub(super) writer: Client,
@@ -36,6 +38,14 @@ pub(super) struct Link {
     /// Through a pooler: how long each transaction waits for locks, in milliseconds.
     lock_millis: Option<AtomicU64>,
     drivers: [Driver; 2],
+}
+
+/// What a primary must accept for a link to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    ReadWrite,
+    /// The primary refuses writes for now. A standby refuses them too, but may return outdated rows.
+    ReadOnly,
 }
 
 /// What the connections have reported besides their answers.
@@ -68,20 +78,21 @@ struct ServerClock {
 
 impl Link {
     /// Connects, checks the schema, and prepares all statements, within the time for it.
-    pub(super) async fn open(settings: &PostgresOptions) -> Result<Self, PostgresError> {
-        in_time(settings, Self::open_in_time(settings)).await
+    pub(super) async fn open(settings: &PostgresOptions, access: Access) -> Result<Self, PostgresError> {
+        in_time(settings, Self::open_in_time(settings, access)).await
     }
 
-    async fn open_in_time(settings: &PostgresOptions) -> Result<Self, PostgresError> {
+    async fn open_in_time(settings: &PostgresOptions, access: Access) -> Result<Self, PostgresError> {
         let watch = Arc::<Watch>::default();
-        let writing = Session::open(settings, &watch).await?;
-        let reading = Session::open(settings, &watch).await?;
+        let writing = Session::open(settings, access, &watch).await?;
+        let reading = Session::open(settings, access, &watch).await?;
         if writing.server_started != reading.server_started {
             return Err(PostgresProblem::TwoServers.into());
         }
         settings.schema.check(&writing.client).await?;
         let lock_millis = || AtomicU64::new(milliseconds(settings.lock_timeout));
         Ok(Self {
+            access,
             reads: ReadStatements::build(reading.unshared(), &settings.schema).await?,
             writes: WriteStatements::build(writing.unshared(), &settings.schema).await?,
             processes: [reading.process, writing.process].into_iter().flatten().collect(),
@@ -164,13 +175,18 @@ pub(super) struct Session {
 impl Session {
     /// Connects for a migration.
     pub(super) async fn alone(settings: &PostgresOptions) -> Result<Self, PostgresError> {
-        in_time(settings, Self::open(settings, &Arc::default())).await
+        in_time(settings, Self::open(settings, Access::ReadWrite, &Arc::default())).await
     }
 
-    async fn open(settings: &PostgresOptions, watch: &Arc<Watch>) -> Result<Self, PostgresError> {
+    async fn open(settings: &PostgresOptions, access: Access, watch: &Arc<Watch>) -> Result<Self, PostgresError> {
         let mark = letters_and_digits::<MARK>(&SystemEntropy);
-        let (client, driver) = connect(settings, &mark, watch).await?;
+        let (client, driver) = connect(settings, access, &mark, watch).await?;
         let row = client.query_typed_one(IDENTIFY, &[(&mark, Type::TEXT)]).await?;
+        // A connector may ignore the attributes of the session in the connection string.
+        let (is_standby, is_read_only): (bool, bool) = (row.try_get(5)?, row.try_get(6)?);
+        if is_standby || is_read_only != (access == Access::ReadOnly) {
+            return Err(PostgresProblem::ReadOnly.into());
+        }
         let clock = ServerClock { showed: row.try_get(1)?, when: Instant::now() };
         let process = if row.try_get(2)? {
             client.batch_execute(&set_for_session(settings)).await?;
@@ -206,7 +222,8 @@ const MARK: usize = 8;
 const NAME: usize = 63 - 1 - MARK;
 
 /// Parameter: the random end of the application name. Returns the server's start and clock; whether the session began
-/// with the connection of this store; which of the server's processes it is, and when that started.
+/// with the connection of this store; which of the server's processes it is, and when that started; whether the server
+/// is a standby; whether it refuses writes.
 ///
 /// In transaction mode, PgBouncer gives each transaction any of its sessions. A prepared statement may then be missing,
 /// and a setting applies to other programs: without `synchronous_commit`, acknowledged writes could be lost. An option
@@ -218,7 +235,8 @@ const NAME: usize = 63 - 1 - MARK;
 const IDENTIFY: &str = "SELECT pg_postmaster_start_time(), clock_timestamp(),
     EXISTS (SELECT FROM pg_settings
         WHERE name = 'application_name' AND source = 'client' AND reset_val LIKE '%-' || $1),
-    pg_backend_pid(), (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())";
+    pg_backend_pid(), (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()),
+    pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'";
 
 /// Returns the statement that makes the settings for the session.
 fn set_for_session(settings: &PostgresOptions) -> String {
@@ -270,6 +288,7 @@ impl Drop for Driver {
 /// Connects with an application name that ends in the mark.
 async fn connect(
     settings: &PostgresOptions,
+    access: Access,
     mark: &str,
     watch: &Arc<Watch>,
 ) -> Result<(Client, Driver), PostgresError> {
@@ -278,6 +297,10 @@ async fn connect(
     let name: String = name.chars().map(|own| if matches!(own, ' '..='~') { own } else { '?' }).take(NAME).collect();
     let mut config = settings.config.clone();
     config.application_name(format!("{name}-{mark}"));
+    if access == Access::ReadOnly {
+        // Of several hosts, the first may always be a standby.
+        config.target_session_attrs(TargetSessionAttrs::ReadOnly).load_balance_hosts(LoadBalanceHosts::Random);
+    }
     let opened = match &settings.connector {
         Some(connector) => connector.connect(&config).await.map_err(failed)?,
         None => by_string(&config, settings.authorities.as_ref()).await?,

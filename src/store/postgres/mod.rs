@@ -21,7 +21,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use crate::base::clock::Timestamp;
 use crate::store::postgres::jobs::{Action, Answer, Job, PurgeStep, RowWrite};
 use crate::store::postgres::keeper::Keeper;
-use crate::store::postgres::link::{Link, Session, set_for_transaction};
+use crate::store::postgres::link::{Access, Link, Session, set_for_transaction};
 use crate::store::postgres::read::Reads;
 use crate::store::{Engine, Insertion, List, Purge, Replacement, Row, Store, StoreError, Table, Write};
 
@@ -43,6 +43,9 @@ const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// for the standby is cancelled, so reads are not [settled](Store::reads_settled).
 ///
 /// Every [`StoreError`] has a [`PostgresError`] as its source, except for an unreadable record.
+///
+/// While the primary refuses writes, as with `default_transaction_read_only`, reads go on: access tokens are checked,
+/// and everything that writes fails with a transient error.
 ///
 /// Lost connections are replaced automatically. In the meantime, calls fail with transient errors. If the connection is
 /// lost before the answer to a write arrives, the write may have taken effect. It is never sent again, and fails with a
@@ -80,13 +83,14 @@ impl PostgresStore {
     /// # Errors
     ///
     /// [`PostgresError`] if the database cannot be reached or used as it is. Only
-    /// [`Unreachable`](PostgresProblem::Unreachable) is worth another attempt.
+    /// [`Unreachable`](PostgresProblem::Unreachable) and [`ReadOnly`](PostgresProblem::ReadOnly) are worth another
+    /// attempt.
     ///
     /// # Panics
     ///
     /// Panics outside of a tokio runtime with timers and I/O enabled.
     pub async fn connect(options: &PostgresOptions) -> Result<Self, PostgresError> {
-        let link = Link::open(options).await?;
+        let link = Link::open(options, Access::ReadWrite).await?;
         let (jobs, waiting) = mpsc::channel(options.queue_limit);
         let reading = Arc::new(Semaphore::new(options.queue_limit));
         let states = Keeper::start(options.clone(), waiting, link, reading.clone());

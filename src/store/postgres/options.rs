@@ -150,6 +150,14 @@ impl PostgresOptions {
         self.batch_limit = calls.clamp(1, 1 << 12);
         self
     }
+
+    /// Returns whether the primary may be there and refuse writes, given why no connection that writes was opened. Of
+    /// several hosts, the error is that of the last one.
+    pub(super) fn may_be_read_only(&self, error: &PostgresError) -> bool {
+        let is_one_of_several = self.config.get_hosts().len().max(self.config.get_hostaddrs().len()) > 1;
+        let problem = error.problem();
+        problem == PostgresProblem::ReadOnly || is_one_of_several && problem == PostgresProblem::Unreachable
+    }
 }
 
 /// Parses a connection string, in which `sslmode` may be `verify-full` as well.

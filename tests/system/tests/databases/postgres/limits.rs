@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
+use grantor::store::postgres::PostgresProblem;
 use grantor::store::{Grant, Insertion, Record, RecordStore, Replacement, StoreError};
 use grantor::testing::records;
 use grantor::wire::Endpoint;
@@ -364,6 +365,56 @@ async fn an_outage_is_answered_with_503_and_takes_nothing_from_anybody() {
         }
         sleep(Duration::from_millis(10)).await;
     };
+    assert!(world.opens(&refreshed.access).await);
+    assert_eq!(world.exchange(&code).await.status(), 200);
+}
+
+/// Whoever is signed in stays so: the checks of access tokens only read.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_primary_that_refuses_writes_still_has_its_tokens_checked() {
+    let server = PostgresServer::start(&[]);
+    let options = options_on(&server);
+    PostgresStore::migrate(&options).await.unwrap();
+    let mut world = world(PostgresStore::connect(&options).await.unwrap());
+    world.client = world.register(form()).await;
+    let pair = world.pair().await;
+    let code = world.code().await;
+    let admin = server.client().await;
+    let set = async |value: &str| {
+        admin.batch_execute(&format!("ALTER SYSTEM SET default_transaction_read_only = {value}")).await.unwrap();
+        admin.batch_execute("SELECT pg_reload_conf()").await.unwrap();
+        // The processes of the sessions read the settings a moment later.
+        sleep(Duration::from_millis(500)).await;
+    };
+    set("on").await;
+    let introspected = [("token", pair.access.as_str())];
+    let mut refused = 0;
+    let until = Instant::now() + Duration::from_secs(3);
+    while Instant::now() < until {
+        let exchange = world.exchange(&code).await;
+        assert_eq!(exchange.status(), 503);
+        assert!(exchange.header("Retry-After").is_some());
+        refused += 1;
+        assert!(world.opens(&pair.access).await, "after {refused} refused writes");
+        let answer = world.post(Endpoint::Introspection, &introspected).client(&world.client).send().await;
+        assert!(answer.body().starts_with(br#"{"active":true"#), "after {refused} refused writes");
+    }
+    assert_eq!(world.refresh(&pair.refresh).await.status(), 503);
+    let restarted = PostgresStore::connect(&options).await.unwrap_err();
+    assert!(restarted.problem() == PostgresProblem::ReadOnly && restarted.is_transient(), "{restarted:?}");
+    set("off").await;
+    let refreshed = timeout(Duration::from_secs(10), async {
+        loop {
+            let answer = world.refresh(&pair.refresh).await;
+            if answer.status() != 503 {
+                break support::world::pair(&answer);
+            }
+            assert!(world.opens(&pair.access).await);
+            sleep(Duration::from_millis(10)).await;
+        }
+    });
+    let refreshed = refreshed.await.expect("writes are found again");
     assert!(world.opens(&refreshed.access).await);
     assert_eq!(world.exchange(&code).await.status(), 200);
 }
