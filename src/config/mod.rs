@@ -87,6 +87,14 @@ pub struct Config {
 
     /// The https URL below which the endpoints are reached [RFC 8414 section 2].
     pub issuer: String,
+    /// Other issuers that the service has had, as they were written; none.
+    ///
+    /// A store keeps the issuer of the server that purged it last. A server with another one is refused by
+    /// [`OwnClient::ensure`](crate::registration::OwnClient::ensure), by
+    /// [`purge_expired`](crate::AuthorizationServer::purge_expired) and by
+    /// [`confirm_clock`](crate::AuthorizationServer::confirm_clock), unless the store's is listed here: two services on
+    /// one store would accept each other's tokens.
+    pub former_issuers: Vec<String>,
     /// The scopes that applications may request; the platform's 26 in the platform profile, none in the others.
     pub scopes: ScopeCatalog,
     /// The protected resources that tokens are for [RFC 8707]; none. While there are none, the `resource` parameter is
@@ -159,6 +167,7 @@ impl Config {
         Self {
             profile: Profile::Platform,
             issuer: issuer.into(),
+            former_issuers: Vec::new(),
             scopes: ScopeCatalog::platform(),
             resources: Vec::new(),
             require_resource: false,

@@ -1,5 +1,6 @@
 //! What every request uses: stores, settings, clock, generator, hooks.
 
+mod issuer;
 pub(crate) mod signing_keys;
 pub(crate) mod uses;
 

@@ -1,4 +1,4 @@
-//! The newest time at which expired records were removed.
+//! The newest time at which expired records were removed, and by which issuer.
 
 use crate::base::clock::Timestamp;
 use crate::base::codec::kind;
@@ -7,11 +7,13 @@ use crate::model::record::{Columns, Record, Table, encoded_as};
 
 /// The time of the last accepted purge. A store has at most one such record.
 ///
-/// A purge at a much later time is refused: the clock may be wrong, and a purge cannot be undone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A purge at a much later time is refused: the clock may be wrong, and a purge cannot be undone. So is one by a server
+/// with another issuer: no other record names its issuer.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastPurge {
     version: u32,
     time: Timestamp,
+    issuer: Option<Box<str>>,
 }
 
 impl LastPurge {
@@ -20,14 +22,20 @@ impl LastPurge {
 
     /// Creates the record.
     #[must_use]
-    pub const fn new(version: u32, time: Timestamp) -> Self {
-        Self { version, time }
+    pub fn new(version: u32, time: Timestamp, issuer: &str) -> Self {
+        Self { version, time, issuer: Some(issuer.into()) }
     }
 
     /// Returns the time of the purge.
     #[must_use]
     pub const fn time(&self) -> Timestamp {
         self.time
+    }
+
+    /// Returns the issuer of the server that purged.
+    #[must_use]
+    pub fn issuer(&self) -> Option<&str> {
+        self.issuer.as_deref()
     }
 }
 
@@ -60,7 +68,7 @@ impl Record for LastPurge {
     encoded_as!(kind::LAST_PURGE);
 }
 
-fields! { LastPurge { version, time } }
+fields! { LastPurge { version, time } tagged { 1 => issuer } }
 
 #[cfg(test)]
 mod tests {
@@ -69,10 +77,11 @@ mod tests {
 
     #[test]
     fn comes_back_equal() {
-        let last = LastPurge::new(u32::MAX, Timestamp::from_seconds(7));
+        let last = LastPurge::new(u32::MAX, Timestamp::from_seconds(7), "https://auth.example");
         let bytes = last.encode();
-        assert_eq!(LastPurge::decode(&bytes), Ok(last));
-        for cut in 0..bytes.len() {
+        assert_eq!(LastPurge::decode(&bytes), Ok(last.clone()));
+        let bare = LastPurge { issuer: None, ..last }.encode();
+        for cut in (0..bytes.len()).filter(|cut| *cut != bare.len()) {
             assert!(LastPurge::decode(&bytes[..cut]).is_err(), "cut to {cut}");
         }
     }
@@ -80,8 +89,11 @@ mod tests {
     /// Every later release reads what a release has written.
     #[test]
     fn layout_1_stays_as_it_is() {
-        let record = LastPurge::new(3, Timestamp::from_seconds(7));
-        let file = compared_layout("last_purge.1", &record.encode());
-        assert_eq!(LastPurge::decode(&file), Ok(record));
+        let full = LastPurge::new(3, Timestamp::from_seconds(7), "https://auth.example");
+        let bare = LastPurge { issuer: None, ..full.clone() };
+        for (name, record) in [("last_purge.1", bare), ("last_purge.1.issuer", full)] {
+            let file = compared_layout(name, &record.encode());
+            assert_eq!(LastPurge::decode(&file), Ok(record));
+        }
     }
 }

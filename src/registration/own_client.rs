@@ -213,7 +213,8 @@ impl Registrar {
     /// a confidential client without a secret or keys; and anything that a form would be refused for. A missing website
     /// is accepted, and so are missing resources where no user is involved. [`RegistrarError::NotFirstParty`] if a
     /// client of that id was submitted; [`RegistrarError::PublicClient`] if only a confidential web application may
-    /// have its privileges; [`RegistrarError::Reserved`] if it was deleted; or [`RegistrarError::Store`].
+    /// have its privileges; [`RegistrarError::Reserved`] if it was deleted; or
+    /// [`RegistrarError::Store`], also if the store has the records of [another issuer](crate::Config::former_issuers).
     ///
     /// # Examples
     ///
@@ -243,6 +244,7 @@ impl Registrar {
     pub async fn ensure_client(&self, description: &Client) -> Result<Arc<Client>, RegistrarError> {
         self.rules().check_description(description)?;
         let (context, now) = (&*self.context, self.context.now());
+        context.check_issuer().await?;
         let mut ensuring = Ensuring { context, description, now, version: draw_version(&*context.entropy) };
         let (is_written, record) = claim_record(context, &mut ensuring, Some(ATTEMPTS)).await?;
         let is_written = is_written?;

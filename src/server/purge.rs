@@ -39,7 +39,8 @@ pub enum PurgeError {
         /// The newest time that this process and the store have seen.
         newest: Timestamp,
     },
-    /// A store failed; what was removed before that stays removed. Call again.
+    /// A store failed; what was removed before that stays removed. Call again. Or the store has the records of [another
+    /// issuer](crate::Config::former_issuers), and nothing was removed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -101,7 +102,7 @@ enum Accepted {
 
 /// The record of a purge at that time.
 fn record(context: &Context, now: Timestamp) -> LastPurge {
-    LastPurge::new(draw_version(&*context.entropy), now)
+    LastPurge::new(draw_version(&*context.entropy), now, &context.config.issuer)
 }
 
 struct Accepting<'a> {
@@ -121,20 +122,21 @@ impl Claim for Accepting<'_> {
     fn judge(&mut self, seen: &Seen<LastPurge>) -> Result<Effect<LastPurge, Accepted>, PurgeError> {
         let now = self.next.time();
         let Seen::Found(last) = seen else {
-            return Ok(Effect::Insert(Arc::new(self.next), Accepted::First));
+            return Ok(Effect::Insert(Arc::new(self.next.clone()), Accepted::First));
         };
+        self.context.check_issuer_of(last)?;
         let newest = last.time().max(self.context.newest.time());
         if now > newest.plus(self.context.config.clock_jump) {
             return Err(PurgeError::ClockAhead { now, newest });
         }
-        if now.seconds_since(last.time()) < WRITTEN_EVERY {
+        if now.seconds_since(last.time()) < WRITTEN_EVERY && last.issuer() == self.next.issuer() {
             return Ok(Effect::Leave(Accepted::Within));
         }
-        Ok(Effect::Replace(Arc::new(self.next), Accepted::Within))
+        Ok(Effect::Replace(Arc::new(self.next.clone()), Accepted::Within))
     }
 
     fn is_done(&self, found: &LastPurge, meant: &LastPurge, _: After) -> bool {
-        found.time() >= meant.time()
+        found.time() >= meant.time() && found.issuer() == meant.issuer()
     }
 }
 
@@ -153,14 +155,17 @@ impl Claim for Confirming<'_> {
     }
 
     fn judge(&mut self, seen: &Seen<LastPurge>) -> Result<Effect<LastPurge, ()>, StoreError> {
+        if let Seen::Found(last) = seen {
+            self.context.check_issuer_of(last)?;
+        }
         Ok(match seen {
-            Seen::Found(last) if last.time() == self.next.time() => Effect::Confirm(()),
-            Seen::Found(_) => Effect::Replace(Arc::new(self.next), ()),
-            Seen::Missing | Seen::Unread => Effect::Insert(Arc::new(self.next), ()),
+            Seen::Found(last) if self.is_done(last, &self.next, After::Loss) => Effect::Confirm(()),
+            Seen::Found(_) => Effect::Replace(Arc::new(self.next.clone()), ()),
+            Seen::Missing | Seen::Unread => Effect::Insert(Arc::new(self.next.clone()), ()),
         })
     }
 
     fn is_done(&self, found: &LastPurge, meant: &LastPurge, _: After) -> bool {
-        found.time() == meant.time()
+        found.time() == meant.time() && found.issuer() == meant.issuer()
     }
 }

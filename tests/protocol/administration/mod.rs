@@ -2,5 +2,6 @@
 
 mod application;
 mod grants;
+mod issuers;
 mod purge;
 mod subject;
