@@ -61,12 +61,7 @@ impl<'a> Credentials<'a> {
     /// Returns what the throttle learns of them.
     pub(crate) fn presented(&self) -> Credential {
         let [first, second] = &self.readings;
-        match first.as_ref().or(second.as_ref()).map(|reading| &reading.evidence) {
-            None => Credential::None,
-            Some(Evidence::Name) => Credential::ClientId,
-            Some(Evidence::Secret(digest)) => Credential::Secret((*digest).into()),
-            Some(Evidence::Assertion(_)) => Credential::Assertion,
-        }
+        first.as_ref().or(second.as_ref()).map_or(Credential::None, Reading::presented)
     }
 
     pub(crate) fn may_be_of(&self, id: &str) -> bool {
@@ -79,6 +74,15 @@ impl<'a> Reading<'a> {
     pub(crate) fn new(id: impl Into<Cow<'a, str>>, secret: &[u8]) -> Self {
         let evidence = if secret.is_empty() { Evidence::Name } else { Evidence::Secret(Digest::of(secret)) };
         Self { id: id.into(), evidence }
+    }
+
+    /// Returns what the throttle learns of this reading.
+    pub(crate) fn presented(&self) -> Credential {
+        match &self.evidence {
+            Evidence::Name => Credential::ClientId,
+            Evidence::Secret(digest) => Credential::Secret((*digest).into()),
+            Evidence::Assertion(_) => Credential::Assertion,
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::context::uses::Uses;
 use crate::error::{ErrorCode, Reason};
-use crate::hooks::{Attempt, AttemptKind};
+use crate::hooks::{Attempt, AttemptKind, Credential};
 use crate::jose::{JwkThumbprint, SigningAlgorithm};
 use crate::model::Replay;
 use crate::model::client::{AuthenticationMethod, Client, ClientSecrets, ClientType};
@@ -149,7 +149,16 @@ async fn authenticate<'a>(
             Ok((client, Uses::new(&attempt, authenticates, assertion)))
         }
         Err(reason) => {
+            if attempt.guesses_nothing() {
+                // It was not counted, so that a page locks no public client out. But it did not come from one.
+                context.check_throttle(&Attempt { credential: Credential::None, ..attempt }).await?;
+            }
             context.note_failed_authentication(&attempt, &reason).await;
+            if let [Some(_), Some(second)] = &credentials.readings {
+                // Two readings are two guesses.
+                let (client, credential) = (Some(&*second.id), second.presented());
+                context.note_failure(&Attempt { client, credential, ..attempt }).await;
+            }
             Err(reason)
         }
     }
@@ -201,6 +210,11 @@ async fn verify(
 ) -> Result<Verified, Reason> {
     let mut failure = Reason::NoCredentials;
     for (position, reading) in credentials.readings.iter().flatten().enumerate() {
+        if Some(&*reading.id) != attempt.client {
+            // Another client is guessed at.
+            let (client, credential) = (Some(&*reading.id), reading.presented());
+            context.check_throttle(&Attempt { client, credential, ..*attempt }).await?;
+        }
         match verify_reading(context, attempt, method, reading).await {
             Ok(verified) => return Ok(verified),
             Err(reason @ (Reason::Store(_) | Reason::KeysUnavailable(_))) => return Err(reason),

@@ -88,7 +88,8 @@ pub enum AttemptKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Credential {
-    /// Nothing that can be read.
+    /// Nothing that can be read. At the token and revocation endpoints also the id of no public client, about which the
+    /// throttle is asked a second time, once it was looked up.
     #[default]
     None,
     /// The client id alone.
@@ -166,6 +167,12 @@ impl<'a> Attempt<'a> {
     #[must_use]
     pub fn peer_network(&self) -> Option<IpAddr> {
         self.peer.map(network_of)
+    }
+
+    /// Returns whether the attempt presents the id of a public client with a code or a token, which nobody can guess. If
+    /// there is no such client, the throttle is asked again, as for an attempt without credentials.
+    pub(crate) fn guesses_nothing(&self) -> bool {
+        self.credential == Credential::ClientId && matches!(self.endpoint, Endpoint::Token | Endpoint::Revocation)
     }
 
     /// The claimed client, unless it is as long as a secret.

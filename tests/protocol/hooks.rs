@@ -125,7 +125,9 @@ async fn the_throttle_is_asked_before_authentication_and_reported_of_its_failure
         println!("{case}");
         call.send().await;
         let (checks, failures) = limit.take();
-        assert_eq!(checks, asked(claimed));
+        // An id alone may be that of a public client, which guesses nothing. It is asked about again if it is not.
+        let asks = if case == "no secret" { 2 } else { 1 };
+        assert_eq!(checks, asked(claimed).repeat(asks));
         assert_eq!(failures, if failed { asked(claimed) } else { Vec::new() });
     }
     // A malformed request is refused before the throttle is asked.

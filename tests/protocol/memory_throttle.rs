@@ -241,6 +241,57 @@ async fn a_network_has_four_hundred_requests_at_once() {
 
 /// LIM-03
 ///
+/// Ids that name no client are refused at the rate of their network, and cause no event each. The public clients beside
+/// them pass.
+#[tokio::test]
+async fn ids_of_no_client_are_counted_once_they_were_looked_up() {
+    for endpoint in [Endpoint::Token, Endpoint::Revocation] {
+        let scene = scene().await;
+        let public = scene.world.register(public_form()).await;
+        scene.world.events.take();
+        let nobody = Credentials { id: "nobody".to_owned(), secret: String::new() };
+        let body = "grant_type=refresh_token&refresh_token=x&token=x";
+        for _ in 0..400 {
+            assert_eq!(scene.post(endpoint, body, &nobody, Some(HERE)).await.status(), 401);
+        }
+        assert_eq!(scene.world.events.take().len(), 400);
+        for _ in 0..10 {
+            too_many(&scene.post(endpoint, body, &nobody, Some(HERE)).await, 1);
+        }
+        let events = scene.world.events.take();
+        assert!(events.len() == 10 && events.iter().all(|event| event.starts_with("Throttled")), "{events:?}");
+        for _ in 0..500 {
+            assert_ne!(scene.post(endpoint, body, &public, Some(HERE)).await.status(), 429);
+        }
+        assert_eq!(scene.post(endpoint, body, &nobody, Some(ELSEWHERE)).await.status(), 401);
+    }
+}
+
+/// LIM-03
+///
+/// A header that can be read in two ways holds two guesses, and counts as two.
+#[tokio::test]
+async fn a_secret_with_two_readings_is_two_guesses() {
+    let scene = scene().await;
+    let encoded = Credentials { secret: "wr%6Fng".to_owned(), ..scene.world.client.clone() };
+    for _ in 0..5 {
+        e401(&scene.ask(&encoded, HERE).await, "invalid_client");
+    }
+    too_many(&scene.ask(&encoded, HERE).await, 6);
+    too_many(&scene.ask(&scene.guess(), HERE).await, 6);
+    // Another id in the second reading is another client, which is asked about first.
+    let id = scene.world.client.id.clone();
+    let (dummy, client) = (format!("%{:02X}{}", id.as_bytes()[0], &id[1..]), id);
+    assert_eq!(scene.ask(&Credentials { id: dummy, secret: "wrong".to_owned() }, HERE).await.status(), 429);
+    // The right secret in its likelier reading counts as none.
+    let right = Credentials { id: client, ..scene.world.client.clone() };
+    for _ in 0..20 {
+        proven(&scene.ask(&right, ELSEWHERE).await);
+    }
+}
+
+/// LIM-03
+///
 /// If several attempts were allowed at once, all their failures count.
 #[tokio::test]
 async fn guesses_sent_at_once_owe_what_they_took() {

@@ -21,7 +21,6 @@ use self::buckets::Buckets;
 pub use self::limits::{Rate, ThrottleLimits};
 use crate::base::clock::{Clock, SystemClock, Timestamp};
 use crate::hooks::{Attempt, AttemptKind, Credential, Throttle, ThrottleDecision, wide_network_of};
-use crate::wire::Endpoint;
 
 /// A [`Throttle`] that counts in the memory of this process.
 ///
@@ -51,7 +50,7 @@ use crate::wire::Endpoint;
 ///
 /// Users of one network wait for each other as little as possible. A secret that was right within the last hour passes
 /// without being counted, and so does the id of a public client at the token and revocation endpoints, with whose codes
-/// and tokens nothing can be guessed.
+/// and tokens nothing can be guessed. An id that turns out to be of no such client is counted then.
 ///
 /// A refused attempt takes nothing, so waiting always helps. `Retry-After` is the time until there are enough tokens:
 /// at most an hour, with the default limits a few seconds. Concurrent attempts may fail together and put a bucket into
@@ -78,8 +77,8 @@ pub struct MemoryThrottle {
     counts: Arc<Mutex<Counts>>,
 }
 
-/// What is counted beside the attempts of a network and the failures of a client. Every attempt of these kinds takes a
-/// token.
+/// What is counted beside the attempts of a network, the failures of a client and user codes. Every attempt of these
+/// kinds takes a token.
 struct Row {
     rate: fn(&ThrottleLimits) -> Rate,
     by: By,
@@ -106,20 +105,10 @@ enum By {
 
 const FETCHES: &[AttemptKind] = &[AttemptKind::MetadataDocument, AttemptKind::KeySet];
 
-const CODES_OF_USERS: &[AttemptKind] = &[AttemptKind::UserCode];
 const DEVICES: &[AttemptKind] = &[AttemptKind::DeviceRequest];
 const REGISTRATIONS: &[AttemptKind] = &[AttemptKind::Registration];
 
-/// The positions of the rows that count user codes. An attempt takes from the first one if its user's bucket is full,
-/// and otherwise from the second.
-const FIRST_CODES: usize = 0;
-const CODES: usize = 1;
-const CODES_OF_USER: usize = 2;
-
-static ROWS: [Row; 12] = [
-    Row::new(|limits| limits.first_user_codes_of_network, By::Network, CODES_OF_USERS),
-    Row::new(|limits| limits.user_codes_of_network, By::Network, CODES_OF_USERS),
-    Row::new(|limits| limits.user_codes_of_user, By::User, CODES_OF_USERS),
+static ROWS: [Row; 9] = [
     Row::new(|limits| limits.device_requests, By::Network, DEVICES),
     Row::new(|limits| limits.device_requests.times(2), By::Prefix(56), DEVICES),
     Row::new(|limits| limits.device_requests.times(10), By::Prefix(48), DEVICES),
@@ -157,7 +146,10 @@ impl MemoryThrottle {
             networks: Buckets::new(limits.network, NETWORKS),
             clients: Buckets::new(limits.client_failures, OTHERS),
             proven: Buckets::new(Rate::new(1, PROVEN), OTHERS),
-            attempts: ROWS.each_ref().map(|row| Buckets::new((row.rate)(&limits), OTHERS)),
+            first_codes: Buckets::new(limits.first_user_codes_of_network, OTHERS),
+            codes: Buckets::new(limits.user_codes_of_network, OTHERS),
+            codes_of_users: Buckets::new(limits.user_codes_of_user, OTHERS),
+            attempts: ROWS.each_ref().map(|row| (row, Buckets::new((row.rate)(&limits), OTHERS))),
         };
         Self {
             clock: Arc::new(SystemClock),
@@ -196,29 +188,28 @@ impl MemoryThrottle {
         let peer = attempt.peer.filter(|_| !is_exempt);
         let (kind, hasher) = (attempt.kind, &self.hasher);
         let hash = |network: IpAddr| hasher.hash_one((network, attempt.from_page));
-        let network = attempt.peer_network().filter(|_| !is_exempt);
+        let network = attempt.peer_network().filter(|_| !is_exempt).map(hash);
         let (client, secret) = match attempt.credential {
             // The guesses of pages count apart, so that a page does not lock out the clients in its visitor's network.
-            Credential::Secret(secret) => {
-                let client = attempt.client.zip(network).map(|key| (key, attempt.from_page));
-                (client, Some((attempt.client, secret)))
-            }
+            Credential::Secret(secret) => (attempt.client.zip(network), Some((attempt.client, secret))),
             Credential::None | Credential::ClientId | Credential::Assertion => (None, None),
         };
-        let network = network.map(hash);
         let user = attempt.subject.map(|subject| hasher.hash_one(subject));
-        let attempts = ROWS.each_ref().map(|row| match row.by {
+        let is_code = kind == AttemptKind::UserCode;
+        let codes = user.filter(|_| is_code).map(|user| CodeKeys { user, network });
+        let key = |row: &Row| match row.by {
             _ if !row.kinds.contains(&kind) => None,
             By::Host => attempt.host.map(|host| hasher.hash_one(host)),
             By::Network => network,
             By::Prefix(bits) => peer.and_then(|peer| wide_network_of(peer, bits)).map(hash),
             By::User => user,
             By::UserOrNetwork => user.or(network),
-        });
+        };
+        let attempts = ROWS.each_ref().map(key);
         let (client, secret) = (client.map(|key| hasher.hash_one(key)), secret.map(|key| hasher.hash_one(key)));
         // Each user has limits of their own, which nobody else in the network uses up.
-        let network = network.filter(|_| user.is_none() && !guesses_nothing(attempt));
-        Some(Keys { network, client, secret, attempts })
+        let network = network.filter(|_| user.is_none() && !attempt.guesses_nothing());
+        Some(Keys { network, client, secret, codes, attempts })
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
@@ -270,11 +261,19 @@ struct Keys {
     client: Option<u64>,
     /// The claimed client together with the secret that it presents.
     secret: Option<u64>,
+    /// Those of a user code.
+    codes: Option<CodeKeys>,
     /// One for each of [`ROWS`].
     attempts: [Option<u64>; ROWS.len()],
 }
 
-#[derive(Debug)]
+/// Who types a user code, and where.
+#[derive(Clone, Copy)]
+struct CodeKeys {
+    user: u64,
+    network: Option<u64>,
+}
+
 struct Counts {
     /// The time at which the clock was last read.
     last_read: Option<Timestamp>,
@@ -285,8 +284,12 @@ struct Counts {
     clients: Buckets,
     /// The secrets that were right within the last hour: a bucket of one token, which is taken then.
     proven: Buckets,
-    /// One for each of [`ROWS`].
-    attempts: [Buckets; ROWS.len()],
+    /// By network: the user codes of those whose own bucket is full.
+    first_codes: Buckets,
+    /// By network: the other user codes.
+    codes: Buckets,
+    codes_of_users: Buckets,
+    attempts: [(&'static Row, Buckets); ROWS.len()],
 }
 
 impl Counts {
@@ -302,17 +305,29 @@ impl Counts {
         if self.is_proven(keys) {
             return 0;
         }
-        let attempts = self.rows_of(keys);
-        let wait = |(buckets, key): (&Buckets, Option<u64>)| key.map_or(0, |key| buckets.wait(key, now));
-        let both = [(&self.networks, keys.network), (&self.clients, keys.client)];
-        let wait = both.into_iter().chain(self.attempts.iter().zip(attempts)).map(wait).max().unwrap_or_default();
-        if wait == 0 {
+        let of_code = keys.codes.map_or(0, |CodeKeys { user, network }| {
+            let of_network = if self.codes_of_users.is_full(user, now) { &self.first_codes } else { &self.codes };
+            self.codes_of_users.wait(user, now).max(wait(of_network, network, now))
+        });
+        let both = wait(&self.networks, keys.network, now).max(wait(&self.clients, keys.client, now));
+        let attempts = self.attempts.iter().zip(keys.attempts);
+        let longest = attempts.map(|((_, buckets), key)| wait(buckets, key, now)).fold(both.max(of_code), u64::max);
+        if longest == 0 {
             take(&mut self.networks, keys.network, 1, now);
-            for (buckets, key) in self.attempts.iter_mut().zip(attempts) {
+            if let Some(CodeKeys { user, network }) = keys.codes {
+                take(self.codes_of_network(user), network, 1, now);
+                self.codes_of_users.take(user, 1, now);
+            }
+            for ((_, buckets), key) in self.attempts.iter_mut().zip(keys.attempts) {
                 take(buckets, key, 1, now);
             }
         }
-        wait
+        longest
+    }
+
+    /// Returns the buckets by network that count the next code of that user.
+    fn codes_of_network(&mut self, user: u64) -> &mut Buckets {
+        if self.codes_of_users.is_full(user, self.now) { &mut self.first_codes } else { &mut self.codes }
     }
 
     fn is_proven(&self, keys: &Keys) -> bool {
@@ -334,32 +349,17 @@ impl Counts {
             return;
         }
         refund(&mut self.networks, keys.network, self.now);
-        // A right code gives back its guess. The user's bucket is first: it is full again if that was the first one.
-        refund(&mut self.attempts[CODES_OF_USER], keys.attempts[CODES_OF_USER], self.now);
-        let attempts = self.rows_of(keys);
-        refund(&mut self.attempts[FIRST_CODES], attempts[FIRST_CODES], self.now);
-        refund(&mut self.attempts[CODES], attempts[CODES], self.now);
-    }
-
-    /// Returns the keys of the rows that an attempt is counted by now. Only one of the two rows for the user codes of a
-    /// network counts.
-    fn rows_of(&self, keys: &Keys) -> [Option<u64>; ROWS.len()] {
-        let mut attempts = keys.attempts;
-        let is_first = |user| self.attempts[CODES_OF_USER].is_full(user, self.now);
-        if let Some(user) = attempts[CODES_OF_USER] {
-            if is_first(user) {
-                attempts[CODES] = None;
-            } else {
-                attempts[FIRST_CODES] = None;
-            }
+        if let Some(CodeKeys { user, network }) = keys.codes {
+            // A right code gives back its guess. The user's bucket is first: it is full again if that was the first one.
+            self.codes_of_users.refund(user, 1, self.now);
+            let now = self.now;
+            refund(self.codes_of_network(user), network, now);
         }
-        attempts
     }
 }
 
-/// Returns whether an attempt presents the id of a public client with a code or a token, which nobody can guess.
-fn guesses_nothing(attempt: &Attempt<'_>) -> bool {
-    attempt.credential == Credential::ClientId && matches!(attempt.endpoint, Endpoint::Token | Endpoint::Revocation)
+fn wait(buckets: &Buckets, key: Option<u64>, now: u64) -> u64 {
+    key.map_or(0, |key| buckets.wait(key, now))
 }
 
 fn refund(buckets: &mut Buckets, key: Option<u64>, now: u64) {
@@ -383,13 +383,13 @@ mod tests {
     fn every_kind_of_attempt_has_its_rows() {
         let counted = |kind| ROWS.each_ref().map(|row| u8::from(row.kinds.contains(&kind)));
         for (kind, expected) in [
-            (AttemptKind::Authentication, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
-            (AttemptKind::ConsentRequest, [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]),
-            (AttemptKind::UserCode, [1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0]),
-            (AttemptKind::DeviceRequest, [0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0]),
-            (AttemptKind::Registration, [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0]),
-            (AttemptKind::MetadataDocument, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]),
-            (AttemptKind::KeySet, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]),
+            (AttemptKind::Authentication, [0, 0, 0, 0, 0, 0, 0, 0, 0]),
+            (AttemptKind::ConsentRequest, [0, 0, 0, 1, 0, 0, 0, 0, 0]),
+            (AttemptKind::UserCode, [0, 0, 0, 1, 0, 0, 0, 0, 0]),
+            (AttemptKind::DeviceRequest, [1, 1, 1, 0, 0, 0, 0, 0, 0]),
+            (AttemptKind::Registration, [0, 0, 0, 0, 1, 1, 1, 0, 0]),
+            (AttemptKind::MetadataDocument, [0, 0, 0, 0, 0, 0, 0, 1, 1]),
+            (AttemptKind::KeySet, [0, 0, 0, 0, 0, 0, 0, 1, 1]),
         ] {
             assert_eq!(counted(kind), expected, "{kind:?}");
         }
@@ -400,9 +400,6 @@ mod tests {
     fn every_row_has_its_own_rate() {
         let rate = |number| Rate::new(number, Duration::from_secs(1));
         let limits = ThrottleLimits {
-            first_user_codes_of_network: rate(1),
-            user_codes_of_network: rate(2),
-            user_codes_of_user: rate(3),
             device_requests: rate(4),
             consent_requests: rate(5),
             registrations: rate(6),
@@ -411,7 +408,7 @@ mod tests {
             ..ThrottleLimits::default()
         };
         let wide = |own: u32| [rate(own), rate(own).times(2), rate(own).times(10)];
-        let expected = [&[1, 2, 3].map(rate)[..], &wide(4), &[rate(5)], &wide(6), &[7, 8].map(rate)].concat();
+        let expected = [&wide(4)[..], &[rate(5)], &wide(6), &[7, 8].map(rate)].concat();
         assert_eq!(ROWS.each_ref().map(|row| (row.rate)(&limits)).to_vec(), expected);
     }
 }

@@ -360,7 +360,8 @@ impl Throttle for Watcher {
 #[tokio::test]
 async fn failed_authentication_is_reported_without_a_secret() {
     let seen = Arc::<Mutex<String>>::default();
-    let throttle = Watcher { allowed: 7.into(), seen: seen.clone() };
+    // The id without a secret is asked about twice.
+    let throttle = Watcher { allowed: 8.into(), seen: seen.clone() };
     let world = World::built(Config::platform(ISSUER), |builder| builder.throttle(throttle)).await;
     let Credentials { id, secret } = &world.client;
     let guess = "a-guess-that-may-be-nearly-right";
