@@ -106,7 +106,7 @@ fn judge(rows: Vec<Arc<Authorization>>, client: &ClientId, max: usize, lifetime:
     let (of_user, kept) = split_surplus([own, others].concat(), max - 1, age);
     surplus.extend(of_user);
     let is_released =
-        |row: &&Arc<Authorization>| row.source().is_some() && kept.iter().all(|own| own.source() != row.source());
+        |row: &&Arc<Authorization>| row.source().is_some() && !kept.iter().any(|own| own.shares_source(row));
     let released = surplus.iter().filter(is_released).cloned().collect();
 
     let is_place = |row: &Arc<Authorization>| is_own(row) && lasts(row, lifetime, now) && !row.has_fresh_answer(now);

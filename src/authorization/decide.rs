@@ -18,7 +18,7 @@ use crate::claim::{ATTEMPTS, After, Claim, Contended, Effect, Seen, claim_record
 use crate::config::DeviceSettings;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::{release, revocation};
+use crate::grant::revocation;
 use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::jose::access_jwt::CLIENT_SUBJECT;
 use crate::model::client::{AskConsent, Client};
@@ -140,7 +140,8 @@ pub(crate) async fn store_request(
     let current = judge_client(current, &record, &context.config).map_err(page)?;
     record.epoch = current.epoch;
     if let Some(from) = &record.pushed {
-        let visit = Visit { session: record.session, until: record.end };
+        let holder = Some(Digest::of(subject.as_str().as_bytes()));
+        let visit = Visit { session: record.session, until: record.end, holder };
         pushed_request::keep_open(context, from, visit).await.map_err(page)?;
     }
     if let Destination::Device(device) = &record.destination {
@@ -150,14 +151,16 @@ pub(crate) async fn store_request(
     let claimed = claim_record(context, &mut holding, Some(ATTEMPTS)).await;
     let ((), written) = claimed.map_err(|reason| pending.redirect(context, reason))?;
     let record = written.unwrap_or(holding.record);
-    usage::note_request(context, &current, subject, &record).await.map_err(|error| page(error.into()))?;
-    for ended in room.released.iter().filter(|ended| ended.source() != record.source()) {
-        release::source_of(context, ended).await;
-    }
+    let noted = usage::note_request(context, &current, subject, &record).await;
     for surplus in room.surplus {
         // The request is held. Requests that could not be ended now are ended when the next one is held.
         let _ = revocation::end_held(context, surplus).await;
     }
+    // Another tab may have opened the same device code or pushed request since the list was read.
+    for ended in room.released.iter().filter(|ended| !ended.shares_source(&record)) {
+        revocation::release_source(context, ended).await;
+    }
+    noted.map_err(|error| page(error.into()))?;
     let ticket = minted.text(&context.prefixes.handle, &IdText::of(record.id.as_bytes()));
     Ok(Held { record, client: current, ticket: ConsentTicket::new(ticket) })
 }

@@ -138,7 +138,7 @@ fn judge_visit(
     }
     match browser.session {
         Some(session) if !is_noted && !browser.is_signed_in && has_room(pushed, now) => {
-            Ok(Outcome::Noted(Visit { session, until }))
+            Ok(Outcome::Noted(Visit { session, until, holder: None }))
         }
         Some(_) | None => Ok(Outcome::Passed),
     }
@@ -185,10 +185,11 @@ impl Claim for Changing<'_> {
                     Some(_) => Err(Reason::AlreadyDecided),
                     None if !found.is_open(now) => Err(Reason::UnknownRequestUri),
                     None if is_kept_open(found, visit, now) => Ok(Effect::Leave(())),
-                    None if is_noted(found, visit.session, now) || !has_room(found, now) => {
-                        Ok(Effect::Replace(Arc::new(found.held(visit.until)), ()))
+                    None => {
+                        let held = found.held(visit.until);
+                        let may_note = is_noted(found, visit.session, now) || has_room(found, now);
+                        Ok(Effect::Replace(Arc::new(if may_note { held.visited(visit, now) } else { held }), ()))
                     }
-                    None => Ok(Effect::Replace(Arc::new(found.held(visit.until).visited(visit, now)), ())),
                 }
             }
             Change::UseUp { ticket } => {
@@ -213,8 +214,9 @@ impl Claim for Changing<'_> {
 }
 
 fn is_kept_open(pushed: &PushedRequest, visit: Visit, now: Timestamp) -> bool {
-    let may_return = is_noted(pushed, visit.session, now) || !has_room(pushed, now);
-    pushed.is_held() && pushed.open_until >= visit.until && may_return
+    let is_noted =
+        pushed.visits.iter().any(|own| own.session == visit.session && own.holder == visit.holder && now < own.until);
+    pushed.is_held() && pushed.open_until >= visit.until && (is_noted || !has_room(pushed, now))
 }
 
 #[cfg(test)]
@@ -227,7 +229,7 @@ mod tests {
     }
 
     fn visit(session: &[u8], until: u32) -> Visit {
-        Visit { session: Digest::of(session), until: at(until) }
+        Visit { session: Digest::of(session), until: at(until), holder: None }
     }
 
     fn pushed() -> PushedRequest {

@@ -9,16 +9,17 @@ use crate::base::id::Subject;
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim};
 use crate::context::Context;
 use crate::error::Reason;
-
 use crate::model::{Authorization, DeviceFrom, DeviceRequest, PushedFrom, PushedRequest};
+use crate::secret::Digest;
 
 /// Releases what a consent request came from. If this fails, it keeps its place until it expires.
 pub(crate) async fn source_of(context: &Context, ended: &Authorization) {
     if let Some((from, subject)) = ended.device().zip(ended.subject()) {
         let _ = device(context, from, subject).await;
     }
-    if let Some(from) = ended.pushed.as_deref() {
-        let _ = claim(context, &mut ReleasingPush { context, from: *from }, Some(ATTEMPTS)).await;
+    if let Some((from, subject)) = ended.pushed.as_deref().zip(ended.subject()) {
+        let user = Digest::of(subject.as_str().as_bytes());
+        let _ = claim(context, &mut ReleasingPush { context, from: *from, user }, Some(ATTEMPTS)).await;
     }
 }
 
@@ -62,9 +63,11 @@ impl Claim for ReleasingDevice<'_> {
     }
 }
 
+/// Another user with the same `request_uri` keeps it open.
 struct ReleasingPush<'a> {
     context: &'a Context,
     from: PushedFrom,
+    user: Digest,
 }
 
 impl Claim for ReleasingPush<'_> {
@@ -78,10 +81,10 @@ impl Claim for ReleasingPush<'_> {
 
     fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Effect<PushedRequest, ()>, Reason> {
         let found = seen.found().filter(|found| found.is_of(&self.from) && found.used_by.is_none() && found.is_held());
-        Ok(found.map_or(Effect::Leave(()), |found| Effect::Replace(Arc::new(found.released()), ())))
+        Ok(found.map_or(Effect::Leave(()), |found| Effect::Replace(Arc::new(found.released(&self.user)), ())))
     }
 
-    fn is_done(&self, found: &PushedRequest, _: &PushedRequest, _: After) -> bool {
-        !found.is_of(&self.from) || !found.is_held()
+    fn is_done(&self, found: &PushedRequest, meant: &PushedRequest, _: After) -> bool {
+        !found.is_of(&self.from) || found.visits == meant.visits && found.open_until == meant.open_until
     }
 }

@@ -232,8 +232,8 @@ async fn revoke_authorization(
     let mut denying = Denying::new(context, first.clone());
     match claim(context, &mut denying, None).await? {
         Ended::Now { was_live } => {
-            if was_live && first.source().is_some() && !is_source_needed(context, &first).await {
-                release::source_of(context, &first).await;
+            if was_live {
+                release_source(context, &first).await;
             }
             Ok(was_live)
         }
@@ -241,13 +241,20 @@ async fn revoke_authorization(
     }
 }
 
+/// Releases what an ended request came from, unless another page of the user waits for it.
+pub(crate) async fn release_source(context: &Context, ended: &Authorization) {
+    if ended.source().is_some() && !is_source_needed(context, ended).await {
+        release::source_of(context, ended).await;
+    }
+}
+
 /// Returns whether another page of the user waits for the same device or pushed request: a user may open two.
 async fn is_source_needed(context: &Context, ended: &Authorization) -> bool {
     let Some(subject) = ended.subject() else { return false };
-    let (source, now) = (ended.source(), context.now());
+    let now = context.now();
     let mut codes = Reader::new(AuthorizationId::from_bytes);
     while let Some(found) = codes.next(&*context.stores.codes, subject.as_str()).await {
-        if found.iter().any(|other| other.id != ended.id && other.is_held(now) && other.source() == source) {
+        if found.iter().any(|other| other.id != ended.id && other.is_held(now) && other.shares_source(ended)) {
             return true;
         }
     }

@@ -224,6 +224,11 @@ impl Authorization {
         pushed.or_else(|| self.device().map(|from| &from.secret))
     }
 
+    /// Returns whether both came from the same pushed request or device.
+    pub(crate) fn shares_source(&self, other: &Self) -> bool {
+        self.source().is_some() && self.source() == other.source()
+    }
+
     /// Returns the device that it is for, unless it is for a browser.
     pub(crate) const fn device(&self) -> Option<&DeviceFrom> {
         self.destination.device()

@@ -50,6 +50,8 @@ pub(crate) struct Visit {
     pub(crate) session: Digest,
     /// Until then it may present the request again.
     pub(crate) until: Timestamp,
+    /// The digest of the signed-in user whose consent request waits there.
+    pub(crate) holder: Option<Digest>,
 }
 
 impl fmt::Debug for PushedRequest {
@@ -133,14 +135,22 @@ impl PushedRequest {
         Self { open_until: self.open_until.max(until).max(marked), ..self.clone() }
     }
 
-    /// Returns the request as before it was held.
-    pub(crate) fn released(&self) -> Self {
-        Self { open_until: self.end, ..self.clone() }
+    /// Returns the request without the consent requests of that user. If no other user has one, it is as before it was
+    /// held.
+    pub(crate) fn released(&self, user: &Digest) -> Self {
+        let release = |visit: &Visit| Visit { holder: visit.holder.filter(|holder| holder != user), ..*visit };
+        let visits: Vec<_> = self.visits.iter().map(release).collect();
+        let is_held = visits.iter().any(|visit| visit.holder.is_some());
+        Self { open_until: if is_held { self.open_until } else { self.end }, visits, ..self.clone() }
     }
 
-    /// Returns the request with one more visit. Visits that have ended are removed.
+    /// Returns the request with one more visit. That of a session which came before keeps its end. Visits that have
+    /// ended are removed.
     pub(crate) fn visited(&self, visit: Visit, now: Timestamp) -> Self {
-        let visits = self.visits.iter().copied().filter(|visit| now < visit.until).chain([visit]).collect();
+        let live = self.visits.iter().copied().filter(|own| now < own.until);
+        let earlier = live.clone().find(|own| own.session == visit.session);
+        let visit = Visit { until: earlier.map_or(visit.until, |own| own.until), ..visit };
+        let visits = live.filter(|own| own.session != visit.session).chain([visit]).collect();
         Self { visits, ..self.clone() }
     }
 
@@ -179,7 +189,7 @@ fields! {
         id, version, client, epoch, secret, created, end, open_until, parameters, key, visits, used_by,
     }
 }
-fields! { Visit { session, until } }
+fields! { Visit { session, until, holder } }
 
 #[cfg(test)]
 mod tests {
@@ -202,7 +212,11 @@ mod tests {
             open_until: at(2100),
             parameters: "response_type=code&client_id=client&state=a%20b".into(),
             key: Some(JwkThumbprint::from_bytes([9; 32])),
-            visits: vec![Visit { session: Digest::of(b"session"), until: at(2100) }],
+            visits: vec![Visit {
+                session: Digest::of(b"session"),
+                until: at(2100),
+                holder: Some(Digest::of(b"alice")),
+            }],
             used_by: None,
         }
     }
@@ -244,7 +258,7 @@ mod tests {
     #[test]
     fn a_visit_makes_it_open_for_longer_but_not_held() {
         let new = PushedRequest { open_until: at(400), visits: Vec::new(), ..pushed() };
-        let visited = new.visited(Visit { session: Digest::of(b"session"), until: at(2100) }, at(300));
+        let visited = new.visited(Visit { session: Digest::of(b"session"), until: at(2100), holder: None }, at(300));
         assert!(visited.is_open(at(2099)) && !visited.is_open(at(2100)) && !visited.is_held());
         assert_eq!(visited.purge_after(), Some(at(2100 + 3600)));
         assert!(visited.held(at(300)).is_held(), "a hold may be shorter than the request");

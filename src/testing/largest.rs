@@ -86,7 +86,7 @@ fn pushed_request() -> PushedRequest {
         client: client_id(),
         parameters: "%25".chars().cycle().take(1 << 18).collect::<String>().into(),
         key: Some(JwkThumbprint::from_bytes(random())),
-        visits: (0..VISITS).map(|_| Visit { session: digest(), until: FAR }).collect(),
+        visits: (0..VISITS).map(|_| Visit { session: digest(), until: FAR, holder: Some(digest()) }).collect(),
         ..records::pushed_request(FAR)
     }
 }

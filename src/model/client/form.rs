@@ -179,8 +179,8 @@ pub struct SelfRegistration {
     pub gone_at: Option<Timestamp>,
     /// Whether a link of the client leads to a host that none of its redirect URIs has [RFC 7591 section 5].
     pub has_foreign_links: bool,
-    /// Whether its name, when registered or last updated, looked like that of an approved or suspended application, or
-    /// too many share the look to tell.
+    /// Whether its name, when registered or last updated, looked like that of an approved or suspended application or
+    /// of [the service](crate::config::RegistrationSettings::service_name), or too many share the look to tell.
     pub looks_like_another: bool,
     /// The digest of the metadata document in force.
     pub(crate) document: Option<Digest>,

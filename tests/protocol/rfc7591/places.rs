@@ -40,6 +40,43 @@ async fn unreviewed(world: &World) -> BTreeSet<String> {
     unreviewed.map(|application| application.id().to_string()).collect()
 }
 
+/// A store that takes no change of an application.
+struct UnchangedApplications;
+
+#[async_trait::async_trait]
+impl Script for UnchangedApplications {
+    async fn before(&self, call: &'static str) -> Fate {
+        if call == "applications.replace" { Fate::FailsBefore(Failure::Transient) } else { Fate::Done }
+    }
+}
+
+/// 7591-5-06
+/// A page whose client cannot be marked as asked for fails, and still ends the user's oldest ones.
+#[tokio::test]
+async fn requests_stay_bounded_where_a_client_keeps_no_place() {
+    let mut config = open(Profile::Mcp);
+    config.limits.consent_requests = 2;
+    let world = world_with(config, bounds()).await;
+    let clients =
+        [register(&world, public()).await, register(&world, public()).await, register(&world, public()).await];
+    let hold = async |world: &World, client: &Value| {
+        let pending = world.authorize(&query(world, client, URI, &[])).await.unwrap();
+        world.server.hold(&pending, &world.alice, SESSION).await.map(drop)
+    };
+    let failing =
+        over_with(&world, UnchangedApplications, |builder| builder.registration_policy(ApproveWithin::new(bounds())));
+    for client in &clients {
+        world.advance(1);
+        assert_eq!(hold(&failing, client).await.unwrap_err().response(Some(&world.alice)).status(), 503);
+    }
+    assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 2);
+    for client in &clients {
+        world.advance(1);
+        hold(&world, client).await.unwrap();
+    }
+    assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 2);
+}
+
 /// 7591-5-06
 #[tokio::test]
 async fn a_client_that_was_never_used_is_removed_after_seven_days() {

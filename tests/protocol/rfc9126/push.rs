@@ -376,6 +376,39 @@ async fn held_requests_are_not_replaced() {
     world.push().await;
 }
 
+/// 9126-2.3-01
+/// Two users may have the same request open. What the one does with it takes no place from the other.
+#[tokio::test]
+async fn another_users_page_keeps_its_request() {
+    let world = world_with(|config| config.limits.pushed_requests = 2).await;
+    let bob = grantor::Subject::new("bob").unwrap();
+    let shared = world.push().await;
+    let handle = super::held(&world, &shared).await;
+    super::opened(&world, &shared, b"session of bob", &bob).await.unwrap();
+    for _ in 0..2 {
+        world.server.revoke_application(&bob, &world.client.client_id()).await.unwrap();
+        // The others give way to each other.
+        for _ in 0..4 {
+            world.push().await;
+        }
+        super::opened(&world, &shared, b"session of bob", &bob).await.unwrap();
+    }
+    support::world::code(&super::approved(&world, &handle).await);
+
+    // Once both have gone, it holds no place.
+    let shared = world.push().await;
+    super::held(&world, &shared).await;
+    super::opened(&world, &shared, b"session of bob", &bob).await.unwrap();
+    for user in [&bob, &world.alice] {
+        assert!(stored(&world, &shared).await.is_some_and(|found| found.ends().seconds() == START + 300));
+        world.server.revoke_application(user, &world.client.client_id()).await.unwrap();
+    }
+    for _ in 0..4 {
+        world.push().await;
+    }
+    assert!(world.authorize(&world.reference(&shared)).await.is_err(), "it gave way");
+}
+
 /// 9126-2.3-01, 9126-4-04
 /// A session that visited in time may return after the sign-in, unless its place was needed.
 #[tokio::test]
