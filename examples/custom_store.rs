@@ -98,7 +98,7 @@ use grantor::{ApplicationForm, Approval, AuthorizationServer, ClientId, Config, 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let store = CustomStore::default();
-    let server = AuthorizationServer::new(Config::platform("https://auth.example"), store.clone())?;
+    let server = AuthorizationServer::new(Config::strict("https://auth.example"), store.clone())?;
     let (id, secret) = register(&server).await?;
     println!("registered     {id}");
 

@@ -230,7 +230,7 @@ impl Database {
 }
 
 fn main() -> Result<(), ConfigError> {
-    AuthorizationServer::new(Config::platform("https://auth.example"), RevisionsStore::default()).map(drop)
+    AuthorizationServer::new(Config::strict("https://auth.example"), RevisionsStore::default()).map(drop)
 }
 
 #[cfg(all(test, feature = "testing"))]

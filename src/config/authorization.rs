@@ -117,6 +117,9 @@ pub struct DeviceSettings {
     /// The pages that may ask for access and read the response, such as an application for televisions that is a web
     /// page; [`Off`](Cors::Off). Requests of all other pages are refused, so [`AnyOrigin`](Cors::AnyOrigin) is not
     /// accepted: any page could ask in the network of its visitor, whose consent page would then show that network.
+    ///
+    /// Packaged applications send `null` or `file://`, which may be listed. Any page can send `null`, from a sandboxed
+    /// frame: with it, every page can do what this setting prevents.
     pub cors: Cors,
     /// Which characters a user code has; 8 letters, as in the example of RFC 8628 section 6.1.
     pub user_code: UserCodeFormat,

@@ -93,13 +93,13 @@ const RULES: &[Rule] = &[
     value("cors", "at least one origin is accepted; for none, use Cors::Off", |own, _| {
         unless(own.cors != Cors::Origins(Vec::new()), "an empty list")
     }),
-    value("cors", ORIGIN, |own, _| no_origin(&own.cors)),
+    value("cors", ORIGIN, |own, _| no_origin(&own.cors, &[])),
     value("devices.cors", "Cors::Off or a list of at least one origin is accepted", |own, _| match &own.devices.cors {
         Cors::AnyOrigin => Some("AnyOrigin".into()),
         Cors::Origins(origins) => unless(!origins.is_empty(), "an empty list"),
         Cors::Off => None,
     }),
-    value("devices.cors", PAGE_ORIGIN, |own, _| no_origin(&own.devices.cors)),
+    value("devices.cors", PAGE_ORIGIN, |own, _| no_origin(&own.devices.cors, &PACKAGED)),
     value("require_resource", "only false is accepted without resources", |own, _| {
         only_with(!own.resources.is_empty(), own.require_resource, false)
     }),
@@ -349,10 +349,14 @@ fn is_prefix(text: &str) -> bool {
     text.len() <= 16 && text.bytes().all(is_allowed)
 }
 
-/// Returns the first listed text that is not an origin.
-fn no_origin(cors: &Cors) -> Option<String> {
+/// The origins that packaged applications of televisions send: they are pages in a file.
+const PACKAGED: [&str; 2] = ["null", "file://"];
+
+/// Returns the first listed text that is neither an origin nor one of these.
+fn no_origin(cors: &Cors, others: &[&str]) -> Option<String> {
+    let is_good = |origin: &str| is_origin(origin) || others.contains(&origin);
     match cors {
-        Cors::Origins(origins) => origins.iter().find(|origin| !is_origin(origin)).map(|origin| quoted(origin)),
+        Cors::Origins(origins) => origins.iter().find(|origin| !is_good(origin)).map(|origin| quoted(origin)),
         Cors::Off | Cors::AnyOrigin => None,
     }
 }
@@ -419,7 +423,8 @@ const ORIGIN: &str = "origins as browsers write them are accepted: `https://app.
                       with only host and port, in lower case, without the default port; Cors::AnyOrigin allows all";
 const LONGER_CODES: &str = "a higher one needs longer codes, so that guesses stay as rare: devices.user_code with 8 letters \
                             is accepted with up to 1000, 9 with 20 000, 10 with 400 000, 11 digits with 3906, 12 with 39 062";
-const PAGE_ORIGIN: &str = "origins as browsers write them are accepted, such as `https://tv.example`";
+const PAGE_ORIGIN: &str = "origins as browsers write them are accepted, such as `https://tv.example`; also `null` and \
+                           `file://`, which packaged applications send";
 const PREFIX: &str = "at most 16 letters, digits, `-`, `_`, `.` or `~` are accepted";
 const NONE: &str =
     "client_secret_basic, client_secret_post and private_key_jwt are accepted; for the method none, set public_clients";

@@ -127,14 +127,15 @@ impl Registrar {
         Ok(Registered { application, secret, token })
     }
 
-    /// Returns whether an approved application other than `own` has a name that looks like this one.
+    /// Returns whether the service, or an approved application other than `own`, has a name that looks like this one.
     ///
     /// It reads up to [`LOOK_ALIKE_PAGES`] pages of a list for each key of the name. If more applications share a key
     /// and none of those read is approved, the name counts as looking like another: an attacker may have submitted
     /// hundreds of applications to hide the approved one.
     pub(super) async fn looks_like_another(&self, name: &str, own: Option<&ClientId>) -> Result<bool, RegistrarError> {
+        let of_service: Vec<_> = LookAlikeKey::of(&self.context.config.registration.service_name).collect();
         for key in LookAlikeKey::of(name) {
-            if self.is_known_by(&ApplicationFilter::LooksLike(key), own).await? {
+            if of_service.contains(&key) || self.is_known_by(&ApplicationFilter::LooksLike(key), own).await? {
                 return Ok(true);
             }
         }

@@ -63,7 +63,6 @@ impl From<DecodeError> for StoreError {
     }
 }
 
-/// The error beneath that of a store with a database.
 #[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
 pub(crate) use cause::Cause;
 

@@ -188,7 +188,7 @@ impl Texts {
         answer_goes_to: "Your answer goes to {host}.",
         calls_itself: "It calls itself {name}. That is its own claim.",
         no_name: "It did not give a name.",
-        looks_like_another: "That name looks like the name of another application, which is known here.",
+        looks_like_another: "That name looks like the name of this service, or of another application that is known here.",
         first_seen: "It was first seen here on {date}.",
 
         no_access: [
@@ -341,7 +341,7 @@ impl Texts {
         answer_goes_to: "Deine Antwort geht an {host}.",
         calls_itself: "Sie nennt sich {name}. Das ist ihre eigene Angabe.",
         no_name: "Sie hat keinen Namen angegeben.",
-        looks_like_another: "Dieser Name sieht aus wie der einer anderen Anwendung, die hier bekannt ist.",
+        looks_like_another: "Dieser Name sieht aus wie der dieses Dienstes oder einer anderen Anwendung, die hier bekannt ist.",
         first_seen: "Hier zuerst gesehen am {date}.",
 
         no_access: [

@@ -160,6 +160,7 @@ fn config(base: &str, options: &Options) -> Config {
     }
     if options.open_clients.is_some() {
         config.registration.dynamic = DynamicRegistration::Open;
+        config.registration.service_name = "Platform".into();
         config.registration.management = true;
     }
     config

@@ -307,3 +307,21 @@ async fn names_that_mislead_are_refused_or_flagged() {
         assert_eq!(client.open().unwrap().looks_like_another, is_flagged, "{name}");
     }
 }
+
+/// 7591-5-01
+/// A client that pretends to be the service is flagged, and one that names it in passing is not.
+#[tokio::test]
+async fn the_name_of_the_service_is_flagged() {
+    for (service, expected) in [("", [false; 4]), ("Acme Cloud", [true, true, true, false])] {
+        let mut config = open(Profile::Mcp);
+        config.registration.service_name = service.into();
+        let world = world_with(config, bounds()).await;
+        for (name, is_flagged) in
+            ["Acme Cloud", "acme-cloud", "\u{410}cme Cloud", "Notes for Acme Cloud"].into_iter().zip(expected)
+        {
+            let answer = register(&world, with(public(), json!({"client_name": name}))).await;
+            let client = world.server.client(&super::id(&answer)).await.unwrap().unwrap();
+            assert_eq!(client.open().unwrap().looks_like_another, is_flagged, "{service} {name}");
+        }
+    }
+}

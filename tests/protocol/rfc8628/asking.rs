@@ -327,9 +327,12 @@ async fn no_page_of_another_origin_asks() {
     asked(&world).await;
     // A page that the settings list, such as an application for televisions, reads its answer.
     reconfigured(&mut world, |config| {
-        config.devices.cors = grantor::wire::Cors::Origins(vec!["https://tv.example".into()]);
+        let listed = ["https://tv.example", "null", "file://"];
+        config.devices.cors = grantor::wire::Cors::Origins(listed.map(Into::into).to_vec());
     });
-    for (origin, is_listed) in [("https://tv.example", true), ("https://evil.example", false)] {
+    // The last two are sent by packaged applications.
+    let pages = ["https://tv.example", "null", "file://", "https://evil.example"];
+    for (origin, is_listed) in pages.into_iter().zip([true, true, true, false]) {
         let call = ask_call(&world, &world.client, &[]).header("Origin", origin.as_bytes());
         let response = call.header("Sec-Fetch-Site", b"cross-site").send().await;
         assert_eq!(response.status() == 200, is_listed, "{origin}");

@@ -76,6 +76,8 @@ fn codes_are_neither_short_lived_nor_short() {
     }
     let error = refused(|config| config.devices.cors = grantor::wire::Cors::AnyOrigin);
     assert!(error.starts_with("devices.cors is AnyOrigin"), "{error}");
+    let error = refused(|config| config.devices.cors = grantor::wire::Cors::Origins(vec!["file://tv".into()]));
+    assert!(error.starts_with("devices.cors is \"file://tv\""), "{error}");
 }
 
 /// 8628-5.1-01, 8628-6.1-03
