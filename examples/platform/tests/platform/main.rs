@@ -89,6 +89,20 @@ async fn a_browser_that_signed_in_before_is_not_held_back_by_a_strangers_guesses
     guess_until_refused(&platform, DEVON.0, &known).await;
 }
 
+/// A sign-in without the cookie adds a browser, so the oldest is forgotten beyond twenty. The others stay.
+#[tokio::test]
+async fn an_account_knows_its_twenty_latest_browsers() {
+    let platform = start("known-browsers");
+    let mut known = Vec::new();
+    for _ in 0..21 {
+        known.push(sign_in(&platform, DEVON).send().await.cookies());
+    }
+    guess_until_refused(&platform, DEVON.0, "").await;
+    for (browser, status) in [(0, 429), (1, 303), (20, 303)] {
+        assert_eq!(sign_in(&platform, DEVON).cookies(&known[browser]).send().await.status, status, "{browser}");
+    }
+}
+
 /// Sends wrong passwords until the wait is long enough for the following requests.
 async fn guess_until_refused(platform: &Started, account: &str, cookies: &str) {
     for _ in 0..1000 {
