@@ -10,7 +10,7 @@ use crate::base::clock::Timestamp;
 use crate::base::codec::{DecodeError, Reader, Writer};
 
 /// A value with a stored form.
-pub(crate) trait Field: Sized {
+pub(crate) trait Codec: Sized {
     fn write(&self, writer: &mut Writer);
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
@@ -24,21 +24,21 @@ pub(crate) trait Tagged: Sized {
 }
 
 /// Encodes a record of that kind.
-pub(crate) fn encode(kind: u8, record: &impl Field) -> Vec<u8> {
+pub(crate) fn encode(kind: u8, record: &impl Codec) -> Vec<u8> {
     let mut writer = Writer::new(kind);
     record.write(&mut writer);
     writer.finish()
 }
 
 /// Decodes a record of that kind. Bytes that are left over are an error.
-pub(crate) fn decode<T: Field>(kind: u8, bytes: &[u8]) -> Result<T, DecodeError> {
+pub(crate) fn decode<T: Codec>(kind: u8, bytes: &[u8]) -> Result<T, DecodeError> {
     let mut reader = Reader::new(bytes, kind)?;
     let record = T::read(&mut reader)?;
     reader.finish()?;
     Ok(record)
 }
 
-/// Implements [`Field`] for a struct: its fields in the order in which they are stored, then those with a tag. Fields
+/// Implements [`Codec`] for a struct: its fields in the order in which they are stored, then those with a tag. Fields
 /// that are `elsewhere` are neither written nor read here, and are read as their default.
 ///
 /// A field that is not listed does not compile.
@@ -48,10 +48,10 @@ macro_rules! fields {
         $(tagged { $($tag:expr => $own:ident),* $(,)? })?
         $(elsewhere { $($other:ident),* $(,)? })?
     ) => {
-        impl $crate::base::field::Field for $name {
+        impl $crate::base::field::Codec for $name {
             fn write(&self, writer: &mut $crate::base::codec::Writer) {
                 let Self { $($field,)* $($($own,)*)? $($($other: _,)*)? } = self;
-                $($crate::base::field::Field::write($field, writer);)*
+                $($crate::base::field::Codec::write($field, writer);)*
                 $($($crate::base::field::Tagged::write_tagged($own, $tag, writer);)*)?
             }
 
@@ -60,7 +60,7 @@ macro_rules! fields {
             ) -> Result<Self, $crate::base::codec::DecodeError> {
                 // The fields of a struct are evaluated in the order in which they stand here.
                 Ok(Self {
-                    $($field: $crate::base::field::Field::read(reader)?,)*
+                    $($field: $crate::base::field::Codec::read(reader)?,)*
                     $($($own: $crate::base::field::Tagged::read_tagged($tag, reader)?,)*)?
                     $($($other: Default::default(),)*)?
                 })
@@ -69,17 +69,17 @@ macro_rules! fields {
     };
 }
 
-/// Implements [`Field`] for an enum: one byte for the variant, then its fields. A number that is not listed was written
+/// Implements [`Codec`] for an enum: one byte for the variant, then its fields. A number that is not listed was written
 /// by a newer release; it must not be given to another variant.
 macro_rules! variants {
     ($name:ident { $($tag:literal => $variant:ident $(($inner:ident))? $({ $($field:ident),* })?),* $(,)? }) => {
-        impl $crate::base::field::Field for $name {
+        impl $crate::base::field::Codec for $name {
             fn write(&self, writer: &mut $crate::base::codec::Writer) {
                 match self {
                     $(Self::$variant $(($inner))? $({ $($field),* })? => {
                         writer.byte($tag);
-                        $($crate::base::field::Field::write($inner, writer);)?
-                        $($($crate::base::field::Field::write($field, writer);)*)?
+                        $($crate::base::field::Codec::write($inner, writer);)?
+                        $($($crate::base::field::Codec::write($field, writer);)*)?
                     })*
                 }
             }
@@ -89,8 +89,8 @@ macro_rules! variants {
             ) -> Result<Self, $crate::base::codec::DecodeError> {
                 Ok(match reader.byte()? {
                     $($tag => Self::$variant
-                        $(({ let $inner = $crate::base::field::Field::read(reader)?; $inner }))?
-                        $({ $($field: $crate::base::field::Field::read(reader)?),* })?,)*
+                        $(({ let $inner = $crate::base::field::Codec::read(reader)?; $inner }))?
+                        $({ $($field: $crate::base::field::Codec::read(reader)?),* })?,)*
                     _ => return Err($crate::base::codec::DecodeError::UnknownLayout),
                 })
             }
@@ -98,10 +98,10 @@ macro_rules! variants {
     };
 }
 
-/// Implements [`Field`] for types that consist of a fixed number of bytes: `from_bytes` and the given method.
+/// Implements [`Codec`] for types that consist of a fixed number of bytes: `from_bytes` and the given method.
 macro_rules! arrays {
     ($($name:ident: $bytes:ident),*) => {
-        $(impl $crate::base::field::Field for $name {
+        $(impl $crate::base::field::Codec for $name {
             fn write(&self, writer: &mut $crate::base::codec::Writer) {
                 writer.array(self.$bytes());
             }
@@ -115,10 +115,10 @@ macro_rules! arrays {
     };
 }
 
-/// Implements [`Field`] for types that consist of a text: `as_str`, and a function that returns an option.
+/// Implements [`Codec`] for types that consist of a text: `as_str`, and a function that returns an option.
 macro_rules! texts {
     ($($name:ident: $read:expr),*) => {
-        $(impl $crate::base::field::Field for $name {
+        $(impl $crate::base::field::Codec for $name {
             fn write(&self, writer: &mut $crate::base::codec::Writer) {
                 writer.text(self.as_str());
             }
@@ -135,10 +135,10 @@ macro_rules! texts {
 
 pub(crate) use {arrays, fields, texts, variants};
 
-/// Implements [`Field`] for one type by two expressions over the writer and the reader.
+/// Implements [`Codec`] for one type by two expressions over the writer and the reader.
 macro_rules! field {
     ($type:ty, |$value:ident, $writer:ident| $write:expr, |$reader:ident| $read:expr $(, $($parameters:tt)+)?) => {
-        impl $(<$($parameters)+>)? Field for $type {
+        impl $(<$($parameters)+>)? Codec for $type {
             fn write(&self, $writer: &mut Writer) {
                 let $value = self;
                 $write;
@@ -168,15 +168,15 @@ field!([u8; N], |own, writer| writer.array(own), |reader| reader.array(), const 
 field!(IpAddr, |own, writer| writer.text(&own.to_string()), |reader| {
     reader.text()?.parse().map_err(|_| DecodeError::Malformed)
 });
-field!(Box<T>, |own, writer| T::write(own, writer), |reader| T::read(reader).map(Self::new), T: Field);
+field!(Box<T>, |own, writer| T::write(own, writer), |reader| T::read(reader).map(Self::new), T: Codec);
 field!(
     Option<T>,
     |own, writer| writer.optional(own.as_ref(), |writer, value| value.write(writer)),
     |reader| reader.optional(T::read),
-    T: Field
+    T: Codec
 );
-field!(Vec<T>, |own, writer| write_list(own, writer), |reader| reader.list(T::read), T: Field);
-field!(Box<[T]>, |own, writer| write_list(own, writer), |reader| reader.list(T::read).map(Into::into), T: Field);
+field!(Vec<T>, |own, writer| write_list(own, writer), |reader| reader.list(T::read), T: Codec);
+field!(Box<[T]>, |own, writer| write_list(own, writer), |reader| reader.list(T::read).map(Into::into), T: Codec);
 // A value that is there twice is an error.
 field!(
     BTreeSet<T>,
@@ -187,11 +187,11 @@ field!(
         let set = Self::from_iter(list);
         if set.len() == count { Ok(set) } else { Err(DecodeError::Malformed) }
     },
-    T: Field + Ord
+    T: Codec + Ord
 );
 
 /// Writes the count, and then each value.
-pub(crate) fn write_list<'a, T: Field + 'a>(
+pub(crate) fn write_list<'a, T: Codec + 'a>(
     list: impl IntoIterator<Item = &'a T, IntoIter: ExactSizeIterator>,
     writer: &mut Writer,
 ) {
@@ -200,7 +200,7 @@ pub(crate) fn write_list<'a, T: Field + 'a>(
     list.for_each(|value| value.write(writer));
 }
 
-impl<T: Field> Tagged for Option<T> {
+impl<T: Codec> Tagged for Option<T> {
     fn write_tagged(&self, tag: u8, writer: &mut Writer) {
         if let Some(value) = self {
             writer.tagged(tag, |writer| value.write(writer));
@@ -226,7 +226,7 @@ impl Tagged for bool {
 }
 
 /// Stored unless it is empty.
-impl<T: Field> Tagged for Vec<T> {
+impl<T: Codec> Tagged for Vec<T> {
     fn write_tagged(&self, tag: u8, writer: &mut Writer) {
         if !self.is_empty() {
             writer.tagged(tag, |writer| self.write(writer));

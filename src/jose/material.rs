@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq;
 
 use crate::base::ValueError;
 use crate::base::codec::{DecodeError, Reader, Writer};
-use crate::base::field::{Field, arrays};
+use crate::base::field::{Codec, arrays};
 use crate::jose::base64url;
 
 /// The length of a coordinate of P-256, and of an Ed25519 key, in bytes.
@@ -265,7 +265,7 @@ impl SigningAlgorithm {
     }
 }
 
-impl Field for SigningAlgorithm {
+impl Codec for SigningAlgorithm {
     fn write(&self, writer: &mut Writer) {
         writer.text(self.as_str());
     }

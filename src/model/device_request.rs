@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use crate::base::clock::Timestamp;
 use crate::base::codec::{DecodeError, Reader, Writer, kind};
-use crate::base::field::{Field, fields};
+use crate::base::field::{Codec, fields};
 use crate::base::id::{AuthorizationId, ClientId, DeviceRequestId, Subject};
 use crate::model::protected_resource::Audience;
 use crate::model::record::{Columns, Record, Table, encoded_as, key_and_version};
@@ -163,7 +163,7 @@ fields! {
 }
 
 /// One byte for all three states.
-impl Field for Option<DeviceDecision> {
+impl Codec for Option<DeviceDecision> {
     fn write(&self, writer: &mut Writer) {
         match self {
             None => writer.byte(0),
@@ -179,7 +179,7 @@ impl Field for Option<DeviceDecision> {
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         match reader.byte()? {
             0 => Ok(None),
-            1 => Ok(Some(DeviceDecision::Approved { by: Field::read(reader)?, ticket: Field::read(reader)? })),
+            1 => Ok(Some(DeviceDecision::Approved { by: Codec::read(reader)?, ticket: Codec::read(reader)? })),
             2 => Ok(Some(DeviceDecision::Denied)),
             _ => Err(DecodeError::UnknownLayout),
         }

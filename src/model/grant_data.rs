@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::base::ValueError;
 use crate::base::codec::{DecodeError, Reader, Writer};
-use crate::base::field::Field;
+use crate::base::field::Codec;
 
 /// The most bytes that the data of a grant may have.
 const MAX_BYTES: usize = 1024;
@@ -44,7 +44,7 @@ impl fmt::Debug for GrantData {
     }
 }
 
-impl Field for GrantData {
+impl Codec for GrantData {
     fn write(&self, writer: &mut Writer) {
         writer.bytes(&self.0);
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::base::clock::Timestamp;
 use crate::base::codec::{DecodeError, Reader, Writer, kind};
 use crate::base::field;
-use crate::base::field::{Field, fields, variants, write_list};
+use crate::base::field::{Codec, fields, variants, write_list};
 use crate::base::id::GrantId;
 use crate::model::pairs::Further;
 use crate::model::record::{Columns, Ended, Record, Table, key_and_version};
@@ -88,7 +88,7 @@ variants! {
     }
 }
 
-impl Field for Further {
+impl Codec for Further {
     fn write(&self, writer: &mut Writer) {
         write_list(self.as_slice(), writer);
     }
@@ -98,7 +98,7 @@ impl Field for Further {
     }
 }
 
-impl Field for AccessRecord {
+impl Codec for AccessRecord {
     fn write(&self, writer: &mut Writer) {
         let Self { digest, issued, end, restrictions } = self;
         digest.write(writer);
@@ -110,7 +110,7 @@ impl Field for AccessRecord {
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let (digest, issued, end) = (Field::read(reader)?, Field::read(reader)?, Field::read(reader)?);
+        let (digest, issued, end) = (Codec::read(reader)?, Codec::read(reader)?, Codec::read(reader)?);
         let revoked = reader.flag()?;
         let restrictions = reader.optional(read_restrictions)?.unwrap_or_default();
         Ok(Self::new(digest, issued, end, Restrictions { revoked, ..restrictions }))

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::base::codec::{DecodeError, Reader, Writer};
-use crate::base::field::{Field, Tagged};
+use crate::base::field::{Codec, Tagged};
 use crate::base::json::Json;
 use crate::jose::{Jwk, SigningAlgorithm};
 use crate::model::client_metadata::error::MetadataError;
@@ -37,7 +37,7 @@ macro_rules! members {
             $($(#[$doc])* pub $field: $type,)*
         }
 
-        impl Field for $name {
+        impl Codec for $name {
             fn write(&self, writer: &mut Writer) {
                 writer.block(|writer| {
                     $(self.$field.write_tagged($tag, writer);)*
@@ -291,14 +291,14 @@ mod tests {
         after: u32,
     }
 
-    impl<T: Field> Field for Holder<T> {
+    impl<T: Codec> Codec for Holder<T> {
         fn write(&self, writer: &mut Writer) {
             self.members.write(writer);
             self.after.write(writer);
         }
 
         fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-            Ok(Self { members: Field::read(reader)?, after: Field::read(reader)? })
+            Ok(Self { members: Codec::read(reader)?, after: Codec::read(reader)? })
         }
     }
 

@@ -84,7 +84,7 @@ macro_rules! key_and_version {
 
 pub(crate) use key_and_version;
 
-/// The encoding of a kind whose stored form is its [`Field`](crate::base::field::Field), and nothing else.
+/// The encoding of a kind whose stored form is its [`Codec`](crate::base::field::Codec), and nothing else.
 macro_rules! encoded_as {
     ($kind:expr) => {
         fn encode(&self) -> Vec<u8> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::base::codec::{DecodeError, Reader, Writer};
 use crate::base::debug_as_text;
-use crate::base::field::{Field, variants, write_list};
+use crate::base::field::{Codec, variants, write_list};
 use crate::text::{TextError, check_line};
 
 /// The user's resources that an application may access, in addition to what its scopes allow.
@@ -100,7 +100,7 @@ impl ResourceScope {
 
 variants! { ResourceScope { 0 => All, 1 => Public, 2 => Specified(list) } }
 
-impl Field for ResourceList {
+impl Codec for ResourceList {
     fn write(&self, writer: &mut Writer) {
         write_list(&*self.0, writer);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
 use crate::base::codec::{DecodeError, Reader, Writer, kind};
-use crate::base::field::{Field, fields};
+use crate::base::field::{Codec, fields};
 use crate::base::id::ClientId;
 use crate::model::application::Application;
 use crate::model::client::{Client, ClientState};
@@ -82,7 +82,7 @@ fields! {
 }
 
 /// The client is a record of its own, behind its length.
-impl Field for Arc<Client> {
+impl Codec for Arc<Client> {
     fn write(&self, writer: &mut Writer) {
         writer.bytes(&self.encode());
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::codec::{DecodeError, Reader, Writer, kind};
-use crate::base::field::{Field, Tagged, fields, variants};
+use crate::base::field::{Codec, Tagged, fields, variants};
 use crate::model::client::{
     ApplicationType, AskConsent, AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientKeys,
     ClientOrigin, ClientSecrets, ClientState, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation,
@@ -83,7 +83,7 @@ impl Tagged for AskConsent {
 }
 
 /// Only a client with a metadata document has its digest.
-impl Field for Arc<SelfRegistration> {
+impl Codec for Arc<SelfRegistration> {
     fn write(&self, writer: &mut Writer) {
         SelfRegistration::write(self, writer);
         if self.origin == ClientOrigin::MetadataDocument {
@@ -95,7 +95,7 @@ impl Field for Arc<SelfRegistration> {
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let mut own = SelfRegistration::read(reader)?;
         if own.origin == ClientOrigin::MetadataDocument {
-            own.document = Field::read(reader)?;
+            own.document = Codec::read(reader)?;
         }
         own.resources = Tagged::read_tagged(RESOURCES, reader)?;
         Ok(Self::new(own))
@@ -103,7 +103,7 @@ impl Field for Arc<SelfRegistration> {
 }
 
 /// The names of a registration [RFC 7591 section 2].
-impl Field for GrantTypes {
+impl Codec for GrantTypes {
     fn write(&self, writer: &mut Writer) {
         write_names(writer, self.iter().map(GrantType::as_str));
     }
@@ -114,7 +114,7 @@ impl Field for GrantTypes {
 }
 
 /// The names of a registration [RFC 7591 section 2].
-impl Field for AuthenticationMethods {
+impl Codec for AuthenticationMethods {
     fn write(&self, writer: &mut Writer) {
         write_names(writer, self.iter().map(AuthenticationMethod::as_str));
     }

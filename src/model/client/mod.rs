@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
 use crate::base::codec::{Writer, kind};
-use crate::base::field::Field;
+use crate::base::field::Codec;
 use crate::base::id::ClientId;
 use crate::model::grant_data::GrantData;
 use crate::model::redirect_uri::{RedirectUri, RegisteredRedirectUri};

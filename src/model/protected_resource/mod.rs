@@ -11,7 +11,7 @@ pub(crate) use table::{Entry, Named, ResourceTable, Target, TargetError};
 use std::sync::Arc;
 
 use crate::base::codec::{DecodeError, Reader, Writer};
-use crate::base::field::{Field, Tagged};
+use crate::base::field::{Codec, Tagged};
 use crate::base::id::ClientId;
 use crate::model::redirect_uri::{WebScheme, WebUri, check_host, check_path_and_query, uri_text};
 use crate::wire::message::ResourceMetadata;
@@ -352,7 +352,7 @@ impl Audience {
 }
 
 /// The identifiers, if there are any, without the consent.
-impl Field for Audience {
+impl Codec for Audience {
     fn write(&self, writer: &mut Writer) {
         writer.optional(Some(self).filter(|own| !own.is_unset()), |writer, own| own.write_list(writer));
     }

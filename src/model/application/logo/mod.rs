@@ -191,7 +191,7 @@ impl Record for ApplicationLogo {
 
 fields! { ApplicationLogo { id, version, end, logo } }
 
-impl field::Field for Logo {
+impl field::Codec for Logo {
     fn write(&self, writer: &mut Writer) {
         writer.bytes(self.bytes());
     }
