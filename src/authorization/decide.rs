@@ -269,6 +269,7 @@ pub(crate) async fn decide(
     let is_again = match judge_held(&found, context.now()) {
         Ok(()) => false,
         Err(Reason::AlreadyDecided) if found.is_fresh_answer(&submitted.digest(), context.now()) => true,
+        Err(Reason::AlreadyDecided) => return Err(answered_before(context, &found).await),
         Err(reason) => return Err(page(reason)),
     };
     let client = context.current_client(&found.client).await.map_err(|error| page(error.into()))?;
@@ -282,7 +283,10 @@ pub(crate) async fn decide(
     })?;
     if is_again {
         let again = lead_on(context, &found, &client, &submitted).await;
-        return again.map_err(|reason| undecided(context, &found, &client, reason));
+        return match again {
+            Ok(answer) => Ok(answer),
+            Err(reason) => Err(undecided(context, &found, &client, reason).await),
+        };
     }
     take_decision(context, &found, &client, &submitted).await
 }
@@ -310,7 +314,10 @@ pub(crate) async fn take_decision(
         Err(Reason::AlreadyDecided) => lead_on(context, held, client, submitted).await,
         taken => taken,
     };
-    taken.map_err(|reason| undecided(context, held, client, reason))
+    match taken {
+        Ok(answer) => Ok(answer),
+        Err(reason) => Err(undecided(context, held, client, reason).await),
+    }
 }
 
 /// Finds a request that awaits its user's decision.
@@ -399,14 +406,25 @@ async fn end(context: &Context, held: &Arc<Authorization>, reason: Reason) -> Re
 }
 
 /// Reports to the client why the decision was not taken, unless another decision was.
-fn undecided(context: &Context, held: &Authorization, client: &Client, reason: Reason) -> AuthorizationError {
+async fn undecided(context: &Context, held: &Authorization, client: &Client, reason: Reason) -> AuthorizationError {
+    if matches!(reason, Reason::AlreadyDecided) {
+        return answered_before(context, held).await;
+    }
     // `UnknownClient`: the client was removed meanwhile.
-    let is_without_redirect =
-        matches!(reason, Reason::AlreadyDecided | Reason::UnknownClient | Reason::UnknownConsentTicket);
+    let is_without_redirect = matches!(reason, Reason::UnknownClient | Reason::UnknownConsentTicket);
     if is_without_redirect {
         return AuthorizationError::page_for(context, &client.id, reason);
     }
     AuthorizationError::answer(context, client, &held.destination, reason)
+}
+
+/// Says what was decided before, and names a client that a person has reviewed. The page is the same without what cannot
+/// be read.
+async fn answered_before(context: &Context, asked: &Authorization) -> AuthorizationError {
+    let found = context.stores.codes.find(&asked.id).await.ok().flatten();
+    let client = context.current_client(&asked.client).await.ok().flatten();
+    let found = found.filter(|found| found.ticket == asked.ticket);
+    AuthorizationError::answered(context, &asked.client, client, found.as_deref())
 }
 
 /// Uses up the pushed request or the device's, if there is one, then writes the decision with one compare-and-swap of

@@ -15,7 +15,7 @@ use crate::model::client_metadata::DocumentUrl;
 use crate::model::protected_resource::ProtectedResource;
 use crate::model::redirect_uri::RedirectUri;
 use crate::model::terms::Terms;
-use crate::model::{Destination, PushedFrom, Redirection};
+use crate::model::{Authorization, Destination, PushedFrom, Redirection, Stage};
 use crate::registration::DocumentAdmission;
 use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
 use crate::secret::pkce::CodeChallenge;
@@ -285,6 +285,23 @@ impl AuthorizationError {
         Self::raise(context, Some(client), None, Refusal::page(context, reason))
     }
 
+    /// An error that shows what was decided about a request before, and names the client if a person has reviewed it.
+    pub(crate) fn answered(
+        context: &Context,
+        id: &ClientId,
+        client: Option<Arc<Client>>,
+        answered: Option<&Authorization>,
+    ) -> Self {
+        let mut refusal = Refusal::page(context, Reason::AlreadyDecided);
+        refusal.page.kind = match answered.map(|answered| &answered.stage) {
+            Some(Stage::CodeIssued(_)) => ErrorKind::AlreadyAllowed,
+            Some(Stage::Denied) => ErrorKind::AlreadyDenied,
+            Some(Stage::Held) | None => ErrorKind::AlreadyAnswered,
+        };
+        refusal.page.client = client.filter(|client| client.is_approved() && !client.is_unreviewed());
+        Self::raise(context, Some(id), None, refusal)
+    }
+
     /// An error that shows a page because this redirect URI may not be used.
     pub(crate) fn page_for_uri(context: &Context, client: &ClientId, uri: &[u8], reason: Reason) -> Self {
         Self::raise(context, Some(client), Some(uri), Refusal::page(context, reason))
@@ -380,10 +397,11 @@ impl AuthorizationError {
     pub(crate) fn shown(&self, is_signed_in: bool) -> Option<Shown<'_>> {
         let cause = self.0.page.cause.as_deref();
         let Some(redirect) = self.0.redirect.as_ref().filter(|_| self.reaches_client(is_signed_in)) else {
-            return Some(Shown { kind: self.0.page.kind, cause, link: None });
+            let client = self.0.page.client.as_deref();
+            return Some(Shown { kind: self.0.page.kind, cause, link: None, client });
         };
         let link = redirect.link.as_ref()?;
-        Some(Shown { kind: response::page_before_redirect(&self.0.reason).1, cause, link: Some(link) })
+        Some(Shown { kind: response::page_before_redirect(&self.0.reason).1, cause, link: Some(link), client: None })
     }
 }
 
@@ -393,6 +411,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) cause: Option<&'a str>,
     /// The unreviewed client that the page links to.
     pub(crate) link: Option<&'a Link>,
+    /// The reviewed client that the user answered before.
+    pub(crate) client: Option<&'a Client>,
 }
 
 debug_as_text!(AuthorizationError);

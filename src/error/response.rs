@@ -1,10 +1,12 @@
 //! Turns an error into a response: JSON, page, redirect or challenge, with its status and headers.
 
+use std::sync::Arc;
+
 use crate::base::with_causes;
 use crate::config::tokens::proof_algorithm_names;
 use crate::config::{Config, DpopBoundTokens};
 use crate::error::{ErrorCode, Reason};
-use crate::model::client::AuthenticationMethod;
+use crate::model::client::{AuthenticationMethod, Client};
 use crate::wire::message::ErrorResponse;
 use crate::wire::page::{ErrorKind, error_page, page_with_link};
 use crate::wire::refusal::Refusal;
@@ -45,13 +47,16 @@ fn is_challenged(request: &Request<'_>, config: &Config) -> bool {
 pub(crate) struct UserPage {
     status: u16,
     pub(crate) kind: ErrorKind,
+    /// The client that the user answered before, if a person has reviewed it.
+    pub(crate) client: Option<Arc<Client>>,
     /// Only the event sink gets the cause, and during development on one machine the page.
     pub(crate) cause: Option<String>,
 }
 
 impl UserPage {
     pub(crate) fn response(&self, reason: &Reason) -> Response {
-        let page = error_page(self.status, self.kind, self.cause.as_deref());
+        let client = self.client.as_deref().map(|client| (client.form.name.as_str(), client.web_address()));
+        let page = error_page(self.status, self.kind, client, self.cause.as_deref());
         if self.status == 405 {
             return page.with_header("Allow", Endpoint::Authorization.allow());
         }
@@ -70,7 +75,7 @@ pub(crate) fn to_user(reason: &Reason, config: &Config) -> UserPage {
         (None, 405) => (405, ErrorKind::LinkCannotBeAccessed),
         (None, _) => (400, ErrorKind::LinkCannotBeAccessed),
     };
-    UserPage { status, kind, cause: config.is_development_on_loopback().then(|| shown(reason)) }
+    UserPage { status, kind, client: None, cause: config.is_development_on_loopback().then(|| shown(reason)) }
 }
 
 /// The text of a reason with its causes. Those of a fetch would reveal what answers inside the network.

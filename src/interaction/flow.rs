@@ -385,6 +385,7 @@ impl Flow {
         let html = self.pages.error(&ErrorPage {
             again: again.filter(|_| is_stale),
             link: shown.link.map(error_link),
+            client: shown.client,
             cause: shown.cause,
             ..error_page(if is_stale { ErrorKind::Stale } else { shown.kind }, visitor)
         });
@@ -430,7 +431,7 @@ impl fmt::Debug for Flow {
 }
 
 const fn error_page<'a>(kind: ErrorKind, visitor: &Visitor<'a>) -> ErrorPage<'a> {
-    ErrorPage { languages: visitor.languages, kind, again: None, link: None, cause: None }
+    ErrorPage { languages: visitor.languages, kind, again: None, link: None, client: None, cause: None }
 }
 
 fn error_link(link: &Link) -> ErrorLink<'_> {

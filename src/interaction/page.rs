@@ -174,6 +174,9 @@ pub struct ErrorPage<'a> {
     pub again: Option<&'a ReturnTo>,
     /// The unreviewed client that the user may return to.
     pub link: Option<ErrorLink<'a>>,
+    /// The client whose request the user answered before, if a person has reviewed it. The page names it, and links to
+    /// its [`web_address`](Client::web_address).
+    pub client: Option<&'a Client>,
     /// The cause, for developers; only with [`Config::development`](crate::Config::development) and a loopback issuer.
     pub cause: Option<&'a str>,
 }

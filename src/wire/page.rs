@@ -20,8 +20,12 @@ pub fn protective_headers() -> impl Iterator<Item = (&'static str, &'static str)
 pub enum ErrorKind {
     /// The link that led to the server is incomplete, not valid, or not in use.
     LinkCannotBeAccessed,
-    /// The user has answered this request before.
+    /// The request was answered before, on another page for the same device or pushed request.
     AlreadyAnswered,
+    /// The user has allowed this request before.
+    AlreadyAllowed,
+    /// The user has denied this request before, or it was ended.
+    AlreadyDenied,
     /// The form is too old, or belongs to another sign-in or another browser. Nothing was granted.
     Stale,
     /// The form did not arrive as a page of this server sends it. Nothing was changed.
@@ -53,6 +57,14 @@ impl ErrorKind {
                 "This request has already been answered",
                 "Your answer was recorded and cannot be sent a second time. \
                  To start over, go back to the application you came from.",
+            ),
+            Self::AlreadyAllowed => (
+                "This request has already been answered",
+                "You allowed access. To continue, go back to the application you came from.",
+            ),
+            Self::AlreadyDenied => (
+                "This request has already been answered",
+                "Access was not granted. To start over, go back to the application you came from.",
             ),
             Self::Stale => (
                 "This page was open for too long",
@@ -90,11 +102,20 @@ impl ErrorKind {
 }
 
 /// Creates a page with a fixed text, so that nothing of the request can appear in it, except in the cause, which is
-/// shown during development.
-pub(crate) fn error_page(status: u16, kind: ErrorKind, cause: Option<&str>) -> Response {
+/// shown during development. `reviewed` is the name of an application that a person has reviewed, and its address.
+pub(crate) fn error_page(
+    status: u16,
+    kind: ErrorKind,
+    reviewed: Option<(&str, Option<&str>)>,
+    cause: Option<&str>,
+) -> Response {
     let (title, explanation) = kind.texts();
     let cause = cause.map(|cause| format!("Shown during development: {}", escape(cause)));
-    page(status, title, [Some(explanation), cause.as_deref()].into_iter().flatten())
+    let reviewed = reviewed.map(|(name, address)| match (escape(name), address.map(escape)) {
+        (name, Some(address)) => format!("<a href=\"{address}\" rel=\"noreferrer\">Go to {name}</a>"),
+        (name, None) => format!("The application is <strong>{name}</strong>."),
+    });
+    page(status, title, [Some(explanation), reviewed.as_deref(), cause.as_deref()].into_iter().flatten())
 }
 
 /// Creates the page that a user sees before the browser goes to an unreviewed client. Its one link is the redirect.
@@ -182,7 +203,7 @@ mod tests {
             (400, ErrorKind::UnknownClient, "add it again"),
         ];
         for (status, kind, title) in table {
-            let page = error_page(status, kind, None);
+            let page = error_page(status, kind, None, None);
             assert_eq!(page.status(), status);
             let headers = [
                 ("Content-Type", "text/html;charset=UTF-8"),
@@ -206,6 +227,21 @@ mod tests {
                 assert!(!html.contains(external), "{external}");
             }
         }
+    }
+
+    #[test]
+    fn the_way_back_to_a_reviewed_application_is_one_escaped_link() {
+        let page = |address| {
+            let page = error_page(400, ErrorKind::AlreadyAllowed, Some(("<b>\"Notes\"", address)), None);
+            String::from_utf8(page.into_body()).unwrap()
+        };
+        let linked = page(Some("https://notes.example/?a=\"&b"));
+        assert!(linked.contains("You allowed access."), "{linked}");
+        let link =
+            "<a href=\"https://notes.example/?a=&quot;&amp;b\" rel=\"noreferrer\">Go to &lt;b&gt;&quot;Notes&quot;</a>";
+        assert!(linked.contains(link), "{linked}");
+        let bare = page(None);
+        assert!(bare.contains("<strong>&lt;b&gt;&quot;Notes&quot;</strong>") && !bare.contains("href"), "{bare}");
     }
 
     #[test]

@@ -105,6 +105,24 @@ async fn another_answer_leads_nowhere() {
     }
 }
 
+/// The page names a reviewed application, says what was decided, and leads there without a code.
+#[tokio::test]
+async fn a_late_or_another_answer_shows_what_was_decided() {
+    let world = World::platform().await;
+    for (first, said) in [(allow(), "You allowed access."), (Decision::Deny, "Access was not granted.")] {
+        let ticket = ticket(&world).await;
+        answer(&world, &ticket, &first).await;
+        world.advance(60);
+        for decision in [allow(), Decision::Deny] {
+            let response = answer(&world, &ticket, &decision).await;
+            answered(&response);
+            let html = String::from_utf8_lossy(response.body()).into_owned();
+            let link = "<a href=\"https://app.example.com/\" rel=\"noreferrer\">Go to Example App</a>";
+            assert!(html.contains(said) && html.contains(link), "{html}");
+        }
+    }
+}
+
 /// 6749-10.12-01: who has the page alone, or another session, gets no code.
 #[tokio::test]
 async fn a_repeat_needs_ticket_user_and_session() {

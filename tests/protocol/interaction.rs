@@ -52,7 +52,11 @@ impl Pages for Plain {
     fn error(&self, page: &ErrorPage<'_>) -> String {
         let again = page.again.map(ReturnTo::as_str);
         let (host, location) = page.link.map_or(("", ""), |link| (link.host, link.location));
-        format!("error\nkind {:?}\nagain {again:?}\nhost {host}\nlink {location}\ncause {:?}", page.kind, page.cause)
+        let back = page.client.map(|client| (&client.form().name, client.web_address()));
+        format!(
+            "error\nkind {:?}\nagain {again:?}\nhost {host}\nlink {location}\nback {back:?}\ncause {:?}",
+            page.kind, page.cause
+        )
     }
 
     fn applications(&self, page: &ApplicationsPage<'_>) -> String {
@@ -197,7 +201,8 @@ async fn a_sign_out_during_consent_leads_back_to_the_same_question() {
     assert_eq!(twice.header("Location"), first.header("Location"));
     world.advance(60);
     let twice = respond(visit.answer(&page, "allow", &["repo-code:rw"]).await);
-    assert_eq!((line(&twice, "kind").as_str(), line(&twice, "again").as_str()), ("AlreadyAnswered", "None"));
+    assert_eq!((line(&twice, "kind").as_str(), line(&twice, "again").as_str()), ("AlreadyAllowed", "None"));
+    assert_eq!(line(&twice, "back"), "Some((\"Example App\", Some(\"https://app.example.com/\")))");
 }
 
 #[tokio::test]

@@ -15,6 +15,8 @@ struct Error<'a> {
     title: &'a str,
     text: &'a str,
     link: Option<Link<'a>>,
+    /// Which reviewed application it was.
+    application: Option<Application<'a>>,
     again: Option<&'a str>,
     cause: Option<&'a str>,
 }
@@ -26,9 +28,17 @@ struct Link<'a> {
     name: String,
 }
 
+/// An application that a person has reviewed, and where it is.
+struct Application<'a> {
+    named: Sentence<'a>,
+    back: Option<(&'a str, String)>,
+}
+
 pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ErrorPage<'_>) -> String {
     let [title, text] = match page.kind {
         ErrorKind::AlreadyAnswered => texts.already_answered,
+        ErrorKind::AlreadyAllowed => texts.already_allowed,
+        ErrorKind::AlreadyDenied => texts.already_denied,
         ErrorKind::Stale => texts.stale,
         ErrorKind::MalformedForm => texts.malformed_form,
         ErrorKind::Unavailable => texts.unavailable,
@@ -44,6 +54,12 @@ pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ErrorPage<'_>) -> Stri
         location: link.location,
         name: Sentence::new(texts.continue_to, &[("host", link.host)]).plain(),
     });
+    let application = page.client.map(|client| {
+        let named = |text| Sentence::new(text, &[("client", client.form().name.as_str())]);
+        let back = client.web_address().map(|address| (address, named(texts.to_application).plain()));
+        Application { named: named(texts.request_of), back }
+    });
     let again = page.again.map(ReturnTo::as_str);
-    Error { brand, texts, title, text, link, again, cause: page.cause }.render().unwrap_or_default()
+    let cause = page.cause;
+    Error { brand, texts, title, text, link, application, again, cause }.render().unwrap_or_default()
 }

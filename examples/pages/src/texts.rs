@@ -80,6 +80,10 @@ pub struct Texts {
 
     pub no_access: [&'static str; 2],
     pub already_answered: [&'static str; 2],
+    pub already_allowed: [&'static str; 2],
+    pub already_denied: [&'static str; 2],
+    pub request_of: &'static str,
+    pub to_application: &'static str,
     pub stale: [&'static str; 2],
     pub malformed_form: [&'static str; 2],
     pub unavailable: [&'static str; 2],
@@ -200,6 +204,16 @@ impl Texts {
             "You have already answered this request",
             "Your answer was recorded. To start over, go back to the application you came from.",
         ],
+        already_allowed: [
+            "You have already answered this request",
+            "You allowed access. To continue, go back to the application you came from.",
+        ],
+        already_denied: [
+            "You have already answered this request",
+            "Access was not granted. To start over, go back to the application you came from.",
+        ],
+        request_of: "It was the request of {client}.",
+        to_application: "Go to {client}",
         stale: [
             "This page was open for too long",
             "Nothing was granted. You have signed in again since the page was made, or too much time has passed.",
@@ -353,6 +367,16 @@ impl Texts {
             "Du hast diese Anfrage schon beantwortet",
             "Deine Antwort ist gespeichert. Um neu zu beginnen, gehe zurück zu der Anwendung, von der du kommst.",
         ],
+        already_allowed: [
+            "Du hast diese Anfrage schon beantwortet",
+            "Du hast den Zugriff erlaubt. Um weiterzumachen, gehe zurück zu der Anwendung, von der du gekommen bist.",
+        ],
+        already_denied: [
+            "Du hast diese Anfrage schon beantwortet",
+            "Der Zugriff wurde nicht erlaubt. Um neu zu beginnen, gehe zurück zu der Anwendung, von der du gekommen bist.",
+        ],
+        request_of: "Es war die Anfrage von {client}.",
+        to_application: "Zu {client}",
         stale: [
             "Diese Seite war zu lange offen",
             "Nichts wurde erlaubt. Du hast dich seither neu angemeldet, oder es ist zu viel Zeit vergangen.",

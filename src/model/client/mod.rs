@@ -95,6 +95,14 @@ impl Client {
         self.epoch
     }
 
+    /// Returns the address of the official website, if it begins with `https://` or `http://`, so that a page may link to
+    /// it.
+    #[must_use]
+    pub fn web_address(&self) -> Option<&str> {
+        let website = self.form.website.as_str();
+        ["https://", "http://"].iter().any(|scheme| website.starts_with(scheme)).then_some(website)
+    }
+
     /// Returns the form in force: what the client registered, as far as it was approved. If it was never approved, it
     /// is the form as submitted.
     #[must_use]
