@@ -109,8 +109,9 @@
 //! # Where to go next
 //!
 //! [`guide`] has the guides, in the order in which a service needs them. [`guide::getting_started`] walks through a
-//! whole flow, [`guide::sign_in`] shows the sign-in with your sessions, and [`guide::mcp`] has an MCP server. [`guide::questions`]
-//! answers single questions, and [`guide::behind_a_proxy`] has configurations of nginx and Caddy. Before you run a service, read [`guide::security`] and [`guide::operating`].
+//! whole flow, [`guide::sign_in`] shows the sign-in with your sessions, and [`guide::mcp`] has an MCP server.
+//! [`guide::questions`] answers single questions, and [`guide::behind_a_proxy`] has configurations of nginx and Caddy.
+//! Before you run a service, read [`guide::security`] and [`guide::operating`].
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 #![deny(

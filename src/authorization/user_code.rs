@@ -148,8 +148,8 @@ impl AskingDevice {
         self.network
     }
 
-    /// Returns the product that the `User-Agent` header of the device names first, such as `tv/2.1`, of at most 40 bytes. It
-    /// is the device's own claim.
+    /// Returns the product that the `User-Agent` header of the device names first, such as `tv/2.1`, of at most 40
+    /// bytes. It is the device's own claim.
     #[must_use]
     pub fn user_agent(&self) -> Option<&str> {
         self.user_agent.as_deref()

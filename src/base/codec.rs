@@ -85,8 +85,8 @@ impl Writer {
         self.block(write);
     }
 
-    /// Writes the number of bytes, and the bytes: fields that may be more in a later release. Optional ones come last, as
-    /// in a record.
+    /// Writes the number of bytes, and the bytes: fields that may be more in a later release. Optional ones come last,
+    /// as in a record.
     pub(crate) fn block(&mut self, write: impl FnOnce(&mut Self)) {
         let mut block = Self(Vec::new());
         write(&mut block);

@@ -184,7 +184,8 @@ const EITHER: [&str; 28] = [
     "read:found judge:replace replace:error read:unread => replace",
     "read:found judge:replace replace:error read:missing => replace",
     "read:found judge:replace replace:error read:found done-after-error:no => replace",
-    "read:found judge:replace replace:lost read:found done-after-loss:no judge:replace replace:error read:missing => replace",
+    "read:found judge:replace replace:lost read:found done-after-loss:no judge:replace replace:error read:missing => \
+     replace",
 ];
 
 const SETTLED: [&str; 5] = [
@@ -205,14 +206,18 @@ const UNSETTLED: [&str; 17] = [
     "read:found judge:replace replace:lost read:found done-after-loss:yes confirm:ok => won",
     "read:found judge:replace replace:lost read:found done-after-loss:yes confirm:error => confirm",
     // The record has changed when it is confirmed: the write is still remembered.
-    "read:found judge:replace replace:lost read:found done-after-loss:yes confirm:lost read:found done-after-loss:yes confirm:ok => won",
-    "read:found judge:replace replace:lost read:found done-after-loss:yes confirm:lost read:found done-after-loss:no judge:replace replace:ok => won",
+    "read:found judge:replace replace:lost read:found done-after-loss:yes confirm:lost read:found done-after-loss:yes \
+     confirm:ok => won",
+    "read:found judge:replace replace:lost read:found done-after-loss:yes confirm:lost read:found done-after-loss:no \
+     judge:replace replace:ok => won",
     "read:found judge:replace replace:lost read:found done-after-loss:yes confirm:lost read:missing judge:leave => won",
     "read:unread judge:insert insert:error read:found done-after-error:yes confirm:ok => won",
     "read:found judge:replace replace:error read:found done-after-error:yes confirm:ok => won",
     "read:found judge:replace replace:error read:found done-after-error:yes confirm:error => replace",
-    "read:found judge:replace replace:error read:found done-after-error:yes confirm:lost read:found done-after-error:yes confirm:ok => won",
-    "read:found judge:replace replace:error read:found done-after-error:yes confirm:lost read:found done-after-error:no => replace",
+    "read:found judge:replace replace:error read:found done-after-error:yes confirm:lost read:found \
+     done-after-error:yes confirm:ok => won",
+    "read:found judge:replace replace:error read:found done-after-error:yes confirm:lost read:found \
+     done-after-error:no => replace",
     "read:found judge:replace replace:error read:found done-after-error:yes confirm:lost read:missing => replace",
 ];
 

@@ -402,8 +402,8 @@ const RESOURCES: &str = "identifiers that are absolute https URLs without user, 
                          catalog, each served by at least one resource; at most one default; no name of an attribute \
                          of challenges in identifiers, issuer and scopes";
 const USER_CODE: &str = "8 to 16 letters or 11 to 16 digits are accepted: fewer have less than 34 random bits";
-const VERIFICATION_URI: &str = "an https URL without query, fragment and user is accepted, or plain http on a loopback host \
-     with development on; such as {issuer}/device";
+const VERIFICATION_URI: &str = "an https URL without query, fragment and user is accepted, or plain http on a \
+                                loopback host with development on; such as {issuer}/device";
 const FREE_PATH: &str = "no path below /oauth2 and /.well-known is accepted, except /oauth2/auth/device";
 const DEVICE_KEY: &str = "set it to false, or add a key to refresh.derivation_keys";
 const DEVICE_THROTTLE: &str = "set it to false, or add a throttle: Builder::throttle(MemoryThrottle::new())";
@@ -411,18 +411,20 @@ const REGISTRATION_POLICY: &str = "set it to Off, or add a policy that decides a
                                    Builder::registration_policy(ApproveWithin::new(…))";
 const REGISTRATION_STORE: &str = "set it to Off, or look up clients in a registry: Stores::with_registry(…)";
 const MANAGEMENT: &str = "set it to false, or registration.dynamic to Open or WithToken";
-const HTTPS_ISSUER: &str = "an https URL of visible ASCII characters, with a valid host and port and without user, query, fragment and dot \
-     segments, is accepted (RFC 8414 section 2)";
+const HTTPS_ISSUER: &str = "an https URL of visible ASCII characters, with a valid host and port and without user, \
+                            query, fragment and dot segments, is accepted (RFC 8414 section 2)";
 const PLAIN_ISSUER: &str =
     "scheme and host in lower case are accepted, without the scheme's default port (RFC 8414 section 3.3)";
-const PLAIN_HTTP_ISSUER: &str = "an https URL is accepted, or plain http on a loopback host with development on (RFC 8414 section 2); in place of a \
-     container's host name, use http://127.0.0.1 with its published port";
+const PLAIN_HTTP_ISSUER: &str = "an https URL is accepted, or plain http on a loopback host with development on (RFC \
+                                 8414 section 2); in place of a container's host name, use http://127.0.0.1 with its \
+                                 published port";
 const NAMED_SCHEME: &str =
     "lower-case schemes of apps are accepted, such as `cursor`, but no scheme that browsers handle themselves";
 const ORIGIN: &str = "origins as browsers write them are accepted: `https://app.example`, or http on a loopback host, \
                       with only host and port, in lower case, without the default port; Cors::AnyOrigin allows all";
-const LONGER_CODES: &str = "a higher one needs longer codes, so that guesses stay as rare: devices.user_code with 8 letters \
-                            is accepted with up to 1000, 9 with 20 000, 10 with 400 000, 11 digits with 3906, 12 with 39 062";
+const LONGER_CODES: &str = "a higher one needs longer codes, so that guesses stay as rare: devices.user_code with 8 \
+                            letters is accepted with up to 1000, 9 with 20 000, 10 with 400 000, 11 digits with 3906, \
+                            12 with 39 062";
 const PAGE_ORIGIN: &str = "origins as browsers write them are accepted, such as `https://tv.example`; also `null` and \
                            `file://`, which packaged applications send";
 const PREFIX: &str = "at most 16 letters, digits, `-`, `_`, `.` or `~` are accepted";
@@ -439,8 +441,9 @@ const DOCUMENT_FETCHER: &str =
 const DOCUMENT_STORE: &str = "set it to false, or look up clients in a registry: Stores::with_registry(…)";
 const DOCUMENT_CLIENTS: &str = "set it to false, or public_clients to true, or add private_key_jwt to \
                                 client_authentication.methods: a client with a document has no secret";
-const DOCUMENT_PUSHED: &str = "set it to false, or pushed_requests.mode to Off or Optional: a document is fetched only for a \
-                               signed-in user, and a pushed request has none, so no client with a document could connect";
+const DOCUMENT_PUSHED: &str = "set it to false, or pushed_requests.mode to Off or Optional: a document is fetched \
+                               only for a signed-in user, and a pushed request has none, so no client with a document \
+                               could connect";
 const LOOPBACK_FETCHER: &str = "use an issuer on a loopback host, or a fetcher that does not connect to loopback \
                                 addresses: otherwise anyone could send requests to this machine";
 
@@ -958,8 +961,8 @@ mod tests {
             ),
             (
                 |config| config.client_authentication.methods = AuthenticationMethods::PUBLIC,
-                "client_authentication.methods is none; client_secret_basic, client_secret_post and private_key_jwt are accepted; \
-                 for the method none, set public_clients",
+                "client_authentication.methods is none; client_secret_basic, client_secret_post and private_key_jwt \
+                 are accepted; for the method none, set public_clients",
             ),
         ];
         for (change, expected) in cases {

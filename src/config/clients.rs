@@ -1,5 +1,5 @@
-//! The settings of clients: how they authenticate [RFC 6749 section 2.3], and how they register: by form, themselves, by
-//! metadata documents.
+//! The settings of clients: how they authenticate [RFC 6749 section 2.3], and how they register: by form, themselves,
+//! by metadata documents.
 
 use std::time::Duration;
 

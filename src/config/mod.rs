@@ -75,7 +75,8 @@ pub enum Profile {
 /// let mut config = Config::strict("https://auth.example");
 /// config.authorization.code_lifetime = Duration::from_secs(601);
 /// let error = AuthorizationServer::new(config, MemoryStore::new()).unwrap_err();
-/// assert_eq!(error.to_string(), "authorization.code_lifetime is 601 s; at most 600 s is accepted (RFC 6749 section 4.1.2)");
+/// let expected = "authorization.code_lifetime is 601 s; at most 600 s is accepted (RFC 6749 section 4.1.2)";
+/// assert_eq!(error.to_string(), expected);
 /// # Ok(())
 /// # }
 /// ```

@@ -278,8 +278,8 @@ const RULES: &[Rule] = &[
         "refresh.derivation_keys",
         "RFC 9700 section 4.14.2",
         |own| own.rotates_by_itself() && own.refresh.derivation_keys.is_empty(),
-        "whoever has a copy of the database and a superseded refresh token can derive the pairs after it; keep 32 random \
-         bytes outside the database, the same on every server",
+        "whoever has a copy of the database and a superseded refresh token can derive the pairs after it; keep 32 \
+         random bytes outside the database, the same on every server",
     ),
     weaker(
         "refresh.access_token_grace",

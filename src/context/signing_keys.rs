@@ -54,8 +54,8 @@ impl SigningKeys {
         }
         for key in &keys {
             if config.profile() == Profile::Fapi && key.public().algorithm() == SigningAlgorithm::Rs256 {
-                let remedy = "keys for ES256 and EdDSA are accepted in the FAPI profile (FAPI 2.0 Security Profile section \
-                              5.4.1)";
+                let remedy = "keys for ES256 and EdDSA are accepted in the FAPI profile (FAPI 2.0 Security Profile \
+                              section 5.4.1)";
                 return refuse(format!("a list with the key {} for RS256", key.key_id()), remedy);
             }
             let successor = keys
@@ -66,8 +66,8 @@ impl SigningKeys {
             let (Some(end), Some(successor)) = (key.last_published(), successor) else { continue };
             if end < successor.plus(lifetime).plus(CLOCK_TOLERANCE) {
                 let value = format!("a list with the key {}, published until {}", key.key_id(), end.seconds());
-                let remedy = "published_until must be later: when the next key begins to sign, plus tokens.jwt_lifetime \
-                              and 60 s (RFC 7517 section 5)";
+                let remedy = "published_until must be later: when the next key begins to sign, plus \
+                              tokens.jwt_lifetime and 60 s (RFC 7517 section 5)";
                 return refuse(value, remedy);
             }
         }

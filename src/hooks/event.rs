@@ -450,8 +450,8 @@ impl fmt::Display for Why<'_> {
             Self::Remedy(remedy) => f.write_str(remedy),
             Self::OtherHost { host, origin } => write!(
                 f,
-                "the request is for the host \"{host}\", and this service is at {origin}; if a proxy sent it, the proxy \
-                 must pass the Host of the browser (nginx: proxy_set_header Host $host;)"
+                "the request is for the host \"{host}\", and this service is at {origin}; if a proxy sent it, the \
+                 proxy must pass the Host of the browser (nginx: proxy_set_header Host $host;)"
             ),
             Self::Ahead(ahead) => write!(
                 f,

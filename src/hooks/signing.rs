@@ -213,8 +213,8 @@ pub enum SigningKeyError {
     Algorithm(SigningAlgorithm),
     /// The private key cannot be read.
     #[error(
-        "the signing key is not a private key for {0} in the form of PKCS#8, as DER and not as PEM; RSA keys of 2048, 3072 \
-         and 4096 bits and the curve P-256 are accepted"
+        "the signing key is not a private key for {0} in the form of PKCS#8, as DER and not as PEM; RSA keys of 2048, \
+         3072 and 4096 bits and the curve P-256 are accepted"
     )]
     PrivateKey(SigningAlgorithm),
     /// The public key is not one JSON object without repeated members.

@@ -99,7 +99,8 @@ impl TryFrom<String> for ReturnTo {
 }
 
 const NO_LOCAL_PATH: ValueError = ValueError(
-    "return_to must be a path of this service: one slash first, visible ASCII characters, no backslash, quotation mark or angle bracket",
+    "return_to must be a path of this service: one slash first, visible ASCII characters, no backslash, quotation \
+     mark or angle bracket",
 );
 
 /// An address of a [`Flow`](crate::interaction::Flow).

@@ -21,10 +21,10 @@ fn p256() -> Value {
 /// RSA [RFC 7638 section 3.1].
 fn rsa() -> Value {
     let n = concat!(
-        "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknj",
-        "hMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQ",
-        "vRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzK",
-        "nqDKgw",
+        "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjB",
+        "ZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8",
+        "KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_",
+        "xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw",
     );
     json!({"kty": "RSA", "n": n, "e": "AQAB"})
 }
@@ -242,8 +242,8 @@ fn the_key_of_a_proof_is_public_and_fits() {
 /// 7519-4.1-01
 #[test]
 fn claims_have_their_types() {
-    let claims = r#"{"t":"x","n":7,"f":1999999999.5,"s":"1999999999","m":-1,"z":null,"big":9007199254740993,"l":["a","b"],
-        "e":[],"mixed":["a",1],"o":{"a":"b"}}"#;
+    let claims = r#"{"t":"x","n":7,"f":1999999999.5,"s":"1999999999","m":-1,"z":null,"big":9007199254740993,
+        "l":["a","b"],"e":[],"mixed":["a",1],"o":{"a":"b"}}"#;
     let token = token(r#"{"alg":"ES256"}"#, claims);
     let token = Jws::parse(token.as_bytes(), 8192).unwrap();
     let claims = token.claims();

@@ -21,8 +21,8 @@ use crate::text::{check_line, check_shown_line};
 //
 // RFC 7591 section 3.2.1
 
-/// Defines a struct of such members. A row has the field, its type, its name on the wire, the function that reads it, and
-/// the tag that it is stored with if it has a value.
+/// Defines a struct of such members. A row has the field, its type, its name on the wire, the function that reads it,
+/// and the tag that it is stored with if it has a value.
 ///
 /// A later release may add rows after the others. It reads what an earlier one stored; an earlier one refuses a member
 /// that it does not know, and reads the client as long as that has no value.

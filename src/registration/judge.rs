@@ -773,7 +773,8 @@ mod tests {
             RedirectUriPolicy { loopback_http: LoopbackHttp::Addresses, ..RedirectUriPolicy::default() };
         assert_eq!(
             refusal(&loopback, &RegistrationRules { redirect_uris, ..rules() }),
-            "refused: redirect_uris: value 1: the redirect URI uses plain http and does not lead to the loopback interface: write https://"
+            "refused: redirect_uris: value 1: the redirect URI uses plain http and does not lead to the loopback \
+             interface: write https://"
         );
         assert_eq!(
             refusal(&public, &RegistrationRules { public_clients: false, ..rules() }),

@@ -1,12 +1,12 @@
 //! Your own clients: your service describes them, and writes them at each start.
 //!
-//! Such a client has no owner, by which it is recognized: a client that was submitted is never taken over. Its id cannot
-//! have the form of a generated id or of a document's URL. Steps that change what the description states are refused, since
-//! the next start would undo them. A suspension survives every start.
+//! Such a client has no owner, by which it is recognized: a client that was submitted is never taken over. Its id
+//! cannot have the form of a generated id or of a document's URL. Steps that change what the description states are
+//! refused, since the next start would undo them. A suspension survives every start.
 //!
-//! [`OwnClient`] takes texts in place of types. It wraps the builder of clients instead of repeating it, so a new setting of
-//! clients needs no method here. The builder itself takes checked types: a directory of clients uses it too, and no
-//! registrar checks what is in it.
+//! [`OwnClient`] takes texts in place of types. It wraps the builder of clients instead of repeating it, so a new
+//! setting of clients needs no method here. The builder itself takes checked types: a directory of clients uses it too,
+//! and no registrar checks what is in it.
 
 use std::sync::Arc;
 

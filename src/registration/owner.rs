@@ -63,7 +63,11 @@ impl Registrar {
     /// ```
     /// use grantor::{ClientId, ClientSecret, Registrar, RegistrarError, Subject};
     ///
-    /// async fn first_secret(registrar: &Registrar, id: &ClientId, me: &Subject) -> Result<ClientSecret, RegistrarError> {
+    /// async fn first_secret(
+    ///     registrar: &Registrar,
+    ///     id: &ClientId,
+    ///     me: &Subject,
+    /// ) -> Result<ClientSecret, RegistrarError> {
     ///     let version = registrar.application(id).await?.version();
     ///     registrar.claim_secret(id, me, version).await
     /// }
@@ -140,7 +144,12 @@ impl Registrar {
     /// use grantor::client::ClientKeys;
     /// use grantor::jose::JwkSet;
     ///
-    /// async fn replace(registrar: &Registrar, id: &ClientId, me: &Subject, jwks: &str) -> Result<(), Box<dyn std::error::Error>> {
+    /// async fn replace(
+    ///     registrar: &Registrar,
+    ///     id: &ClientId,
+    ///     me: &Subject,
+    ///     jwks: &str,
+    /// ) -> Result<(), Box<dyn std::error::Error>> {
     ///     let version = registrar.application(id).await?.version();
     ///     registrar.replace_own_keys(id, me, version, ClientKeys::Set(JwkSet::parse(jwks)?)).await?;
     ///     Ok(())

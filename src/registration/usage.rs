@@ -1,5 +1,5 @@
-//! Records what requests do with an unreviewed client: a user is asked about it, approves it, or it gets tokens. How long
-//! the client is kept follows from it.
+//! Records what requests do with an unreviewed client: a user is asked about it, approves it, or it gets tokens. How
+//! long the client is kept follows from it.
 
 use std::sync::Arc;
 use std::time::Duration;

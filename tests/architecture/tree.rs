@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use crate::layers::{BESIDE, LAYERS};
-use crate::read;
+use crate::{read, source};
 
 /// `ls src` is read by people who look for a place; more entries than this are no table of contents.
 const MAX_ENTRIES: usize = 25;
@@ -22,6 +22,31 @@ fn the_documentation_names_every_entry_of_src_from_the_top_down() {
     ] {
         assert_eq!(named, layers, "{file} and the layers differ");
     }
+}
+
+/// Sources and guides are read side by side. A row of a table has no line breaks, a command is copied as it stands, and
+/// an element of HTML in Markdown ends with its line.
+#[test]
+fn no_line_has_more_than_120_characters() {
+    const WIDTH: usize = 120;
+    let sources = ["src", "tests"].into_iter().flat_map(|folder| source::files_below(&crate::root().join(folder)));
+    let guides = fs::read_dir(crate::root().join("src/guide")).unwrap().map(|entry| entry.unwrap().path());
+    let guides = guides.chain(["README.md", "CHANGELOG.md"].map(|name| crate::root().join(name)));
+    let guides = guides.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let mut wide = Vec::new();
+    for path in sources.chain(guides) {
+        let is_guide = path.extension().is_some_and(|extension| extension == "md");
+        let mut in_code = false;
+        for (place, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
+            let prose = line.trim_start().trim_start_matches("//!").trim_start_matches("///").trim_start();
+            let is_exempt = prose.starts_with('|') && (is_guide || prose.len() < line.len());
+            in_code ^= is_guide && prose.starts_with("```");
+            if line.chars().count() > WIDTH && !is_exempt && !(is_guide && (in_code || prose.starts_with('<'))) {
+                wide.push(format!("{}:{}", path.display(), place + 1));
+            }
+        }
+    }
+    assert!(wide.is_empty(), "more than {WIDTH} characters: {wide:#?}");
 }
 
 /// A reader copies it from the place that is read first.

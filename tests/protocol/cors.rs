@@ -330,7 +330,8 @@ async fn a_resource_names_the_header_that_a_page_has_to_read() {
         let wanting = world.server.resource().require(&token, "repo-delete", Permission::ReadWrite, Resource::Account);
         let get = |authorization: &'static [u8]| {
             let server = world.server.clone();
-            async move { server.resource().authenticate(&Request::new("GET").header("Authorization", authorization)).await }
+            let request = Request::new("GET").header("Authorization", authorization);
+            async move { server.resource().authenticate(&request).await }
         };
         for (error, status) in [
             (get(b"Basic x").await.unwrap_err(), 401),

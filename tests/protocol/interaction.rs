@@ -23,7 +23,8 @@ impl Pages for Plain {
         let boxes = page.pending.requested();
         let boxes = boxes.map(|scope| format!("{}={}", scope.token(), page.is_scope_chosen(&scope)));
         format!(
-            "consent\ndevice in_link {}\nuser {}\nhandle {}\nreturn_to {}\naction {}\nswitch {:?}\nproblem {:?}\nboxes {}\nreviewed {:?}",
+            "consent\ndevice in_link {}\nuser {}\nhandle {}\nreturn_to {}\naction {}\nswitch {:?}\n\
+             problem {:?}\nboxes {}\nreviewed {:?}",
             page.device.is_some_and(|device| device.is_in_link()),
             page.user.shown_name(),
             page.ticket.expose(),

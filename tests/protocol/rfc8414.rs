@@ -29,14 +29,14 @@ fn with_issuer(issuer: &str) -> Result<AuthorizationServer, ConfigError> {
     AuthorizationServer::new(Config::platform(issuer), MemoryStore::new())
 }
 
-const HTTPS_ISSUER: &str = "an https URL of visible ASCII characters, with a valid host and port and without user, query, fragment and dot \
-     segments, is accepted (RFC 8414 section 2)";
+const HTTPS_ISSUER: &str = "an https URL of visible ASCII characters, with a valid host and port and without user, \
+                            query, fragment and dot segments, is accepted (RFC 8414 section 2)";
 
 /// The error text for plain http.
 pub(crate) fn plain_http(issuer: &str) -> String {
     format!(
-        "issuer is {issuer:?}; an https URL is accepted, or plain http on a loopback host with development on (RFC 8414 \
-         section 2); in place of a container's host name, use http://127.0.0.1 with its published port"
+        "issuer is {issuer:?}; an https URL is accepted, or plain http on a loopback host with development on (RFC \
+         8414 section 2); in place of a container's host name, use http://127.0.0.1 with its published port"
     )
 }
 

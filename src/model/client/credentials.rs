@@ -1,4 +1,5 @@
-//! What a client authenticates with: its secrets, and its public keys, by value or by URL, of which a server takes some.
+//! What a client authenticates with: its secrets, and its public keys, by value or by URL, of which a server takes
+//! some.
 
 use std::fmt;
 

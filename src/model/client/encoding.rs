@@ -59,7 +59,8 @@ fields! {
 }
 fields! {
     SelfRegistration {
-        origin, registered, is_reviewed, default_scopes, end, used_until, gone_at, has_foreign_links, looks_like_another,
+        origin, registered, is_reviewed, default_scopes, end, used_until, gone_at, has_foreign_links,
+        looks_like_another,
     } elsewhere {
         document, resources,
     }

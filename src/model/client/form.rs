@@ -227,7 +227,8 @@ pub enum MustAsk {
     /// The application runs on its user's device, where other programs can claim to be it, or on devices without a
     /// browser.
     #[error(
-        "users must be asked each time about a native application or one of devices: only a web application may do without"
+        "users must be asked each time about a native application or one of devices: only a web application may do \
+         without"
     )]
     Native,
     /// This redirect URI does not prove who gets the code.

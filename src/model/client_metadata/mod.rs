@@ -71,7 +71,8 @@ impl ClientMetadata {
 
 fields! {
     RegistrationBounds {
-        scopes, resource_scope, default_scopes, resources, methods, has_loopback, has_private_use, grant_types, lifetime,
+        scopes, resource_scope, default_scopes, resources, methods, has_loopback, has_private_use, grant_types,
+        lifetime,
     }
 }
 fields! {

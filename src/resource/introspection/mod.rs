@@ -61,7 +61,11 @@ const MAX_REQUESTS: usize = 256;
 /// use grantor::{ClientSecret, Config, ConfigError, ResourceServer};
 ///
 /// /// `config` are the settings of the authorization server.
-/// fn orders_api(config: Config, secret: ClientSecret, transport: impl Transport) -> Result<ResourceServer, ConfigError> {
+/// fn orders_api(
+///     config: Config,
+///     secret: ClientSecret,
+///     transport: impl Transport,
+/// ) -> Result<ResourceServer, ConfigError> {
 ///     let settings = IntrospectionSettings::new(
 ///         "https://auth.example/oauth2/introspect",
 ///         "orders-api",

@@ -35,8 +35,8 @@ struct Shard<R: Record> {
     due: BinaryHeap<Reverse<(Timestamp, R::Key)>>,
 }
 
-/// A record, found by its key. Beside it in a map, the key would take as much again as the pointer, and its padding, for
-/// each grant.
+/// A record, found by its key. Beside it in a map, the key would take as much again as the pointer, and its padding,
+/// for each grant.
 struct ByKey<R>(Arc<R>);
 
 impl<R: Record> Borrow<[u8]> for ByKey<R> {

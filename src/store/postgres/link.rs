@@ -267,7 +267,8 @@ fn set(settings: &PostgresOptions, lock_timeout: Duration, is_local: &'static st
 /// array of keys also locks the rows in the order of the keys, so that the batches of two servers cannot deadlock; a
 /// hash join, which the planner prefers on small tables, does not. Settings that a server does not know are left out.
 const PLANS: &str = "SELECT set_config(name, value, false) FROM (VALUES
-        ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
+        ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'), ('enable_hashjoin', 'off'),
+        ('enable_mergejoin', 'off'),
         ('jit', 'off'), ('plan_cache_mode', 'force_generic_plan')
     ) AS own(name, value) WHERE EXISTS (SELECT FROM pg_settings AS known WHERE known.name = own.name)";
 

@@ -143,8 +143,8 @@ impl PostgresOptions {
         self
     }
 
-    /// Sets how many writes may share one commit, and how many reads may share one statement: 256 by default, 1 to 4096. Other values
-    /// become the nearest of these.
+    /// Sets how many writes may share one commit, and how many reads may share one statement: 256 by default, 1 to
+    /// 4096. Other values become the nearest of these.
     #[must_use]
     pub fn batch_limit(mut self, calls: usize) -> Self {
         self.batch_limit = calls.clamp(1, 1 << 12);

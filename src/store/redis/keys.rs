@@ -16,8 +16,8 @@ pub(super) const DUE_SETS: usize = 16;
 /// Times of writing are counted in steps of this many seconds, so that an insert that is retried often adds few
 /// entries.
 const BUCKET_SECONDS: u32 = 1024;
-/// Separates the key of a row from the rest of an index entry. It is below every byte of a client id; the keys of any other table with lists
-/// all have the same length.
+/// Separates the key of a row from the rest of an index entry. It is below every byte of a client id; the keys of any
+/// other table with lists all have the same length.
 const END_OF_KEY: u8 = 0;
 
 /// The names of all keys of one store.

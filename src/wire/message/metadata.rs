@@ -1,5 +1,5 @@
-//! The metadata of the server [RFC 8414], of protected resources [RFC 9728], and of a registered client [RFC 7591 section
-//! 3.2.1, RFC 7592 section 3].
+//! The metadata of the server [RFC 8414], of protected resources [RFC 9728], and of a registered client [RFC 7591
+//! section 3.2.1, RFC 7592 section 3].
 
 use std::ops::Not;
 
@@ -282,8 +282,12 @@ mod tests {
         metadata.dpop_signing_alg_values_supported = vec!["ES256".to_owned()];
         metadata.dpop_bound_access_tokens_required = true;
         let json = serde_json::to_string(&metadata).unwrap();
-        let expected = r#"{"resource":"https://api.example","dpop_signing_alg_values_supported":["ES256"],"dpop_bound_access_tokens_required":true}"#;
-        assert_eq!(json, expected);
+        let members = [
+            r#"{"resource":"https://api.example""#,
+            r#""dpop_signing_alg_values_supported":["ES256"]"#,
+            r#""dpop_bound_access_tokens_required":true}"#,
+        ];
+        assert_eq!(json, members.join(","));
         assert_eq!(serde_json::from_str::<ResourceMetadata>(&json).unwrap(), metadata);
     }
 

@@ -350,7 +350,8 @@ mod tests {
     fn the_example_of_the_rfc_is_read_and_debug_shows_no_code() {
         let json = r#"{"device_code":"GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS","user_code":"WDJB-MJHT",
             "verification_uri":"https://example.com/device",
-            "verification_uri_complete":"https://example.com/device?user_code=WDJB-MJHT","expires_in":1800,"interval":5}"#;
+            "verification_uri_complete":"https://example.com/device?user_code=WDJB-MJHT",
+            "expires_in":1800,"interval":5}"#;
         let answer: DeviceAuthorizationResponse = serde_json::from_str(json).unwrap();
         assert_eq!((answer.user_code.as_str(), answer.interval), ("WDJB-MJHT", 5));
         let shown = format!("{answer:?}");

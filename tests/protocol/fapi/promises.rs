@@ -187,6 +187,7 @@ fn an_error_names_value_remedy_and_section() {
     let error = AuthorizationServer::new(config, MemoryStore::new()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "authorization.code_lifetime is 61 s; at most 60 s is accepted in the FAPI profile (FAPI 2.0 Security Profile section 5.3.2.1)"
+        "authorization.code_lifetime is 61 s; at most 60 s is accepted in the FAPI profile (FAPI 2.0 Security Profile \
+         section 5.3.2.1)"
     );
 }

@@ -152,7 +152,8 @@ fn the_client_for_opaque_tokens_is_for_the_same_place() {
         (
             ISSUER,
             is(OTHER_API),
-            r#"audience is Is("https://other.example"); it must be the audience of the verifier, "https://api.example""#,
+            "audience is Is(\"https://other.example\"); it must be the audience of the verifier, \
+             \"https://api.example\"",
         ),
         (
             ISSUER,

@@ -83,7 +83,8 @@ async fn four_keys_are_tried_without_kid() {
     scene.directory.put(with_set(builder(ID), &keys));
     assert!(scene.accepts(&scene.by(&one)).await);
     // With a `kid`, a set may have any number of keys.
-    keys = json!({"keys": (0..32).map(|place| jwk(if place == 31 { &one } else { &two }, json!({"kid": place.to_string()}))).collect::<Vec<_>>()});
+    let named = |place: u8| jwk(if place == 31 { &one } else { &two }, json!({"kid": place.to_string()}));
+    keys = json!({"keys": (0..32).map(named).collect::<Vec<_>>()});
     scene.directory.put(with_set(builder(ID), &keys));
     assert!(scene.accepts(&scene.by(&one.named("31"))).await);
 }

@@ -142,7 +142,8 @@ async fn a_failure_on_the_way_is_no_verdict() {
         api.script.always(Err(kind));
         let error = api.check(TOKEN).await.unwrap_err();
         let text = format!(
-            "the access token could not be looked up: the introspection request failed: {kind}: the cause of the failure"
+            "the access token could not be looked up: the introspection request failed: {kind}: the cause of the \
+             failure"
         );
         assert_eq!(format!("{error:?}"), text);
         assert_eq!(refused(error), 503);

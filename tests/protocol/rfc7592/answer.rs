@@ -292,5 +292,7 @@ async fn a_client_registered_without_management_has_no_token() {
     let path = format!("/oauth2/register/{}", client["client_id"].as_str().unwrap());
     let request = Request::new("GET").path(&path).header("Authorization", b"Bearer ra_x");
     unauthorized(&server.serve(Endpoint::ClientConfiguration, &request).await, Some("invalid_token"));
-    assert_eq!(put(&world, &json!({"registration_client_uri": format!("https://auth.example{path}"), "registration_access_token": "ra_x"}), &Value::Null).await.status(), 404);
+    let uri = format!("https://auth.example{path}");
+    let own = json!({"registration_client_uri": uri, "registration_access_token": "ra_x"});
+    assert_eq!(put(&world, &own, &Value::Null).await.status(), 404);
 }

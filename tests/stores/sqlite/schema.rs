@@ -24,8 +24,8 @@ const FIXTURES: [&str; 1] = [include_str!("schema_1.sql")];
 const LIVE: &str = "AO5rKGe5F-WmoaQJ6bixHw";
 const REVOKED: &str = "AO5rKJo9GMY3qlUSvECkXQ";
 const ACCESS_TOKEN: &str = "at_AO5rKGe5F-WmoaQJ6bixHwxDjxW6MnUxRcawWVf7SX3kyS0a-_-_767Ae05sGi1AU";
-const REFRESH_TOKEN: &str = "rt_AO5rKGe5F-WmoaQJ6bixHw83q1S9COyvxMnyj-sV50zjyIGAAAAAAB9FMFBV99dufqN7r-1uPjM1tS-JML_UhSQ7JkNm-K\
-                             IeNJz0i9CgO13lbi";
+const REFRESH_TOKEN: &str = "rt_AO5rKGe5F-WmoaQJ6bixHw83q1S9COyvxMnyj-sV50zjyIGAAAAAAB9FMFBV99dufqN7r-1uPjM1tS-JML_Uh\
+                             SQ7JkNm-KIeNJz0i9CgO13lbi";
 const REVOKED_REFRESH_TOKEN: &str =
     "rt_AO5rKJo9GMY3qlUSvECkXQy2-BbnbukQL3JPTDYkXF9jyIGAAAAAAB3-mz26rG_ocmrZUS_URS98m0g78vSUpNJZw9SfO-4_a93M-HMkIs4e8T";
 
@@ -192,7 +192,8 @@ fn a_file_written_down_is_read_as_it_was() {
     let written = written_down(&folder.file());
     if std::env::var_os("GRANTOR_WRITE_SCHEMA").is_some() {
         let path = format!("{}/tests/stores/sqlite/schema_{}.sql", env!("CARGO_MANIFEST_DIR"), FIXTURES.len());
-        let head = "-- A file of this schema: one client with its logo, two authorizations, a grant that lives and one\n\
+        let head = "-- A file of this schema: one client with its logo, two authorizations, a grant that lives and \
+                    one\n\
                     -- that was revoked, and one identifier that was used.\n";
         fs::write(path, format!("{head}{written}")).unwrap();
     }

@@ -292,7 +292,8 @@ async fn a_connection_that_was_cut_while_nobody_used_it_is_replaced_before_anybo
     let store = PostgresStore::connect(&options).await.unwrap();
     let operator = server().client().await;
     for _ in 0..5 {
-        let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%\"cut\".%' AND pid <> pg_backend_pid()";
+        let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%\"cut\".%' AND pid <> \
+                   pg_backend_pid()";
         assert_eq!(operator.query(cut, &[]).await.unwrap().len(), 2);
         sleep(Duration::from_millis(50)).await;
         assert_eq!(RecordStore::<Grant>::insert(&store, grant()).await.unwrap(), Insertion::Inserted);

@@ -79,8 +79,8 @@ impl Trio {
         expected
     }
 
-    /// Both examples refuse a request for another host, and no other: with the address of the service, and with no event
-    /// but the one that names the host.
+    /// Both examples refuse a request for another host, and no other: with the address of the service, and with no
+    /// event but the one that names the host.
     pub(crate) async fn refuses_the_host(&self, is_refused: bool, request: &Request) {
         for Served { name, world, address } in &self.served {
             let seen = request.send_to(*address).await;
