@@ -175,7 +175,7 @@ pub use crate::model::client::Client;
 pub use crate::model::grant_data::GrantData;
 pub use crate::model::{application, client, client_metadata, protected_resource, redirect_uri};
 pub use crate::registration::Registrar;
-pub use crate::registration::administration::Approval;
+pub use crate::registration::approval::Approval;
 pub use crate::registration::error::RegistrarError;
 pub use crate::resource::ResourceServer;
 pub use crate::resource::authenticated::Authenticated;

@@ -60,3 +60,19 @@ mod tests {
         assert_eq!(format!("{inner:?}"), "the store failed: the disk is full");
     }
 }
+
+/// base64url without padding [RFC 7515 section 2]. Each value has exactly one encoding.
+pub(crate) mod base64url {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+    pub(crate) fn encode(bytes: &[u8]) -> String {
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// Decodes the output of [`encode`]. Padding, white space, other alphabets, and unused bits that are not zero are
+    /// refused.
+    pub(crate) fn decode(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
+        URL_SAFE_NO_PAD.decode(text).ok()
+    }
+}

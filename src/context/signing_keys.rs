@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::base::base64url;
 use crate::base::clock::Timestamp;
 use crate::config::rule::ConfigError;
 use crate::config::{Config, Profile};
 use crate::error::failure::SignerError;
 use crate::hooks::SigningKey;
 use crate::jose::access_jwt::{MAX_BYTES, TYPE};
-use crate::jose::{Jwk, SigningAlgorithm, base64url};
+use crate::jose::{Jwk, SigningAlgorithm};
 
 /// Keys that a server may have: the one that signs, its predecessor and its successor in a rotation, and a spare one.
 const MAX_KEYS: usize = 4;

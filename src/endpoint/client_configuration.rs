@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::base::id::ClientId;
 use crate::context::Context;
 use crate::endpoint::client_request;
-use crate::endpoint::registration;
+use crate::endpoint::registration_request;
 use crate::error::Reason;
 use crate::hooks::registration_policy::RegistrationRequest;
 use crate::hooks::{Attempt, AttemptKind, Credential, PresentedSecret};
@@ -92,7 +92,7 @@ impl Caller<'_> {
     fn describe(&self, own: &Application) -> Response {
         let token = String::from_utf8_lossy(self.token);
         let token = Some(RegistrationAccessToken::new(token));
-        let message = registration::information(&self.context.config, own, token);
+        let message = registration_request::information(&self.context.config, own, token);
         Response::json(200, &message)
     }
 
@@ -102,15 +102,15 @@ impl Caller<'_> {
         let begun = Attempt::new(AttemptKind::Registration, Endpoint::ClientConfiguration);
         let from_page = request.is_of_page();
         context.check_throttle(&Attempt { peer: request.peer, from_page, ..begun }).await?;
-        let body = registration::body(context, request)?;
-        let replacement = registration::rules(context).judge_replacement(self.id, body);
+        let body = registration_request::body(context, request)?;
+        let replacement = registration_request::rules(context).judge_replacement(self.id, body);
         let replacement = replacement.map_err(Reason::ClientMetadata)?;
         let asked = RegistrationRequest {
             peer: request.peer,
             updated: Some(self.id),
             ..RegistrationRequest::new(ClientOrigin::DynamicRegistration, &replacement.metadata)
         };
-        let (bounds, awaits_review) = registration::decide(context, &asked).await?;
+        let (bounds, awaits_review) = registration_request::decide(context, &asked).await?;
         let decided = Decided { replacement, bounds, awaits_review };
         let own = self.registrar.update_own(self.id, &self.digest(), decided).await.map_err(refusal)?;
         Ok(self.describe(&own))

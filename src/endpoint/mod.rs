@@ -12,6 +12,7 @@ pub(crate) mod jwks;
 pub(crate) mod metadata;
 pub(crate) mod pushed_authorization;
 pub(crate) mod registration;
+pub(crate) mod registration_request;
 pub(crate) mod revoke;
 pub(crate) mod token;
 

@@ -11,7 +11,8 @@ use crate::error::{ErrorCode, Reason};
 use crate::grant::first_pair;
 use crate::grant::first_pair::{Beginning, NotFirst, Rules, replayed};
 use crate::grant::issue::Issued;
-use crate::grant::refresh_token::{TokenState, refresh_with, state_of};
+use crate::grant::refresh_token::refresh_with;
+use crate::grant::refresh_token::state::{TokenState, state_of};
 use crate::grant::request::TokenRequest;
 use crate::hooks::Event;
 use crate::model::{

@@ -6,6 +6,7 @@
 use serde::Serialize;
 use zeroize::Zeroizing;
 
+use crate::base::base64url;
 use crate::base::id::{GrantId, ID_BYTES};
 use crate::claim::Contended;
 use crate::context::Context;
@@ -14,7 +15,6 @@ use crate::error::failure::SignerError;
 use crate::grant::issue::{ACCESS_TOKEN, DescribedToken, Issued, SignedMember};
 use crate::hooks::Event;
 use crate::jose::access_jwt::CLIENT_SUBJECT;
-use crate::jose::base64url;
 use crate::model::client::Client;
 use crate::model::{AccessRecord, Grant};
 use crate::secret::Digest;

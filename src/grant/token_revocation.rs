@@ -8,7 +8,7 @@ use crate::config::{AccessTokenRevocation, Config, SupersededTokenRevocation};
 use crate::context::Context;
 use crate::context::uses::Uses;
 use crate::error::Reason;
-use crate::grant::refresh_token::{TokenState, state_of, state_to_revoke, was_bound};
+use crate::grant::refresh_token::state::{TokenState, state_of, state_to_revoke, was_bound};
 use crate::grant::request::PresentedAccess;
 use crate::grant::revocation;
 use crate::hooks::Event;

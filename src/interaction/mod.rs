@@ -12,6 +12,7 @@ mod consent_form;
 mod device;
 mod flow;
 mod page;
+mod preview;
 mod return_to;
 
 pub use self::browser::Browser;

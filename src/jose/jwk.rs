@@ -7,7 +7,7 @@ use crate::base::debug_as_text;
 use crate::base::field::texts;
 use crate::base::json::Json;
 use crate::jose::material::Material;
-use crate::jose::{DEPTH, IS_AVAILABLE, JwkError, JwkThumbprint, SigningAlgorithm, signatures};
+use crate::jose::{DEPTH, IS_AVAILABLE, JwkError, JwkThumbprint, SigningAlgorithm, signature};
 
 /// The maximum length of a `kid` in bytes.
 pub(super) const KEY_ID_BYTES: usize = 256;
@@ -110,7 +110,7 @@ impl Jwk {
     /// Returns whether the point of a P-256 key is on the curve; `true` for all other keys.
     pub(super) fn is_on_curve(&self) -> bool {
         match &self.material {
-            Material::P256(point) => signatures::is_on_p256(point),
+            Material::P256(point) => signature::is_on_p256(point),
             Material::Rsa { .. } | Material::Ed25519(_) => true,
         }
     }
@@ -122,7 +122,7 @@ impl Jwk {
 
     /// Returns whether the key has signed these bytes.
     pub(crate) fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
-        signatures::is_valid(self.algorithm(), &self.material, message, signature)
+        signature::is_valid(self.algorithm(), &self.material, message, signature)
     }
 
     pub(super) const fn material(&self) -> &Material {
@@ -189,7 +189,7 @@ pub(crate) struct FetchedKeys {
 
 impl JwkSet {
     /// Parses a set for a registration, of at most 262 144 bytes and 100 keys. Keys of unknown types, and keys for
-    /// purposes other than signatures, are left out.
+    /// purposes other than signature, are left out.
     ///
     /// A registration must also keep smaller bounds: 65 536 bytes and 32 keys.
     ///

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::base::base64url;
 use crate::base::json::Json;
-use crate::jose::base64url;
 use crate::jose::jwk::KEY_ID_BYTES;
-use crate::jose::signatures;
-use crate::jose::{DEPTH, Jwk, JwkError, SigningAlgorithm};
+use crate::jose::{DEPTH, Jwk, JwkError, SigningAlgorithm, signature};
 
 /// The prefix of a media type, which `typ` may leave out [RFC 7515 section 4.1.9].
 const MEDIA_TYPE: &str = "application/";
@@ -110,7 +109,7 @@ impl<'a> Jws<'a> {
     pub(crate) fn is_signed_by(&self, key: &Jwk, algorithm: SigningAlgorithm) -> bool {
         self.algorithm == algorithm
             && key.fits(algorithm)
-            && signatures::is_valid(algorithm, key.material(), self.signed, &self.signature)
+            && signature::is_valid(algorithm, key.material(), self.signed, &self.signature)
     }
 }
 

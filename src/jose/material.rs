@@ -9,10 +9,15 @@ use std::str::FromStr;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::base::ValueError;
 use crate::base::codec::{DecodeError, Reader, Writer};
 use crate::base::field::{Codec, arrays};
-use crate::jose::base64url;
+use crate::base::{ValueError, base64url};
+
+/// Whether signatures can be verified. This needs the feature `jose`.
+pub(crate) const IS_AVAILABLE: bool = cfg!(feature = "jose");
+
+/// The maximum nesting depth of the JSON of headers, claims and keys.
+pub(crate) const DEPTH: usize = 8;
 
 /// The length of a coordinate of P-256, and of an Ed25519 key, in bytes.
 const COORDINATE_BYTES: usize = 32;

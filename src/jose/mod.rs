@@ -10,29 +10,24 @@
 pub(crate) mod access_jwt;
 mod jwk;
 mod jws;
+#[cfg(feature = "jose")]
+mod key_pair;
 mod material;
 #[cfg(feature = "jose")]
-mod signatures;
+mod signature;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use jwk::Jwk;
-pub(crate) use jwk::{FetchedKeys, JwkSetBounds};
+pub(crate) use jwk::{FetchedKeys, Jwk, JwkSetBounds};
 pub use jwk::{JwkSet, JwkSetError};
 pub(crate) use jws::{Claims, JoseError, Jws};
+pub(crate) use key_pair::KeyPair;
+pub(crate) use material::{DEPTH, IS_AVAILABLE};
 pub use material::{JwkError, JwkThumbprint, SigningAlgorithm};
-pub(crate) use signatures::KeyPair;
 
-/// Whether signatures can be verified. This needs the feature `jose`.
-pub(crate) const IS_AVAILABLE: bool = cfg!(feature = "jose");
-
-/// The maximum nesting depth of the JSON of headers, claims and keys.
-pub(crate) const DEPTH: usize = 8;
-
-/// Without the feature `jose`, there are no private keys, no signature is valid, and no point is on its curve.
+/// Without the feature `jose`, there are no private keys.
 #[cfg(not(feature = "jose"))]
-mod signatures {
-    use crate::jose::material::Material;
+mod key_pair {
     use crate::jose::{Jwk, JwkError, SigningAlgorithm};
 
     #[derive(Debug)]
@@ -51,6 +46,13 @@ mod signatures {
             match *self {}
         }
     }
+}
+
+/// Without the feature `jose`, no signature is valid, and no point is on its curve.
+#[cfg(not(feature = "jose"))]
+mod signature {
+    use crate::jose::SigningAlgorithm;
+    use crate::jose::material::Material;
 
     pub(super) const fn is_valid(_: SigningAlgorithm, _: &Material, _: &[u8], _: &[u8]) -> bool {
         false
@@ -58,21 +60,5 @@ mod signatures {
 
     pub(super) const fn is_on_p256(_: &[u8]) -> bool {
         false
-    }
-}
-
-/// base64url without padding [RFC 7515 section 2]. Each value has exactly one encoding.
-pub(crate) mod base64url {
-    use base64::Engine;
-    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-
-    pub(crate) fn encode(bytes: &[u8]) -> String {
-        URL_SAFE_NO_PAD.encode(bytes)
-    }
-
-    /// Decodes the output of [`encode`]. Padding, white space, other alphabets, and unused bits that are not zero are
-    /// refused.
-    pub(crate) fn decode(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
-        URL_SAFE_NO_PAD.decode(text).ok()
     }
 }

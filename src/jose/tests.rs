@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::base::base64url;
 use crate::base::json::Json;
 use crate::jose::jwk::JwkSetBounds;
 
@@ -87,7 +88,7 @@ fn signatures_are_judged_as_project_wycheproof_does() {
         for test in group["tests"].as_array().unwrap() {
             let (message, signature) = (decode(&test[1]), decode(&test[2]));
             let is_valid =
-                key.as_ref().is_ok_and(|key| signatures::is_valid(algorithm, key.material(), &message, &signature));
+                key.as_ref().is_ok_and(|key| signature::is_valid(algorithm, key.material(), &message, &signature));
             assert_eq!(is_valid, test[3] == "valid", "{algorithm} {}", test[0]);
             count += 1;
         }
@@ -103,7 +104,7 @@ fn the_example_of_ed25519_is_valid() {
         concat!("hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvp", "Ar_MuM0KAg");
     let signature = base64url::decode(signature).unwrap();
     let key = key(&ed25519()).unwrap();
-    assert!(signatures::is_valid(SigningAlgorithm::EdDsa, key.material(), signed, &signature));
+    assert!(signature::is_valid(SigningAlgorithm::EdDsa, key.material(), signed, &signature));
 }
 
 /// 7638-3-01

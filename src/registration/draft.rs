@@ -12,10 +12,10 @@ use crate::model::client::{
     AuthenticationMethods, CheckedForm, Client, ClientOrigin, ClientState, Privileges, SelfRegistration,
 };
 use crate::model::client_metadata::{Admitted, ClientMetadata, MetadataError};
-use crate::registration::claims::{OpenSubmission, Submission};
 use crate::registration::error::RegistrarError;
+use crate::registration::submission::{OpenSubmission, Submission};
 use crate::registration::update::proposed_update;
-use crate::registration::usage::{DAY, with_end};
+use crate::registration::user_approval::{DAY, with_end};
 use crate::secret::Digest;
 use crate::store::StoreError;
 

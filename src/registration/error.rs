@@ -1,12 +1,13 @@
 //! Errors of the registrar.
 
+use std::fmt;
+
 use crate::base::clock::Timestamp;
 use crate::base::debug_as_text;
 use crate::error::Reason;
-use crate::model::application::FieldError;
+use crate::model::application::{Field, FieldError};
 use crate::model::client::{ClientState, MustAsk};
 use crate::model::client_metadata::MetadataError;
-use crate::registration::reduction::Extension;
 use crate::store::StoreError;
 
 /// An error of the registrar.
@@ -130,5 +131,28 @@ const fn word(state: ClientState) -> &'static str {
         ClientState::Rejected => "rejected",
         ClientState::Suspended => "suspended",
         ClientState::Deleted => "deleted",
+    }
+}
+
+/// A value in a [`Reduction`](crate::registration::Reduction) that the application does not have; displayed as
+/// `scopes: "repo-delete:rw"`. [`RegistrarError::Extends`](crate::RegistrarError::Extends) lists them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Extension {
+    /// The field of the reduction that has the value.
+    pub field: Field,
+    /// The value that the application lacks: a scope, a resource, a grant type or a redirect URI.
+    pub added: String,
+}
+
+impl Extension {
+    pub(super) fn new(field: Field, added: impl Into<String>) -> Self {
+        Self { field, added: added.into() }
+    }
+}
+
+impl fmt::Display for Extension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {:?}", self.field, self.added)
     }
 }

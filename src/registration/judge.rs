@@ -11,13 +11,13 @@ use crate::model::client::{
     AskConsent, CheckedForm, Client, ClientKeys, ClientSecrets, ClientState, ClientType, Privileges, SelfRegistration,
 };
 use crate::model::grant_data::GrantData;
-use crate::registration::administration::Approval;
-use crate::registration::claims::tombstone;
+use crate::registration::approval::Approval;
 use crate::registration::error::RegistrarError;
 use crate::registration::reduction::Reduction;
 use crate::registration::rules::replace_keys;
+use crate::registration::submission::tombstone;
 use crate::registration::update::{Update, check_token, management, put_update_in_force};
-use crate::registration::usage::{UserApproval, must_note_request, must_note_use, used_until};
+use crate::registration::user_approval::{UserApproval, must_note_request, must_note_use, used_until};
 use crate::scope::ResourceScope;
 use crate::secret::Digest;
 
@@ -438,7 +438,7 @@ mod tests {
     use crate::model::application::{ApplicationForm, Logo, RegistrationLimits};
     use crate::model::client::{ApplicationType, GrantType, GrantTypes, KeyRules, RefreshRotation};
     use crate::model::redirect_uri::{LoopbackHttp, RedirectUriPolicy};
-    use crate::registration::claims::Submission;
+    use crate::registration::submission::Submission;
     use crate::scope::{ScopeCatalog, ScopeDefinition};
 
     const NOW: Timestamp = Timestamp::from_seconds(100);

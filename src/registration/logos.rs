@@ -16,7 +16,7 @@ use crate::registration::Registrar;
 use crate::registration::claims::Taken;
 use crate::registration::error::RegistrarError;
 use crate::registration::judge::Action;
-use crate::registration::usage::DAY;
+use crate::registration::user_approval::DAY;
 
 impl Registrar {
     /// Inserts a logo that no application names yet, with a day to live.

@@ -3,7 +3,8 @@
 //! pending → approved | rejected; rejected → pending; approved ↔ suspended; any → deleted. A change of an approved
 //! application is reviewed too, and the approved version stays in force until then.
 
-pub(crate) mod administration;
+mod administration;
+pub(crate) mod approval;
 mod claims;
 mod document;
 mod draft;
@@ -19,19 +20,22 @@ mod owner;
 mod places;
 mod reduction;
 mod rules;
+mod submission;
 mod update;
 pub(crate) mod usage;
+mod user_approval;
 
-pub(crate) use administration::Approval;
-pub use administration::Approved;
+pub(crate) use approval::Approval;
+pub use approval::Approved;
 pub(crate) use document::DocumentClient;
 pub(crate) use draft::DocumentAdmission;
+pub use error::Extension;
 pub(crate) use error::RegistrarError;
 pub(crate) use initial_token::InitialAccess;
 pub use initial_token::{InitialAccessTokenTerms, MadeInitialAccessToken};
 pub(crate) use open::{Admission, Decided, Registered};
 pub use own_client::OwnClient;
-pub use reduction::{Extension, Reduction};
+pub use reduction::Reduction;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,8 +49,9 @@ use crate::model::application::{
     REASON_CHARACTERS, RegistrationLimits, plain_text,
 };
 use crate::model::client::{Client, ClientState};
-use crate::registration::claims::{Submission, Submitting, Taken, Taking};
+use crate::registration::claims::{Submitting, Taken, Taking};
 use crate::registration::judge::Action;
+use crate::registration::submission::Submission;
 use crate::store::{Page, StoreError};
 
 /// Registers applications: submission, review and administration.

@@ -14,12 +14,13 @@ use crate::model::application::{
 use crate::model::client::{ClientOrigin, ClientState, SelfRegistration};
 use crate::model::client_metadata::{Admitted, RegistrationBounds, Replacement};
 use crate::registration::Registrar;
-use crate::registration::claims::{OpenSubmission, Submission, Taken};
+use crate::registration::claims::Taken;
 use crate::registration::error::RegistrarError;
 use crate::registration::initial_token::InitialAccess;
 use crate::registration::judge::Action;
+use crate::registration::submission::{OpenSubmission, Submission};
 use crate::registration::update::{Update, check_token};
-use crate::registration::usage::with_end;
+use crate::registration::user_approval::with_end;
 use crate::secret::{ClientSecret, Digest, RegistrationAccessToken};
 use crate::store::Page;
 

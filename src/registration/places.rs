@@ -26,7 +26,7 @@ use crate::model::client::Client;
 use crate::registration::Registrar;
 use crate::registration::error::RegistrarError;
 use crate::registration::judge::Action;
-use crate::registration::usage::{becomes_first, may_have_live_grant};
+use crate::registration::user_approval::{becomes_first, may_have_live_grant};
 use crate::store::Page;
 
 /// After so many places without a free one, a registration takes that of a client which no user approved. An approval

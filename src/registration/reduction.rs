@@ -1,11 +1,9 @@
 //! What an administrator leaves to an approved application.
 
-use std::fmt;
-
 use crate::model::application::{Field, FieldError, Problem};
 use crate::model::client::{CheckedForm, GrantType, GrantTypes};
 use crate::model::redirect_uri::RegisteredRedirectUri;
-use crate::registration::error::RegistrarError;
+use crate::registration::error::{Extension, RegistrarError};
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 
 /// What is left of an approved application. Fields that are not set stay as they are.
@@ -157,29 +155,6 @@ fn check(left: &CheckedForm) -> Result<(), RegistrarError> {
     let missing = missing.into_iter().filter(|(_, is_refused, _)| *is_refused);
     let errors: Vec<_> = missing.map(|(field, _, problem)| FieldError::new(field, problem)).collect();
     if errors.is_empty() { Ok(()) } else { Err(RegistrarError::Invalid(errors)) }
-}
-
-/// A value in a [`Reduction`](crate::registration::Reduction) that the application does not have; displayed as
-/// `scopes: "repo-delete:rw"`. [`RegistrarError::Extends`](crate::RegistrarError::Extends) lists them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Extension {
-    /// The field of the reduction that has the value.
-    pub field: Field,
-    /// The value that the application lacks: a scope, a resource, a grant type or a redirect URI.
-    pub added: String,
-}
-
-impl Extension {
-    pub(super) fn new(field: Field, added: impl Into<String>) -> Self {
-        Self { field, added: added.into() }
-    }
-}
-
-impl fmt::Display for Extension {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {:?}", self.field, self.added)
-    }
 }
 
 #[cfg(test)]

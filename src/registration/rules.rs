@@ -10,7 +10,7 @@ use crate::model::client::{
     AskConsent, AuthenticationMethods, CheckedForm, Client, ClientKeys, ClientType, KeyFault, KeyRules, MustAsk,
     Privileges, RefreshRotation,
 };
-use crate::registration::administration::Approval;
+use crate::registration::approval::Approval;
 use crate::registration::error::RegistrarError;
 
 impl RegistrationRules {

@@ -13,7 +13,7 @@ use crate::model::application::{Application, Management, ProposedUpdate};
 use crate::model::client::{Client, ClientState, SelfRegistration};
 use crate::model::client_metadata::{Admitted, MetadataError, RegistrationBounds, Replacement};
 use crate::registration::error::RegistrarError;
-use crate::registration::usage::with_end;
+use crate::registration::user_approval::with_end;
 use crate::secret::Digest;
 
 /// An update, and what the policy decided about it.

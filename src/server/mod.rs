@@ -1,6 +1,7 @@
 //! The authorization server: one-line delegations.
 
 mod builder;
+mod hosts;
 pub(crate) mod purge;
 
 use std::sync::Arc;
@@ -32,7 +33,8 @@ use crate::model::{Authorization, Grant};
 use crate::registration::{OwnClient, Registrar};
 use crate::resource::ResourceServer;
 use crate::secret::ConsentTicket;
-pub use crate::server::builder::{Builder, Hosts};
+pub use crate::server::builder::Builder;
+pub use crate::server::hosts::Hosts;
 pub use crate::server::purge::PurgeError;
 use crate::store::{Purge, StoreError};
 use crate::wire::{Endpoint, Request, Response};

@@ -10,11 +10,12 @@ pub(crate) use nonce::Role;
 use std::fmt;
 use std::time::Duration;
 
+use crate::base::base64url;
 use crate::base::clock::{ALLOWED_SKEW, Timestamp};
 use crate::config::Config;
 use crate::config::tokens::{PROOF_ALGORITHMS, PROOF_BYTES, PROOF_LIFETIME};
 use crate::error::Reason;
-use crate::jose::{Claims, JoseError, Jwk, JwkThumbprint, Jws, base64url};
+use crate::jose::{Claims, JoseError, Jwk, JwkThumbprint, Jws};
 use crate::model::target_uri::TargetUri;
 use crate::model::{MAX_JTI_BYTES, Replay};
 use crate::secret::Digest;

@@ -3,10 +3,10 @@
 use hkdf::Hkdf;
 use sha2::Sha256;
 
+use crate::base::base64url;
 use crate::base::clock::Timestamp;
 use crate::config::Config;
 use crate::config::tokens::NONCE_PERIOD;
-use crate::jose::base64url;
 use crate::secret::{NonceKey, is_equal};
 
 /// The response header with a nonce [RFC 9449 section 8.1].

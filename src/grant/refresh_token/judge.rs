@@ -9,7 +9,7 @@ use crate::config::{Config, GraceEnd};
 use crate::error::Reason;
 use crate::grant::issue;
 use crate::grant::issue::{Issued, NewPair, Place};
-use crate::grant::refresh_token::{TokenState, state_of, was_bound};
+use crate::grant::refresh_token::state::{TokenState, state_of, was_bound};
 use crate::grant::request::TokenRequest;
 use crate::model::client::{Client, RefreshRotation};
 use crate::model::protected_resource::{ResourceTable, Target};

@@ -8,7 +8,7 @@ use crate::config::GraceEnd;
 use crate::error::Reason;
 use crate::grant::fixtures::{Line, at, client, scopes};
 use crate::grant::refresh_token::judge::{Drawn, Judge, MAX_LIVE_ACCESS_TOKENS, PAIRS_IN_GRACE, Verdict};
-use crate::grant::refresh_token::{TokenState, state_of};
+use crate::grant::refresh_token::state::{TokenState, state_of};
 use crate::grant::request::TokenRequest;
 use crate::model::client::{ApplicationType, AuthenticationMethod, AuthenticationMethods, RefreshRotation};
 use crate::model::{GraceEnds, Grant, Pairs, SupersededPair};

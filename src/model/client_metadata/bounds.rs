@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::base::codec::kind;
+use crate::base::field::{encode, fields};
 use crate::model::client::{
     AuthenticationMethod, AuthenticationMethods, CheckedForm, Client, ClientType, GrantType, GrantTypes,
 };
@@ -10,6 +12,7 @@ use crate::model::client_metadata::error::MetadataError;
 use crate::model::client_metadata::{ClientMetadata, MoreMetadata};
 use crate::model::redirect_uri::{RegisteredRedirectUri, WebUri};
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
+use crate::secret::Digest;
 
 /// The limits of a client that registered itself.
 ///
@@ -240,6 +243,31 @@ const fn client_type(methods: AuthenticationMethods) -> ClientType {
 fn link_host(link: &str) -> Option<&str> {
     let link = link.split('#').next().unwrap_or_default();
     WebUri::split(link).ok().map(|uri| uri.host)
+}
+
+fields! {
+    RegistrationBounds {
+        scopes, resource_scope, default_scopes, resources, methods, has_loopback, has_private_use, grant_types,
+        lifetime,
+    }
+}
+fields! {
+    ClientMetadata {
+        redirect_uris, authentication_methods, grant_types, claims_native, scopes, name, client_uri, more, keys,
+        options,
+    }
+}
+
+impl ClientMetadata {
+    /// Digests everything that was taken from a metadata document. Two documents with the same digest make the same
+    /// client.
+    pub(crate) fn digest(&self) -> Digest {
+        Digest::of(&self.encode())
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        encode(kind::METADATA, self)
+    }
 }
 
 #[cfg(test)]

@@ -8,17 +8,14 @@ mod judge;
 pub use crate::model::members::MoreMetadata;
 pub(crate) use bounds::Admitted;
 pub use bounds::RegistrationBounds;
-pub use document::DocumentUrlError;
-pub(crate) use document::{DocumentRules, DocumentUrl};
-pub use error::{DocumentError, MetadataError};
+pub(crate) use document::DocumentRules;
+pub(crate) use error::DocumentUrl;
+pub use error::{DocumentError, DocumentUrlError, MetadataError};
 pub(crate) use judge::{MetadataRules, Replacement};
 
-use crate::base::codec::kind;
-use crate::base::field::{encode, fields};
 use crate::model::client::{ApplicationType, AuthenticationMethods, ClientKeys, ClientOptions, GrantTypes};
 use crate::model::redirect_uri::RegisteredRedirectUri;
 use crate::scope::ScopeSet;
-use crate::secret::Digest;
 
 /// The checked metadata of a client that registers itself or has a metadata document [RFC 7591 section 2]. None of it
 /// is verified.
@@ -66,30 +63,5 @@ impl ClientMetadata {
         };
         let is_native = self.claims_native || self.redirect_uris.iter().any(is_on_device);
         if is_native { ApplicationType::Native } else { ApplicationType::Web }
-    }
-}
-
-fields! {
-    RegistrationBounds {
-        scopes, resource_scope, default_scopes, resources, methods, has_loopback, has_private_use, grant_types,
-        lifetime,
-    }
-}
-fields! {
-    ClientMetadata {
-        redirect_uris, authentication_methods, grant_types, claims_native, scopes, name, client_uri, more, keys,
-        options,
-    }
-}
-
-impl ClientMetadata {
-    /// Digests everything that was taken from a metadata document. Two documents with the same digest make the same
-    /// client.
-    pub(crate) fn digest(&self) -> Digest {
-        Digest::of(&self.encode())
-    }
-
-    fn encode(&self) -> Vec<u8> {
-        encode(kind::METADATA, self)
     }
 }

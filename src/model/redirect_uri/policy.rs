@@ -1,6 +1,6 @@
 //! Which redirect URIs may be registered, and how a requested one is compared.
 
-use crate::model::redirect_uri::RedirectUriError;
+use crate::model::redirect_uri::error::RedirectUriError;
 use crate::model::redirect_uri::web::{AppUri, Target, WebScheme, WebUri};
 
 /// How a requested redirect URI is compared with the registered one.

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use crate::base::field::texts;
-use crate::model::redirect_uri::RedirectUriError;
+use crate::model::redirect_uri::error::RedirectUriError;
 use crate::model::redirect_uri::policy::{LoopbackHost, RedirectUriPolicy};
 use crate::model::redirect_uri::syntax::{host_in_ascii, uri_text};
 use crate::model::redirect_uri::web::{Target, WebScheme, WebUri, check_path_and_query, is_app_scheme};
@@ -185,7 +185,7 @@ impl RedirectUri {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::redirect_uri::RedirectUriError;
+    use crate::model::redirect_uri::error::RedirectUriError;
     use crate::model::redirect_uri::policy::{
         LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, RedirectUriPolicy,
     };

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use crate::model::redirect_uri::RedirectUriError;
+use crate::model::redirect_uri::error::RedirectUriError;
 use crate::text::{a_label_host, is_a_label};
 
 /// The most bytes that a redirect URI may have.

@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 
-use crate::model::redirect_uri::RedirectUriError;
+use crate::model::redirect_uri::error::RedirectUriError;
 use crate::model::redirect_uri::syntax::{check_host, host_in_ascii};
 use crate::text::{LineError, check_shown_line, is_blank, is_invisible};
 
@@ -285,7 +285,7 @@ const BROWSER_SCHEMES: [&str; 12] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::redirect_uri::RedirectUriError;
+    use crate::model::redirect_uri::error::RedirectUriError;
 
     #[test]
     fn the_parts_are_found_as_written() {

@@ -16,7 +16,8 @@ use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use crate::base::entropy::SystemEntropy;
 use crate::base::id::letters_and_digits;
 use crate::store::sqlite::error::{SqliteError, SqliteProblem};
-use crate::store::sqlite::place::{Place, SqliteOptions};
+use crate::store::sqlite::options::SqliteOptions;
+use crate::store::sqlite::place::Place;
 use crate::store::sqlite::schema::Needs;
 use crate::store::sqlite::{place, schema};
 

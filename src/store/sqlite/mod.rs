@@ -3,6 +3,7 @@
 mod checkpoint;
 mod error;
 mod file;
+mod options;
 mod place;
 mod rows;
 mod schema;
@@ -10,7 +11,7 @@ mod session;
 mod worker;
 
 pub use crate::store::sqlite::error::{SqliteError, SqliteProblem};
-pub use crate::store::sqlite::place::SqliteOptions;
+pub use crate::store::sqlite::options::SqliteOptions;
 
 use std::ffi::OsString;
 use std::fmt;

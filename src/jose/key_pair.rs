@@ -1,14 +1,11 @@
-//! Signatures with ring: the private keys of the server, which make them, and their verification.
+//! Private keys of the server, which sign with ring.
 
 use std::fmt;
 
-use ring::agreement::{ECDH_P256, EphemeralPrivateKey, UnparsedPublicKey as Peer, agree_ephemeral};
 use ring::rand::SystemRandom;
 use ring::rsa::PublicKeyComponents;
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, ED25519, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
-    RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RSA_PSS_2048_8192_SHA256, RsaKeyPair, RsaPublicKeyComponents,
-    UnparsedPublicKey, VerificationAlgorithm,
+    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair,
 };
 
 use crate::jose::material::Material;
@@ -77,34 +74,4 @@ impl fmt::Debug for KeyPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("KeyPair([redacted])")
     }
-}
-
-/// Returns whether the signature of these bytes is valid. It is invalid if the type of the key does not fit the
-/// algorithm.
-pub(super) fn is_valid(algorithm: SigningAlgorithm, key: &Material, signed: &[u8], signature: &[u8]) -> bool {
-    let by_bytes = |verifier: &'static dyn VerificationAlgorithm, key: &[u8]| {
-        UnparsedPublicKey::new(verifier, key).verify(signed, signature)
-    };
-    let verified = match (algorithm, key) {
-        (SigningAlgorithm::Es256, Material::P256(point)) => by_bytes(&ECDSA_P256_SHA256_FIXED, point),
-        (SigningAlgorithm::EdDsa, Material::Ed25519(key)) => by_bytes(&ED25519, key),
-        (SigningAlgorithm::Ps256, Material::Rsa { modulus, exponent }) => {
-            RsaPublicKeyComponents { n: modulus, e: exponent }.verify(&RSA_PSS_2048_8192_SHA256, signed, signature)
-        }
-        (SigningAlgorithm::Rs256, Material::Rsa { modulus, exponent }) => {
-            RsaPublicKeyComponents { n: modulus, e: exponent }.verify(&RSA_PKCS1_2048_8192_SHA256, signed, signature)
-        }
-        (
-            SigningAlgorithm::Es256 | SigningAlgorithm::EdDsa | SigningAlgorithm::Ps256 | SigningAlgorithm::Rs256,
-            Material::P256(_) | Material::Ed25519(_) | Material::Rsa { .. },
-        ) => return false,
-    };
-    verified.is_ok()
-}
-
-/// Returns whether an uncompressed point is on P-256. ring has no function for this check, but its key agreement does
-/// it.
-pub(super) fn is_on_p256(point: &[u8]) -> bool {
-    let private = EphemeralPrivateKey::generate(&ECDH_P256, &SystemRandom::new());
-    private.is_ok_and(|private| agree_ephemeral(private, &Peer::new(&ECDH_P256, point), |_| ()).is_ok())
 }
