@@ -1,10 +1,11 @@
 //! An answer that is sent again: by a second click, or by Stop and the same button.
 //!
-//! A browser shows the response to what it sent last. So the same decision about the same page leads the same way on for
-//! a minute, with the same code. It is not a second decision: no event is raised, and no end is moved.
+//! A browser shows the response to what it sent last. So the same decision about the same page leads the same way on
+//! for a minute, with the same code. It is not a second decision: no event is raised, and no end is moved.
 //!
 //! The first response may be on its way to the client too, which then exchanges one code twice. So the record is marked
-//! before the code is sent again, and a second exchange of a marked code revokes nothing (`grant/authorization_code.rs`).
+//! before the code is sent again, and a second exchange of a marked code revokes nothing
+//! (`grant/authorization_code.rs`).
 
 use std::sync::Arc;
 
@@ -39,13 +40,13 @@ pub(crate) fn way_on(
     }
 }
 
-/// Leads the same way on as the first time, if `submitted` is the answer that the request of `asked` got within the last
-/// minute, and nothing has ended or used what it led to.
+/// Leads the same way on as the first time, if `submitted` is the answer that the request of `asked` got within the
+/// last minute, and nothing has ended or used what it led to.
 ///
 /// # Errors
 ///
-/// [`Reason::AlreadyDecided`] if it is not; [`Reason::SubjectRefused`] if the user may not be given tokens any more; the
-/// store's error.
+/// [`Reason::AlreadyDecided`] if it is not; [`Reason::SubjectRefused`] if the user may not be given tokens any more;
+/// the store's error.
 pub(crate) async fn lead_on(
     context: &Context,
     asked: &Authorization,

@@ -54,8 +54,9 @@ impl Timestamp {
         self.0 <= now.0.saturating_add(ALLOWED_SKEW)
     }
 
-    /// Returns by how many seconds this time of issue is ahead of `now`, if it is more than the allowed skew and at most
-    /// 15 minutes. Then the clock of this server or of the one that issued is wrong, and what was issued is genuine.
+    /// Returns by how many seconds this time of issue is ahead of `now`, if it is more than the allowed skew and at
+    /// most 15 minutes. Then the clock of this server or of the one that issued is wrong, and what was issued is
+    /// genuine.
     pub(crate) const fn ahead_of(self, now: Self) -> Option<u32> {
         let ahead = self.seconds_since(now);
         if ahead > ALLOWED_SKEW && ahead <= CORRECTED_SOON { Some(ahead) } else { None }
@@ -104,8 +105,8 @@ const NO_TIMESTAMP: ValueError = ValueError("the time lies outside 1970-01-01 to
 /// A source of the time of day.
 ///
 /// It is read once per request. The clocks of servers that share one store may differ by at most 60 seconds: requests
-/// with anything issued further in the future are answered with 503, and beyond 15 minutes it is refused until then. The
-/// [guide](crate::guide::operating#clocks) lists the other requirements.
+/// with anything issued further in the future are answered with 503, and beyond 15 minutes it is refused until then.
+/// The [guide](crate::guide::operating#clocks) lists the other requirements.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns the time of day.
     fn now(&self) -> Timestamp;

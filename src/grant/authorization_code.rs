@@ -15,8 +15,8 @@ use crate::model::{Authorization, Destination, Grant, Redirection, Stage};
 use crate::secret::pkce::CodeVerifier;
 use crate::secret::{Digest, Presented};
 
-/// Issues the first pair for a code, once. A second exchange of a valid code revokes the grant, unless the code was sent
-/// twice.
+/// Issues the first pair for a code, once. A second exchange of a valid code revokes the grant, unless the code was
+/// sent twice.
 pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> Result<Issued, Reason> {
     let now = context.now();
     let code = request.required("code")?;
@@ -154,8 +154,8 @@ async fn out_of_time(
 }
 
 /// Judges a second exchange of a code. A user who sends the same answer twice may cause it: the client then gets the
-/// code twice, and must not lose the grant. So the second exchange is refused, which is what § 4.1.2 demands, and nothing
-/// is revoked, which it advises.
+/// code twice, and must not lose the grant. So the second exchange is refused, which is what § 4.1.2 demands, and
+/// nothing is revoked, which it advises.
 async fn second_exchange(context: &Context, request: &TokenRequest<'_>, grant: &Grant) -> Result<Reason, Reason> {
     // The code may have been sent again after the request read the record.
     let authorization = context.stores.codes.find(&grant.id.into()).await?;

@@ -89,8 +89,8 @@ impl Grant {
         self.terms.audience.iter()
     }
 
-    /// Returns what your service keeps with it: see [`SignedIn::data`](crate::interaction::SignedIn::data). A revoked grant
-    /// has none.
+    /// Returns what your service keeps with it: see [`SignedIn::data`](crate::interaction::SignedIn::data). A revoked
+    /// grant has none.
     #[must_use]
     pub fn data(&self) -> Option<&GrantData> {
         self.terms.data()

@@ -1,5 +1,5 @@
-//! An answer that is sent twice: a second click, or Stop and the same button. The browser shows the response to the last
-//! submit, so the same decision leads the same way on for a minute.
+//! An answer that is sent twice: a second click, or Stop and the same button. The browser shows the response to the
+//! last submit, so the same decision leads the same way on for a minute.
 
 use grantor::config::Profile;
 use grantor::wire::{Endpoint, Response};

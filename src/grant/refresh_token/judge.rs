@@ -175,9 +175,9 @@ impl Judge<'_> {
             return Ok(Verdict { next: None, issued, superseded_for });
         }
         // A token in grace never rotates: a client that refreshes one token for two resources at once may store the
-        // slower answer, and must not be accused for it later. The exception is a newest pair that was issued far in the
-        // future, during a clock jump: it cannot be used yet. If the clocks differ by minutes, the client that has the
-        // newest pair uses it at another server.
+        // slower answer, and must not be accused for it later. The exception is a newest pair that was issued far in
+        // the future, during a clock jump: it cannot be used yet. If the clocks differ by minutes, the client that has
+        // the newest pair uses it at another server.
         let issued = newest.pair.access.issued;
         let is_far = !issued.has_come(self.now) && issued.ahead_of(self.now).is_none();
         let rotates = newest.in_grace.is_none() || is_far;

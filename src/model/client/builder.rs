@@ -265,9 +265,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Numbers the description: give it a higher number with each change. [`ensure_client`] never replaces a client by a
-    /// description with a lower number, so that an older process that is started again undoes nothing. To go back, give
-    /// the old description a higher number. 0, the default, is lower than any other.
+    /// Numbers the description: give it a higher number with each change. [`ensure_client`] never replaces a client by
+    /// a description with a lower number, so that an older process that is started again undoes nothing. To go back,
+    /// give the old description a higher number. 0, the default, is lower than any other.
     ///
     /// [`ensure_client`]: crate::Registrar::ensure_client
     #[must_use]

@@ -176,8 +176,8 @@ impl Client {
         keys.as_ref().zip(previous.as_ref()).is_some_and(|(keys, previous)| keys.overlap(previous))
     }
 
-    /// Returns what your service keeps with the tokens that the client gets for itself [RFC 6749 section 4.4]. It is read
-    /// with the client, so a change holds for tokens that were issued before it.
+    /// Returns what your service keeps with the tokens that the client gets for itself [RFC 6749 section 4.4]. It is
+    /// read with the client, so a change holds for tokens that were issued before it.
     #[must_use]
     pub fn data(&self) -> Option<&GrantData> {
         self.data.as_ref()

@@ -59,9 +59,9 @@ pub use crate::store::redis::options::RedisOptions;
 /// [`wait`](RedisOptions::wait) acknowledges a write only when replicas have it. If it waits for all replicas of a
 /// primary, the one that takes over has every acknowledged write. A primary that restarts with an empty disk empties
 /// its replicas too. So an append-only file is required, unless [`accept_loss`](RedisOptions::accept_loss) is set. With
-/// `appendfsync always`, a restarted server has every write that it acknowledged. The server setting `min-replicas-to-write` refuses writes while replicas are away. A
-/// primary that is cut off from the others answers reads for up to the cluster's node time-out, and may return a token
-/// as valid that its successor has revoked.
+/// `appendfsync always`, a restarted server has every write that it acknowledged. The server setting
+/// `min-replicas-to-write` refuses writes while replicas are away. A primary that is cut off from the others answers
+/// reads for up to the cluster's node time-out, and may return a token as valid that its successor has revoked.
 ///
 /// In a cluster, a row and its list are at different primaries. If a primary is lost without `wait` for all its
 /// replicas, a list entry may be lost while the grant remains. The grant is then valid, but neither

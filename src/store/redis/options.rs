@@ -84,8 +84,8 @@ impl RedisOptions {
         Self { wait: Some(Wait { replicas, timeout: timeout.min(LONGEST_TIMEOUT) }), ..self }
     }
 
-    /// Accepts a server without an append-only file, such as one with the defaults of Redis. Without this, it is refused
-    /// with [`RedisProblem::NoLog`](crate::store::redis::RedisProblem::NoLog).
+    /// Accepts a server without an append-only file, such as one with the defaults of Redis. Without this, it is
+    /// refused with [`RedisProblem::NoLog`](crate::store::redis::RedisProblem::NoLog).
     ///
     /// # Security
     ///

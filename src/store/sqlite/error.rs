@@ -35,8 +35,8 @@ pub enum SqliteProblem {
     /// A backup was to be written to a path where a file exists.
     #[error("a file of that name already exists")]
     Exists,
-    /// The file is a copy that [`backup`](crate::SqliteStore::backup) made, and the `-wal` beside it belongs to the file
-    /// that was there before. Nothing was changed.
+    /// The file is a copy that [`backup`](crate::SqliteStore::backup) made, and the `-wal` beside it belongs to the
+    /// file that was there before. Nothing was changed.
     #[error(
         "the file is a copy, and the -wal beside it belongs to the file that was there before: stop every process, and \
          remove the -wal and the -shm"

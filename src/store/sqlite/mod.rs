@@ -290,7 +290,8 @@ fn copy(database: &Database, to: &Path) -> Result<(), SqliteError> {
     if step != StepResult::Done {
         return Err(SqliteProblem::Busy.into());
     }
-    // A store's file always has a log. A copy has none, so one that is put beside the log of another file is recognized.
+    // A store's file always has a log. A copy has none, so one that is put beside the log of another file is
+    // recognized.
     file::set(&copy, "journal_mode", "delete")?;
     copy.close().map_err(|(_, error)| error.into())
 }
