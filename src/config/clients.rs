@@ -134,8 +134,8 @@ pub struct RegistrationSettings {
     /// [`pushed_requests`](crate::Config::pushed_requests) are `Required`.
     pub metadata_documents: bool,
     /// The name by which users know the service, as the pages show it; empty. A client that registers itself under a
-    /// name that looks like this one [is marked](crate::client::SelfRegistration::looks_like_another), as it is for the name
-    /// of an approved application, and its consent page says so.
+    /// name that looks like this one [is marked](crate::client::SelfRegistration::looks_like_another), as it is for the
+    /// name of an approved application, and its consent page says so.
     pub service_name: String,
     /// Accepts a document with `private_key_jwt` as that of a public client if it also lists `none`, and the server
     /// does not offer the method or the document's `token_endpoint_auth_signing_alg`; off, in the MCP profile on. The

@@ -169,8 +169,8 @@ impl<'a> Attempt<'a> {
         self.peer.map(network_of)
     }
 
-    /// Returns whether the attempt presents the id of a public client with a code or a token, which nobody can guess. If
-    /// there is no such client, the throttle is asked again, as for an attempt without credentials.
+    /// Returns whether the attempt presents the id of a public client with a code or a token, which nobody can guess.
+    /// If there is no such client, the throttle is asked again, as for an attempt without credentials.
     pub(crate) fn guesses_nothing(&self) -> bool {
         self.credential == Credential::ClientId && matches!(self.endpoint, Endpoint::Token | Endpoint::Revocation)
     }

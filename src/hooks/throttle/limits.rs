@@ -75,8 +75,8 @@ pub struct ThrottleLimits {
     ///
     /// It bounds load alone. Many people may share one address, and a page that one of them has open can send 20 forms
     /// a second. An attempt of a client that authenticates returns its token, and one with a secret that was right
-    /// within the last hour takes none. Neither does one with the id of a public client and a code or token. The id of no
-    /// such client takes one after the look-up.
+    /// within the last hour takes none. Neither does one with the id of a public client and a code or token. The id of
+    /// no such client takes one after the look-up.
     pub network: Rate,
     /// Wrong secrets of one claimed client from one network: 10 in a burst, then one every 6 seconds. Then every secret
     /// is refused before it is compared, unless it was right within the last hour. Assertions do not count, since

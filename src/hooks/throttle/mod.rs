@@ -350,7 +350,8 @@ impl Counts {
         }
         refund(&mut self.networks, keys.network, self.now);
         if let Some(CodeKeys { user, network }) = keys.codes {
-            // A right code gives back its guess. The user's bucket is first: it is full again if that was the first one.
+            // A right code gives back its guess. The user's bucket is first: it is full again if that was the first
+            // one.
             self.codes_of_users.refund(user, 1, self.now);
             let now = self.now;
             refund(self.codes_of_network(user), network, now);
