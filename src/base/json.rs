@@ -143,7 +143,7 @@ fn exact_number(members: &BTreeMap<String, Json>) -> Option<Json> {
 const EXACT_NUMBER: &str = "$serde_json::private::Number";
 
 /// Counts brackets outside of strings. Invalid JSON is detected later.
-fn is_deeper(body: &[u8], max: usize) -> bool {
+pub(crate) fn is_deeper(body: &[u8], max: usize) -> bool {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut in_text, mut is_escaped) = (false, false);
     for byte in body {

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
 use crate::base::clock::{Clock, NewestTime, OnceAMinute, Timestamp};
 use crate::base::entropy::Entropy;
 use crate::base::generations::{Generations, OnHeap};
@@ -18,8 +20,11 @@ use crate::error::{ErrorCode, Reason};
 use crate::fetch::cache::Cache;
 use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;
+use crate::hooks::claims;
 use crate::hooks::registration_policy::RegistrationPolicy;
-use crate::hooks::{Attempt, AttemptKind, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision};
+use crate::hooks::{
+    Attempt, AttemptKind, Claims, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision, TokenContext,
+};
 use crate::model::application::RegistrationLimits;
 use crate::model::client::{Client, GrantTypes, KeyRules};
 use crate::model::protected_resource::ResourceTable;
@@ -63,8 +68,11 @@ pub(crate) struct Context {
     pub(crate) has_unknown_scope: AtomicBool,
     /// Distinguishes the servers of this process.
     pub(crate) number: u64,
+    pub(crate) claims: Option<Arc<dyn Claims>>,
     /// The clients of the last minute's [`Event::IntrospectionRefused`].
     pub(crate) refused_introspections: Mutex<Cache<()>>,
+    /// The clients of the last minute's [`Event::ClaimsRefused`].
+    pub(crate) refused_claims: Mutex<Cache<()>>,
     /// When devices polled last.
     pub(crate) polls: Polls,
 }
@@ -79,6 +87,36 @@ impl Context {
     pub(crate) fn raise(&self, event: &Event<'_>) {
         if let Some(events) = &self.events {
             events.record(event);
+        }
+    }
+
+    /// Raises an event about a client, unless one was raised within a minute: a client that repeats a request a thousand
+    /// times fills no log.
+    pub(crate) fn raise_once_a_minute(&self, raised: &Mutex<Cache<()>>, client: &ClientId, event: &Event<'_>) {
+        let now = self.now();
+        let mut raised = raised.lock().unwrap_or_else(PoisonError::into_inner);
+        if raised.find(client.as_str(), now).is_none() {
+            raised.keep(client.as_str(), (), now, now.plus(Duration::from_secs(60)));
+            drop(raised);
+            self.raise(event);
+        }
+    }
+
+    /// Asks the hook for the claims of a token, and returns them with their JSON; none without a hook.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Claims`] if no token may have them.
+    pub(crate) fn own_claims(&self, token: &TokenContext<'_>) -> Result<(Map<String, Value>, Vec<u8>), Reason> {
+        let claims = self.claims.as_ref().map(|hook| hook.of_token(token)).unwrap_or_default();
+        match claims::checked(&claims) {
+            Ok(json) => Ok((claims, json)),
+            Err(error) => {
+                let client = token.client.id();
+                let event = Event::ClaimsRefused { client, error: &error };
+                self.raise_once_a_minute(&self.refused_claims, client, &event);
+                Err(Reason::Claims(error))
+            }
         }
     }
 

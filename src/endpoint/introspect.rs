@@ -2,8 +2,7 @@
 //!
 //! Refresh tokens are not active here: a resource server must not take one for an access token.
 
-use std::sync::{LazyLock, PoisonError};
-use std::time::Duration;
+use std::sync::LazyLock;
 
 use crate::client_auth::Caller;
 use crate::context::Context;
@@ -11,7 +10,7 @@ use crate::endpoint::client_request;
 use crate::endpoint::client_request::Names;
 use crate::error::Reason;
 use crate::grant::issue::DescribedToken;
-use crate::hooks::Event;
+use crate::hooks::{Event, TokenContext};
 use crate::model::client::Client;
 use crate::model::protected_resource::Target;
 use crate::resource::access_token::{self, UsableToken};
@@ -58,14 +57,14 @@ async fn describe(context: &Context, caller: &Client, token: &[u8]) -> Result<Op
             report_refusal(context, &token, caller);
             return Ok(None);
         }
-        return Ok(message(context, &token, &seen));
+        return message(context, &token, &seen);
     }
     if token.client.id != caller.id && !caller.may_introspect() {
         report_refusal(context, &token, caller);
         return Ok(None);
     }
     let seen = context.resources.seen(token.audience(), &token.client, |_| true);
-    Ok(message(context, &token, &seen))
+    message(context, &token, &seen)
 }
 
 fn is_resource_server(context: &Context, client: &Client) -> bool {
@@ -75,20 +74,28 @@ fn is_resource_server(context: &Context, client: &Client) -> bool {
 /// Reports a client that asks about a token without the right to, at most once a minute: a client that asks about one
 /// token a thousand times fills no log.
 fn report_refusal(context: &Context, token: &UsableToken, caller: &Client) {
-    let (id, now) = (&caller.id, context.now());
-    let mut reported = context.refused_introspections.lock().unwrap_or_else(PoisonError::into_inner);
-    if reported.find(id.as_str(), now).is_none() {
-        reported.keep(id.as_str(), (), now, now.plus(Duration::from_secs(60)));
-        drop(reported);
-        context.raise(&Event::IntrospectionRefused { grant: token.grant.id, client: id });
-    }
+    let event = Event::IntrospectionRefused { grant: token.grant.id, client: &caller.id };
+    context.raise_once_a_minute(&context.refused_introspections, &caller.id, &event);
 }
 
 /// Returns the response for a live token; `None` if nothing of its scopes is left.
-fn message(context: &Context, token: &UsableToken, seen: &Target<'_>) -> Option<IntrospectionResponse> {
+fn message(context: &Context, token: &UsableToken, seen: &Target<'_>) -> Result<Option<IntrospectionResponse>, Reason> {
     let UsableToken { grant, client, access } = token;
-    let described = DescribedToken::of(context, grant, client, access, seen)?;
+    let Some(described) = DescribedToken::of(context, grant, client, access, seen) else { return Ok(None) };
+    let audience: Vec<&str> = match seen.entries() {
+        [] => vec![&context.config.issuer],
+        entries => entries.iter().map(|entry| &*entry.settings.identifier).collect(),
+    };
+    let own = TokenContext {
+        grant: grant.id,
+        data: grant.data_of(client),
+        client,
+        subject: token.subject(),
+        audience: &audience,
+        scopes: &described.scopes,
+    };
     let mut message = IntrospectionResponse::active();
+    (message.members, _) = context.own_claims(&own)?;
     message.scope = described.scope(context);
     message.client_id = Some(client.id.to_string());
     message.token_type = Some(if token.key().is_some() { TokenType::Dpop } else { TokenType::Bearer });
@@ -96,12 +103,9 @@ fn message(context: &Context, token: &UsableToken, seen: &Target<'_>) -> Option<
     message.exp = Some(token.end().seconds().into());
     message.iat = Some(token.issued().seconds().into());
     message.sub = token.subject().map(ToString::to_string);
-    message.aud = match seen.entries() {
-        [] => vec![context.config.issuer.clone()],
-        entries => entries.iter().map(|entry| entry.settings.identifier.clone()).collect(),
-    };
+    message.aud = audience.into_iter().map(str::to_owned).collect();
     message.iss = Some(context.config.issuer.clone());
     message.resource_scope = Some(described.resources.as_str().to_owned());
     message.resources = described.resource_names();
-    Some(message)
+    Ok(Some(message))
 }

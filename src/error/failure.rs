@@ -35,6 +35,23 @@ pub enum KeySetError {
 
 debug_as_text!(KeySetError);
 
+/// Why a token cannot have the claims that [`Claims`](crate::hooks::Claims) returned. It is answered with 503.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClaimsError {
+    /// The name of the claim is empty, or the library writes or reads a member of that name, in any letter case.
+    #[error("the claim {0:?} has a name that the library itself uses, or none")]
+    Name(String),
+    /// The claims have so many bytes as JSON.
+    #[error("the claims have {0} bytes as JSON; at most 2048 are accepted")]
+    TooLarge(usize),
+    /// The claims are nested too deeply.
+    #[error("the claims are nested more than 8 levels deep")]
+    TooDeep,
+}
+
+debug_as_text!(ClaimsError);
+
 /// Why an authorization server in another process did not say whether an access token is valid [RFC 7662].
 ///
 /// It is no verdict on the token: the request is answered with 503, and the client keeps its tokens.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
 use crate::config::rule::ConfigError;
-use crate::error::failure::{IntrospectionError, KeySetError, SignerError};
+use crate::error::failure::{ClaimsError, IntrospectionError, KeySetError, SignerError};
 use crate::model::client::{KeyFetchError, StaleClient};
 use crate::model::client_metadata::{DocumentError, MetadataError};
 use crate::model::protected_resource::TargetError;
@@ -427,6 +427,9 @@ refusals! {
         /// The access token could not be signed. It is answered with 503, and nothing was changed.
         #[error("the access token could not be signed")]
         Signing(#[source] _error: SignerError) => TemporarilyUnavailable.says(UNAVAILABLE),
+        /// The access token cannot have the claims of your service. It is answered with 503, and nothing was changed.
+        #[error("the claims of the access token were refused")]
+        Claims(#[source] _error: ClaimsError) => TemporarilyUnavailable.says(UNAVAILABLE),
         /// The store failed.
         #[error("the store failed")]
         Store(#[from] error: StoreError) => of_store(error),

@@ -13,9 +13,10 @@ use crate::context::Context;
 use crate::error::Reason;
 use crate::error::failure::SignerError;
 use crate::grant::issue::{ACCESS_TOKEN, DescribedToken, Issued, SignedMember};
-use crate::hooks::Event;
+use crate::hooks::{Event, TokenContext};
 use crate::jose::access_jwt::CLIENT_SUBJECT;
 use crate::model::client::Client;
+use crate::model::grant_data::GrantData;
 use crate::model::{AccessRecord, Grant};
 use crate::secret::Digest;
 use crate::store::StoreError;
@@ -48,16 +49,26 @@ const SLOW: &str = "the signer took more than 10 s";
 /// no second time.
 pub(crate) struct Signed {
     claims: Vec<u8>,
+    /// What the hook was asked last.
+    asked: Option<Asked>,
     key_id: Option<Box<str>>,
     token: Option<Zeroizing<String>>,
     /// How many more tokens may be signed.
     left: u32,
 }
 
+/// The claims of the service, as JSON, for a token with these claims of the library. The hook is asked again only if the
+/// record has changed, so one that does not return the same claims twice costs no more signatures.
+struct Asked {
+    library: Vec<u8>,
+    data: Option<GrantData>,
+    own: Vec<u8>,
+}
+
 impl Signed {
     /// Nothing is signed yet, and at most so many tokens will be.
     pub(crate) const fn at_most(max: u32) -> Self {
-        Self { claims: Vec::new(), key_id: None, token: None, left: max }
+        Self { claims: Vec::new(), asked: None, key_id: None, token: None, left: max }
     }
 }
 
@@ -66,7 +77,7 @@ impl Signed {
 ///
 /// # Errors
 ///
-/// [`Reason::Signing`] if it could not be signed; [`Contended`], as a transient store error, if no more tokens may be
+/// [`Reason::Claims`] if the claims of the service were refused; [`Reason::Signing`] if it could not be signed; [`Contended`], as a transient store error, if no more tokens may be
 /// signed.
 pub(crate) async fn sign(
     context: &Context,
@@ -80,7 +91,7 @@ pub(crate) async fn sign(
         return Ok(false);
     }
     let Some(access) = grant.pairs.with_access(&issued.access_token.digest) else { return Ok(false) };
-    let Some(claims) = claims(context, grant, client, access) else { return Ok(false) };
+    let Some(claims) = claims(context, grant, client, access, &mut signed.asked)? else { return Ok(false) };
     let began = context.now();
     let key_id = context.signing_keys.key_id(began);
     let is_signed = signed.token.is_some() && signed.claims == claims && signed.key_id.as_deref() == key_id;
@@ -91,7 +102,8 @@ pub(crate) async fn sign(
         match token.and_then(|token| if was_slow { Err(SignerError::new(SLOW)) } else { Ok(token) }) {
             Ok(None) => return Ok(false),
             Ok(Some(token)) => {
-                *signed = Signed { claims, key_id: key_id.map(Into::into), token: Some(token.into()), left };
+                (signed.claims, signed.key_id) = (claims, key_id.map(Into::into));
+                (signed.token, signed.left) = (Some(token.into()), left);
             }
             Err(error) => {
                 context.raise(&Event::SigningFailed { client: &client.id, error: &error });
@@ -108,18 +120,24 @@ pub(crate) async fn sign(
 ///
 /// A token may have been issued as opaque before the settings changed. It is returned again in grace, and stays opaque
 /// if it ends later than a JWT may. The same goes for a token of a user whose name begins with `client:`.
-fn claims(context: &Context, grant: &Grant, client: &Client, access: &AccessRecord) -> Option<Vec<u8>> {
+fn claims(
+    context: &Context,
+    grant: &Grant,
+    client: &Client,
+    access: &AccessRecord,
+    asked: &mut Option<Asked>,
+) -> Result<Option<Vec<u8>>, Reason> {
     let seen = context.resources.seen(grant.audience_of(access), client, |_| true);
-    let [entry] = seen.entries() else { return None };
+    let [entry] = seen.entries() else { return Ok(None) };
     if !entry.settings.has_jwts() || access.end > access.issued.plus(context.config.tokens.jwt_lifetime) {
-        return None;
+        return Ok(None);
     }
     let sub = match grant.subject() {
-        Some(user) if user.as_str().starts_with(CLIENT_SUBJECT) => return None,
+        Some(user) if user.as_str().starts_with(CLIENT_SUBJECT) => return Ok(None),
         Some(user) => user.to_string(),
         None => format!("{CLIENT_SUBJECT}{}", client.id),
     };
-    let described = DescribedToken::of(context, grant, client, access, &seen)?;
+    let Some(described) = DescribedToken::of(context, grant, client, access, &seen) else { return Ok(None) };
     let claims = Claims {
         iss: &context.config.issuer,
         sub,
@@ -133,7 +151,27 @@ fn claims(context: &Context, grant: &Grant, client: &Client, access: &AccessReco
         resource_scope: described.resources.as_str(),
         resources: described.resource_names(),
     };
-    serde_json::to_vec(&claims).ok()
+    let Ok(mut json) = serde_json::to_vec(&claims) else { return Ok(None) };
+    if context.claims.is_none() {
+        return Ok(Some(json));
+    }
+    let data = grant.data_of(client);
+    let asked = match asked.take().filter(|asked| asked.library == json && asked.data.as_ref() == data) {
+        Some(same) => asked.insert(same),
+        None => {
+            let (subject, audience, scopes) = (grant.subject(), &[&*entry.settings.identifier], &described.scopes);
+            let token = TokenContext { grant: grant.id, data, client, subject, audience, scopes };
+            let (_, own) = context.own_claims(&token)?;
+            asked.insert(Asked { library: json.clone(), data: data.cloned(), own })
+        }
+    };
+    // Two objects without a common name become one.
+    if let Some((_, own)) = asked.own.split_first().filter(|_| asked.own.len() > 2) {
+        json.pop();
+        json.push(b',');
+        json.extend(own);
+    }
+    Ok(Some(json))
 }
 
 /// The length of a [`TokenId`] in bytes.

@@ -8,7 +8,7 @@ use crate::base::clock::Timestamp;
 use crate::base::id::{ClientId, GrantId, Subject};
 use crate::base::with_causes;
 use crate::error::Reason;
-use crate::error::failure::{IntrospectionError, KeySetError, SignerError};
+use crate::error::failure::{ClaimsError, IntrospectionError, KeySetError, SignerError};
 use crate::hooks::application_change::ApplicationChange;
 use crate::hooks::token_refusal::TokenRefusal;
 use crate::model::RevocationReason;
@@ -270,6 +270,13 @@ events! {
         /// The failure.
         error: &'a SignerError,
     } => named("signing_failed", Severity::Error).why(error),
+    /// The claims that [`Claims`](crate::hooks::Claims) returned for an access token of a client were refused. The
+    /// request was answered with 503, and nothing was changed. Raised at most once a minute for each of the last 1000
+    /// such clients, by each server.
+    ClaimsRefused(client) {
+        /// The failure.
+        error: &'a ClaimsError,
+    } => named("claims_refused", Severity::Error).why(error),
     /// A client asked about a live token of another client, and is no resource server: see
     /// [`may_introspect`](crate::Client::may_introspect). The answer said that the token is not active
     /// [RFC 7662 section 2.2]. Raised at most once a minute for each of the last 1000 such
@@ -537,6 +544,7 @@ mod tests {
             (Event::AuthenticationFailed { endpoint, client: named, peer, reason }, [false, false, true, true]),
             (Event::Throttled { endpoint, client: named, peer }, [false, false, true, false]),
             (Event::SigningFailed { client, error: unsigned }, [false, false, false, true]),
+            (Event::ClaimsRefused { client, error: &ClaimsError::TooDeep }, [false, false, false, true]),
             (Event::IntrospectionRefused { grant, client }, [false, true, true, false]),
             (
                 Event::AccessTokenRefused { client: Some(client), refusal: TokenRefusal::Inactive },

@@ -1,6 +1,7 @@
 //! Hooks with which your service observes, slows down and vetoes.
 
 mod application_change;
+pub(crate) mod claims;
 pub(crate) mod event;
 pub(crate) mod registration_policy;
 mod signing;
@@ -9,8 +10,10 @@ pub(crate) mod token_refusal;
 #[cfg(feature = "tracing")]
 pub(crate) mod tracing_events;
 
+pub use crate::error::failure::ClaimsError;
 pub use crate::wire::refusal::Severity;
 pub use application_change::ApplicationChange;
+pub use claims::{Claims, TokenContext};
 pub(crate) use event::{Event, EventSink};
 pub use registration_policy::{
     ApproveWithin, DocumentHosts, DocumentRequest, QueueAll, RegistrationDecision, RegistrationPolicy,

@@ -13,7 +13,8 @@ const MAX_BYTES: usize = 1024;
 /// Data of your service that is kept with a grant, such as the tenant that the user chose: 1 to 1024 bytes.
 ///
 /// The library never reads it, and shows it to nobody: `Debug` and events have its length alone. It is stored as given,
-/// so encrypt what a copy of the database must not reveal: see [Data of your own](crate::guide::own_data).
+/// so encrypt what a copy of the database must not reveal: see [Data and claims of your
+/// own](crate::guide::own_data).
 #[derive(Clone, PartialEq, Eq)]
 pub struct GrantData(Arc<[u8]>);
 

@@ -1,14 +1,21 @@
 //! What a valid access token grants at a resource.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use serde_json::{Map, Value};
 
 use crate::base::clock::Timestamp;
 use crate::base::id::{ClientId, GrantId, Subject};
+use crate::context::Context;
+use crate::error::response::{self, Challenge};
+use crate::hooks::TokenContext;
 use crate::jose::JwkThumbprint;
 use crate::model::Grant;
 use crate::model::client::Client;
 use crate::model::grant_data::GrantData;
 use crate::resource::access_token::UsableToken;
+use crate::resource::error::ResourceError;
 use crate::resource::facts::TokenFacts;
 use crate::scope::{Permission, Resource, ResourceScope, ScopeSet};
 use crate::wire::response::TokenScheme;
@@ -28,6 +35,7 @@ pub struct Authenticated {
     issued: Option<Timestamp>,
     expires: Option<Timestamp>,
     own: Option<Own>,
+    claims: Option<Arc<OwnClaims>>,
     pub(super) place: Place,
 }
 
@@ -47,10 +55,37 @@ struct Own {
     grant: Arc<Grant>,
 }
 
+/// The claims of the service, which are read when they are asked for.
+struct OwnClaims {
+    from: ClaimsFrom,
+    read: OnceLock<Map<String, Value>>,
+}
+
+enum ClaimsFrom {
+    /// The hook of this process.
+    Hook(Arc<Context>),
+    /// What the authorization server said.
+    Json(Arc<str>),
+}
+
+impl OwnClaims {
+    fn new(from: ClaimsFrom) -> Arc<Self> {
+        Arc::new(Self { from, read: OnceLock::new() })
+    }
+}
+
+impl fmt::Debug for OwnClaims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnClaims").finish_non_exhaustive()
+    }
+}
+
 impl Authenticated {
     /// A token that was found in the store. `serves` are the scopes of the resource there; `None` means all.
-    pub(super) fn found(token: UsableToken, place: Place, serves: Option<&ScopeSet>) -> Self {
+    pub(super) fn found(context: &Arc<Context>, token: UsableToken, place: Place, serves: Option<&ScopeSet>) -> Self {
+        let claims = context.claims.as_ref().map(|_| OwnClaims::new(ClaimsFrom::Hook(Arc::clone(context))));
         Self {
+            claims,
             client_id: token.client.id.clone(),
             subject: token.subject().cloned(),
             scopes: served(token.scopes(), serves),
@@ -75,6 +110,7 @@ impl Authenticated {
             issued: token.issued,
             expires: token.expires,
             own: None,
+            claims: token.claims.clone().map(|json| OwnClaims::new(ClaimsFrom::Json(json))),
             place,
         }
     }
@@ -115,10 +151,54 @@ impl Authenticated {
 
     /// Returns what your service keeps with the token: with its [grant](crate::interaction::SignedIn::data), or with
     /// its [client](Client::data) if there is no user. `None` in a separate process, which gets the
-    /// claims alone.
+    /// [claims](Self::claims) alone.
     #[must_use]
     pub fn data(&self) -> Option<&GrantData> {
         self.own.as_ref().and_then(|own| own.grant.data_of(&own.client))
+    }
+
+    /// Returns the claims of your service: in the process of the authorization server those of its
+    /// [hook](crate::hooks::Claims), which is asked at the first call, and elsewhere the members of the JWT or of the
+    /// answer to introspection that this library does not read itself. They are the same everywhere.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError`], which is answered with 503, if the hook returned claims that no token may have.
+    ///
+    /// # Security
+    ///
+    /// A token may lack a claim, such as one that was issued before the hook was set. Check a claim that restricts as
+    /// present and equal.
+    pub fn claims(&self) -> Result<&Map<String, Value>, ResourceError> {
+        static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+        let Some(claims) = self.claims.as_deref() else { return Ok(&NONE) };
+        if let Some(read) = claims.read.get() {
+            return Ok(read);
+        }
+        let read = match &claims.from {
+            ClaimsFrom::Hook(context) => self.ask(context)?,
+            ClaimsFrom::Json(json) => serde_json::from_str(json).unwrap_or_default(),
+        };
+        Ok(claims.read.get_or_init(|| read))
+    }
+
+    fn ask(&self, context: &Context) -> Result<Map<String, Value>, ResourceError> {
+        let Some(Own { client, grant }) = &self.own else { return Ok(Map::new()) };
+        let at = context.resources.entry_at(self.place.at);
+        let audience = [at.map_or(&*context.config.issuer, |entry| &*entry.settings.identifier)];
+        let token = TokenContext {
+            grant: grant.id,
+            data: self.data(),
+            client,
+            subject: self.subject(),
+            audience: &audience,
+            scopes: &self.scopes,
+        };
+        let asked = context.own_claims(&token).map(|(claims, _)| claims);
+        asked.map_err(|reason| {
+            let with = Challenge { scope: "", resource_metadata: "", scheme: self.scheme() };
+            ResourceError { response: response::at_resource(&reason, with, None, &context.config), reason }
+        })
     }
 
     /// Returns the scopes of the token that the client may still have. At a protected resource, only those that it

@@ -2,11 +2,15 @@
 //! section 2.2], or in the claims of a JWT [RFC 9068 section 2.2]. Both are read here.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
 
 use crate::base::clock::Timestamp;
 use crate::base::id::{ClientId, Subject};
 use crate::base::json::Json;
 use crate::hooks::TokenRefusal;
+use crate::hooks::claims::RESERVED;
 use crate::jose::JwkThumbprint;
 use crate::scope::{ResourceList, ResourceScope, ScopeCatalog, ScopeError, ScopeSet};
 
@@ -30,6 +34,8 @@ pub(crate) struct TokenFacts {
     pub(crate) issued: Option<Timestamp>,
     pub(crate) expires: Option<Timestamp>,
     pub(super) not_before: Option<Timestamp>,
+    /// The members that this library does not read, as JSON, if there are any.
+    pub(super) claims: Option<Arc<str>>,
 }
 
 impl TokenFacts {
@@ -53,7 +59,8 @@ impl TokenFacts {
             ResourceScope::All | ResourceScope::Public => 0,
         };
         let subject = self.subject.as_ref().map_or(0, |subject| subject.as_str().len());
-        size_of::<Self>() + self.client_id.as_str().len() + subject + self.scope.len() + resources
+        let claims = self.claims.as_ref().map_or(0, |claims| claims.len());
+        size_of::<Self>() + self.client_id.as_str().len() + subject + self.scope.len() + resources + claims
     }
 }
 
@@ -131,6 +138,16 @@ impl<'a> Members<'a> {
             }
             None | Some(_) => ResourceScope::none(),
         })
+    }
+
+    /// The members that this library does not read, as JSON; `None` if there are none. `json` are all members.
+    pub(super) fn claims(self, json: &[u8]) -> Option<Arc<str>> {
+        if self.0.keys().all(|name| RESERVED.contains(&name.as_str())) {
+            return None;
+        }
+        let mut members: Map<String, Value> = serde_json::from_slice(json).ok()?;
+        members.retain(|name, _| !RESERVED.contains(&name.as_str()));
+        serde_json::to_string(&members).ok().map(Into::into)
     }
 
     fn read<T>(self, name: &'static str, read: impl Fn(&'a Json) -> Option<T>) -> Result<Option<T>, Malformed> {

@@ -327,7 +327,7 @@ impl Source {
                     refuse(Some(&token.grant.client), TokenRefusal::AnotherAudience);
                     return Err(Reason::AnotherAudience);
                 }
-                Ok(Authenticated::found(token, place, serves))
+                Ok(Authenticated::found(context, token, place, serves))
             }
             Self::Remote(own) => {
                 let Some((token, scopes)) = own.look_up(token).await? else {

@@ -13,7 +13,7 @@ use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;
 use crate::hooks::registration_policy::RegistrationPolicy;
-use crate::hooks::{EventSink, Fetcher, SigningKey, Subjects, Throttle};
+use crate::hooks::{Claims, EventSink, Fetcher, SigningKey, Subjects, Throttle};
 use crate::jose;
 use crate::resource::{ResourceServer, source};
 use crate::secret::Prefixes;
@@ -44,6 +44,7 @@ impl AuthorizationServer {
             events: None,
             throttle: None,
             subjects: None,
+            claims: None,
             registration_policy: None,
             fetcher: None,
             signing_keys: Vec::new(),
@@ -61,6 +62,7 @@ pub struct Builder {
     events: Option<Arc<dyn EventSink>>,
     throttle: Option<Arc<dyn Throttle>>,
     subjects: Option<Arc<dyn Subjects>>,
+    claims: Option<Arc<dyn Claims>>,
     registration_policy: Option<Arc<dyn RegistrationPolicy>>,
     fetcher: Option<Arc<dyn Fetcher>>,
     signing_keys: Vec<SigningKey>,
@@ -99,6 +101,13 @@ impl Builder {
     #[must_use]
     pub fn subjects(mut self, subjects: impl Subjects) -> Self {
         self.subjects = Some(Arc::new(subjects));
+        self
+    }
+
+    /// Sets the hook that adds claims to access tokens.
+    #[must_use]
+    pub fn claims(mut self, claims: impl Claims) -> Self {
+        self.claims = Some(Arc::new(claims));
         self
     }
 
@@ -143,6 +152,7 @@ impl Builder {
             events,
             throttle,
             subjects,
+            claims,
             registration_policy,
             fetcher,
             signing_keys,
@@ -182,6 +192,7 @@ impl Builder {
             events,
             throttle,
             subjects,
+            claims,
             registration_policy,
             registration_rules,
             documents,
@@ -190,6 +201,7 @@ impl Builder {
             has_unknown_scope: AtomicBool::new(false),
             number: source::next_number(),
             refused_introspections: Mutex::new(Cache::new(MAX_CACHED)),
+            refused_claims: Mutex::new(Cache::new(MAX_CACHED)),
             polls: Polls::default(),
         };
         let context = Arc::new(context);

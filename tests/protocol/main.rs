@@ -28,6 +28,7 @@ mod key_registration;
 mod largest;
 mod mcp;
 mod memory_throttle;
+mod own_claims;
 mod own_data;
 mod private_key_jwt;
 mod profiles;

@@ -39,10 +39,14 @@ pub(super) fn judge(response: &FetchResponse, settings: &IntrospectionSettings) 
         return Err(IntrospectionError::MediaType);
     }
     let members = Json::read_object(&response.body, DEPTH).ok_or(IntrospectionError::NotAnObject)?;
-    judge_members(Members(&members), settings)
+    judge_members(Members(&members), &response.body, settings)
 }
 
-fn judge_members(members: Members<'_>, settings: &IntrospectionSettings) -> Result<Answer, IntrospectionError> {
+fn judge_members(
+    members: Members<'_>,
+    body: &[u8],
+    settings: &IntrospectionSettings,
+) -> Result<Answer, IntrospectionError> {
     if !members.flag("active")?.ok_or(IntrospectionError::MissingMember("active"))? {
         return Ok(Answer::Refused(TokenRefusal::Inactive));
     }
@@ -84,7 +88,8 @@ fn judge_members(members: Members<'_>, settings: &IntrospectionSettings) -> Resu
     if !is_usable {
         return Ok(Answer::Refused(TokenRefusal::TokenType));
     }
-    let facts = TokenFacts { client_id, subject, scope, resource_scope, key, issued, expires, not_before };
+    let claims = members.claims(body);
+    let facts = TokenFacts { client_id, subject, scope, resource_scope, key, issued, expires, not_before, claims };
     Ok(Answer::Described(Arc::new(facts)))
 }
 

@@ -43,6 +43,7 @@ pub(super) fn judge(claims: &BTreeMap<String, Json>, settings: &JwtSettings) -> 
         issued: Some(needed("iat", claims.time("iat")?)?),
         expires: Some(needed("exp", claims.time("exp")?)?),
         not_before: claims.time("nbf")?,
+        claims: None,
     })
 }
 

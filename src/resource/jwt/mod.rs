@@ -24,9 +24,10 @@ use crate::config::rule::ConfigError;
 use crate::error::Reason;
 use crate::hooks::{EventSink, TokenRefusal, Transport};
 use crate::jose::access_jwt::MAX_BYTES;
+use crate::jose::base64url;
 use crate::jose::{IS_AVAILABLE, Jws, SigningAlgorithm, access_jwt};
 use crate::resource::environment::Environment;
-use crate::resource::facts::{BYTES_PER_ENTRY, TokenDigest, TokenFacts};
+use crate::resource::facts::{BYTES_PER_ENTRY, Members, TokenDigest, TokenFacts};
 use crate::resource::jwt::judge::{judge, refused_as_jwt_at};
 use crate::resource::jwt::keys::Keys;
 use crate::resource::jwt::settings::Setup;
@@ -208,12 +209,15 @@ impl Inner {
             }
         }
         let jws = access_jwt::parse(token).ok_or(TokenRefusal::NotJwt)?;
-        let facts = Arc::new(judge(jws.claims().members(), &self.setup.settings)?);
+        let mut facts = judge(jws.claims().members(), &self.setup.settings)?;
         let scopes = scopes(&facts, catalog)?;
         if let Some(refusal) = refused_as_jwt_at(&facts, self.setup.environment.now()) {
             return Err(refusal.into());
         }
         let key = self.verify(&jws).await?;
+        let payload = token.split(|byte| *byte == b'.').nth(1).and_then(base64url::decode);
+        facts.claims = payload.and_then(|payload| Members(jws.claims().members()).claims(&payload));
+        let facts = Arc::new(facts);
         self.state().verified.keep(token_digest, Verified { facts: Arc::clone(&facts), key });
         // The check may have waited for the keys.
         self.in_time(&facts)?;

@@ -69,6 +69,7 @@ fn a_kept_token_counts_with_its_key_alone() {
             issued: Some(Timestamp::from_seconds(0)),
             expires: Some(Timestamp::from_seconds(u32::MAX)),
             not_before: None,
+            claims: None,
         });
         let kept = Verified { facts, key: digest(signed_by.clone()) };
         verifier.0.state().verified.keep(*Digest::of(token).bytes(), kept);

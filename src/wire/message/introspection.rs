@@ -2,6 +2,7 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use crate::jose::JwkThumbprint;
 use crate::wire::message::token_response::TokenType;
@@ -45,6 +46,9 @@ pub struct IntrospectionResponse {
     /// The resources, if `resource_scope` is `specified`; an empty list grants access to none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<Vec<String>>,
+    /// All other members, such as the [claims of the service](crate::hooks::Claims).
+    #[serde(flatten)]
+    pub members: Map<String, Value>,
 }
 
 impl IntrospectionResponse {
