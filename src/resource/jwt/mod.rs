@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use crate::error::failure::KeySetError;
 pub use crate::resource::jwt::settings::JwtSettings;
 
+use crate::base::base64url;
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::generations::{Generations, OnHeap};
 use crate::base::id::ClientId;
@@ -24,7 +25,6 @@ use crate::config::rule::ConfigError;
 use crate::error::Reason;
 use crate::hooks::{EventSink, TokenRefusal, Transport};
 use crate::jose::access_jwt::MAX_BYTES;
-use crate::jose::base64url;
 use crate::jose::{IS_AVAILABLE, Jws, SigningAlgorithm, access_jwt};
 use crate::resource::environment::Environment;
 use crate::resource::facts::{BYTES_PER_ENTRY, Members, TokenDigest, TokenFacts};
