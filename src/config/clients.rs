@@ -135,7 +135,9 @@ pub struct RegistrationSettings {
     pub metadata_documents: bool,
     /// The name by which users know the service, as the pages show it; empty. A client that registers itself under a
     /// name that looks like this one [is marked](crate::client::SelfRegistration::looks_like_another), as it is for the
-    /// name of an approved application, and its consent page says so.
+    /// name of an approved application, and its consent page says so. Names look alike if they have the same letters to
+    /// the eye: case, blanks, punctuation and similar characters do not count. "Notes Support" does not look like
+    /// "Notes".
     pub service_name: String,
     /// Accepts a document with `private_key_jwt` as that of a public client if it also lists `none`, and the server
     /// does not offer the method or the document's `token_endpoint_auth_signing_alg`; off, in the MCP profile on. The

@@ -88,7 +88,7 @@ pub struct Config {
 
     /// The https URL below which the endpoints are reached [RFC 8414 section 2].
     pub issuer: String,
-    /// Other issuers that the service has had, as they were written; none.
+    /// Other issuers that the service has had, or gets, as they were written; none.
     ///
     /// A store keeps the issuer of the server that purged it last. A server with another one is refused by
     /// [`OwnClient::ensure`](crate::registration::OwnClient::ensure), by

@@ -218,7 +218,8 @@ events! {
         /// The newest time that this process and the store have seen.
         newest: Timestamp,
     } => named("purge_refused", Severity::Error).why(Why::Clock { now, newest }),
-    /// A purge stopped, since a store failed. The next one continues.
+    /// A purge stopped. Either a store failed, and the next purge continues; or the store has the records of
+    /// [another issuer](crate::Config::former_issuers), and nothing is removed until that is corrected.
     PurgeFailed {
         /// The failure.
         error: &'a StoreError,

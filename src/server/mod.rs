@@ -189,7 +189,8 @@ impl AuthorizationServer {
     }
 
     /// Decides a request without a page, and returns the redirect to the client; `None` if the page must be shown, or
-    /// no user is signed in. Call it before [`hold`](Self::hold), whose session it takes.
+    /// no user is signed in. Call it before [`hold`](Self::hold), whose session it takes. Without a user, pass
+    /// `None::<&Subject>`, or do not call it.
     ///
     /// It returns `None` unless a client's [`AskConsent`](crate::client::AskConsent) says more, which also lists when
     /// the page is shown nevertheless. Pass all headers with [`Request::header`]: a browser says there whether its user
@@ -210,7 +211,8 @@ impl AuthorizationServer {
     }
 
     /// Records the user's decision, once, and returns the redirect to the client [RFC 6749 section 4.1.2]. For a device
-    /// it is a page that says what the user decided.
+    /// it is a page that says what the user decided. The same decision, sent again within a minute, returns the same
+    /// response, unless the code was exchanged.
     ///
     /// Client, redirect URI and scopes are checked again, as they are at that time. Of several pages for one pushed
     /// request [RFC 9126], only the first decision counts.
@@ -404,13 +406,14 @@ impl AuthorizationServer {
         revocation::authorizations_of(&self.context, subject).await
     }
 
-    /// Replaces what your service keeps with a grant of a user, with one compare-and-swap. `seen` is what the caller
-    /// [read](Grant::data) before: if the grant has something else by now, nothing is written, so that no two writers
-    /// undo each other. It is live whatever the state of its client.
+    /// Replaces what your service keeps with a grant of a user, with one compare-and-swap. `id` is
+    /// [`Authenticated::grant`](crate::Authenticated::grant), and `seen` its [`data`](crate::Authenticated::data): if
+    /// the grant has something else by now, nothing is written, so that no two writers undo each other.
+    /// [`NotLive`](DataChange::NotLive) ignores the state of the client.
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if the store failed; it may be written. Call it again.
+    /// [`StoreError`] if the store failed. The data may have been written: call it again with the same arguments.
     pub async fn set_grant_data(
         &self,
         id: GrantId,

@@ -191,8 +191,8 @@ pub fn page(html: String) -> Response {
 /// Applies the decision that the page's form sent, and returns the redirect to the client
 /// [RFC 6749 section 4.1.2], or a page that says why not.
 ///
-/// [`Decision::from_form`] documents the fields of the form. A ticket is accepted once. For another form, call
-/// [`AuthorizationServer::decide`].
+/// [`Decision::from_form`] documents the fields of the form. A ticket decides once. For another form, call
+/// [`AuthorizationServer::decide`]; for [data](grantor::interaction::SignedIn::data) too, with the `SignedIn`.
 pub async fn decide(server: &AuthorizationServer, request: &Incoming, user: &Subject, session: &[u8]) -> Response {
     let (ticket, decision) = Decision::from_form(request.body.as_deref().unwrap_or_default());
     respond(server.decide(&ticket, user, session, &decision).await.unwrap_or_else(|error| error.response(Some(user))))

@@ -177,7 +177,8 @@ impl Client {
     }
 
     /// Returns what your service keeps with the tokens that the client gets for itself [RFC 6749 section 4.4]. It is
-    /// read with the client, so a change holds for tokens that were issued before it.
+    /// read with the client, so a change holds for tokens that were issued before it, in other processes with
+    /// [`CachedClients`](crate::CachedClients) after its time to live.
     #[must_use]
     pub fn data(&self) -> Option<&GrantData> {
         self.data.as_ref()

@@ -77,9 +77,8 @@ impl RedisOptions {
     ///
     /// Without it, the loss of a primary loses the writes that it had acknowledged but not yet sent to a replica: a
     /// used code or a revoked token may work again. If a write waits for all replicas of its primary, the one that
-    /// takes over has every acknowledged write. A server
-    /// without an append-only file is refused with it, even with [`accept_loss`](Self::accept_loss): after a restart it
-    /// would be empty, and its replicas would follow it.
+    /// takes over has every acknowledged write. A server without an append-only file is refused with it, even with
+    /// [`accept_loss`](Self::accept_loss): after a restart it would be empty, and its replicas would follow it.
     pub fn wait(self, replicas: u32, timeout: Duration) -> Self {
         Self { wait: Some(Wait { replicas, timeout: timeout.min(LONGEST_TIMEOUT) }), ..self }
     }
