@@ -27,6 +27,18 @@ async fn the_consent_page_says_who_asks_for_what() {
     }
 }
 
+/// The pages of the crate and the platform's own have one accent colour, in the light theme and in the dark one.
+#[tokio::test]
+async fn all_pages_have_one_blue() {
+    let platform = start("one-blue");
+    let own = Request::to("GET", platform.url("/style.css")).send().await.text();
+    let page = Request::to("GET", platform.url("/oauth2/auth")).send().await.text();
+    let accents = page.match_indices("--accent:").filter_map(|(place, name)| page.get(place + name.len()..)?.get(..7));
+    let [light, dark] = accents.collect::<Vec<_>>()[..] else { panic!("{page}") };
+    let expected = format!("--accent: light-dark({light}, {dark});");
+    assert!(own.contains(&expected), "{expected}");
+}
+
 /// A page warns of the place that its answer goes to, of an application without a secret, or of nothing.
 #[tokio::test]
 async fn the_consent_page_has_the_warning_that_applies() {
