@@ -54,14 +54,14 @@ pub(crate) fn state_to_revoke<'g>(
     now: Timestamp,
     leeway: Duration,
 ) -> TokenState<'g> {
-    match state_of(grant, presented, now) {
-        TokenState::Expired if now < presented.position.end.plus(leeway) => {
-            match grant.pairs.with_refresh(&presented.digest) {
-                Some(newest @ Placed::Newest(_)) => TokenState::Usable(newest),
-                placed => superseded(grant, placed, presented),
-            }
-        }
-        state => state,
+    let state = state_of(grant, presented, now);
+    let is_within_leeway = matches!(state, TokenState::Expired) && now < presented.position.end.plus(leeway);
+    if !is_within_leeway {
+        return state;
+    }
+    match grant.pairs.with_refresh(&presented.digest) {
+        Some(newest @ Placed::Newest(_)) => TokenState::Usable(newest),
+        placed => superseded(grant, placed, presented),
     }
 }
 
