@@ -3,10 +3,11 @@
 use std::future::pending;
 use std::time::Duration;
 
-use axum::extract::State;
-use axum::http::StatusCode;
+use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
+use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use axum::{Form, Router};
@@ -73,6 +74,11 @@ impl Service {
     }
 
     async fn with(config: impl FnOnce(&str) -> Config) -> Self {
+        Self::answering_after(Duration::ZERO, config).await
+    }
+
+    /// The same, whose answer to a decision is on its way for so long.
+    async fn answering_after(delay: Duration, config: impl FnOnce(&str) -> Config) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let mut config = config(&base);
@@ -86,7 +92,15 @@ impl Service {
             // For the page of the application, which names no icon.
             .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
             .route("/done", get(async || "The application has its answer."))
-            .with_state(pages);
+            .with_state(pages)
+            .layer(from_fn(move |request: Request, next: Next| async move {
+                let is_decision = request.method() == Method::POST;
+                let response = next.run(request).await;
+                if is_decision {
+                    sleep(delay).await;
+                }
+                response
+            }));
         tokio::spawn(grantor_axum::accept::serve(listener, app, pending()));
         Self { world, base }
     }
@@ -161,6 +175,40 @@ async fn a_page_is_skipped_or_shown_once() {
     world::ok(&service.world.exchange_as(&once, &code).await);
     browser.open(&format!("{}&prompt=consent", question(&once))).await;
     browser.assert_sees("Example App wants to access your Platform account").await;
+}
+
+/// The response to the first click is on its way when the second one comes, with and without Stop before it.
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn a_second_click_reaches_the_application() {
+    let service = Service::answering_after(Duration::from_millis(600), |base| {
+        let mut config = Config::strict(base);
+        config.scopes = ScopeCatalog::platform();
+        config
+    });
+    let (service, browser) = (service.await, Browser::start("flow-second-click").await);
+    for (delay, stops) in [(40, false), (120, false), (300, false), (120, true), (300, true)] {
+        let client = service.world.register(world::form().with(|form| form.redirect_uris = vec![NOWHERE.into()])).await;
+        let query = service.world.query_of(&client, &world::PKCE);
+        browser.open(&format!("{}/oauth2/auth?{query}", service.base)).await;
+        service.world.events.take();
+        let stop = if stops { "window.stop();" } else { "" };
+        let clicks = format!(
+            "const allow = document.getElementById('approve'); allow.click();
+            setTimeout(() => {{ {stop} allow.click(); }}, {delay});"
+        );
+        browser.driver.execute(clicks, vec![]).await.unwrap();
+        let code = browser.code_nowhere().await;
+        let pair = world::pair(&service.world.exchange_as(&client, &code).await);
+        assert!(service.world.opens(&pair.access).await, "{delay} ms");
+        let events = service.world.events.take();
+        let issued = events.iter().filter(|event| event.starts_with("CodeIssued")).count();
+        assert_eq!(issued, 1, "{delay} ms: {events:?}");
+        // A client that got the code from the first response too loses nothing.
+        world::e400(&service.world.exchange_as(&client, &code).await, "invalid_grant");
+        assert!(service.world.opens(&pair.access).await, "{delay} ms");
+        browser.open("about:blank").await;
+    }
 }
 
 const LOGO: &str =
