@@ -131,7 +131,7 @@ pub(crate) async fn store_request(
         },
         destination: pending.destination.clone(),
         challenge: pending.challenge,
-        terms: Terms { extra: Extra::new(remembered, None), ..pending.terms.clone() },
+        terms: Terms { extra: Extra::new(remembered, None, context.config.revision), ..pending.terms.clone() },
         key: pending.key.map(Box::new),
         pushed: pending.pushed.map(Box::new),
         answer: None,

@@ -12,16 +12,18 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
+use crate::config::Config;
 use crate::config::rule::ConfigError;
 use crate::error::failure::{ClaimsError, IntrospectionError, KeySetError, SignerError};
 use crate::model::client::{KeyFetchError, StaleClient};
 use crate::model::client_metadata::{DocumentError, MetadataError};
 use crate::model::protected_resource::TargetError;
 use crate::model::redirect_uri::RedirectUriError;
+use crate::model::terms::Terms;
 use crate::scope::ScopeError;
 use crate::store::StoreError;
 use crate::wire::page::ErrorKind;
-use crate::wire::refusal::{Refusal, refusals};
+use crate::wire::refusal::{Refusal, Severity, refusals};
 
 refusals! {
     /// The exact reason why a request is refused, for logs, metrics and tests.
@@ -199,6 +201,10 @@ refusals! {
         /// another server may accept it, and all do once the clocks agree.
         #[error("it was issued {0} s in the future: the clocks of the servers differ")]
         ClockDiffers(_ahead: u32) => TemporarilyUnavailable.says(UNAVAILABLE),
+        /// It was granted under settings with a higher [`Config::revision`](crate::Config::revision) than those of this
+        /// process, which lack what it needs. It is answered with 503: a process with those settings accepts it.
+        #[error("it was granted under newer settings than those of this process")]
+        NewerSettings => TemporarilyUnavailable.says(UNAVAILABLE).logged_as(Severity::Warning),
         /// The code was issued more than 15 minutes in the future, by a clock that had jumped forward.
         #[error("the code was issued in the future")]
         CodeNotYetValid => InvalidGrant.says(CODE_REFUSED),
@@ -468,6 +474,21 @@ impl Reason {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         self.refusal().code
+    }
+
+    /// Returns [`NewerSettings`](Self::NewerSettings) for a refusal that other settings might have prevented, if the
+    /// terms were agreed under newer settings than these.
+    pub(crate) fn or_newer_settings(self, config: &Config, terms: &Terms) -> Self {
+        let is_of_settings = matches!(
+            self,
+            Self::ExcessScope
+                | Self::MissingProtectedResource
+                | Self::NoProtectedResourceLeft
+                | Self::Scope(_)
+                | Self::SeveralProtectedResources
+                | Self::UnknownProtectedResource
+        );
+        if is_of_settings && terms.revision() > config.revision { Self::NewerSettings } else { self }
     }
 
     /// Returns [`ClockDiffers`](Self::ClockDiffers) for something that was issued up to 15 minutes in the future.

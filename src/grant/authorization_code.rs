@@ -33,7 +33,7 @@ pub(crate) async fn exchange(context: &Context, request: &TokenRequest<'_>) -> R
                 let (grant, subject) = (id.into(), authorization.subject());
                 context.raise(&Event::AnotherDpopKey { grant, client: &authorization.client, subject });
             }
-            return Err(reason);
+            return Err(reason.or_newer_settings(&context.config, &authorization.terms));
         }
     };
     let beginning = Beginning::drawn(&*context.entropy);
@@ -86,7 +86,8 @@ fn judge(
     // The client may have been reduced since the user consented, even to nothing.
     let client = request.client;
     if !config.accepts_redirect_uri(client, to.redirect_uri.as_str().as_bytes()) {
-        return Err(Reason::CodeSpent);
+        let is_newer = authorization.terms.revision() > config.revision;
+        return Err(if is_newer { Reason::NewerSettings } else { Reason::CodeSpent });
     }
     rules.granted(authorization, request)
 }

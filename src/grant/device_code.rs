@@ -117,7 +117,7 @@ impl Polled<'_> {
         match self.context.stores.tokens.find(&self.authorization.id.into()).await? {
             Some(grant) => self.again(&grant, now).await,
             None if matches!(reason, Reason::CodeSpent) => Err(Reason::DeviceCodeSpent),
-            None => Err(reason),
+            None => Err(reason.or_newer_settings(&self.context.config, &self.authorization.terms)),
         }
     }
 

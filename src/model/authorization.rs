@@ -434,7 +434,7 @@ mod tests {
     #[test]
     fn a_remembered_consent_comes_back() {
         let consent = RememberedConsent { asked: Timestamp::from_seconds(7), terms: [9; CONSENT_TERMS_BYTES] };
-        let terms = Terms { extra: Extra::new(Some(consent), None), ..authorization().terms };
+        let terms = Terms { extra: Extra::new(Some(consent), None, 0), ..authorization().terms };
         let remembered = Authorization { terms, ..authorization() };
         let read = Authorization::decode(&remembered.encode()).unwrap();
         assert_eq!(read, remembered);

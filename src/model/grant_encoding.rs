@@ -248,7 +248,7 @@ mod tests {
         grant.pairs.superseded[0].pair = pair_of("1", [one, bound(8, &two)]);
         grant.pairs.superseded[1].pair.access = access("2", two);
         let consent = RememberedConsent { asked: at(7), terms: [9; CONSENT_TERMS_BYTES] };
-        let extra = Extra::new(Some(consent), GrantData::new(b"tenant").ok());
+        let extra = Extra::new(Some(consent), GrantData::new(b"tenant").ok(), 2);
         Grant { terms: Terms { extra, ..both() }, bound_from: NonZeroU32::new(8), ..grant }
     }
 
@@ -270,7 +270,7 @@ mod tests {
     fn a_remembered_consent_comes_back_until_the_grant_is_revoked() {
         let consent = RememberedConsent { asked: at(7), terms: [9; CONSENT_TERMS_BYTES] };
         for (terms, bound_from) in [(grant(2).terms, None), (both(), NonZeroU32::new(8))] {
-            let with_consent = Terms { extra: Extra::new(Some(consent), None), ..terms.clone() };
+            let with_consent = Terms { extra: Extra::new(Some(consent), None, 0), ..terms.clone() };
             let remembered = Grant { terms: with_consent.clone(), bound_from, ..grant(2) };
             let read = Grant::decode(&remembered.encode()).unwrap();
             assert_eq!(read, remembered);

@@ -1,5 +1,7 @@
 //! What a user agrees to, and where the answer goes.
 
+use std::num::NonZeroU32;
+
 use crate::base::clock::Timestamp;
 use crate::base::field::{fields, variants};
 use crate::base::id::DeviceRequestId;
@@ -31,11 +33,19 @@ pub(crate) struct Extra {
     remembered: Option<RememberedConsent>,
     /// What your service keeps with the grant: none before the decision.
     data: Option<GrantData>,
+    /// The [revision](crate::Config::revision) of the settings under which it was asked for.
+    revision: Option<NonZeroU32>,
 }
 
 impl Extra {
-    pub(crate) fn new(remembered: Option<RememberedConsent>, data: Option<GrantData>) -> Option<Box<Self>> {
-        (remembered.is_some() || data.is_some()).then(|| Box::new(Self { remembered, data }))
+    pub(crate) fn new(
+        remembered: Option<RememberedConsent>,
+        data: Option<GrantData>,
+        revision: u32,
+    ) -> Option<Box<Self>> {
+        let extra = Self { remembered, data, revision: NonZeroU32::new(revision) };
+        let has_any = extra.remembered.is_some() || extra.data.is_some() || extra.revision.is_some();
+        has_any.then(|| Box::new(extra))
     }
 }
 
@@ -54,7 +64,12 @@ impl Terms {
     }
 
     pub(crate) fn with_data(self, data: Option<&GrantData>) -> Self {
-        Self { extra: Extra::new(self.remembered().copied(), data.cloned()), ..self }
+        Self { extra: Extra::new(self.remembered().copied(), data.cloned(), self.revision()), ..self }
+    }
+
+    /// Returns the revision of the settings under which it was asked for; 0 if they had none.
+    pub(crate) fn revision(&self) -> u32 {
+        self.extra.as_deref().and_then(|extra| extra.revision).map_or(0, NonZeroU32::get)
     }
 
     /// Returns what the client may still have of it; `None` if no scope or no resource is left.
@@ -82,9 +97,9 @@ pub(crate) struct RememberedConsent {
     pub(crate) terms: [u8; CONSENT_TERMS_BYTES],
 }
 
-// The records that end with terms go on with the tags: the next free one is 6.
+// The records that end with terms go on with the tags: the next free one is 7.
 fields! { Terms { scopes, resources } tagged { 1 => audience, 2 => extra } }
-fields! { Extra { remembered, data } }
+fields! { Extra { remembered, data } tagged { 6 => revision } }
 fields! { RememberedConsent { asked, terms } }
 
 /// Where the answer to an authorization request goes.

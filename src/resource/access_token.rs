@@ -32,7 +32,8 @@ pub(crate) struct UsableToken {
 ///
 /// # Errors
 ///
-/// The store's error; [`Reason::ClockDiffers`] for a token that would be valid if the clocks did not differ.
+/// The store's error; [`Reason::ClockDiffers`] for a token that would be valid if the clocks did not differ, and
+/// [`Reason::NewerSettings`] for one that may be valid under newer settings.
 pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<UsableToken>, Reason> {
     let Some(presented) = PresentedAccess::read(context, token) else { return Ok(None) };
     let Some(grant) = context.stores.tokens.find(&presented.grant).await? else { return Ok(None) };
@@ -47,7 +48,8 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     let Some(client) = client.filter(|client| is_served(client, &grant)) else { return Ok(None) };
     let token = UsableToken { grant, client, access };
     if !context.resources.covers_any(token.audience(), &token.client) {
-        return Ok(None);
+        let is_newer = token.grant.terms.revision() > context.config.revision;
+        return if is_newer { Err(Reason::NewerSettings) } else { Ok(None) };
     }
     Reason::clock_differs(token.issued(), now).map_or(Ok(Some(token)), Err)
 }

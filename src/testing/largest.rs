@@ -157,7 +157,7 @@ fn client_id_of(length: usize) -> ClientId {
 
 fn terms() -> Terms {
     let remembered = Some(RememberedConsent { asked: now(), terms: random() });
-    let extra = Extra::new(remembered, GrantData::new([0xff; 1024]).ok());
+    let extra = Extra::new(remembered, GrantData::new([0xff; 1024]).ok(), u32::MAX);
     Terms { scopes: all_scopes(), resources: longest_list(0), audience: largest_audience(), extra }
 }
 

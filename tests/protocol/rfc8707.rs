@@ -560,3 +560,33 @@ async fn a_token_without_a_user_is_for_resources_too() {
     e400(&token(&world, &[C], "").await, "invalid_target");
     e400(&token(&world, &["https://unknown.example"], "").await, "invalid_target");
 }
+
+/// 8707-2.2-02
+///
+/// While a first resource is rolled out, a process with the old settings costs no client its tokens: it answers with
+/// 503. What settings without a newer number lack was removed for good.
+#[tokio::test]
+async fn a_first_resource_is_rolled_out_without_a_sign_in() {
+    let numbered = |resources, revision| {
+        let mut config = config(resources);
+        config.revision = revision;
+        config
+    };
+    let mut world = World::built(numbered(three(), 1), |builder| builder).await;
+    let (code, used) = (code_of(&world, &[A]).await, code_of(&world, &[A]).await);
+    let live = pair(&exchange(&world, &used, &[]).await);
+    reconfigure(&mut world, numbered(vec![], 0));
+    for response in [exchange(&world, &code, &[]).await, refresh(&world, &live.refresh, &[]).await] {
+        assert_eq!((response.status(), response.header("Retry-After")), (503, Some("1")));
+    }
+    assert_eq!(world.access(&live.access).await.unwrap_err().into_response().status(), 503);
+    assert!(world.events.take().iter().any(|event| event.contains("NewerSettings")));
+    reconfigure(&mut world, numbered(three(), 1));
+    assert!(at(&world, A, &live.access).await.is_ok());
+    ok(&exchange(&world, &code, &[]).await);
+    let next = pair(&refresh(&world, &live.refresh, &[]).await);
+
+    reconfigure(&mut world, numbered(vec![], 1));
+    e400(&refresh(&world, &next.refresh, &[]).await, "invalid_grant");
+    wa(world.access(&next.access).await.unwrap_err(), 401, "invalid_token");
+}

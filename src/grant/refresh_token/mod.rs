@@ -60,7 +60,10 @@ pub(crate) async fn refresh_with(
             }
             Ok(issued)
         }
-        (Err(reason), Some(grant), _) => Err(refused(context, grant, request, judge.presented, reason).await?),
+        (Err(reason), Some(grant), _) => {
+            let reason = reason.or_newer_settings(config, &grant.terms);
+            Err(refused(context, grant, request, judge.presented, reason).await?)
+        }
         (Err(reason), None, _) => Err(reason),
         // Never reached: a claim is won only after a grant was found and judged.
         (Ok(()), _, _) => Err(Reason::UnknownRefreshToken),
