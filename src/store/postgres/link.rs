@@ -1,8 +1,9 @@
 //! The two connections to one server, with their prepared statements.
 
+use std::collections::HashMap;
 use std::future::poll_fn;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::join3;
@@ -16,6 +17,7 @@ use tokio_postgres::{AsyncMessage, Client, Row};
 
 use crate::base::entropy::SystemEntropy;
 use crate::base::id::letters_and_digits;
+use crate::store::Table;
 use crate::store::postgres::connector::{Messages, by_string, failed};
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::options::PostgresOptions;
@@ -32,6 +34,8 @@ pub(super) struct Link {
     pub(super) writes: WriteStatements,
     pub(super) watch: Arc<Watch>,
     pub(super) settings: PostgresOptions,
+    /// The rows that others kept locked for longer than a write waits.
+    pub(super) locked: LockedRows,
     clock: ServerClock,
     /// Those of the server's processes that serve this store alone: none through a pooler.
     processes: Vec<Process>,
@@ -46,6 +50,40 @@ pub(super) enum Access {
     ReadWrite,
     /// The primary refuses writes for now. A standby refuses them too, but may return outdated rows.
     ReadOnly,
+}
+
+/// The rows that others kept locked for longer than a write waits, until they are free or were forgotten. Their writes
+/// go apart, so that no other write waits for them again.
+#[derive(Debug, Default)]
+pub(super) struct LockedRows(Mutex<HashMap<(Table, Vec<u8>), Instant>>);
+
+impl LockedRows {
+    /// How long a row that nobody writes is remembered.
+    const REMEMBERED: Duration = Duration::from_secs(60);
+    /// The most rows that are remembered.
+    const MAX: usize = 1000;
+
+    pub(super) fn contains(&self, table: Table, key: &[u8]) -> bool {
+        let rows = self.rows();
+        // Nearly always there is none, and no key is copied.
+        !rows.is_empty() && rows.contains_key(&(table, key.to_vec()))
+    }
+
+    pub(super) fn note(&self, table: Table, key: Vec<u8>) {
+        let (mut rows, now) = (self.rows(), Instant::now());
+        rows.retain(|_, since| now.duration_since(*since) < Self::REMEMBERED);
+        if rows.len() < Self::MAX {
+            rows.insert((table, key), now);
+        }
+    }
+
+    pub(super) fn forget(&self, table: Table, key: Vec<u8>) {
+        self.rows().remove(&(table, key));
+    }
+
+    fn rows(&self) -> MutexGuard<'_, HashMap<(Table, Vec<u8>), Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What the connections have reported besides their answers.
@@ -99,6 +137,7 @@ impl Link {
             lock_millis: writing.process.is_none().then(lock_millis),
             drivers: [reading.driver, writing.driver],
             settings: settings.clone(),
+            locked: LockedRows::default(),
             reader: reading.client,
             writer: writing.client,
             clock: writing.clock,

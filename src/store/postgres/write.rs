@@ -18,12 +18,18 @@ use crate::store::postgres::statements::{Parameter, Written};
 /// How often a statement is sent if the server rolls it back because of others.
 const ATTEMPTS: u32 = 6;
 
+/// How long a write waits for a row that others have kept locked: as good as not at all.
+const AT_ONCE: Duration = Duration::from_millis(1);
+
 /// Sends a group of jobs; each is answered when it is committed, or known to have failed.
 pub(super) async fn write(link: &Link, jobs: Vec<Job>) {
     let mut writes: BTreeMap<(Table, Action), Vec<RowWrite>> = BTreeMap::new();
-    let mut steps = Vec::new();
+    let (mut steps, mut apart) = (Vec::new(), BTreeMap::<_, Vec<RowWrite>>::new());
     for job in jobs {
         match job {
+            Job::Write(own) if link.locked.contains(own.write.table, &own.write.key) => {
+                apart.entry((own.write.table, own.action)).or_default().push(*own);
+            }
             Job::Write(own) => writes.entry((own.write.table, own.action)).or_default().push(*own),
             Job::Purge(step) => steps.push(step),
         }
@@ -32,7 +38,10 @@ pub(super) async fn write(link: &Link, jobs: Vec<Job>) {
     // Usually there is only one, for which `join_all` would allocate a block as large as the whole future.
     let first = OptionFuture::from(batches.next().map(|batch| send_together(link, batch)));
     let (first, others) = join(first, join_all(batches.map(|batch| send_together(link, batch)))).await;
-    one_by_one(link, first.into_iter().chain(others).flatten().collect()).await;
+    let refused = first.into_iter().chain(others).flatten().collect();
+    one_by_one(link, refused, link.settings.lock_timeout / 40).await;
+    let apart = apart.into_iter().flat_map(|(kind, writes)| Batch::all(kind, writes)).collect();
+    one_by_one(link, apart, AT_ONCE).await;
     for PurgeStep { table, now, limit, answer } in steps {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let sent = send(link, Written::Purge(table), &[&time(now), &limit]).await;
@@ -50,16 +59,17 @@ async fn send_together(link: &Link, batch: Batch) -> Option<Batch> {
     None
 }
 
-/// Sends writes one by one that were refused together. They have already waited for a lock, so each now waits only
-/// briefly, and all together no longer than the first time: a row that stays locked must not delay other writes.
-async fn one_by_one(link: &Link, batches: Vec<Batch>) {
+/// Sends writes one by one: those that were refused together, or whose rows others have kept locked. Each waits for a
+/// lock only as long as `longest`, and all together no longer than one statement does: a row that stays locked must not
+/// delay other writes.
+async fn one_by_one(link: &Link, batches: Vec<Batch>, longest: Duration) {
     if batches.is_empty() {
         return;
     }
     let lock_timeout = link.settings.lock_timeout;
     let end = Instant::now() + lock_timeout;
     // If the connection is lost, the next statement fails.
-    let _ = link.wait_for_locks(lock_timeout / 40).await;
+    let _ = link.wait_for_locks(longest).await;
     let mut locked: Option<(Option<Vec<u8>>, PostgresError)> = None;
     for batch in batches.into_iter().flat_map(Batch::split) {
         if let Some((key, failure)) = &locked
@@ -68,12 +78,16 @@ async fn one_by_one(link: &Link, batches: Vec<Batch>) {
             batch.refuse(failure);
             continue;
         }
+        let (table, key) = (batch.table, batch.first_key());
         match send_batch(link, &batch).await {
-            Ok(applied) => batch.answer(&applied),
+            Ok(applied) => {
+                batch.answer(&applied);
+                key.into_iter().for_each(|key| link.locked.forget(table, key));
+            }
             Err(error) => {
-                let key = batch.first_key();
                 batch.refuse(&error);
                 if error.problem() == PostgresProblem::Locked {
+                    key.iter().for_each(|key| link.locked.note(table, key.clone()));
                     locked = Some((key, error));
                 }
             }
