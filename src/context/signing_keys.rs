@@ -82,6 +82,11 @@ impl SigningKeys {
         Ok(own)
     }
 
+    /// Returns whether a key may sign now.
+    pub(crate) fn may_sign(&self, now: Timestamp) -> bool {
+        self.signing(now).is_some()
+    }
+
     /// Returns the public keys that are published now.
     pub(crate) fn published(&self, now: Timestamp) -> impl Iterator<Item = &Jwk> {
         let is_published =

@@ -288,6 +288,12 @@ events! {
         /// The client that asked.
         client: &'a ClientId,
     } => named("introspection_refused", Warning).endpoint(Endpoint::Introspection).grant(grant).client(client),
+    /// A [`ResourceServer`](crate::ResourceServer) could not check an access token, since the store or a setting failed.
+    /// The request was answered with 503 or 500. Failed look-ups in another process have events of their own.
+    CheckFailed {
+        /// The failure.
+        reason: &'a Reason,
+    } => named("check_failed", reason.refusal().severity).why(reason),
     /// A [`ResourceServer`](crate::ResourceServer) refused an access token: it is not valid, or not for this resource.
     AccessTokenRefused {
         /// The client that the token was issued to, if the authorization server described or signed the token.
@@ -574,6 +580,7 @@ mod tests {
         for event in [
             Event::PurgeRefused { now, newest: now },
             Event::ClockDiffers { ahead: 600 },
+            Event::CheckFailed { reason },
             Event::PurgeFailed { error: &StoreError::transient("busy") },
             Event::PeerAddressMissing { endpoint },
             Event::OtherHost { host: "localhost", origin: "https://auth.example" },

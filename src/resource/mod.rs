@@ -502,7 +502,7 @@ impl ResourceServer {
 
     /// Creates the response to a request whose token was not accepted.
     fn refused(&self, request: &Request<'_>, reason: Reason, scope: &str) -> ResourceError {
-        self.source.note_clock(&reason);
+        self.source.note(&reason);
         // A request without a token has used no scheme.
         let is_silent = matches!(reason, Reason::NoAccessToken);
         let scheme = if is_silent { TokenScheme::Bearer } else { access_token::scheme(request) };

@@ -289,8 +289,11 @@ impl Source {
         }
     }
 
-    /// Reports once a minute that the clocks of the servers differ, if that is the reason.
-    pub(super) fn note_clock(&self, reason: &Reason) {
+    /// Reports a check that failed through no fault of the token. Those that have an event of their own are left out.
+    pub(super) fn note(&self, reason: &Reason) {
+        if matches!(reason, Reason::Store(_) | Reason::NewerSettings | Reason::MissingRequestUrl) {
+            self.raise(&Event::CheckFailed { reason });
+        }
         match self {
             Self::InProcess(context) => context.note_clock(reason),
             Self::Remote(own) => own.from.environment().note_clock(reason),

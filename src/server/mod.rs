@@ -3,6 +3,7 @@
 mod builder;
 mod hosts;
 pub(crate) mod purge;
+mod ready;
 
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ use crate::secret::ConsentTicket;
 pub use crate::server::builder::Builder;
 pub use crate::server::hosts::Hosts;
 pub use crate::server::purge::PurgeError;
+pub use crate::server::ready::NotReady;
 use crate::store::{Purge, StoreError};
 use crate::wire::{Endpoint, Request, Response};
 
@@ -481,6 +483,27 @@ impl AuthorizationServer {
     #[must_use]
     pub fn drop_key(&self, key_id: &str) -> bool {
         self.context.signing_keys.drop_key(key_id)
+    }
+
+    /// Checks whether this server can answer requests now: the store answers a read and would take a write, no other
+    /// server of the store has another clock, and a key may sign. Ask it every few seconds, and log why not.
+    ///
+    /// # Errors
+    ///
+    /// [`NotReady`], which says why not.
+    pub async fn ready(&self) -> Result<(), NotReady> {
+        ready::ready(&self.context).await
+    }
+
+    /// Returns the answer to a load balancer that asks whether this server is [ready](Self::ready): 204, or 503. It
+    /// says nothing else, so strangers may ask. A server whose store takes no writes still checks access tokens, and
+    /// counts as ready.
+    pub async fn readiness_response(&self) -> Response {
+        let status = match self.ready().await {
+            Ok(()) | Err(NotReady::ReadOnly(_)) => 204,
+            Err(NotReady::ClockDiffers { .. } | NotReady::NoSigningKey | NotReady::Store(_)) => 503,
+        };
+        Response::new(status).with_header("Cache-Control", "no-store")
     }
 
     /// Removes expired records, examining at most `limit` in each store. Call it about once a minute, and repeat it

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use grantor::config::Profile;
-use grantor::server::PurgeError;
+use grantor::server::{NotReady, PurgeError};
 use grantor::store::{LastPurge, RecordStore, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::wire::{Endpoint, Response};
@@ -551,4 +551,22 @@ async fn a_clock_that_differs_hides_no_refusal() {
     set_clock(&world, APART);
     assert!(!world.opens(&redeemed.access).await);
     ok(&world.exchange(&code).await);
+}
+
+/// CLK-02
+///
+/// A load balancer sends no requests to a server whose clock is behind that of another one.
+#[tokio::test]
+async fn a_server_whose_clock_is_behind_is_not_ready() {
+    let world = World::platform().await;
+    world.server.ready().await.unwrap();
+    for (ahead, status) in [(0, 204), (60, 204), (APART, 503)] {
+        set_clock(&world, ahead);
+        let _ = world.server.purge_expired(10).await.unwrap();
+        assert!(world.server.ready().await.is_ok(), "it is the clock of the last purge");
+        set_clock(&world, 0);
+        assert_eq!(world.server.readiness_response().await.status(), status, "{ahead}");
+    }
+    let error = world.server.ready().await.unwrap_err();
+    assert!(matches!(error, NotReady::ClockDiffers { ahead: 600, .. }), "{error}");
 }

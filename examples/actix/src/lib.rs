@@ -45,6 +45,19 @@ pub fn configure(server: &AuthorizationServer) -> impl FnOnce(&mut ServiceConfig
     }
 }
 
+/// Returns what [`App::configure`](actix_web::App::configure) takes: the routes that a load balancer asks. `/livez`
+/// answers 204 while the process runs, and `/readyz` with
+/// [`readiness_response`](AuthorizationServer::readiness_response). They tell strangers nothing else.
+pub fn health(server: &AuthorizationServer) -> impl FnOnce(&mut ServiceConfig) {
+    let server = Data::new(server.clone());
+    |services| {
+        let ready = |server: Data<AuthorizationServer>| async move { respond(server.readiness_response().await) };
+        services.app_data(server);
+        services.route("/livez", web::get().to(|| async { HttpResponse::NoContent() }));
+        services.route("/readyz", web::get().to(ready));
+    }
+}
+
 /// A request with its body. This extractor reads up to [`AuthorizationServer::body_limit`] bytes, for at most ten
 /// seconds.
 #[derive(Debug)]

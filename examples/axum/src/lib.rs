@@ -24,7 +24,7 @@ use axum::extract::{ConnectInfo, FromRef, FromRequest, OriginalUri, Request, Sta
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{AppendHeaders, Html, IntoResponse, Response};
-use axum::routing::{MethodRouter, any};
+use axum::routing::{MethodRouter, any, get};
 use futures_util::FutureExt as _;
 use grantor::secret::ConsentTicket;
 use grantor::wire::{self, Endpoint, protective_headers};
@@ -47,6 +47,16 @@ where
             respond(server.serve(endpoint, &request.to_request()).await)
         })
     })
+}
+
+/// Returns the routes that a load balancer asks: `/livez`, which answers 204 while the process runs, and `/readyz` with
+/// [`readiness_response`](AuthorizationServer::readiness_response). They tell strangers nothing else.
+pub fn health<S: Clone + Send + Sync + 'static>() -> Router<S>
+where
+    AuthorizationServer: FromRef<S>,
+{
+    let ready = |State(server): State<AuthorizationServer>| async move { respond(server.readiness_response().await) };
+    Router::new().route("/livez", get(|| async { StatusCode::NO_CONTENT })).route("/readyz", get(ready))
 }
 
 /// Routes the paths of the endpoints that the server answers by itself to what serves each.
