@@ -71,8 +71,10 @@ async fn a_superseded_token_at_revocation_changes_nothing_but_is_reported() {
     let others = [world.register(form()).await, world.register(public_form()).await];
     let first = world.pair().await;
     let mut newest = pair(&world.refresh(&first.refresh).await);
-    // At the end of its grace, a minute later, and after it left the record.
-    for (seconds, is_reported) in [(300, true), (60, true), (10_000, true), (15_551_999 - 10_360, true), (1, false)] {
+    // At the end of its grace, a minute later, and after it left the record, until a day after its own end.
+    for (seconds, is_reported) in
+        [(300, true), (60, true), (10_000, true), (15_551_999 - 10_360, true), (86_401, false)]
+    {
         world.advance(seconds);
         let before = record(&world).await.encode();
         world.events.take();
