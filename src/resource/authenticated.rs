@@ -81,11 +81,15 @@ impl fmt::Debug for OwnClaims {
 }
 
 impl Authenticated {
-    /// A token that was found in the store. `serves` are the scopes of the resource there; `None` means all.
-    pub(super) fn found(context: &Arc<Context>, token: UsableToken, place: Place, serves: Option<&ScopeSet>) -> Self {
-        let claims = context.claims.as_ref().map(|_| OwnClaims::new(ClaimsFrom::Hook(Arc::clone(context))));
+    /// A token that was found in the store. `serves` are the scopes of the resource there; `None` means all. `hook` has
+    /// the claims of the service, if it adds any.
+    pub(super) fn found(
+        token: UsableToken,
+        place: Place,
+        serves: Option<&ScopeSet>,
+        hook: Option<&Arc<Context>>,
+    ) -> Self {
         Self {
-            claims,
             client_id: token.client.id.clone(),
             subject: token.subject().cloned(),
             scopes: served(token.scopes(), serves),
@@ -94,6 +98,7 @@ impl Authenticated {
             issued: Some(token.issued()),
             expires: Some(token.end()),
             own: Some(Own { grant: token.grant, client: token.client }),
+            claims: hook.map(|context| OwnClaims::new(ClaimsFrom::Hook(Arc::clone(context)))),
             place,
         }
     }
@@ -293,7 +298,7 @@ mod tests {
             let restrictions = Restrictions { scopes: reduced.map(scopes), ..Restrictions::default() };
             let access = AccessRecord::new(line.access[0], at(0), at(9), restrictions);
             let token = UsableToken { grant: Arc::new(line.grant.clone()), client: Arc::new(client), access };
-            Authenticated::found(token, Place { server: 0, at: None }, None)
+            Authenticated::found(token, Place { server: 0, at: None }, None, None)
         };
         let rows = [
             (None, "repo-code:rw repo-issue:rw", [true, true, true]),

@@ -330,7 +330,8 @@ impl Source {
                     refuse(Some(&token.grant.client), TokenRefusal::AnotherAudience);
                     return Err(Reason::AnotherAudience);
                 }
-                Ok(Authenticated::found(context, token, place, serves))
+                let hook = context.claims.is_some().then_some(context);
+                Ok(Authenticated::found(token, place, serves, hook))
             }
             Self::Remote(own) => {
                 let Some((token, scopes)) = own.look_up(token).await? else {
