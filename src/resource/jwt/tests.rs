@@ -86,7 +86,7 @@ fn a_key_without_kid_or_for_another_algorithm_is_left_out() {
     let encryption = json!({"use": "enc"});
     let mut for_encryption = named(KEY, "one");
     for_encryption.as_object_mut().unwrap().extend(encryption.as_object().unwrap().clone());
-    let rsa = json!({"kty": "RSA", "kid": "one", "e": "AQAB", "n": crate::base::base64url::encode(&[0xff; 256])});
+    let rsa = json!({"kty": "RSA", "kid": "one", "e": "AQAB", "n": base64url::encode(&[0xff; 256])});
     let mut with_algorithm = rsa.clone();
     with_algorithm["alg"] = "RS256".into();
     let changed = |name: &str, value: &str| {
@@ -95,8 +95,8 @@ fn a_key_without_kid_or_for_another_algorithm_is_left_out() {
         key
     };
     // Anyone can send tokens that name a key, so its signatures must be cheap to verify.
-    let rsa_4096 = changed("n", &crate::base::base64url::encode(&[0xff; 512]));
-    let rsa_4104 = changed("n", &crate::base::base64url::encode(&[0xff; 513]));
+    let rsa_4096 = changed("n", &base64url::encode(&[0xff; 512]));
+    let rsa_4104 = changed("n", &base64url::encode(&[0xff; 513]));
     let exponent_65539 = changed("e", "AQAD");
     for (key, is_used) in [
         (named(KEY, "one"), true),
