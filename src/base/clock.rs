@@ -62,6 +62,12 @@ impl Timestamp {
         if ahead > ALLOWED_SKEW && ahead <= CORRECTED_SOON { Some(ahead) } else { None }
     }
 
+    /// Returns whether something issued at this time is kept, though it may be too early to use it: the clock that is
+    /// wrong may be the one of this server, by at most 15 minutes.
+    pub(crate) const fn may_have_come(self, now: Self) -> bool {
+        self.seconds_since(now) <= CORRECTED_SOON
+    }
+
     /// Returns the seconds from `earlier` to this time, 0 if `earlier` is not earlier.
     #[must_use]
     pub const fn seconds_since(self, earlier: Self) -> u32 {

@@ -50,7 +50,7 @@ pub(crate) trait Occupant: Stored {
     fn created(&self) -> Timestamp;
 
     /// Returns whether another request must not take its place.
-    fn is_open(&self, now: Timestamp) -> bool;
+    fn keeps_place(&self, now: Timestamp) -> bool;
 
     /// Returns when it leaves its place.
     fn leaves_at(&self) -> Timestamp;
@@ -142,7 +142,7 @@ impl<R: Occupant> Claim for Filling<'_, R> {
         Ok(match seen {
             Seen::Found(found) => {
                 let is_replaced = self.replaced == Some(*found.secret()) && found.may_give_way();
-                if found.is_open(self.request.created()) && !is_replaced {
+                if found.keeps_place(self.request.created()) && !is_replaced {
                     return Ok(Effect::Leave(Filled::Open(Arc::clone(found))));
                 }
                 Effect::Replace(self.request.clone(), placed)

@@ -148,6 +148,8 @@ async fn authenticate<'a>(
             }
             Ok((client, Uses::new(&attempt, authenticates, assertion)))
         }
+        // No guess was answered.
+        Err(reason @ (Reason::Store(_) | Reason::KeysUnavailable(_) | Reason::Throttled { .. })) => Err(reason),
         Err(reason) => {
             if attempt.guesses_nothing() {
                 // It was not counted, so that a page locks no public client out. But it did not come from one.
@@ -210,13 +212,19 @@ async fn verify(
 ) -> Result<Verified, Reason> {
     let mut failure = Reason::NoCredentials;
     for (position, reading) in credentials.readings.iter().flatten().enumerate() {
-        if Some(&*reading.id) != attempt.client {
-            // Another client is guessed at.
-            let (client, credential) = (Some(&*reading.id), reading.presented());
-            context.check_throttle(&Attempt { client, credential, ..*attempt }).await?;
+        let (client, credential) = (Some(&*reading.id), reading.presented());
+        // Another client is guessed at.
+        let other = (client != attempt.client).then_some(Attempt { client, credential, ..*attempt });
+        if let Some(other) = &other {
+            context.check_throttle(other).await?;
         }
         match verify_reading(context, attempt, method, reading).await {
-            Ok(verified) => return Ok(verified),
+            Ok(verified) => {
+                if let Some(other) = other.filter(|_| matches!(reading.evidence, Evidence::Secret(_))) {
+                    context.note_success(&other).await;
+                }
+                return Ok(verified);
+            }
             Err(reason @ (Reason::Store(_) | Reason::KeysUnavailable(_))) => return Err(reason),
             Err(reason) if position == 0 => failure = reason,
             Err(_) => {}

@@ -254,8 +254,8 @@ impl Occupant for DeviceRequest {
         self.created
     }
 
-    fn is_open(&self, now: Timestamp) -> bool {
-        Self::is_open(self, now)
+    fn keeps_place(&self, now: Timestamp) -> bool {
+        Self::keeps_place(self, now)
     }
 
     fn leaves_at(&self) -> Timestamp {

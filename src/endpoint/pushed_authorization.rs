@@ -138,8 +138,8 @@ impl Occupant for PushedRequest {
         self.created
     }
 
-    fn is_open(&self, now: Timestamp) -> bool {
-        Self::is_open(self, now)
+    fn keeps_place(&self, now: Timestamp) -> bool {
+        Self::keeps_place(self, now)
     }
 
     fn leaves_at(&self) -> Timestamp {

@@ -34,8 +34,8 @@ pub(crate) async fn set(
 ) -> Result<DataChange, StoreError> {
     let bytes = data.as_ref().map_or(0, |data| data.as_bytes().len());
     let mut setting = Setting { context, id, seen, data, now: context.now(), found: None };
-    let change = claim(context, &mut setting, Some(ATTEMPTS)).await?;
-    if let (DataChange::Written, Some(grant)) = (&change, &setting.found) {
+    let (change, is_new) = claim(context, &mut setting, Some(ATTEMPTS)).await?;
+    if let Some(grant) = setting.found.filter(|_| is_new) {
         let (client, subject) = (&grant.client, grant.subject());
         context.raise(&Event::GrantDataSet { grant: id, client, subject, bytes });
     }
@@ -53,7 +53,8 @@ struct Setting<'a> {
 
 impl Claim for Setting<'_> {
     type Row = Grant;
-    type Won = DataChange;
+    /// What became of it, and whether the record was written.
+    type Won = (DataChange, bool);
     type Error = StoreError;
 
     async fn read(&mut self) -> Result<Seen<Grant>, StoreError> {
@@ -62,17 +63,17 @@ impl Claim for Setting<'_> {
     }
 
     /// The tokens of a client without a user have the data of the client, so their grants have none.
-    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, DataChange>, StoreError> {
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, Self::Won>, StoreError> {
         let live = seen.found().filter(|grant| grant.subject.is_some() && grant.is_live(self.now));
-        let Some(grant) = live else { return Ok(Effect::Leave(DataChange::NotLive)) };
+        let Some(grant) = live else { return Ok(Effect::Leave((DataChange::NotLive, false))) };
         let found = grant.data();
         Ok(if found == self.data.as_ref() {
-            Effect::Confirm(DataChange::Written)
+            Effect::Confirm((DataChange::Written, false))
         } else if found != self.seen {
-            Effect::Confirm(DataChange::Changed(found.cloned()))
+            Effect::Confirm((DataChange::Changed(found.cloned()), false))
         } else {
             let terms = Terms::clone(&grant.terms).with_data(self.data.as_ref());
-            Effect::Replace(Arc::new(Grant { terms, ..Grant::clone(grant) }), DataChange::Written)
+            Effect::Replace(Arc::new(Grant { terms, ..Grant::clone(grant) }), (DataChange::Written, true))
         })
     }
 

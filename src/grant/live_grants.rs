@@ -72,7 +72,7 @@ async fn surplus(context: &Context, subject: &Subject, new: &Grant) -> Result<Ve
     list.finish()?;
     // Grants from the future, left by a clock that had jumped forward, go first, because they cannot be used.
     let rank = |grant: &Arc<Grant>| {
-        (grant.id == new.id, grant.refreshed().has_come(now), grant.refreshed(), grant.created, grant.id)
+        (grant.id == new.id, grant.refreshed().may_have_come(now), grant.refreshed(), grant.created, grant.id)
     };
     Ok(split_surplus(live, max, rank).0)
 }

@@ -143,7 +143,9 @@ fn judge_access(
     if !is_own {
         return Err(Reason::TokenOfAnotherClient);
     }
-    let is_newest = || grant.pairs.newest.iter().flat_map(TokenPair::accesses).any(|access| access.digest == *digest);
+    let newest = || grant.pairs.newest.iter().flat_map(TokenPair::accesses);
+    // An old copy of a bound token, without its key, must not end the grant.
+    let is_newest = || newest().any(|access| access.digest == *digest && access.key().is_none());
     let is_bound = || grant.pairs.with_access(digest).is_some_and(|access| access.key().is_some());
     // Tokens without a user share a grant only so that they can be counted.
     Ok(match config.revocation.access_token {

@@ -164,10 +164,10 @@ impl Authorization {
         self.end
     }
 
-    /// Returns whether it waits for its user's decision. A request in the future, left by a clock that had jumped
-    /// forward, does not: it cannot be decided.
+    /// Returns whether it waits for its user's decision, here or at a server whose clock is ahead. A request further in
+    /// the future, left by a clock that had jumped forward, does not: it cannot be decided.
     pub(crate) fn is_held(&self, now: Timestamp) -> bool {
-        self.stage == Stage::Held && self.since.has_come(now) && now < self.end
+        self.stage == Stage::Held && self.since.may_have_come(now) && now < self.end
     }
 
     /// Returns whether it was approved and its code has not expired.
@@ -215,7 +215,7 @@ impl Authorization {
     /// Returns whether its code may be on its way twice, so that a second exchange is no sign of a theft.
     pub(crate) fn is_repeated(&self, now: Timestamp) -> bool {
         let repeated = self.answer.as_deref().and_then(|answer| answer.repeated);
-        repeated.is_some_and(|at| at.has_come(now) && now < at.plus(SAME_ANSWER))
+        repeated.is_some_and(|at| at.may_have_come(now) && now < at.plus(SAME_ANSWER))
     }
 
     /// Returns the secret of the pushed request or the device that it came from.

@@ -95,7 +95,12 @@ impl DeviceRequest {
     /// Returns whether its user may decide, or its device may fetch something. A request from the future, left by a
     /// clock that had jumped forward, is not open.
     pub(crate) fn is_open(&self, now: Timestamp) -> bool {
-        self.created.has_come(now) && now < self.open_until
+        self.created.has_come(now) && self.keeps_place(now)
+    }
+
+    /// Returns whether it is open here, or at a server whose clock is ahead.
+    pub(crate) fn keeps_place(&self, now: Timestamp) -> bool {
+        self.created.may_have_come(now) && now < self.open_until
     }
 
     /// Returns whether no other user has typed its code.

@@ -114,7 +114,12 @@ impl PushedRequest {
     /// Returns whether it may still be decided. A request that was pushed in the future may not, since the clock was
     /// set back.
     pub(crate) fn is_open(&self, now: Timestamp) -> bool {
-        self.used_by.is_none() && self.created.has_come(now) && now < self.last_use()
+        self.created.has_come(now) && self.keeps_place(now)
+    }
+
+    /// Returns whether it may still be decided here, or at a server whose clock is ahead.
+    pub(crate) fn keeps_place(&self, now: Timestamp) -> bool {
+        self.used_by.is_none() && self.created.may_have_come(now) && now < self.last_use()
     }
 
     /// Returns whether a `request_uri` or a consent request refers to this request. The id alone is not enough, since a

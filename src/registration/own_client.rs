@@ -307,7 +307,7 @@ impl Ensuring<'_> {
         };
         let (written, own) = (current.client.revision, self.description.revision);
         let is_deleted = current.state() == ClientState::Deleted;
-        let is_newer = if is_deleted { own.is_some() && written >= own } else { written > own };
+        let is_newer = if is_deleted { written.is_some() && written >= own } else { written > own };
         if is_newer && (is_deleted || current.is_first_party()) {
             return Ok(None);
         }

@@ -57,8 +57,7 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
 /// Returns the record of a token that may be used now, or could be if the clocks did not differ. It does not check the
 /// client.
 fn genuine<'g>(grant: &'g Grant, digest: &Digest, now: Timestamp) -> Option<&'g AccessRecord> {
-    let has_come = |issued: Timestamp| issued.has_come(now) || issued.ahead_of(now).is_some();
-    grant.live_access(digest, now).filter(|access| has_come(access.issued))
+    grant.live_access(digest, now).filter(|access| access.issued.may_have_come(now))
 }
 
 /// Returns whether the grant's client may use its tokens now.

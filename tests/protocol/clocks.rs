@@ -531,6 +531,28 @@ async fn a_server_that_is_ahead_accepts_what_the_others_issue() {
 
 /// CLK-02
 ///
+/// What a server ten minutes ahead holds and issued keeps its place: at the limits the oldest goes, not the newest.
+#[tokio::test]
+async fn what_a_server_that_is_ahead_holds_keeps_its_place() {
+    let world = World::with(Profile::Platform, |config| config.limits.grants = 2).await;
+    let hold = async || {
+        let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
+        world.server.hold(&pending, &world.alice, SESSION).await.unwrap().expose().to_owned()
+    };
+    let oldest = world.pair().await;
+    set_clock(&world, APART);
+    let (page, live) = (hold().await, world.pair().await);
+    set_clock(&world, 0);
+    let another_tab = hold().await;
+    let newest = world.pair().await;
+    assert!(decides(&world, &another_tab).await && !world.opens(&oldest.access).await);
+    set_clock(&world, APART);
+    assert!(decides(&world, &page).await);
+    assert!(world.opens(&live.access).await && world.opens(&newest.access).await);
+}
+
+/// CLK-02
+///
 /// 503 is for honest clients alone: other checks come first.
 #[tokio::test]
 async fn a_clock_that_differs_hides_no_refusal() {

@@ -263,6 +263,7 @@ async fn data_is_replaced_if_it_is_what_the_caller_read() {
     assert_eq!(set(Some("A"), Some("C")).await, DataChange::Changed(Some(data(TENANT))));
     assert_eq!(world.events.take(), [""; 0]);
     assert_eq!(set(Some("A"), Some(TENANT)).await, DataChange::Written, "a repeated call");
+    assert_eq!(world.events.take(), [""; 0], "nothing was written");
     assert_eq!(set(Some(TENANT), None).await, DataChange::Written);
     assert_eq!(set(Some(TENANT), Some("C")).await, DataChange::Changed(None));
     assert_eq!(set(None, Some("C")).await, DataChange::Written);

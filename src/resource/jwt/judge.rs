@@ -54,7 +54,7 @@ pub(super) fn judge(claims: &BTreeMap<String, Json>, settings: &JwtSettings) -> 
 /// The clock of the server that issued the token may be ahead. If it is ahead by minutes, the token is genuine, and not
 /// refused here.
 pub(super) fn refused_as_jwt_at(facts: &TokenFacts, now: Timestamp) -> Option<TokenRefusal> {
-    let is_far = |issued: Timestamp| !issued.has_come(now) && issued.ahead_of(now).is_none();
+    let is_far = |issued: Timestamp| !issued.may_have_come(now);
     let is_ahead = facts.issued.is_some_and(is_far);
     facts.refused_at(now).or_else(|| is_ahead.then_some(TokenRefusal::NotYetValid))
 }

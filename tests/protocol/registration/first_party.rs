@@ -88,7 +88,7 @@ async fn an_older_description_undoes_nothing() {
     assert_eq!((back.revision(), &*back.form().name), (3, "Old"));
 
     registrar.delete(back.id(), back.version()).await.unwrap();
-    for older in [&old, &new, &numbered(3, "Old")] {
+    for older in [&old, &new, &numbered(3, "Old"), &numbered(0, "None")] {
         assert_eq!(registrar.ensure_client(older).await.unwrap().state(), ClientState::Deleted);
     }
     let refused = registrar.ensure_client(&numbered(4, "New")).await;

@@ -342,6 +342,19 @@ async fn no_page_of_another_origin_asks() {
     assert_eq!(token.header("Access-Control-Allow-Origin"), Some("*"), "the token endpoint is covered");
 }
 
+/// CLK-02
+///
+/// A request that was made at a server ten minutes ahead gives way to nobody here, if it would not there.
+#[tokio::test]
+async fn typed_requests_of_a_clock_that_is_ahead_give_way_to_nobody() {
+    let world = world_with(Profile::Strict, |config| config.limits.device_requests = 1).await;
+    world.advance(600);
+    let device = asked(&world).await;
+    typed(&world, &device.user_code).await;
+    world.clock.set(Timestamp::from_seconds(START));
+    assert_eq!(ask_call(&world, &world.client, &[]).send().await.status(), 429);
+}
+
 /// DEV-08
 #[tokio::test]
 async fn typed_requests_give_way_to_nobody() {
