@@ -152,6 +152,11 @@ fn has_room(pushed: &PushedRequest, now: Timestamp) -> bool {
     pushed.visits.iter().filter(|visit| now < visit.until).count() < VISITS
 }
 
+/// Returns whether the visit can be kept. One who awaits a decision displaces one who only opened the link.
+fn has_room_for(pushed: &PushedRequest, visit: Visit, now: Timestamp) -> bool {
+    has_room(pushed, now) || visit.holder.is_some() && pushed.visits.iter().any(|own| own.holder.is_none())
+}
+
 /// Keeps a pushed request open, or uses it up.
 struct Changing<'a> {
     context: &'a Context,
@@ -187,7 +192,7 @@ impl Claim for Changing<'_> {
                     None if is_kept_open(found, visit, now) => Ok(Effect::Leave(())),
                     None => {
                         let held = found.held(visit.until);
-                        let may_note = is_noted(found, visit.session, now) || has_room(found, now);
+                        let may_note = is_noted(found, visit.session, now) || has_room_for(found, visit, now);
                         Ok(Effect::Replace(Arc::new(if may_note { held.visited(visit, now) } else { held }), ()))
                     }
                 }
@@ -216,7 +221,7 @@ impl Claim for Changing<'_> {
 fn is_kept_open(pushed: &PushedRequest, visit: Visit, now: Timestamp) -> bool {
     let is_noted =
         pushed.visits.iter().any(|own| own.session == visit.session && own.holder == visit.holder && now < own.until);
-    pushed.is_held() && pushed.open_until >= visit.until && (is_noted || !has_room(pushed, now))
+    pushed.is_held() && pushed.open_until >= visit.until && (is_noted || !has_room_for(pushed, visit, now))
 }
 
 #[cfg(test)]
@@ -296,5 +301,19 @@ mod tests {
             let full = PushedRequest { visits: visits.collect(), ..pushed() };
             assert_eq!(judge_visit(&full, &browser, at(1200), at(9000)).ok(), Some(expected), "{ended} have ended");
         }
+    }
+
+    /// Otherwise nobody would know that it is held when the page of another user ends.
+    #[test]
+    fn who_awaits_a_decision_displaces_who_only_opened_the_link() {
+        let visits = (0..VISITS).map(|number| visit(&[7; 9][number..], 3000)).collect();
+        let full = PushedRequest { visits, ..pushed() };
+        let holder = Some(Digest::of(b"bob"));
+        let held = Visit { holder, ..visit(b"bob's session", 3000) };
+        assert!(has_room_for(&full, held, at(1200)) && !has_room_for(&full, Visit { holder: None, ..held }, at(1200)));
+        let noted = full.held(at(3000)).visited(held, at(1200));
+        assert_eq!(noted.visits.len(), VISITS);
+        let released = noted.released(&Digest::of(b"mallory"));
+        assert!(released.is_held() && !noted.released(&Digest::of(b"bob")).is_held());
     }
 }

@@ -285,7 +285,8 @@ async fn look_up(context: &Context, code: &UserCode) -> Result<Option<Arc<Device
         let Some(record) = context.stores.user_codes.find(&key).await? else { continue };
         let Some(request) = context.stores.device_requests.find(&record.request).await? else { continue };
         // The code of a request that a server with a clock ahead holds is right, too.
-        if request.user_code == key && request.keeps_place(now) && now.plus(DeviceSettings::LAST_DECISION) < request.end {
+        if request.user_code == key && request.keeps_place(now) && now.plus(DeviceSettings::LAST_DECISION) < request.end
+        {
             return Ok(Some(request));
         }
     }

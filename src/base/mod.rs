@@ -49,18 +49,6 @@ pub(crate) fn with_causes(error: &dyn Error) -> String {
     written
 }
 
-#[cfg(test)]
-mod tests {
-    use crate::store::StoreError;
-
-    #[test]
-    fn an_error_is_printed_with_its_causes_and_repeats_none() {
-        let disk = std::io::Error::other("the disk is full");
-        let inner = StoreError::permanent(StoreError::transient(disk));
-        assert_eq!(format!("{inner:?}"), "the store failed: the disk is full");
-    }
-}
-
 /// base64url without padding [RFC 7515 section 2]. Each value has exactly one encoding.
 pub(crate) mod base64url {
     use base64::Engine;
@@ -74,5 +62,17 @@ pub(crate) mod base64url {
     /// refused.
     pub(crate) fn decode(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
         URL_SAFE_NO_PAD.decode(text).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::StoreError;
+
+    #[test]
+    fn an_error_is_printed_with_its_causes_and_repeats_none() {
+        let disk = std::io::Error::other("the disk is full");
+        let inner = StoreError::permanent(StoreError::transient(disk));
+        assert_eq!(format!("{inner:?}"), "the store failed: the disk is full");
     }
 }

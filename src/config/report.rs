@@ -227,6 +227,12 @@ const RULES: &[Rule] = &[
          every visitor can read",
     ),
     weaker(
+        "devices.cors",
+        "RFC 6454 section 7.3",
+        |own| matches!(&own.devices.cors, Cors::Origins(list) if list.iter().any(|origin| origin == "null")),
+        "every page can send this origin from a sandboxed frame, and ask for codes in the network of its visitor",
+    ),
+    weaker(
         "client_authentication.assertion_audience",
         "RFC 10070, CVE-2025-27370",
         |own| {

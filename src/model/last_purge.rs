@@ -37,6 +37,11 @@ impl LastPurge {
     pub fn issuer(&self) -> Option<&str> {
         self.issuer.as_deref()
     }
+
+    /// Returns whether both say the same.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.time == other.time && self.issuer == other.issuer
+    }
 }
 
 /// It is never purged.

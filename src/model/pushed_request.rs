@@ -155,7 +155,15 @@ impl PushedRequest {
         let live = self.visits.iter().copied().filter(|own| now < own.until);
         let earlier = live.clone().find(|own| own.session == visit.session);
         let visit = Visit { until: earlier.map_or(visit.until, |own| own.until), ..visit };
-        let visits = live.filter(|own| own.session != visit.session).chain([visit]).collect();
+        let mut visits: Vec<_> = live.filter(|own| own.session != visit.session).collect();
+        // One who awaits a decision goes before one who only opened the link: the hold must be found when it ends.
+        if visits.len() >= VISITS
+            && let Some(last) =
+                (0..visits.len()).filter(|at| visits[*at].holder.is_none()).min_by_key(|at| visits[*at].until)
+        {
+            visits.remove(last);
+        }
+        visits.push(visit);
         Self { visits, ..self.clone() }
     }
 

@@ -198,13 +198,14 @@ impl Registrar {
     /// state, epoch and version of the description are ignored.
     ///
     /// Where two processes may have different descriptions, as during a roll-out, number them with
-    /// [`revision`](crate::client::ClientBuilder::revision). A client with a higher number stays as it is, and one that
-    /// was deleted stays deleted for that number and lower ones: neither is an error, so an older process starts.
+    /// [`revision`](crate::client::ClientBuilder::revision). A client with a higher number stays as it is, and a
+    /// deleted one stays deleted for that number and lower ones while its id is reserved: neither is an error, so an
+    /// older process starts.
     ///
     /// To replace the secret without an interruption, describe both: the builder's
     /// [`secret`](crate::client::ClientBuilder::secret) keeps the previous one.
     ///
-    /// Returns the client as it is now. Check its [`state`](Client::state) where a suspended client matters.
+    /// Returns the client as it is now. Check its [`state`](Client::state) where a suspended or deleted client matters.
     ///
     /// # Errors
     ///
@@ -213,7 +214,8 @@ impl Registrar {
     /// a confidential client without a secret or keys; and anything that a form would be refused for. A missing website
     /// is accepted, and so are missing resources where no user is involved. [`RegistrarError::NotFirstParty`] if a
     /// client of that id was submitted; [`RegistrarError::PublicClient`] if only a confidential web application may
-    /// have its privileges; [`RegistrarError::Reserved`] if it was deleted; or
+    /// have its privileges; [`RegistrarError::Reserved`] if it was deleted, its id is
+    /// still reserved, and the description has no number or a higher one; or
     /// [`RegistrarError::Store`], also if the store has the records of [another issuer](crate::Config::former_issuers).
     ///
     /// # Examples

@@ -132,7 +132,8 @@ impl Claim for Accepting<'_> {
         if now.seconds_since(last.time()) < WRITTEN_EVERY && last.issuer() == self.next.issuer() {
             return Ok(Effect::Leave(Accepted::Within));
         }
-        Ok(Effect::Replace(Arc::new(self.next.clone()), Accepted::Within))
+        // The server of another address of the service may have written a later time.
+        Ok(Effect::Replace(Arc::new(record(self.context, now.max(last.time()))), Accepted::Within))
     }
 
     fn is_done(&self, found: &LastPurge, meant: &LastPurge, _: After) -> bool {
@@ -159,13 +160,13 @@ impl Claim for Confirming<'_> {
             self.context.check_issuer_of(last)?;
         }
         Ok(match seen {
-            Seen::Found(last) if self.is_done(last, &self.next, After::Loss) => Effect::Confirm(()),
+            Seen::Found(last) if last.is_same(&self.next) => Effect::Confirm(()),
             Seen::Found(_) => Effect::Replace(Arc::new(self.next.clone()), ()),
             Seen::Missing | Seen::Unread => Effect::Insert(Arc::new(self.next.clone()), ()),
         })
     }
 
     fn is_done(&self, found: &LastPurge, meant: &LastPurge, _: After) -> bool {
-        found.time() == meant.time() && found.issuer() == meant.issuer()
+        found.is_same(meant)
     }
 }

@@ -1,8 +1,10 @@
 //! Which module may import which.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 
-use crate::source::{self, Source};
+use crate::root;
+use crate::source::{self, Source, files_below};
 
 /// The folders of `src`, from the top down: each may import those below it. The documentation shows the same list.
 pub(crate) const LAYERS: [&str; 22] = [
@@ -71,6 +73,28 @@ fn no_module_imports_one_above_it() {
     assert!(imports.len() > 200, "too few imports were read: {}", imports.len());
     let upward: Vec<_> = imports.iter().filter(|(who, whom)| !allows(who, whom)).collect();
     assert!(upward.is_empty(), "imports against the layers: {upward:#?}");
+}
+
+/// A file that no `mod` line names is compiled by nobody, and its tests never run.
+#[test]
+fn every_file_is_a_module() {
+    let folders = ["src", "tests/protocol", "tests/faults", "tests/model", "tests/support/src", "tests/system/tests"];
+    for file in folders.iter().flat_map(|folder| files_below(&root().join(folder))) {
+        let stem = file.file_stem().unwrap().to_str().unwrap();
+        if ["lib", "main", "build"].contains(&stem) {
+            continue;
+        }
+        let own = file.parent().unwrap();
+        let (name, folder) = match stem {
+            "mod" => (own.file_name().unwrap().to_str().unwrap(), own.parent().unwrap()),
+            stem => (stem, own),
+        };
+        let parents = ["mod.rs", "lib.rs", "main.rs"].map(|parent| folder.join(parent));
+        let is_named = parents.iter().any(|parent| {
+            parent != &file && fs::read_to_string(parent).is_ok_and(|text| text.contains(&format!("mod {name};")))
+        });
+        assert!(is_named, "no module names {}", file.display());
+    }
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::error::Error;
 use futures::future::join_all;
 use grantor::server::PurgeError;
 use grantor::store::{LastPurge, RecordStore};
-use grantor::{AuthorizationServer, Config, RegistrarError};
+use grantor::{AuthorizationServer, Config, RegistrarError, Timestamp};
 
-use support::world::{ISSUER, World};
+use support::world::{ISSUER, START, World};
 
 const OTHER: &str = "https://other.example";
 
@@ -72,7 +72,15 @@ async fn a_service_that_moves_lists_its_former_issuer() {
     start(&moved).await.unwrap();
     let refused = start(&world.server).await.unwrap_err();
     assert!(refused.contains(ISSUER) && refused.contains(OTHER), "{refused}");
-    start(&server(&world, ISSUER, &[OTHER])).await.unwrap();
+    let old_address = server(&world, ISSUER, &[OTHER]);
+    start(&old_address).await.unwrap();
+    // A server of one address whose clock is behind does not set the time back.
+    world.advance(3600);
+    start(&server(&world, OTHER, &[ISSUER])).await.unwrap();
+    let newest = stored(&world).await.time();
+    world.clock.set(Timestamp::from_seconds(START));
+    start(&old_address).await.unwrap();
+    assert_eq!((stored(&world).await.issuer(), stored(&world).await.time()), (Some(ISSUER), newest));
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use grantor::Timestamp;
 use grantor::client::{GrantType, GrantTypes};
 use grantor::config::{Profile, UserCodeFormat};
 use grantor::scope::{ScopeCatalog, ScopeDefinition};
@@ -12,7 +13,7 @@ use super::{
     reconfigured, refused, stored, typed, typed_by, world, world_with,
 };
 use crate::rfc8707::{at, resource};
-use support::world::{ISSUER, SCOPES, SESSION, e400, e401, form, ok, pair};
+use support::world::{ISSUER, SCOPES, SESSION, START, e400, e401, form, ok, pair};
 
 /// 8628-3.1-01
 #[tokio::test]
