@@ -164,7 +164,7 @@ fn leaves_are_imported_by_the_root_alone() {
 }
 
 fn modules(src: &str) -> Vec<Source> {
-    source::modules(&crate::root().join(src))
+    source::modules(&root().join(src))
 }
 
 /// Whether the layers allow an import.
@@ -202,12 +202,12 @@ fn a_folder_may_import_those_below_it_alone() {
 /// Only one module writes and then finds out whether its own write won.
 #[test]
 fn only_claims_write_to_stores() {
-    let src = crate::root().join("src");
+    let src = root().join("src");
     let exempt = ["claim", "store", "testing"].map(|name| src.join(name));
-    let files = source::files_below(&src).into_iter().filter(|file| !exempt.iter().any(|own| file.starts_with(own)));
+    let files = files_below(&src).into_iter().filter(|file| !exempt.iter().any(|own| file.starts_with(own)));
     let mut read = 0;
     for file in files {
-        let text: String = std::fs::read_to_string(&file).unwrap().split_whitespace().collect();
+        let text: String = fs::read_to_string(&file).unwrap().split_whitespace().collect();
         let library = text.split("#[cfg(test)]").next().unwrap_or_default();
         for store in
             ["tokens", "codes", "registry", "registry()?", "clients", "purges", "pushed_requests", "pushed_requests()?"]

@@ -43,7 +43,7 @@ impl Service {
         let pending = self.server.authorize(&Request::new("GET").query(query.as_bytes())).await.unwrap();
         let handle = self.server.hold(&pending, &ALICE, SESSION).await.unwrap();
         let decision = Decision::Approve(Consent::to_everything());
-        let decided = self.server.decide(handle.expose(), &ALICE, SESSION, &decision).await.unwrap();
+        let decided = self.server.decide(handle.expose(), &*ALICE, SESSION, &decision).await.unwrap();
         let (_, code) = decided.header("Location").unwrap().split_once("code=").unwrap();
         let code = code.split('&').next().unwrap();
         let form =
