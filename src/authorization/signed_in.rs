@@ -27,7 +27,8 @@ impl SignedIn {
     }
 
     /// Sets what your service keeps with the grant that this user gives, such as the tenant of the session. What counts
-    /// is the sign-in with which the user decides, and not the one with which the page was shown.
+    /// is the sign-in with which the user decides, and not the one with which the page was shown. A consent that
+    /// [`AskConsent::Once`](crate::client::AskConsent::Once) remembers holds for other data too.
     #[must_use]
     pub fn data(mut self, data: GrantData) -> Self {
         self.data = Some(data);

@@ -5,11 +5,12 @@
 mod sessions;
 
 use std::error::Error;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-use axum::extract::{FromRequestParts, Query, State};
+use axum::extract::{ConnectInfo, FromRequestParts, Query, Request, State};
 use axum::http::{StatusCode, request::Parts};
+use axum::middleware::map_request;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Router, routing::get};
 use grantor::interaction::{ReturnTo, SignedIn};
@@ -64,6 +65,7 @@ async fn app(issuer: &str, secret: &str, folder: &Path) -> Result<Router, Box<dy
     let sessions = Sessions::new(database.clone()).await?;
     tokio::spawn(sessions.clone().purge());
     let layer = SessionManagerLayer::new(sessions)
+        .with_name("notes") // Beside another service of the same host, whose cookie is called `id` too.
         .with_secure(issuer.starts_with("https:"))
         .with_same_site(SameSite::Lax)
         .with_expiry(Expiry::OnInactivity(Duration::days(7)));
@@ -76,7 +78,19 @@ async fn app(issuer: &str, secret: &str, folder: &Path) -> Result<Router, Box<dy
         .route(&users.sign_in, get(sign_in))
         .with_state(Notes { server: server.clone(), database })
         .merge(Interaction::new(&server, Pages::new("Notes"), users).routes())
-        .layer(layer))
+        .layer(layer)
+        .layer(map_request(behind_the_proxy)))
+}
+
+/// Takes the address of the browser from a proxy on this machine, for the throttle.
+async fn behind_the_proxy(mut request: Request) -> Request {
+    let header = request.headers().get("X-Real-IP").and_then(|value| value.to_str().ok()?.parse::<IpAddr>().ok());
+    if let Some(ConnectInfo(peer)) = request.extensions_mut().get_mut::<ConnectInfo<SocketAddr>>()
+        && let (true, Some(address)) = (peer.ip().is_loopback(), header)
+    {
+        peer.set_ip(address);
+    }
+    request
 }
 
 struct MyUsers {

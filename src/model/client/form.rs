@@ -208,7 +208,7 @@ pub enum AskConsent {
     Always,
     /// Until the user has agreed. Later requests get a code without a page if a live grant of the user covers them: its
     /// scopes, resources and redirect URI, while the registration is unchanged. 180 days after the last page, the user
-    /// is asked again.
+    /// is asked again. Other [data](crate::interaction::SignedIn::data), such as another tenant, shows no page.
     Once,
     /// Never: for your service's own applications.
     Never,
