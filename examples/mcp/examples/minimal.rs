@@ -69,6 +69,7 @@ fn authorization_server(issuer: &str, mcp_url: &str) -> Result<AuthorizationServ
     config.resources = vec![resource];
     config.registration.dynamic = DynamicRegistration::Open;
     config.registration.metadata_documents = true;
+    config.registration.service_name = "Notes".into(); // As on your pages.
     config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(vec!["cursor".into()]);
     let bounds = RegistrationBounds::new(config.scopes.parse(b"notes")?, ResourceScope::All);
     let builder = AuthorizationServer::builder(config, SqliteStore::open("mcp.sqlite")?);
