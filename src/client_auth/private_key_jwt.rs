@@ -7,11 +7,12 @@ use crate::client_auth::assertion;
 use crate::client_auth::credentials::{Credentials, Evidence, Presented, Reading};
 use crate::context::Context;
 use crate::error::Reason;
+use crate::error::failure::KeySetError;
 use crate::fetch::key_sets::FetchedSet;
 use crate::hooks::{Attempt, Event};
 use crate::jose::{Jwk, Jws, SigningAlgorithm};
 use crate::model::Replay;
-use crate::model::client::{Client, ClientKeys, KeyFetchError};
+use crate::model::client::{Client, ClientKeys};
 
 pub(super) const ASSERTION: &str = "client_assertion";
 pub(super) const ASSERTION_TYPE: &str = "client_assertion_type";
@@ -69,8 +70,8 @@ async fn verify_by_url(
     assertion: &Jws<'_>,
     rule: KeyRule<'_>,
 ) -> Result<(), Reason> {
-    let sets = context.key_sets.as_ref().ok_or_else(|| Arc::new(KeyFetchError::NoFetcher))?;
-    let set = sets.get(client.into(), url, peer).await?;
+    let sets = context.key_sets.as_ref().ok_or_else(|| Reason::KeysUnavailable(Arc::new(KeySetError::NoFetcher)))?;
+    let set = sets.get(client.into(), url, peer).await.map_err(Reason::KeysUnavailable)?;
     report(context, client, &set);
     let not_signed = match rule.verify(assertion, set.keys()) {
         Ok(()) => return Ok(()),

@@ -6,30 +6,36 @@ use crate::base::debug_as_text;
 use crate::jose::JwkSetError;
 use crate::wire::fetch::{FetchError, FetchErrorKind};
 
-/// Why a [`JwtVerifier`](crate::resource::JwtVerifier) does not know the keys that access tokens are signed with [RFC
-/// 9068 section 4].
+/// Why a key set is not available: that at the `jwks_uri` of a client [RFC 7591 section 2], or the keys that access
+/// tokens are signed with, at a [`JwtVerifier`](crate::resource::JwtVerifier) [RFC 9068 section 4].
 ///
-/// It is no verdict on a token: the request is answered with 503, and the client keeps its tokens.
+/// It is no verdict on an assertion or a token: the request is answered with 503, and the client keeps its tokens.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum KeySetError {
-    /// No complete response arrived in time, or too many checks wait for it.
+    /// The server has no [`Fetcher`](crate::fetch::Fetcher) for the key sets of clients.
+    #[error("there is no fetcher; Builder::fetcher sets one")]
+    NoFetcher,
+    /// No complete response arrived in time, or too many requests wait for it.
     #[error("the request for the key set failed")]
     Fetch(#[from] FetchError),
     /// The response has another status than 200.
     #[error("the key set was answered with status {0}")]
     Status(u16),
-    /// The response does not have the media type of JSON.
+    /// The response does not have the media type of JSON. That of a client may have any.
     #[error("the key set was answered with another media type than that of JSON")]
     MediaType,
     /// The response is not a key set, or has more than 65 536 bytes or 32 keys.
     #[error("the response is not a key set")]
     Set(#[from] JwkSetError),
-    /// The checks that last waited for it were dropped, and the pause after that has not ended.
+    /// The requests that last waited for it were dropped, and the pause after that has not ended.
     #[error("the last request for the key set was interrupted")]
     Interrupted,
-    /// The transport panicked.
-    #[error("the transport of the request for the key set panicked")]
+    /// The [`Throttle`](crate::hooks::Throttle) refused the fetch of a client's key set.
+    #[error("the throttle refused the fetch from that host")]
+    Throttled,
+    /// The fetcher or the transport panicked.
+    #[error("the fetcher of the key set panicked")]
     Panicked,
 }
 

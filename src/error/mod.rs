@@ -15,7 +15,7 @@ use crate::base::clock::Timestamp;
 use crate::config::Config;
 use crate::config::rule::ConfigError;
 use crate::error::failure::{ClaimsError, IntrospectionError, KeySetError, SignerError};
-use crate::model::client::{KeyFetchError, StaleClient};
+use crate::model::client::StaleClient;
 use crate::model::client_metadata::{DocumentError, MetadataError};
 use crate::model::protected_resource::TargetError;
 use crate::model::redirect_uri::RedirectUriError;
@@ -387,7 +387,7 @@ refusals! {
         ClientAssertion(_what: Cow<'static, str>) => InvalidClient.says(CLIENT_REFUSED).of_known_client(),
         /// The keys of the client cannot be fetched, and none are cached. It is answered with 503.
         #[error("the keys of the client cannot be fetched")]
-        KeysUnavailable(#[source] _error: Arc<KeyFetchError>) => TemporarilyUnavailable.says(UNAVAILABLE),
+        KeysUnavailable(#[source] _error: Arc<KeySetError>) => TemporarilyUnavailable.says(UNAVAILABLE),
         /// The DPoP proof was refused [RFC 9449 section 4.3].
         #[error("the DPoP proof was refused: {0}")]
         DpopProof(what: &'static str) => InvalidDpopProof.says(format!("the DPoP proof was refused: {what}")),
@@ -509,21 +509,16 @@ impl From<DocumentError> for Reason {
     }
 }
 
-impl From<Arc<KeyFetchError>> for Reason {
-    fn from(error: Arc<KeyFetchError>) -> Self {
-        Self::KeysUnavailable(error)
+/// At an API; the keys of a client are [`Reason::KeysUnavailable`].
+impl From<Arc<KeySetError>> for Reason {
+    fn from(error: Arc<KeySetError>) -> Self {
+        Self::AccessTokenKeys(error)
     }
 }
 
 impl From<Arc<IntrospectionError>> for Reason {
     fn from(error: Arc<IntrospectionError>) -> Self {
         Self::Introspection(error)
-    }
-}
-
-impl From<Arc<KeySetError>> for Reason {
-    fn from(error: Arc<KeySetError>) -> Self {
-        Self::AccessTokenKeys(error)
     }
 }
 

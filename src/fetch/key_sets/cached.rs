@@ -7,28 +7,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::base::clock::{Clock, Timestamp};
+use crate::error::failure::KeySetError;
 use crate::fetch::cache::Cache;
 use crate::fetch::flight::{Driven, Flights};
 use crate::fetch::in_vain;
-use crate::wire::fetch::FetchError;
 
 /// Key sets by a text that names each.
 #[derive(Debug)]
-pub(crate) struct CachedSets<S, E> {
+pub(crate) struct CachedSets<S> {
     clock: Arc<dyn Clock>,
     /// The time between two fetches of one set.
     pause: Duration,
-    cache: Mutex<Cache<Arc<Entry<S, E>>>>,
-    flights: Flights<Outcome<S, E>>,
+    cache: Mutex<Cache<Arc<Entry<S>>>>,
+    flights: Flights<Outcome<S>>,
 }
 
-impl<S: Send + Sync + 'static, E: Failure> CachedSets<S, E> {
+impl<S: Send + Sync + 'static> CachedSets<S> {
     /// Creates a cache for so many sets.
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
         pause: Duration,
         max_sets: usize,
-        flights: Flights<Outcome<S, E>>,
+        flights: Flights<Outcome<S>>,
     ) -> Arc<Self> {
         Arc::new(Self { clock, pause, cache: Mutex::new(Cache::new(max_sets)), flights })
     }
@@ -36,9 +36,9 @@ impl<S: Send + Sync + 'static, E: Failure> CachedSets<S, E> {
     /// Returns the cached set of that name while it is fresh, otherwise a fetched one. If the fetch fails, or if the
     /// pause has not ended, it returns the cached one as long as that is usable. It does the same if the fetch panics,
     /// or if too many others wait for it.
-    pub(crate) async fn get<F>(self: &Arc<Self>, name: &str, need: Need, fetch: impl FnOnce() -> F) -> Outcome<S, E>
+    pub(crate) async fn get<F>(self: &Arc<Self>, name: &str, need: Need, fetch: impl FnOnce() -> F) -> Outcome<S>
     where
-        F: Future<Output = Result<Fetched<S>, E>> + Send + 'static,
+        F: Future<Output = Result<Fetched<S>, KeySetError>> + Send + 'static,
     {
         if let Some(known) = self.fresh(name, need) {
             return Ok(known);
@@ -46,7 +46,7 @@ impl<S: Send + Sync + 'static, E: Failure> CachedSets<S, E> {
         match self.flights.join(name, || self.start(name, need, fetch)) {
             Ok(waiter) => match waiter.await {
                 Ok(outcome) => outcome,
-                Err(why) => self.usable(name, need).ok_or_else(|| in_vain(why, E::PANICKED)),
+                Err(why) => self.usable(name, need).ok_or_else(|| in_vain(why, KeySetError::Panicked)),
             },
             Err(known) => known,
         }
@@ -63,9 +63,9 @@ impl<S: Send + Sync + 'static, E: Failure> CachedSets<S, E> {
         name: &str,
         than: &Arc<S>,
         fetch: impl FnOnce() -> F,
-    ) -> Result<Option<Arc<S>>, Arc<E>>
+    ) -> Result<Option<Arc<S>>, Arc<KeySetError>>
     where
-        F: Future<Output = Result<Fetched<S>, E>> + Send + 'static,
+        F: Future<Output = Result<Fetched<S>, KeySetError>> + Send + 'static,
     {
         let found = self.get(name, Need::Newer, fetch).await?;
         if !Arc::ptr_eq(&found, than) {
@@ -74,7 +74,7 @@ impl<S: Send + Sync + 'static, E: Failure> CachedSets<S, E> {
         let now = self.clock.now();
         match self.cache().find(name, now) {
             Some(entry) => entry.failure().map_or(Ok(None), Err),
-            None => Err(Arc::new(E::INTERRUPTED)),
+            None => Err(Arc::new(KeySetError::Interrupted)),
         }
     }
 
@@ -109,9 +109,9 @@ impl<S: Send + Sync + 'static, E: Failure> CachedSets<S, E> {
         name: &str,
         need: Need,
         fetch: impl FnOnce() -> F,
-    ) -> Result<Driven<Outcome<S, E>>, Outcome<S, E>>
+    ) -> Result<Driven<Outcome<S>>, Outcome<S>>
     where
-        F: Future<Output = Result<Fetched<S>, E>> + Send + 'static,
+        F: Future<Output = Result<Fetched<S>, KeySetError>> + Send + 'static,
     {
         let now = self.clock.now();
         let mut cache = self.cache();
@@ -135,12 +135,12 @@ impl<S: Send + Sync + 'static, E: Failure> CachedSets<S, E> {
         let (sets, name, fetched) = (Arc::downgrade(self), Box::<str>::from(name), fetch());
         Ok(Box::pin(async move {
             let fetched = fetched.await;
-            sets.upgrade().map_or_else(|| Err(Arc::new(E::INTERRUPTED)), |sets| sets.end(&name, fetched))
+            sets.upgrade().map_or_else(|| Err(Arc::new(KeySetError::Interrupted)), |sets| sets.end(&name, fetched))
         }))
     }
 
     /// Caches the result of a fetch. A failure keeps the previous set.
-    fn end(&self, name: &str, fetched: Result<Fetched<S>, E>) -> Outcome<S, E> {
+    fn end(&self, name: &str, fetched: Result<Fetched<S>, KeySetError>) -> Outcome<S> {
         let now = self.clock.now();
         let mut cache = self.cache();
         let entry = match fetched {
@@ -152,13 +152,13 @@ impl<S: Send + Sync + 'static, E: Failure> CachedSets<S, E> {
         entry.answer(now)
     }
 
-    fn cache(&self) -> MutexGuard<'_, Cache<Arc<Entry<S, E>>>> {
+    fn cache(&self) -> MutexGuard<'_, Cache<Arc<Entry<S>>>> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A key set, or why there is none. All requests that wait for the same fetch share it.
-pub(crate) type Outcome<S, E> = Result<Arc<S>, Arc<E>>;
+pub(crate) type Outcome<S> = Result<Arc<S>, Arc<KeySetError>>;
 
 /// A key set that was fetched, and how long it is used.
 #[derive(Debug)]
@@ -168,14 +168,6 @@ pub(crate) struct Fetched<S> {
     pub(crate) fresh_until: Timestamp,
     /// Until then it is used if it cannot be fetched again.
     pub(crate) usable_until: Timestamp,
-}
-
-/// Why there is no key set.
-pub(crate) trait Failure: From<FetchError> + Send + Sync + 'static {
-    /// The requests that last fetched it were dropped.
-    const INTERRUPTED: Self;
-    /// The fetch panicked.
-    const PANICKED: Self;
 }
 
 /// What a request needs from a key set.
@@ -189,13 +181,13 @@ pub(crate) enum Need {
 
 /// The cached state of one key set.
 #[derive(Debug)]
-pub(super) struct Entry<S, E> {
+pub(super) struct Entry<S> {
     /// The key set that was fetched last.
     set: Option<Kept<S>>,
     /// When the last fetch began or ended.
     tried: Timestamp,
     /// Why the last fetch that ended has failed.
-    failure: Option<Arc<E>>,
+    failure: Option<Arc<KeySetError>>,
     /// Whether one fetch may begin within the pause: only the first fetch has begun, and it has not finished.
     may_retry: bool,
     /// Whether the last fetch that began has ended with the key set.
@@ -216,7 +208,7 @@ impl<S> Clone for Kept<S> {
     }
 }
 
-impl<S, E: Failure> Entry<S, E> {
+impl<S> Entry<S> {
     /// Returns the entry when the first fetch begins. A dropped request does not cause a pause for an honest client; a
     /// second one does.
     pub(super) const fn first(now: Timestamp) -> Self {
@@ -230,7 +222,7 @@ impl<S, E: Failure> Entry<S, E> {
     }
 
     /// Returns the entry after a failed fetch. It keeps the previous key set.
-    pub(super) fn failed(before: Option<&Self>, failure: E, now: Timestamp) -> Self {
+    pub(super) fn failed(before: Option<&Self>, failure: KeySetError, now: Timestamp) -> Self {
         let set = before.and_then(|before| before.set.clone());
         Self { set, tried: now, failure: Some(Arc::new(failure)), may_retry: false, is_newest: false }
     }
@@ -265,7 +257,7 @@ impl<S, E: Failure> Entry<S, E> {
     }
 
     /// Returns the result without another fetch.
-    pub(super) fn answer(&self, now: Timestamp) -> Outcome<S, E> {
+    pub(super) fn answer(&self, now: Timestamp) -> Outcome<S> {
         match &self.set {
             Some(kept) if now < kept.usable_until => Ok(Arc::clone(&kept.set)),
             Some(_) | None => Err(self.why_not_newer()),
@@ -273,7 +265,7 @@ impl<S, E: Failure> Entry<S, E> {
     }
 
     /// Returns why the last fetch failed. `None` if the cached set is the newest.
-    pub(super) fn failure(&self) -> Option<Arc<E>> {
+    pub(super) fn failure(&self) -> Option<Arc<KeySetError>> {
         (!self.is_newest).then(|| self.why_not_newer())
     }
 
@@ -288,8 +280,8 @@ impl<S, E: Failure> Entry<S, E> {
         self.tried
     }
 
-    fn why_not_newer(&self) -> Arc<E> {
-        self.failure.clone().unwrap_or_else(|| Arc::new(E::INTERRUPTED))
+    fn why_not_newer(&self) -> Arc<KeySetError> {
+        self.failure.clone().unwrap_or_else(|| Arc::new(KeySetError::Interrupted))
     }
 }
 
@@ -303,7 +295,6 @@ mod tests {
 
     use super::*;
     use crate::base::clock::Timestamp;
-    use crate::error::failure::KeySetError;
     use crate::testing::ManualClock;
     use crate::wire::fetch::FetchErrorKind;
 
@@ -312,7 +303,7 @@ mod tests {
     const AT: fn(u32) -> Timestamp = Timestamp::from_seconds;
 
     /// A set that is fresh until 50, and usable until 200. The idle task and two others may wait for a fetch.
-    fn sets() -> (Arc<CachedSets<u8, KeySetError>>, ManualClock, Arc<u8>) {
+    fn sets() -> (Arc<CachedSets<u8>>, ManualClock, Arc<u8>) {
         let clock = ManualClock::new(AT(0));
         let sets = CachedSets::new(Arc::new(clock.clone()), Duration::from_secs(10), 1, Flights::outlasting(3));
         let fetched = Fetched { set: 7, fresh_until: AT(50), usable_until: AT(200) };

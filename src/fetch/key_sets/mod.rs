@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use crate::base::clock::Clock;
 use crate::config::clients::KEY_SET;
+use crate::error::failure::KeySetError;
 use crate::fetch::cache::MAX_CACHED;
 use crate::fetch::flight::Flights;
-use crate::fetch::key_sets::cached::{Failure, Fetched, Need, Outcome};
+use crate::fetch::key_sets::cached::{Fetched, Need, Outcome};
 use crate::hooks::{Attempt, AttemptKind, Fetcher, Throttle, ThrottleDecision};
 use crate::jose::{FetchedKeys, Jwk, JwkSet};
-use crate::model::client::{Client, KeyFetchError};
+use crate::model::client::Client;
 use crate::model::client_metadata::DocumentUrl;
 use crate::model::redirect_uri::{WebScheme, WebUri};
 use crate::wire::Endpoint;
@@ -46,7 +47,7 @@ struct Source {
     purpose: FetchPurpose,
     /// Checked before each fetch for an unreviewed owner.
     throttle: Option<Arc<dyn Throttle>>,
-    sets: Arc<CachedSets<FetchedSet, KeyFetchError>>,
+    sets: Arc<CachedSets<FetchedSet>>,
 }
 
 /// Who publishes a key set.
@@ -91,11 +92,6 @@ impl FetchedSet {
     }
 }
 
-impl Failure for KeyFetchError {
-    const INTERRUPTED: Self = Self::Interrupted;
-    const PANICKED: Self = Self::Panicked;
-}
-
 impl KeySets {
     pub(crate) fn new(fetcher: Arc<dyn Fetcher>, clock: Arc<dyn Clock>, throttle: Option<Arc<dyn Throttle>>) -> Self {
         let source = |purpose, throttle| {
@@ -113,12 +109,7 @@ impl KeySets {
 
     /// Returns the key set of an owner: the cached one while it is fresh, otherwise a fetched one. If the fetch fails,
     /// it returns the cached one until that is stale. The throttle counts by the address of the caller.
-    pub(crate) async fn get(
-        &self,
-        owner: KeyOwner<'_>,
-        url: &str,
-        peer: Option<IpAddr>,
-    ) -> Outcome<FetchedSet, KeyFetchError> {
+    pub(crate) async fn get(&self, owner: KeyOwner<'_>, url: &str, peer: Option<IpAddr>) -> Outcome<FetchedSet> {
         let source = self.source(owner);
         source.sets.get(&owner.name(url), Need::Usable, || source.fetched(owner.id, url, peer)).await
     }
@@ -148,7 +139,7 @@ impl Source {
         owner: &str,
         url: &str,
         peer: Option<IpAddr>,
-    ) -> impl Future<Output = Result<Fetched<FetchedSet>, KeyFetchError>> + Send + use<> {
+    ) -> impl Future<Output = Result<Fetched<FetchedSet>, KeySetError>> + Send + use<> {
         let (source, owner, url) = (Arc::clone(self), Box::<str>::from(owner), Box::<str>::from(url));
         async move {
             let keys = source.fetch(&owner, &url, peer).await?;
@@ -158,7 +149,7 @@ impl Source {
         }
     }
 
-    async fn fetch(&self, owner: &str, url: &str, peer: Option<IpAddr>) -> Result<FetchedKeys, KeyFetchError> {
+    async fn fetch(&self, owner: &str, url: &str, peer: Option<IpAddr>) -> Result<FetchedKeys, KeySetError> {
         let Some(uri) = WebUri::split(url).ok().filter(|uri| uri.scheme == WebScheme::Https) else {
             return Err(FetchError::new(FetchErrorKind::Url).into());
         };
@@ -166,7 +157,7 @@ impl Source {
         let request = FetchRequest { max_bytes: KEY_SET.bytes, purpose: self.purpose, ..FetchRequest::new(url) };
         let response = self.fetcher.fetch(&request).await?;
         if response.status != 200 {
-            return Err(KeyFetchError::Status(response.status));
+            return Err(KeySetError::Status(response.status));
         }
         Ok(JwkSet::parse_fetched(&response.body, KEY_SET)?)
     }
@@ -174,14 +165,14 @@ impl Source {
     /// Checks the throttle by host, since many owners may name the host of a third party, and by the address of the
     /// request that begins the fetch, since one caller may have many clients with a host each. The host of an owner's
     /// own metadata document is not counted, so others do not use up its fetches there.
-    async fn check_throttle(&self, owner: &str, host: &str, peer: Option<IpAddr>) -> Result<(), KeyFetchError> {
+    async fn check_throttle(&self, owner: &str, host: &str, peer: Option<IpAddr>) -> Result<(), KeySetError> {
         let is_own = DocumentUrl::parse(owner).is_ok_and(|own| own.host().eq_ignore_ascii_case(host));
         let Some(throttle) = &self.throttle else { return Ok(()) };
         let host = Some(host).filter(|_| !is_own);
         let begun = Attempt::new(AttemptKind::KeySet, Endpoint::Token);
         match throttle.check(&Attempt { client: Some(owner), host, peer, ..begun }).await {
             ThrottleDecision::Allow => Ok(()),
-            ThrottleDecision::Refuse { .. } => Err(KeyFetchError::Throttled),
+            ThrottleDecision::Refuse { .. } => Err(KeySetError::Throttled),
         }
     }
 }

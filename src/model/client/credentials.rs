@@ -7,7 +7,6 @@ use crate::base::debug_as_text;
 use crate::jose::{JwkSet, JwkSetBounds, JwkSetError, SigningAlgorithm};
 use crate::model::redirect_uri::https_address;
 use crate::secret::{CLIENT_SECRET_CHARACTERS, Digest};
-use crate::wire::fetch::FetchError;
 
 /// The public keys of a client, by value or by URL [RFC 7591 section 2]. The client's assertions are verified with
 /// them.
@@ -120,33 +119,6 @@ impl KeyRules {
             None => Ok(()),
         }
     }
-}
-
-/// Why the key set at the `jwks_uri` of a client is not available. It is not in the response to the client.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum KeyFetchError {
-    /// The server has no [`Fetcher`](crate::fetch::Fetcher).
-    #[error("there is no fetcher; Builder::fetcher sets one")]
-    NoFetcher,
-    /// The fetcher failed.
-    #[error("the key set could not be fetched")]
-    Fetch(#[from] FetchError),
-    /// The status of the response is not 200.
-    #[error("the response has the status {0} instead of 200")]
-    Status(u16),
-    /// The response is not a key set, or has more than 65 536 bytes or 32 keys.
-    #[error("the response is not a key set")]
-    Set(#[from] JwkSetError),
-    /// The request that fetched it was dropped, and the pause after that has not ended.
-    #[error("the last fetch was interrupted")]
-    Interrupted,
-    /// The [`Throttle`](crate::hooks::Throttle) refused the fetch.
-    #[error("the throttle refused the fetch from that host")]
-    Throttled,
-    /// The fetcher panicked.
-    #[error("the fetcher panicked")]
-    Panicked,
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod grant_type;
 
 pub use crate::model::members::ClientOptions;
 pub use builder::ClientBuilder;
-pub use credentials::{AuthenticationMethod, AuthenticationMethods, ClientKeys, ClientSecretError, KeyFetchError};
+pub use credentials::{AuthenticationMethod, AuthenticationMethods, ClientKeys, ClientSecretError};
 pub(crate) use credentials::{ClientSecrets, KeyFault, KeyRules};
 pub(crate) use form::counts_as_public;
 pub use form::{ApplicationType, AskConsent, CheckedForm, ClientOrigin, ClientType, MustAsk, SelfRegistration};

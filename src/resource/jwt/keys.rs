@@ -10,7 +10,7 @@ use crate::error::failure::KeySetError;
 use crate::fetch::cache::{Bounds, lifetime};
 use crate::fetch::flight::Flights;
 use crate::fetch::key_sets::CachedSets;
-use crate::fetch::key_sets::cached::{Failure, Fetched, Need};
+use crate::fetch::key_sets::cached::{Fetched, Need};
 use crate::hooks::Event;
 use crate::jose::access_jwt::KEY_SET_MAX_AGE;
 use crate::jose::{FetchedKeys, Jwk, JwkSet, SigningAlgorithm};
@@ -50,7 +50,7 @@ const ACCEPTED: (&str, &str) = ("Accept", "application/jwk-set+json, application
 /// The keys of one authorization server.
 pub(super) struct Keys {
     setup: Arc<Setup>,
-    sets: Arc<CachedSets<TokenKeys, KeySetError>>,
+    sets: Arc<CachedSets<TokenKeys>>,
 }
 
 /// The keys of a fetched set that may sign access tokens. Each has another `kid`.
@@ -95,11 +95,6 @@ impl TokenKey {
         let text = format!("{} {algorithm} {}", key.thumbprint(), key.key_id()?);
         Some(Self { key: key.clone(), digest: Digest::of(text.as_bytes()) })
     }
-}
-
-impl Failure for KeySetError {
-    const INTERRUPTED: Self = Self::Interrupted;
-    const PANICKED: Self = Self::Panicked;
 }
 
 impl Keys {

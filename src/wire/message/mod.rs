@@ -11,5 +11,5 @@ mod token_response;
 pub use introspection::{Confirmation, IntrospectionResponse};
 pub use metadata::{ClientInformationResponse, Metadata, ResourceMetadata};
 pub use token_response::{
-    DeviceAuthorizationResponse, ErrorResponse, PushedAuthorizationResponse, TokenResponse, TokenType, UnknownTokenType,
+    DeviceAuthorizationResponse, ErrorResponse, PushedAuthorizationResponse, TokenResponse, TokenType,
 };
