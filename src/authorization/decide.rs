@@ -418,8 +418,8 @@ async fn undecided(context: &Context, held: &Authorization, client: &Client, rea
     AuthorizationError::answer(context, client, &held.destination, reason)
 }
 
-/// Says what was decided before, and names a client that a person has reviewed. The page is the same without what cannot
-/// be read.
+/// Says what was decided before, and names a client that a person has reviewed. The page is the same without what
+/// cannot be read.
 async fn answered_before(context: &Context, asked: &Authorization) -> AuthorizationError {
     let found = context.stores.codes.find(&asked.id).await.ok().flatten();
     let client = context.current_client(&asked.client).await.ok().flatten();

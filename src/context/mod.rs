@@ -90,8 +90,8 @@ impl Context {
         }
     }
 
-    /// Raises an event about a client, unless one was raised within a minute: a client that repeats a request a thousand
-    /// times fills no log.
+    /// Raises an event about a client, unless one was raised within a minute: a client that repeats a request a
+    /// thousand times fills no log.
     pub(crate) fn raise_once_a_minute(&self, raised: &Mutex<Cache<()>>, client: &ClientId, event: &Event<'_>) {
         let now = self.now();
         let mut raised = raised.lock().unwrap_or_else(PoisonError::into_inner);

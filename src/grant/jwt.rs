@@ -57,8 +57,8 @@ pub(crate) struct Signed {
     left: u32,
 }
 
-/// The claims of the service, as JSON, for a token with these claims of the library. The hook is asked again only if the
-/// record has changed, so one that does not return the same claims twice costs no more signatures.
+/// The claims of the service, as JSON, for a token with these claims of the library. The hook is asked again only if
+/// the record has changed, so one that does not return the same claims twice costs no more signatures.
 struct Asked {
     library: Vec<u8>,
     data: Option<GrantData>,
@@ -77,8 +77,8 @@ impl Signed {
 ///
 /// # Errors
 ///
-/// [`Reason::Claims`] if the claims of the service were refused; [`Reason::Signing`] if it could not be signed; [`Contended`], as a transient store error, if no more tokens may be
-/// signed.
+/// [`Reason::Claims`] if the claims of the service were refused; [`Reason::Signing`] if it could not be signed;
+/// [`Contended`], as a transient store error, if no more tokens may be signed.
 pub(crate) async fn sign(
     context: &Context,
     grant: &Grant,

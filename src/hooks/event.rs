@@ -288,8 +288,8 @@ events! {
         /// The client that asked.
         client: &'a ClientId,
     } => named("introspection_refused", Warning).endpoint(Endpoint::Introspection).grant(grant).client(client),
-    /// A [`ResourceServer`](crate::ResourceServer) could not check an access token, since the store or a setting failed.
-    /// The request was answered with 503 or 500. Failed look-ups in another process have events of their own.
+    /// A [`ResourceServer`](crate::ResourceServer) could not check an access token, since the store or a setting
+    /// failed. The request was answered with 503 or 500. Failed look-ups in another process have events of their own.
     CheckFailed {
         /// The failure.
         reason: &'a Reason,

@@ -95,8 +95,8 @@ impl Client {
         self.epoch
     }
 
-    /// Returns the address of the official website, if it begins with `https://` or `http://`, so that a page may link to
-    /// it.
+    /// Returns the address of the official website, if it begins with `https://` or `http://`, so that a page may link
+    /// to it.
     #[must_use]
     pub fn web_address(&self) -> Option<&str> {
         let website = self.form.website.as_str();

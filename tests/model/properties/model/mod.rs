@@ -361,8 +361,8 @@ impl Model {
                 }
                 _ => 0,
             };
-            // A refresh while the clock is behind, as far as it may be, makes a family end sooner. A store may look at it
-            // no sooner than it would have before.
+            // A refresh while the clock is behind, as far as it may be, makes a family end sooner. A store may look at
+            // it no sooner than it would have before.
             let found = has_family[number];
             if found != (self.now < kept_until) && !(found && self.now < kept_until + SKEW) {
                 return Err(format!("the family of request {number}: is it kept? {found}"));
