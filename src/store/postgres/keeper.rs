@@ -125,7 +125,7 @@ impl Keeper {
         let settings = self.settings.clone();
         let open = async || {
             let link = match Link::open(&settings, Access::ReadWrite).await {
-                Err(error) if settings.may_be_read_only(&error) => Link::open(&settings, Access::ReadOnly).await?,
+                Err(error) if settings.is_read_only(&error) => Link::open(&settings, Access::ReadOnly).await?,
                 opened => opened?,
             };
             timeout(settings.connect_timeout, link.end(&left_behind))

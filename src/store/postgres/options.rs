@@ -151,12 +151,12 @@ impl PostgresOptions {
         self
     }
 
-    /// Returns whether the primary may be there and refuse writes, given why no connection that writes was opened. Of
-    /// several hosts, the error is that of the last one.
-    pub(super) fn may_be_read_only(&self, error: &PostgresError) -> bool {
-        let is_one_of_several = self.config.get_hosts().len().max(self.config.get_hostaddrs().len()) > 1;
-        let problem = error.problem();
-        problem == PostgresProblem::ReadOnly || is_one_of_several && problem == PostgresProblem::Unreachable
+    /// Returns whether the primary is there and refuses writes, given why no connection that writes was opened. Of
+    /// several hosts, the one that answers may be an earlier primary: without the newest tokens, a request would be
+    /// refused for good.
+    pub(super) fn is_read_only(&self, error: &PostgresError) -> bool {
+        let hosts = self.config.get_hosts().len().max(self.config.get_hostaddrs().len());
+        hosts == 1 && error.problem() == PostgresProblem::ReadOnly
     }
 }
 
@@ -197,6 +197,15 @@ impl fmt::Debug for PostgresOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_several_hosts_none_is_read_while_it_refuses_writes() {
+        for (connection, is_read) in [("host=a", true), ("host=a,b", false), ("hostaddr=::1,::2 user=u", false)] {
+            let options = PostgresOptions::new(connection).unwrap();
+            assert_eq!(options.is_read_only(&PostgresProblem::ReadOnly.into()), is_read, "{connection}");
+            assert!(!options.is_read_only(&PostgresProblem::Unreachable.into()), "{connection}");
+        }
+    }
 
     #[test]
     fn verify_full_is_read_in_each_form_and_changes_no_password() {
