@@ -210,13 +210,13 @@ impl Registrar {
     /// # Errors
     ///
     /// [`RegistrarError::Invalid`] with everything that is wrong with the description: an id in the form of generated
-    /// ids ([`Problem::ServerMadeId`](crate::application::Problem::ServerMadeId)) or of a document's address; no name;
-    /// a confidential client without a secret or keys; and anything that a form would be refused for. A missing website
-    /// is accepted, and so are missing resources where no user is involved. [`RegistrarError::NotFirstParty`] if a
-    /// client of that id was submitted; [`RegistrarError::PublicClient`] if only a confidential web application may
-    /// have its privileges; [`RegistrarError::Reserved`] if it was deleted, its id is
-    /// still reserved, and the description has no number or a higher one; or
-    /// [`RegistrarError::Store`], also if the store has the records of [another issuer](crate::Config::former_issuers).
+    /// ids ([`Problem::ServerMadeId`]) or of a document's address; no name; a confidential client without a secret or
+    /// keys; and anything that a form would be refused for. A missing website is accepted, and so are missing resources
+    /// where no user is involved. [`RegistrarError::NotFirstParty`] if a client of that id was submitted;
+    /// [`RegistrarError::PublicClient`] if only a confidential web application may have its privileges;
+    /// [`RegistrarError::Reserved`] if it was deleted, its id is still reserved, and the description has no number or a
+    /// higher one; or [`RegistrarError::Store`], also if the store has the records of [another
+    /// issuer](crate::Config::former_issuers).
     ///
     /// # Examples
     ///

@@ -71,10 +71,9 @@ fn authorization_server(issuer: &str, mcp_url: &str) -> Result<AuthorizationServ
     config.registration.metadata_documents = true;
     config.registration.service_name = "Notes".into(); // As on your pages.
     config.redirect_uris.private_use_schemes = PrivateUseSchemes::Named(vec!["cursor".into()]);
-    let bounds = RegistrationBounds::new(config.scopes.parse(b"notes")?, ResourceScope::All);
-    let builder = AuthorizationServer::builder(config, SqliteStore::open("mcp.sqlite")?);
-    let builder = builder.registration_policy(ApproveWithin::new(bounds)).fetcher(Fetch::new()?);
-    Ok(builder.throttle(MemoryThrottle::new()).events(TracingEvents).build()?)
+    let policy = ApproveWithin::new(RegistrationBounds::new(config.scopes.parse(b"notes")?, ResourceScope::All));
+    let builder = AuthorizationServer::builder(config, SqliteStore::open("mcp.sqlite")?).registration_policy(policy);
+    Ok(builder.fetcher(Fetch::new()?).throttle(MemoryThrottle::new()).events(TracingEvents).build()?)
 }
 
 /// The MCP server. The layer that is added last runs first.
