@@ -1,11 +1,12 @@
 //! Whether a server can answer requests now.
 
+use crate::base::debug_as_text;
 use crate::context::Context;
 use crate::model::LastPurge;
 use crate::store::StoreError;
 
 /// Why a server is [not ready](crate::AuthorizationServer::ready).
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum NotReady {
     /// The clock of another server of the store is ahead of this one by these seconds, or this one is behind: see
@@ -26,6 +27,8 @@ pub enum NotReady {
     #[error(transparent)]
     Store(#[from] StoreError),
 }
+
+debug_as_text!(NotReady);
 
 /// Reads the record of the last purge, and confirms it, which is a write that changes nothing. A new store has none.
 pub(crate) async fn ready(context: &Context) -> Result<(), NotReady> {

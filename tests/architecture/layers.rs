@@ -199,11 +199,12 @@ fn a_folder_may_import_those_below_it_alone() {
     assert!(allows("wire", "wire/page") && !allows("wire", "nowhere") && !allows("testing", "guide"));
 }
 
-/// Only one module writes and then finds out whether its own write won.
+/// Only one module writes and then finds out whether its own write won. `ready` writes a row again as it is, to find out
+/// whether the store takes writes.
 #[test]
 fn only_claims_write_to_stores() {
     let src = root().join("src");
-    let exempt = ["claim", "store", "testing"].map(|name| src.join(name));
+    let exempt = ["claim", "server/ready.rs", "store", "testing"].map(|name| src.join(name));
     let files = files_below(&src).into_iter().filter(|file| !exempt.iter().any(|own| file.starts_with(own)));
     let mut read = 0;
     for file in files {

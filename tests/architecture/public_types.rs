@@ -365,14 +365,13 @@ fn every_public_type_is_in_the_list_of_those_that_threads_share() {
 }
 
 /// Read in a `match`, or the cause of another error: no public function returns one of these.
-const KINDS_AND_CAUSES: [&str; 14] = [
+const KINDS_AND_CAUSES: [&str; 13] = [
     "DocumentError",
     "DocumentUrlError",
     "FetchErrorKind",
     "JwkError",
     "MetadataError",
     "MustAsk",
-    "NotReady",
     "PostgresProblem",
     "Problem",
     "Reason",
