@@ -199,8 +199,8 @@ fn a_folder_may_import_those_below_it_alone() {
     assert!(allows("wire", "wire/page") && !allows("wire", "nowhere") && !allows("testing", "guide"));
 }
 
-/// Only one module writes and then finds out whether its own write won. `ready` writes a row again as it is, to find out
-/// whether the store takes writes.
+/// Only one module writes and then finds out whether its own write won. `ready` writes a row again as it is, to find
+/// out whether the store takes writes.
 #[test]
 fn only_claims_write_to_stores() {
     let src = root().join("src");
