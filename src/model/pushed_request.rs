@@ -156,12 +156,12 @@ impl PushedRequest {
         let earlier = live.clone().find(|own| own.session == visit.session);
         let visit = Visit { until: earlier.map_or(visit.until, |own| own.until), ..visit };
         let mut visits: Vec<_> = live.filter(|own| own.session != visit.session).collect();
-        // One who awaits a decision goes before one who only opened the link: the hold must be found when it ends.
-        if visits.len() >= VISITS
-            && let Some(last) =
-                (0..visits.len()).filter(|at| visits[*at].holder.is_none()).min_by_key(|at| visits[*at].until)
-        {
-            visits.remove(last);
+        if visits.len() >= VISITS {
+            // One who awaits a decision goes before one who only opened the link: the hold must be found when it ends.
+            let opened = visits.iter().enumerate().filter(|(_, own)| own.holder.is_none());
+            if let Some((first_to_end, _)) = opened.min_by_key(|(_, own)| own.until) {
+                visits.remove(first_to_end);
+            }
         }
         visits.push(visit);
         Self { visits, ..self.clone() }
