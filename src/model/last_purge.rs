@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn layout_1_stays_as_it_is() {
         let full = LastPurge::new(3, Timestamp::from_seconds(7), "https://auth.example");
-        let bare = LastPurge { issuer: None, ..full.clone() };
+        let bare = LastPurge { issuer: None, ..full };
         for (name, record) in [("last_purge.1", bare), ("last_purge.1.issuer", full)] {
             let file = compared_layout(name, &record.encode());
             assert_eq!(LastPurge::decode(&file), Ok(record));

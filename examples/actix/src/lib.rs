@@ -53,7 +53,7 @@ pub fn health(server: &AuthorizationServer) -> impl FnOnce(&mut ServiceConfig) {
     |services| {
         let ready = |server: Data<AuthorizationServer>| async move { respond(server.readiness_response().await) };
         services.app_data(server);
-        services.route("/livez", web::get().to(|| async { HttpResponse::NoContent() }));
+        services.route("/livez", web::get().to(|| async { HttpResponse::NoContent().finish() }));
         services.route("/readyz", web::get().to(ready));
     }
 }
