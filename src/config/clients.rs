@@ -125,7 +125,7 @@ pub struct RegistrationSettings {
     /// It needs a [`Fetcher`](crate::fetch::Fetcher), a [`RegistrationPolicy`](crate::hooks::RegistrationPolicy), which
     /// decides about each of them, and a store for registrations. A client with a document has no secret, so it also
     /// needs [`public_clients`](crate::Config::public_clients), or
-    /// [`AuthenticationMethod::PrivateKeyJwt`](crate::client::AuthenticationMethod::PrivateKeyJwt) among the
+    /// [`AuthenticationMethod::PrivateKeyJwt`] among the
     /// [`client_authentication.methods`](crate::Config::client_authentication). The server's metadata then includes
     /// `client_id_metadata_document_supported`.
     ///

@@ -189,7 +189,7 @@ impl ConfigError {
         Self { field, value: value.to_string(), remedy: remedy.into() }
     }
 
-    /// Returns the field of [`Config`](crate::Config), such as `refresh.grace`, of
+    /// Returns the field of [`Config`], such as `refresh.grace`, of
     /// [`IntrospectionSettings`](crate::resource::IntrospectionSettings) or of
     /// [`JwtSettings`](crate::resource::JwtSettings), or what was refused besides, such as `signing_keys`.
     #[must_use]

@@ -4,7 +4,7 @@ mod issuer;
 pub(crate) mod signing_keys;
 pub(crate) mod uses;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -50,6 +50,8 @@ pub(crate) struct Context {
     pub(crate) metadata: OnceLock<Box<[u8]>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) newest: NewestTime,
+    /// The second in which this server was last found ready.
+    pub(crate) last_ready: AtomicU32,
     /// Admits [`Event::ClockDiffers`].
     pub(crate) clock_reports: OnceAMinute,
     pub(crate) entropy: Arc<dyn Entropy>,

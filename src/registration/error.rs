@@ -135,7 +135,7 @@ const fn word(state: ClientState) -> &'static str {
 }
 
 /// A value in a [`Reduction`](crate::registration::Reduction) that the application does not have; displayed as
-/// `scopes: "repo-delete:rw"`. [`RegistrarError::Extends`](crate::RegistrarError::Extends) lists them.
+/// `scopes: "repo-delete:rw"`. [`RegistrarError::Extends`] lists them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Extension {

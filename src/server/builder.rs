@@ -1,6 +1,6 @@
 //! What an authorization server is built from.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::base::clock::{Clock, NewestTime, OnceAMinute, SystemClock};
@@ -197,6 +197,7 @@ impl Builder {
             registration_rules,
             documents,
             key_sets,
+            last_ready: AtomicU32::new(0),
             misses_peers: AtomicBool::new(false),
             has_unknown_scope: AtomicBool::new(false),
             number: source::next_number(),

@@ -1,5 +1,7 @@
 //! Whether a server can answer requests now.
 
+use std::sync::atomic::Ordering;
+
 use crate::base::debug_as_text;
 use crate::context::Context;
 use crate::model::LastPurge;
@@ -31,8 +33,13 @@ pub enum NotReady {
 debug_as_text!(NotReady);
 
 /// Reads the record of the last purge, and confirms it, which is a write that changes nothing. A new store has none.
+///
+/// Strangers may ask, so a server that was found ready asks its store again in the next second.
 pub(crate) async fn ready(context: &Context) -> Result<(), NotReady> {
     let now = context.now();
+    if context.last_ready.load(Ordering::Relaxed) == now.seconds() {
+        return Ok(());
+    }
     if context.config.issues_jwts() && !context.signing_keys.may_sign(now) {
         return Err(NotReady::NoSigningKey);
     }
@@ -41,5 +48,8 @@ pub(crate) async fn ready(context: &Context) -> Result<(), NotReady> {
     if !last.time().has_come(now) {
         return Err(NotReady::ClockDiffers { ahead: last.time().seconds_since(now) });
     }
-    purges.confirm(last).await.map(drop).map_err(NotReady::ReadOnly)
+    // Whether the row was replaced meanwhile does not matter.
+    let _ = purges.confirm(last).await.map_err(NotReady::ReadOnly)?;
+    context.last_ready.store(now.seconds(), Ordering::Relaxed);
+    Ok(())
 }

@@ -16,8 +16,8 @@ use crate::store::record_store::{ClientStore, Insertion, Page, Purge, RecordStor
 
 /// A database: bytes under a key with a version, listed in order, with a time from which they may be removed.
 ///
-/// Every engine is a [`RecordStore`](crate::store::RecordStore) of every kind of record, and a
-/// [`ClientStore`](crate::store::ClientStore): these implementations encode, decode and report unreadable records for
+/// Every engine is a [`RecordStore`] of every kind of record, and a
+/// [`ClientStore`]: these implementations encode, decode and report unreadable records for
 /// all engines. The [guide](crate::guide::writing_a_store) has tables in SQL and two complete examples.
 ///
 #[doc = include_str!("contract.md")]

@@ -11,6 +11,8 @@ use grantor::testing::SeededEntropy;
 use grantor::wire::{Endpoint, Response};
 use grantor::{AuthorizationServer, Config, Consent, Decision, Timestamp};
 
+use support::intercepted::over_with;
+use support::intercepted::scripts::Calls;
 use support::world::{PKCE, Pair, SESSION, START, World, e400, empty, error_body, form, ok, pair, wa};
 
 const HOUR: u64 = 3600;
@@ -591,4 +593,19 @@ async fn a_server_whose_clock_is_behind_is_not_ready() {
     }
     let error = world.server.ready().await.unwrap_err();
     assert!(matches!(error, NotReady::ClockDiffers { ahead: 600, .. }), "{error}");
+}
+
+/// Strangers who ask whether a server is ready cost its store one read and one write a second.
+#[tokio::test]
+async fn who_asks_whether_a_server_is_ready_costs_one_write_a_second() {
+    let world = world().await;
+    let calls = Calls::recorded();
+    let asked = over_with(&world, calls.clone(), |builder| builder);
+    for second in 0..3 {
+        for _ in 0..100 {
+            assert_eq!(asked.server.readiness_response().await.status(), 204);
+        }
+        assert_eq!(calls.take(), ["purges.find", "purges.confirm"], "{second}");
+        world.advance(1);
+    }
 }

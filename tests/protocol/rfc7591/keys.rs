@@ -173,7 +173,7 @@ async fn key_fetches_for_open_clients_are_bounded_by_host() {
         assert_eq!(fetches("victim.example").await, expected);
     }
     assert_eq!(fetches("Victim.Example").await, 0);
-    assert!(world.events.take().iter().any(|event| event.contains("Throttled")));
+    assert!(world.events.take().iter().any(|event| event.contains("the throttle refused the fetch")));
     assert_eq!(fetches("other.example").await, 1);
 }
 

@@ -230,9 +230,9 @@ impl Flow {
         let code = text(&code(&decided), "code");
         self.exposure.token("code", &code, Some(carrier));
         self.exposure.returned("state", STATE, carrier);
-        let again = world.server.decide(handle.expose(), &world.alice, SESSION, &approve).await.unwrap_err();
-        self.exposure.error("AuthorizationError", &again);
-        self.exposure.answer("the page for a second decision", &again.response(Some(&world.alice)));
+        let other = world.server.decide(handle.expose(), &world.alice, SESSION, &Decision::Deny).await.unwrap_err();
+        self.exposure.error("AuthorizationError", &other);
+        self.exposure.answer("the page for another decision", &other.response(Some(&world.alice)));
         let denied = self.world.decide(&query, Decision::Deny).await;
         let carrier = self.answer("the redirect of a refusal", &denied);
         self.exposure.returned("state", STATE, carrier);

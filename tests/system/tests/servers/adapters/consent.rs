@@ -21,13 +21,17 @@ async fn a_decision_is_taken_once_and_by_who_was_asked() {
         let mut form = vec![("handle", handle.as_str()), ("decision", decision)];
         form.extend(scopes.iter().map(|scope| ("scope", *scope)));
         let answer = || Request::post(CONSENT, &form);
+        let other = if decision == "allow" { "deny" } else { "allow" };
+        let other = [("handle", handle.as_str()), ("decision", other), SCOPE];
         trio.answer_all(&[
             (400, answer()),
             (400, answer().header("Cookie", COOKIE.replace("c0ffee", "decaf0"))),
             (400, answer().header("Cookie", COOKIE.replace("5e55", ""))),
             (400, answer().header("Cookie", [COOKIE.as_bytes(), b"\xff"].concat())),
             (302, answer().header("Cookie", COOKIE)),
-            (400, answer().header("Cookie", COOKIE)),
+            (302, answer().header("Cookie", COOKIE)),
+            (400, answer().header("Cookie", COOKIE.replace("c0ffee", "decaf0"))),
+            (400, Request::post(CONSENT, &other).header("Cookie", COOKIE)),
         ])
         .await;
     }
@@ -60,7 +64,8 @@ async fn a_form_that_no_page_made_decides_nothing() {
         (405, Request::get(CONSENT).header("Cookie", COOKIE)),
         (405, Request::get(CONSENT).query(support::world::encode(&form)).header("Cookie", COOKIE)),
         (302, consent(&form).chunked(7)),
-        (400, consent(&form).chunked(7)),
+        (302, consent(&form).chunked(7)),
+        (400, consent(&[("handle", &handle), ("decision", "deny"), SCOPE]).chunked(7)),
         (405, Request::new("BREW", CONSENT).header("Cookie", COOKIE)),
     ])
     .await;

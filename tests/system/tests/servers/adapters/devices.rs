@@ -127,7 +127,8 @@ async fn a_device_lives_the_same_life() {
     let (path, query) = target.split_once('?').unwrap();
     assert_eq!(path, PAGE);
     trio.answers(200, &Request::get(PAGE).query(query).header("Cookie", COOKIE)).await;
-    trio.answers(400, &post(CONSENT, &confirmed)).await;
+    trio.answers(303, &post(CONSENT, &confirmed)).await;
+    trio.answers(400, &post(CONSENT, &[("handle", &handle), ("decision", "deny")])).await;
     let first = trio.answers(200, &poll(&trio, &device_code)).await.json();
     assert_eq!(first["scope"], "repo-code:r");
     let second = trio.answers(200, &poll(&trio, &device_code)).await.json();
