@@ -24,9 +24,8 @@ use crate::jose::access_jwt::CLIENT_SUBJECT;
 use crate::model::client::{AskConsent, Client};
 use crate::model::redirect_uri::RedirectUri;
 use crate::model::terms::{Extra, RememberedConsent, Terms};
-use crate::model::{Authorization, Destination, GivenAnswer, Stage, Visit};
+use crate::model::{Authorization, Destination, Stage, Visit};
 use crate::registration::usage;
-use crate::secret::derive::CodeSeed;
 use crate::secret::{ConsentTicket, Digest, MintedOpaque, Presented};
 use crate::store::StoreError;
 use crate::wire::Endpoint;
@@ -346,13 +345,15 @@ async fn approve(
     granted: Terms,
     submitted: &Submitted<'_>,
 ) -> Result<Answer, Reason> {
-    let (answer, now) = (given(context, submitted), context.now());
-    let (code, end) = match &held.destination {
+    let (answer, now) = (submitted.given(&*context.entropy), context.now());
+    let (minted, code, end) = match &held.destination {
         Destination::Browser(_) => {
-            (submitted.code(&answer.seed).digest, now.plus(context.config.authorization.code_lifetime))
+            let minted = submitted.code(&answer.seed);
+            let digest = minted.digest;
+            (Some(minted), digest, now.plus(context.config.authorization.code_lifetime))
         }
         // It has its code already.
-        Destination::Device(device) => (device.secret, device.end),
+        Destination::Device(device) => (None, device.secret, device.end),
     };
     let next = Authorization { epoch: client.epoch, terms: granted, ..held.with_code(code, answer, now, end) };
     note_approval(context, held, client, end).await?;
@@ -366,7 +367,7 @@ async fn approve(
         }
         Destination::Device(_) => Event::DeviceApproved { grant, client: client_id, subject, scopes },
     });
-    Ok(way_on(context, &approved, client, submitted))
+    Ok(way_on(context, &approved, client, submitted, minted))
 }
 
 /// Keeps a client that registered itself for as long as the tokens for this code may be valid. This is written before
@@ -390,14 +391,9 @@ async fn deny(
     client: &Client,
     submitted: &Submitted<'_>,
 ) -> Result<Answer, Reason> {
-    let denied = take(context, held, held.denied_by_user(given(context, submitted), context.now())).await?;
+    let denied = take(context, held, held.denied_by_user(submitted.given(&*context.entropy), context.now())).await?;
     context.raise(&Event::Denied { client: &held.client, subject: held.subject() });
-    Ok(way_on(context, &denied, client, submitted))
-}
-
-/// What is kept of an answer.
-fn given(context: &Context, submitted: &Submitted<'_>) -> GivenAnswer {
-    GivenAnswer { decision: submitted.digest(), seed: CodeSeed::random(&*context.entropy), repeated: None }
+    Ok(way_on(context, &denied, client, submitted, None))
 }
 
 /// Ends a request that can have no code. The user did not refuse, so no event is raised.

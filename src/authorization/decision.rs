@@ -1,11 +1,12 @@
 //! What the user decided, and how much the user agrees to.
 
 use crate::base::codec::kind;
+use crate::base::entropy::Entropy;
 use crate::base::field::{self, fields, variants};
+use crate::model::GivenAnswer;
 use crate::model::grant_data::GrantData;
 use crate::secret::derive::CodeSeed;
 use crate::secret::{Digest, MintedOpaque};
-
 use crate::wire::params::Fields;
 
 /// What the user decided.
@@ -63,6 +64,11 @@ pub(crate) struct Submitted<'a> {
 }
 
 impl Submitted<'_> {
+    /// Returns what is kept of the answer.
+    pub(crate) fn given(&self, entropy: &dyn Entropy) -> GivenAnswer {
+        GivenAnswer { decision: self.digest(), seed: CodeSeed::random(entropy), repeated: None }
+    }
+
     /// Returns a digest of the decision.
     pub(crate) fn digest(&self) -> Digest {
         Digest::of(&field::encode(kind::AUTHORIZATION, self.decision))

@@ -18,21 +18,23 @@ use crate::context::Context;
 use crate::error::Reason;
 use crate::model::client::Client;
 use crate::model::{Authorization, Destination, Grant, Stage};
-use crate::secret::Digest;
+use crate::secret::{Digest, MintedOpaque};
 use crate::wire;
 
-/// Where the answer that a record keeps leads. No browser goes back to a device, so its user sees a page.
+/// Where the answer that a record keeps leads. No browser goes back to a device, so its user sees a page. A code is
+/// derived unless the caller has it.
 pub(crate) fn way_on(
     context: &Context,
     answered: &Authorization,
     client: &Client,
     submitted: &Submitted<'_>,
+    code: Option<MintedOpaque>,
 ) -> Answer {
     let is_allowed = matches!(answered.stage, Stage::CodeIssued(_));
     match (&answered.destination, answered.answer.as_deref()) {
         (Destination::Device(_), _) => (wire::page::device_answered(is_allowed), Some(Shows::Device { is_allowed })),
         (Destination::Browser(to), Some(answer)) if is_allowed => {
-            let minted = submitted.code(&answer.seed);
+            let minted = code.unwrap_or_else(|| submitted.code(&answer.seed));
             let code = minted.text(&context.prefixes.code, &IdText::of(answered.id.as_bytes()));
             (to.code(context, &code), None)
         }
@@ -57,7 +59,7 @@ pub(crate) async fn lead_on(
     let mut repeating = Repeating { context, asked, client, decision: submitted.digest(), now, grant: None };
     let ((), answered) = claim_record(context, &mut repeating, Some(ATTEMPTS)).await?;
     let answered = answered.ok_or(Reason::AlreadyDecided)?;
-    Ok(way_on(context, &answered, client, submitted))
+    Ok(way_on(context, &answered, client, submitted, None))
 }
 
 struct Repeating<'a> {
