@@ -107,6 +107,10 @@ impl Demands {
             (Some(_), None) | (None, _) => self.cannot_check("the release", "INFO")?,
         }
         if self.log == Log::Needed {
+            // While it reads the file after a start, it says that it keeps none.
+            if value_of(info, "loading") == Some("1") {
+                return Err(RedisProblem::Unavailable.into());
+            }
             match value_of(info, "aof_enabled") {
                 Some("0") => return Err(RedisProblem::NoLog.into()),
                 Some(_) => {}
@@ -179,6 +183,8 @@ mod tests {
     fn a_log_is_asked_for_where_one_is_needed() {
         assert_eq!(problem(GOOD, Place::Cluster, Log::Needed), Some(RedisProblem::NoLog));
         assert_eq!(problem(&GOOD.replace("aof_enabled:0", "aof_enabled:1"), Place::Alone, Log::Needed), None);
+        let starting = problem(&format!("{GOOD}loading:1\r\n"), Place::Alone, Log::Needed);
+        assert_eq!(starting, Some(RedisProblem::Unavailable), "it passes");
     }
 
     #[test]
