@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::base::clock::{Clock, NewestTime, OnceAMinute, Timestamp};
+use crate::base::clock::{Clock, NewestTime, Timestamp};
 use crate::base::entropy::Entropy;
 use crate::base::generations::{Generations, OnHeap};
 use crate::base::id::{ClientId, Subject};
@@ -23,7 +23,7 @@ use crate::fetch::key_sets::KeySets;
 use crate::hooks::claims;
 use crate::hooks::registration_policy::RegistrationPolicy;
 use crate::hooks::{
-    Attempt, AttemptKind, Claims, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision, TokenContext,
+    Attempt, AttemptKind, Claims, Event, Events, SubjectStatus, Subjects, Throttle, ThrottleDecision, TokenContext,
 };
 use crate::model::application::RegistrationLimits;
 use crate::model::client::{Client, GrantTypes, KeyRules};
@@ -52,10 +52,8 @@ pub(crate) struct Context {
     pub(crate) newest: NewestTime,
     /// The second in which this server was last found ready.
     pub(crate) last_ready: AtomicU32,
-    /// Admits [`Event::ClockDiffers`].
-    pub(crate) clock_reports: OnceAMinute,
     pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) events: Option<Arc<dyn EventSink>>,
+    pub(crate) events: Events,
     pub(crate) throttle: Option<Arc<dyn Throttle>>,
     pub(crate) subjects: Option<Arc<dyn Subjects>>,
     pub(crate) registration_policy: Option<Arc<dyn RegistrationPolicy>>,
@@ -87,9 +85,7 @@ impl Context {
     }
 
     pub(crate) fn raise(&self, event: &Event<'_>) {
-        if let Some(events) = &self.events {
-            events.record(event);
-        }
+        self.events.raise(event);
     }
 
     /// Raises an event about a client, unless one was raised within a minute: a client that repeats a request a
@@ -169,22 +165,13 @@ impl Context {
         uri: Option<&[u8]>,
         reason: &Reason,
     ) {
-        self.note_clock(reason);
+        self.events.note_clock(reason, || self.now());
         let unauthenticated = endpoint != Endpoint::Authorization && is_failed_authentication(reason);
         // A device that waits for its user is refused every few seconds.
         let waits = matches!(reason, Reason::DeviceUndecided | Reason::DevicePollsTooOften);
         if !unauthenticated && !waits && !matches!(reason, Reason::Throttled { .. }) {
             let uri = uri.map(redirect_uri::shown);
             self.raise(&Event::Refused { endpoint, client, redirect_uri: uri.as_deref(), reason });
-        }
-    }
-
-    /// Reports once a minute that the clocks of the servers differ, if that is the reason.
-    pub(crate) fn note_clock(&self, reason: &Reason) {
-        if let Reason::ClockDiffers(ahead) = *reason
-            && self.clock_reports.is_due(self.now())
-        {
-            self.raise(&Event::ClockDiffers { ahead });
         }
     }
 

@@ -3,8 +3,9 @@
 use std::error::Error;
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
-use crate::base::clock::Timestamp;
+use crate::base::clock::{OnceAMinute, Timestamp};
 use crate::base::id::{ClientId, GrantId, Subject};
 use crate::base::with_causes;
 use crate::error::Reason;
@@ -372,6 +373,35 @@ facts! {
 pub trait EventSink: fmt::Debug + Send + Sync + 'static {
     /// Records one event.
     fn record(&self, event: &Event<'_>);
+}
+
+/// Where a server's events go, if anywhere.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Events {
+    sink: Option<Arc<dyn EventSink>>,
+    /// Admits [`Event::ClockDiffers`].
+    clock_reports: Arc<OnceAMinute>,
+}
+
+impl Events {
+    pub(crate) fn to(sink: impl EventSink) -> Self {
+        Self { sink: Some(Arc::new(sink)), ..Self::default() }
+    }
+
+    pub(crate) fn raise(&self, event: &Event<'_>) {
+        if let Some(sink) = &self.sink {
+            sink.record(event);
+        }
+    }
+
+    /// Reports once a minute that the clocks of the servers differ, if that is why a request is refused.
+    pub(crate) fn note_clock(&self, reason: &Reason, now: impl FnOnce() -> Timestamp) {
+        if let Reason::ClockDiffers(ahead) = *reason
+            && self.clock_reports.is_due(now())
+        {
+            self.raise(&Event::ClockDiffers { ahead });
+        }
+    }
 }
 
 const PASS_PEERS: &str = "the adapter passes no address: serve an axum router with \

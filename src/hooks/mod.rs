@@ -14,7 +14,7 @@ pub use crate::error::failure::ClaimsError;
 pub use crate::wire::refusal::Severity;
 pub use application_change::ApplicationChange;
 pub use claims::{Claims, TokenContext};
-pub(crate) use event::{Event, EventSink};
+pub(crate) use event::{Event, EventSink, Events};
 pub use registration_policy::{
     ApproveWithin, DocumentHosts, DocumentRequest, QueueAll, RegistrationDecision, RegistrationPolicy,
     RegistrationRequest,

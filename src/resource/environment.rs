@@ -2,27 +2,25 @@
 
 use std::sync::Arc;
 
-use crate::base::clock::{Clock, OnceAMinute, SystemClock, Timestamp};
+use crate::base::clock::{Clock, SystemClock, Timestamp};
 use crate::base::id::ClientId;
 use crate::config::check::is_loopback;
 use crate::config::rule::{ConfigError, quoted};
 use crate::error::Reason;
-use crate::hooks::{Event, EventSink, TokenRefusal};
+use crate::hooks::{Event, EventSink, Events, TokenRefusal};
 use crate::model::redirect_uri::{WebScheme, WebUri, check_host};
 
 /// Where the time comes from, and where events go.
 #[derive(Clone)]
 pub(super) struct Environment {
     clock: Arc<dyn Clock>,
-    events: Option<Arc<dyn EventSink>>,
-    /// Admits [`Event::ClockDiffers`].
-    clock_reports: Arc<OnceAMinute>,
+    events: Events,
 }
 
 /// The clock of the operating system, and no sink.
 impl Default for Environment {
     fn default() -> Self {
-        Self { clock: Arc::new(SystemClock), events: None, clock_reports: Arc::default() }
+        Self { clock: Arc::new(SystemClock), events: Events::default() }
     }
 }
 
@@ -32,7 +30,7 @@ impl Environment {
     }
 
     pub(super) fn with_events(&self, events: impl EventSink) -> Self {
-        Self { events: Some(Arc::new(events)), ..self.clone() }
+        Self { events: Events::to(events), ..self.clone() }
     }
 
     pub(super) fn clock(&self) -> &dyn Clock {
@@ -43,7 +41,7 @@ impl Environment {
         Arc::clone(&self.clock)
     }
 
-    pub(super) fn clock_and_events(&self) -> (Arc<dyn Clock>, Option<Arc<dyn EventSink>>) {
+    pub(super) fn clock_and_events(&self) -> (Arc<dyn Clock>, Events) {
         (self.shared_clock(), self.events.clone())
     }
 
@@ -52,18 +50,11 @@ impl Environment {
     }
 
     pub(super) fn raise(&self, event: &Event<'_>) {
-        if let Some(events) = &self.events {
-            events.record(event);
-        }
+        self.events.raise(event);
     }
 
-    /// Reports once a minute that the clocks of the servers differ, if that is the reason.
     pub(super) fn note_clock(&self, reason: &Reason) {
-        if let Reason::ClockDiffers(ahead) = *reason
-            && self.clock_reports.is_due(self.now())
-        {
-            self.raise(&Event::ClockDiffers { ahead });
-        }
+        self.events.note_clock(reason, || self.now());
     }
 
     /// Reports that a token was refused. `client` is whose token it is, if that is known.

@@ -25,7 +25,7 @@ use crate::config::{Config, SecurityReport};
 use crate::context::Context;
 use crate::error::response::Challenge;
 use crate::error::{Reason, response};
-use crate::hooks::EventSink;
+use crate::hooks::Events;
 use crate::model::Replay;
 use crate::model::protected_resource::ProtectedResource;
 use crate::resource::source::{Remote, RemoteSource, Source};
@@ -451,7 +451,7 @@ impl ResourceServer {
     }
 
     /// Returns the clock, and the sink of events if there is one.
-    pub(crate) fn clock_and_events(&self) -> (Arc<dyn Clock>, Option<Arc<dyn EventSink>>) {
+    pub(crate) fn clock_and_events(&self) -> (Arc<dyn Clock>, Events) {
         self.source.clock_and_events()
     }
 

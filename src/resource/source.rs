@@ -12,7 +12,7 @@ use crate::config::tokens::proof_algorithm_names;
 use crate::config::{Config, DpopBoundTokens, Finding, Profile, SecurityReport};
 use crate::context::{Context, use_proof};
 use crate::error::Reason;
-use crate::hooks::{Event, EventSink, TokenRefusal};
+use crate::hooks::{Event, Events, TokenRefusal};
 use crate::jose;
 use crate::jose::SigningAlgorithm;
 use crate::model::Replay;
@@ -270,8 +270,8 @@ impl Source {
         }
     }
 
-    /// Returns the clock, and the sink of events if there is one.
-    pub(super) fn clock_and_events(&self) -> (Arc<dyn Clock>, Option<Arc<dyn EventSink>>) {
+    /// Returns the clock, and where events go.
+    pub(super) fn clock_and_events(&self) -> (Arc<dyn Clock>, Events) {
         match self {
             Self::InProcess(context) => (Arc::clone(&context.clock), context.events.clone()),
             Self::Remote(own) => own.from.environment().clock_and_events(),
@@ -295,7 +295,7 @@ impl Source {
             self.raise(&Event::CheckFailed { reason });
         }
         match self {
-            Self::InProcess(context) => context.note_clock(reason),
+            Self::InProcess(context) => context.events.note_clock(reason, || context.now()),
             Self::Remote(own) => own.from.environment().note_clock(reason),
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::base::clock::{Clock, NewestTime, OnceAMinute, SystemClock};
+use crate::base::clock::{Clock, NewestTime, SystemClock};
 use crate::base::entropy::{Entropy, SystemEntropy};
 use crate::config::Config;
 use crate::config::rule::{ConfigError, Parts};
@@ -13,7 +13,7 @@ use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;
 use crate::hooks::registration_policy::RegistrationPolicy;
-use crate::hooks::{Claims, EventSink, Fetcher, SigningKey, Subjects, Throttle};
+use crate::hooks::{Claims, EventSink, Events, Fetcher, SigningKey, Subjects, Throttle};
 use crate::jose;
 use crate::resource::{ResourceServer, source};
 use crate::secret::Prefixes;
@@ -41,7 +41,7 @@ impl AuthorizationServer {
             stores: stores.into(),
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
-            events: None,
+            events: Events::default(),
             throttle: None,
             subjects: None,
             claims: None,
@@ -59,7 +59,7 @@ pub struct Builder {
     stores: Stores,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
-    events: Option<Arc<dyn EventSink>>,
+    events: Events,
     throttle: Option<Arc<dyn Throttle>>,
     subjects: Option<Arc<dyn Subjects>>,
     claims: Option<Arc<dyn Claims>>,
@@ -86,7 +86,7 @@ impl Builder {
     /// Sets the sink that events go to.
     #[must_use]
     pub fn events(mut self, events: impl EventSink) -> Self {
-        self.events = Some(Arc::new(events));
+        self.events = Events::to(events);
         self
     }
 
@@ -187,7 +187,6 @@ impl Builder {
             metadata: OnceLock::new(),
             clock,
             newest,
-            clock_reports: OnceAMinute::default(),
             entropy,
             events,
             throttle,

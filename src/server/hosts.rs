@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::clock::{Clock, OnceAMinute};
-use crate::hooks::{Event, EventSink};
+use crate::hooks::{Event, Events};
 use crate::model::redirect_uri::WebUri;
 use crate::resource::ResourceServer;
 use crate::wire::Response;
@@ -30,7 +30,7 @@ pub struct Hosts {
 #[derive(Debug)]
 struct Reports {
     clock: Arc<dyn Clock>,
-    events: Arc<dyn EventSink>,
+    events: Events,
     once_a_minute: OnceAMinute,
 }
 
@@ -42,7 +42,7 @@ impl Reports {
             return;
         }
         let host = String::from_utf8_lossy(authority.get(..Self::BYTES).unwrap_or(authority));
-        self.events.record(&Event::OtherHost { host: &host.escape_debug().to_string(), origin });
+        self.events.raise(&Event::OtherHost { host: &host.escape_debug().to_string(), origin });
     }
 }
 
@@ -66,9 +66,8 @@ impl Hosts {
     }
 
     /// Reports requests for other hosts to the sink.
-    pub(crate) fn reporting(self, clock: Arc<dyn Clock>, events: Option<Arc<dyn EventSink>>) -> Self {
-        let reports = events.map(|events| Arc::new(Reports { clock, events, once_a_minute: OnceAMinute::default() }));
-        Self { reports, ..self }
+    pub(crate) fn reporting(self, clock: Arc<dyn Clock>, events: Events) -> Self {
+        Self { reports: Some(Arc::new(Reports { clock, events, once_a_minute: OnceAMinute::default() })), ..self }
     }
 
     /// Adds names: those by which a proxy asks for this service, if it passes its own `Host`, or `localhost`. Each is
