@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::authorization::consent_requests::Room;
 use crate::authorization::judge::{Asked, judge_asked, judge_client, judge_decision, judge_held};
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
-use crate::authorization::repeat::{lead_on, way_on};
+use crate::authorization::repeat::{respond, respond_again};
 use crate::authorization::signed_in::DecidingUser;
 use crate::authorization::{consent_requests, device_request, document_client, pushed_request};
 use crate::base::clock::Timestamp;
@@ -253,7 +253,7 @@ impl Claim for Holding<'_> {
     }
 }
 
-/// Takes the decision of the user who was asked, at most once. The same decision, sent again, leads the same way on.
+/// Takes the decision of the user who was asked, at most once. The same decision, sent again, gets the same response.
 pub(crate) async fn decide(
     context: &Arc<Context>,
     ticket: &str,
@@ -281,7 +281,7 @@ pub(crate) async fn decide(
         }
     })?;
     if is_again {
-        let again = lead_on(context, &found, &client, &submitted).await;
+        let again = respond_again(context, &found, &client, &submitted).await;
         return match again {
             Ok(answer) => Ok(answer),
             Err(reason) => Err(undecided(context, &found, &client, reason).await),
@@ -310,7 +310,7 @@ pub(crate) async fn take_decision(
     };
     let taken = match taken {
         // Another answer to the same page came first.
-        Err(Reason::AlreadyDecided) => lead_on(context, held, client, submitted).await,
+        Err(Reason::AlreadyDecided) => respond_again(context, held, client, submitted).await,
         taken => taken,
     };
     match taken {
@@ -367,7 +367,7 @@ async fn approve(
         }
         Destination::Device(_) => Event::DeviceApproved { grant, client: client_id, subject, scopes },
     });
-    Ok(way_on(context, &approved, client, submitted, minted))
+    Ok(respond(context, &approved, client, submitted, minted))
 }
 
 /// Keeps a client that registered itself for as long as the tokens for this code may be valid. This is written before
@@ -393,7 +393,7 @@ async fn deny(
 ) -> Result<Answer, Reason> {
     let denied = take(context, held, held.denied_by_user(submitted.given(&*context.entropy), context.now())).await?;
     context.raise(&Event::Denied { client: &held.client, subject: held.subject() });
-    Ok(way_on(context, &denied, client, submitted, None))
+    Ok(respond(context, &denied, client, submitted, None))
 }
 
 /// Ends a request that can have no code. The user did not refuse, so no event is raised.

@@ -34,7 +34,7 @@ pub(crate) fn judge_held(found: &Authorization, now: Timestamp) -> Result<(), Re
     match found.stage {
         Stage::CodeIssued(_) | Stage::Denied => Err(Reason::AlreadyDecided),
         Stage::Held if !found.since.has_come(now) => {
-            Err(Reason::clock_differs(found.since, now).unwrap_or(Reason::HeldInTheFuture))
+            Err(Reason::not_yet_valid(found.since, now, Reason::HeldInTheFuture))
         }
         Stage::Held if now >= found.end => Err(Reason::HoldExpired),
         Stage::Held => Ok(()),

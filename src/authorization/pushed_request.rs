@@ -127,7 +127,7 @@ fn judge_visit(
         return Err(Reason::UnknownRequestUri);
     }
     if !pushed.is_open(now) {
-        return Err(Reason::clock_differs(pushed.created, now).unwrap_or(Reason::UnknownRequestUri));
+        return Err(Reason::not_yet_valid(pushed.created, now, Reason::UnknownRequestUri));
     }
     let is_noted = browser.session.is_some_and(|session| is_noted(pushed, session, now));
     // > An expired request_uri MUST be rejected as invalid.

@@ -1,7 +1,7 @@
 //! An answer that is sent again: by a second click, or by Stop and the same button.
 //!
-//! A browser shows the response to what it sent last. So the same decision about the same page leads the same way on
-//! for a minute, with the same code. It is not a second decision: no event is raised, and no end is moved.
+//! A browser shows the response to what it sent last. So the same decision about the same page gets the same
+//! response for a minute, with the same code. It is not a second decision: no event is raised, and no end is moved.
 //!
 //! The first response may be on its way to the client too, which then exchanges one code twice. So the record is marked
 //! before the code is sent again, and a second exchange of a marked code revokes nothing
@@ -21,9 +21,9 @@ use crate::model::{Authorization, Destination, Grant, Stage};
 use crate::secret::{Digest, MintedOpaque};
 use crate::wire;
 
-/// Where the answer that a record keeps leads. No browser goes back to a device, so its user sees a page. A code is
+/// Makes the response to the answer that a record keeps. No browser goes back to a device, so its user sees a page. A code is
 /// derived unless the caller has it.
-pub(crate) fn way_on(
+pub(crate) fn respond(
     context: &Context,
     answered: &Authorization,
     client: &Client,
@@ -42,14 +42,14 @@ pub(crate) fn way_on(
     }
 }
 
-/// Leads the same way on as the first time, if `submitted` is the answer that the request of `asked` got within the
+/// Makes the same response as the first time, if `submitted` is the answer that the request of `asked` got within the
 /// last minute, and nothing has ended or used what it led to.
 ///
 /// # Errors
 ///
 /// [`Reason::AlreadyDecided`] if it is not; [`Reason::SubjectRefused`] if the user may not be given tokens any more;
 /// the store's error.
-pub(crate) async fn lead_on(
+pub(crate) async fn respond_again(
     context: &Context,
     asked: &Authorization,
     client: &Client,
@@ -59,7 +59,7 @@ pub(crate) async fn lead_on(
     let mut repeating = Repeating { context, asked, client, decision: submitted.digest(), now, grant: None };
     let ((), answered) = claim_record(context, &mut repeating, Some(ATTEMPTS)).await?;
     let answered = answered.ok_or(Reason::AlreadyDecided)?;
-    Ok(way_on(context, &answered, client, submitted, None))
+    Ok(respond(context, &answered, client, submitted, None))
 }
 
 struct Repeating<'a> {

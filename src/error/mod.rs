@@ -495,6 +495,12 @@ impl Reason {
     pub(crate) fn clock_differs(issued: Timestamp, now: Timestamp) -> Option<Self> {
         issued.ahead_of(now).map(Self::ClockDiffers)
     }
+
+    /// Returns why something that was issued in the future is refused: with [`ClockDiffers`](Self::ClockDiffers), or
+    /// with `refused` if it is more than 15 minutes ahead.
+    pub(crate) fn not_yet_valid(issued: Timestamp, now: Timestamp, refused: Self) -> Self {
+        Self::clock_differs(issued, now).unwrap_or(refused)
+    }
 }
 
 impl From<StaleClient> for Reason {

@@ -78,7 +78,7 @@ fn judge(
         return Err(Reason::CodeSpent);
     }
     if !authorization.since.has_come(now) {
-        return Err(Reason::clock_differs(authorization.since, now).unwrap_or(Reason::CodeNotYetValid));
+        return Err(Reason::not_yet_valid(authorization.since, now, Reason::CodeNotYetValid));
     }
     if now >= authorization.end {
         return Err(Reason::CodeExpired);

@@ -60,7 +60,7 @@ fn judge_code(device: &DeviceRequest, code: &Digest, request: &TokenRequest<'_>,
         return Err(Reason::DeviceCodeSpent);
     }
     if !device.created.has_come(now) {
-        return Err(Reason::clock_differs(device.created, now).unwrap_or(Reason::DeviceCodeSpent));
+        return Err(Reason::not_yet_valid(device.created, now, Reason::DeviceCodeSpent));
     }
     Ok(())
 }
@@ -147,7 +147,7 @@ impl Polled<'_> {
         match state_of(grant, &presented, now) {
             TokenState::Usable(_) => {}
             TokenState::NotYetValid { issued } => {
-                return Err(Reason::clock_differs(issued, now).unwrap_or(Reason::DeviceCodeSpent));
+                return Err(Reason::not_yet_valid(issued, now, Reason::DeviceCodeSpent));
             }
             // It is neither unknown nor expired: its digest was compared, and it has no end of its own.
             TokenState::Unknown

@@ -138,7 +138,7 @@ pub(crate) async fn has_revoked(context: &Context, client: &ClientId, epoch: u32
     Ok(client.is_none_or(|client| client.has_revoked(epoch) == Ok(true)))
 }
 
-/// Returns whether the code's place is free: it has neither the code's grant nor a tombstone.
+/// Returns whether the code's place is free: it has neither the code's grant nor a revoked one.
 async fn is_unredeemed(context: &Context, authorization: &Authorization) -> Result<bool, StoreError> {
     if has_revoked(context, &authorization.client, authorization.epoch).await? {
         return Ok(false);
@@ -332,8 +332,8 @@ async fn kill_code(
 ) -> Result<bool, StoreError> {
     let now = context.now();
     let never_exchanged = Grant::in_place_of(authorization, draw_version(&*context.entropy), now);
-    let tombstone = Arc::new(never_exchanged.revoked_at(now, reason, kept_after_revocation(context)));
-    let mut killing = Killing { context, code_was_live: now < authorization.end, tombstone, has_read: false };
+    let revoked = Arc::new(never_exchanged.revoked_at(now, reason, kept_after_revocation(context)));
+    let mut killing = Killing { context, code_was_live: now < authorization.end, revoked, has_read: false };
     match claim(context, &mut killing, None).await? {
         Ended::Now { was_live } => Ok(was_live),
         Ended::Later(grant) => end(context, &grant, reason).await,
@@ -344,7 +344,7 @@ struct Killing<'a> {
     context: &'a Context,
     code_was_live: bool,
     /// A grant without tokens that was revoked before it began. No token has its family id or its tag.
-    tombstone: Arc<Grant>,
+    revoked: Arc<Grant>,
     has_read: bool,
 }
 
@@ -357,13 +357,13 @@ impl Claim for Killing<'_> {
         if !std::mem::replace(&mut self.has_read, true) {
             return Ok(Seen::Unread);
         }
-        Ok(self.context.stores.tokens.find(&self.tombstone.id).await?.into())
+        Ok(self.context.stores.tokens.find(&self.revoked.id).await?.into())
     }
 
     fn judge(&mut self, seen: &Seen<Grant>) -> Result<Effect<Grant, Ended<Grant>>, StoreError> {
         Ok(match seen {
             Seen::Unread | Seen::Missing => {
-                Effect::Insert(self.tombstone.clone(), Ended::Now { was_live: self.code_was_live })
+                Effect::Insert(self.revoked.clone(), Ended::Now { was_live: self.code_was_live })
             }
             Seen::Found(grant) => Effect::Leave(Ended::Later(grant.clone())),
         })

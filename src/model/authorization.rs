@@ -10,9 +10,10 @@ use crate::base::field;
 use crate::base::field::{fields, variants};
 use crate::base::id::{AuthorizationId, ClientId, PushedRequestId, Subject};
 use crate::jose::JwkThumbprint;
+use crate::model::destination::{Destination, DeviceFrom};
 use crate::model::grant_data::GrantData;
 use crate::model::record::{Columns, Record, Table, key_and_version};
-use crate::model::terms::{Destination, DeviceFrom, Terms};
+use crate::model::terms::Terms;
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::derive::CodeSeed;
@@ -54,7 +55,7 @@ pub struct Authorization {
     pub(crate) answer: Option<Box<GivenAnswer>>,
 }
 
-/// What is kept of an answer, so that the same one leads the same way on when it is sent again.
+/// What is kept of an answer, so that the same one gets the same response when it is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GivenAnswer {
     /// The digest of the submitted decision.
@@ -65,7 +66,7 @@ pub(crate) struct GivenAnswer {
     pub(crate) repeated: Option<Timestamp>,
 }
 
-/// How long after an answer the same one leads the same way on.
+/// How long after an answer the same one gets the same response.
 pub(crate) const SAME_ANSWER: Duration = Duration::from_secs(60);
 
 /// The pushed request that a consent request came from. The id alone is not enough, since it recurs.
@@ -195,7 +196,7 @@ impl Authorization {
         Self { stage: Stage::CodeIssued(code), since, end, pushed: None, answer, ..self.clone() }
     }
 
-    /// Returns whether its user answered it so short a time ago that the same answer leads the same way on.
+    /// Returns whether its user answered it so short a time ago that the same answer gets the same response.
     pub(crate) fn has_fresh_answer(&self, now: Timestamp) -> bool {
         self.answer.is_some() && self.since.has_come(now) && now < self.since.plus(SAME_ANSWER)
     }
@@ -268,8 +269,7 @@ impl Record for Authorization {
     }
 }
 
-// The terms are last: their tags, 1 and 2, stand directly before those of the record, so all share one series. Tag 3 is
-// taken by both records, 4 and 5 by authorizations; the next free one is 6.
+// The terms are last, since they have tags: `terms.rs` lists those that are taken.
 fields! {
     Authorization {
         id, version, client, epoch, subject, session, created, ticket, stage, since, end, destination, challenge, terms,
@@ -288,10 +288,11 @@ mod tests {
     use super::*;
     use crate::base::id::DeviceRequestId;
     use crate::model::client::CONSENT_TERMS_BYTES;
+    use crate::model::destination::{DeviceFrom, Redirection};
     use crate::model::fixtures::compared_layout;
     use crate::model::protected_resource::Audience;
     use crate::model::redirect_uri::RedirectUri;
-    use crate::model::terms::{DeviceFrom, Extra, Redirection, RememberedConsent};
+    use crate::model::terms::{Extra, RememberedConsent};
 
     fn authorization() -> Authorization {
         Authorization {

@@ -60,8 +60,7 @@ impl Record for Grant {
 /// The tag of the number of the first bound pair.
 const BOUND_FROM: u8 = 3;
 
-// The terms are last: their tags, 1 and 2, stand directly before those of the record, so all share one series. Tag 3 is
-// taken by both records, 4 and 5 by authorizations; the next free one is 6.
+// The terms are last, since they have tags: `terms.rs` lists those that are taken.
 fields! {
     Grant {
         id, version, client, epoch, subject, created, keep_until, family, pairs_made, revoked, pairs, terms,

@@ -6,6 +6,7 @@ pub mod application;
 mod authorization;
 pub mod client;
 pub mod client_metadata;
+mod destination;
 mod device_request;
 #[cfg(test)]
 pub(crate) mod fixtures;
@@ -29,6 +30,7 @@ use std::time::Duration;
 
 pub use self::authorization::Authorization;
 pub(crate) use self::authorization::{GivenAnswer, PushedFrom, RETENTION, STATE_BYTES, Stage};
+pub(crate) use self::destination::{Destination, DeviceFrom, Redirection};
 pub use self::device_request::DeviceRequest;
 pub(crate) use self::device_request::{DeviceDecision, USER_AGENT_BYTES};
 pub use self::grant::{Grant, Revocation, RevocationReason};
@@ -43,7 +45,6 @@ pub(crate) use self::replay::MAX_JTI_BYTES;
 pub use self::replay::Replay;
 pub use self::user_code::UserCodeRecord;
 pub use application::logo::ApplicationLogo;
-pub(crate) use terms::{Destination, DeviceFrom, Redirection};
 
 /// A store applies a write within this time of the call, or never.
 pub(crate) const WRITE_BOUND: Duration = Duration::from_secs(60 * 60);

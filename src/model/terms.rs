@@ -1,16 +1,13 @@
-//! What a user agrees to, and where the answer goes.
+//! What a user agrees to.
 
 use std::num::NonZeroU32;
 
 use crate::base::clock::Timestamp;
-use crate::base::field::{fields, variants};
-use crate::base::id::DeviceRequestId;
+use crate::base::field::fields;
 use crate::model::client::{CONSENT_TERMS_BYTES, Client};
 use crate::model::grant_data::GrantData;
 use crate::model::protected_resource::Audience;
-use crate::model::redirect_uri::RedirectUri;
 use crate::scope::{ResourceScope, ScopeSet};
-use crate::secret::Digest;
 
 /// What is agreed: one value from the request to the code, the grant and its tokens.
 ///
@@ -97,66 +94,16 @@ pub(crate) struct RememberedConsent {
     pub(crate) terms: [u8; CONSENT_TERMS_BYTES],
 }
 
-// The records that end with terms go on with the tags: the next free one is 7.
+// Authorizations and grants end with their terms, so the tags of the record follow these directly: all are one series.
+//
+// | tag | terms      | authorization | grant        |
+// |-----|------------|---------------|--------------|
+// | 1   | `audience` |               |              |
+// | 2   | `extra`    |               |              |
+// | 3   |            | `key`         | `bound_from` |
+// | 4   |            | `pushed`      |              |
+// | 5   |            | `answer`      |              |
+// | 6   | `revision` |               |              |
 fields! { Terms { scopes, resources } tagged { 1 => audience, 2 => extra } }
 fields! { Extra { remembered, data } tagged { 6 => revision } }
 fields! { RememberedConsent { asked, terms } }
-
-/// Where the answer to an authorization request goes.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Destination {
-    /// The user's browser takes it to the client [RFC 6749 section 3.1.2].
-    Browser(Redirection),
-    /// A device polls for it [RFC 8628 section 3.4].
-    Device(DeviceFrom),
-}
-
-/// A validated redirect URI, and what the client wants to get back there.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Redirection {
-    pub(crate) redirect_uri: RedirectUri,
-    /// Whether the request named the redirect URI. If not, the registered one is used.
-    pub(crate) is_named: bool,
-    pub(crate) state: Option<Box<[u8]>>,
-}
-
-/// The device request that an authorization belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DeviceFrom {
-    pub(crate) id: DeviceRequestId,
-    pub(crate) secret: Digest,
-    /// When both codes expire.
-    pub(crate) end: Timestamp,
-    /// Whether the code came in a link, so that the user must say that the device shows it.
-    pub(crate) in_link: bool,
-}
-
-impl Destination {
-    pub(crate) const fn browser(&self) -> Option<&Redirection> {
-        match self {
-            Self::Browser(redirection) => Some(redirection),
-            Self::Device(_) => None,
-        }
-    }
-
-    pub(crate) const fn device(&self) -> Option<&DeviceFrom> {
-        match self {
-            Self::Device(device) => Some(device),
-            Self::Browser(_) => None,
-        }
-    }
-
-    /// Returns what is stored of a request that ended without an answer. The `state` is left out: no response needs it.
-    pub(crate) fn ended(&self) -> Self {
-        match self {
-            Self::Browser(Redirection { redirect_uri, is_named, .. }) => {
-                Self::Browser(Redirection { redirect_uri: redirect_uri.clone(), is_named: *is_named, state: None })
-            }
-            Self::Device(device) => Self::Device(*device),
-        }
-    }
-}
-
-variants! { Destination { 0 => Browser(redirection), 1 => Device(device) } }
-fields! { Redirection { redirect_uri, is_named, state } }
-fields! { DeviceFrom { id, secret, end, in_link } }

@@ -15,7 +15,7 @@ use crate::registration::approval::Approval;
 use crate::registration::error::RegistrarError;
 use crate::registration::reduction::Reduction;
 use crate::registration::rules::replace_keys;
-use crate::registration::submission::tombstone;
+use crate::registration::submission::deleted_record;
 use crate::registration::update::{Update, check_token, management, put_update_in_force};
 use crate::registration::user_approval::{UserApproval, must_note_request, must_note_use, used_until};
 use crate::scope::ResourceScope;
@@ -168,7 +168,7 @@ impl Step<'_> {
             }
             Action::Transfer { to } => transfer(next, to)?,
             Action::RevokeGrants => next.client_mut().revoke_grants(),
-            Action::Delete => *next = tombstone(next, now.plus(rules.reservation)),
+            Action::Delete => *next = deleted_record(next, now.plus(rules.reservation)),
             Action::NoteUse { until, limits } => {
                 if let Some(open) = &mut next.client_mut().open {
                     *open = Arc::new(used_until(open, *until, limits));
@@ -181,11 +181,11 @@ impl Step<'_> {
                 }
             }
             // Its id is random, or that of a document whose next client has a higher epoch: no token comes back.
-            Action::Evict => *next = tombstone(next, now),
+            Action::Evict => *next = deleted_record(next, now),
             Action::Update(update) => update.judge(next, rules, now)?,
             Action::Deregister { token } => {
                 check_token(next, token, now)?;
-                *next = tombstone(next, now.plus(rules.reservation));
+                *next = deleted_record(next, now.plus(rules.reservation));
             }
         }
         Ok(())

@@ -50,7 +50,7 @@ impl Submission {
 /// Erases form, logos, owner and secrets. The id is kept, so that no other client gets it while a token of this one may
 /// exist. The epoch is raised, so that no such token becomes valid with a later client of that id.
 /// The revision is kept, so that a process with that description or an older one does not create the client again.
-pub(super) fn tombstone(next: &Application, reserved_until: Timestamp) -> Application {
+pub(super) fn deleted_record(next: &Application, reserved_until: Timestamp) -> Application {
     let client = Client {
         version: next.version(),
         state: ClientState::Deleted,

@@ -124,7 +124,7 @@ async fn a_dropped_step_never_leaves_two_codes() {
             let is_complete = dropped_after(polls, scene.take(taken, &world)).await;
             let what = format!("{taken:?}, dropped at wait {polls}");
             if !is_complete {
-                // A decision that was applied before the drop leads the same way on.
+                // A decision that was applied before the drop gets the same response.
                 let again = scene.take(taken, &scene.world).await;
                 assert!(again.is_good(), "{what}: {again:?}");
             }

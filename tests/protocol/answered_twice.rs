@@ -1,5 +1,5 @@
 //! An answer that is sent twice: a second click, or Stop and the same button. The browser shows the response to the
-//! last submit, so the same decision leads the same way on for a minute.
+//! last submit, so the same decision gets the same response for a minute.
 
 use grantor::config::Profile;
 use grantor::wire::{Endpoint, Response};
@@ -41,7 +41,7 @@ fn answered(response: &Response) {
 }
 
 #[tokio::test]
-async fn a_second_click_leads_the_same_way_on() {
+async fn a_second_click_gets_the_same_response() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
         let world = World::with(profile, |_| {}).await;
         for decision in [allow(), Decision::Approve(Consent::to_everything().scopes(["repo-code:rw"])), Decision::Deny]

@@ -129,7 +129,7 @@ async fn the_record_of_an_ended_request_is_reused() {
     assert!(records(&world, &world.alice).await[0].encode().len() > 4000);
     let denied = world.server.decide(first.expose(), &world.alice, SESSION, &Decision::Deny).await.unwrap();
     assert_eq!(denied.status(), 302);
-    // `state` is kept: for a minute, the same answer leads the same way on.
+    // `state` is kept: for a minute, the same answer gets the same response.
     let ended = &records(&world, &world.alice).await[0];
     assert!(ended.encode().len() < 4240 + REDIRECT_URI.len(), "{}", ended.encode().len());
     assert!(ended.scopes().is_empty());

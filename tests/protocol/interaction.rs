@@ -197,7 +197,7 @@ async fn a_sign_out_during_consent_leads_back_to_the_same_question() {
     visit.sign_in("alice");
     let first = respond(visit.answer(&page, "allow", &["repo-code:rw"]).await);
     world::code(&first);
-    // A second click leads the same way on for a minute.
+    // A second click gets the same response for a minute.
     let twice = respond(visit.answer(&page, "allow", &["repo-code:rw"]).await);
     assert_eq!(twice.header("Location"), first.header("Location"));
     world.advance(60);

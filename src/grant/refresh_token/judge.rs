@@ -135,7 +135,7 @@ impl Judge<'_> {
             TokenState::Usable(placed) => Ok(placed),
             TokenState::Unknown => Err(Reason::UnknownRefreshToken),
             TokenState::NotYetValid { issued } => {
-                Err(Reason::clock_differs(issued, self.now).unwrap_or(Reason::RefreshTokenNotYetValid))
+                Err(Reason::not_yet_valid(issued, self.now, Reason::RefreshTokenNotYetValid))
             }
             TokenState::Expired => Err(Reason::RefreshTokenExpired),
             TokenState::AboveCount | TokenState::Forked => Err(Reason::StoreWentBack),

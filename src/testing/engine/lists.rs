@@ -48,9 +48,9 @@ pub async fn rows_in_every_state_are_listed<E: Engine>(store: &E) {
     for rows in listed_tables(store) {
         let owner = unique();
         let row = || rows.row(&owner, FAR);
-        let tombstone = Write { version: 1, ..ended(&row(), FAR) };
+        let inserted_revoked = Write { version: 1, ..ended(&row(), FAR) };
         let first = row();
-        let mut all = vec![rows.row(&owner, due()), Write { due: None, ..row() }, tombstone];
+        let mut all = vec![rows.row(&owner, due()), Write { due: None, ..row() }, inserted_revoked];
         for row in all.iter().chain([&first]) {
             rows.add(row).await;
         }

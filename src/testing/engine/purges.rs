@@ -131,15 +131,16 @@ pub async fn a_purge_takes_rows_in_every_state<E: Engine>(store: &E) {
     for rows in tables(store) {
         let end = rows.emptied(0).await;
         let (held, replaced, stays) = (rows.row(&unique(), end), rows.row(&unique(), end), rows.unlisted(FAR));
-        let (unlisted, tombstone) = (rows.unlisted(end), Write { version: 1, ..ended(&rows.row(&unique(), FAR), end) });
+        let (unlisted, inserted_revoked) =
+            (rows.unlisted(end), Write { version: 1, ..ended(&rows.row(&unique(), FAR), end) });
         let moved = rows.unlisted(end);
-        for row in [&held, &replaced, &unlisted, &tombstone, &moved, &stays] {
+        for row in [&held, &replaced, &unlisted, &inserted_revoked, &moved, &stays] {
             rows.add(row).await;
         }
         let (revoked, next) = (ended(&replaced, end), next(&moved, end));
         rows.change(&replaced, &revoked).await;
         rows.change(&moved, &next).await;
-        let dead = [held, revoked, unlisted, tombstone, next];
+        let dead = [held, revoked, unlisted, inserted_revoked, next];
         rows.purge_all(earlier(end, 1), 2).await;
         for row in &dead {
             rows.assert_there(row, "before its time").await;

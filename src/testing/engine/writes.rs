@@ -55,11 +55,11 @@ pub async fn insert_leaves_what_was_revoked<E: Engine>(store: &E) {
         let replaced = rows.row(&unique(), FAR);
         let inserted = rows.row(&unique(), FAR);
         let revoked = ended(&replaced, FAR);
-        let tombstone = Write { version: 1, ..ended(&inserted, FAR) };
+        let inserted_revoked = Write { version: 1, ..ended(&inserted, FAR) };
         rows.add(&replaced).await;
         rows.change(&replaced, &revoked).await;
-        rows.add(&tombstone).await;
-        for (first, ended) in [(&replaced, &revoked), (&inserted, &tombstone)] {
+        rows.add(&inserted_revoked).await;
+        for (first, ended) in [(&replaced, &revoked), (&inserted, &inserted_revoked)] {
             for late in [first, &rival(first), &next(first, FAR), ended] {
                 assert_eq!(rows.insert(late).await, Insertion::Exists, "an insert over the revoked {ended:?}");
                 rows.assert_there(ended, "after an insert over what was revoked").await;

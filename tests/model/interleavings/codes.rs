@@ -136,7 +136,7 @@ fn decided(events: &[String]) -> usize {
     events.iter().filter(|event| names.iter().any(|name| event.starts_with(name))).count()
 }
 
-/// The same decision leads both the same way on; of two decisions, one is taken.
+/// The same decision gets the same response both times; of two decisions, one is taken.
 #[test]
 fn a_request_is_decided_once() {
     for second in [Step::Agree, Step::Deny] {

@@ -84,7 +84,7 @@ async fn play(steps: Vec<Step>) -> Result<u32, String> {
                     continue;
                 };
                 let Some(location) = answer.header("Location") else { continue };
-                // The same answer to the same page leads the same way on.
+                // The same answer to the same page gets the same response.
                 let is_again = answers.contains(&(*request, location.to_owned()));
                 let is_answered = std::mem::replace(&mut requests[*request].1, true);
                 holds(!is_answered || is_again, || format!("request {request} is answered twice: {location}"))?;

@@ -74,10 +74,10 @@ async fn a_code_that_was_killed_stays_dead_after_its_end() {
     let world = World::platform().await;
     let code = world.code().await;
     assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 1);
-    let tombstones =
+    let revoked =
         RecordStore::<Grant>::list(&world.store, world.alice.as_str(), grantor::store::Page::first(10)).await.unwrap();
-    assert_eq!(tombstones.len(), 1);
-    assert_eq!(tombstones[0].revoked().unwrap().reason, RevocationReason::SubjectRevoked);
+    assert_eq!(revoked.len(), 1);
+    assert_eq!(revoked[0].revoked().unwrap().reason, RevocationReason::SubjectRevoked);
     world.events.take();
     for (seconds, reason) in [(0, "CodeSpent"), (599, "CodeSpent"), (1, "CodeExpired"), (3599, "CodeExpired")] {
         world.advance(seconds);

@@ -66,7 +66,7 @@ async fn a_decision_is_taken_once_and_in_time() {
         let response = world.server.decide(handle.expose(), &world.alice, SESSION, &first).await.unwrap();
         let again = decide(&world, handle.expose(), &world.alice, SESSION).await;
         if first != Decision::Deny {
-            // The same answer within a minute leads the same way on.
+            // The same answer within a minute gets the same response.
             assert_eq!(again.header("Location"), response.header("Location"));
             world.advance(60);
         }

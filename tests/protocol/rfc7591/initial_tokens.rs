@@ -251,7 +251,7 @@ async fn a_token_can_be_ended() {
 }
 
 /// 7591-3-02
-/// The row of a token is a tombstone: neither a client nor an application, and on no list.
+/// The row of a used token is a deleted record: neither a client nor an application, and on no list.
 #[tokio::test]
 async fn a_token_is_no_client() {
     let world = world().await;

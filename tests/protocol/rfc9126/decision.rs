@@ -19,7 +19,7 @@ async fn of_several_pages_the_first_decision_counts() {
     code(&answer);
     already_answered(&approved(&world, &first).await);
     already_answered(&decided(&world, &first, Decision::Deny).await);
-    // The same answer leads the same way on for a minute.
+    // The same answer gets the same response for a minute.
     assert_eq!(approved(&world, &second).await.header("Location"), answer.header("Location"));
     already_answered(&decided(&world, &second, Decision::Deny).await);
     let error = world.visit(&world.reference(&uri), SESSION, None).await.unwrap_err();

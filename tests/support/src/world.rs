@@ -597,7 +597,7 @@ pub fn empty(response: &Response) {
     assert_eq!(response.body(), b"");
 }
 
-/// `PAGE`: 400, a page saying that the link cannot be accessed, protected, and no way on.
+/// `PAGE`: 400, a page saying that the link cannot be accessed, protected, and no link.
 #[track_caller]
 pub fn page(response: &Response) {
     assert_eq!(response.status(), 400);

@@ -88,7 +88,7 @@ impl Model {
         self.redirected("access_denied")
     }
 
-    /// The same answer leads the same way on for a minute, unless what it led to was used or has ended.
+    /// The same answer gets the same response for a minute, unless what it led to was used or has ended.
     fn said_again(&mut self, number: usize, said: Said, by: Answerer) -> Option<Answer> {
         let request = &self.requests[number];
         let given = request.given.filter(|given| given.said == said && self.is_recent(given.at))?;

@@ -72,7 +72,7 @@ pub(crate) struct Request {
     pub(crate) is_replaced: bool,
 }
 
-/// An answer that leads the same way on when it is sent again.
+/// An answer that gets the same response when it is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Given {
     pub(crate) at: u32,

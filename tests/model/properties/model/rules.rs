@@ -14,7 +14,7 @@ pub(crate) const REFRESH_LIFE: u32 = 180 * 24 * 60 * 60;
 pub(crate) const KEPT: u32 = 60 * 60;
 /// Two hours after a code's end, no exchange of it can arrive any more.
 pub(crate) const PLACE_KEPT: u32 = 2 * 60 * 60;
-/// How long the same answer leads the same way on.
+/// How long the same answer gets the same response.
 pub(crate) const SAME_ANSWER: u32 = 60;
 /// Pages of one client that a user may have open, where so many are set.
 pub(crate) const HELD: usize = 10;

@@ -87,7 +87,7 @@ pub(crate) fn served(fixture: &Fixture, answer: &Answer) {
     assert_eq!(answer.json()["scope"], crate::fapi::fixture::SCOPE);
 }
 
-/// `PAGE`, from the error page alone: nothing leads on.
+/// `PAGE`, from the error page alone: it has no link.
 #[track_caller]
 pub(crate) fn page(answer: &Answer) {
     assert_eq!(answer.status, 400, "{answer:?}");
