@@ -141,12 +141,12 @@ pub struct Config {
     /// endpoints, and read the responses: none; in the MCP profile, any. The authorization, device and introspection
     /// endpoints and the management of registrations are never covered [RFC 9700 section 2.6].
     pub cors: Cors,
-    /// The number of these settings; 0. Raise it with each change of resources, scopes, redirect URI rules or profile
-    /// that is rolled out to one process after the other.
+    /// The number of these settings; 0. Raise it with each change of resources, scopes, signing keys, redirect URI
+    /// rules or profile that is rolled out to one process after the other.
     ///
-    /// What a user grants under a higher number than this process has may need settings that it lacks. Where it would
-    /// refuse such a code or token for that reason, it answers with 503 instead of `invalid_grant`, so that the client
-    /// tries again and keeps its tokens. To go back to older settings, give them a higher number.
+    /// What a process with a higher number than this one issues may need settings that this one lacks. Where it would
+    /// refuse such a code or token for that reason, it answers with 503 instead of `invalid_grant` or `invalid_token`,
+    /// so that the client tries again and keeps its tokens. To go back to older settings, give them a higher number.
     pub revision: u32,
     /// How far the clock may be ahead of the newest time seen before; 86 400 s, which is one day. If it is further
     /// ahead, [`purge_expired`](crate::AuthorizationServer::purge_expired) refuses to run. One hour to 30 days are

@@ -40,6 +40,6 @@ async fn answer(context: &Context, caller: &Caller, form: &Params<'_>) -> Result
         token_revocation::revoke_refresh(context, client, uses, &presented).await
     } else {
         // § 2.2: an invalid token is no error.
-        Ok(())
+        PresentedAccess::check_newer_settings(context, token).await
     }
 }

@@ -24,7 +24,7 @@ use crate::grant::{issue, jwt};
 use crate::hooks::Event;
 use crate::model::client::{Client, GrantType};
 use crate::model::protected_resource::{Audience, ResourceTable, TargetError};
-use crate::model::terms::Terms;
+use crate::model::terms::{Extra, Terms};
 use crate::model::{AccessRecord, Grant, Pairs, Restrictions, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::MintedOpaque;
@@ -70,7 +70,8 @@ pub(crate) async fn issue(context: &Context, request: &TokenRequest<'_>) -> Resu
     let mut met = Met::<()>::nobody();
     for number in draw_places(&*context.entropy, PLACES) {
         let grant = id_of_place(&client.id, number);
-        let place = Place { client, id: grant, access: &access, room: room(&context.config, number), version };
+        let (room, revision) = (room(&context.config, number), context.config.revision);
+        let place = Place { client, id: grant, access: &access, room, version, revision };
         let (access_token, scopes) = (token.clone(), scopes.clone());
         let issued = Issued { grant, access_token, refresh_token: None, expires_in, scopes, signed: Vec::new() };
         let mut filling = Filling { context, request, place, issued, signed: &mut signed };
@@ -137,6 +138,8 @@ struct Place<'a> {
     room: usize,
     /// The version of the record if it is inserted.
     version: u32,
+    /// The revision of the settings.
+    revision: u32,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -213,7 +216,12 @@ impl Place<'_> {
             subject: None,
             pairs: pairs_of(vec![self.access.clone()], &scopes),
             // The client's `client_resources` limit the token when it is used.
-            terms: Terms { scopes, resources: ResourceScope::All, audience: Audience::UNSET, extra: None },
+            terms: Terms {
+                scopes,
+                resources: ResourceScope::All,
+                audience: Audience::UNSET,
+                extra: Extra::new(None, None, self.revision),
+            },
             created: now,
             keep_until: now,
             family: Family::NONE,
@@ -228,7 +236,7 @@ impl Place<'_> {
         tokens.push(self.access.clone());
         let scopes = self.access.scopes().cloned().unwrap_or_default();
         let pairs = pairs_of(tokens, &scopes);
-        let terms = Terms { scopes, ..grant.terms.clone() };
+        let terms = Terms { scopes, ..grant.terms.clone() }.written_under(self.revision);
         Grant { epoch: self.client.epoch, terms, pairs, revoked: None, ..grant.clone() }
     }
 }
@@ -362,7 +370,7 @@ mod tests {
     }
 
     fn place<'a>(client: &'a Client, access: &'a AccessRecord) -> Place<'a> {
-        Place { client, id: id_of_place(&client.id, 0), access, room: 3, version: 70 }
+        Place { client, id: id_of_place(&client.id, 0), access, room: 3, version: 70, revision: 0 }
     }
 
     /// A record after these writes.

@@ -164,7 +164,7 @@ fn first_pair(
     };
     let NewPair { record, issued } = issue::pair(&context.config, secrets, place);
     let grant = Arc::new(Grant {
-        terms: granted,
+        terms: granted.written_under(context.config.revision),
         family: Family { id: family_id.digest(), tag_key },
         pairs_made: 1,
         bound_from: issue::bound_from(None, request.key, 1),

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::context::uses::Uses;
 use crate::error::Reason;
 use crate::grant::jwt::TokenId;
-use crate::jose::{Jwk, JwkThumbprint, access_jwt};
+use crate::jose::{Jwk, JwkThumbprint, Jws, access_jwt};
 use crate::model::client::{Client, GrantType};
 use crate::model::protected_resource::Named;
 use crate::model::{Grant, TokenPair};
@@ -102,6 +102,24 @@ impl PresentedAccess {
         Self::read_with(context, token, || context.signing_keys.all())
     }
 
+    /// Fails if the token is a JWT of a key that this process does not have, and may have been issued under newer
+    /// settings, whose key set has it. The signature cannot be verified, so nothing else is concluded from the token.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::NewerSettings`] if a grant that was written under newer settings has a live token of that `jti`; the
+    /// store's error.
+    pub(crate) async fn check_newer_settings(context: &Context, token: &[u8]) -> Result<(), Reason> {
+        let Some(jws) = access_jwt::parse(token) else { return Ok(()) };
+        let is_known = context.signing_keys.all().any(|key| key.key_id() == jws.key_id());
+        let named = Self::named(context, &jws).filter(|_| !is_known);
+        let Some(named) = named else { return Ok(()) };
+        let Some(grant) = context.stores.tokens.find(&named.grant).await? else { return Ok(()) };
+        let is_newer = grant.terms.revision() > context.config.revision;
+        let is_live = || named.digest_in(&grant).is_some_and(|own| grant.live_access(&own, context.now()).is_some());
+        if is_newer && is_live() { Err(Reason::NewerSettings) } else { Ok(()) }
+    }
+
     /// The signature of a JWT is verified before its record is read, because its `jti` is no secret.
     fn read_with<'k, K: Iterator<Item = &'k Jwk>>(
         context: &Context,
@@ -112,16 +130,21 @@ impl PresentedAccess {
             return Some(Self { grant: GrantId::from_bytes(id), form: Form::Opaque(digest) });
         }
         let jws = access_jwt::parse(token)?;
+        let named = Self::named(context, &jws)?;
+        let kid = jws.key_id()?;
+        let key = keys().find(|key| key.key_id() == Some(kid))?;
+        access_jwt::is_signed(&jws, key).then_some(named)
+    }
+
+    /// Returns what the claims of a JWT name, before its signature is verified.
+    fn named(context: &Context, jws: &Jws<'_>) -> Option<Self> {
         let text = |name| jws.claims().text(name).ok().flatten();
         if text("iss")? != context.config.issuer {
             return None;
         }
         let (grant, id) = TokenId::read(text("jti")?)?;
         let issued = Timestamp::from_seconds(u32::try_from(jws.claims().time("iat").ok()??).ok()?);
-        let kid = jws.key_id()?;
-        let key = keys().find(|key| key.key_id() == Some(kid))?;
-        let is_signed = access_jwt::is_signed(&jws, key);
-        is_signed.then_some(Self { grant, form: Form::Jwt { id, issued } })
+        Some(Self { grant, form: Form::Jwt { id, issued } })
     }
 
     /// Returns the digest of its record in the grant that it names. For a JWT it is `None` if the grant has no such

@@ -218,6 +218,11 @@ impl Grant {
         }
     }
 
+    /// Returns the same for a row that is written under settings of that revision.
+    pub(crate) fn written_under(self, revision: u32) -> Self {
+        Self { terms: self.terms.written_under(revision), ..self }
+    }
+
     /// Returns the grant as revoked. Family id and tag key are kept, so that a repeated revocation by its client is
     /// recognized. Tokens and lists are dropped: nothing reads them any more.
     pub(crate) fn revoked_at(&self, at: Timestamp, reason: RevocationReason, retention: Duration) -> Self {

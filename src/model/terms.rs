@@ -30,7 +30,7 @@ pub(crate) struct Extra {
     remembered: Option<RememberedConsent>,
     /// What your service keeps with the grant: none before the decision.
     data: Option<GrantData>,
-    /// The [revision](crate::Config::revision) of the settings under which it was asked for.
+    /// The highest [revision](crate::Config::revision) of the settings under which the row was written.
     revision: Option<NonZeroU32>,
 }
 
@@ -64,9 +64,17 @@ impl Terms {
         Self { extra: Extra::new(self.remembered().copied(), data.cloned(), self.revision()), ..self }
     }
 
-    /// Returns the revision of the settings under which it was asked for; 0 if they had none.
+    /// Returns the highest revision of the settings under which the row was written; 0 if they had none.
     pub(crate) fn revision(&self) -> u32 {
         self.extra.as_deref().and_then(|extra| extra.revision).map_or(0, NonZeroU32::get)
+    }
+
+    /// Returns the same for a row that is written under settings of that revision.
+    pub(crate) fn written_under(self, revision: u32) -> Self {
+        if revision <= self.revision() {
+            return self;
+        }
+        Self { extra: Extra::new(self.remembered().copied(), self.data().cloned(), revision), ..self }
     }
 
     /// Returns what the client may still have of it; `None` if no scope or no resource is left.

@@ -35,7 +35,9 @@ pub(crate) struct UsableToken {
 /// The store's error; [`Reason::ClockDiffers`] for a token that would be valid if the clocks did not differ, and
 /// [`Reason::NewerSettings`] for one that may be valid under newer settings.
 pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<UsableToken>, Reason> {
-    let Some(presented) = PresentedAccess::read(context, token) else { return Ok(None) };
+    let Some(presented) = PresentedAccess::read(context, token) else {
+        return PresentedAccess::check_newer_settings(context, token).await.map(|()| None);
+    };
     let Some(grant) = context.stores.tokens.find(&presented.grant).await? else { return Ok(None) };
     let Some(digest) = presented.digest_in(&grant) else { return Ok(None) };
     let now = context.now();

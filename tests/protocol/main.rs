@@ -61,6 +61,7 @@ mod rfc9207;
 mod rfc9449;
 mod rfc9700;
 mod rfc9728;
+mod roll_outs;
 mod service;
 mod silent_consent;
 mod unreliable;

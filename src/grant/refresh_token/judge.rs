@@ -344,7 +344,8 @@ impl Judge<'_> {
         let superseded = self.aged(&grant.pairs.superseded, replaced, ends, cuts);
         let pairs = Pairs { newest: Some(record), superseded };
         let bound_from = issue::bound_from(grant.bound_from, self.request.key, number);
-        Ok((Arc::new(Grant { pairs_made: number, bound_from, ..grant.with_pairs(pairs) }), issued))
+        let next = grant.with_pairs(pairs).written_under(self.config.revision);
+        Ok((Arc::new(Grant { pairs_made: number, bound_from, ..next }), issued))
     }
 
     /// Returns the superseded pairs with one more in front. Pairs are removed only from the old end, so that no link is
@@ -415,6 +416,7 @@ impl Judge<'_> {
             scopes,
             signed: Vec::new(),
         };
-        (Arc::new(Grant { bound_from, ..grant.with_pairs(pairs) }), issued)
+        let next = grant.with_pairs(pairs).written_under(self.config.revision);
+        (Arc::new(Grant { bound_from, ..next }), issued)
     }
 }

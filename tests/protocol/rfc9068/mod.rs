@@ -61,7 +61,7 @@ async fn built(config: Config, hooks: impl FnOnce(Builder) -> Builder) -> World 
 }
 
 /// A client that gets tokens for itself.
-async fn machine(world: &World) -> Credentials {
+pub(crate) async fn machine(world: &World) -> Credentials {
     let mut form = form();
     form.grant_types = GrantTypes::NONE.with(GrantType::ClientCredentials);
     form.redirect_uris = Vec::new();
@@ -89,7 +89,7 @@ async fn token(world: &World) -> String {
 }
 
 /// The header and the claims of a JWT.
-fn parts(token: &str) -> [Value; 2] {
+pub(crate) fn parts(token: &str) -> [Value; 2] {
     let parts: Vec<&str> = token.split('.').collect();
     assert_eq!(parts.len(), 3, "no JWT: {token}");
     [0, 1].map(|place| serde_json::from_slice(&URL_SAFE_NO_PAD.decode(parts[place]).unwrap()).unwrap())
