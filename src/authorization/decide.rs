@@ -54,7 +54,8 @@ pub(crate) async fn hold(
     Ok(store_request(context, pending, Asked { subject, session }, current, room, remembered).await?.ticket)
 }
 
-/// Checks that the request may be held, and stores what a metadata document says of its client.
+/// Checks that the request may be held, and stores what a metadata document says of its client, even if that must await
+/// review.
 pub(crate) async fn admit(
     context: &Arc<Context>,
     pending: &PendingAuthorization,
@@ -73,7 +74,7 @@ pub(crate) async fn admit(
     context.check_throttle(&attempt).await.map_err(page)?;
     let redirect = |reason| pending.redirect(context, reason);
     if let Some(admission) = &pending.document {
-        document_client::store(context, admission).await.map_err(page)?;
+        document_client::store(context, client, admission).await.map_err(page)?;
     }
     let asked = Asked { subject, session };
     if pending.has_dropped_scopes && is_step_up_in_vain(context, pending, asked).await.map_err(redirect)? {

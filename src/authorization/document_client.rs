@@ -92,10 +92,6 @@ async fn found(
     match registrar.document_client(&admission, row.as_ref()).await.map_err(refusal)? {
         DocumentClient::Stored(client) => Ok(Found::stored(client)),
         DocumentClient::Described(client) => Ok(Found { client, document: Some(Arc::new(admission)) }),
-        DocumentClient::AwaitsReview => {
-            store(context, &admission).await?;
-            Err(Reason::ClientAwaitsReview)
-        }
     }
 }
 
@@ -166,8 +162,13 @@ async fn admitted(
 }
 
 /// Stores the client that a document describes.
-pub(crate) async fn store(context: &Arc<Context>, admission: &DocumentAdmission) -> Result<(), Reason> {
-    Registrar::required(context)?.store_document(admission).await.map_err(refusal)
+///
+/// # Errors
+///
+/// [`Reason::ClientAwaitsReview`] if it was stored for a review that must come first; the reason why it was not stored.
+pub(crate) async fn store(context: &Arc<Context>, client: &Client, document: &DocumentAdmission) -> Result<(), Reason> {
+    Registrar::required(context)?.store_document(document).await.map_err(refusal)?;
+    check_client(context, client)
 }
 
 fn refusal(error: RegistrarError) -> Reason {

@@ -21,8 +21,8 @@ use crate::model::{Authorization, Destination, Grant, Stage};
 use crate::secret::{Digest, MintedOpaque};
 use crate::wire;
 
-/// Makes the response to the answer that a record keeps. No browser goes back to a device, so its user sees a page. A code is
-/// derived unless the caller has it.
+/// Makes the response to the answer that a record keeps. No browser goes back to a device, so its user sees a page. A
+/// code is derived unless the caller has it.
 pub(crate) fn respond(
     context: &Context,
     answered: &Authorization,

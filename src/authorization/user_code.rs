@@ -272,7 +272,7 @@ async fn of_document(
     let visitor = Visitor { subject: Some(subject), peer: typed.peer };
     let Found { client, document } = document_client::find(context, visitor, id).await?;
     if let Some(admission) = &document {
-        let stored = document_client::store(context, admission).await;
+        let stored = document_client::store(context, &client, admission).await;
         stored.map_err(|reason| AuthorizationError::page_for(context, &client.id, reason))?;
     }
     Ok(client)

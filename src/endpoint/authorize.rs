@@ -1,9 +1,8 @@
-//! The authorization endpoint [RFC 6749 section 3.1]. It checks the whole request and stores nothing, with two
-//! exceptions: a client whose metadata document must await review, since no request of it is held before, and the
-//! session that presents a pushed request before its user has signed in.
+//! The authorization endpoint [RFC 6749 section 3.1]. It checks the whole request and stores nothing but the session
+//! that presents a pushed request before its user has signed in.
 //!
 //! Until client and redirect URI are established, every error shows the page. After that, the configuration decides
-//! which errors go to the client.
+//! which errors go to the client. None goes to one that awaits review.
 
 use std::sync::Arc;
 
@@ -170,6 +169,9 @@ fn no_destination(context: &Context, client: &Client, refused: NoDestination<'_>
 
 fn refused(context: &Context, client: &Client, to: &Redirection, fault: Fault) -> AuthorizationError {
     match (fault, context.config.authorization.errors) {
+        (Fault::OfServiceParameter(reason) | Fault::Other(reason), _) if !client.is_approved() => {
+            AuthorizationError::page_for(context, &client.id, reason)
+        }
         (Fault::OfServiceParameter(reason), AuthorizationErrors::PageForServiceParameters) => {
             AuthorizationError::page_for(context, &client.id, reason)
         }

@@ -1,8 +1,7 @@
 //! Clients with a metadata document: what is stored, and when.
 //!
-//! The row is written when a request is held. It is written earlier if the client must await review, because that
-//! request is refused. Every later step reads only the row. A client that a person approved stays approved until a
-//! changed document is in force.
+//! The row is written when a request is held, or when it is refused there because the client must await review. Every
+//! later step reads only the row. A client that a person approved stays approved until a changed document is in force.
 //!
 //! Any signed-in user may be the first to bring a change in, because the publisher decides what the document says.
 //! Consent requests and grants get at most what both versions allow. A digest in the record covers everything that is
@@ -27,10 +26,9 @@ use crate::registration::error::RegistrarError;
 pub(crate) enum DocumentClient {
     /// The client is used as it is stored.
     Stored(Arc<Client>),
-    /// The client is used as the document describes it now. This is stored when the request is held.
+    /// The client is used as the document describes it now. This is stored when the request is held. It is pending if
+    /// a person must approve it first.
     Described(Arc<Client>),
-    /// The client cannot be used before a person has approved it.
-    AwaitsReview,
 }
 
 impl Registrar {
@@ -51,10 +49,7 @@ impl Registrar {
             // A change that the publisher has taken back must not be approved any more: the next write drops it.
             return Ok(DocumentClient::Described(Arc::clone(client)));
         }
-        if admission.awaits_review {
-            return Ok(DocumentClient::AwaitsReview);
-        }
-        if let Some(client) = stored.filter(|client| admission.is_in_force(client)) {
+        if let Some(client) = stored.filter(|client| !admission.awaits_review && admission.is_in_force(client)) {
             return Ok(DocumentClient::Stored(Arc::clone(client)));
         }
         let draft = self.draft(admission, stored.map(|client| &**client)).await?;

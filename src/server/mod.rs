@@ -153,11 +153,8 @@ impl AuthorizationServer {
 
     /// Checks an authorization request [RFC 6749 section 4.1.1], for [`hold`](Self::hold) to store it.
     ///
-    /// It stores nothing itself, with two exceptions:
-    ///
-    /// - the [session](Request::session) that presents a pushed request before its user has signed in;
-    /// - the client of a metadata document that a person must [review](crate::Registrar::approve) first. Its requests
-    ///   are refused until then, so there is nothing to hold.
+    /// It stores nothing itself but the [session](Request::session) that presents a pushed request before its user has
+    /// signed in.
     ///
     /// If no user is signed in, show the sign-in page, and retry the request afterwards.
     ///
@@ -169,7 +166,8 @@ impl AuthorizationServer {
     }
 
     /// Holds a request for the user who will decide it, and returns the ticket for the page's form. If the client has a
-    /// metadata document, what that says now is stored as well.
+    /// metadata document, what that says now is stored as well. If a person must [review](crate::Registrar::approve) it
+    /// first, the request is refused with a page that says so.
     ///
     /// Beyond 50 requests of one user, or 10 of one user and client, the user's oldest request ends.
     ///

@@ -110,9 +110,13 @@ async fn ask_for(world: &World, url: &str) -> Result<PendingAuthorization, Autho
     ask(world, &query(world, url, URI)).await
 }
 
-/// The response that the signed-in user gets for a refused request.
+/// The response that the signed-in user gets for a request that is refused at once, or when it is held.
 async fn refusal(world: &World, query: &str) -> Response {
-    ask(world, query).await.expect_err("the request was accepted").response(Some(&world.alice))
+    let refused = match ask(world, query).await {
+        Ok(pending) => world.server.hold(&pending, &world.alice, SESSION).await.map(drop),
+        Err(error) => Err(error),
+    };
+    refused.expect_err("the request was accepted").response(Some(&world.alice))
 }
 
 /// The request is refused with the page.

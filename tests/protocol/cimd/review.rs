@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::policy::Moody;
 use super::{
-    SESSION, URI, URL, Web, ask_for, bounds, client, document, id, on, pair_of, purge, queueing, refused, with,
+    SESSION, URI, URL, Web, ask_for, bounds, client, document, id, on, pair_of, purge, query, queueing, refusal,
+    refused, with,
 };
 use crate::rfc8707::{at, own_scopes, resource};
 use support::world::{Reviewer, World, e401, logo, page, pair, wa};
@@ -82,6 +83,26 @@ async fn a_document_that_changes_while_it_awaits_review_is_reviewed_as_it_is() {
     let outdated = registrar.approve(&id(), seen, approval()).await;
     assert!(matches!(outdated, Err(RegistrarError::ChangedMeanwhile)));
     assert_eq!(registrar.application(&id()).await.unwrap().form().name, "Other");
+}
+
+/// 7591-3.2.1-02
+///
+/// Nor does a request that is refused for itself. It goes to no client that nobody has approved.
+#[tokio::test]
+async fn a_check_of_a_request_submits_nothing_to_the_review() {
+    let (world, _web) = queueing().await;
+    let pending = ask_for(&world, URL).await.unwrap();
+    assert!(pending.is_client_unreviewed());
+    let without_page = world.server.decide_silently(&pending, Some(&world.alice), SESSION).await;
+    assert!(without_page.unwrap().is_none());
+    let wrong = query(&world, URL, URI).replace("response_type=code", "response_type=token");
+    let shown = refusal(&world, &wrong).await;
+    page(&shown);
+    assert!(!String::from_utf8_lossy(shown.body()).contains("client.example"), "{shown:?}");
+    assert!(world.server.client(&id()).await.unwrap().is_none(), "nothing is stored");
+    assert_eq!(awaiting(&world).await, [""; 0]);
+    awaits(&world).await;
+    assert_eq!(awaiting(&world).await, [URL]);
 }
 
 /// CIMD-8.4-01
@@ -416,9 +437,12 @@ async fn a_request_that_was_held_before_the_change_is_decided_as_it_was_shown() 
     world.advance(3500);
     let pending = ask_for(&world, URL).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
-    web.publish(URL, with(json!({"redirect_uris": ["https://client.example/new"]})));
+    let new = "https://client.example/new";
+    web.publish(URL, with(json!({"redirect_uris": [new]})));
     world.advance(100);
-    awaits(&world).await;
+    let shown = refusal(&world, &query(&world, URL, new)).await;
+    assert!(String::from_utf8_lossy(shown.body()).contains("awaits review"));
+    assert_eq!(awaiting(&world).await, [URL]);
     let approve = Decision::Approve(Consent::to_everything());
     assert!(world.server.decide(handle.expose(), &world.alice, SESSION, &approve).await.is_ok());
 }
