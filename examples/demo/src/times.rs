@@ -19,8 +19,8 @@ pub struct Times {
 pub fn usage(grace: u32) -> String {
     format!(
         "\
-\x20 --access-token-lifetime SECONDS   28800 by default; a value below the grace of {grace} shortens the grace too
-  --refresh-token-lifetime SECONDS  15552000 by default; more than the grace of {grace}
+\x20 --access-token-lifetime SECONDS   28800 by default
+  --refresh-token-lifetime SECONDS  15552000 by default; {grace} or less also shortens the grace of old refresh tokens
   --request-uri-lifetime SECONDS    of pushed requests, 300 by default; 30 to 599
   --clock-speed N                   makes the server's clock N times as fast, at max 1000; a consent page then
                                     lasts 1800/N seconds and a code 600/N"
@@ -96,5 +96,24 @@ impl Clock for FastClock {
             return SystemClock.now();
         }
         self.begun.plus(self.since.elapsed() * self.speed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_lifetime_of_refresh_tokens_shortens_the_grace() {
+        for (option, value, grace) in [
+            ("--access-token-lifetime", 60, 300),
+            ("--refresh-token-lifetime", 301, 300),
+            ("--refresh-token-lifetime", 300, 299),
+        ] {
+            let (mut times, mut config) = (Times::default(), Config::platform("https://auth.example"));
+            assert_eq!(times.take(option, || Some(value.to_string())), Ok(true));
+            times.apply(&mut config);
+            assert_eq!(config.refresh.grace, Duration::from_secs(grace), "{option} {value}");
+        }
     }
 }
