@@ -3,6 +3,7 @@
 pub(crate) use crate::authorization::decision::{Basis, Submitted};
 pub use crate::authorization::decision::{Consent, Decision};
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::authorization::repeat::{respond, respond_again};
 use crate::authorization::signed_in::DecidingUser;
 use crate::authorization::{consent_requests, device_request, document_client, pushed_request};
 use crate::base::clock::Timestamp;
-use crate::base::id::{AuthorizationId, IdText, Subject};
+use crate::base::id::{AuthorizationId, IdText};
 use crate::claim::{ATTEMPTS, After, Claim, Contended, Effect, Seen, claim_record, draw_version};
 use crate::config::DeviceSettings;
 use crate::context::Context;
@@ -23,7 +24,7 @@ use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::jose::access_jwt::CLIENT_SUBJECT;
 use crate::model::client::{AskConsent, Client};
 use crate::model::redirect_uri::RedirectUri;
-use crate::model::terms::{Extra, RememberedConsent, Terms};
+use crate::model::terms::{RememberedConsent, Terms};
 use crate::model::{Authorization, Destination, Stage, Visit};
 use crate::registration::usage;
 use crate::secret::{ConsentTicket, Digest, MintedOpaque, Presented};
@@ -34,12 +35,11 @@ use crate::wire::Endpoint;
 pub(crate) async fn hold(
     context: &Arc<Context>,
     pending: &PendingAuthorization,
-    subject: &Subject,
-    session: &[u8],
+    asked: Asked<'_>,
 ) -> Result<ConsentTicket, AuthorizationError> {
-    admit(context, pending, subject, session).await?;
+    admit(context, pending, asked).await?;
     let client = &pending.client;
-    let room = consent_requests::find_room(context, subject, &client.id).await;
+    let room = consent_requests::find_room(context, asked.user.subject, &client.id).await;
     let room = room.map_err(|error| pending.redirect(context, error.into()))?;
     // The client of the request may come from a cache. No user is asked about a client that has been suspended or
     // deleted.
@@ -51,7 +51,7 @@ pub(crate) async fn hold(
         AskConsent::Once => pending.redirect_uri().map(remember),
         AskConsent::Always | AskConsent::Never => None,
     };
-    Ok(store_request(context, pending, Asked { subject, session }, current, room, remembered).await?.ticket)
+    Ok(store_request(context, pending, asked, current, room, remembered).await?.ticket)
 }
 
 /// Checks that the request may be held, and stores what a metadata document says of its client, even if that must await
@@ -59,15 +59,14 @@ pub(crate) async fn hold(
 pub(crate) async fn admit(
     context: &Arc<Context>,
     pending: &PendingAuthorization,
-    subject: &Subject,
-    session: &[u8],
+    asked: Asked<'_>,
 ) -> Result<(), AuthorizationError> {
     let client = &pending.client;
     let page = |reason| AuthorizationError::page_for(context, &client.id, reason);
-    check_user(context, subject, session).map_err(page)?;
+    check_user(context, asked).map_err(page)?;
     let attempt = Attempt {
         client: Some(client.id.as_str()),
-        subject: Some(subject),
+        subject: Some(asked.user.subject),
         peer: pending.peer,
         ..Attempt::new(AttemptKind::ConsentRequest, Endpoint::Authorization)
     };
@@ -76,7 +75,6 @@ pub(crate) async fn admit(
     if let Some(admission) = &pending.document {
         document_client::store(context, client, admission).await.map_err(page)?;
     }
-    let asked = Asked { subject, session };
     if pending.has_dropped_scopes && is_step_up_in_vain(context, pending, asked).await.map_err(redirect)? {
         return Err(redirect(Reason::ExcessScope));
     }
@@ -84,11 +82,14 @@ pub(crate) async fn admit(
 }
 
 /// Checks that a request can be held for this user and session.
-pub(crate) fn check_user(context: &Context, subject: &Subject, session: &[u8]) -> Result<(), Reason> {
-    if session.is_empty() {
+pub(crate) fn check_user(context: &Context, asked: Asked<'_>) -> Result<(), Reason> {
+    if asked.session.is_empty() {
         return Err(Reason::MissingSession);
     }
-    let is_reserved = context.config.issues_jwts() && subject.as_str().starts_with(CLIENT_SUBJECT);
+    if asked.user.sign_in.is_some_and(|sign_in| !sign_in.time().has_come(context.now())) {
+        return Err(Reason::SignInInTheFuture);
+    }
+    let is_reserved = context.config.issues_jwts() && asked.user.subject.as_str().starts_with(CLIENT_SUBJECT);
     if is_reserved { Err(Reason::ReservedSubject) } else { Ok(()) }
 }
 
@@ -109,7 +110,8 @@ pub(crate) async fn store_request(
     room: Room,
     remembered: Option<RememberedConsent>,
 ) -> Result<Held, AuthorizationError> {
-    let (client, Asked { subject, session }) = (&pending.client, asked);
+    let (client, Asked { user, session }) = (&pending.client, asked);
+    let subject = user.subject;
     let page = |reason| AuthorizationError::page_for(context, &client.id, reason);
     let now = context.now();
     let id = AuthorizationId::new(now, &*context.entropy);
@@ -131,7 +133,11 @@ pub(crate) async fn store_request(
         },
         destination: pending.destination.clone(),
         challenge: pending.challenge,
-        terms: Terms { extra: Extra::new(remembered, None, context.config.revision), ..pending.terms.clone() },
+        terms: pending.terms.clone().with(|extra| {
+            extra.remembered = remembered;
+            extra.revision = NonZeroU32::new(context.config.revision);
+            extra.sign_in = user.sign_in.filter(|_| pending.terms.are_openid()).cloned();
+        }),
         key: pending.key.map(Box::new),
         pushed: pending.pushed.map(Box::new),
         answer: None,
@@ -176,7 +182,7 @@ async fn is_step_up_in_vain(
     asked: Asked<'_>,
 ) -> Result<bool, Reason> {
     let (now, session) = (context.now(), Digest::of(asked.session));
-    let rows = match consent_requests::latest(context, asked.subject).await {
+    let rows = match consent_requests::latest(context, asked.user.subject).await {
         Ok(rows) => rows,
         // The page does not depend on it.
         Err(error) if error.unreadable_key().is_some() => return Ok(false),
@@ -263,7 +269,7 @@ pub(crate) async fn decide(
     decision: &Decision,
 ) -> Result<Answer, AuthorizationError> {
     let submitted = Submitted { ticket, session, decision, data: user.data, basis: Basis::Page };
-    let found = find_asked(context, ticket, Asked { subject: user.subject, session }).await;
+    let found = find_asked(context, ticket, Asked { user, session }).await;
     let found = found.map_err(|reason| AuthorizationError::page(context, reason))?;
     let page = |reason| AuthorizationError::page_for(context, &found.client, reason);
     let is_again = match judge_held(&found, context.now()) {

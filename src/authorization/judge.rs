@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::authorization::decision::Decision;
+use crate::authorization::signed_in::DecidingUser;
 use crate::base::clock::Timestamp;
-use crate::base::id::Subject;
 use crate::config::Config;
 use crate::error::Reason;
 use crate::model::client::{Client, ClientState, GrantType};
@@ -13,17 +13,17 @@ use crate::model::{Authorization, Destination, Stage};
 use crate::scope::ResourceScope;
 use crate::secret::Digest;
 
-/// The user and the session that decide.
+/// The user who is asked or decides, and the session.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
-    pub(crate) subject: &'a Subject,
+    pub(crate) user: DecidingUser<'a>,
     pub(crate) session: &'a [u8],
 }
 
 /// Checks that the ticket, the user and the session belong to the request.
 pub(crate) fn judge_asked(found: &Authorization, ticket: &Digest, asked: &Asked<'_>) -> Result<(), Reason> {
     let proven = found.ticket == *ticket && found.session == Digest::of(asked.session);
-    if !proven || found.subject() != Some(asked.subject) {
+    if !proven || found.subject() != Some(asked.user.subject) {
         return Err(Reason::UnknownConsentTicket);
     }
     Ok(())
@@ -111,7 +111,7 @@ pub(crate) fn judge_decision(
 mod tests {
     use super::*;
     use crate::authorization::decision::Consent;
-    use crate::base::id::AuthorizationId;
+    use crate::base::id::{AuthorizationId, Subject};
     use crate::grant::fixtures::{at, client, redirection, scopes, terms_of};
     use crate::model::client::GrantTypes;
     use crate::model::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
@@ -170,7 +170,7 @@ mod tests {
 
     /// The judgements in the order in which `decide` makes them.
     fn judge(scene: &Scene) -> Result<Terms, Reason> {
-        let asked = Asked { subject: &scene.subject, session: scene.session };
+        let asked = Asked { user: (&scene.subject).into(), session: scene.session };
         judge_asked(&scene.held, &scene.ticket, &asked)?;
         judge_held(&scene.held, at(scene.seconds))?;
         let client = judge_client(scene.client.clone().map(Arc::new), &scene.held, &scene.config)?;

@@ -11,7 +11,7 @@ use crate::model::STATE_BYTES;
 use crate::model::client::{Client, GrantType};
 use crate::model::protected_resource::{Named, ProtectedResource, Target};
 use crate::model::redirect_uri::{RedirectUri, RedirectUriError};
-use crate::model::terms::Terms;
+use crate::model::terms::{OPENID, Terms};
 use crate::scope::{ScopeError, ScopeSet};
 use crate::secret::pkce::CodeChallenge;
 use crate::wire::params::{Params, RESOURCE, parameters_named};
@@ -19,7 +19,11 @@ use crate::wire::params::{Params, RESOURCE, parameters_named};
 /// The thumbprint of the key that the code is bound to [RFC 9449 section 10].
 const DPOP_JKT: &str = "dpop_jkt";
 
-const NAMES: [&str; 9] = [
+const NONCE: &str = "nonce";
+
+/// Those of OpenID Connect first, and `dpop_jkt` last.
+const NAMES: [&str; 10] = [
+    NONCE,
     "response_type",
     "client_id",
     "redirect_uri",
@@ -31,11 +35,18 @@ const NAMES: [&str; 9] = [
     DPOP_JKT,
 ];
 
-/// The parameters that are read. Only these are stored for a pushed request. Without DPoP, the last one, `dpop_jkt`, is
-/// an unknown parameter.
+/// The parameters that are read. Only these are stored for a pushed request. Those of what is switched off are unknown
+/// parameters.
 pub(crate) fn names(config: &Config) -> &'static [&'static str] {
     const ALL: &[&str] = &NAMES;
-    if config.dpop.reads_proofs() { ALL } else { ALL.split_last().map_or(ALL, |(_, others)| others) }
+    const OF_OAUTH: &[&str] = ALL.split_at(1).1;
+    let names = if offers_openid(config) { ALL } else { OF_OAUTH };
+    if config.dpop.reads_proofs() { names } else { names.split_last().map_or(names, |(_, others)| others) }
+}
+
+/// Returns whether clients may ask who has signed in.
+fn offers_openid(config: &Config) -> bool {
+    config.scopes.definition(OPENID).is_some()
 }
 
 /// Returns whether a request wants a page. Apart from that, `prompt` is an unknown parameter: no value of it is an
@@ -128,15 +139,17 @@ pub(crate) fn judge(context: &Context, client: &Client, query: &Params<'_>) -> R
     let key = key(query)?;
     let target = context.resources.requested(Named::of(query), client, &client.form.scopes).map_err(Reason::from)?;
     let (scopes, has_dropped_scopes) = scopes(context, client, &client.form.scopes, query, &target)?;
+    let terms = Terms {
+        scopes,
+        resources: client.form.resource_scope.clone(),
+        audience: target.audience().clone(),
+        extra: None,
+    };
+    let nonce = if terms.are_openid() { nonce(query)? } else { None };
     Ok(Asked {
         challenge,
         key,
-        terms: Terms {
-            scopes,
-            resources: client.form.resource_scope.clone(),
-            audience: target.audience().clone(),
-            extra: None,
-        },
+        terms: terms.with(|extra| extra.nonce = nonce),
         has_dropped_scopes,
         protected_resources: target.entries().iter().map(|entry| entry.settings.clone()).collect(),
     })
@@ -187,6 +200,15 @@ fn key(query: &Params<'_>) -> Result<Option<JwkThumbprint>, Reason> {
     let thumbprint = str::from_utf8(thumbprint).ok().and_then(|text| text.parse().ok());
     thumbprint.map(Some).ok_or(Reason::DpopKey)
 }
+
+/// OpenID Connect Core section 3.1.2.1: 1 to 512 bytes of text without control characters, kept as they are.
+fn nonce(query: &Params<'_>) -> Result<Option<Box<str>>, Reason> {
+    let Some(nonce) = query.bytes(NONCE) else { return Ok(None) };
+    let text = str::from_utf8(nonce).ok().filter(|text| text.len() <= NONCE_BYTES && !text.contains(char::is_control));
+    text.map(|text| Some(text.into())).ok_or(Reason::Nonce)
+}
+
+const NONCE_BYTES: usize = 512;
 
 /// § 3.3: at most `registered`, the scopes that this kind of request may have, and what the protected resources serve.
 /// A request without `scope` asks for all of that. Also returns whether scopes were left out.

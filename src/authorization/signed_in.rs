@@ -2,6 +2,7 @@
 
 use crate::base::id::Subject;
 use crate::model::grant_data::GrantData;
+use crate::model::sign_in::SignIn;
 
 /// The user who is signed in to your service in this browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,13 +10,14 @@ pub struct SignedIn {
     subject: Subject,
     name: Option<String>,
     data: Option<GrantData>,
+    sign_in: Option<SignIn>,
 }
 
 impl SignedIn {
     /// Creates a signed-in user by the subject, to which the grants will belong.
     #[must_use]
     pub const fn new(subject: Subject) -> Self {
-        Self { subject, name: None, data: None }
+        Self { subject, name: None, data: None, sign_in: None }
     }
 
     /// Sets the name by which users know the account, such as an e-mail address. The pages show it, so that a user with
@@ -35,6 +37,14 @@ impl SignedIn {
         self
     }
 
+    /// Sets when and how the user signed in. What counts is what was true when the page was shown. A request of OpenID
+    /// Connect passes it on to the client.
+    #[must_use]
+    pub fn sign_in(mut self, sign_in: SignIn) -> Self {
+        self.sign_in = Some(sign_in);
+        self
+    }
+
     /// Returns your service's name for the user.
     #[must_use]
     pub const fn subject(&self) -> &Subject {
@@ -48,22 +58,23 @@ impl SignedIn {
     }
 }
 
-/// The user who decides: a [`SignedIn`], or a [`Subject`] alone.
-#[derive(Clone, Copy, Debug)]
+/// The user who is asked or decides: a [`SignedIn`], or a [`Subject`] alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecidingUser<'a> {
     pub(crate) subject: &'a Subject,
     pub(crate) data: Option<&'a GrantData>,
+    pub(crate) sign_in: Option<&'a SignIn>,
 }
 
 impl<'a> From<&'a SignedIn> for DecidingUser<'a> {
     fn from(user: &'a SignedIn) -> Self {
-        Self { subject: &user.subject, data: user.data.as_ref() }
+        Self { subject: &user.subject, data: user.data.as_ref(), sign_in: user.sign_in.as_ref() }
     }
 }
 
 impl<'a> From<&'a Subject> for DecidingUser<'a> {
     fn from(subject: &'a Subject) -> Self {
-        Self { subject, data: None }
+        Self { subject, data: None, sign_in: None }
     }
 }
 

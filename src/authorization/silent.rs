@@ -22,7 +22,7 @@ use crate::authorization::judge::Asked;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
 use crate::authorization::signed_in::DecidingUser;
 use crate::base::clock::Timestamp;
-use crate::base::id::{GrantId, Subject};
+use crate::base::id::GrantId;
 use crate::context::Context;
 use crate::grant::{live_grants, revocation};
 use crate::model::Grant;
@@ -35,7 +35,7 @@ const LONGEST: Duration = Duration::from_secs(180 * 86_400);
 
 /// What is known about a request that was checked.
 struct Known<'a> {
-    user: Option<&'a Subject>,
+    user: Option<DecidingUser<'a>>,
     needs_page: bool,
     ask_consent: AskConsent,
     /// Whether the user may get one more code and grant of the client before another one gives way.
@@ -57,7 +57,7 @@ struct Remembered {
 enum Next<'a> {
     SignIn,
     Page,
-    Code(&'a Subject, Because),
+    Code(DecidingUser<'a>, Because),
 }
 
 /// Why no page is needed.
@@ -100,16 +100,15 @@ pub(crate) async fn decide_silently(
     session: &[u8],
 ) -> Result<Option<Answer>, AuthorizationError> {
     let redirect = |error: StoreError| pending.redirect(context, error.into());
-    let data = user.and_then(|user| user.data);
-    let (known, found) = match read(context, pending, user.map(|user| user.subject)).await {
+    let (known, found) = match read(context, pending, user).await {
         Ok(read) => read,
         // The page does not depend on it.
         Err(error) if error.unreadable_key().is_some() => return Ok(None),
         Err(error) => return Err(redirect(error)),
     };
     let (Next::Code(user, because), Some(Found { client, room })) = (next(&known), found) else { return Ok(None) };
-    admit(context, pending, user, session).await?;
-    let asked = Asked { subject: user, session };
+    let asked = Asked { user, session };
+    admit(context, pending, asked).await?;
     let remembered = match &because {
         Because::NeverAsked => None,
         Because::Consented(earlier) => Some(earlier.consent),
@@ -123,7 +122,7 @@ pub(crate) async fn decide_silently(
         }
     }
     let everything = Decision::Approve(Consent::to_everything());
-    let (ticket, decision, basis) = (held.ticket.expose(), &everything, Basis::NoPage);
+    let (ticket, decision, data, basis) = (held.ticket.expose(), &everything, user.data, Basis::NoPage);
     take_decision(context, &held.record, &held.client, &Submitted { ticket, session, decision, data, basis })
         .await
         .map(Some)
@@ -140,7 +139,7 @@ struct Found {
 async fn read<'a>(
     context: &Context,
     pending: &PendingAuthorization,
-    user: Option<&'a Subject>,
+    user: Option<DecidingUser<'a>>,
 ) -> Result<(Known<'a>, Option<Found>), StoreError> {
     let (needs_page, now) = (pending.needs_page, context.now());
     let ask_consent = AskConsent::Always;
@@ -151,8 +150,8 @@ async fn read<'a>(
     if known.ask_consent == AskConsent::Always {
         return Ok((known, None));
     }
-    let grants = live_grants::to_client(context, user, &client).await?;
-    let found = consent_requests::find_room_without_page(context, user, &client.id).await?;
+    let grants = live_grants::to_client(context, user.subject, &client).await?;
+    let found = consent_requests::find_room_without_page(context, user.subject, &client.id).await?;
     let Some((room, codes)) = found else { return Ok((known, None)) };
     known.has_room = grants.len().saturating_add(codes) < context.config.limits.grants;
     let Some(redirection) = pending.destination.browser() else { return Ok((known, None)) };
@@ -172,6 +171,7 @@ fn consent_of(grant: &Grant, pending: &PendingAuthorization, terms: [u8; CONSENT
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::id::Subject;
 
     #[test]
     fn a_user_is_asked_unless_everything_speaks_against_it() {
@@ -182,15 +182,15 @@ mod tests {
             Remembered { consent: RememberedConsent { asked, terms: [7; 16] }, grant: GrantId::from_bytes([1; 16]) }
         };
         let base = |ask_consent, remembered| Known {
-            user: Some(&alice),
+            user: Some((&alice).into()),
             needs_page: false,
             ask_consent,
             has_room: true,
             remembered,
             now: Timestamp::from_seconds(1000 * DAY),
         };
-        let skipped = || Next::Code(&alice, Because::NeverAsked);
-        let remembered = |day| Next::Code(&alice, Because::Consented(asked(day)));
+        let skipped = || Next::Code((&alice).into(), Because::NeverAsked);
+        let remembered = |day| Next::Code((&alice).into(), Because::Consented(asked(day)));
         for (ask_consent, consent, expected) in [
             (AskConsent::Always, None, Next::Page),
             (AskConsent::Always, Some(asked(1000)), Next::Page),

@@ -184,21 +184,22 @@ pub(crate) async fn enter(
     asked: Asked<'_>,
 ) -> Result<DeviceConsent, AuthorizationError> {
     let page = |reason| AuthorizationError::page(context, reason);
-    check_user(context, asked.subject, asked.session).map_err(page)?;
-    let (code, request) = find(context, typed, asked.subject).await.map_err(page)?;
+    check_user(context, asked).map_err(page)?;
+    let (code, request) = find(context, typed, asked.user.subject).await.map_err(page)?;
     let page = |reason| AuthorizationError::page_for(context, &request.client, reason);
     let client = match document_client::named(context, Some(request.client.as_str().as_bytes())) {
-        Some(id) => of_document(context, typed, id, asked.subject).await?,
+        Some(id) => of_document(context, typed, id, asked.user.subject).await?,
         None => {
             let client = context.current_client(&request.client).await.map_err(|error| page(error.into()))?;
             client.ok_or_else(|| page(Reason::UnknownClient))?
         }
     };
     let pending = pending(context, typed, &request, &client).map_err(page)?;
-    let room =
-        consent_requests::find_room(context, asked.subject, &client.id).await.map_err(|error| page(error.into()))?;
+    let room = consent_requests::find_room(context, asked.user.subject, &client.id)
+        .await
+        .map_err(|error| page(error.into()))?;
     let held = store_request(context, &pending, asked, Some(client), room, None).await?;
-    context.raise(&Event::UserCodeTyped { client: &request.client, subject: asked.subject });
+    context.raise(&Event::UserCodeTyped { client: &request.client, subject: asked.user.subject });
     let device = AskingDevice {
         user_code: code.shown(),
         in_link: typed.in_link,
@@ -337,5 +338,5 @@ pub(crate) async fn release(context: &Context, ticket: &str, asked: Asked<'_>) -
     let held = find_held(context, ticket, asked).await.map_err(page)?;
     let Some(device) = held.device().copied() else { return Err(page(Reason::UnknownConsentTicket)) };
     revocation::end_held(context, held).await.map_err(|error| page(error.into()))?;
-    release::device(context, &device, asked.subject).await.map_err(page)
+    release::device(context, &device, asked.user.subject).await.map_err(page)
 }

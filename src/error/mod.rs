@@ -105,6 +105,9 @@ refusals! {
         /// The state is too long, or has characters that the configuration refuses.
         #[error("the state was refused")]
         State => InvalidRequest.says("state is too long or has characters that are not allowed"),
+        /// The nonce is too long, or no text without control characters.
+        #[error("the nonce was refused")]
+        Nonce => InvalidRequest.says("nonce must have at most 512 bytes of UTF-8 without control characters"),
         /// The client may not use this grant type.
         #[error("the client may not use this grant type")]
         GrantTypeNotRegistered => UnauthorizedClient.says("the client is not registered for this grant type"),
@@ -180,6 +183,9 @@ refusals! {
             "the subject begins with \"client:\", which is reserved while a protected resource has JWT access tokens"
         )]
         ReservedSubject => ServerError.says(FAILED),
+        /// Your service says that the user signed in more than a minute from now.
+        #[error("the time of the sign-in is more than 60 s in the future")]
+        SignInInTheFuture => ServerError.says(FAILED),
         /// The user may not be given tokens.
         #[error("the subject may not be given tokens")]
         SubjectRefused => InvalidGrant.says("the user may not be given tokens"),

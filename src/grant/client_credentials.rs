@@ -24,7 +24,7 @@ use crate::grant::{issue, jwt};
 use crate::hooks::Event;
 use crate::model::client::{Client, GrantType};
 use crate::model::protected_resource::{Audience, ResourceTable, TargetError};
-use crate::model::terms::{Extra, Terms};
+use crate::model::terms::Terms;
 use crate::model::{AccessRecord, Grant, Pairs, Restrictions, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::MintedOpaque;
@@ -216,12 +216,8 @@ impl Place<'_> {
             subject: None,
             pairs: pairs_of(vec![self.access.clone()], &scopes),
             // The client's `client_resources` limit the token when it is used.
-            terms: Terms {
-                scopes,
-                resources: ResourceScope::All,
-                audience: Audience::UNSET,
-                extra: Extra::new(None, None, self.revision),
-            },
+            terms: Terms { scopes, resources: ResourceScope::All, audience: Audience::UNSET, extra: None }
+                .written_under(self.revision),
             created: now,
             keep_until: now,
             family: Family::NONE,

@@ -54,7 +54,7 @@ impl<'a> Rules<'a> {
         request: &TokenRequest<'_>,
     ) -> Result<Exchanged, Reason> {
         let client = request.client;
-        let granted = authorization.terms.left_for(client).ok_or(Reason::CodeSpent)?;
+        let granted = authorization.terms.left_for(client).ok_or(Reason::CodeSpent)?.with(|extra| extra.nonce = None);
         // RFC 8707 section 2.2: the first access token may be for less than the grant.
         let target = self.resources.granted(&granted.audience, client, request.resources)?;
         let scopes = target.served_of(granted.scopes.clone());

@@ -82,8 +82,8 @@ impl Flow {
         let entered = peer.into_iter().fold(entered, TypedUserCode::peer);
         let session = visitor.browser.session();
         let entered = match before {
-            Some(form) => self.server.enter_user_code_again(&form.ticket, &entered, user.subject(), session).await,
-            None => self.server.enter_user_code(&entered, user.subject(), session).await,
+            Some(form) => self.server.enter_user_code_again(&form.ticket, &entered, user.into(), session).await,
+            None => self.server.enter_user_code(&entered, user, session).await,
         };
         let consent = match entered {
             Ok(consent) => consent,

@@ -190,7 +190,7 @@ impl Flow {
         let Ok(reviewed) = self.reviewed(&pending.client).await else {
             return Step::Respond(self.error(503, ErrorKind::Unavailable, visitor));
         };
-        let ticket = match self.server.hold(&pending, user.subject(), session).await {
+        let ticket = match self.server.hold(&pending, user, session).await {
             Ok(ticket) => ticket,
             Err(error) => return Step::Respond(self.refuse(error, visitor, None)),
         };

@@ -24,6 +24,7 @@ pub use self::page::{
 };
 pub use self::return_to::ReturnTo;
 pub use crate::authorization::signed_in::SignedIn;
+pub use crate::model::sign_in::SignIn;
 pub use crate::wire::page::ErrorKind;
 use crate::wire::page::missing_device_page;
 pub use return_to::Route;

@@ -292,7 +292,8 @@ mod tests {
     use crate::model::fixtures::compared_layout;
     use crate::model::protected_resource::Audience;
     use crate::model::redirect_uri::RedirectUri;
-    use crate::model::terms::{Extra, RememberedConsent};
+    use crate::model::sign_in::SignIn;
+    use crate::model::terms::RememberedConsent;
 
     fn authorization() -> Authorization {
         Authorization {
@@ -387,7 +388,9 @@ mod tests {
         let audience = Audience::new(["https://api.example", "https://mcp.example/mcp"]);
         let key = Some(Box::new(JwkThumbprint::from_bytes([9; 32])));
         let pushed = PushedFrom { id: PushedRequestId::from_bytes([7; 16]), secret: Digest::of(b"secret") };
-        let terms = Terms { audience, ..authorization().terms };
+        let sign_in = SignIn::at(Timestamp::from_seconds(90)).with_acr("loa1").unwrap().with_amr(["pwd", "otp"]).ok();
+        let terms = authorization().terms.with(|extra| (extra.sign_in, extra.nonce) = (sign_in, Some("n-0S6".into())));
+        let terms = Terms { audience, ..terms };
         let for_resources = Authorization { terms, ..authorization() };
         let with_key = Authorization { key: key.clone(), ..for_resources.clone() };
         let with_pushed = Authorization { pushed: Some(Box::new(pushed)), ..with_key.clone() };
@@ -396,7 +399,9 @@ mod tests {
         let file = compared_layout("authorization.1.full", &full.encode());
         assert_eq!(Authorization::decode(&file), Ok(full.clone()));
         // A cut between two fields leaves a record with fewer of them.
-        let fewer = [authorization(), for_resources, with_key, with_pushed];
+        let without_extra = Terms { extra: None, ..for_resources.terms.clone() };
+        let without_extra = Authorization { terms: without_extra, ..authorization() };
+        let fewer = [authorization(), without_extra, for_resources, with_key, with_pushed];
         for cut in 0..file.len() {
             let left = fewer.iter().find(|record| record.encode().len() == cut);
             assert_eq!(Authorization::decode(&file[..cut]).ok().as_ref(), left, "cut to {cut}");
@@ -435,7 +440,7 @@ mod tests {
     #[test]
     fn a_remembered_consent_comes_back() {
         let consent = RememberedConsent { asked: Timestamp::from_seconds(7), terms: [9; CONSENT_TERMS_BYTES] };
-        let terms = Terms { extra: Extra::new(Some(consent), None, 0), ..authorization().terms };
+        let terms = authorization().terms.with(|extra| extra.remembered = Some(consent));
         let remembered = Authorization { terms, ..authorization() };
         let read = Authorization::decode(&remembered.encode()).unwrap();
         assert_eq!(read, remembered);

@@ -8,6 +8,7 @@ use crate::base::id::{ClientId, GrantId, Subject};
 use crate::model::client::Client;
 use crate::model::grant_data::GrantData;
 use crate::model::protected_resource::Audience;
+use crate::model::sign_in::SignIn;
 use crate::model::terms::Terms;
 use crate::model::{AccessRecord, Authorization, PLACE_KEPT, Pairs, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
@@ -94,6 +95,13 @@ impl Grant {
     #[must_use]
     pub fn data(&self) -> Option<&GrantData> {
         self.terms.data()
+    }
+
+    /// Returns how the user had signed in when the page was shown; `None` unless the client asked who signs in, with a
+    /// request of OpenID Connect. A revoked grant has none.
+    #[must_use]
+    pub fn sign_in(&self) -> Option<&SignIn> {
+        self.terms.sign_in()
     }
 
     /// Returns when the code was exchanged, or when the grant was revoked before that. Without a user, it is the time

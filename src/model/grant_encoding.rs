@@ -134,6 +134,7 @@ mod tests {
     use crate::model::fixtures::compared_layout;
     use crate::model::grant_data::GrantData;
     use crate::model::protected_resource::Audience;
+    use crate::model::sign_in::SignIn;
     use crate::model::terms::{Extra, RememberedConsent, Terms};
     use crate::scope::{ResourceScope, ScopeSet};
     use crate::secret::Digest;
@@ -247,8 +248,14 @@ mod tests {
         grant.pairs.superseded[0].pair = pair_of("1", [one, bound(8, &two)]);
         grant.pairs.superseded[1].pair.access = access("2", two);
         let consent = RememberedConsent { asked: at(7), terms: [9; CONSENT_TERMS_BYTES] };
-        let extra = Extra::new(Some(consent), GrantData::new(b"tenant").ok(), 2);
-        Grant { terms: Terms { extra, ..both() }, bound_from: NonZeroU32::new(8), ..grant }
+        let extra = Extra {
+            remembered: Some(consent),
+            data: GrantData::new(b"tenant").ok(),
+            revision: NonZeroU32::new(2),
+            sign_in: SignIn::at(at(3)).with_acr("loa1").unwrap().with_amr(["pwd", "otp"]).ok(),
+            nonce: None,
+        };
+        Grant { terms: Terms { extra: extra.boxed(), ..both() }, bound_from: NonZeroU32::new(8), ..grant }
     }
 
     #[test]
@@ -269,7 +276,7 @@ mod tests {
     fn a_remembered_consent_comes_back_until_the_grant_is_revoked() {
         let consent = RememberedConsent { asked: at(7), terms: [9; CONSENT_TERMS_BYTES] };
         for (terms, bound_from) in [(grant(2).terms, None), (both(), NonZeroU32::new(8))] {
-            let with_consent = Terms { extra: Extra::new(Some(consent), None, 0), ..terms.clone() };
+            let with_consent = terms.clone().with(|extra| extra.remembered = Some(consent));
             let remembered = Grant { terms: with_consent.clone(), bound_from, ..grant(2) };
             let read = Grant::decode(&remembered.encode()).unwrap();
             assert_eq!(read, remembered);

@@ -22,6 +22,7 @@ mod pushed_request;
 pub(crate) mod record;
 pub mod redirect_uri;
 mod replay;
+pub(crate) mod sign_in;
 pub(crate) mod target_uri;
 pub(crate) mod terms;
 pub(crate) mod user_code;

@@ -7,7 +7,11 @@ use crate::base::field::fields;
 use crate::model::client::{CONSENT_TERMS_BYTES, Client};
 use crate::model::grant_data::GrantData;
 use crate::model::protected_resource::Audience;
+use crate::model::sign_in::SignIn;
 use crate::scope::{ResourceScope, ScopeSet};
+
+/// The scope of a request that asks who has signed in.
+pub(crate) const OPENID: &str = "openid";
 
 /// What is agreed: one value from the request to the code, the grant and its tokens.
 ///
@@ -24,25 +28,24 @@ pub(crate) struct Terms {
 }
 
 /// What few consents have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extra {
     /// The consent that may stand in for a later one.
-    remembered: Option<RememberedConsent>,
+    pub(crate) remembered: Option<RememberedConsent>,
     /// What your service keeps with the grant: none before the decision.
-    data: Option<GrantData>,
+    pub(crate) data: Option<GrantData>,
     /// The highest [revision](crate::Config::revision) of the settings under which the row was written.
-    revision: Option<NonZeroU32>,
+    pub(crate) revision: Option<NonZeroU32>,
+    /// How the user had signed in when the page was shown; only of requests of OpenID Connect.
+    pub(crate) sign_in: Option<SignIn>,
+    /// What the client wants to find in its ID token. No grant has it: only the exchange of the code returns it.
+    pub(crate) nonce: Option<Box<str>>,
 }
 
 impl Extra {
-    pub(crate) fn new(
-        remembered: Option<RememberedConsent>,
-        data: Option<GrantData>,
-        revision: u32,
-    ) -> Option<Box<Self>> {
-        let extra = Self { remembered, data, revision: NonZeroU32::new(revision) };
-        let has_any = extra.remembered.is_some() || extra.data.is_some() || extra.revision.is_some();
-        has_any.then(|| Box::new(extra))
+    /// Boxes what there is; `None` if there is nothing.
+    pub(crate) fn boxed(self) -> Option<Box<Self>> {
+        (self != Self::default()).then(|| Box::new(self))
     }
 }
 
@@ -61,7 +64,29 @@ impl Terms {
     }
 
     pub(crate) fn with_data(self, data: Option<&GrantData>) -> Self {
-        Self { extra: Extra::new(self.remembered().copied(), data.cloned(), self.revision()), ..self }
+        self.with(|extra| extra.data = data.cloned())
+    }
+
+    /// Returns how the user had signed in; `None` unless the request was one of OpenID Connect, and your service said
+    /// so.
+    pub(crate) fn sign_in(&self) -> Option<&SignIn> {
+        self.extra.as_deref()?.sign_in.as_ref()
+    }
+
+    /// Returns whether the client asks who has signed in.
+    ///
+    /// > OpenID Connect requests MUST contain the openid scope value.
+    ///
+    /// [OpenID Connect Core section 3.1.2.1]
+    pub(crate) fn are_openid(&self) -> bool {
+        self.scopes.contains_name(OPENID)
+    }
+
+    /// Returns these terms with a change of what few consents have.
+    pub(crate) fn with(self, change: impl FnOnce(&mut Extra)) -> Self {
+        let mut extra = self.extra.map(|extra| *extra).unwrap_or_default();
+        change(&mut extra);
+        Self { extra: extra.boxed(), ..self }
     }
 
     /// Returns the highest revision of the settings under which the row was written; 0 if they had none.
@@ -74,7 +99,7 @@ impl Terms {
         if revision <= self.revision() {
             return self;
         }
-        Self { extra: Extra::new(self.remembered().copied(), self.data().cloned(), revision), ..self }
+        self.with(|extra| extra.revision = NonZeroU32::new(revision))
     }
 
     /// Returns what the client may still have of it; `None` if no scope or no resource is left.
@@ -112,6 +137,8 @@ pub(crate) struct RememberedConsent {
 // | 4   |            | `pushed`      |              |
 // | 5   |            | `answer`      |              |
 // | 6   | `revision` |               |              |
+// | 7   | `sign_in`  |               |              |
+// | 8   | `nonce`    |               |              |
 fields! { Terms { scopes, resources } tagged { 1 => audience, 2 => extra } }
-fields! { Extra { remembered, data } tagged { 6 => revision } }
+fields! { Extra { remembered, data } tagged { 6 => revision, 7 => sign_in, 8 => nonce } }
 fields! { RememberedConsent { asked, terms } }

@@ -177,15 +177,16 @@ impl AuthorizationServer {
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError`] if the throttle refused, the session is empty, the client was suspended or deleted or its
-    /// redirect URI removed since the check, the pushed request was decided since, or the store failed.
+    /// [`AuthorizationError`] if the throttle refused, the session is empty, the sign-in is in the future, the client
+    /// was suspended or deleted or its redirect URI removed since the check, the pushed request was decided since, or
+    /// the store failed.
     pub async fn hold(
         &self,
         pending: &PendingAuthorization,
-        subject: &Subject,
+        user: impl Into<DecidingUser<'_>> + Send,
         session: &[u8],
     ) -> Result<ConsentTicket, AuthorizationError> {
-        in_span("hold", decide::hold(&self.context, pending, subject, session)).await
+        in_span("hold", decide::hold(&self.context, pending, Asked { user: user.into(), session })).await
     }
 
     /// Decides a request without a page, and returns the redirect to the client; `None` if the page must be shown, or
@@ -257,10 +258,10 @@ impl AuthorizationServer {
     pub async fn enter_user_code(
         &self,
         typed: &TypedUserCode<'_>,
-        subject: &Subject,
+        user: impl Into<DecidingUser<'_>> + Send,
         session: &[u8],
     ) -> Result<DeviceConsent, AuthorizationError> {
-        in_span("user_code", user_code::enter(&self.context, typed, Asked { subject, session })).await
+        in_span("user_code", user_code::enter(&self.context, typed, Asked { user: user.into(), session })).await
     }
 
     /// The same again, for a user who was shown the consent page of the code.
@@ -268,10 +269,10 @@ impl AuthorizationServer {
         &self,
         ticket: &str,
         typed: &TypedUserCode<'_>,
-        subject: &Subject,
+        user: DecidingUser<'_>,
         session: &[u8],
     ) -> Result<DeviceConsent, AuthorizationError> {
-        let again = user_code::enter_again(&self.context, ticket, typed, Asked { subject, session });
+        let again = user_code::enter_again(&self.context, ticket, typed, Asked { user, session });
         in_span("user_code", again).await
     }
 
@@ -288,7 +289,8 @@ impl AuthorizationServer {
         subject: &Subject,
         session: &[u8],
     ) -> Result<(), AuthorizationError> {
-        in_span("user_code_release", user_code::release(&self.context, ticket, Asked { subject, session })).await
+        in_span("user_code_release", user_code::release(&self.context, ticket, Asked { user: subject.into(), session }))
+            .await
     }
 
     /// Returns the check of access tokens at the default one of [`Config::resources`]; of all tokens if there are none.

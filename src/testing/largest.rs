@@ -1,5 +1,7 @@
 //! The largest record of each kind, to show that none exceeds what the kit writes and the guide says.
 
+use std::num::NonZeroU32;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
@@ -13,6 +15,7 @@ use crate::model::client_metadata::RegistrationBounds;
 use crate::model::grant_data::GrantData;
 use crate::model::protected_resource::Audience;
 use crate::model::redirect_uri::RegisteredRedirectUri;
+use crate::model::sign_in::SignIn;
 use crate::model::terms::{Extra, RememberedConsent, Terms};
 use crate::model::{
     Authorization, DeviceDecision, DeviceRequest, Grant, InitialToken, Pairs, PushedFrom, PushedRequest, Restrictions,
@@ -157,8 +160,15 @@ fn client_id_of(length: usize) -> ClientId {
 
 fn terms() -> Terms {
     let remembered = Some(RememberedConsent { asked: now(), terms: random() });
-    let extra = Extra::new(remembered, GrantData::new([0xff; 1024]).ok(), u32::MAX);
-    Terms { scopes: all_scopes(), resources: longest_list(0), audience: largest_audience(), extra }
+    let sign_in = SignIn::at(now()).with_acr(&"x".repeat(255)).unwrap().with_amr(["x".repeat(32).as_str(); 8]).unwrap();
+    let extra = Extra {
+        remembered,
+        data: GrantData::new([0xff; 1024]).ok(),
+        revision: NonZeroU32::new(u32::MAX),
+        sign_in: Some(sign_in),
+        nonce: Some("\u{1f600}".repeat(128).into()),
+    };
+    Terms { scopes: all_scopes(), resources: longest_list(0), audience: largest_audience(), extra: extra.boxed() }
 }
 
 /// 100 names of 4096 bytes in total. Each digit gives another list.

@@ -68,6 +68,7 @@ shared! {
     ReturnTo,
     Reviewed,
     Route,
+    SignIn,
     SignedIn,
     Step,
     Visitor<'static>,

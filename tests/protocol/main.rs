@@ -28,6 +28,7 @@ mod key_registration;
 mod largest;
 mod mcp;
 mod memory_throttle;
+mod openid_request;
 mod own_claims;
 mod own_data;
 mod private_key_jwt;

@@ -41,7 +41,7 @@ impl Service {
     async fn granted(&self) -> String {
         let query = format!("response_type=code&client_id={}", self.id);
         let pending = self.server.authorize(&Request::new("GET").query(query.as_bytes())).await.unwrap();
-        let handle = self.server.hold(&pending, &ALICE, SESSION).await.unwrap();
+        let handle = self.server.hold(&pending, &*ALICE, SESSION).await.unwrap();
         let decision = Decision::Approve(Consent::to_everything());
         let decided = self.server.decide(handle.expose(), &*ALICE, SESSION, &decision).await.unwrap();
         let (_, code) = decided.header("Location").unwrap().split_once("code=").unwrap();

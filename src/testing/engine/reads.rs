@@ -147,7 +147,7 @@ pub(crate) const fn largest_record(table: Table) -> usize {
     match table {
         Table::ApplicationLogos => 1_050_000,
         Table::Applications => 220_000,
-        Table::Authorizations => 40_000,
+        Table::Authorizations => 41_000,
         Table::DeviceRequests => 12_000,
         Table::Grants => 300_000,
         Table::InitialTokens => 16_000,
