@@ -3,6 +3,7 @@
 mod issuer;
 pub(crate) mod signing_keys;
 pub(crate) mod uses;
+pub(crate) mod watched;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

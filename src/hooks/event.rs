@@ -225,6 +225,34 @@ events! {
         /// The failure.
         error: &'a StoreError,
     } => named("purge_failed", error.severity()).why(error),
+    /// Expired records were removed, or there were none.
+    Purged {
+        /// How many records were removed.
+        rows: usize,
+        /// How many seconds it took.
+        seconds: u32,
+        /// Whether nothing was left to remove. If not, the purge is called again at once.
+        finished: bool,
+    } => named("purged", if rows > 0 { Info } else { Severity::Debug })
+        .rows(rows)
+        .seconds(seconds)
+        .why(if finished { "nothing is left to remove" } else { "more is left to remove" }),
+    /// The calls of a store have failed for a second or longer, and none has succeeded meanwhile. A call whose caller
+    /// gave up after a second is one that failed. Raised once, until the store answers again; the requests that are
+    /// answered with 503 have events of their own, as far as they get an answer.
+    StoreUnavailable {
+        /// What failed: `read` or `write`.
+        operation: &'static str,
+        /// The last failure.
+        error: &'a StoreError,
+    } => named("store_unavailable", Severity::Error).operation(operation).why(error),
+    /// A store answers again, after [`StoreUnavailable`](Self::StoreUnavailable).
+    StoreBack {
+        /// What succeeded: `read` or `write`.
+        operation: &'static str,
+        /// Seconds since the first call that failed.
+        seconds: u32,
+    } => named("store_back", Warning).operation(operation).seconds(seconds),
     /// The key set at a client's `jwks_uri` was fetched and contains keys that are not used: private or malformed ones,
     /// or keys that are not for signatures. Raised once for each such fetch.
     KeysLeftOut(client) {
@@ -302,6 +330,12 @@ events! {
         /// Why.
         refusal: TokenRefusal,
     } => named("access_token_refused", refusal.severity()).client(client).why(refusal),
+    /// A [`ResourceServer`](crate::ResourceServer) refused a request before it accepted an access token: the request
+    /// has none, or a malformed one, or its DPoP proof is missing or wrong.
+    CheckRefused {
+        /// Exactly what was wrong.
+        reason: &'a Reason,
+    } => named("check_refused", Severity::Debug).why(reason),
     /// A [`ResourceClient`](crate::resource::ResourceClient) could not look up an access token. All checks that waited
     /// for the look-up fail with 503, or use an earlier answer. Raised once for each failed look-up, however many
     /// checks waited for it.
@@ -363,13 +397,18 @@ facts! {
     keys: usize;
     /// Returns the length of the data of a grant, as in [`Event::GrantDataSet`].
     bytes: usize;
+    /// Returns whether a store failed at a `read` or a `write`, as in [`Event::StoreUnavailable`].
+    operation: &'static str;
+    /// Returns how many records a purge removed, as in [`Event::Purged`].
+    rows: usize;
+    /// Returns how long it took, as in [`Event::Purged`] and [`Event::StoreBack`].
+    seconds: u32;
 }
 
 /// Receives events, after the store has acknowledged what happened.
 ///
 /// It is called within the request, so it should pass the event on and return. No event contains a secret. The check at
-/// a resource runs for every call and raises an event only if it refuses a token.
-/// [`ResourceError::reason`](crate::ResourceError::reason) states why it refused any other request.
+/// a resource runs for every call, and raises an event if it does not accept the token.
 pub trait EventSink: fmt::Debug + Send + Sync + 'static {
     /// Records one event.
     fn record(&self, event: &Event<'_>);
@@ -612,6 +651,10 @@ mod tests {
             Event::ClockDiffers { ahead: 600 },
             Event::CheckFailed { reason },
             Event::PurgeFailed { error: &StoreError::transient("busy") },
+            Event::Purged { rows: 7, seconds: 1, finished: true },
+            Event::StoreUnavailable { operation: "read", error: &StoreError::transient("busy") },
+            Event::StoreBack { operation: "read", seconds: 7 },
+            Event::CheckRefused { reason },
             Event::PeerAddressMissing { endpoint },
             Event::OtherHost { host: "localhost", origin: "https://auth.example" },
             Event::SignInLoop {},

@@ -18,6 +18,9 @@ use crate::hooks::{Event, EventSink, Severity};
 /// | `age` | seconds since a refresh token in its grace was superseded |
 /// | `keys` | how many keys of a client are not used |
 /// | `bytes` | the length of the data of a grant |
+/// | `operation` | whether a store failed at a `read` or a `write` |
+/// | `rows` | how many records a purge removed |
+/// | `seconds` | how long a purge took, or how long a store did not answer |
 ///
 /// The level is [`Event::severity`]. Clients and redirect URIs may hold any character: a subscriber that writes lines
 /// must escape fields, as that of `tracing-subscriber` does.
@@ -48,6 +51,9 @@ impl EventSink for TracingEvents {
                     age = facts.age,
                     keys = facts.keys,
                     bytes = facts.bytes,
+                    operation = facts.operation,
+                    rows = facts.rows,
+                    seconds = facts.seconds,
                 )
             };
         }

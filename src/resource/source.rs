@@ -10,6 +10,7 @@ use crate::base::clock::{Clock, Timestamp};
 use crate::config::rule::{ConfigError, Parts};
 use crate::config::tokens::proof_algorithm_names;
 use crate::config::{Config, DpopBoundTokens, Finding, Profile, SecurityReport};
+use crate::context::watched::watched_alone;
 use crate::context::{Context, use_proof};
 use crate::error::Reason;
 use crate::hooks::{Event, Events, TokenRefusal};
@@ -158,6 +159,8 @@ impl Remote {
         let at = from.place(&config, &resources)?;
         let prefix = Prefixes::new(&config.tokens.prefix).access_token;
         let has_unknown_scope = AtomicBool::new(false);
+        let (clock, events) = from.environment().clock_and_events();
+        let replays = replays.map(|store| watched_alone(store, &clock, events.as_ref()));
         Ok((Self { config, resources, from, prefix, replays, has_unknown_scope, number: next_number() }, at))
     }
 
@@ -289,10 +292,16 @@ impl Source {
         }
     }
 
-    /// Reports a check that failed through no fault of the token. Those that have an event of their own are left out.
+    /// Reports why a request was refused, unless the look-up of its token has raised an event.
     pub(super) fn note(&self, reason: &Reason) {
         if matches!(reason, Reason::Store(_) | Reason::NewerSettings | Reason::MissingRequestUrl) {
             self.raise(&Event::CheckFailed { reason });
+        }
+        let is_of_proof = matches!(reason, Reason::MissingDpopProof | Reason::DpopProof(_) | Reason::DpopNonceNeeded);
+        let is_of_header =
+            matches!(reason, Reason::NoAccessToken | Reason::MalformedBearer | Reason::WrongTokenScheme);
+        if is_of_proof || is_of_header {
+            self.raise(&Event::CheckRefused { reason });
         }
         match self {
             Self::InProcess(context) => context.events.note_clock(reason, || context.now()),

@@ -8,6 +8,7 @@ use crate::base::entropy::{Entropy, SystemEntropy};
 use crate::config::Config;
 use crate::config::rule::{ConfigError, Parts};
 use crate::context::signing_keys::SigningKeys;
+use crate::context::watched::watched;
 use crate::context::{Context, Polls, RegistrationRules, proof_urls};
 use crate::fetch::cache::{Cache, MAX_CACHED};
 use crate::fetch::documents::Documents;
@@ -178,7 +179,7 @@ impl Builder {
         let proof_urls = proof_urls(&config);
         let registration_rules = RegistrationRules::new(&config, key_sets.is_some());
         let context = Context {
-            stores,
+            stores: watched(stores, &clock, events.as_ref()),
             config,
             prefixes,
             resources,

@@ -49,9 +49,13 @@ debug_as_text!(PurgeError);
 
 /// Removes expired records, examining at most `limit` in each store.
 pub(crate) async fn purge_expired(context: &Context, limit: usize) -> Result<Purge, PurgeError> {
+    let begun = context.now();
     let purged = purge(context, limit).await;
     match &purged {
-        Ok(_) => {}
+        Ok(purge) => {
+            let seconds = context.now().seconds_since(begun);
+            context.raise(&Event::Purged { rows: purge.removed(), seconds, finished: purge.is_finished() });
+        }
         Err(PurgeError::ClockAhead { now, newest }) => {
             context.raise(&Event::PurgeRefused { now: *now, newest: *newest });
         }

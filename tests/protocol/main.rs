@@ -65,4 +65,5 @@ mod rfc9728;
 mod roll_outs;
 mod service;
 mod silent_consent;
+mod store_state;
 mod unreliable;
