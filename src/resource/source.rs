@@ -298,8 +298,7 @@ impl Source {
             self.raise(&Event::CheckFailed { reason });
         }
         let is_of_proof = matches!(reason, Reason::MissingDpopProof | Reason::DpopProof(_) | Reason::DpopNonceNeeded);
-        let is_of_header =
-            matches!(reason, Reason::NoAccessToken | Reason::MalformedBearer | Reason::WrongTokenScheme);
+        let is_of_header = matches!(reason, Reason::NoAccessToken | Reason::MalformedBearer | Reason::WrongTokenScheme);
         if is_of_proof || is_of_header {
             self.raise(&Event::CheckRefused { reason });
         }
