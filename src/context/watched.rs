@@ -14,7 +14,8 @@ use async_trait::async_trait;
 
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::id::ClientId;
-use crate::hooks::{Event, EventSink};
+use crate::hooks::{Event, Events};
+
 use crate::model::client::Client;
 use crate::store::{
     ClientStore, Insertion, Page, Purge, Record, RecordStore, Replacement, Store, StoreError, Stores, kinds,
@@ -24,14 +25,16 @@ use crate::store::{
 const PATIENCE: u32 = 1;
 
 /// Returns the stores with a link before each. Without a sink there is nobody to report to, and no link.
-pub(crate) fn watched(stores: Stores, clock: &Arc<dyn Clock>, events: Option<&Arc<dyn EventSink>>) -> Stores {
-    let Some(events) = events else { return stores };
+pub(crate) fn watched(stores: Stores, clock: &Arc<dyn Clock>, events: &Events) -> Stores {
+    if !events.are_received() {
+        return stores;
+    }
     let mut links: Vec<(*const (), Arc<Link>)> = Vec::new();
     // One store may keep several kinds, and has one link.
     let mut link_of = |address: *const ()| match links.iter().find(|(known, _)| *known == address) {
         Some((_, link)) => Arc::clone(link),
         None => {
-            let link = Arc::new(Link::new(Arc::clone(clock), Arc::clone(events)));
+            let link = Arc::new(Link::new(Arc::clone(clock), events.clone()));
             links.push((address, Arc::clone(&link)));
             link
         }
@@ -58,10 +61,12 @@ pub(crate) fn watched(stores: Stores, clock: &Arc<dyn Clock>, events: Option<&Ar
 pub(crate) fn watched_alone<R: Record>(
     store: Arc<dyn RecordStore<R>>,
     clock: &Arc<dyn Clock>,
-    events: Option<&Arc<dyn EventSink>>,
+    events: &Events,
 ) -> Arc<dyn RecordStore<R>> {
-    let Some(events) = events else { return store };
-    let link = Arc::new(Link::new(Arc::clone(clock), Arc::clone(events)));
+    if !events.are_received() {
+        return store;
+    }
+    let link = Arc::new(Link::new(Arc::clone(clock), events.clone()));
     Arc::new(Watched { store, link })
 }
 
@@ -125,9 +130,9 @@ struct Link {
 }
 
 impl Link {
-    fn new(clock: Arc<dyn Clock>, events: Arc<dyn EventSink>) -> Self {
+    fn new(clock: Arc<dyn Clock>, events: Events) -> Self {
         Self {
-            reads: Health::new("read", Arc::clone(&clock), Arc::clone(&events)),
+            reads: Health::new("read", Arc::clone(&clock), events.clone()),
             writes: Health::new("write", clock, events),
         }
     }
@@ -137,7 +142,7 @@ impl Link {
 struct Health {
     operation: &'static str,
     clock: Arc<dyn Clock>,
-    events: Arc<dyn EventSink>,
+    events: Events,
     /// Whether [`failure`](Self::failure) has one: a call that succeeds reads nothing else.
     is_failing: AtomicBool,
     failure: Mutex<Option<Failure>>,
@@ -151,7 +156,7 @@ struct Failure {
 }
 
 impl Health {
-    fn new(operation: &'static str, clock: Arc<dyn Clock>, events: Arc<dyn EventSink>) -> Self {
+    fn new(operation: &'static str, clock: Arc<dyn Clock>, events: Events) -> Self {
         Self { operation, clock, events, is_failing: AtomicBool::new(false), failure: Mutex::new(None) }
     }
 
@@ -181,7 +186,7 @@ impl Health {
             is_due
         };
         if is_due {
-            self.events.record(&Event::StoreUnavailable { operation: self.operation, error });
+            self.events.raise(&Event::StoreUnavailable { operation: self.operation, error });
         }
     }
 
@@ -196,7 +201,7 @@ impl Health {
         };
         if let Some(Failure { since, is_reported: true }) = ended {
             let seconds = self.clock.now().seconds_since(since);
-            self.events.record(&Event::StoreBack { operation: self.operation, seconds });
+            self.events.raise(&Event::StoreBack { operation: self.operation, seconds });
         }
     }
 }

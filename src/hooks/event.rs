@@ -427,6 +427,11 @@ impl Events {
         Self { sink: Some(Arc::new(sink)), ..Self::default() }
     }
 
+    /// Returns whether there is a sink.
+    pub(crate) const fn are_received(&self) -> bool {
+        self.sink.is_some()
+    }
+
     pub(crate) fn raise(&self, event: &Event<'_>) {
         if let Some(sink) = &self.sink {
             sink.record(event);

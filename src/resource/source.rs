@@ -160,7 +160,7 @@ impl Remote {
         let prefix = Prefixes::new(&config.tokens.prefix).access_token;
         let has_unknown_scope = AtomicBool::new(false);
         let (clock, events) = from.environment().clock_and_events();
-        let replays = replays.map(|store| watched_alone(store, &clock, events.as_ref()));
+        let replays = replays.map(|store| watched_alone(store, &clock, &events));
         Ok((Self { config, resources, from, prefix, replays, has_unknown_scope, number: next_number() }, at))
     }
 

@@ -179,7 +179,7 @@ impl Builder {
         let proof_urls = proof_urls(&config);
         let registration_rules = RegistrationRules::new(&config, key_sets.is_some());
         let context = Context {
-            stores: watched(stores, &clock, events.as_ref()),
+            stores: watched(stores, &clock, &events),
             config,
             prefixes,
             resources,
