@@ -39,6 +39,7 @@ pub use crate::server::hosts::Hosts;
 pub use crate::server::purge::PurgeError;
 pub use crate::server::ready::NotReady;
 use crate::store::{Purge, StoreError};
+use crate::wire::endpoint::path_of;
 use crate::wire::{Endpoint, Request, Response};
 
 /// An OAuth 2.0 authorization server [RFC 6749] that works with any framework, runtime and clock.
@@ -69,6 +70,13 @@ impl AuthorizationServer {
     #[must_use]
     pub fn issuer(&self) -> &str {
         &self.context.config.issuer
+    }
+
+    /// Returns the path of the issuer without a slash at its end: `/notes` for `https://example.com/notes`, and nothing
+    /// for `https://example.com`. It belongs in front of the paths of the service's own pages.
+    #[must_use]
+    pub fn issuer_path(&self) -> &str {
+        path_of(self.issuer())
     }
 
     /// Returns the host names of the issuer and of all [`Config::resources`], for a check of the `Host` header.

@@ -46,7 +46,8 @@ async fn app(folder: &Path) -> Result<Router, Box<dyn Error>> {
     let layer = SessionManagerLayer::new(sessions)
         .with_secure(server.issuer().starts_with("https:"))
         .with_same_site(SameSite::Lax)
-        .with_expiry(Expiry::OnInactivity(Duration::days(7)));
+        .with_expiry(Expiry::OnInactivity(Duration::days(7)))
+        .with_always_save(true);
     let endpoints = grantor_axum::routes(&server).with_state(server);
     let own = Arc::new(Mutex::new(own));
     Ok(Router::new().route("/", get(visit)).with_state(own).merge(endpoints).layer(layer))

@@ -15,7 +15,6 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Router, routing::get};
 use grantor::interaction::{ReturnTo, SignedIn};
 use grantor::scope::{ScopeCatalog, ScopeDefinition};
-use grantor::wire::Endpoint;
 use grantor::{Authenticated, AuthorizationServer, Config, MemoryThrottle, SqliteStore, Subject, TracingEvents};
 use grantor_axum::{Interaction, Refused, RequiredScope, Users, require_scope};
 use grantor_pages::Pages;
@@ -68,9 +67,11 @@ async fn app(issuer: &str, secret: &str, folder: &Path) -> Result<Router, Box<dy
         .with_name("notes") // Beside another service of the same host, whose cookie is called `id` too.
         .with_secure(issuer.starts_with("https:"))
         .with_same_site(SameSite::Lax)
-        .with_expiry(Expiry::OnInactivity(Duration::days(7)));
+        // Each visit counts: without the second line, only a sign-in does.
+        .with_expiry(Expiry::OnInactivity(Duration::days(7)))
+        .with_always_save(true);
     // An issuer with a path has all its endpoints below it. The other routes of the service go there too.
-    let path = server.path(Endpoint::Authorization).trim_end_matches("/oauth2/auth").to_owned();
+    let path = server.issuer_path();
     let notes = get(notes).route_layer(require_scope::<ReadNotes>(server.clone())?);
     let users = MyUsers { sign_in: format!("{path}/sign-in") };
     Ok(Router::new()
