@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io;
 
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, SqlState};
 
 use crate::base::debug_as_text;
 use crate::store::StoreError;
@@ -34,6 +34,9 @@ pub enum PostgresProblem {
     /// Any other error of the database.
     #[error("the database failed")]
     Database,
+    /// The server cannot write: its disk is full, or a quota or limit of its user is reached.
+    #[error("the disk of the database is full, or a quota of its user is reached")]
+    Full,
     /// Another transaction kept a row locked for longer than a statement waits.
     #[error("another transaction keeps a row locked")]
     Locked,
@@ -116,6 +119,7 @@ impl PostgresError {
     pub const fn is_transient(&self) -> bool {
         match self.problem {
             PostgresProblem::Contended
+            | PostgresProblem::Full
             | PostgresProblem::Locked
             | PostgresProblem::NotReplicated
             | PostgresProblem::QueueFull
@@ -177,6 +181,8 @@ fn problem_of(error: &tokio_postgres::Error) -> PostgresProblem {
         PostgresProblem::TimedOut
     } else if forgot_statements(code) {
         PostgresProblem::Unreachable
+    } else if is_full(error, code) {
+        PostgresProblem::Full
     } else {
         // The class: authorization, transactions, or connections, resources, the operator, the operating system.
         match code.code().get(..2) {
@@ -224,6 +230,14 @@ pub(super) fn ends_connection(error: &tokio_postgres::Error) -> bool {
             || is_late(code)
             || forgot_statements(code)
     })
+}
+
+/// Returns whether the server found no room for a page of a table. It has a code of its own for a full disk alone: for a
+/// quota or a limit of its user, only the function that failed shows what happened.
+fn is_full(error: &tokio_postgres::Error, code: &SqlState) -> bool {
+    let routine = error.as_db_error().and_then(DbError::routine);
+    let is_of_pages = || routine.is_some_and(|name| matches!(name, "mdextend" | "mdzeroextend"));
+    *code == SqlState::DISK_FULL || (*code == SqlState::INTERNAL_ERROR && is_of_pages())
 }
 
 /// Returns whether a statement reached the server too late, or the server's clock was changed.

@@ -8,14 +8,13 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::jobs::Job;
-use crate::store::postgres::link::{Access, Link, Process};
+use crate::store::postgres::link::{Access, Link};
 use crate::store::postgres::options::PostgresOptions;
 use crate::store::postgres::write::{jittered, write};
 
 /// The first pause between attempts to connect. Each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-const BETWEEN_CHECKS: Duration = Duration::from_secs(5);
 /// While the primary refuses writes, the time between attempts to find one that takes them.
 const BETWEEN_SEARCHES: Duration = Duration::from_secs(1);
 
@@ -67,7 +66,7 @@ impl Keeper {
                 Ok(Some(next)) => next,
                 Ok(None) => {
                     link.cut();
-                    let Ok(next) = self.replaced(link.processes().to_vec()).await else { return };
+                    let Ok(next) = self.replaced(&link).await else { return };
                     next
                 }
                 Err(Closed) => return,
@@ -113,16 +112,19 @@ impl Keeper {
             }
             // Callers without an answer by then get the error that the outcome is unknown.
             if timeout(patience, write(link, std::mem::take(&mut jobs))).await.is_err() {
+                link.watch.note_silence();
                 return Ok(());
             }
         }
     }
 
-    /// Reconnects, however long it takes. The first attempt may be quick, so callers keep waiting for it. After it
-    /// fails, all callers are refused until there is a connection.
-    async fn replaced(&mut self, left_behind: Vec<Process>) -> Result<Link, Closed> {
-        self.states.send_replace(State::Opening);
-        let settings = self.settings.clone();
+    /// Reconnects, however long it takes. The first attempt may be quick, so callers keep waiting for it, unless they
+    /// have waited for a server that never answers. After it fails, all callers are refused until there is a
+    /// connection.
+    async fn replaced(&mut self, lost: &Link) -> Result<Link, Closed> {
+        let silent = lost.watch.is_silent().then(|| PostgresError::from(PostgresProblem::TimedOut));
+        self.states.send_replace(silent.clone().map_or(State::Opening, State::Down));
+        let (settings, left_behind) = (self.settings.clone(), lost.processes().to_vec());
         let open = async || {
             let link = match Link::open(&settings, Access::ReadWrite).await {
                 Err(error) if settings.is_read_only(&error) => Link::open(&settings, Access::ReadOnly).await?,
@@ -133,7 +135,10 @@ impl Keeper {
                 .map_err(|_| PostgresProblem::TimedOut)??;
             Ok(link)
         };
-        let mut opened: Result<Link, PostgresError> = open().await;
+        let mut opened: Result<Link, PostgresError> = match silent {
+            Some(failure) => self.refusing(&failure, open()).await?,
+            None => open().await,
+        };
         let mut pause = FIRST_PAUSE;
         loop {
             let failure = match opened {
@@ -174,18 +179,21 @@ impl Keeper {
         }
     }
 
-    /// Returns the time-out for a server that never answers. One that answers late applies its own time-out.
+    /// Returns how long a call waits for a server that never answers. One that answers late applies its own time-out.
     fn patience(&self) -> Duration {
         self.settings.statement_timeout * 3 / 2
     }
 }
 
-/// Closes connections on which a read never ends.
+/// Closes connections on which a read never ends. A check begins within a sixth of the time that a read may take, and
+/// has the rest: still longer than the server works on the statement before it.
 async fn watch_reads(link: Weak<Link>, is_reading: impl Fn() -> bool, patience: Duration) {
+    let between = patience / 6;
     loop {
-        sleep(BETWEEN_CHECKS).await;
+        sleep(between).await;
         let Some(link) = link.upgrade() else { return };
-        if is_reading() && timeout(patience, link.reader.check_connection()).await.is_err() {
+        if is_reading() && timeout(patience - between, link.reader.check_connection()).await.is_err() {
+            link.watch.note_silence();
             link.cut();
         }
         if link.reader.is_closed() {

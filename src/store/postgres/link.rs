@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -93,11 +93,21 @@ pub(super) struct Watch {
     pub(super) lost: Notify,
     /// Commits that the server reported without having waited for its standby.
     unreplicated: AtomicU64,
+    /// Whether a call has waited in vain for any answer.
+    is_silent: AtomicBool,
 }
 
 impl Watch {
     pub(super) fn unreplicated(&self) -> u64 {
         self.unreplicated.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn note_silence(&self) {
+        self.is_silent.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_silent(&self) -> bool {
+        self.is_silent.load(Ordering::SeqCst)
     }
 }
 

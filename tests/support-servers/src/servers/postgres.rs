@@ -226,6 +226,17 @@ impl PostgresServer {
         kill(signal, server);
     }
 
+    /// Lets these processes of the server write no file of more than that many bytes, or any file again.
+    pub fn limit_files(&self, processes: &[i32], bytes: Option<u64>) {
+        let limit = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
+        for process in processes {
+            let mut command = as_server(Command::new("prlimit"));
+            // The soft limit alone, which may be raised again.
+            let arguments = [format!("--pid={process}"), format!("--fsize={limit}:")];
+            assert!(command.args(arguments).current_dir("/").status().unwrap().success(), "{}", self.log());
+        }
+    }
+
     /// Makes a standby take writes.
     pub fn promote(&self) {
         run("pg_ctl", &["promote", "--wait", &format!("--pgdata={}", self.folder.display())]);

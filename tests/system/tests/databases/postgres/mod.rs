@@ -12,4 +12,5 @@ mod operator;
 mod pooler;
 mod several_servers;
 mod shared;
+mod stuck;
 mod unreadable;
