@@ -12,7 +12,7 @@ use grantor::scope::Permission;
 use grantor::wire::Body;
 use grantor::{Authenticated, AuthorizationServer, Subject};
 use grantor_actix::{
-    Interaction, Refused, RequireScope, RequiredScope, Users, refuse_other_hosts, require_scopes, to_request,
+    Interaction, Refused, RequireScope, RequiredScope, Users, health, refuse_other_hosts, require_scopes, to_request,
 };
 
 use crate::LOOPBACK_NAMES;
@@ -23,7 +23,8 @@ pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
     let own_hosts = refuse_other_hosts(server.hosts().and(LOOPBACK_NAMES));
     services
         .app_data(Data::new(server.clone()))
-        .configure(Interaction::new(server, pages(), Alice).hosts(LOOPBACK_NAMES).configure());
+        .configure(Interaction::new(server, pages(), Alice).hosts(LOOPBACK_NAMES).configure())
+        .configure(health(server));
     let me_resource = web::resource("/api/me");
     match server.config().profile() {
         Profile::Fapi => services.service(me_resource.wrap(from_fn(returned)).wrap(own_hosts.clone()).to(me_of_anyone)),

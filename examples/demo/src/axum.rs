@@ -12,7 +12,7 @@ use grantor::scope::Permission;
 use grantor::wire::Body;
 use grantor::{Authenticated, AuthorizationServer, Subject};
 use grantor_axum::{
-    Interaction, Refused, RequireScope, RequiredScope, Users, refuse_other_hosts, require_scopes, to_request,
+    Interaction, Refused, RequireScope, RequiredScope, Users, health, refuse_other_hosts, require_scopes, to_request,
 };
 
 use crate::LOOPBACK_NAMES;
@@ -30,8 +30,8 @@ pub fn routes(server: AuthorizationServer) -> Router {
         routes.route(&path, any(me_there).layer(require_scopes(resource, needed)))
     });
     let interaction = Interaction::new(&server, pages(), Alice).hosts(LOOPBACK_NAMES);
-    // `Interaction` checks the host by itself. Add other routes before the layer.
-    routes.layer(refuse_other_hosts(hosts)).merge(interaction.routes()).with_state(server)
+    // `Interaction` checks the host by itself, and a load balancer asks for none. Add other routes before the layer.
+    routes.layer(refuse_other_hosts(hosts)).merge(interaction.routes()).merge(health()).with_state(server)
 }
 
 impl Users for Alice {

@@ -41,22 +41,29 @@ pub(super) struct Keeper {
 struct Closed;
 
 impl Keeper {
-    /// Starts the task on the runtime of the caller, with a first connection.
+    /// Starts the task on the runtime of the caller. Without a first link, it begins as if that one was lost.
     pub(super) fn start(
         settings: PostgresOptions,
         jobs: mpsc::Receiver<Job>,
-        link: Link,
+        link: Option<Link>,
         reading: Arc<Semaphore>,
     ) -> watch::Receiver<State> {
         let (states, seen) = watch::channel(State::Opening);
         let keeper = Self { settings, jobs, states, reading };
-        let link = keeper.up(link);
+        let link = link.map(|link| keeper.up(link));
         tokio::spawn(keeper.run(link));
         seen
     }
 
     /// Works until the store is dropped and all queued jobs are done.
-    async fn run(mut self, mut link: Arc<Link>) {
+    async fn run(mut self, first: Option<Arc<Link>>) {
+        let mut link = match first {
+            Some(link) => link,
+            None => {
+                let Ok(link) = self.replaced(Vec::new()).await else { return };
+                self.up(link)
+            }
+        };
         loop {
             let next = match link.access {
                 Access::ReadWrite => self.serve(&link).await.map(|()| None),

@@ -91,11 +91,30 @@ impl PostgresStore {
     /// Panics outside of a tokio runtime with timers and I/O enabled.
     pub async fn connect(options: &PostgresOptions) -> Result<Self, PostgresError> {
         let link = Link::open(options, Access::ReadWrite).await?;
+        Ok(Self::start(options, Some(link)))
+    }
+
+    /// Returns a store that connects in the background, for a service that starts before its database does.
+    ///
+    /// Until a server was reached and its tables were checked, every call fails: with a transient error while
+    /// [`connect`](Self::connect) would be worth another attempt, and otherwise with a permanent one, such as for a
+    /// wrong password or missing tables. The attempts go on, so the store works once the cause is gone.
+    /// [`ready`](crate::AuthorizationServer::ready) returns the cause.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a tokio runtime with timers and I/O enabled.
+    #[must_use]
+    pub fn connect_lazily(options: &PostgresOptions) -> Self {
+        Self::start(options, None)
+    }
+
+    fn start(options: &PostgresOptions, link: Option<Link>) -> Self {
         let (jobs, waiting) = mpsc::channel(options.queue_limit);
         let reading = Arc::new(Semaphore::new(options.queue_limit));
         let states = Keeper::start(options.clone(), waiting, link, reading.clone());
         let reads = Reads::start(states, reading, options);
-        Ok(Self { jobs, reads, options: Arc::new(options.clone()) })
+        Self { jobs, reads, options: Arc::new(options.clone()) }
     }
 
     /// Creates the schema and its tables, or migrates them to this release's version. Does nothing if they have it.

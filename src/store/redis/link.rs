@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use redis::{Cmd, ConnectionAddr, ConnectionInfo, FromRedisValue, IntoConnectionInfo};
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::store::redis::check::Place;
@@ -56,6 +56,8 @@ pub(super) struct Link {
     response_timeout: Duration,
     wait: Option<Wait>,
     runtime: Handle,
+    /// Whether the layout of the keys was checked. Until then, no other command is sent.
+    layout: OnceCell<()>,
 }
 
 impl Link {
@@ -69,12 +71,23 @@ impl Link {
             response_timeout: options.response_timeout,
             wait: options.wait,
             runtime,
+            layout: OnceCell::new(),
         }
     }
 
     /// Admits a call of the store, however many commands it sends, if there is room for it.
-    pub(super) fn admit(&self) -> Result<SemaphorePermit<'_>, RedisError> {
-        self.in_flight.try_acquire().map_err(|_| RedisProblem::QueueFull.into())
+    pub(super) async fn admit(&self) -> Result<SemaphorePermit<'_>, RedisError> {
+        let admitted = self.in_flight.try_acquire().map_err(|_| RedisProblem::QueueFull)?;
+        self.layout.get_or_try_init(|| check_layout(self)).await?;
+        Ok(admitted)
+    }
+
+    /// Connects to all servers, and checks the layout of the keys.
+    async fn open(self, options: &RedisOptions) -> Result<Self, RedisError> {
+        let within = options.connect_timeout.saturating_add(options.response_timeout);
+        timeout(within, self.router.open()).await.map_err(|_| RedisProblem::TimedOut)??;
+        self.layout.get_or_try_init(|| check_layout(&self)).await?;
+        Ok(self)
     }
 
     /// Returns whether a row and its index entries may be at different servers.
@@ -144,31 +157,30 @@ const LAYOUT: u32 = 1;
 
 /// Connects to a standalone server.
 pub(super) async fn single(address: &str, options: &RedisOptions) -> Result<Link, RedisError> {
+    single_unconnected(address, options)?.open(options).await
+}
+
+/// The same, which connects with its first call.
+pub(super) fn single_unconnected(address: &str, options: &RedisOptions) -> Result<Link, RedisError> {
     let runtime = prepare(options)?;
     let node = Node::new(info(address)?, Place::Alone, options)?;
-    let router = in_time(options, async {
-        node.open().await?;
-        Ok(Router::single(node, options))
-    });
-    checked(Link::new(router.await?, options, runtime)).await
+    Ok(Link::new(Router::single(node, options), options, runtime))
 }
 
 /// Connects to a cluster, through any of its servers.
 pub(super) async fn cluster(addresses: &[&str], options: &RedisOptions) -> Result<Link, RedisError> {
+    cluster_unconnected(addresses, options)?.open(options).await
+}
+
+/// The same, which connects with its first call.
+pub(super) fn cluster_unconnected(addresses: &[&str], options: &RedisOptions) -> Result<Link, RedisError> {
     let runtime = prepare(options)?;
     if addresses.is_empty() {
         return Err(RedisProblem::Address.into());
     }
     let seed = |address: &&str| Node::new(info(address)?, Place::Cluster, options);
     let seeds = addresses.iter().map(seed).collect::<Result<Vec<_>, _>>()?;
-    let router = in_time(options, async {
-        let router = Router::cluster(seeds, options).await?;
-        for primary in router.primaries() {
-            primary.open().await?;
-        }
-        Ok(router)
-    });
-    checked(Link::new(router.await?, options, runtime)).await
+    Ok(Link::new(Router::cluster(seeds, options), options, runtime))
 }
 
 /// Returns the addresses without their passwords, as they may be shown.
@@ -179,13 +191,13 @@ pub(super) fn shown(addresses: &[&str]) -> Vec<String> {
 }
 
 /// Refuses keys of a later layout, and marks a prefix that has no keys yet.
-async fn checked(link: Link) -> Result<Link, RedisError> {
+async fn check_layout(link: &Link) -> Result<(), RedisError> {
     let key = link.keys.layout();
     let mut get = Cmd::new();
     get.arg("GET").arg(&key);
     match link.read::<Option<u32>>(&key, get).await? {
         Some(layout) if layout > LAYOUT => return Err(RedisProblem::Newer { layout }.into()),
-        Some(_) => return Ok(link),
+        Some(_) => return Ok(()),
         None => {}
     }
     let mut set = Cmd::new();
@@ -193,7 +205,7 @@ async fn checked(link: Link) -> Result<Link, RedisError> {
     match link.write::<Option<String>>(&key, set).await {
         // A server that currently takes no writes can still be read. The next store that connects marks it.
         Err(error) if !error.is_transient() => Err(error),
-        _ => Ok(link),
+        _ => Ok(()),
     }
 }
 
@@ -203,14 +215,6 @@ fn prepare(options: &RedisOptions) -> Result<Handle, RedisError> {
         return Err(RedisProblem::Setting("prefix").into());
     }
     Handle::try_current().map_err(|_| RedisProblem::Setting("runtime").into())
-}
-
-async fn in_time<T>(
-    options: &RedisOptions,
-    connecting: impl Future<Output = Result<T, RedisError>>,
-) -> Result<T, RedisError> {
-    let within = options.connect_timeout.saturating_add(options.response_timeout);
-    timeout(within, connecting).await.map_err(|_| RedisProblem::TimedOut)?
 }
 
 fn info(address: &str) -> Result<ConnectionInfo, RedisError> {

@@ -139,6 +139,26 @@ impl RedisStore {
         Ok(Self::new(link, addresses))
     }
 
+    /// Returns a store of a standalone server that connects with its first call, for a service that starts before Redis
+    /// does. Until the server was reached and checked as by [`connect`](Self::connect), every call fails with what that
+    /// would return.
+    ///
+    /// # Errors
+    ///
+    /// [`RedisError`] if the address or an option is wrong.
+    pub fn connect_lazily(address: &str, options: &RedisOptions) -> Result<Self, RedisError> {
+        Ok(Self::new(link::single_unconnected(address, options)?, &[address]))
+    }
+
+    /// Returns a store of a cluster that connects with its first call, as [`connect_lazily`](Self::connect_lazily).
+    ///
+    /// # Errors
+    ///
+    /// [`RedisError`] if an address or an option is wrong.
+    pub fn connect_cluster_lazily(addresses: &[&str], options: &RedisOptions) -> Result<Self, RedisError> {
+        Ok(Self::new(link::cluster_unconnected(addresses, options)?, addresses))
+    }
+
     fn new(link: Link, addresses: &[&str]) -> Self {
         Self { link: Arc::new(link), addresses: link::shown(addresses).into() }
     }
@@ -157,35 +177,35 @@ impl Store for RedisStore {}
 
 impl Engine for RedisStore {
     async fn find(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let _admitted = self.link.admit()?;
+        let _admitted = self.link.admit().await?;
         row::find(&self.link, table, key, |_| true).await
     }
 
     async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
-        let _admitted = self.link.admit()?;
+        let _admitted = self.link.admit().await?;
         let inserted = write::insert(&self.link, &write).await?;
         Ok(if inserted { Insertion::Inserted } else { Insertion::Exists })
     }
 
     async fn replace(&self, version: u32, write: Write) -> Result<Replacement, StoreError> {
-        let _admitted = self.link.admit()?;
+        let _admitted = self.link.admit().await?;
         let replaced = write::replace(&self.link, version, &write).await?;
         Ok(if replaced { Replacement::Replaced } else { Replacement::Lost })
     }
 
     async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
-        let _admitted = self.link.admit()?;
+        let _admitted = self.link.admit().await?;
         let confirmed = write::confirm(&self.link, &write).await?;
         Ok(if confirmed { Replacement::Replaced } else { Replacement::Lost })
     }
 
     async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
-        let _admitted = self.link.admit()?;
+        let _admitted = self.link.admit().await?;
         listed::list(&self.link, list, after, limit).await
     }
 
     async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        let _admitted = self.link.admit()?;
+        let _admitted = self.link.admit().await?;
         Ok(PurgeStep { link: &self.link, table, now }.run(limit).await?)
     }
 }

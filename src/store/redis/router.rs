@@ -66,12 +66,19 @@ impl Router {
         Self::new(Known { edition: 0, parts, nodes: HashMap::new() }, Vec::new(), options)
     }
 
-    /// Creates a router to the cluster that is found through these servers.
-    pub(super) async fn cluster(seeds: Vec<Node>, options: &RedisOptions) -> Result<Self, RedisError> {
+    /// Creates a router to the cluster that is found through these servers, once one of them is asked.
+    pub(super) fn cluster(seeds: Vec<Node>, options: &RedisOptions) -> Self {
         let known = Known { edition: 0, parts: Vec::new(), nodes: HashMap::new() };
-        let router = Self::new(known, seeds.into_iter().map(Arc::new).collect(), options);
-        router.refresh(0).await?;
-        Ok(router)
+        Self::new(known, seeds.into_iter().map(Arc::new).collect(), options)
+    }
+
+    /// Finds the servers, and connects to all primaries.
+    pub(super) async fn open(&self) -> Result<(), RedisError> {
+        self.refresh(self.known().edition).await?;
+        for primary in self.primaries() {
+            primary.open().await?;
+        }
+        Ok(())
     }
 
     fn new(known: Known, seeds: Vec<Arc<Node>>, options: &RedisOptions) -> Self {
@@ -86,7 +93,7 @@ impl Router {
     }
 
     /// Returns all primaries, each once.
-    pub(super) fn primaries(&self) -> Vec<Arc<Node>> {
+    fn primaries(&self) -> Vec<Arc<Node>> {
         let mut primaries: Vec<Arc<Node>> = Vec::new();
         for part in &self.known().parts {
             if !primaries.iter().any(|node| Arc::ptr_eq(node, &part.primary)) {

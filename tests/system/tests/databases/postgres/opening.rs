@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
-use grantor::store::postgres::{PostgresOptions, PostgresProblem};
+use grantor::store::postgres::{PostgresError, PostgresOptions, PostgresProblem};
 use grantor::store::{Grant, RecordStore};
 use grantor::testing::records;
-use grantor::{PostgresStore, Timestamp};
+use grantor::{AuthorizationServer, Config, PostgresStore, Timestamp};
 
 use crate::postgres::shared::{options, server};
 use support::folder::repository;
@@ -240,4 +240,39 @@ async fn a_server_that_cannot_encrypt_is_refused_where_that_is_asked_for() {
     let connection = server().connection().replace("host=127.0.0.1", "host=localhost hostaddr=127.0.0.1");
     let options = PostgresOptions::new(&connection).unwrap().root_certificates(ca).unwrap();
     assert!(PostgresStore::connect(&options).await.is_err());
+}
+
+/// No call is answered before a server was reached and its tables were checked, and none is answered wrongly.
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_service_may_start_before_its_database() {
+    let options = options().schema("made later").unwrap();
+    let store = PostgresStore::connect_lazily(&options);
+    let grant = std::sync::Arc::new(records::grant(&records::subject(), END));
+    let problem = |error: grantor::store::StoreError| {
+        let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<PostgresError>());
+        (source.expect("an error of the store").problem(), error.is_transient())
+    };
+    for _ in 0..2 {
+        let found = RecordStore::<Grant>::find(&store, &grant.id()).await;
+        assert_eq!(problem(found.unwrap_err()), (PostgresProblem::SchemaMissing, false));
+        let inserted = store.insert(grant.clone()).await;
+        assert_eq!(problem(inserted.unwrap_err()), (PostgresProblem::SchemaMissing, false));
+    }
+    let config = Config::platform("https://auth.example");
+    let waiting = AuthorizationServer::new(config, store.clone()).unwrap();
+    assert_eq!(waiting.readiness_response().await.status(), 503);
+    PostgresStore::migrate(&options).await.unwrap();
+    let began = std::time::Instant::now();
+    while store.insert(grant.clone()).await.is_err() {
+        assert!(began.elapsed().as_secs() < 10, "it does not notice the tables");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert_eq!(store.find(&grant.id()).await.unwrap(), Some(grant));
+    assert_eq!(waiting.readiness_response().await.status(), 204);
+
+    let nobody = PostgresOptions::new("host=127.0.0.1 port=1 user=nobody").unwrap();
+    let id = records::grant(&records::subject(), END).id();
+    let found = RecordStore::<Grant>::find(&PostgresStore::connect_lazily(&nobody), &id).await;
+    assert_eq!(problem(found.unwrap_err()), (PostgresProblem::Unreachable, true));
 }

@@ -286,3 +286,30 @@ async fn tls_is_spoken_with_those_that_are_trusted() {
     assert!(RedisStore::connect(&address, &unreadable).await.is_err());
     fs::remove_dir_all(&folder).unwrap();
 }
+
+/// No call is answered before the server and the layout of its keys were checked.
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_service_may_start_before_redis() {
+    let server = Server::start_with(&["--maxmemory-policy", "allkeys-lru"]);
+    server.ask(&["SET", "grantor:layout", "99"]);
+    let store = RedisStore::connect_lazily(&server.address(), &RedisOptions::new()).unwrap();
+    let (problem, is_transient) = failure(&store).await.expect("the server is refused");
+    assert_evicts(&problem, "allkeys-lru");
+    assert!(!is_transient);
+    server.ask(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    let (problem, _) = failure(&store).await.expect("the layout is refused");
+    assert!(matches!(problem, RedisProblem::Newer { layout: 99, .. }), "{problem:?}");
+    server.ask(&["DEL", "grantor:layout"]);
+    works(&store).await;
+    assert_eq!(server.ask(&["GET", "grantor:layout"]).trim(), "1");
+
+    let options = RedisOptions::new().response_timeout(Duration::from_millis(300));
+    let away = RedisStore::connect_lazily("redis://127.0.0.1:1", &options).unwrap();
+    assert!(failure(&away).await.expect("nothing listens").1, "it is transient");
+    assert!(RedisStore::connect_lazily("localhost", &options).is_err());
+    let cluster = Cluster::start();
+    let addresses = cluster.addresses();
+    let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
+    works(&RedisStore::connect_cluster_lazily(&addresses, &RedisOptions::new()).unwrap()).await;
+}

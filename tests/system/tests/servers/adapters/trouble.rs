@@ -11,6 +11,7 @@ use crate::adapters::trio::{CONSENT, COOKIE, Trio};
 use support::intercepted::{Failure, Fate, over};
 use support::world::{ISSUER, World};
 use support_servers::http::Request;
+use system::Thin;
 
 /// Refuses an address after two failures.
 #[derive(Debug, Default)]
@@ -107,5 +108,23 @@ async fn a_store_that_is_down_is_trouble_and_not_the_callers_fault() {
             (200, Request::get("/.well-known/oauth-authorization-server")),
         ])
         .await;
+    }
+}
+
+/// A load balancer learns whether a server can answer, by any host, and nothing else.
+#[tokio::test]
+async fn a_load_balancer_asks_whether_a_server_lives_and_is_ready() {
+    for (store, ready) in [(Fate::Done, 204), (Fate::FailsBefore(Failure::Transient), 503)] {
+        let world = over(&World::platform().await, move |_: &str| store);
+        for adapter in [Thin::Axum, Thin::Actix] {
+            let address = adapter.start_with(&world.server);
+            for (path, status) in [("/livez", 204), ("/readyz", ready)] {
+                let answer = Request::get(path).header("Host", "192.0.2.1").send_to(address).await;
+                assert_eq!((answer.status, &answer.body[..]), (status, &b""[..]), "{path}");
+            }
+            let post = Request::post("/readyz", &[]).send_to(address).await;
+            assert!(matches!(post.status, 404 | 405), "{}", post.status);
+        }
+        assert!(world.server.ready().await.is_ok() == (ready == 204));
     }
 }
