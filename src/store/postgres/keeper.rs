@@ -60,7 +60,7 @@ impl Keeper {
         let mut link = match first {
             Some(link) => link,
             None => {
-                let Ok(link) = self.replaced(Vec::new()).await else { return };
+                let Ok(link) = self.replaced(None).await else { return };
                 self.up(link)
             }
         };
@@ -73,7 +73,7 @@ impl Keeper {
                 Ok(Some(next)) => next,
                 Ok(None) => {
                     link.cut();
-                    let Ok(next) = self.replaced(&link).await else { return };
+                    let Ok(next) = self.replaced(Some(&link)).await else { return };
                     next
                 }
                 Err(Closed) => return,
@@ -125,13 +125,15 @@ impl Keeper {
         }
     }
 
-    /// Reconnects, however long it takes. The first attempt may be quick, so callers keep waiting for it, unless they
+    /// Connects, however long it takes, in place of a lost link if there was one. The first attempt may be quick, so callers keep waiting for it, unless they
     /// have waited for a server that never answers. After it fails, all callers are refused until there is a
     /// connection.
-    async fn replaced(&mut self, lost: &Link) -> Result<Link, Closed> {
-        let silent = lost.watch.is_silent().then(|| PostgresError::from(PostgresProblem::TimedOut));
+    async fn replaced(&mut self, lost: Option<&Link>) -> Result<Link, Closed> {
+        let is_silent = lost.is_some_and(|lost| lost.watch.is_silent());
+        let silent = is_silent.then(|| PostgresError::from(PostgresProblem::TimedOut));
         self.states.send_replace(silent.clone().map_or(State::Opening, State::Down));
-        let (settings, left_behind) = (self.settings.clone(), lost.processes().to_vec());
+        let (settings, left_behind) =
+            (self.settings.clone(), lost.map_or_else(Vec::new, |lost| lost.processes().to_vec()));
         let open = async || {
             let link = match Link::open(&settings, Access::ReadWrite).await {
                 Err(error) if settings.is_read_only(&error) => Link::open(&settings, Access::ReadOnly).await?,
