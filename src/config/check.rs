@@ -11,7 +11,7 @@ use crate::config::clients::ASSERTION_BYTES;
 use crate::config::rule::{ConfigError, Parts, Rule, in_seconds, number, quoted, related, seconds, unless, value};
 use crate::config::tokens::PROOF_BYTES;
 use crate::config::{
-    AssertionAudience, AuthorizationErrors, Config, DpopBoundTokens, DynamicRegistration, PkceRequirement,
+    AssertionAudience, AuthorizationErrors, Config, DpopBoundTokens, DynamicRegistration, Identity, PkceRequirement,
     PushedRequests,
 };
 use crate::model::client::{AuthenticationMethod, AuthenticationMethods, ClientType};
@@ -19,12 +19,28 @@ use crate::model::redirect_uri::{
     LoopbackHttp, PrivateUseSchemes, RedirectUriComparison, WebScheme, WebUri, check_host, check_path_and_query,
     is_app_scheme,
 };
+use crate::scope::OPENID;
 use crate::wire::cors::Cors;
 
 impl Config {
     /// Checks the settings against each other, the profile, the standards and the parts of the server.
     pub(crate) fn check(&self, parts: &Parts) -> Result<(), ConfigError> {
         RULES.iter().try_for_each(|rule| rule.check(self, parts))
+    }
+
+    /// Adds the scopes of OpenID Connect to the catalog.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if the catalog has one of them.
+    pub(crate) fn with_identity_scopes(mut self) -> Result<Self, ConfigError> {
+        if let Some(identity) = &self.identity {
+            self.scopes = self.scopes.with_identity(&identity.scopes).map_err(|error| {
+                let remedy = "the scopes of OpenID Connect are added to the catalog, so it may have none of them";
+                ConfigError::new("scopes", format!("a catalog that they cannot be added to ({error})"), remedy)
+            })?;
+        }
+        Ok(self)
     }
 
     pub(crate) fn is_development_on_loopback(&self) -> bool {
@@ -102,6 +118,24 @@ const RULES: &[Rule] = &[
     value("devices.cors", PAGE_ORIGIN, |own, _| no_origin(&own.devices.cors, &PACKAGED)),
     value("require_resource", "only false is accepted without resources", |own, _| {
         only_with(!own.resources.is_empty(), own.require_resource, false)
+    }),
+    // Clients would wait for an ID token.
+    value("scopes", NO_OPENID, |own, _| {
+        let has_openid = !own.has_identity() && own.scopes.definition(OPENID).is_some();
+        unless(!has_openid, "a catalog with openid")
+    }),
+    // Each of its codes needs a page, so no client could sign a user in again silently.
+    value("identity", "only None is accepted", |own, _| unless(!own.has_identity(), "Some")).only_in(&[Platform], ""),
+    value("identity", JOSE_FOR_ID_TOKENS, |own, parts| unless(parts.has_jose || !own.has_identity(), "Some")),
+    value("identity.scopes", "plain scopes without claims of the protocol are accepted", |own, _| {
+        own.identity.as_ref().and_then(Identity::refused_scope)
+    }),
+    value("identity.scopes", CLAIMS_HOOK, |own, parts| {
+        let needs_hook = own.identity.as_ref().is_some_and(Identity::has_claims);
+        unless(parts.has_claims || !needs_hook, "a list of scopes with claims")
+    }),
+    seconds("identity.id_token_lifetime", 60..=3600, |own| {
+        own.identity.as_ref().map_or(Duration::from_secs(60), |identity| identity.id_token_lifetime)
     }),
     related("resources", RESOURCES, Config::check_resources),
     // Requests of the platform profile name no resource.
@@ -432,6 +466,9 @@ const NONE: &str =
     "client_secret_basic, client_secret_post and private_key_jwt are accepted; for the method none, set public_clients";
 const NO_METHOD: &str = "at least one method is required unless public_clients is on";
 const JOSE_FOR_KEYS: &str = "remove private_key_jwt, or enable the feature jose, which verifies signatures";
+const NO_OPENID: &str = "switch identity on, which adds the scope openid, or give the scope another name";
+const JOSE_FOR_ID_TOKENS: &str = "set it to None, or enable the feature jose of this crate";
+const CLAIMS_HOOK: &str = "set it to an empty list, or add a hook that returns the claims: Builder::claims(…)";
 const JOSE_FOR_PROOFS: &str = "set it to Off, or enable the feature `jose` of this crate";
 const DOCUMENTS: &str = "registration.metadata_documents";
 const DOCUMENT_POLICY: &str = "set it to false, or add a policy that decides about each client: \

@@ -3,6 +3,7 @@
 mod authorization;
 pub(crate) mod check;
 pub(crate) mod clients;
+mod identity;
 pub(crate) mod report;
 mod resources;
 pub(crate) mod rule;
@@ -21,6 +22,7 @@ pub use crate::config::clients::{
     RegistrationSettings,
 };
 use crate::config::clients::{IDLE_LIFETIME, KEY_SET};
+pub use crate::config::identity::Identity;
 pub use crate::config::report::{Finding, SecurityReport};
 pub use crate::config::tokens::{
     AccessTokenRevocation, ClientCredentialsSettings, DpopBoundTokens, DpopSettings, GraceEnd, Limits, RefreshSettings,
@@ -98,6 +100,12 @@ pub struct Config {
     pub former_issuers: Vec<String>,
     /// The scopes that applications may request; the platform's 26 in the platform profile, none in the others.
     pub scopes: ScopeCatalog,
+    /// Whether clients can learn who signed in, by OpenID Connect; off.
+    ///
+    /// It needs the feature `jose`, a key that signs ([`Builder::signing_keys`](crate::server::Builder::signing_keys)),
+    /// and for scopes beside `openid` the hook [`Claims`](crate::hooks::Claims). The platform profile accepts only
+    /// `None`.
+    pub identity: Option<Identity>,
     /// The protected resources that tokens are for [RFC 8707]; none. While there are none, the `resource` parameter is
     /// ignored, and introspection reports the [`issuer`](Self::issuer) as `aud`.
     ///
@@ -177,6 +185,7 @@ impl Config {
             issuer: issuer.into(),
             former_issuers: Vec::new(),
             scopes: ScopeCatalog::platform(),
+            identity: None,
             resources: Vec::new(),
             require_resource: false,
             public_clients: false,
@@ -351,6 +360,23 @@ impl Config {
     /// Returns whether a protected resource has access tokens in the form of JWTs.
     pub(crate) fn issues_jwts(&self) -> bool {
         self.resources.iter().any(ProtectedResource::has_jwts)
+    }
+
+    /// Returns whether clients can learn who signed in.
+    pub(crate) const fn has_identity(&self) -> bool {
+        self.identity.is_some()
+    }
+
+    /// Returns whether anything is signed: access tokens or ID tokens.
+    pub(crate) fn signs(&self) -> bool {
+        self.has_identity() || self.issues_jwts()
+    }
+
+    /// Returns the algorithms of ID tokens, the one of clients that registered none first.
+    pub(crate) fn id_token_algorithms(&self) -> &'static [SigningAlgorithm] {
+        const ALL: &[SigningAlgorithm] = &[SigningAlgorithm::Rs256, SigningAlgorithm::Es256, SigningAlgorithm::EdDsa];
+        // FAPI 2.0 Security Profile section 5.4.1.
+        if self.profile == Profile::Fapi { ALL.split_first().map_or(ALL, |(_, others)| others) } else { ALL }
     }
 
     /// Returns whether clients of that type are served at all.

@@ -47,7 +47,8 @@ impl Config {
     fn check_scopes_of(&self, resource: &ProtectedResource) -> Result<(), ConfigError> {
         let served = self.read_scopes(resource, &resource.scopes)?;
         let basic = self.read_scopes(resource, &resource.basic_scopes)?;
-        if !resource.scopes.is_empty() && !basic.is_subset_of(&served) {
+        let offered = self.scopes.union(&[&served, &self.scopes.identity()]);
+        if !resource.scopes.is_empty() && !basic.is_subset_of(&offered) {
             return Err(of(resource, "basic_scopes", basic.as_str(), "scopes that the resource serves are accepted"));
         }
         if basic.iter().any(|scope| scope.name() == OFFLINE_ACCESS) {
@@ -71,7 +72,7 @@ impl Config {
             sets.push(self.read_scopes(resource, &resource.scopes)?);
         }
         let served = self.scopes.union(&sets.iter().collect::<Vec<_>>());
-        let all = self.scopes.all();
+        let all = self.scopes.of_resources();
         match all.iter().find(|scope| !served.iter().any(|held| held.covers(scope))) {
             None => Ok(()),
             Some(scope) => {

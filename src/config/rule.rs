@@ -23,6 +23,8 @@ pub(crate) struct Parts {
     pub(crate) offers_keys: bool,
     /// Whether signatures can be verified.
     pub(crate) has_jose: bool,
+    /// Whether a hook says who users are. An API in another process needs none of its own.
+    pub(crate) has_claims: bool,
 }
 
 /// A rule for one setting.
@@ -160,6 +162,7 @@ impl Parts {
         reaches_loopback: false,
         offers_keys: false,
         has_jose: true,
+        has_claims: true,
     };
 }
 

@@ -68,9 +68,7 @@ impl Endpoint {
             Self::Introspection => {
                 Served { member: Some(|metadata| &mut metadata.introspection_endpoint), ..Served::new() }
             }
-            Self::Jwks => {
-                Served { cors: true, is_on: Config::issues_jwts, member: Some(|metadata| &mut metadata.jwks_uri) }
-            }
+            Self::Jwks => Served { cors: true, is_on: Config::signs, member: Some(|metadata| &mut metadata.jwks_uri) },
             Self::Metadata | Self::ResourceMetadata => Served { cors: true, ..Served::new() },
             Self::Registration => Served {
                 cors: true,

@@ -15,9 +15,9 @@ use crate::context::Context;
 use crate::error::Reason;
 use crate::grant::issue::{self, Issued, NewPair, Place};
 use crate::grant::jwt::{self, Signed};
-use crate::grant::live_grants;
 use crate::grant::request::TokenRequest;
 use crate::grant::revocation;
+use crate::grant::{id_token, live_grants};
 use crate::hooks::Event;
 use crate::model::protected_resource::{Audience, ResourceTable};
 use crate::model::terms::Terms;
@@ -205,7 +205,8 @@ impl Claim for Inserting<'_> {
         if is_first {
             self.check_end()?;
         }
-        if is_first && !self.context.config.issues_jwts() {
+        let signs = self.context.config.issues_jwts() || id_token::is_due(self.context, &self.issued.scopes);
+        if is_first && !signs {
             return Ok(Seen::Unread);
         }
         self.found = self.context.stores.tokens.find(&self.grant.id).await?;
@@ -227,7 +228,10 @@ impl Claim for Inserting<'_> {
 
     async fn prepare(&mut self, row: &Grant, (): &mut ()) -> Result<bool, Reason> {
         let (context, client) = (self.context, self.request.client);
-        let has_signed = jwt::sign(context, row, client, &mut self.issued, &mut Signed::at_most(1)).await?;
+        let issued = &mut self.issued;
+        let signs_access_token = jwt::sign(context, row, client, issued, &mut Signed::at_most(1)).await?;
+        let signs_id_token = id_token::sign(context, row, client, issued, &mut Signed::at_most(1)).await?;
+        let has_signed = signs_access_token || signs_id_token;
         if has_signed {
             self.check_end()?;
         }

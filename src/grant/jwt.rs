@@ -10,6 +10,7 @@ use crate::base::base64url;
 use crate::base::id::{GrantId, ID_BYTES};
 use crate::claim::Contended;
 use crate::context::Context;
+use crate::context::signing_keys::Signing;
 use crate::error::Reason;
 use crate::error::failure::SignerError;
 use crate::grant::issue::{ACCESS_TOKEN, DescribedToken, Issued, SignedMember};
@@ -92,28 +93,44 @@ pub(crate) async fn sign(
     }
     let Some(access) = grant.pairs.with_access(&issued.access_token.digest) else { return Ok(false) };
     let Some(claims) = claims(context, grant, client, access, &mut signed.asked)? else { return Ok(false) };
+    let (jwt, has_signed) = sign_claims(context, Signing::AccessToken, claims, client, signed).await?;
+    issued.signed.extend(jwt.map(|jwt| SignedMember { name: ACCESS_TOKEN, jwt }));
+    Ok(has_signed)
+}
+
+/// Signs claims, unless the last attempt of the request has signed the same with the same key. Also returns whether a
+/// signer was called. There is no token if it would be too long.
+///
+/// # Errors
+///
+/// As [`sign`].
+pub(crate) async fn sign_claims(
+    context: &Context,
+    what: Signing,
+    claims: Vec<u8>,
+    client: &Client,
+    signed: &mut Signed,
+) -> Result<(Option<Zeroizing<String>>, bool), Reason> {
     let began = context.now();
-    let key_id = context.signing_keys.key_id(began);
-    let is_signed = signed.token.is_some() && signed.claims == claims && signed.key_id.as_deref() == key_id;
-    if !is_signed {
-        let left = signed.left.checked_sub(1).ok_or_else(|| StoreError::transient(Contended))?;
-        let token = context.signing_keys.sign(&claims, began).await;
-        let was_slow = context.now().seconds_since(began) > MAX_SECONDS;
-        match token.and_then(|token| if was_slow { Err(SignerError::new(SLOW)) } else { Ok(token) }) {
-            Ok(None) => return Ok(false),
-            Ok(Some(token)) => {
-                (signed.claims, signed.key_id) = (claims, key_id.map(Into::into));
-                (signed.token, signed.left) = (Some(token.into()), left);
-            }
-            Err(error) => {
-                context.raise(&Event::SigningFailed { client: &client.id, error: &error });
-                return Err(Reason::Signing(error));
-            }
+    let key_id = context.signing_keys.key_id(what, began);
+    if signed.token.is_some() && signed.claims == claims && signed.key_id.as_deref() == key_id {
+        return Ok((signed.token.clone(), false));
+    }
+    let left = signed.left.checked_sub(1).ok_or_else(|| StoreError::transient(Contended))?;
+    let token = context.signing_keys.sign(what, &claims, began).await;
+    let was_slow = context.now().seconds_since(began) > MAX_SECONDS;
+    match token.and_then(|token| if was_slow { Err(SignerError::new(SLOW)) } else { Ok(token) }) {
+        Ok(None) => Ok((None, false)),
+        Ok(Some(token)) => {
+            (signed.claims, signed.key_id) = (claims, key_id.map(Into::into));
+            (signed.token, signed.left) = (Some(token.into()), left);
+            Ok((signed.token.clone(), true))
+        }
+        Err(error) => {
+            context.raise(&Event::SigningFailed { client: &client.id, error: &error });
+            Err(Reason::Signing(error))
         }
     }
-    let jwt = signed.token.clone();
-    issued.signed.extend(jwt.map(|jwt| SignedMember { name: ACCESS_TOKEN, jwt }));
-    Ok(!is_signed)
 }
 
 /// Returns the claims as JSON; `None` if the token is opaque.

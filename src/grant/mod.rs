@@ -8,6 +8,7 @@ pub(crate) mod device_code;
 pub(crate) mod first_pair;
 #[cfg(test)]
 pub(crate) mod fixtures;
+pub(crate) mod id_token;
 pub(crate) mod issue;
 pub(crate) mod jwt;
 pub(crate) mod list;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::base::id::{GrantId, Subject};
 use crate::base::json::is_deeper;
 use crate::error::failure::ClaimsError;
+use crate::jose::access_jwt::is_reserved;
 use crate::model::client::Client;
 use crate::model::grant_data::GrantData;
 use crate::scope::ScopeSet;
@@ -52,31 +53,6 @@ pub struct TokenContext<'a> {
     pub scopes: &'a ScopeSet,
 }
 
-/// The members that this library writes or reads, in a JWT or in an answer to introspection.
-pub(crate) const RESERVED: [&str; 22] = [
-    "iss",
-    "sub",
-    "aud",
-    "exp",
-    "nbf",
-    "iat",
-    "jti",
-    "client_id",
-    "scope",
-    "cnf",
-    "act",
-    "may_act",
-    "auth_time",
-    "acr",
-    "amr",
-    "active",
-    "token_type",
-    "token_use",
-    "typ",
-    "resource_scope",
-    "resources",
-    "authorization_details",
-];
 /// The most bytes that the claims of a token may have as JSON.
 const MAX_BYTES: usize = 2048;
 /// How deep they may be nested, including the object itself.
@@ -101,16 +77,12 @@ pub(crate) fn checked(claims: &Map<String, Value>) -> Result<Vec<u8>, ClaimsErro
     }
 }
 
-/// Some readers ignore the case of names, as that of Go does, so this compares after Unicode case folding.
-fn is_reserved(name: &str) -> bool {
-    name.is_empty() || RESERVED.contains(&name.to_uppercase().to_lowercase().as_str())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::jose::access_jwt::RESERVED;
 
     fn refusal(claims: Value) -> Option<ClaimsError> {
         checked(claims.as_object().unwrap()).err()

@@ -23,6 +23,38 @@ pub(crate) const ALGORITHMS: [SigningAlgorithm; 3] =
 /// The members of its header. A token with any other is refused, so `jku`, `jwk` and `x5u` need no rule of their own.
 const HEADER: [&str; 3] = ["alg", "kid", "typ"];
 
+/// The members that this library writes or reads, in a JWT or in an answer to introspection.
+pub(crate) const RESERVED: [&str; 22] = [
+    "iss",
+    "sub",
+    "aud",
+    "exp",
+    "nbf",
+    "iat",
+    "jti",
+    "client_id",
+    "scope",
+    "cnf",
+    "act",
+    "may_act",
+    "auth_time",
+    "acr",
+    "amr",
+    "active",
+    "token_type",
+    "token_use",
+    "typ",
+    "resource_scope",
+    "resources",
+    "authorization_details",
+];
+
+/// Returns whether a service may not use that name for a claim of its own. Some readers ignore the case of names, as
+/// that of Go does, so this compares after Unicode case folding.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    name.is_empty() || RESERVED.contains(&name.to_uppercase().to_lowercase().as_str())
+}
+
 /// Parses a token whose header says that it is a JWT access token. `None` for any other text.
 ///
 /// > The resource server MUST verify that the "typ" header value is "at+jwt" or "application/at+jwt" and reject tokens

@@ -10,8 +10,8 @@ use crate::base::clock::Timestamp;
 use crate::base::id::{ClientId, Subject};
 use crate::base::json::Json;
 use crate::hooks::TokenRefusal;
-use crate::hooks::claims::RESERVED;
 use crate::jose::JwkThumbprint;
+use crate::jose::access_jwt::RESERVED;
 use crate::scope::{ResourceList, ResourceScope, ScopeCatalog, ScopeError, ScopeSet};
 
 /// The SHA-256 of a whole token.

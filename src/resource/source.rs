@@ -132,6 +132,7 @@ impl Remote {
         from: RemoteSource,
         replays: Option<Arc<dyn RecordStore<Replay>>>,
     ) -> Result<(Self, Option<usize>), ConfigError> {
+        let config = config.with_identity_scopes()?;
         // The authorization server has the parts that this process does not need.
         config.check(&Parts {
             has_throttle: true,
@@ -142,6 +143,7 @@ impl Remote {
             reaches_loopback: false,
             offers_keys: true,
             has_jose: jose::IS_AVAILABLE || !config.dpop.reads_proofs(),
+            has_claims: true,
         })?;
         if from.issuer() != config.issuer {
             return Err(ConfigError::another_issuer(from.issuer(), &config.issuer));

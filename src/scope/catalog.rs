@@ -8,7 +8,10 @@ use std::sync::Arc;
 use foldhash::HashMap;
 
 use crate::scope::error::{MAX_NAME_BYTES, ScopeCatalogError, ScopeError, nearest};
-use crate::scope::{Permission, Permissions, Scope, ScopeDefinition, ScopeNotation, ScopeSet, is_scope_token};
+use crate::scope::identity::openid;
+use crate::scope::{
+    IdentityScope, Permission, Permissions, Scope, ScopeDefinition, ScopeNotation, ScopeSet, is_scope_token,
+};
 use crate::text::check_line;
 
 /// The scopes that a server knows, in the order in which responses and consent pages list them.
@@ -193,9 +196,37 @@ impl ScopeCatalog {
         }))
     }
 
+    /// Returns the same catalog with `openid` and these scopes in front. One that has them already stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`ScopeCatalogBuilder::build`].
+    pub(crate) fn with_identity(&self, scopes: &[IdentityScope]) -> Result<Self, ScopeCatalogError> {
+        if self.0.identity > 0 {
+            return Ok(self.clone());
+        }
+        let own: Vec<_> = [openid()].into_iter().chain(scopes.iter().map(|own| own.definition().clone())).collect();
+        let identity = own.len();
+        let definitions = own.into_iter().chain(self.definitions().iter().cloned());
+        let Content { definitions, notation, tokens, .. } =
+            Self::builder().scopes(definitions).notation(self.0.notation.clone()).content()?;
+        Ok(Self(Arc::new(Content { definitions, notation, tokens, identity })))
+    }
+
+    /// Returns the scopes of OpenID Connect: none while [`Config::identity`](crate::Config::identity) is off.
+    pub(crate) fn identity(&self) -> ScopeSet {
+        let own = self.definitions().iter().take(self.0.identity);
+        ScopeSet::from_scopes(own.map(|own| Scope { name: own.name(), permission: None }))
+    }
+
+    /// Returns every scope that protected resources may serve, at its highest permission.
+    pub(crate) fn of_resources(&self) -> ScopeSet {
+        let definitions = self.definitions().iter().skip(self.0.identity);
+        ScopeSet::from_scopes(definitions.map(|own| Scope { name: own.name(), permission: own.permissions().max() }))
+    }
+
     fn assemble(definitions: Vec<ScopeDefinition>, notation: ScopeNotation) -> Self {
-        let tokens = tokens_of(&definitions, &notation).collect();
-        Self(Arc::new(Content { definitions, notation, tokens }))
+        Self(Arc::new(Content::new(definitions, notation)))
     }
 }
 
@@ -235,6 +266,10 @@ impl ScopeCatalogBuilder {
     /// [`ScopeCatalogError`] if there is no scope, if a name cannot be a scope token or is longer than 100 bytes, if a
     /// token could mean two scopes, or if a text for readers has a character that could mislead them.
     pub fn build(self) -> Result<ScopeCatalog, ScopeCatalogError> {
+        self.content().map(|content| ScopeCatalog(Arc::new(content)))
+    }
+
+    fn content(self) -> Result<Content, ScopeCatalogError> {
         if self.definitions.is_empty() {
             return Err(ScopeCatalogError::Empty);
         }
@@ -252,7 +287,7 @@ impl ScopeCatalogBuilder {
                 return Err(ScopeCatalogError::Ambiguous { token });
             }
         }
-        Ok(ScopeCatalog::assemble(self.definitions, self.notation))
+        Ok(Content::new(self.definitions, self.notation))
     }
 }
 
@@ -262,9 +297,16 @@ struct Content {
     notation: ScopeNotation,
     /// Every token that names a scope, by its text.
     tokens: HashMap<String, Token>,
+    /// How many of the definitions are scopes of OpenID Connect. They are the first ones.
+    identity: usize,
 }
 
 impl Content {
+    fn new(definitions: Vec<ScopeDefinition>, notation: ScopeNotation) -> Self {
+        let tokens = tokens_of(&definitions, &notation).collect();
+        Self { definitions, notation, tokens, identity: 0 }
+    }
+
     /// Returns the scope of a token and its position in the catalog.
     fn read(&self, token: &str) -> Result<(usize, Scope<'_>), ScopeError> {
         let Token { position, permission } = *self.token(token).ok_or_else(|| ScopeError::unknown(token))?;

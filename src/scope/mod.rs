@@ -4,11 +4,14 @@
 mod catalog;
 mod definition;
 mod error;
+mod identity;
 mod resource;
 
 pub use catalog::{ScopeCatalog, ScopeCatalogBuilder};
 pub use definition::{Permissions, ScopeDefinition, ScopeNotation};
 pub use error::{ScopeCatalogError, ScopeError};
+pub use identity::IdentityScope;
+pub(crate) use identity::OPENID;
 pub use resource::{Resource, ResourceList, ResourceScope, ResourceScopeError};
 
 use std::fmt;
@@ -164,6 +167,11 @@ impl ScopeSet {
             let held = bound.iter().find(|held| held.name == asked.name)?;
             Some(if held.covers(&asked) { asked } else { Scope { permission: held.permission, ..asked } })
         }))
+    }
+
+    /// Returns whether a scope of that name is in the set, with any permission or none.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.iter().any(|scope| scope.name == name)
     }
 
     fn holds(&self, asked: &Scope<'_>) -> bool {

@@ -158,6 +158,7 @@ impl Builder {
             fetcher,
             signing_keys,
         } = self;
+        let config = config.with_identity_scopes()?;
         config.check(&Parts {
             has_throttle: throttle.is_some(),
             has_derivation_key: !config.refresh.derivation_keys.is_empty(),
@@ -167,6 +168,7 @@ impl Builder {
             reaches_loopback: fetcher.as_ref().is_some_and(|fetcher| fetcher.reaches_loopback()),
             offers_keys: config.key_rules(fetcher.is_some()).offers_keys(),
             has_jose: jose::IS_AVAILABLE,
+            has_claims: claims.is_some(),
         })?;
         let of_documents = fetcher.clone().filter(|_| config.registration.metadata_documents);
         let documents = of_documents.map(|fetcher| Documents::new(&config, fetcher, Arc::clone(&clock)));

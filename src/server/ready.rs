@@ -40,7 +40,7 @@ pub(crate) async fn ready(context: &Context) -> Result<(), NotReady> {
     if context.last_ready.load(Ordering::Relaxed) == now.seconds() {
         return Ok(());
     }
-    if context.config.issues_jwts() && !context.signing_keys.may_sign(now) {
+    if !context.signing_keys.may_sign(&context.config, now) {
         return Err(NotReady::NoSigningKey);
     }
     let purges = &context.stores.last_purge;

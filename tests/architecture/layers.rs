@@ -53,6 +53,7 @@ const SHARED: [(&str, &[&str]); 2] = [
         "grant",
         &[
             "first_pair",
+            "id_token",
             "issue",
             "jwt",
             "list",

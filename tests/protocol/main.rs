@@ -29,6 +29,7 @@ mod largest;
 mod mcp;
 mod memory_throttle;
 mod openid_request;
+mod openid;
 mod own_claims;
 mod own_data;
 mod private_key_jwt;

@@ -16,7 +16,7 @@ use crate::model::protected_resource::{ResourceTable, Target};
 use crate::model::{
     AccessRecord, GraceEnds, Grant, OwnAccess, Pairs, Placed, RETAINED, Restrictions, SupersededPair, TokenPair,
 };
-use crate::scope::ScopeSet;
+use crate::scope::{OPENID, ScopeSet};
 use crate::secret::derive::{Link, MissingKey, PairSecrets};
 use crate::secret::refresh::{Fresh, MintedRefresh, Position, PresentedRefresh};
 use crate::secret::{MintedOpaque, refresh};
@@ -206,7 +206,11 @@ impl Judge<'_> {
     /// omitted is treated as equal to the scope originally granted by the resource owner."
     ///
     /// The access token then has what its protected resources serve.
-    fn requested_scopes(&self, available: ScopeSet, target: &Target<'_>) -> Result<ScopeSet, Reason> {
+    fn requested_scopes(&self, mut available: ScopeSet, target: &Target<'_>) -> Result<ScopeSet, Reason> {
+        // A service that no longer says who its users are no longer has these scopes.
+        if !self.config.has_identity() && available.has(OPENID) {
+            available = self.config.scopes.known_part(&available);
+        }
         let asked = match self.config.scopes.sent(self.request.scope) {
             None => available,
             Some(scope) => {

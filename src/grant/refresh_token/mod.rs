@@ -22,7 +22,7 @@ use crate::grant::jwt::Signed;
 use crate::grant::refresh_token::judge::{Drawn, Judge, Verdict};
 use crate::grant::refresh_token::state::was_bound;
 use crate::grant::request::TokenRequest;
-use crate::grant::{jwt, revocation};
+use crate::grant::{id_token, jwt, revocation};
 use crate::hooks::Event;
 use crate::model::{Grant, RevocationReason};
 use crate::secret::Digest;
@@ -47,7 +47,7 @@ pub(crate) async fn refresh_with(
     let resources = &context.resources;
     let judge = Judge { request, presented, config, resources, now: context.now(), drawn };
     let subject_asked = context.subjects.is_none();
-    let signed = Signed::at_most(ATTEMPTS.get());
+    let signed = [(); 2].map(|()| Signed::at_most(ATTEMPTS.get()));
     let mut refreshing = Refreshing { context, judge, subject_asked, found: None, answer: None, signed };
     let won = claim(context, &mut refreshing, Some(ATTEMPTS)).await;
     let Refreshing { judge, found, answer, .. } = refreshing;
@@ -78,7 +78,8 @@ struct Refreshing<'a> {
     /// The answer of the last judgement, and the seconds since the token was superseded. It is kept here because a
     /// claim moves its `Won` at each step.
     answer: Option<(Issued, Option<u32>)>,
-    signed: Signed,
+    /// The access token and the ID token.
+    signed: [Signed; 2],
 }
 
 impl Claim for Refreshing<'_> {
@@ -113,7 +114,12 @@ impl Claim for Refreshing<'_> {
     async fn prepare(&mut self, row: &Grant, (): &mut ()) -> Result<bool, Reason> {
         let (context, request) = (self.context, self.judge.request);
         let has_signed = match &mut self.answer {
-            Some((issued, _)) => jwt::sign(context, row, request.client, issued, &mut self.signed).await?,
+            Some((issued, _)) => {
+                let [access_token, id_token] = &mut self.signed;
+                let signs_access_token = jwt::sign(context, row, request.client, issued, access_token).await?;
+                let signs_id_token = id_token::sign(context, row, request.client, issued, id_token).await?;
+                signs_access_token || signs_id_token
+            }
             None => false,
         };
         request.record_uses(context).await?;

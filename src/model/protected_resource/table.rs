@@ -34,6 +34,8 @@ pub(crate) struct Entry {
     identifier: Identifier,
     /// The scopes that it serves; all if unset.
     pub(crate) serves: Option<ScopeSet>,
+    /// The scopes that a token for it may have: those of OpenID Connect too. All if unset.
+    grants: Option<ScopeSet>,
     /// The basic scopes, in their wire form.
     pub(crate) basic: String,
     pub(crate) metadata_url: String,
@@ -156,10 +158,17 @@ impl ResourceTable {
         metadata: impl Fn(&ProtectedResource) -> ResourceMetadata,
     ) -> Self {
         let set = |tokens: &[String]| scopes.select(tokens.iter().map(String::as_str)).unwrap_or_default();
+        let identity = scopes.identity();
         let entry = |settings: &ProtectedResource| {
+            let serves = match settings.scopes.as_slice() {
+                [] if identity.is_empty() => None,
+                [] => Some(scopes.of_resources()),
+                tokens => Some(set(tokens)),
+            };
             Some(Entry {
                 identifier: Identifier::parse(&settings.identifier)?,
-                serves: (!settings.scopes.is_empty()).then(|| set(&settings.scopes)),
+                grants: serves.as_ref().map(|serves| scopes.union(&[&identity, serves])),
+                serves,
                 basic: scopes.to_wire(&set(&settings.basic_scopes)).into_owned(),
                 metadata_url: settings.metadata_url(),
                 document: document(&metadata(settings)),
@@ -225,7 +234,7 @@ impl ResourceTable {
         };
         let target = self.target(&places);
         let is_open = |entry: &&Entry| {
-            let serves = entry.serves.as_ref();
+            let serves = entry.grants.as_ref();
             entry.is_reached_by(client) && serves.is_none_or(|serves| !registered.intersection(serves).is_empty())
         };
         if target.entries().iter().all(is_open) { Ok(target) } else { Err(TargetError::Unknown) }
@@ -394,9 +403,9 @@ impl ResourceTable {
         let entries: Vec<&Entry> = places.iter().filter_map(|place| self.entries.get(*place)).collect();
         let (audience, serves) = match entries.as_slice() {
             [] => return Target::ALL,
-            [only] => (only.alone.clone(), only.serves.clone()),
+            [only] => (only.alone.clone(), only.grants.clone()),
             several => {
-                let served: Option<Vec<&ScopeSet>> = several.iter().map(|entry| entry.serves.as_ref()).collect();
+                let served: Option<Vec<&ScopeSet>> = several.iter().map(|entry| entry.grants.as_ref()).collect();
                 let audience = Audience::new(several.iter().map(|entry| entry.settings.identifier.as_str()));
                 (audience, served.map(|served| self.catalog.union(&served)))
             }
