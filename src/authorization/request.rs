@@ -11,7 +11,7 @@ use crate::model::STATE_BYTES;
 use crate::model::client::{Client, GrantType};
 use crate::model::protected_resource::{Named, ProtectedResource, Target};
 use crate::model::redirect_uri::{RedirectUri, RedirectUriError};
-use crate::model::terms::{OPENID, Terms};
+use crate::model::terms::Terms;
 use crate::scope::{ScopeError, ScopeSet};
 use crate::secret::pkce::CodeChallenge;
 use crate::wire::params::{Params, RESOURCE, parameters_named};
@@ -40,13 +40,8 @@ const NAMES: [&str; 10] = [
 pub(crate) fn names(config: &Config) -> &'static [&'static str] {
     const ALL: &[&str] = &NAMES;
     const OF_OAUTH: &[&str] = ALL.split_at(1).1;
-    let names = if offers_openid(config) { ALL } else { OF_OAUTH };
+    let names = if config.has_identity() { ALL } else { OF_OAUTH };
     if config.dpop.reads_proofs() { names } else { names.split_last().map_or(names, |(_, others)| others) }
-}
-
-/// Returns whether clients may ask who has signed in.
-fn offers_openid(config: &Config) -> bool {
-    config.scopes.definition(OPENID).is_some()
 }
 
 /// Returns whether a request wants a page. Apart from that, `prompt` is an unknown parameter: no value of it is an

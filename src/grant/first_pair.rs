@@ -106,8 +106,8 @@ pub(crate) async fn issue(
 ) -> Result<Issued, NotFirst> {
     context.check_subject(authorization.subject(), request.client).await?;
     let (grant, issued) = first_pair(context, request, authorization, exchanged, beginning, now);
-    let mut inserting =
-        Inserting { context, request, grant, issued, code_end: authorization.end, has_read: false, found: None };
+    let (nonce, code_end) = (authorization.terms.nonce(), authorization.end);
+    let mut inserting = Inserting { context, request, grant, issued, nonce, code_end, has_read: false, found: None };
     match claim(context, &mut inserting, Some(ATTEMPTS)).await {
         Ok(()) => {}
         Err(Reason::CodeReplayed) => return Err(NotFirst::Replayed(inserting.found)),
@@ -181,6 +181,7 @@ struct Inserting<'a> {
     request: &'a TokenRequest<'a>,
     grant: Arc<Grant>,
     issued: Issued,
+    nonce: Option<&'a str>,
     code_end: Timestamp,
     has_read: bool,
     found: Option<Arc<Grant>>,
@@ -230,7 +231,7 @@ impl Claim for Inserting<'_> {
         let (context, client) = (self.context, self.request.client);
         let issued = &mut self.issued;
         let signs_access_token = jwt::sign(context, row, client, issued, &mut Signed::at_most(1)).await?;
-        let signs_id_token = id_token::sign(context, row, client, issued, &mut Signed::at_most(1)).await?;
+        let signs_id_token = id_token::sign(context, row, client, issued, self.nonce, &mut Signed::at_most(1)).await?;
         let has_signed = signs_access_token || signs_id_token;
         if has_signed {
             self.check_end()?;

@@ -17,6 +17,7 @@ use crate::grant::jwt::{Signed, sign_claims};
 use crate::jose::SigningAlgorithm;
 use crate::model::Grant;
 use crate::model::client::Client;
+use crate::model::sign_in::SignIn;
 use crate::scope::{OPENID, ScopeSet};
 
 const ID_TOKEN: &str = "id_token";
@@ -29,16 +30,26 @@ struct Claims<'a> {
     aud: &'a str,
     iat: u32,
     exp: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auth_time: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nonce: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acr: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    amr: Vec<&'a str>,
     at_hash: String,
 }
 
 /// Returns whether the answer with these scopes has an ID token.
 pub(crate) fn is_due(context: &Context, scopes: &ScopeSet) -> bool {
-    context.config.has_identity() && scopes.has(OPENID)
+    context.config.has_identity() && scopes.contains_name(OPENID)
 }
 
 /// Signs the ID token of an answer, if one is due. The access token of the answer is signed before. Returns whether a
 /// signer was called.
+///
+/// `nonce` is that of the request, for the first answer. A refresh has none [OpenID Connect Core section 12.2].
 ///
 /// # Errors
 ///
@@ -48,6 +59,7 @@ pub(crate) async fn sign(
     grant: &Grant,
     client: &Client,
     issued: &mut Issued,
+    nonce: Option<&str>,
     signed: &mut Signed,
 ) -> Result<bool, Reason> {
     let (Some(identity), Some(subject)) = (&context.config.identity, grant.subject()) else { return Ok(false) };
@@ -55,13 +67,17 @@ pub(crate) async fn sign(
     if !is_due(context, &issued.scopes) {
         return Ok(false);
     }
-    let now = context.now();
+    let (now, sign_in) = (context.now(), grant.terms.sign_in());
     let claims = Claims {
         iss: &context.config.issuer,
         sub: subject.as_str(),
         aud: client.id.as_str(),
         iat: now.seconds(),
         exp: now.plus(identity.id_token_lifetime).seconds(),
+        auth_time: sign_in.map(|sign_in| sign_in.time().seconds()),
+        nonce,
+        acr: sign_in.and_then(SignIn::acr),
+        amr: sign_in.map(|sign_in| sign_in.amr().collect()).unwrap_or_default(),
         at_hash: at_hash(algorithm, &access_token(context, issued)),
     };
     let claims = serde_json::to_vec(&claims).unwrap_or_default();

@@ -8,10 +8,7 @@ use crate::model::client::{CONSENT_TERMS_BYTES, Client};
 use crate::model::grant_data::GrantData;
 use crate::model::protected_resource::Audience;
 use crate::model::sign_in::SignIn;
-use crate::scope::{ResourceScope, ScopeSet};
-
-/// The scope of a request that asks who has signed in.
-pub(crate) const OPENID: &str = "openid";
+use crate::scope::{OPENID, ResourceScope, ScopeSet};
 
 /// What is agreed: one value from the request to the code, the grant and its tokens.
 ///
@@ -71,6 +68,11 @@ impl Terms {
     /// so.
     pub(crate) fn sign_in(&self) -> Option<&SignIn> {
         self.extra.as_deref()?.sign_in.as_ref()
+    }
+
+    /// Returns what the client wants to find in its ID token.
+    pub(crate) fn nonce(&self) -> Option<&str> {
+        self.extra.as_deref()?.nonce.as_deref()
     }
 
     /// Returns whether the client asks who has signed in.

@@ -169,11 +169,6 @@ impl ScopeSet {
         }))
     }
 
-    /// Returns whether a scope of that name is in the set, with any permission or none.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.iter().any(|scope| scope.name == name)
-    }
-
     fn holds(&self, asked: &Scope<'_>) -> bool {
         self.iter().any(|held| held.covers(asked))
     }

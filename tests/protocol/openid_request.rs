@@ -1,23 +1,18 @@
 //! Requests that ask who has signed in [OpenID Connect Core section 3.1.2].
 
-use grantor::config::Profile;
 use grantor::interaction::{SignIn, SignedIn};
-use grantor::scope::{ScopeCatalog, ScopeDefinition};
 use grantor::store::{Authorization, Grant, Page, Record, RecordStore};
-use grantor::{Approval, Clock as _, Consent, Decision, Timestamp};
+use grantor::{Clock as _, Consent, Decision, Timestamp};
 
-use support::world::{Credentials, PKCE, SESSION, With as _, World, code, form, ok, red, text};
+use crate::openid;
+use support::world::{Credentials, PKCE, SESSION, World, code, ok, red, text};
 
 const NONCE: (&str, &str) = ("nonce", "n-0S6_WzA2Mj");
 
 /// A world whose clients may ask who has signed in, and one such client.
 pub(crate) async fn world() -> (World, Credentials) {
-    let platform = ScopeCatalog::platform();
-    let scopes = platform.definitions().iter().cloned().chain([ScopeDefinition::plain("openid")]);
-    let catalog = ScopeCatalog::builder().scopes(scopes).build().unwrap();
-    let world = World::with(Profile::Strict, |config| config.scopes = catalog).await;
-    let form = form().with(|form| form.scopes = format!("openid {}", form.scopes));
-    let client = world.register_as(form, Approval::default()).await;
+    let world = openid::built(openid::config(), |builder| builder).await;
+    let client = world.client.clone();
     (world, client)
 }
 

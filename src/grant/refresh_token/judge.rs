@@ -208,7 +208,7 @@ impl Judge<'_> {
     /// The access token then has what its protected resources serve.
     fn requested_scopes(&self, mut available: ScopeSet, target: &Target<'_>) -> Result<ScopeSet, Reason> {
         // A service that no longer says who its users are no longer has these scopes.
-        if !self.config.has_identity() && available.has(OPENID) {
+        if !self.config.has_identity() && available.contains_name(OPENID) {
             available = self.config.scopes.known_part(&available);
         }
         let asked = match self.config.scopes.sent(self.request.scope) {

@@ -117,7 +117,7 @@ impl Claim for Refreshing<'_> {
             Some((issued, _)) => {
                 let [access_token, id_token] = &mut self.signed;
                 let signs_access_token = jwt::sign(context, row, request.client, issued, access_token).await?;
-                let signs_id_token = id_token::sign(context, row, request.client, issued, id_token).await?;
+                let signs_id_token = id_token::sign(context, row, request.client, issued, None, id_token).await?;
                 signs_access_token || signs_id_token
             }
             None => false,

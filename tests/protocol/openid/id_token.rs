@@ -7,12 +7,14 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use grantor::hooks::SignerError;
+use grantor::interaction::{SignIn, SignedIn};
 use grantor::protected_resource::AccessTokenFormat;
+use grantor::{Consent, Decision, Timestamp};
 use sha2::{Digest as _, Sha256};
 
 use super::*;
 use crate::rfc8707::resource;
-use support::world::{e400, pair};
+use support::world::{SESSION, code, e400, pair, text};
 
 fn claims(token: &str) -> Value {
     let [_, claims] = parts(token);
@@ -37,6 +39,33 @@ async fn an_answer_with_openid_has_an_id_token() {
     assert!(members(&exchanged(&world, "repo-code:r").await)["id_token"].is_null());
     let off = World::strict().await;
     assert!(members(&off.exchange(&off.code().await).await)["id_token"].is_null());
+}
+
+/// OIDC-2-03, OIDC-12-01, OIDC-12-03
+#[tokio::test]
+async fn the_facts_of_the_sign_in_stay_and_the_nonce_comes_once() {
+    let world = world().await;
+    let facts = SignIn::at(Timestamp::from_seconds(START - 30)).with_acr("loa1").unwrap().with_amr(["pwd"]).unwrap();
+    let user = SignedIn::new(world.alice.clone()).sign_in(facts);
+    let nonce = "\"\\\u{e9}<";
+    let query = world.query(&[&PKCE[..], &[("scope", "openid repo-code:r"), ("nonce", nonce)]].concat());
+    let pending = world.authorize(&query).await.unwrap();
+    let ticket = world.server.hold(&pending, &user, SESSION).await.unwrap();
+    let everything = Decision::Approve(Consent::to_everything());
+    let answer = world.server.decide(ticket.expose(), &user, SESSION, &everything).await.unwrap();
+    let response = world.exchange(&text(&code(&answer), "code")).await;
+    let expected = json!({
+        "iss": ISSUER, "sub": "alice", "aud": world.client.id, "iat": START, "exp": START + 600,
+        "auth_time": START - 30, "nonce": nonce, "acr": "loa1", "amr": ["pwd"],
+        "at_hash": at_hash(&pair(&response).access),
+    });
+    assert_eq!(claims(&id_token(&response)), expected);
+    world.advance(30 * 86_400);
+    let refreshed = claims(&id_token(&world.refresh(&pair(&response).refresh).await));
+    for name in ["auth_time", "acr", "amr"] {
+        assert_eq!(refreshed[name], expected[name], "{name}");
+    }
+    assert!(refreshed["nonce"].is_null());
 }
 
 /// OIDC-2-02, OIDC-2-05

@@ -42,14 +42,14 @@ fn identity() -> Identity {
 }
 
 /// The settings with all scopes of the standard beside those of the platform.
-fn config() -> Config {
+pub(crate) fn config() -> Config {
     let mut config = config_of(Profile::Strict);
     config.identity = Some(identity());
     config
 }
 
 /// A world whose client may sign users in. It signs with RS256, unless the hooks say otherwise.
-async fn built(config: Config, hooks: impl FnOnce(Builder) -> Builder) -> World {
+pub(crate) async fn built(config: Config, hooks: impl FnOnce(Builder) -> Builder) -> World {
     let mut world = World::built(config, |builder| hooks(builder.signing_keys([rs256()]).claims(NoClaims))).await;
     world.client = world.register(form().with(|form| form.scopes = SCOPES.into())).await;
     world
