@@ -14,7 +14,7 @@ use crate::authorization::repeat::{respond, respond_again};
 use crate::authorization::signed_in::DecidingUser;
 use crate::authorization::{consent_requests, device_request, document_client, pushed_request};
 use crate::base::clock::Timestamp;
-use crate::base::id::{AuthorizationId, IdText};
+use crate::base::id::{AuthorizationId, ClientId, IdText};
 use crate::claim::{ATTEMPTS, After, Claim, Contended, Effect, Seen, claim_record, draw_version};
 use crate::config::DeviceSettings;
 use crate::context::Context;
@@ -25,7 +25,7 @@ use crate::jose::access_jwt::CLIENT_SUBJECT;
 use crate::model::client::{AskConsent, Client};
 use crate::model::redirect_uri::RedirectUri;
 use crate::model::terms::{RememberedConsent, Terms};
-use crate::model::{Authorization, Destination, Stage, Visit};
+use crate::model::{Authorization, Destination, SAME_ANSWER, Stage, Visit};
 use crate::registration::usage;
 use crate::secret::{ConsentTicket, Digest, MintedOpaque, Presented};
 use crate::store::StoreError;
@@ -139,7 +139,7 @@ pub(crate) async fn store_request(
             extra.sign_in = user.sign_in.filter(|_| pending.terms.are_openid()).cloned();
         }),
         key: pending.key.map(Box::new),
-        pushed: pending.pushed.map(Box::new),
+        pushed: pending.pushed.as_ref().map(|pushed| Box::new(pushed.from)),
         answer: None,
     };
     let current = current.filter(|client| !context.is_gone(client));
@@ -278,23 +278,54 @@ pub(crate) async fn decide(
         Err(Reason::AlreadyDecided) => return Err(answered_before(context, &found).await),
         Err(reason) => return Err(page(reason)),
     };
-    let client = context.current_client(&found.client).await.map_err(|error| page(error.into()))?;
-    let client = judge_client(client, &found, &context.config).map_err(|reason| {
-        match found.destination.browser().filter(|_| matches!(reason, Reason::MissingRedirectUri)) {
+    let client = current_client(context, &found).await?;
+    if is_again {
+        return repeat(context, &found, &client, &submitted).await;
+    }
+    take_decision(context, &found, &client, &submitted).await
+}
+
+/// Returns the client of a request, if its users may still decide.
+async fn current_client(context: &Context, held: &Authorization) -> Result<Arc<Client>, AuthorizationError> {
+    let page = |reason| AuthorizationError::page_for(context, &held.client, reason);
+    let client = context.current_client(&held.client).await.map_err(|error| page(error.into()))?;
+    judge_client(client, held, &context.config).map_err(|reason| {
+        match held.destination.browser().filter(|_| matches!(reason, Reason::MissingRedirectUri)) {
             Some(to) => {
-                AuthorizationError::page_for_uri(context, &found.client, to.redirect_uri.as_str().as_bytes(), reason)
+                AuthorizationError::page_for_uri(context, &held.client, to.redirect_uri.as_str().as_bytes(), reason)
             }
             None => page(reason),
         }
-    })?;
-    if is_again {
-        let again = respond_again(context, &found, &client, &submitted).await;
-        return match again {
-            Ok(answer) => Ok(answer),
-            Err(reason) => Err(undecided(context, &found, &client, reason).await),
-        };
+    })
+}
+
+/// Responds to a decision that was sent before.
+async fn repeat(
+    context: &Context,
+    answered: &Authorization,
+    client: &Client,
+    submitted: &Submitted<'_>,
+) -> Result<Answer, AuthorizationError> {
+    match respond_again(context, answered, client, submitted).await {
+        Ok(answer) => Ok(answer),
+        Err(reason) => Err(undecided(context, answered, client, reason).await),
     }
-    take_decision(context, &found, &client, &submitted).await
+}
+
+/// Responds to a decision without a page that was made before, by the consent request with that ticket.
+pub(crate) async fn repeat_without_page(
+    context: &Context,
+    client: &ClientId,
+    used_by: Digest,
+    asked: Asked<'_>,
+    submitted: &Submitted<'_>,
+) -> Result<Answer, AuthorizationError> {
+    let page = |reason| AuthorizationError::page_for(context, client, reason);
+    let rows = consent_requests::latest(context, asked.user.subject).await.map_err(|error| page(error.into()))?;
+    let found = rows.into_iter().find(|row| judge_asked(row, &used_by, &asked).is_ok());
+    let found = found.ok_or_else(|| page(Reason::AlreadyDecided))?;
+    let client = current_client(context, &found).await?;
+    repeat(context, &found, &client, submitted).await
 }
 
 /// Takes a decision about a request that was held, for the client as it is now.
@@ -364,7 +395,7 @@ async fn approve(
     };
     let next = Authorization { epoch: client.epoch, terms: granted, ..held.with_code(code, answer, now, end) };
     note_approval(context, held, client, end).await?;
-    let approved = take(context, held, next).await?;
+    let approved = take(context, held, next, submitted.basis).await?;
     let (grant, client_id, subject, scopes) =
         (approved.id.into(), &approved.client, approved.subject(), &approved.terms.scopes);
     context.raise(&match approved.destination {
@@ -398,14 +429,15 @@ async fn deny(
     client: &Client,
     submitted: &Submitted<'_>,
 ) -> Result<Answer, Reason> {
-    let denied = take(context, held, held.denied_by_user(submitted.given(&*context.entropy), context.now())).await?;
+    let next = held.denied_by_user(submitted.given(&*context.entropy), context.now());
+    let denied = take(context, held, next, submitted.basis).await?;
     context.raise(&Event::Denied { client: &held.client, subject: held.subject() });
     Ok(respond(context, &denied, client, submitted, None))
 }
 
 /// Ends a request that can have no code. The user did not refuse, so no event is raised.
 async fn end(context: &Context, held: &Arc<Authorization>, reason: Reason) -> Reason {
-    take(context, held, held.denied()).await.err().unwrap_or(reason)
+    take(context, held, held.denied(), Basis::Page).await.err().unwrap_or(reason)
 }
 
 /// Reports to the client why the decision was not taken, unless another decision was.
@@ -432,9 +464,15 @@ async fn answered_before(context: &Context, asked: &Authorization) -> Authorizat
 
 /// Uses up the pushed request or the device's, if there is one, then writes the decision with one compare-and-swap of
 /// the request that was judged. If the second write fails, only this consent request can still be decided.
-async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization) -> Result<Arc<Authorization>, Reason> {
+async fn take(
+    context: &Context,
+    held: &Arc<Authorization>,
+    next: Authorization,
+    basis: Basis,
+) -> Result<Arc<Authorization>, Reason> {
     if let Some(from) = &held.pushed {
-        pushed_request::use_up(context, from, held.ticket).await?;
+        let again = Visit { session: held.session, until: next.since.plus(SAME_ANSWER), holder: None };
+        pushed_request::use_up(context, from, held.ticket, (basis == Basis::NoPage).then_some(again)).await?;
     }
     if let Destination::Device(device) = &held.destination {
         let is_denied = next.stage == Stage::Denied;

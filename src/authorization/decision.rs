@@ -54,7 +54,7 @@ fields! { Consent { scopes, resources, device_shows_code } }
 /// A decision with what was sent beside it.
 #[derive(Clone, Copy)]
 pub(crate) struct Submitted<'a> {
-    /// The ticket of the page.
+    /// The ticket of the page, or the secret in its place.
     pub(crate) ticket: &'a str,
     pub(crate) session: &'a [u8],
     pub(crate) decision: &'a Decision,
@@ -69,9 +69,12 @@ impl Submitted<'_> {
         GivenAnswer { decision: self.digest(), seed: CodeSeed::random(entropy), repeated: None }
     }
 
-    /// Returns a digest of the decision.
+    /// Returns a digest of the decision. One without a page differs from the same one on a page, since its code derives
+    /// from another secret.
     pub(crate) fn digest(&self) -> Digest {
-        Digest::of(&field::encode(kind::AUTHORIZATION, self.decision))
+        let mut decision = field::encode(kind::AUTHORIZATION, self.decision);
+        decision.extend((self.basis == Basis::NoPage).then_some(0));
+        Digest::of(&decision)
     }
 
     /// Returns the code that these bytes lead to.

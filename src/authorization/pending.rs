@@ -18,6 +18,7 @@ use crate::model::terms::Terms;
 use crate::model::{Authorization, Destination, PushedFrom, Redirection, Stage};
 use crate::registration::DocumentAdmission;
 use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
+use crate::secret::Digest;
 use crate::secret::pkce::CodeChallenge;
 use crate::wire::page::ErrorKind;
 use crate::wire::params::append_query;
@@ -44,11 +45,21 @@ pub struct PendingAuthorization {
     /// The key that the code will be bound to [RFC 9449 section 10].
     pub(crate) key: Option<JwkThumbprint>,
     /// The pushed request that it came from.
-    pub(crate) pushed: Option<PushedFrom>,
+    pub(crate) pushed: Option<Presented>,
     /// When users of the client are asked.
     pub(crate) ask_consent: AskConsent,
     /// Whether a page must be shown: users are asked each time, the request wants it, or no user navigates to it.
     pub(crate) needs_page: bool,
+}
+
+/// A pushed request as a browser presents it.
+#[derive(Clone)]
+pub(crate) struct Presented {
+    pub(crate) from: PushedFrom,
+    /// The code of a decision without a page derives from it, so that the same browser can get that code again.
+    pub(crate) request_uri: Box<str>,
+    /// The ticket of the consent request that was decided without a page, a moment ago.
+    pub(crate) used_by: Option<Digest>,
 }
 
 impl PendingAuthorization {

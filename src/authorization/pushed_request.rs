@@ -53,13 +53,30 @@ pub(crate) async fn keep_open(context: &Context, from: &PushedFrom, visit: Visit
     claim(context, &mut Changing { context, from: *from, change }, Some(ATTEMPTS)).await
 }
 
-/// Uses the pushed request up for the decision of the consent request with that ticket.
+/// Uses the pushed request up for the decision of the consent request with that ticket. After a decision without a
+/// page, the session of `again` may present it once more.
 ///
 /// # Errors
 ///
 /// [`Reason::AlreadyDecided`] if another decision used it, or its record is gone; the store's error.
-pub(crate) async fn use_up(context: &Context, from: &PushedFrom, ticket: Digest) -> Result<(), Reason> {
-    claim(context, &mut Changing { context, from: *from, change: Change::UseUp { ticket } }, Some(ATTEMPTS)).await
+pub(crate) async fn use_up(
+    context: &Context,
+    from: &PushedFrom,
+    ticket: Digest,
+    again: Option<Visit>,
+) -> Result<(), Reason> {
+    claim(context, &mut Changing { context, from: *from, change: Change::UseUp { ticket, again } }, Some(ATTEMPTS))
+        .await
+}
+
+/// Returns the ticket of the consent request whose decision used the pushed request, if one did.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store failed.
+pub(crate) async fn used_by(context: &Context, from: &PushedFrom) -> Result<Option<Digest>, StoreError> {
+    let found = context.stores.pushed_requests.find(&from.id).await?;
+    Ok(found.filter(|found| found.is_of(from)).and_then(|found| found.used_by))
 }
 
 async fn find(context: &Context, id: &PushedRequestId) -> Result<Seen<PushedRequest>, StoreError> {
@@ -126,10 +143,14 @@ fn judge_visit(
     if pushed.client.as_str().as_bytes() != browser.client {
         return Err(Reason::UnknownRequestUri);
     }
+    let is_noted = browser.session.is_some_and(|session| is_noted(pushed, session, now));
+    if pushed.used_by.is_some() && is_noted && browser.is_signed_in {
+        // It was decided in this browser a moment ago, without a page.
+        return Ok(Outcome::Passed);
+    }
     if !pushed.is_open(now) {
         return Err(Reason::not_yet_valid(pushed.created, now, Reason::UnknownRequestUri));
     }
-    let is_noted = browser.session.is_some_and(|session| is_noted(pushed, session, now));
     // > An expired request_uri MUST be rejected as invalid.
     //
     // For a session that has presented it before, it has not expired: the user may need longer to sign in.
@@ -169,7 +190,7 @@ enum Change {
     /// Keeps it open until the end of the visit.
     KeepOpen { visit: Visit, now: Timestamp },
     /// Uses it up for the decision of the consent request with that ticket.
-    UseUp { ticket: Digest },
+    UseUp { ticket: Digest, again: Option<Visit> },
 }
 
 impl Claim for Changing<'_> {
@@ -197,13 +218,19 @@ impl Claim for Changing<'_> {
                     }
                 }
             }
-            Change::UseUp { ticket } => {
+            Change::UseUp { ticket, again } => {
                 let found = found.ok_or(Reason::AlreadyDecided)?;
                 match found.used_by {
                     // Claimed by an earlier attempt, which did not write the decision.
                     Some(used_by) if used_by == ticket => Ok(Effect::Confirm(())),
                     Some(_) => Err(Reason::AlreadyDecided),
-                    None => Ok(Effect::Replace(Arc::new(found.used(ticket)), ())),
+                    None => {
+                        let used = match again {
+                            Some(again) => found.used_without_page(ticket, again),
+                            None => found.used(ticket),
+                        };
+                        Ok(Effect::Replace(Arc::new(used), ()))
+                    }
                 }
             }
         }
@@ -213,7 +240,7 @@ impl Claim for Changing<'_> {
         found.is_of(&self.from)
             && match self.change {
                 Change::KeepOpen { visit, now } => found.used_by.is_none() && is_kept_open(found, visit, now),
-                Change::UseUp { ticket } => found.used_by == Some(ticket),
+                Change::UseUp { ticket, .. } => found.used_by == Some(ticket),
             }
     }
 }

@@ -14,16 +14,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::authorization::consent_requests;
 use crate::authorization::consent_requests::Room;
 use crate::authorization::decide::{admit, store_request, take_decision};
 use crate::authorization::decision::{Basis, Consent, Decision, Submitted};
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
 use crate::authorization::signed_in::DecidingUser;
+use crate::authorization::{consent_requests, decide, pushed_request};
 use crate::base::clock::Timestamp;
 use crate::base::id::GrantId;
 use crate::context::Context;
+use crate::error::Reason;
 use crate::grant::{live_grants, revocation};
 use crate::model::Grant;
 use crate::model::client::{AskConsent, CONSENT_TERMS_BYTES, Client};
@@ -91,9 +92,50 @@ fn is_fresh(consent: &RememberedConsent, now: Timestamp) -> bool {
     consent.asked.has_come(now) && now < consent.asked.plus(LONGEST)
 }
 
-/// Issues a code without a page, if the request and its client allow it: the request is held and approved at once, with
-/// every check of both. The client and the lists that the rule needs are read once, for all of this.
+/// Issues a code without a page, if the request and its client allow it. A pushed request that the same browser sends
+/// again gets the same code for a minute, or until it is exchanged.
 pub(crate) async fn decide_silently(
+    context: &Arc<Context>,
+    pending: &PendingAuthorization,
+    user: Option<DecidingUser<'_>>,
+    session: &[u8],
+) -> Result<Option<Answer>, AuthorizationError> {
+    let (Some(asking), Some(pushed)) = (user, &pending.pushed) else {
+        return decide_once(context, pending, user, session).await;
+    };
+    let used_by = match pushed.used_by {
+        Some(used_by) => used_by,
+        None => match decide_once(context, pending, user, session).await {
+            // The browser may have sent the same request twice, and this one was later.
+            Err(error) if matches!(error.reason(), Reason::AlreadyDecided) => {
+                match pushed_request::used_by(context, &pushed.from).await {
+                    Ok(Some(used_by)) => used_by,
+                    Ok(None) | Err(_) => return Err(error),
+                }
+            }
+            decided => return decided,
+        },
+    };
+    let everything = Decision::Approve(Consent::to_everything());
+    let submitted = without_page(&pushed.request_uri, session, &everything, asking);
+    let asked = Asked { user: asking, session };
+    decide::repeat_without_page(context, &pending.client.id, used_by, asked, &submitted).await.map(Some)
+}
+
+/// The decision without a page. Its code derives from `secret`: the `request_uri` of a pushed request, with which the
+/// same browser gets it again.
+const fn without_page<'a>(
+    secret: &'a str,
+    session: &'a [u8],
+    everything: &'a Decision,
+    user: DecidingUser<'a>,
+) -> Submitted<'a> {
+    Submitted { ticket: secret, session, decision: everything, data: user.data, basis: Basis::NoPage }
+}
+
+/// The request is held and approved at once, with every check of both. The client and the lists that the rule needs are
+/// read once, for all of this.
+async fn decide_once(
     context: &Arc<Context>,
     pending: &PendingAuthorization,
     user: Option<DecidingUser<'_>>,
@@ -122,10 +164,12 @@ pub(crate) async fn decide_silently(
         }
     }
     let everything = Decision::Approve(Consent::to_everything());
-    let (ticket, decision, data, basis) = (held.ticket.expose(), &everything, user.data, Basis::NoPage);
-    take_decision(context, &held.record, &held.client, &Submitted { ticket, session, decision, data, basis })
-        .await
-        .map(Some)
+    let secret = match &pending.pushed {
+        Some(pushed) => &*pushed.request_uri,
+        None => held.ticket.expose(),
+    };
+    let submitted = without_page(secret, session, &everything, user);
+    take_decision(context, &held.record, &held.client, &submitted).await.map(Some)
 }
 
 /// What was read for the rule, and serves to hold the request as well.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::authorization::check_client;
 use crate::authorization::document_client::{self, Visitor};
-use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
+use crate::authorization::pending::{AuthorizationError, PendingAuthorization, Presented};
 use crate::authorization::pushed_request;
 use crate::authorization::request::{self, Asked, Fault, NoDestination, names, wants_page};
 use crate::base::id::ClientId;
@@ -70,10 +70,13 @@ async fn authorize_pushed(
     let query = read(reference, &REFERENCE, &LIMITS).map_err(page)?;
     let client = query.bytes("client_id").ok_or(Reason::MissingParameter("client_id")).map_err(page)?;
     let uri = query.bytes(REQUEST_URI).ok_or(Reason::UnknownRequestUri).map_err(page)?;
+    let request_uri = str::from_utf8(uri).map_err(|_| page(Reason::UnknownRequestUri))?.into();
     let pushed = pushed_request::visit(context, request, uri, client).await.map_err(page)?;
+    let presented = Presented { from: pushed.reference(), request_uri, used_by: pushed.used_by };
     let unlimited = ParamLimits { bytes: usize::MAX, parameters: usize::MAX };
     let query = read(pushed.parameters.as_bytes(), names(&context.config), &unlimited).map_err(page)?;
-    check(context, request, &query, Some(&pushed)).await
+    let pending = check(context, request, &query, Some(&pushed)).await?;
+    Ok(PendingAuthorization { pushed: Some(presented), ..pending })
 }
 
 /// Checks the size, the form encoding, and that no parameter that decides where the response goes is repeated.
@@ -132,7 +135,7 @@ async fn check(
         peer: request.peer,
         document,
         key: pushed.and_then(|pushed| pushed.key).or(key),
-        pushed: pushed.map(PushedRequest::reference),
+        pushed: None,
         ask_consent,
         needs_page: ask_consent == AskConsent::Always || !request.is_navigation() || wants_page(sent),
     })

@@ -30,7 +30,7 @@ pub(crate) mod user_code;
 use std::time::Duration;
 
 pub use self::authorization::Authorization;
-pub(crate) use self::authorization::{GivenAnswer, PushedFrom, RETENTION, STATE_BYTES, Stage};
+pub(crate) use self::authorization::{GivenAnswer, PushedFrom, RETENTION, SAME_ANSWER, STATE_BYTES, Stage};
 pub(crate) use self::destination::{Destination, DeviceFrom, Redirection};
 pub use self::device_request::DeviceRequest;
 pub(crate) use self::device_request::{DeviceDecision, USER_AGENT_BYTES};

@@ -173,6 +173,12 @@ impl PushedRequest {
         let (visits, parameters) = (Vec::new(), Box::default());
         Self { open_until: self.last_use(), used_by: Some(ticket), visits, parameters, ..self.clone() }
     }
+
+    /// The same for a decision without a page. The parameters are kept, so that this session may present the request
+    /// once more, and gets the same response.
+    pub(crate) fn used_without_page(&self, ticket: Digest, again: Visit) -> Self {
+        Self { visits: vec![again], parameters: self.parameters.clone(), ..self.used(ticket) }
+    }
 }
 
 impl Record for PushedRequest {

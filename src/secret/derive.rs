@@ -151,7 +151,7 @@ impl CodeSeed {
     }
 
     /// NIST SP 800-56C section 4.1, option 1: `SHA-256(counter ‖ ticket ‖ these bytes ‖ label ‖ session)`. All tickets
-    /// have one length, so no two inputs are the same.
+    /// have one length, and these bytes belong to one of them, so no two inputs are the same.
     pub(crate) fn code(&self, ticket: &[u8], session: &[u8]) -> MintedOpaque {
         let message = Zeroizing::new([&1_u32.to_be_bytes(), ticket, &self.0, &CODE_LABEL, session].concat());
         let bytes = Zeroizing::new(*Digest::of(&message).bytes());

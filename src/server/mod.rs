@@ -203,7 +203,8 @@ impl AuthorizationServer {
     ///
     /// It returns `None` unless a client's [`AskConsent`](crate::client::AskConsent) says more, which also lists when
     /// the page is shown nevertheless. Pass all headers with [`Request::header`]: a browser says there whether its user
-    /// navigates. A pushed request [RFC 9126] is used up.
+    /// navigates. A pushed request [RFC 9126] is used up. Sent again within a minute by the same user and session, it
+    /// returns the same response, unless the code was exchanged.
     ///
     /// # Errors
     ///

@@ -24,7 +24,7 @@ use crate::rfc8707::{own_scopes, resource};
 use support::directory::Directory;
 use support::world::{
     Credentials, PKCE, Pair, REDIRECT_URI, Reviewer as _, SESSION, START, With as _, World, code, config_of, created,
-    encode, form, logo, page, pair, public_form, red, text,
+    e400, encode, form, logo, page, pair, public_form, red, text,
 };
 
 const DAY: u64 = 86_400;
@@ -310,6 +310,81 @@ async fn a_pushed_request_is_used_up_by_a_silent_decision() {
     let reference = reference(&skipping, &pushed);
     silent_pair(&world, &skipping, &reference).await;
     page(&world.refused(&reference).await);
+}
+
+/// Whether a request whose page was skipped is refused because it was decided before.
+async fn is_decided(world: &World, reference: &str, user: &Subject, session: &[u8]) -> bool {
+    let request = Request::new("GET").query(reference.as_bytes()).session(session).subject(user);
+    let refused = match world.server.authorize(&request).await {
+        Ok(pending) => world.server.decide_silently(&pending, Some(user), session).await.unwrap_err(),
+        Err(refused) => refused,
+    };
+    let said = refused.reason().to_string();
+    let response = refused.response(Some(user));
+    assert_eq!((response.status(), response.header("Location")), (400, None));
+    ["the request was decided before", "the request_uri is not valid"].contains(&&*said)
+}
+
+/// A browser that follows a link twice shows the response to the second request.
+#[tokio::test]
+async fn a_pushed_request_sent_twice_gets_the_same_code() {
+    let world = World::with(Profile::Strict, |config| config.pushed_requests.mode = PushedRequests::Optional).await;
+    let skipping = client(&world, AskConsent::Never).await;
+    let mallory = Subject::new("mallory").unwrap();
+    let mut codes = Vec::new();
+    for end in ["exchange", "time", "withdrawal"] {
+        let push = world.par(&skipping, &[PKCE[0], PKCE[1], ("redirect_uri", REDIRECT_URI), ("state", "s")]);
+        let reference = reference(&skipping, &push.send().await);
+        let first = silent(&world, &reference).await.unwrap();
+        world.events.take();
+        for seconds in [0, 58] {
+            world.advance(seconds);
+            assert_eq!(silent(&world, &reference).await.unwrap().header("Location"), first.header("Location"));
+        }
+        assert_eq!(world.events.take(), Vec::<String>::new(), "it is no second decision");
+        assert!(is_decided(&world, &reference, &world.alice, b"another session").await);
+        assert!(is_decided(&world, &reference, &mallory, SESSION).await);
+        let code = text(&code(&first), "code");
+        match end {
+            "exchange" => {
+                let tokens = pair(&world.exchange_as(&skipping, &code).await);
+                // The client may have got the code twice.
+                e400(&world.exchange_as(&skipping, &code).await, "invalid_grant");
+                assert!(world.opens(&tokens.access).await);
+            }
+            "time" => world.advance(2),
+            _ => assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 3, "a grant, two codes"),
+        }
+        assert!(is_decided(&world, &reference, &world.alice, SESSION).await, "{end}");
+        codes.push(code);
+    }
+    codes.dedup();
+    assert_eq!(codes.len(), 3);
+}
+
+/// Both were checked before one was decided.
+#[tokio::test]
+async fn a_pushed_request_sent_twice_at_once_gets_one_code() {
+    let world = World::with(Profile::Strict, |config| config.pushed_requests.mode = PushedRequests::Optional).await;
+    let skipping = client(&world, AskConsent::Never).await;
+    let pushed = world.par(&skipping, &[PKCE[0], PKCE[1], ("redirect_uri", REDIRECT_URI)]).send().await;
+    let query = reference(&skipping, &pushed);
+    let request = Request::new("GET").query(query.as_bytes()).session(SESSION).subject(&world.alice);
+    let pending = [world.server.authorize(&request).await.unwrap(), world.server.authorize(&request).await.unwrap()];
+    let mut sent = Vec::new();
+    for pending in &pending {
+        sent.push(world.server.decide_silently(pending, Some(&world.alice), SESSION).await.unwrap().unwrap());
+    }
+    assert_eq!(sent[0].header("Location"), sent[1].header("Location"));
+    // A decision on a page leads to another code, and no page shows the one of the decision without it.
+    let pushed = world.par(&skipping, &[PKCE[0], PKCE[1], ("redirect_uri", REDIRECT_URI)]).send().await;
+    let query = reference(&skipping, &pushed);
+    let request = Request::new("GET").query(query.as_bytes()).session(SESSION).subject(&world.alice);
+    let late = world.server.authorize(&request).await.unwrap();
+    allowed(&world, &shown(&world, &query).await).await.unwrap();
+    let refused = world.server.decide_silently(&late, Some(&world.alice), SESSION).await.unwrap_err();
+    assert_eq!(refused.reason().to_string(), "the request was decided before");
+    assert_eq!(refused.response(Some(&world.alice)).header("Location"), None);
 }
 
 /// A page that sends a browser here again and again gets few codes.
