@@ -8,7 +8,7 @@
 //! # async fn main() -> Result<(), grantor::ConfigError> {
 //! let server = AuthorizationServer::new(Config::strict("https://auth.example"), MemoryStore::new())?;
 //!
-//! // In the handler of `POST /oauth2/token`, with the bytes as they arrived:
+//! // In the handler of `POST /oauth2/token`, with the unchanged body of the request:
 //! let form = b"grant_type=authorization_code&code=made-up&client_id=nobody&client_secret=guessed";
 //! let request =
 //!     Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded").body(Body::Bytes(form));
@@ -22,7 +22,9 @@
 //!
 //! # The flow
 //!
-//! 1. A developer submits an application, an administrator approves it, the developer makes its secret: [`Registrar`].
+//! 1. A client is registered. Your own clients: [`AuthorizationServer::own_client`]. Third-party applications: a
+//!    developer submits a form, an administrator approves it, and the developer creates the client secret, all with
+//!    [`Registrar`].
 //! 2. The user's browser arrives with a request: [`AuthorizationServer::authorize`] checks it.
 //! 3. The user, signed in by your service, sees a consent page: [`AuthorizationServer::hold`].
 //! 4. The user decides and is sent back with a code: [`AuthorizationServer::decide`].
@@ -36,17 +38,18 @@
 //! | [`Application`] | a registration form and its review |
 //! | [`Client`] | what an approved application may do, as every request sees it |
 //! | [`Subject`] | your service's name for one of its users |
-//! | [`PendingAuthorization`] | a valid request that waits for its user |
-//! | [`Authorization`](store::Authorization) | a request that is held, then its code |
-//! | [`Grant`](store::Grant) | all tokens of one consent, or some of the tokens that a client has without a user |
+//! | [`PendingAuthorization`] | a checked authorization request, before it is stored for the user's decision |
+//! | [`Authorization`](store::Authorization) | an authorization request that waits for the user's decision, and then its code |
+//! | [`Grant`](store::Grant) | the tokens that come from one consent. A client's own tokens (client credentials) are spread over up to eight grants |
 //! | [`Scope`](scope::Scope), [`ResourceScope`](scope::ResourceScope) | what a token may do, and on which resources |
-//! | [`Reason`], [`ErrorCode`](error::ErrorCode) | why a request was refused, exactly, and as the error code of the response |
+//! | [`Reason`], [`ErrorCode`](error::ErrorCode) | why a request was refused: the exact reason for your logs, and the error code that the client sees |
 //!
 //! # The modules
 //!
-//! The names at the root are those of the guides' first steps. Every other name is in the module of its noun:
-//! [`client`], [`application`], [`redirect_uri`], [`scope`], [`secret`], [`config`], [`hooks`], [`fetch`], [`store`],
-//! [`registration`], [`authorization`], [`interaction`], [`resource`], [`wire`].
+//! The root has the types that the first guides use. All others are in modules named after what they describe:
+//! [`application`], [`authorization`], [`client`], [`client_metadata`], [`config`], [`error`], [`fetch`], [`hooks`],
+//! [`id`], [`interaction`], [`jose`], [`protected_resource`], [`redirect_uri`], [`registration`], [`resource`],
+//! [`scope`], [`secret`], [`server`], [`store`], [`text`], [`wire`], and with its feature `testing`.
 //!
 //! The folders of the source, from the top down. Each uses only those below it, and nothing uses the last two:
 //!
@@ -59,7 +62,7 @@
 //! resource       the check of access tokens at resources
 //! grant          one file for each grant type; revocation
 //! client_auth    one file for each method of client authentication; DPoP proofs
-//! claim          writes one record, and finds out whether the write was applied; bounds on how many records there are
+//! claim          changes one record at a time, and finds out after an error whether it did; bounds on their number
 //! context        what every request uses: stores, settings, clock, hooks
 //! fetch          documents and key sets of clients: caches, shared fetches
 //! hooks          what you implement: events, throttle, subjects, policy, the fetcher
@@ -89,19 +92,19 @@
 //! [draft-ietf-oauth-client-id-metadata-document], and the FAPI 2.0 Security Profile: clients that authenticate with a
 //! key [RFC 7523], pushed authorization requests [RFC 9126], and tokens that are bound to a key [RFC 9449].
 //!
-//! It does not sign users in, draw pages other than one fixed error page, speak HTTP, or keep a task
-//! running: your service has sessions and a framework. The adapters speak HTTP and have the task that calls
-//! [`AuthorizationServer::purge_expired`]. The pages are your own, or those of the package `grantor-pages`: see
-//! [`interaction`]. There is no implicit grant, no password grant, no OpenID
-//! Connect.
+//! It does not sign users in, render pages (except one plain error page) or speak HTTP. Your service has the users and
+//! the sessions, and an adapter speaks HTTP. It starts no background task, except those of a database store: the
+//! adapters have one that calls [`AuthorizationServer::purge_expired`]. The pages are your own, or those of the package
+//! `grantor-pages`: see [`interaction`]. There is no implicit grant and no password grant. Of OpenID Connect, it has ID
+//! tokens ([`Config::identity`]) and nothing else.
 //!
 //! # Features
 //!
 //! | feature | what it adds |
 //! |---|---|
 //! | `jose` | clients that authenticate with a key, tokens that are bound to one, and JWT access tokens |
-//! | `postgres` | `PostgresStore`: everything in a PostgreSQL database, which servers share |
-//! | `redis` | `RedisStore`: everything in a Redis server or cluster, as durable as its settings |
+//! | `postgres` | `PostgresStore`: keeps everything in a PostgreSQL database, which several servers can share |
+//! | `redis` | `RedisStore`: keeps everything in a Redis server or cluster; how durable it is depends on the settings of Redis |
 //! | `sqlite` | `SqliteStore`: everything in one durable file |
 //! | `testing` | the module `testing`: a manual clock, repeatable randomness, the rules of stores as tests |
 //! | `tracing` | `TracingEvents`: one log line per event, with fields; a span per request of the server |
@@ -191,7 +194,8 @@ pub use crate::store::redis::RedisStore;
 #[cfg(feature = "sqlite")]
 pub use crate::store::sqlite::SqliteStore;
 
-/// The ids that this server makes. Each contains the time at which it was made, to about a minute.
+/// The ids of records. Those of authorizations, of the grants of users and of logos begin with the time at which they
+/// were created, in steps of 64 seconds.
 pub mod id {
     pub use crate::base::id::{AuthorizationId, DeviceRequestId, GrantId, LogoId, PushedRequestId};
 }

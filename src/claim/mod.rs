@@ -1,8 +1,9 @@
 //! Writes a record once, and finds out after a lost claim or a store error whether the write was applied.
 //!
-//! Every claim of the server changes its record here. A claim states how to read the record, what to write (a
-//! function without `async`), and how to recognize its own write. Nothing else in the library calls `insert`,
-//! `replace` or `confirm` of a store, except that [`Context::use_once`] inserts replays.
+//! Every claim of the server changes its record here. A claim states how to read the record, what to write (a function
+//! without `async`), and how to recognize its own write. No other code in the library calls `insert`, `replace` or
+//! `confirm` of a store, with two exceptions: [`Context::use_once`] inserts replays, and `server/ready.rs` confirms the
+//! record of the last purge.
 //!
 //! It follows two rules:
 //!

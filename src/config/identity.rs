@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::jose::access_jwt::is_reserved;
 use crate::scope::{IdentityScope, Permissions};
 
-/// Tells clients who signed in, as OpenID Connect describes it: see [`Config::identity`].
+/// Tells clients who signed in, as OpenID Connect describes it: see [`Config::identity`](crate::Config::identity).
 ///
 /// # Examples
 ///

@@ -232,7 +232,7 @@ pub(super) fn ends_connection(error: &tokio_postgres::Error) -> bool {
     })
 }
 
-/// Returns whether the server found no room for a page of a table. It has a code of its own for a full disk alone: for a
+/// Returns whether the server found no room for a page of a table. It has a code of its own for a full disk only. For a
 /// quota or a limit of its user, only the function that failed shows what happened.
 fn is_full(error: &tokio_postgres::Error, code: &SqlState) -> bool {
     let routine = error.as_db_error().and_then(DbError::routine);

@@ -125,9 +125,9 @@ impl Keeper {
         }
     }
 
-    /// Connects, however long it takes, in place of a lost link if there was one. The first attempt may be quick, so callers keep waiting for it, unless they
-    /// have waited for a server that never answers. After it fails, all callers are refused until there is a
-    /// connection.
+    /// Connects, however long it takes, in place of a lost link if there was one. The first attempt may be quick, so
+    /// callers wait for it, unless they have waited for a server that never answers. After it fails, all callers are
+    /// refused until there is a connection.
     async fn replaced(&mut self, lost: Option<&Link>) -> Result<Link, Closed> {
         let is_silent = lost.is_some_and(|lost| lost.watch.is_silent());
         let silent = is_silent.then(|| PostgresError::from(PostgresProblem::TimedOut));
