@@ -1,4 +1,4 @@
-//! A store over single keys with revisions, such as etcd and the base tables of DynamoDB. The database writes a key
+//! A store over single keys with revisions, such as the base tables of DynamoDB. The database writes a key
 //! only if it still has the revision that was read. It has no transaction over two keys, and no secondary index.
 //!
 //! The comments of `RevisionsStore` are the protocol that keeps lists complete on such a database. The guide
@@ -80,7 +80,7 @@ impl RevisionsStore {
 }
 
 impl Store for RevisionsStore {
-    /// Both databases read where they write: etcd by default, DynamoDB with `ConsistentRead`.
+    /// DynamoDB reads where it writes, with `ConsistentRead`.
     fn reads_settled(&self) -> bool {
         true
     }

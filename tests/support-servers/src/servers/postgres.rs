@@ -52,6 +52,10 @@ impl Running {
         Self { shell, server: line.trim().parse().unwrap() }
     }
 
+    pub(super) fn server(&self) -> u32 {
+        self.server
+    }
+
     /// Waits for the end of shell and server. If the shell reads no word, it removes the folder as well.
     pub(super) fn ended(mut self, for_good: bool) {
         let mut input = self.shell.stdin.take().unwrap();
@@ -64,6 +68,7 @@ impl Running {
 }
 
 const SHELL: &str = r#"
+exec 2>>"$LOG"
 "$@" >>"$LOG" 2>&1 </dev/null &
 echo $!
 read -r word

@@ -258,7 +258,7 @@ pub fn until(holds: impl Fn() -> bool, describe: impl Fn() -> String) {
 }
 
 /// A port below the ephemeral ports: a connection might get one of those before the server does.
-fn free_port() -> u16 {
+pub(super) fn free_port() -> u16 {
     const FIRST: u32 = 10_000;
     const COUNT: u32 = 20_000;
     static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -272,7 +272,7 @@ fn free_port() -> u16 {
     }
 }
 
-fn signal(process: u32, name: &str) {
+pub(super) fn signal(process: u32, name: &str) {
     let sent = Command::new("kill").args([format!("-{name}"), process.to_string()]).status();
     assert!(sent.is_ok_and(|status| status.success()), "no signal {name} to {process}");
 }

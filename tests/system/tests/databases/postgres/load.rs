@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::join_all;
+use grantor::Timestamp;
 use grantor::id::GrantId;
 use grantor::store::{Grant, Insertion, Record, RecordStore, Replacement, StoreError};
 use grantor::testing::records;
-use grantor::{PostgresStore, Timestamp};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -88,7 +88,7 @@ pub(crate) struct Load {
 
 impl Load {
     /// So many callers on each store.
-    pub(crate) async fn on(stores: &[PostgresStore], each: usize) -> Self {
+    pub(crate) async fn on(stores: &[impl RecordStore<Grant> + Clone], each: usize) -> Self {
         let acknowledged = stores.iter().map(|_| AtomicUsize::new(0)).collect();
         let (book, stop) = (Arc::new(Book { acknowledged, ..Book::default() }), Arc::<AtomicBool>::default());
         let mut contested = Vec::new();
@@ -149,7 +149,7 @@ impl Load {
 
     /// Asserts that everything acknowledged is there, that a caller wrote everything that is there, and that no code
     /// works again.
-    pub(crate) async fn nothing_is_lost(&self, store: &PostgresStore) {
+    pub(crate) async fn nothing_is_lost(&self, store: &impl RecordStore<Grant>) {
         let newest: Vec<_> = self.book.newest.lock().unwrap().iter().map(|(id, version)| (*id, *version)).collect();
         for part in newest.chunks(64) {
             let found = join_all(part.iter().map(|(id, _)| RecordStore::<Grant>::find(store, id))).await;
@@ -176,7 +176,7 @@ impl Load {
 }
 
 /// Replaces what is there by the next version.
-async fn change(store: &PostgresStore, book: &Book, place: usize, id: GrantId) {
+async fn change(store: &impl RecordStore<Grant>, book: &Book, place: usize, id: GrantId) {
     let found = match RecordStore::<Grant>::find(store, &id).await {
         Ok(Some(found)) => found,
         // Its insert may have failed.
@@ -195,7 +195,7 @@ async fn change(store: &PostgresStore, book: &Book, place: usize, id: GrantId) {
 }
 
 /// Inserts its own grant under the code's id; after a failure the same code is tried again.
-async fn redeem(store: &PostgresStore, book: &Book, place: usize, code: &Code) {
+async fn redeem(store: &impl RecordStore<Grant>, book: &Book, place: usize, code: &Code) {
     let next = code.0.lock().unwrap().clone();
     let grant = Arc::new(records::refreshed(&next, END));
     match RecordStore::<Grant>::insert(store, grant.clone()).await {

@@ -6,7 +6,7 @@ mod cost;
 mod crash;
 mod kit;
 mod limits;
-mod load;
+pub(crate) mod load;
 mod opening;
 mod operator;
 mod pooler;
