@@ -103,11 +103,12 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `jose` | clients that authenticate with a key, tokens that are bound to one, and JWT access tokens |
+//! | `metrics` | figures of requests, stores, the purge and the throttle, for the recorder of the crate `metrics` |
 //! | `postgres` | `PostgresStore`: keeps everything in a PostgreSQL database, which several servers can share |
 //! | `redis` | `RedisStore`: keeps everything in a Redis server or cluster; how durable it is depends on the settings of Redis |
 //! | `sqlite` | `SqliteStore`: everything in one durable file |
 //! | `testing` | the module `testing`: a manual clock, repeatable randomness, the rules of stores as tests |
-//! | `tracing` | `TracingEvents`: one log line per event, with fields; a span per request of the server |
+//! | `tracing` | `TracingEvents`: one log line per event, with fields; a span per request, check and call of a store |
 //!
 //! # Where to go next
 //!
@@ -165,6 +166,8 @@ pub use crate::authorization::decide::{Consent, Decision};
 pub use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
 pub use crate::base::clock::{Clock, SystemClock, Timestamp};
 pub use crate::base::id::{ClientId, Subject};
+#[cfg(feature = "metrics")]
+pub use crate::base::measure::describe_metrics;
 pub use crate::config::Config;
 pub use crate::config::rule::ConfigError;
 pub use crate::error::Reason;

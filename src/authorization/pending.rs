@@ -285,6 +285,13 @@ pub(crate) struct Link {
     pub(crate) location: String,
 }
 
+#[cfg(any(feature = "tracing", feature = "metrics"))]
+impl<T> crate::hooks::observed::Answered for Result<T, AuthorizationError> {
+    fn status(&self) -> u16 {
+        self.as_ref().err().map_or(200, |error| error.0.reason.refusal().status)
+    }
+}
+
 impl AuthorizationError {
     /// An error that shows a page: client or redirect URI are not established.
     pub(crate) fn page(context: &Context, reason: Reason) -> Self {

@@ -8,6 +8,7 @@ pub(crate) mod field;
 pub(crate) mod generations;
 pub(crate) mod id;
 pub(crate) mod json;
+pub(crate) mod measure;
 
 use std::error::Error;
 

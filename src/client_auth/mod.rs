@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::context::uses::Uses;
 use crate::error::{ErrorCode, Reason};
+use crate::hooks::observed::note_client;
 use crate::hooks::{Attempt, AttemptKind, Credential};
 use crate::jose::{JwkThumbprint, SigningAlgorithm};
 use crate::model::Replay;
@@ -93,6 +94,7 @@ pub(crate) async fn identify(
 ) -> Result<Caller, Reason> {
     let header = proof::header(context, request, endpoint)?;
     let (client, mut uses) = authenticate(context, request, endpoint, form).await?;
+    note_client(&client.id);
     let key = match header {
         None => {
             proof::check_absence(context, endpoint, &client)?;

@@ -15,6 +15,7 @@ use crate::base::clock::{Clock, NewestTime, Timestamp};
 use crate::base::entropy::Entropy;
 use crate::base::generations::{Generations, OnHeap};
 use crate::base::id::{ClientId, Subject};
+use crate::base::measure;
 use crate::config::Config;
 use crate::context::signing_keys::SigningKeys;
 use crate::error::{ErrorCode, Reason};
@@ -22,6 +23,7 @@ use crate::fetch::cache::Cache;
 use crate::fetch::documents::Documents;
 use crate::fetch::key_sets::KeySets;
 use crate::hooks::claims;
+use crate::hooks::observed::note_client;
 use crate::hooks::registration_policy::RegistrationPolicy;
 use crate::hooks::{
     Attempt, AttemptKind, Claims, Event, Events, SubjectStatus, Subjects, Throttle, ThrottleDecision, TokenContext,
@@ -166,6 +168,10 @@ impl Context {
         uri: Option<&[u8]>,
         reason: &Reason,
     ) {
+        measure::refusal(endpoint.as_str(), reason.label());
+        if let Some(client) = client {
+            note_client(client);
+        }
         self.events.note_clock(reason, || self.now());
         let unauthenticated = endpoint != Endpoint::Authorization && is_failed_authentication(reason);
         // A device that waits for its user is refused every few seconds.

@@ -14,6 +14,9 @@ use async_trait::async_trait;
 
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::id::ClientId;
+use crate::base::measure;
+use crate::base::measure::Stopwatch;
+use crate::hooks::observed::in_store_span;
 use crate::hooks::{Event, Events};
 
 use crate::model::client::Client;
@@ -26,7 +29,7 @@ const PATIENCE: u32 = 1;
 
 /// Returns the stores with a link before each. Without a sink there is nobody to report to, and no link.
 pub(crate) fn watched(stores: Stores, clock: &Arc<dyn Clock>, events: &Events) -> Stores {
-    if !events.are_received() {
+    if !measure::IS_ON && !events.are_received() {
         return stores;
     }
     let mut links: Vec<(*const (), Arc<Link>)> = Vec::new();
@@ -63,7 +66,7 @@ pub(crate) fn watched_alone<R: Record>(
     clock: &Arc<dyn Clock>,
     events: &Events,
 ) -> Arc<dyn RecordStore<R>> {
-    if !events.are_received() {
+    if !measure::IS_ON && !events.are_received() {
         return store;
     }
     let link = Arc::new(Link::new(Arc::clone(clock), events.clone()));
@@ -86,23 +89,23 @@ impl<S: Store + ?Sized> Store for Watched<S> {
 #[async_trait]
 impl<R: Record, S: RecordStore<R> + ?Sized> RecordStore<R> for Watched<S> {
     async fn find(&self, key: &R::Key) -> Result<Option<Arc<R>>, StoreError> {
-        self.link.reads.watch(self.store.find(key)).await
+        self.link.reads.watch((R::TABLE.as_str(), "find"), self.store.find(key)).await
     }
 
     async fn insert(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
-        self.link.writes.watch(self.store.insert(record)).await
+        self.link.writes.watch((R::TABLE.as_str(), "insert"), self.store.insert(record)).await
     }
 
     async fn replace(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
-        self.link.writes.watch(self.store.replace(version, record)).await
+        self.link.writes.watch((R::TABLE.as_str(), "replace"), self.store.replace(version, record)).await
     }
 
     async fn confirm(&self, record: Arc<R>) -> Result<Replacement, StoreError> {
-        self.link.writes.watch(self.store.confirm(record)).await
+        self.link.writes.watch((R::TABLE.as_str(), "confirm"), self.store.confirm(record)).await
     }
 
     async fn list(&self, list: &str, page: Page<R::Key>) -> Result<Vec<Arc<R>>, StoreError> {
-        self.link.reads.watch(self.store.list(list, page)).await
+        self.link.reads.watch((R::TABLE.as_str(), "list"), self.store.list(list, page)).await
     }
 
     /// Not watched: a purge may take long, and its failure has an event of its own.
@@ -114,11 +117,11 @@ impl<R: Record, S: RecordStore<R> + ?Sized> RecordStore<R> for Watched<S> {
 #[async_trait]
 impl<S: ClientStore + ?Sized> ClientStore for Watched<S> {
     async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.link.reads.watch(self.store.client(id)).await
+        self.link.reads.watch(("clients", "find"), self.store.client(id)).await
     }
 
     async fn current_client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.link.reads.watch(self.store.current_client(id)).await
+        self.link.reads.watch(("clients", "find_current"), self.store.current_client(id)).await
     }
 }
 
@@ -161,13 +164,22 @@ impl Health {
     }
 
     /// Awaits a call, and notes how it ended: with an answer, with an error, or because its caller gave up.
-    async fn watch<T>(&self, call: impl Future<Output = Result<T, StoreError>> + Send) -> Result<T, StoreError> {
-        let mut waiting = Waiting { health: self, since: Some(self.clock.now()) };
-        let answer = call.await;
+    async fn watch<T: Send>(
+        &self,
+        name: (&'static str, &'static str),
+        call: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let begun = Stopwatch::start();
+        let mut waiting = Waiting { health: self, name, since: Some(self.clock.now()) };
+        let answer = in_store_span(name.0, name.1, call).await;
         waiting.since = None;
+        measure::call(begun, name.0, name.1);
         match &answer {
             // One record that cannot be read was answered.
-            Err(error) if error.unreadable_key().is_none() => self.note_failure(error),
+            Err(error) if error.unreadable_key().is_none() => {
+                measure::failed_call(name.0, name.1, if error.is_transient() { "transient" } else { "permanent" });
+                self.note_failure(error);
+            }
             Ok(_) | Err(_) => self.note_answer(),
         }
         answer
@@ -215,6 +227,8 @@ impl fmt::Debug for Health {
 /// A call in progress, and when it began. Dropped with the future of its caller, it notes that the caller gave up.
 struct Waiting<'a> {
     health: &'a Health,
+    /// The table and the call.
+    name: (&'static str, &'static str),
     since: Option<Timestamp>,
 }
 
@@ -223,6 +237,7 @@ impl Drop for Waiting<'_> {
         let Some(since) = self.since else { return };
         let waited = self.health.clock.now().seconds_since(since);
         if waited >= PATIENCE {
+            measure::failed_call(self.name.0, self.name.1, "abandoned");
             let gave_up = format!("no answer within {waited} s, and the caller gave up");
             self.health.note_failure(&StoreError::transient(gave_up));
         }

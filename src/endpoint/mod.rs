@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use crate::config::Config;
 use crate::context::Context;
-use crate::hooks::in_span;
+use crate::hooks::observed::observed;
 use crate::wire::cors::Proofs;
 use crate::wire::message::Metadata;
 use crate::wire::{Cors, Endpoint, Request, Response};
@@ -117,7 +117,7 @@ pub(crate) async fn serve(context: &Arc<Context>, endpoint: Endpoint, request: &
     if let Some(answer) = cors.and_then(|cors| cors.preflight(request, endpoint.allow(), proofs)) {
         return answer;
     }
-    let response = in_span(endpoint.as_str(), answer(context, endpoint, request)).await;
+    let response = observed(endpoint.as_str(), answer(context, endpoint, request)).await;
     match cors {
         Some(cors) => cors.share(request, response, proofs),
         None => response,

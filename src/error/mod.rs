@@ -476,6 +476,11 @@ fn of_store(error: &StoreError) -> Refusal {
 }
 
 impl Reason {
+    /// Returns its name as the label of a metric, which is one of a few fixed words.
+    pub(crate) const fn label(&self) -> &'static str {
+        if let Self::ClientMetadata(error) = self { error.name() } else { self.name() }
+    }
+
     /// Returns the error code that a client sees.
     #[must_use]
     pub fn code(&self) -> ErrorCode {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::base::clock::{OnceAMinute, Timestamp};
 use crate::base::id::{ClientId, GrantId, Subject};
-use crate::base::with_causes;
+use crate::base::{measure, with_causes};
 use crate::error::Reason;
 use crate::error::failure::{ClaimsError, IntrospectionError, KeySetError, SignerError};
 use crate::hooks::application_change::ApplicationChange;
@@ -433,6 +433,9 @@ impl Events {
     }
 
     pub(crate) fn raise(&self, event: &Event<'_>) {
+        if measure::IS_ON {
+            measure::event(event.name(), event.severity().as_str());
+        }
         if let Some(sink) = &self.sink {
             sink.record(event);
         }

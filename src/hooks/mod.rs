@@ -3,6 +3,7 @@
 mod application_change;
 pub(crate) mod claims;
 pub(crate) mod event;
+pub(crate) mod observed;
 pub(crate) mod registration_policy;
 mod signing;
 pub(crate) mod throttle;
@@ -260,20 +261,6 @@ pub enum SubjectStatus {
     Refused,
     /// It cannot be determined right now; the request is answered with 503 and nothing changes.
     Unknown,
-}
-
-/// Runs a request in its span, so that log lines of stores and hooks can be attributed to it.
-#[cfg(feature = "tracing")]
-pub(crate) fn in_span<F: Future>(request: &'static str, future: F) -> impl Future<Output = F::Output> {
-    use tracing::Instrument;
-
-    future.instrument(tracing::info_span!(target: "grantor", "grantor", request))
-}
-
-/// Runs the request as it is: without the feature there are no spans.
-#[cfg(not(feature = "tracing"))]
-pub(crate) const fn in_span<F: Future>(_: &'static str, future: F) -> F {
-    future
 }
 
 /// Fetches what clients publish over HTTPS: their metadata documents, and their keys.

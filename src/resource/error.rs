@@ -29,6 +29,13 @@ impl ResourceError {
     }
 }
 
+#[cfg(any(feature = "tracing", feature = "metrics"))]
+impl crate::hooks::observed::Answered for Result<crate::Authenticated, ResourceError> {
+    fn status(&self) -> u16 {
+        self.as_ref().err().map_or(200, |error| error.response.status())
+    }
+}
+
 debug_as_text!(ResourceError);
 
 impl fmt::Display for ResourceError {

@@ -20,12 +20,14 @@ pub use crate::resource::jwt::{JwtSettings, JwtVerifier, KeySetError};
 
 use crate::base::clock::Clock;
 use crate::base::id::Subject;
+use crate::base::measure;
 use crate::config::rule::ConfigError;
 use crate::config::{Config, SecurityReport};
 use crate::context::Context;
 use crate::error::response::Challenge;
 use crate::error::{Reason, response};
 use crate::hooks::Events;
+use crate::hooks::observed::{note_client, observed};
 use crate::model::Replay;
 use crate::model::protected_resource::ProtectedResource;
 use crate::resource::source::{Remote, RemoteSource, Source};
@@ -514,15 +516,19 @@ impl ResourceServer {
     async fn admit(
         &self,
         request: &Request<'_>,
-        refused: impl Fn(Reason) -> ResourceError,
-        check: impl FnOnce(&Authenticated) -> Result<(), ResourceError>,
+        refused: impl Fn(Reason) -> ResourceError + Send + Sync,
+        check: impl FnOnce(&Authenticated) -> Result<(), ResourceError> + Send,
     ) -> Result<Authenticated, ResourceError> {
-        let (token, proof) = self.look_up(request).await.map_err(&refused)?;
-        check(&token)?;
-        if let Some(proof) = proof {
-            self.source.use_proof(proof).await.map_err(&refused)?;
-        }
-        Ok(token)
+        let admitted = observed("check", async {
+            let (token, proof) = self.look_up(request).await.map_err(&refused)?;
+            note_client(token.client_id());
+            check(&token)?;
+            if let Some(proof) = proof {
+                self.source.use_proof(proof).await.map_err(&refused)?;
+            }
+            Ok(token)
+        });
+        admitted.await.inspect_err(|error: &ResourceError| measure::refusal("check", error.reason.label()))
     }
 
     /// Looks up the token of a request, and verifies the proof of one that is bound to a key. If there are protected

@@ -26,7 +26,7 @@ pub use crate::grant::client_credentials::ClientCredentialsToken;
 pub use crate::grant::data::DataChange;
 use crate::grant::revocation::Extent;
 use crate::grant::{client_credentials, data, revocation};
-use crate::hooks::in_span;
+use crate::hooks::observed::observed;
 use crate::model::client::Client;
 use crate::model::client_metadata::DocumentError;
 use crate::model::grant_data::GrantData;
@@ -170,7 +170,7 @@ impl AuthorizationServer {
     ///
     /// [`AuthorizationError`], which makes the response: a page, or a redirect to the client.
     pub async fn authorize(&self, request: &Request<'_>) -> Result<PendingAuthorization, AuthorizationError> {
-        in_span("authorization", authorize::authorize(&self.context, request)).await
+        observed("authorization", authorize::authorize(&self.context, request)).await
     }
 
     /// Holds a request for the user who will decide it, and returns the ticket for the page's form. If the client has a
@@ -194,7 +194,7 @@ impl AuthorizationServer {
         user: impl Into<DecidingUser<'_>> + Send,
         session: &[u8],
     ) -> Result<ConsentTicket, AuthorizationError> {
-        in_span("hold", decide::hold(&self.context, pending, Asked { user: user.into(), session })).await
+        observed("hold", decide::hold(&self.context, pending, Asked { user: user.into(), session })).await
     }
 
     /// Decides a request without a page, and returns the redirect to the client; `None` if the page must be shown, or
@@ -217,7 +217,7 @@ impl AuthorizationServer {
     ) -> Result<Option<Response>, AuthorizationError> {
         let decided = silent::decide_silently(&self.context, pending, signed_in.map(Into::into), session);
         // The page before a redirect is for unreviewed clients, whose users are always asked.
-        Ok(in_span("silent_decision", decided).await?.map(|(response, _)| response))
+        Ok(observed("silent_decision", decided).await?.map(|(response, _)| response))
     }
 
     /// Records the user's decision, once, and returns the redirect to the client [RFC 6749 section 4.1.2]. For a device
@@ -250,7 +250,7 @@ impl AuthorizationServer {
         session: &[u8],
         decision: &Decision,
     ) -> Result<Answer, AuthorizationError> {
-        in_span("decision", decide::decide(&self.context, ticket, user, session, decision)).await
+        observed("decision", decide::decide(&self.context, ticket, user, session, decision)).await
     }
 
     /// Finds the request of the device that shows a code, claims it for the user who typed the code, and holds it
@@ -270,7 +270,7 @@ impl AuthorizationServer {
         user: impl Into<DecidingUser<'_>> + Send,
         session: &[u8],
     ) -> Result<DeviceConsent, AuthorizationError> {
-        in_span("user_code", user_code::enter(&self.context, typed, Asked { user: user.into(), session })).await
+        observed("user_code", user_code::enter(&self.context, typed, Asked { user: user.into(), session })).await
     }
 
     /// The same again, for a user who was shown the consent page of the code.
@@ -282,7 +282,7 @@ impl AuthorizationServer {
         session: &[u8],
     ) -> Result<DeviceConsent, AuthorizationError> {
         let again = user_code::enter_again(&self.context, ticket, typed, Asked { user, session });
-        in_span("user_code", again).await
+        observed("user_code", again).await
     }
 
     /// Gives a user code back, so that another account may type it: for a user who was signed in with the wrong one.
@@ -298,8 +298,11 @@ impl AuthorizationServer {
         subject: &Subject,
         session: &[u8],
     ) -> Result<(), AuthorizationError> {
-        in_span("user_code_release", user_code::release(&self.context, ticket, Asked { user: subject.into(), session }))
-            .await
+        observed(
+            "user_code_release",
+            user_code::release(&self.context, ticket, Asked { user: subject.into(), session }),
+        )
+        .await
     }
 
     /// Returns the check of access tokens at the default one of [`Config::resources`]; of all tokens if there are none.

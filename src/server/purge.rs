@@ -10,7 +10,8 @@
 use std::sync::Arc;
 
 use crate::base::clock::Timestamp;
-use crate::base::debug_as_text;
+use crate::base::measure::Stopwatch;
+use crate::base::{debug_as_text, measure};
 use crate::claim::{ATTEMPTS, After, Claim, Effect, Seen, claim, draw_version};
 use crate::context::Context;
 use crate::hooks::Event;
@@ -49,10 +50,11 @@ debug_as_text!(PurgeError);
 
 /// Removes expired records, examining at most `limit` in each store.
 pub(crate) async fn purge_expired(context: &Context, limit: usize) -> Result<Purge, PurgeError> {
-    let begun = context.now();
+    let (begun, watch) = (context.now(), Stopwatch::start());
     let purged = purge(context, limit).await;
     match &purged {
         Ok(purge) => {
+            measure::purged(watch, purge.removed(), purge.is_finished());
             let seconds = context.now().seconds_since(begun);
             context.raise(&Event::Purged { rows: purge.removed(), seconds, finished: purge.is_finished() });
         }

@@ -107,6 +107,18 @@ pub enum Severity {
     Error,
 }
 
+impl Severity {
+    /// Returns its name, such as `warning`.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// The row of a refusal: everything about it that differs from one to another.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
@@ -181,6 +193,13 @@ macro_rules! refusals {
         }
 
         impl $name {
+            /// Returns the name of the variant, which may be the label of a metric.
+            pub(crate) const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant { .. } => stringify!($variant),)+
+                }
+            }
+
             pub(crate) fn refusal(&self) -> $crate::wire::refusal::Refusal {
                 use $crate::wire::refusal::ErrorCode::*;
                 match self {

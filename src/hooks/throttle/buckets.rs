@@ -29,6 +29,12 @@ impl Buckets {
         with_one_less.saturating_sub(now).saturating_sub(self.rate.span())
     }
 
+    /// Returns how many buckets have no token.
+    pub(super) fn empty(&self, now: u64) -> usize {
+        let full_at = now.saturating_add(self.rate.span()).saturating_sub(self.rate.interval());
+        self.by_fullness.range((full_at.saturating_add(1), 0)..).count()
+    }
+
     /// Returns whether no token of the bucket is missing.
     pub(super) fn is_full(&self, key: u64, now: u64) -> bool {
         self.full_at(key, now) == now

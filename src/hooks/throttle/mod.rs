@@ -20,6 +20,7 @@ use async_trait::async_trait;
 use self::buckets::Buckets;
 pub use self::limits::{Rate, ThrottleLimits};
 use crate::base::clock::{Clock, SystemClock, Timestamp};
+use crate::base::measure;
 use crate::hooks::{Attempt, AttemptKind, Credential, Throttle, ThrottleDecision, wide_network_of};
 
 /// A [`Throttle`] that counts in the memory of this process.
@@ -80,14 +81,16 @@ pub struct MemoryThrottle {
 /// What is counted beside the attempts of a network, the failures of a client and user codes. Every attempt of these
 /// kinds takes a token.
 struct Row {
+    /// The bound, as it is called in [`ThrottleLimits`].
+    name: &'static str,
     rate: fn(&ThrottleLimits) -> Rate,
     by: By,
     kinds: &'static [AttemptKind],
 }
 
 impl Row {
-    const fn new(rate: fn(&ThrottleLimits) -> Rate, by: By, kinds: &'static [AttemptKind]) -> Self {
-        Self { rate, by, kinds }
+    const fn new(name: &'static str, rate: fn(&ThrottleLimits) -> Rate, by: By, kinds: &'static [AttemptKind]) -> Self {
+        Self { name, rate, by, kinds }
     }
 }
 
@@ -109,15 +112,20 @@ const DEVICES: &[AttemptKind] = &[AttemptKind::DeviceRequest];
 const REGISTRATIONS: &[AttemptKind] = &[AttemptKind::Registration];
 
 static ROWS: [Row; 9] = [
-    Row::new(|limits| limits.device_requests, By::Network, DEVICES),
-    Row::new(|limits| limits.device_requests.times(2), By::Prefix(56), DEVICES),
-    Row::new(|limits| limits.device_requests.times(10), By::Prefix(48), DEVICES),
-    Row::new(|limits| limits.consent_requests, By::User, &[AttemptKind::ConsentRequest, AttemptKind::UserCode]),
-    Row::new(|limits| limits.registrations, By::Network, REGISTRATIONS),
-    Row::new(|limits| limits.registrations.times(2), By::Prefix(56), REGISTRATIONS),
-    Row::new(|limits| limits.registrations.times(10), By::Prefix(48), REGISTRATIONS),
-    Row::new(|limits| limits.document_fetches, By::UserOrNetwork, FETCHES),
-    Row::new(|limits| limits.document_hosts, By::Host, FETCHES),
+    Row::new("device_requests", |limits| limits.device_requests, By::Network, DEVICES),
+    Row::new("device_requests_of_56_bits", |limits| limits.device_requests.times(2), By::Prefix(56), DEVICES),
+    Row::new("device_requests_of_48_bits", |limits| limits.device_requests.times(10), By::Prefix(48), DEVICES),
+    Row::new(
+        "consent_requests",
+        |limits| limits.consent_requests,
+        By::User,
+        &[AttemptKind::ConsentRequest, AttemptKind::UserCode],
+    ),
+    Row::new("registrations", |limits| limits.registrations, By::Network, REGISTRATIONS),
+    Row::new("registrations_of_56_bits", |limits| limits.registrations.times(2), By::Prefix(56), REGISTRATIONS),
+    Row::new("registrations_of_48_bits", |limits| limits.registrations.times(10), By::Prefix(48), REGISTRATIONS),
+    Row::new("document_fetches", |limits| limits.document_fetches, By::UserOrNetwork, FETCHES),
+    Row::new("document_hosts", |limits| limits.document_hosts, By::Host, FETCHES),
 ];
 
 /// The number of buckets by network. It is the largest, since every attempt needs one.
@@ -296,7 +304,26 @@ impl Counts {
     fn advance(&mut self, read: Timestamp) {
         let passed = self.last_read.map_or(0, |last| read.seconds_since(last));
         self.now = self.now.saturating_add(u64::from(passed).saturating_mul(MICROSECONDS));
+        if measure::IS_ON && self.last_read != Some(read) {
+            self.measure();
+        }
         self.last_read = Some(read);
+    }
+
+    /// Counts the callers that are refused, once a second in which there are attempts.
+    fn measure(&self) {
+        for (bound, buckets) in [
+            ("network", &self.networks),
+            ("client_failures", &self.clients),
+            ("first_user_codes_of_network", &self.first_codes),
+            ("user_codes_of_network", &self.codes),
+            ("user_codes_of_user", &self.codes_of_users),
+        ] {
+            measure::locked_out(bound, buckets.empty(self.now));
+        }
+        for (row, buckets) in &self.attempts {
+            measure::locked_out(row.name, buckets.empty(self.now));
+        }
     }
 
     /// Counts an attempt if all its buckets have a token, and returns 0. Otherwise returns the microseconds to wait.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
+use crate::base::measure;
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::jobs::Job;
 use crate::store::postgres::link::{Access, Link};
@@ -117,6 +118,8 @@ impl Keeper {
                     return Err(Closed);
                 },
             }
+            measure::batch("postgres", "writes", jobs.len());
+            measure::waiting("postgres", "writes", self.jobs.len());
             // Callers without an answer by then get the error that the outcome is unknown.
             if timeout(patience, write(link, std::mem::take(&mut jobs))).await.is_err() {
                 link.watch.note_silence();
@@ -165,6 +168,7 @@ impl Keeper {
     }
 
     fn up(&self, link: Link) -> Arc<Link> {
+        measure::connected("postgres");
         let link = Arc::new(link);
         let (reading, all) = (self.reading.clone(), self.settings.queue_limit);
         let is_reading = move || reading.available_permits() < all;

@@ -15,6 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::base::measure;
 use crate::store::redis::check::Place;
 use crate::store::redis::error::{RedisError, RedisProblem};
 use crate::store::redis::keys::Keys;
@@ -53,6 +54,7 @@ pub(super) struct Link {
     router: Router,
     next_connection: AtomicUsize,
     in_flight: Semaphore,
+    in_flight_limit: usize,
     response_timeout: Duration,
     wait: Option<Wait>,
     runtime: Handle,
@@ -68,6 +70,7 @@ impl Link {
             router,
             next_connection: AtomicUsize::new(0),
             in_flight: Semaphore::new(options.queue_limit),
+            in_flight_limit: options.queue_limit,
             response_timeout: options.response_timeout,
             wait: options.wait,
             runtime,
@@ -78,6 +81,7 @@ impl Link {
     /// Admits a call of the store, however many commands it sends, if there is room for it.
     pub(super) async fn admit(&self) -> Result<SemaphorePermit<'_>, RedisError> {
         let admitted = self.in_flight.try_acquire().map_err(|_| RedisProblem::QueueFull)?;
+        measure::waiting("redis", "calls", self.in_flight_limit.saturating_sub(self.in_flight.available_permits()));
         self.layout.get_or_try_init(|| check_layout(self)).await?;
         Ok(admitted)
     }

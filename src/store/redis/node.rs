@@ -10,6 +10,7 @@ use redis::io::tcp::socket2::TcpKeepalive;
 use redis::{AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, Pipeline, TlsCertificates, Value};
 use tokio::sync::Mutex;
 
+use crate::base::measure;
 use crate::store::redis::check::{Demands, Log, Place, Role, is_primary};
 use crate::store::redis::error::{RedisError, RedisProblem};
 use crate::store::redis::options::{RedisOptions, Wait};
@@ -123,6 +124,7 @@ impl Node {
         let mut connection = self.client.get_multiplexed_async_connection_with_config(&self.config).await?;
         let role = self.demands.check(&mut connection).await?;
         *made += 1;
+        measure::connected("redis");
         let connected = Connected { connection, role, number: *made };
         *shared.current.write().unwrap_or_else(PoisonError::into_inner) = Some(connected.clone());
         Ok(connected)

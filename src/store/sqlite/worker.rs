@@ -17,6 +17,7 @@ use std::thread::JoinHandle;
 
 use futures_channel::oneshot;
 
+use crate::base::measure;
 use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 use crate::store::sqlite::place::Place;
 use crate::store::sqlite::session::Session;
@@ -100,6 +101,7 @@ impl Jobs {
         };
         let mut group = vec![first];
         group.extend(self.queue.try_iter().take(GROUP - 1));
+        measure::batch("sqlite", "calls", group.len());
         Some(group)
     }
 

@@ -119,9 +119,7 @@ async fn a_load_balancer_asks_whether_a_server_lives_and_is_ready() {
         for adapter in [Thin::Axum, Thin::Actix] {
             let address = adapter.start_with(&world.server);
             for (path, status) in [("/livez", 204), ("/readyz", ready)] {
-                let mut request = Request::get(path);
-                request.host = "192.0.2.1".into();
-                let answer = request.send_to(address).await;
+                let answer = Request::get(path).host("192.0.2.1").send_to(address).await;
                 assert_eq!((answer.status, &answer.body[..]), (status, &b""[..]), "{path}");
             }
             let post = Request::post("/readyz", &[]).send_to(address).await;
