@@ -15,7 +15,7 @@ use grantor::wire::{Body, Endpoint, Request};
 use grantor::{AuthorizationServer, Client, ClientId, Config, MemoryStore, Timestamp, TracingEvents};
 use support::directory::Directory;
 use support::intercepted::{Failure, Fate, Intercepted, every};
-use support::world::AnyStore;
+use support::world::{AnyStore, World};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -28,6 +28,7 @@ struct Lines(Arc<Mutex<Kept>>);
 struct Kept {
     lines: Vec<Line>,
     spans: Vec<Fields>,
+    later: Vec<(usize, Fields)>,
     entered: Vec<usize>,
 }
 
@@ -77,7 +78,14 @@ impl Subscriber for Lines {
         self.0.lock().unwrap().entered.pop();
     }
 
-    fn record(&self, _: &Id, _: &Record<'_>) {}
+    /// What is recorded later, beside the fields that the lines within the span have seen.
+    fn record(&self, span: &Id, later: &Record<'_>) {
+        let mut fields = Text(Fields::new());
+        later.record(&mut fields);
+        let mut kept = self.0.lock().unwrap();
+        kept.later.push((span.into_u64() as usize - 1, fields.0));
+    }
+
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 }
 
@@ -98,6 +106,19 @@ fn lines_of(work: impl Future) -> Vec<Line> {
     let lines = Lines::default();
     tracing::subscriber::with_default(lines.clone(), || drop(block_on(work)));
     std::mem::take(&mut lines.0.lock().unwrap().lines)
+}
+
+/// Returns the spans that a request leads to, with all their fields.
+fn spans_of(work: impl Future) -> Vec<Fields> {
+    let lines = Lines::default();
+    tracing::subscriber::with_default(lines.clone(), || drop(block_on(work)));
+    let Kept { mut spans, later, .. } = std::mem::take(&mut *lines.0.lock().unwrap());
+    later.into_iter().for_each(|(place, fields)| spans[place].extend(fields));
+    spans
+}
+
+fn fields<const N: usize>(pairs: [(&'static str, &str); N]) -> Fields {
+    pairs.map(|(name, value)| (name, value.to_owned())).into()
 }
 
 fn server(stores: impl Into<Stores>) -> AuthorizationServer {
@@ -121,6 +142,35 @@ fn a_failed_authentication_is_a_warning_on_one_line_and_shows_no_secret() {
     assert_eq!(line.span, Some(Fields::from([("request", "token".to_owned())])));
     let shown = format!("{line:?}");
     assert!(!shown.contains("hidden") && !shown.contains('\n'), "{shown}");
+}
+
+#[test]
+fn requests_checks_and_calls_of_a_store_have_spans() {
+    let server = server(MemoryStore::new());
+    let body = b"grant_type=refresh_token&refresh_token=hidden&client_id=a&client_secret=hidden";
+    let refused = spans_of(server.serve(Endpoint::Token, &form(body)));
+    let find = fields([("table", "clients"), ("call", "find"), ("outcome", "answered")]);
+    assert_eq!(refused, [fields([("request", "token"), ("status", "401")]), find]);
+    let check = spans_of(server.resource().authenticate(&Request::new("GET")));
+    assert_eq!(check, [fields([("request", "check"), ("status", "401")])]);
+}
+
+/// A client is named once it is found, and not what a request claims.
+#[test]
+fn a_span_has_the_client_of_its_request() {
+    let world = block_on(World::platform());
+    let builder = AuthorizationServer::builder(world.server.config().clone(), world.store.clone());
+    let server = builder.clock(world.clock.clone()).events(TracingEvents).build().unwrap();
+    let pair = block_on(world.pair());
+    let header = format!("Bearer {}", pair.access);
+    let request = Request::new("GET").header("Authorization", header.as_bytes());
+    let spans = spans_of(server.resource().authenticate(&request));
+    assert_eq!(spans[0], fields([("request", "check"), ("client", &world.client.id), ("status", "200")]), "{spans:?}");
+    assert_eq!(spans[1], fields([("table", "grants"), ("call", "find"), ("outcome", "answered")]), "{spans:?}");
+    let (id, secret) = (&world.client.id, &world.client.secret);
+    let body = format!("grant_type=refresh_token&refresh_token=x&client_id={id}&client_secret={secret}");
+    let spans = spans_of(server.serve(Endpoint::Token, &form(body.as_bytes())));
+    assert_eq!(spans[0], fields([("request", "token"), ("client", id), ("status", "400")]), "{spans:?}");
 }
 
 #[test]
@@ -154,7 +204,8 @@ fn a_purge_that_is_refused_is_an_error() {
         clock.advance(Duration::from_secs(86_401));
         server.purge_expired(10).await.unwrap_err();
     });
-    let [line] = &lines[..] else { panic!("{lines:?}") };
+    let [done, line] = &lines[..] else { panic!("{lines:?}") };
+    assert_eq!((&*done.level, done.get("event"), done.get("rows")), ("DEBUG", Some("purged"), Some("0")));
     assert_eq!((&*line.level, line.get("event")), ("ERROR", Some("purge_refused")));
     let reason = "the clock shows 2001-09-10T01:46:41Z, and the newest time seen before is 2001-09-09T01:46:40Z";
     assert_eq!(line.get("reason"), Some(reason));

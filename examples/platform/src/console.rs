@@ -32,11 +32,13 @@ pub(crate) struct Addresses<'a> {
     pub(crate) third_party: &'a str,
     /// The redirect URI of the demo application for a client on the command line.
     pub(crate) redirect_uri: &'a str,
+    /// Where the figures are.
+    pub(crate) metrics: Option<SocketAddr>,
 }
 
 /// Prints one line for programs.
 pub(crate) fn print_json(addresses: &Addresses<'_>, demo: Option<&DemoApplication>) {
-    let Addresses { platform, listen, third_party, redirect_uri } = addresses;
+    let Addresses { platform, listen, third_party, redirect_uri, metrics } = addresses;
     let (username, _, _, password) = DEMO_ACCOUNTS[0];
     let line = json!({
         "issuer": platform,
@@ -48,15 +50,20 @@ pub(crate) fn print_json(addresses: &Addresses<'_>, demo: Option<&DemoApplicatio
         "username": username,
         "password": password,
         "third_party": third_party,
+        "metrics": metrics.map(|address| address.to_string()),
     });
     println!("{line}");
 }
 
 /// Prints the same for people.
 pub(crate) fn print_plain(addresses: &Addresses<'_>, demo: Option<&DemoApplication>) {
-    let Addresses { platform, third_party, redirect_uri, .. } = addresses;
+    let Addresses { platform, third_party, redirect_uri, metrics, .. } = addresses;
     println!("Platform                 {platform}");
-    println!("Release Notes            {third_party} (the third-party application)\n");
+    println!("Release Notes            {third_party} (the third-party application)");
+    if let Some(address) = metrics {
+        println!("Figures                  http://{address}/metrics");
+    }
+    println!();
     println!("Accounts");
     for (id, name, role, password) in DEMO_ACCOUNTS {
         println!("  {id:<8} {password:<18} {name}, {role}");

@@ -17,6 +17,7 @@ mod guesses;
 mod jwt;
 mod key_file;
 mod known_browsers;
+mod metrics;
 mod options;
 mod pages;
 mod purge;
@@ -37,6 +38,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::http::header::CONTENT_TYPE;
+use axum::routing::get;
 use grantor::client::{AuthenticationMethod, AuthenticationMethods};
 use grantor::client_metadata::RegistrationBounds;
 use grantor::config::{DynamicRegistration, PushedRequests};
@@ -52,6 +55,7 @@ use crate::console::Addresses;
 use crate::database::Database;
 use crate::demo_application::DemoApplication;
 use crate::guesses::Guesses;
+use crate::metrics::Figures;
 use crate::options::{OpenClients, Options};
 use crate::third_party::Registration;
 use crate::users::Accounts;
@@ -78,6 +82,15 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     if options.api_apart {
         return api_apart::run(&options).await;
     }
+    let figures = Figures::default();
+    let metrics_listener = match options.metrics {
+        Some(address) => {
+            ::metrics::set_global_recorder(figures.clone())?;
+            grantor::describe_metrics();
+            Some(listen(address, "--metrics").await?)
+        }
+        None => None,
+    };
     let listener = listen(options.listen, "--listen").await?;
     let third_party_listener = listen(options.third_party_listen, "--third-party-listen").await?;
     // Browsers send cookies to every port of a host. So this service uses the name and the third-party application the
@@ -120,8 +133,13 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
 
     let own_redirect_uri = format!("{third_party}/callback");
     let redirect_uri = redirect_uri.unwrap_or(&own_redirect_uri);
-    let addresses =
-        Addresses { platform: &base, listen: listener.local_addr()?, third_party: &third_party, redirect_uri };
+    let addresses = Addresses {
+        platform: &base,
+        listen: listener.local_addr()?,
+        third_party: &third_party,
+        redirect_uri,
+        metrics: metrics_listener.as_ref().map(TcpListener::local_addr).transpose()?,
+    };
     let print = if options.json { console::print_json } else { console::print_plain };
     print(&addresses, demo.as_ref());
 
@@ -142,7 +160,13 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
         third_party: third_party.into(),
         guesses: Arc::new(Guesses::new(options.throttle)),
     };
-    tokio::try_join!(serve(listener, web::app(platform)), serve(third_party_listener, application))?;
+    let measured = async {
+        let Some(listener) = metrics_listener else { return Ok(()) };
+        // Prometheus asks here, and nobody else: the figures are no page of the platform.
+        let text = move || async move { ([(CONTENT_TYPE, "text/plain; version=0.0.4")], figures.text()) };
+        serve(listener, Router::new().route("/metrics", get(text))).await
+    };
+    tokio::try_join!(serve(listener, web::app(platform)), serve(third_party_listener, application), measured)?;
     Ok(())
 }
 

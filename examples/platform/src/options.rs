@@ -20,6 +20,7 @@ Options of the platform example
   --api-apart=jwt            the same for a platform with --jwt. The API verifies JWTs by itself, so it accepts a
                              revoked one until it expires
   --open-clients HOW         applications may register themselves: HOW is approve (at once) or review
+  --metrics ADDR             where to serve /metrics for Prometheus, on the loopback; --json prints the address
   --confirm-clock            the clock is right: remove expired grants again after some days without the platform
   --json                     print one line for programs
   -h, --help                 print this";
@@ -42,6 +43,8 @@ pub(crate) struct Options {
     pub(crate) throttle: bool,
     /// Whether applications may register themselves, and who approves them.
     pub(crate) open_clients: Option<OpenClients>,
+    /// Where to serve the figures.
+    pub(crate) metrics: Option<SocketAddr>,
     /// Whether the operator confirms that the clock is right.
     pub(crate) confirm_clock: bool,
     pub(crate) times: Times,
@@ -70,6 +73,7 @@ impl Options {
             api_apart: false,
             open_clients: None,
             throttle: false,
+            metrics: None,
             confirm_clock: false,
             times: Times::default(),
             json: false,
@@ -88,6 +92,7 @@ impl Options {
                 }
                 "--json" => options.json = true,
                 "--confirm-clock" => options.confirm_clock = true,
+                "--metrics" => options.metrics = Some(loopback(&value()?)?),
                 "--listen" => listen = Some(loopback(&value()?)?),
                 "--third-party-listen" => options.third_party_listen = loopback(&value()?)?,
                 "--database" => options.database = file(&value()?)?,

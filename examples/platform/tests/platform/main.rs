@@ -5,6 +5,7 @@ mod devices;
 #[cfg(target_os = "linux")]
 mod hung_up;
 mod keys;
+mod metrics;
 mod open_clients;
 mod pages;
 mod pushed;
