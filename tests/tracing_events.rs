@@ -19,6 +19,7 @@ use support::world::{AnyStore, World};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
+use tracing_core::span::Current;
 
 /// Keeps each line with its fields.
 #[derive(Clone, Default)]
@@ -28,6 +29,7 @@ struct Lines(Arc<Mutex<Kept>>);
 struct Kept {
     lines: Vec<Line>,
     spans: Vec<Fields>,
+    metadata: Vec<&'static Metadata<'static>>,
     later: Vec<(usize, Fields)>,
     entered: Vec<usize>,
 }
@@ -67,6 +69,7 @@ impl Subscriber for Lines {
         attributes.record(&mut fields);
         let mut kept = self.0.lock().unwrap();
         kept.spans.push(fields.0);
+        kept.metadata.push(attributes.metadata());
         Id::from_u64(kept.spans.len() as u64)
     }
 
@@ -76,6 +79,12 @@ impl Subscriber for Lines {
 
     fn exit(&self, _: &Id) {
         self.0.lock().unwrap().entered.pop();
+    }
+
+    fn current_span(&self) -> Current {
+        let kept = self.0.lock().unwrap();
+        let place = kept.entered.last().copied();
+        place.map_or_else(Current::none, |place| Current::new(Id::from_u64(place as u64 + 1), kept.metadata[place]))
     }
 
     /// What is recorded later, beside the fields that the lines within the span have seen.
