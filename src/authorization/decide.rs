@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::authorization::consent_requests::Room;
+use crate::authorization::identity_request::IdentityRequest;
 use crate::authorization::judge::{Asked, judge_asked, judge_client, judge_decision, judge_held};
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
 use crate::authorization::repeat::{respond, respond_again};
@@ -37,6 +38,7 @@ pub(crate) async fn hold(
     pending: &PendingAuthorization,
     asked: Asked<'_>,
 ) -> Result<ConsentTicket, AuthorizationError> {
+    check_held(pending, asked.user, context.now()).map_err(|reason| pending.redirect(context, reason))?;
     admit(context, pending, asked).await?;
     let client = &pending.client;
     let room = consent_requests::find_room(context, asked.user.subject, &client.id).await;
@@ -52,6 +54,15 @@ pub(crate) async fn hold(
         AskConsent::Always | AskConsent::Never => None,
     };
     Ok(store_request(context, pending, asked, current, room, remembered).await?.ticket)
+}
+
+/// Checks again, before a consent page, that the user has signed in as the request demands, and that it permits a page.
+fn check_held(pending: &PendingAuthorization, user: DecidingUser<'_>, now: Timestamp) -> Result<(), Reason> {
+    match IdentityRequest::is_met_by(pending.identity.as_deref(), user, now) {
+        Ok(true) if pending.is_silent() => Err(Reason::ConsentRequired),
+        Ok(true) => Ok(()),
+        Ok(false) | Err(_) => Err(Reason::LoginRequired),
+    }
 }
 
 /// Checks that the request may be held, and stores what a metadata document says of its client, even if that must await

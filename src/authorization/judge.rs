@@ -104,6 +104,10 @@ pub(crate) fn judge_decision(
         return Err(Reason::ExcessDecision);
     }
     let chosen = Terms { scopes: chosen, resources, ..held.terms.clone() };
+    // The response to the exchange must have an ID token [OpenID Connect Core section 3.1.3.3].
+    if held.terms.are_openid() && !chosen.are_openid() {
+        return Err(Reason::AccessDenied);
+    }
     chosen.left_for(client).ok_or(Reason::ExcessScope)
 }
 

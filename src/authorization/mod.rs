@@ -5,17 +5,20 @@ pub(crate) mod decide;
 pub(crate) mod decision;
 pub(crate) mod device_request;
 pub(crate) mod document_client;
+pub(crate) mod identity_request;
 pub(crate) mod judge;
 pub(crate) mod pending;
 pub(crate) mod pushed_request;
 pub(crate) mod repeat;
 pub(crate) mod request;
 pub(crate) mod signed_in;
-pub(crate) mod silent;
+pub(crate) mod step;
 pub(crate) mod user_code;
 
+pub use identity_request::SignInHints;
 pub use pending::RequestedScope;
 pub use signed_in::DecidingUser;
+pub use step::NextStep;
 pub use user_code::{AskingDevice, DeviceConsent, TypedUserCode};
 
 use crate::context::Context;

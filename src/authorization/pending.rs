@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::authorization::identity_request::{IdentityRequest, SignInHints};
 use crate::base::debug_as_text;
 use crate::base::id::{ClientId, Subject};
 use crate::context::Context;
@@ -50,6 +51,10 @@ pub struct PendingAuthorization {
     pub(crate) ask_consent: AskConsent,
     /// Whether a page must be shown: users are asked each time, the request wants it, or no user navigates to it.
     pub(crate) needs_page: bool,
+    /// Whether a user navigates to the address, as far as the browser says so.
+    pub(crate) is_navigation: bool,
+    /// What the request says about the sign-in; `None` while OpenID Connect is off.
+    pub(crate) identity: Option<Box<IdentityRequest>>,
 }
 
 /// A pushed request as a browser presents it.
@@ -65,7 +70,35 @@ pub(crate) struct Presented {
 impl PendingAuthorization {
     /// Creates an error that goes to the client, if a browser may go there.
     pub(crate) fn redirect(&self, context: &Context, reason: Reason) -> AuthorizationError {
-        AuthorizationError::answer(context, &self.client, &self.destination, reason)
+        let error = AuthorizationError::answer(context, &self.client, &self.destination, reason);
+        if self.is_silent() { error.silently() } else { error }
+    }
+
+    /// Whether the request permits no page [OpenID Connect Core section 3.1.2.1].
+    pub(crate) fn is_silent(&self) -> bool {
+        self.identity.as_ref().is_some_and(|identity| identity.is_silent())
+    }
+
+    /// Returns what the client suggests for the sign-in; `None` while OpenID Connect is off.
+    #[must_use]
+    pub fn sign_in_hints(&self) -> Option<&SignInHints> {
+        self.identity.as_ref().map(|identity| &identity.hints)
+    }
+
+    /// Returns the request with the consent page, for a user who was shown it before: whatever happened since, the
+    /// answer may have been lost.
+    #[must_use]
+    pub fn asking_again(self) -> Self {
+        Self { needs_page: true, ..self }
+    }
+
+    /// Returns the request without the choice of an account, for a service that has no page for it.
+    #[must_use]
+    pub fn without_account_selection(mut self) -> Self {
+        if let Some(identity) = &mut self.identity {
+            identity.has_selected = true;
+        }
+        self
     }
 
     /// Returns the client that sent the request.
@@ -240,12 +273,23 @@ struct Refusal {
     reason: Reason,
     redirect: Option<Redirect>,
     trusted: bool,
+    /// Whether nobody has reviewed the client.
+    unreviewed: bool,
+    /// Whether the request permits no page of sign-in.
+    silent: bool,
     page: response::UserPage,
 }
 
 impl Refusal {
     fn page(context: &Context, reason: Reason) -> Self {
-        Self { page: response::to_user(&reason, &context.config), reason, redirect: None, trusted: false }
+        Self {
+            page: response::to_user(&reason, &context.config),
+            reason,
+            redirect: None,
+            trusted: false,
+            unreviewed: true,
+            silent: false,
+        }
     }
 }
 
@@ -350,13 +394,27 @@ impl AuthorizationError {
         let link = shows.and_then(Shows::link);
         let form_action_sources = to.redirect_uri.form_action_sources();
         let redirect = Some(Redirect { response, form_action_sources, link });
-        let refusal = Refusal { redirect, trusted: client.privileges.trusted, ..Refusal::page(context, reason) };
+        let (trusted, unreviewed) = (client.privileges.trusted, client.is_unreviewed());
+        let refusal = Refusal { redirect, trusted, unreviewed, ..Refusal::page(context, reason) };
         Self::raise(context, Some(&client.id), None, refusal)
     }
 
     fn raise(context: &Context, client: Option<&ClientId>, uri: Option<&[u8]>, refusal: Refusal) -> Self {
         context.note_refusal(Endpoint::Authorization, client, uri, &refusal.reason);
         Self(Box::new(refusal))
+    }
+
+    /// The same for a request that permits no page of sign-in. Without a user, the answer goes to a client that a
+    /// person has reviewed.
+    ///
+    /// > The authorization server MUST always authenticate the user first and, with the exception of the silent
+    /// > authentication use case, prompt the user for credentials when needed, before redirecting the user.
+    ///
+    /// [RFC 9700 section 4.11.2]
+    pub(crate) fn silently(mut self) -> Self {
+        self.0.silent = true;
+        self.0.trusted |= !self.0.unreviewed;
+        self
     }
 
     /// Returns exactly what was wrong.
@@ -379,7 +437,7 @@ impl AuthorizationError {
     /// fetch a metadata document.
     #[must_use]
     pub const fn needs_sign_in(&self) -> bool {
-        self.waits_for_document() || self.0.redirect.is_some() && !self.0.trusted
+        !self.0.silent && (self.waits_for_document() || self.0.redirect.is_some() && !self.0.trusted)
     }
 
     /// Whether nothing is known about the client before its document is read.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::authorization::identity_request::{self, IdentityRequest};
 use crate::config::{Config, StateCharacters};
 use crate::context::Context;
 use crate::error::Reason;
@@ -12,40 +13,54 @@ use crate::model::client::{Client, GrantType};
 use crate::model::protected_resource::{Named, ProtectedResource, Target};
 use crate::model::redirect_uri::{RedirectUri, RedirectUriError};
 use crate::model::terms::Terms;
-use crate::scope::{ScopeError, ScopeSet};
+use crate::scope::{OPENID, ScopeError, ScopeSet};
 use crate::secret::pkce::CodeChallenge;
 use crate::wire::params::{Params, RESOURCE, parameters_named};
 
 /// The thumbprint of the key that the code is bound to [RFC 9449 section 10].
 const DPOP_JKT: &str = "dpop_jkt";
 
-const NONCE: &str = "nonce";
-
 /// Those of OpenID Connect first, and `dpop_jkt` last.
-const NAMES: [&str; 10] = [
-    NONCE,
-    "response_type",
-    "client_id",
-    "redirect_uri",
-    "state",
-    "scope",
-    "code_challenge",
-    "code_challenge_method",
-    RESOURCE,
-    DPOP_JKT,
-];
+const NAMES: [&str; 21] = {
+    let mut names = [
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "response_type",
+        "client_id",
+        "redirect_uri",
+        "state",
+        "scope",
+        "code_challenge",
+        "code_challenge_method",
+        RESOURCE,
+        DPOP_JKT,
+    ];
+    let (of_identity, _) = names.split_at_mut(identity_request::NAMES.len());
+    of_identity.copy_from_slice(&identity_request::NAMES);
+    names
+};
 
 /// The parameters that are read. Only these are stored for a pushed request. Those of what is switched off are unknown
 /// parameters.
 pub(crate) fn names(config: &Config) -> &'static [&'static str] {
     const ALL: &[&str] = &NAMES;
-    const OF_OAUTH: &[&str] = ALL.split_at(1).1;
+    const OF_OAUTH: &[&str] = ALL.split_at(identity_request::NAMES.len()).1;
     let names = if config.has_identity() { ALL } else { OF_OAUTH };
     if config.dpop.reads_proofs() { names } else { names.split_last().map_or(names, |(_, others)| others) }
 }
 
-/// Returns whether a request wants a page. Apart from that, `prompt` is an unknown parameter: no value of it is an
-/// error.
+/// Returns whether a request wants a page where OpenID Connect is off. Apart from that, `prompt` is an unknown
+/// parameter then: no value of it is an error.
 ///
 /// > consent: The Authorization Server SHOULD prompt the End-User for consent before returning information to the
 /// > Client.
@@ -64,6 +79,8 @@ pub(crate) struct Asked {
     /// The key that the code will be bound to.
     pub(crate) key: Option<JwkThumbprint>,
     pub(crate) terms: Terms,
+    /// What it says about the sign-in; `None` while OpenID Connect is off.
+    pub(crate) identity: Option<IdentityRequest>,
     /// Whether the request named scopes that were left out.
     pub(crate) has_dropped_scopes: bool,
     pub(crate) protected_resources: Vec<Arc<ProtectedResource>>,
@@ -130,6 +147,7 @@ pub(crate) fn judge(context: &Context, client: &Client, query: &Params<'_>) -> R
     if !client.form.grant_types.contains(GrantType::AuthorizationCode) {
         return Err(Reason::GrantTypeNotRegistered.into());
     }
+    let identity = context.config.has_identity().then(|| IdentityRequest::read(query)).transpose()?;
     let challenge = challenge(context, client, query)?;
     let key = key(query)?;
     let target = context.resources.requested(Named::of(query), client, &client.form.scopes).map_err(Reason::from)?;
@@ -140,14 +158,21 @@ pub(crate) fn judge(context: &Context, client: &Client, query: &Params<'_>) -> R
         audience: target.audience().clone(),
         extra: None,
     };
-    let nonce = if terms.are_openid() { nonce(query)? } else { None };
+    let nonce = if terms.are_openid() { identity_request::nonce(query)? } else { None };
     Ok(Asked {
         challenge,
         key,
         terms: terms.with(|extra| extra.nonce = nonce),
+        identity,
         has_dropped_scopes,
         protected_resources: target.entries().iter().map(|entry| entry.settings.clone()).collect(),
     })
+}
+
+/// Returns whether the request asks who has signed in.
+pub(crate) fn asks_for_openid(context: &Context, query: &Params<'_>) -> bool {
+    let scope = query.bytes("scope").filter(|_| context.config.has_identity());
+    scope.is_some_and(|scope| scope.split(|byte| *byte == b' ').any(|token| token == OPENID.as_bytes()))
 }
 
 /// The characters of appendix A.5 in strict mode, any bytes otherwise. The bytes are kept as they are.
@@ -196,15 +221,6 @@ fn key(query: &Params<'_>) -> Result<Option<JwkThumbprint>, Reason> {
     thumbprint.map(Some).ok_or(Reason::DpopKey)
 }
 
-/// OpenID Connect Core section 3.1.2.1: 1 to 512 bytes of text without control characters, kept as they are.
-fn nonce(query: &Params<'_>) -> Result<Option<Box<str>>, Reason> {
-    let Some(nonce) = query.bytes(NONCE) else { return Ok(None) };
-    let text = str::from_utf8(nonce).ok().filter(|text| text.len() <= NONCE_BYTES && !text.contains(char::is_control));
-    text.map(|text| Some(text.into())).ok_or(Reason::Nonce)
-}
-
-const NONCE_BYTES: usize = 512;
-
 /// § 3.3: at most `registered`, the scopes that this kind of request may have, and what the protected resources serve.
 /// A request without `scope` asks for all of that. Also returns whether scopes were left out.
 pub(crate) fn scopes(
@@ -231,7 +247,14 @@ pub(crate) fn scopes(
         let has_dropped = has_unknown || left != known;
         return if left.is_empty() { Err(Reason::ExcessScope) } else { Ok((left, has_dropped)) };
     }
-    let asked = catalog.read(scope).map_err(Reason::Scope)?;
+    let asked = if asks_for_openid(context, query) {
+        // > Scope values used that are not understood by an implementation SHOULD be ignored.
+        //
+        // OpenID Connect Core section 3.1.2.1
+        catalog.read_known(scope).map_err(Reason::Scope)?.0
+    } else {
+        catalog.read(scope).map_err(Reason::Scope)?
+    };
     let is_admitted = asked.is_subset_of(registered) && target.serves(&asked);
     if is_admitted { Ok((asked, false)) } else { Err(Reason::ExcessScope) }
 }

@@ -11,13 +11,14 @@ pub struct SignedIn {
     name: Option<String>,
     data: Option<GrantData>,
     sign_in: Option<SignIn>,
+    has_several_accounts: bool,
 }
 
 impl SignedIn {
     /// Creates a signed-in user by the subject, to which the grants will belong.
     #[must_use]
     pub const fn new(subject: Subject) -> Self {
-        Self { subject, name: None, data: None, sign_in: None }
+        Self { subject, name: None, data: None, sign_in: None, has_several_accounts: false }
     }
 
     /// Sets the name by which users know the account, such as an e-mail address. The pages show it, so that a user with
@@ -45,6 +46,14 @@ impl SignedIn {
         self
     }
 
+    /// Says that the user is signed in with several accounts, of which one must be chosen. A request that permits no
+    /// page is then refused with `account_selection_required` [OpenID Connect Core section 3.1.2.6].
+    #[must_use]
+    pub fn with_several_accounts(mut self) -> Self {
+        self.has_several_accounts = true;
+        self
+    }
+
     /// Returns your service's name for the user.
     #[must_use]
     pub const fn subject(&self) -> &Subject {
@@ -64,17 +73,20 @@ pub struct DecidingUser<'a> {
     pub(crate) subject: &'a Subject,
     pub(crate) data: Option<&'a GrantData>,
     pub(crate) sign_in: Option<&'a SignIn>,
+    pub(crate) has_several_accounts: bool,
 }
 
 impl<'a> From<&'a SignedIn> for DecidingUser<'a> {
     fn from(user: &'a SignedIn) -> Self {
-        Self { subject: &user.subject, data: user.data.as_ref(), sign_in: user.sign_in.as_ref() }
+        let SignedIn { subject, data, sign_in, has_several_accounts, .. } = user;
+        let has_several_accounts = *has_several_accounts;
+        Self { subject, data: data.as_ref(), sign_in: sign_in.as_ref(), has_several_accounts }
     }
 }
 
 impl<'a> From<&'a Subject> for DecidingUser<'a> {
     fn from(subject: &'a Subject) -> Self {
-        Self { subject, data: None, sign_in: None }
+        Self { subject, data: None, sign_in: None, has_several_accounts: false }
     }
 }
 

@@ -329,6 +329,8 @@ fn pending(
         pushed: None,
         ask_consent: AskConsent::Always,
         needs_page: true,
+        is_navigation: true,
+        identity: None,
     })
 }
 

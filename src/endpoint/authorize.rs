@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use crate::authorization::check_client;
 use crate::authorization::document_client::{self, Visitor};
+use crate::authorization::identity_request::{self, IdentityRequest, SIGNED_IN_SINCE};
 use crate::authorization::pending::{AuthorizationError, PendingAuthorization, Presented};
-use crate::authorization::pushed_request;
+use crate::authorization::pushed_request::{self, REQUEST_URI_PREFIX};
 use crate::authorization::request::{self, Asked, Fault, NoDestination, names, wants_page};
 use crate::base::id::ClientId;
 use crate::config::AuthorizationErrors;
@@ -33,7 +34,7 @@ pub(crate) async fn authorize(
         return authorize_pushed(context, request, &reference).await;
     }
     let query = read(request.query, names(&context.config), &LIMITS).map_err(page)?;
-    check(context, request, &query, None).await
+    check_asked(context, request, &query, None).await
 }
 
 const REQUEST_URI: &str = "request_uri";
@@ -54,10 +55,16 @@ fn reference(context: &Context, request: &Request<'_>) -> Option<Vec<u8>> {
     let query = read(&named, &REFERENCE, &LIMITS);
     // A repeated or malformed reference counts as one too.
     let is_reference = match &query {
+        // One of another kind is refused by name, after the client is known.
+        Ok(query) if context.config.has_identity() => is_issued(query),
         Ok(query) => query.bytes(REQUEST_URI).is_some(),
         Err(_) => !parameters_named(&named, &[REQUEST_URI]).is_empty(),
     };
     is_reference.then_some(named)
+}
+
+fn is_issued(query: &Params<'_>) -> bool {
+    query.bytes(REQUEST_URI).is_some_and(|uri| uri.starts_with(REQUEST_URI_PREFIX.as_bytes()))
 }
 
 /// RFC 9126 section 4: the pushed parameters are checked like those of any request, against the current registration.
@@ -75,7 +82,7 @@ async fn authorize_pushed(
     let presented = Presented { from: pushed.reference(), request_uri, used_by: pushed.used_by };
     let unlimited = ParamLimits { bytes: usize::MAX, parameters: usize::MAX };
     let query = read(pushed.parameters.as_bytes(), names(&context.config), &unlimited).map_err(page)?;
-    let pending = check(context, request, &query, Some(&pushed)).await?;
+    let pending = check_asked(context, request, &query, Some(&pushed)).await?;
     Ok(PendingAuthorization { pushed: Some(presented), ..pending })
 }
 
@@ -89,6 +96,18 @@ fn read<'a>(bytes: &'a [u8], names: &[&'static str], limits: &ParamLimits) -> Re
 }
 
 const LIMITS: ParamLimits = ParamLimits { bytes: QUERY_BYTES, parameters: PARAMETERS };
+
+/// Checks the request. If it permits no page, its error leads to no sign-in.
+async fn check_asked(
+    context: &Arc<Context>,
+    request: &Request<'_>,
+    query: &Params<'_>,
+    pushed: Option<&PushedRequest>,
+) -> Result<PendingAuthorization, AuthorizationError> {
+    let is_silent = context.config.has_identity() && identity_request::is_silent(query);
+    let checked = check(context, request, query, pushed).await;
+    checked.map_err(|error| if is_silent { error.silently() } else { error })
+}
 
 /// Checks the client, the redirect URI, and then everything else.
 async fn check(
@@ -119,11 +138,17 @@ async fn check(
         is_named: query.bytes("redirect_uri").is_some(),
         state: request::state(context, query).ok().flatten().map(Into::into),
     };
-    let asked = judge(context, &client, query, pushed.is_some());
+    if !to.is_named && request::asks_for_openid(context, query) {
+        return Err(no_destination(context, &client, NoDestination::Missing));
+    }
+    let asked = judge(context, &client, query, request, pushed.is_some());
     let asked = asked.map_err(|fault| refused(context, &client, &to, fault))?;
-    let Asked { challenge, key, terms, has_dropped_scopes, protected_resources } = asked;
+    let Asked { challenge, key, terms, identity, has_dropped_scopes, protected_resources } = asked;
     let ask_consent = context.config.ask_consent(&client);
     let sent = pushed.map_or(request.query, |pushed| pushed.parameters.as_bytes());
+    let identity = identity.map(|identity| first_judged(context, request, query, pushed, identity));
+    let wants_page = identity.as_ref().map_or_else(|| wants_page(sent), IdentityRequest::asks);
+    let is_navigation = request.is_navigation();
     Ok(PendingAuthorization {
         client,
         destination: Destination::Browser(to),
@@ -137,8 +162,26 @@ async fn check(
         key: pushed.and_then(|pushed| pushed.key).or(key),
         pushed: None,
         ask_consent,
-        needs_page: ask_consent == AskConsent::Always || !request.is_navigation() || wants_page(sent),
+        needs_page: ask_consent == AskConsent::Always || !is_navigation || wants_page,
+        is_navigation,
+        identity: identity.map(Box::new),
     })
+}
+
+/// Adds when the request was first judged: when the return address says so, or when it was pushed.
+fn first_judged(
+    context: &Context,
+    request: &Request<'_>,
+    query: &Params<'_>,
+    pushed: Option<&PushedRequest>,
+    identity: IdentityRequest,
+) -> IdentityRequest {
+    let Some(pushed) = pushed else {
+        return identity.since(query, context.now(), context.config.authorization.hold_lifetime);
+    };
+    // Beside a `request_uri`, the parameter says only that the user has been sent to choose an account.
+    let has_selected = !parameters_named(request.query, &[SIGNED_IN_SINCE]).is_empty();
+    IdentityRequest { since: Some(pushed.created), has_selected, ..identity }
 }
 
 /// § 3.1.2.4: only the user learns that a client is unknown or not approved.
@@ -152,7 +195,17 @@ async fn client(context: &Context, query: &Params<'_>) -> Result<Arc<Client>, Re
 }
 
 /// Checks whether the request must be pushed [RFC 9126 section 5], then what it asks for.
-fn judge(context: &Context, client: &Client, query: &Params<'_>, is_pushed: bool) -> Result<Asked, Fault> {
+fn judge(
+    context: &Context,
+    client: &Client,
+    query: &Params<'_>,
+    request: &Request<'_>,
+    is_pushed: bool,
+) -> Result<Asked, Fault> {
+    let is_by_reference = || !parameters_named(request.query, &[REQUEST_URI]).is_empty();
+    if !is_pushed && context.config.has_identity() && is_by_reference() {
+        return Err(Reason::ForeignRequestUri.into());
+    }
     let must_be_pushed = context.config.pushed_requests.are_required() || client.form.options.requires_pushed_requests;
     if must_be_pushed && !is_pushed {
         return Err(Reason::NotPushed.into());

@@ -30,7 +30,8 @@ const REFUSED: [&str; 2] = ["request_uri", "request"];
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     const ENDPOINT: Endpoint = Endpoint::PushedAuthorization;
-    let names = Names::new(names(&context.config).iter().copied().chain(REFUSED));
+    let names = names(&context.config);
+    let names = Names::new(names.iter().copied().chain(REFUSED.into_iter().filter(|name| !names.contains(name))));
     let (form, caller) = match client_request::read(context, request, ENDPOINT, &names).await {
         Ok(read) => read,
         Err(response) => return response,
@@ -85,7 +86,8 @@ fn judge(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<(), Re
 
 /// Returns the parameters that the authorization endpoint reads. No credential is among them.
 fn parameters(context: &Context, request: &Request<'_>, form: &Params<'_>) -> Box<str> {
-    let wants_page = matches!(request.body, Body::Bytes(body) if wants_page(body));
+    let is_kept = context.config.has_identity();
+    let wants_page = !is_kept && matches!(request.body, Body::Bytes(body) if wants_page(body));
     let parameters = form.to_query(names(&context.config));
     (parameters + if wants_page { WANTS_PAGE } else { "" }).into()
 }

@@ -105,6 +105,15 @@ refusals! {
         /// The state is too long, or has characters that the configuration refuses.
         #[error("the state was refused")]
         State => InvalidRequest.says("state is too long or has characters that are not allowed"),
+        /// `prompt` has `none` beside another value [OpenID Connect Core section 3.1.2.1].
+        #[error("the parameter prompt has none beside another value")]
+        Prompt => InvalidRequest.says("prompt must not have none beside another value"),
+        /// `max_age` is not a number of seconds.
+        #[error("the parameter max_age is not a number of seconds")]
+        MaxAge => InvalidRequest.says("max_age must be a number of seconds"),
+        /// The response mode is not `query`.
+        #[error("the response mode is unknown")]
+        ResponseMode => InvalidRequest.says("response_mode must be query"),
         /// The nonce is too long, or no text without control characters.
         #[error("the nonce was refused")]
         Nonce => InvalidRequest.says("nonce must have at most 512 bytes of UTF-8 without control characters"),
@@ -186,6 +195,21 @@ refusals! {
         /// Your service says that the user signed in more than a minute from now.
         #[error("the time of the sign-in is more than 60 s in the future")]
         SignInInTheFuture => ServerError.says(FAILED),
+        /// The request depends on when the user signed in, and your service has not said so.
+        #[error("the time of the sign-in is not known, and prompt or max_age depends on it")]
+        SignInTimeUnknown => ServerError.says(FAILED),
+        /// No user is signed in, or the sign-in is too old for the request.
+        #[error("the user is not signed in, or not recently enough")]
+        LoginRequired => LoginRequired.says("the user must sign in"),
+        /// The user has several accounts, and the request permits no page to choose one.
+        #[error("the user must choose an account, and the request permits no page")]
+        AccountSelectionRequired => AccountSelectionRequired.says("the user must choose an account"),
+        /// The client's identity is not assured, or no user navigates to the address; the request permits no page.
+        #[error("a page is needed because of the client or the browser, and the request permits none")]
+        InteractionRequired => InteractionRequired.says("the user must see a page"),
+        /// No earlier consent covers the request, which permits no page.
+        #[error("the user must be asked for consent, and the request permits no page")]
+        ConsentRequired => ConsentRequired.says("the user must be asked for consent"),
         /// The user may not be given tokens.
         #[error("the subject may not be given tokens")]
         SubjectRefused => InvalidGrant.says("the user may not be given tokens"),
@@ -425,6 +449,12 @@ refusals! {
         /// The request has a request object, which this server does not read [RFC 9101].
         #[error("the request has a request object")]
         RequestObject => RequestNotSupported.says("request is not supported"),
+        /// The request has the metadata of a client [OpenID Connect Core section 7.2.1].
+        #[error("the request has the parameter registration")]
+        RegistrationParameter => RegistrationNotSupported.says("registration is not supported"),
+        /// The request names a `request_uri` that this server has not issued.
+        #[error("the request_uri was not issued by this server")]
+        ForeignRequestUri => RequestUriNotSupported.says("request_uri must come from a pushed request"),
         /// The `request_uri` is unknown, expired, used, or belongs to another client [RFC 9126 section 4].
         #[error("the request_uri is not valid")]
         UnknownRequestUri => InvalidRequest.says("the request_uri is not valid"),

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::authorization::pending::{AuthorizationError, Link, Shows};
+use crate::authorization::identity_request::SIGNED_IN_SINCE;
+use crate::authorization::pending::{AuthorizationError, Link, PendingAuthorization, Shows};
 use crate::authorization::signed_in::SignedIn;
+use crate::authorization::step::NextStep;
 use crate::base::id::ClientId;
 use crate::error::Reason;
 use crate::hooks::Event;
@@ -20,7 +22,7 @@ use crate::model::client::{AskConsent, Client, ClientState};
 use crate::server::AuthorizationServer;
 use crate::store::StoreError;
 use crate::wire::page::{COMMON_HEADERS, ErrorKind};
-use crate::wire::params::Fields;
+use crate::wire::params::{Fields, QUERY_BYTES, parameters_named};
 use crate::wire::{Body, Endpoint, RedirectStatus, Request, Response};
 
 /// What an adapter does with a request.
@@ -144,6 +146,10 @@ impl Flow {
 
     /// Answers a request.
     pub async fn serve(&self, route: Route, request: &Request<'_>, visitor: &Visitor<'_>) -> Step {
+        let is_form = route == Route::Authorization && request.method == "POST";
+        if is_form && self.server.config().has_identity() {
+            return Step::Respond(self.as_query(request, visitor));
+        }
         if !route.allow().split(", ").any(|method| method == request.method) {
             let page = self.error(405, ErrorKind::LinkCannotBeAccessed, visitor);
             return Step::Respond(page.with_header("Allow", route.allow()));
@@ -166,27 +172,52 @@ impl Flow {
         step
     }
 
+    /// Redirects a request that was sent as a form to the same address with the form as its query, before anything is
+    /// judged. The browser then sends its cookie with `SameSite=Lax`.
+    ///
+    /// > Authorization Servers MUST support the use of the HTTP GET and POST methods
+    ///
+    /// [OpenID Connect Core section 3.1.2.1]
+    fn as_query(&self, request: &Request<'_>, visitor: &Visitor<'_>) -> Response {
+        match request.body {
+            Body::Bytes(form) if form.len() > QUERY_BYTES => self.error(413, ErrorKind::LinkCannotBeAccessed, visitor),
+            Body::TooLarge => self.error(413, ErrorKind::LinkCannotBeAccessed, visitor),
+            Body::Bytes(form) if request.is_form() => {
+                let to = ReturnTo::of(&self.path(Route::Authorization), form);
+                Response::redirect(RedirectStatus::SeeOther, to.to_string())
+            }
+            Body::Bytes(_) | Body::Empty => self.error(400, ErrorKind::LinkCannotBeAccessed, visitor),
+        }
+    }
+
     /// Checks the request, lets the user sign in, and shows the consent page. After an answer with a problem, `before`,
     /// it shows the page again.
     async fn ask(&self, request: &Request<'_>, visitor: &Visitor<'_>, before: Option<&ConsentForm>) -> Step {
         let return_to = ReturnTo::of(&self.path(Route::Authorization), request.query);
         let session = visitor.browser.session();
         let subject = visitor.user.map(SignedIn::subject);
+        let query = request.query;
         let request = subject.into_iter().fold(request.session(session), Request::subject);
         let pending = match self.server.authorize(&request).await {
             Ok(pending) => pending,
-            Err(error) if subject.is_none() && error.needs_sign_in() => return Step::SignIn(return_to),
+            Err(error) if subject.is_none() && error.needs_sign_in() => {
+                return Step::SignIn(if self.may_need_time(query) { self.since_now(return_to) } else { return_to });
+            }
             Err(error) => return Step::Respond(self.refuse(error, visitor, None)),
         };
-        let Some(user) = visitor.user else { return Step::SignIn(return_to) };
         // A user who was asked before is asked again, whatever happened since: an answer may have been lost.
-        if before.is_none() && !return_to.asks() {
-            match self.server.decide_silently(&pending, visitor.user, session).await {
-                Ok(None) => {}
-                Ok(Some(response)) => return Step::Respond(response),
-                Err(error) => return Step::Respond(self.refuse(error, visitor, None)),
+        let pending = if before.is_some() || return_to.asks() { pending.asking_again() } else { pending };
+        let pending = if visitor.switch_account.is_none() { pending.without_account_selection() } else { pending };
+        let user = match (self.server.step(&pending, visitor.user, session).await, visitor.user) {
+            (Ok(NextStep::Ask), Some(user)) => user,
+            (Ok(NextStep::SignIn | NextStep::Ask), _) => return Step::SignIn(self.to_sign_in(return_to, &pending)),
+            (Ok(NextStep::SelectAccount), _) => {
+                let location = self.since_now(return_to).query(visitor.switch_account.unwrap_or_default());
+                return Step::Respond(Response::redirect(RedirectStatus::SeeOther, location));
             }
-        }
+            (Ok(NextStep::Respond(response)), _) => return Step::Respond(response),
+            (Err(error), _) => return Step::Respond(self.refuse(error, visitor, None)),
+        };
         let Ok(reviewed) = self.reviewed(&pending.client).await else {
             return Step::Respond(self.error(503, ErrorKind::Unavailable, visitor));
         };
@@ -212,6 +243,24 @@ impl Flow {
         });
         let status = if problem.is_some() { 422 } else { 200 };
         Step::Respond(self.page(status, html, &pending.form_action_sources()))
+    }
+
+    /// Returns where the user continues after the sign-in. If its time matters, the address says since when it is new,
+    /// and keeps what it says already.
+    fn to_sign_in(&self, return_to: ReturnTo, pending: &PendingAuthorization) -> ReturnTo {
+        let identity = pending.identity.as_deref().filter(|identity| identity.needs_time());
+        let is_first = identity.is_some_and(|identity| identity.since.is_none());
+        if is_first { self.since_now(return_to) } else { return_to }
+    }
+
+    fn since_now(&self, return_to: ReturnTo) -> ReturnTo {
+        return_to.signed_in_since(self.server.context.now())
+    }
+
+    /// Returns whether the time of the sign-in may matter for a query that was not judged.
+    fn may_need_time(&self, query: &[u8]) -> bool {
+        let has = |names: &[&str]| !parameters_named(query, names).is_empty();
+        self.server.config().has_identity() && has(&["prompt", "max_age"]) && !has(&[SIGNED_IN_SINCE])
     }
 
     /// Applies the decision. The ticket belongs to this user and this browser, which protects the form against requests

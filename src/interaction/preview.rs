@@ -67,6 +67,8 @@ impl Flow {
             pushed: None,
             ask_consent: AskConsent::Always,
             needs_page: true,
+            is_navigation: true,
+            identity: None,
         };
         Some(self.pages.consent(&ConsentPage {
             languages,

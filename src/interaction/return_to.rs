@@ -5,8 +5,9 @@ use std::fmt;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_encode, utf8_percent_encode};
 use serde::Deserialize;
 
-use crate::authorization::request::WANTS_PAGE;
+use crate::authorization::identity_request::SIGNED_IN_SINCE;
 use crate::base::ValueError;
+use crate::base::clock::Timestamp;
 use crate::model::redirect_uri::WebUri;
 use crate::server::AuthorizationServer;
 use crate::wire::Endpoint;
@@ -50,19 +51,29 @@ impl ReturnTo {
     /// Joins a path of this service and the query of a request. Bytes that may not stand in a URL are escaped, which
     /// does not change their meaning.
     pub(super) fn of(path: &str, query: &[u8]) -> Self {
-        const RAW: AsciiSet = CONTROLS.add(b' ').add(b'\\').add(b'"').add(b'\'').add(b'<').add(b'>');
+        const RAW: AsciiSet = CONTROLS.add(b' ').add(b'#').add(b'\\').add(b'"').add(b'\'').add(b'<').add(b'>');
         let separator = if query.is_empty() { "" } else { "?" };
         Self(format!("{path}{separator}{}", percent_encode(query, &RAW)))
     }
 
     /// Returns the address of the same request, which shows the page whatever is remembered.
     pub(super) fn asking(self) -> Self {
-        if self.asks() { self } else { Self(self.0 + WANTS_PAGE) }
+        if self.asks() { self } else { Self(self.0 + ASK_AGAIN) }
     }
 
-    /// Whether [`asking`](Self::asking) returned it. Beside a `request_uri`, no other parameter says so.
+    /// Whether [`asking`](Self::asking) returned it. It is no parameter of the client, which may have sent `prompt`
+    /// once.
     pub(super) fn asks(&self) -> bool {
-        self.0.ends_with(WANTS_PAGE)
+        self.0.ends_with(ASK_AGAIN)
+    }
+
+    /// Returns the address of the same request, in which a sign-in from `now` on counts as new.
+    pub(super) fn signed_in_since(self, now: Timestamp) -> Self {
+        let own = self.0.strip_suffix(ASK_AGAIN).unwrap_or(&self.0);
+        let is_older = |piece: &&str| piece.strip_prefix(SIGNED_IN_SINCE).is_some_and(|rest| rest.starts_with('='));
+        let kept: Vec<_> = own.split('&').filter(|piece| !is_older(piece)).collect();
+        let end = if self.asks() { ASK_AGAIN } else { "" };
+        Self(format!("{}&{SIGNED_IN_SINCE}={}{end}", kept.join("&"), now.seconds()))
     }
 
     /// Returns the query, if the path is this one.
@@ -97,6 +108,9 @@ impl TryFrom<String> for ReturnTo {
         Self::parse(text)
     }
 }
+
+/// The parameter, of this server alone, with which a request shows the page.
+const ASK_AGAIN: &str = "&ask_again=1";
 
 const NO_LOCAL_PATH: ValueError = ValueError(
     "return_to must be a path of this service: one slash first, visible ASCII characters, no backslash, quotation \

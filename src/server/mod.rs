@@ -11,8 +11,9 @@ use crate::authorization::decide::Decision;
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};
 use crate::authorization::signed_in::DecidingUser;
+use crate::authorization::step::NextStep;
 use crate::authorization::user_code::{DeviceConsent, TypedUserCode};
-use crate::authorization::{decide, document_client, silent, user_code};
+use crate::authorization::{decide, document_client, step, user_code};
 use crate::base::id::{ClientId, GrantId, Subject};
 use crate::config::Config;
 use crate::config::report::{LOOPBACK, NO_THROTTLE, SecurityReport};
@@ -197,27 +198,26 @@ impl AuthorizationServer {
         observed("hold", decide::hold(&self.context, pending, Asked { user: user.into(), session })).await
     }
 
-    /// Decides a request without a page, and returns the redirect to the client; `None` if the page must be shown, or
-    /// no user is signed in. Call it before [`hold`](Self::hold), whose session it takes. Without a user, pass
-    /// `None::<&Subject>`, or do not call it.
+    /// Says what a request needs next: the choice of an account, the sign-in, the consent page, or nothing, with the
+    /// redirect to the client. Call it before [`hold`](Self::hold), whose session it takes. Without a user, pass
+    /// `None::<&Subject>`.
     ///
-    /// It returns `None` unless a client's [`AskConsent`](crate::client::AskConsent) says more, which also lists when
+    /// The user is asked unless a client's [`AskConsent`](crate::client::AskConsent) says more, which also lists when
     /// the page is shown nevertheless. Pass all headers with [`Request::header`]: a browser says there whether its user
-    /// navigates. A pushed request [RFC 9126] is used up. Sent again within a minute by the same user and session, it
-    /// returns the same response, unless the code was exchanged.
+    /// navigates. A pushed request [RFC 9126] is used up by a code. Sent again within a minute by the same user and
+    /// session, it returns the same response, unless the code was exchanged.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError`] as from [`hold`](Self::hold) and [`decide`](Self::decide).
-    pub async fn decide_silently(
+    /// [`AuthorizationError`] as from [`hold`](Self::hold) and [`decide`](Self::decide), and if a page is needed that
+    /// the request forbids with `prompt=none` [OpenID Connect Core section 3.1.2.1].
+    pub async fn step(
         &self,
         pending: &PendingAuthorization,
         signed_in: Option<impl Into<DecidingUser<'_>> + Send>,
         session: &[u8],
-    ) -> Result<Option<Response>, AuthorizationError> {
-        let decided = silent::decide_silently(&self.context, pending, signed_in.map(Into::into), session);
-        // The page before a redirect is for unreviewed clients, whose users are always asked.
-        Ok(observed("silent_decision", decided).await?.map(|(response, _)| response))
+    ) -> Result<NextStep, AuthorizationError> {
+        observed("step", step::step(&self.context, pending, signed_in.map(Into::into), session)).await
     }
 
     /// Records the user's decision, once, and returns the redirect to the client [RFC 6749 section 4.1.2]. For a device

@@ -62,7 +62,19 @@ error_codes! {
     /// [RFC 9449 section 12.2]
     UseDpopNonce = "use_dpop_nonce", 400;
     /// [OpenID Connect Core section 3.1.2.6]
+    LoginRequired = "login_required", 400;
+    /// [OpenID Connect Core section 3.1.2.6]
+    AccountSelectionRequired = "account_selection_required", 400;
+    /// [OpenID Connect Core section 3.1.2.6]
+    InteractionRequired = "interaction_required", 400;
+    /// [OpenID Connect Core section 3.1.2.6]
+    ConsentRequired = "consent_required", 400;
+    /// [OpenID Connect Core section 3.1.2.6]
     RequestNotSupported = "request_not_supported", 400;
+    /// [OpenID Connect Core section 3.1.2.6]
+    RequestUriNotSupported = "request_uri_not_supported", 400;
+    /// [OpenID Connect Core section 3.1.2.6]
+    RegistrationNotSupported = "registration_not_supported", 400;
     /// [RFC 7591 section 3.2.2]
     InvalidRedirectUri = "invalid_redirect_uri", 400;
     /// [RFC 7591 section 3.2.2]

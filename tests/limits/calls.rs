@@ -46,7 +46,7 @@ fn a_decision_without_a_page_reads_nothing_twice() {
         log.take();
         let pending = block_on(world.authorize(&world.query_of(&client, &PKCE))).unwrap();
         assert_eq!(log.take(), ["clients.find"]);
-        assert!(block_on(world.server.decide_silently(&pending, Some(&world.alice), SESSION)).unwrap().is_some());
+        assert!(block_on(world.server.step(&pending, Some(&world.alice), SESSION)).unwrap().response().is_some());
         assert_eq!(log.take(), [&before[..], again, &after].concat());
     }
 }

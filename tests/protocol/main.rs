@@ -29,7 +29,6 @@ mod largest;
 mod mcp;
 mod memory_throttle;
 mod openid;
-mod openid_request;
 mod own_claims;
 mod own_data;
 mod private_key_jwt;

@@ -100,7 +100,7 @@ async fn a_decision_without_a_page_sets_the_data() {
     let client = world.register_as(form(), Approval::default().ask_consent(AskConsent::Never)).await;
     let pending = world.authorize(&world.query_of(&client, &PKCE)).await.unwrap();
     let user = signed_in(&world.alice, TENANT);
-    let answer = world.server.decide_silently(&pending, Some(&user), SESSION).await.unwrap().unwrap();
+    let answer = world.server.step(&pending, Some(&user), SESSION).await.unwrap().response().unwrap();
     let tokens = pair(&world.exchange_as(&client, &text(&code(&answer), "code")).await);
     assert_eq!(kept(&world, &tokens.access).await, Some(data(TENANT)));
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use grantor::authorization::NextStep;
 use grantor::client::{ApplicationType, AskConsent, MustAsk, Privileges};
 use grantor::client_metadata::RegistrationBounds;
 use grantor::config::{DynamicRegistration, Profile, PushedRequests};
@@ -48,7 +49,7 @@ fn query(world: &World, client: &Credentials, more: &[(&str, &str)]) -> String {
 async fn answer(server: &AuthorizationServer, request: Request<'_>, user: Option<&Subject>) -> Option<Response> {
     let request = user.into_iter().fold(request.session(SESSION), Request::subject);
     let pending = server.authorize(&request).await.unwrap();
-    server.decide_silently(&pending, user, SESSION).await.unwrap()
+    server.step(&pending, user, SESSION).await.unwrap().response()
 }
 
 async fn silent(world: &World, query: &str) -> Option<Response> {
@@ -125,7 +126,7 @@ async fn a_client_that_skips_consent_gets_a_code_without_a_page() {
     let request = Request::new("GET").query(asked.as_bytes());
     let pending = world.server.authorize(&request).await.unwrap();
     assert!(
-        world.server.decide_silently(&pending, None::<&Subject>, SESSION).await.unwrap().is_none(),
+        matches!(world.server.step(&pending, None::<&Subject>, SESSION).await.unwrap(), NextStep::SignIn),
         "nobody is signed in"
     );
     set(&world, &skipping, AskConsent::Always).await.unwrap();
@@ -273,6 +274,8 @@ async fn only_a_navigation_is_decided_without_a_page() {
     }
 }
 
+/// IDOFF-04
+///
 /// Whatever its value, `prompt` is no error.
 #[tokio::test]
 async fn a_request_with_prompt_asks() {
@@ -316,7 +319,7 @@ async fn a_pushed_request_is_used_up_by_a_silent_decision() {
 async fn is_decided(world: &World, reference: &str, user: &Subject, session: &[u8]) -> bool {
     let request = Request::new("GET").query(reference.as_bytes()).session(session).subject(user);
     let refused = match world.server.authorize(&request).await {
-        Ok(pending) => world.server.decide_silently(&pending, Some(user), session).await.unwrap_err(),
+        Ok(pending) => world.server.step(&pending, Some(user), session).await.unwrap_err(),
         Err(refused) => refused,
     };
     let said = refused.reason().to_string();
@@ -373,7 +376,7 @@ async fn a_pushed_request_sent_twice_at_once_gets_one_code() {
     let pending = [world.server.authorize(&request).await.unwrap(), world.server.authorize(&request).await.unwrap()];
     let mut sent = Vec::new();
     for pending in &pending {
-        sent.push(world.server.decide_silently(pending, Some(&world.alice), SESSION).await.unwrap().unwrap());
+        sent.push(world.server.step(pending, Some(&world.alice), SESSION).await.unwrap().response().unwrap());
     }
     assert_eq!(sent[0].header("Location"), sent[1].header("Location"));
     // A decision on a page leads to another code, and no page shows the one of the decision without it.
@@ -382,7 +385,7 @@ async fn a_pushed_request_sent_twice_at_once_gets_one_code() {
     let request = Request::new("GET").query(query.as_bytes()).session(SESSION).subject(&world.alice);
     let late = world.server.authorize(&request).await.unwrap();
     allowed(&world, &shown(&world, &query).await).await.unwrap();
-    let refused = world.server.decide_silently(&late, Some(&world.alice), SESSION).await.unwrap_err();
+    let refused = world.server.step(&late, Some(&world.alice), SESSION).await.unwrap_err();
     assert_eq!(refused.reason().to_string(), "the request was decided before");
     assert_eq!(refused.response(Some(&world.alice)).header("Location"), None);
 }
@@ -432,7 +435,7 @@ async fn a_silent_decision_counts_for_the_throttle() {
     let query = query(&world, &skipping, &[]);
     assert!(is_silent(&world, &query).await && is_silent(&world, &query).await);
     let pending = world.authorize(&query).await.unwrap();
-    let refused = world.server.decide_silently(&pending, Some(&world.alice), SESSION).await.unwrap_err();
+    let refused = world.server.step(&pending, Some(&world.alice), SESSION).await.unwrap_err();
     assert_eq!(refused.response(Some(&world.alice)).status(), 429);
 }
 
@@ -593,11 +596,11 @@ async fn a_withdrawn_privilege_counts_at_once() {
     let request = Request::new("GET").query(asked.as_bytes());
     let pending = world.server.authorize(&request).await.unwrap();
     set(&world, &skipping, AskConsent::Always).await.unwrap();
-    assert!(world.server.decide_silently(&pending, Some(&world.alice), SESSION).await.unwrap().is_none());
+    assert!(matches!(world.server.step(&pending, Some(&world.alice), SESSION).await.unwrap(), NextStep::Ask));
     let registrar = world.server.registrar().unwrap();
     set(&world, &skipping, AskConsent::Never).await.unwrap();
     registrar.suspend(&skipping.client_id()).await.unwrap();
-    let refused = world.server.decide_silently(&pending, Some(&world.alice), SESSION).await.unwrap_err();
+    let refused = world.server.step(&pending, Some(&world.alice), SESSION).await.unwrap_err();
     page(&refused.response(Some(&world.alice)));
 }
 
@@ -613,7 +616,7 @@ async fn lost_scopes_are_no_denial_by_the_user() {
     let version = registrar.application(&skipping.client_id()).await.unwrap().version();
     registrar.reduce(&skipping.client_id(), version, Reduction::default().scopes("repo-issue:rw")).await.unwrap();
     world.events.take();
-    let silently = world.server.decide_silently(&pending, Some(&world.alice), SESSION).await;
+    let silently = world.server.step(&pending, Some(&world.alice), SESSION).await;
     for refused in [silently.unwrap_err(), allowed(&world, &ticket).await.unwrap_err()] {
         red(&refused.response(Some(&world.alice)), "invalid_scope");
         let events = world.events.take();

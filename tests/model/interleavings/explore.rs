@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use grantor::authorization::NextStep;
 use grantor::store::{Grant, RecordStore};
 use shuttle::future::{block_on, spawn, yield_now};
 use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler};
@@ -205,7 +206,7 @@ async fn go(world: World, moves: Vec<Move>) -> Vec<Answer> {
 
 pub(crate) async fn decide_silently(world: &World) -> Answer {
     let pending = pending(world).await.unwrap();
-    match world.server.decide_silently(&pending, Some(&world.alice), SESSION).await {
+    match world.server.step(&pending, Some(&world.alice), SESSION).await.map(NextStep::response) {
         Ok(Some(response)) => response.into(),
         Ok(None) => Answer { status: 200, ..Answer::default() },
         Err(error) => error.into(),

@@ -93,8 +93,8 @@ async fn a_check_of_a_request_submits_nothing_to_the_review() {
     let (world, _web) = queueing().await;
     let pending = ask_for(&world, URL).await.unwrap();
     assert!(pending.is_client_unreviewed());
-    let without_page = world.server.decide_silently(&pending, Some(&world.alice), SESSION).await;
-    assert!(without_page.unwrap().is_none());
+    let without_page = world.server.step(&pending, Some(&world.alice), SESSION).await;
+    assert!(without_page.unwrap().response().is_none());
     let wrong = query(&world, URL, URI).replace("response_type=code", "response_type=token");
     let shown = refusal(&world, &wrong).await;
     page(&shown);

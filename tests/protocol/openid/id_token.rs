@@ -48,7 +48,7 @@ async fn the_facts_of_the_sign_in_stay_and_the_nonce_comes_once() {
     let facts = SignIn::at(Timestamp::from_seconds(START - 30)).with_acr("loa1").unwrap().with_amr(["pwd"]).unwrap();
     let user = SignedIn::new(world.alice.clone()).sign_in(facts);
     let nonce = "\"\\\u{e9}<";
-    let query = world.query(&[&PKCE[..], &[("scope", "openid repo-code:r"), ("nonce", nonce)]].concat());
+    let query = world.query(&[&WITH_URI[..], &[("scope", "openid repo-code:r"), ("nonce", nonce)]].concat());
     let pending = world.authorize(&query).await.unwrap();
     let ticket = world.server.hold(&pending, &user, SESSION).await.unwrap();
     let everything = Decision::Approve(Consent::to_everything());
@@ -167,7 +167,7 @@ async fn a_signer_that_fails_spends_nothing() {
     let failing = Failing::default();
     let key = SigningKey::with_signer(&Signer::rs256().jwk_with_algorithm().to_string(), failing.clone()).unwrap();
     let world = built(config(), |builder| builder.signing_keys([key])).await;
-    let code = world.code_for(&world.query(&[&PKCE[..], &[("scope", "openid")]].concat())).await;
+    let code = world.code_for(&world.query(&[&WITH_URI[..], &[("scope", "openid")]].concat())).await;
     failing.0.store(true, Ordering::Relaxed);
     let response = world.exchange(&code).await;
     assert_eq!((response.status(), response.header("Retry-After").is_some()), (503, true));
@@ -187,7 +187,7 @@ async fn a_signer_that_fails_spends_nothing() {
 #[tokio::test]
 async fn one_of_fifty_exchanges_gets_it() {
     let world = Arc::new(world().await);
-    let code = world.code_for(&world.query(&[&PKCE[..], &[("scope", "openid")]].concat())).await;
+    let code = world.code_for(&world.query(&[&WITH_URI[..], &[("scope", "openid")]].concat())).await;
     let calls = (0..50).map(|_| {
         let (world, code) = (Arc::clone(&world), code.clone());
         tokio::spawn(async move { world.exchange(&code).await })

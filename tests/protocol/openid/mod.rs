@@ -1,6 +1,7 @@
 //! OpenID Connect: what clients learn about who signed in.
 
 mod id_token;
+mod request;
 mod settings;
 
 use grantor::config::{Identity, Profile};
@@ -14,10 +15,13 @@ use serde_json::{Value, json};
 
 use crate::rfc9068::parts;
 use support::keys::Signer;
-use support::world::{ISSUER, PKCE, START, With, World, config_of, form, ok};
+use support::world::{ISSUER, PKCE, REDIRECT_URI, START, With, World, config_of, form, ok};
 
 /// What the client of these tests is registered for.
 const SCOPES: &str = "openid email profile repo-code:rw";
+
+/// What each request needs: an OpenID request must name its redirect URI.
+const WITH_URI: [(&str, &str); 3] = [PKCE[0], PKCE[1], ("redirect_uri", REDIRECT_URI)];
 
 /// A hook with no claims of its own.
 #[derive(Debug)]
@@ -66,7 +70,7 @@ fn build(config: Config, keys: Vec<SigningKey>) -> Result<AuthorizationServer, S
 
 /// The answer to the exchange of a code for these scopes.
 async fn exchanged(world: &World, scope: &str) -> Response {
-    let query = world.query(&[&PKCE[..], &[("scope", scope)]].concat());
+    let query = world.query(&[&WITH_URI[..], &[("scope", scope)]].concat());
     world.exchange(&world.code_for(&query).await).await
 }
 

@@ -140,8 +140,8 @@ async fn consent_is_asked_each_time() {
         let device = asked(&world).await;
         e400(&poll(&world, &device.device_code).await, "authorization_pending");
         let consent = typed(&world, &device.user_code).await;
-        let silent = world.server.decide_silently(consent.pending(), Some(&world.alice), SESSION).await.unwrap();
-        assert!(silent.is_none());
+        let silent = world.server.step(consent.pending(), Some(&world.alice), SESSION).await.unwrap();
+        assert!(silent.response().is_none());
         world.advance(5);
         e400(&poll(&world, &device.device_code).await, "authorization_pending");
         approved(&world, &consent).await;
