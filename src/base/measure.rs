@@ -4,9 +4,10 @@
 //! Every label is a fixed word of this crate. Nothing that a request contains becomes one, neither a client nor a user
 //! nor an address, so that no caller decides how many series there are.
 //!
-//! The crate `metrics` and not OpenTelemetry: it adds two crates, its interface is the same since October 2024, and
-//! its recorders reach Prometheus, StatsD and OpenTelemetry. The API of `opentelemetry` is at its 33rd release without
-//! a stable one, each incompatible with the one before, and its Prometheus exporter is no longer maintained.
+//! The crate `metrics` and not OpenTelemetry: it adds three crates, its recorders reach Prometheus, StatsD and
+//! OpenTelemetry, and a service that wants only one of them needs no SDK. With the API of `opentelemetry`, at release
+//! 0.33 when this was written, every user of this library would need the SDK and an exporter of the same release; its
+//! exporter for Prometheus was declared discontinued once, and released again.
 
 #[cfg(feature = "metrics")]
 pub use self::switch::describe_metrics;

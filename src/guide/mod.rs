@@ -39,6 +39,10 @@ pub mod writing_a_store {}
 pub mod your_postgresql {}
 #[doc = include_str!("operating.md")]
 pub mod operating {}
+#[doc = include_str!("three_in_the_morning.md")]
+pub mod three_in_the_morning {}
+#[doc = include_str!("sizing.md")]
+pub mod sizing {}
 #[doc = include_str!("behind_a_proxy.md")]
 pub mod behind_a_proxy {}
 #[doc = include_str!("several_servers.md")]

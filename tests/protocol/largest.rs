@@ -166,7 +166,7 @@ async fn the_guide_tells_the_most_that_each_bound_keeps() {
         ("unreviewed clients", limits.unreviewed_clients.try_into().unwrap(), registration().await),
     ];
     assert!(rows[4].2 <= 8192, "{}", rows[4].2);
-    let guide = include_str!("../../src/guide/operating.md");
+    let guide = include_str!("../../src/guide/sizing.md");
     for (what, count, bytes) in rows {
         let kilobytes = (count * bytes).div_ceil(1000);
         let row = format!("| {what} | {} | {} | {} |", grouped(count), grouped(bytes), grouped(kilobytes));
