@@ -5,4 +5,4 @@ mod cluster;
 mod killed;
 mod kit;
 mod row;
-mod store;
+pub(crate) mod store;
