@@ -120,7 +120,7 @@ impl Service {
 }
 
 /// A host that no browser finds. The address bar shows what it would have got.
-const NOWHERE: &str = "https://app.invalid/done";
+pub(crate) const NOWHERE: &str = "https://app.invalid/done";
 
 impl Browser {
     /// Goes to an address that leads [nowhere](NOWHERE), and returns the code that the browser has there.
@@ -129,7 +129,7 @@ impl Browser {
         self.code_nowhere().await
     }
 
-    async fn code_nowhere(&self) -> String {
+    pub(crate) async fn code_nowhere(&self) -> String {
         for _ in 0..100 {
             let url = self.url().await;
             if let Some(query) = url.strip_prefix(NOWHERE) {

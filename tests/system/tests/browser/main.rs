@@ -12,6 +12,7 @@ mod flow;
 mod pages;
 mod platform;
 mod registration;
+mod second_click;
 
 use crate::browser::Browser;
 use crate::platform::Platform;
