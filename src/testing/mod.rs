@@ -23,9 +23,8 @@
 
 mod at_once;
 pub mod client_store;
-mod clock;
 pub mod engine;
-mod entropy;
+mod environment;
 #[cfg(test)]
 mod largest;
 mod macros;
@@ -33,6 +32,5 @@ pub mod records;
 mod rows;
 mod settled;
 
-pub use clock::ManualClock;
-pub use entropy::SeededEntropy;
+pub use environment::{ManualClock, SeededEntropy};
 pub use settled::Settled;

@@ -136,7 +136,6 @@ shared! {
     DocumentError,
     DocumentHosts,
     DocumentRequest<'static>,
-    DocumentUrlError,
     Ended,
     Endpoint,
     dyn Entropy,
@@ -370,9 +369,8 @@ fn every_public_type_is_in_the_list_of_those_that_threads_share() {
 }
 
 /// Read in a `match`, or the cause of another error: no public function returns one of these.
-const KINDS_AND_CAUSES: [&str; 13] = [
+const KINDS_AND_CAUSES: [&str; 12] = [
     "DocumentError",
-    "DocumentUrlError",
     "FetchErrorKind",
     "JwkError",
     "MetadataError",

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::base::ValueError;
 use crate::base::id::CLIENT_ID_CHARACTERS;
 use crate::jose::JwkSetError;
 use crate::model::redirect_uri::{RedirectUriError, WebUri, check_host, has_dot_segment, uri_text};
@@ -122,7 +123,7 @@ fn of_redirect_uri(error: &RedirectUriError) -> Cow<'static, str> {
 pub enum DocumentError {
     /// The client id is not a valid URL of a document.
     #[error("the client id is not a valid URL of a metadata document")]
-    Url(#[from] DocumentUrlError),
+    Url(#[from] ValueError),
     /// The registration policy refused the URL or the client.
     #[error("the registration policy refused the URL or the client")]
     Policy,
@@ -174,25 +175,25 @@ impl<'a> DocumentUrl<'a> {
     /// > password.
     ///
     /// [draft-ietf-oauth-client-id-metadata-document section 3]
-    pub(crate) fn parse(text: &'a str) -> Result<Self, DocumentUrlError> {
+    pub(crate) fn parse(text: &'a str) -> Result<Self, ValueError> {
         if !text.starts_with(Self::START) {
-            return Err(DocumentUrlError::Scheme);
+            return Err(SCHEME);
         }
         if text.len() > CLIENT_ID_CHARACTERS {
-            return Err(DocumentUrlError::TooLong);
+            return Err(TOO_LONG);
         }
-        let text = uri_text(text.as_bytes()).map_err(|_| DocumentUrlError::Character)?;
-        let uri = WebUri::split(text).map_err(|_| DocumentUrlError::Authority)?;
-        check_host(uri.host).map_err(|_| DocumentUrlError::Authority)?;
+        let text = uri_text(text.as_bytes()).map_err(|_| CHARACTER)?;
+        let uri = WebUri::split(text).map_err(|_| AUTHORITY)?;
+        check_host(uri.host).map_err(|_| AUTHORITY)?;
         if uri.path_and_query.contains(['[', ']']) {
-            return Err(DocumentUrlError::Character);
+            return Err(CHARACTER);
         }
         let path = uri.path_and_query.split('?').next().unwrap_or_default();
         if path.is_empty() {
-            return Err(DocumentUrlError::NoPath);
+            return Err(NO_PATH);
         }
         if has_dot_segment(path) {
-            return Err(DocumentUrlError::DotSegment);
+            return Err(DOT_SEGMENT);
         }
         Ok(Self { text, host: uri.host })
     }
@@ -208,30 +209,14 @@ impl<'a> DocumentUrl<'a> {
     }
 }
 
-/// Why a client id is not a valid URL of a metadata document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[non_exhaustive]
-pub enum DocumentUrlError {
-    /// It does not begin with `https://` in lower case.
-    #[error("the URL does not begin with https://")]
-    Scheme,
-    /// It has more than 512 bytes.
-    #[error("the URL has more than 512 bytes")]
-    TooLong,
-    /// A character is not allowed in a URI, a percent-escape is invalid or encodes a control character, or there is a
-    /// fragment.
-    #[error("the URL has a fragment, an invalid escape or a character that is not accepted")]
-    Character,
-    /// The host or the port is not in its plain form, or there is userinfo before the host.
-    #[error("the URL has a host or port that is not in its plain form, or userinfo")]
-    Authority,
-    /// The path is missing: at least one slash must follow the host.
-    #[error("the URL has no path; at least a slash must follow the host")]
-    NoPath,
-    /// A segment of the path is `.` or `..`, even if it is percent-encoded.
-    #[error("the URL has a path segment that is . or ..")]
-    DotSegment,
-}
+// Why a client id is not a valid URL of a metadata document.
+const SCHEME: ValueError = ValueError("the URL does not begin with https://");
+const TOO_LONG: ValueError = ValueError("the URL has more than 512 bytes");
+const CHARACTER: ValueError =
+    ValueError("the URL has a fragment, an invalid escape or a character that is not accepted");
+const AUTHORITY: ValueError = ValueError("the URL has a host or port that is not in its plain form, or userinfo");
+const NO_PATH: ValueError = ValueError("the URL has no path; at least a slash must follow the host");
+const DOT_SEGMENT: ValueError = ValueError("the URL has a path segment that is . or ..");
 
 #[cfg(test)]
 mod tests {
@@ -240,7 +225,6 @@ mod tests {
     /// CIMD-3-01, CIMD-3-02
     #[test]
     fn a_url_has_a_path_and_nothing_that_readers_disagree_on() {
-        use DocumentUrlError::{Authority, Character, DotSegment, NoPath, Scheme, TooLong};
         for (text, host) in [
             ("https://e.com/", "e.com"),
             ("https://e.com/c", "e.com"),
@@ -261,47 +245,47 @@ mod tests {
         let long = |length: usize| format!("https://e.com/{}", "x".repeat(length - 14));
         assert!(DocumentUrl::parse(&long(512)).is_ok());
         for (text, error) in [
-            ("", Scheme),
-            ("app", Scheme),
-            ("http://e.com/c", Scheme),
-            ("HTTPS://e.com/c", Scheme),
-            ("https:e.com/c", Scheme),
-            ("https:/e.com/c", Scheme),
-            (" https://e.com/c", Scheme),
-            (&long(513), TooLong),
-            ("https://e.com/c d", Character),
-            ("https://e.com/c\t", Character),
-            ("https://e.com\\c", Character),
-            ("https://e.com/c\\..", Character),
-            ("https://e.com/c#", Character),
-            ("https://e.com/c#x", Character),
-            ("https://e.com/%0a", Character),
-            ("https://e.com/%zz", Character),
-            ("https://e.com/[c]", Character),
-            ("https://b\u{fc}cher.example/c", Character),
-            ("https:///c", Authority),
-            ("https://user@e.com/c", Authority),
-            ("https://user:secret@e.com/c", Authority),
-            ("https://@e.com/c", Authority),
-            ("https://e.com:/c", Authority),
-            ("https://e.com:0/c", Authority),
-            ("https://e.com:0443/c", Authority),
-            ("https://e.com:65536/c", Authority),
-            ("https://e.com./c", Authority),
-            ("https://e%2ecom/c", Authority),
-            ("https://2130706433/c", Authority),
-            ("https://0x7f.1/c", Authority),
-            ("https://0177.0.0.1/c", Authority),
-            ("https://127.1/c", Authority),
-            ("https://[::ffff:127.0.0.1]/c", Authority),
-            ("https://[::1/c", Authority),
-            ("https://e.com", NoPath),
-            ("https://e.com:8443", NoPath),
-            ("https://e.com?x", NoPath),
-            ("https://e.com/.", DotSegment),
-            ("https://e.com/a/../b", DotSegment),
-            ("https://e.com/a/%2e/b", DotSegment),
-            ("https://e.com/a/%2E.?x", DotSegment),
+            ("", SCHEME),
+            ("app", SCHEME),
+            ("http://e.com/c", SCHEME),
+            ("HTTPS://e.com/c", SCHEME),
+            ("https:e.com/c", SCHEME),
+            ("https:/e.com/c", SCHEME),
+            (" https://e.com/c", SCHEME),
+            (&long(513), TOO_LONG),
+            ("https://e.com/c d", CHARACTER),
+            ("https://e.com/c\t", CHARACTER),
+            ("https://e.com\\c", CHARACTER),
+            ("https://e.com/c\\..", CHARACTER),
+            ("https://e.com/c#", CHARACTER),
+            ("https://e.com/c#x", CHARACTER),
+            ("https://e.com/%0a", CHARACTER),
+            ("https://e.com/%zz", CHARACTER),
+            ("https://e.com/[c]", CHARACTER),
+            ("https://b\u{fc}cher.example/c", CHARACTER),
+            ("https:///c", AUTHORITY),
+            ("https://user@e.com/c", AUTHORITY),
+            ("https://user:secret@e.com/c", AUTHORITY),
+            ("https://@e.com/c", AUTHORITY),
+            ("https://e.com:/c", AUTHORITY),
+            ("https://e.com:0/c", AUTHORITY),
+            ("https://e.com:0443/c", AUTHORITY),
+            ("https://e.com:65536/c", AUTHORITY),
+            ("https://e.com./c", AUTHORITY),
+            ("https://e%2ecom/c", AUTHORITY),
+            ("https://2130706433/c", AUTHORITY),
+            ("https://0x7f.1/c", AUTHORITY),
+            ("https://0177.0.0.1/c", AUTHORITY),
+            ("https://127.1/c", AUTHORITY),
+            ("https://[::ffff:127.0.0.1]/c", AUTHORITY),
+            ("https://[::1/c", AUTHORITY),
+            ("https://e.com", NO_PATH),
+            ("https://e.com:8443", NO_PATH),
+            ("https://e.com?x", NO_PATH),
+            ("https://e.com/.", DOT_SEGMENT),
+            ("https://e.com/a/../b", DOT_SEGMENT),
+            ("https://e.com/a/%2e/b", DOT_SEGMENT),
+            ("https://e.com/a/%2E.?x", DOT_SEGMENT),
         ] {
             assert_eq!(DocumentUrl::parse(text), Err(error), "{text}");
         }

@@ -10,7 +10,7 @@ pub(crate) use bounds::Admitted;
 pub use bounds::RegistrationBounds;
 pub(crate) use document::DocumentRules;
 pub(crate) use error::DocumentUrl;
-pub use error::{DocumentError, DocumentUrlError, MetadataError};
+pub use error::{DocumentError, MetadataError};
 pub(crate) use judge::{MetadataRules, Replacement};
 
 use crate::model::client::{ApplicationType, AuthenticationMethods, ClientKeys, ClientOptions, GrantTypes};

@@ -10,7 +10,7 @@ use crate::error::failure::IntrospectionError;
 use crate::fetch::flight::{Driven, Flight, Waiter};
 use crate::hooks::TokenRefusal;
 use crate::resource::facts::{BYTES_PER_ENTRY, TokenDigest, TokenFacts};
-use crate::resource::introspection::answer::Answer;
+use crate::resource::introspection::messages::Answer;
 use crate::resource::introspection::settings::IntrospectionSettings;
 
 /// What a look-up came to. All checks that wait for it share it.

@@ -1,8 +1,7 @@
 //! The look-up of access tokens at an authorization server in another process [RFC 7662].
 
-mod answer;
 mod lookups;
-mod request;
+mod messages;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -23,9 +22,8 @@ use crate::fetch::in_vain;
 use crate::hooks::{Event, EventSink, TokenRefusal, Transport};
 use crate::resource::environment::Environment;
 use crate::resource::facts::{TokenDigest, TokenFacts};
-use crate::resource::introspection::answer::Answer;
 use crate::resource::introspection::lookups::{Failure, LookUps, Outcome, Progress, Start};
-use crate::resource::introspection::request::{Credentials, RequestBody};
+use crate::resource::introspection::messages::{Answer, Credentials, RequestBody};
 use crate::secret::{ClientSecret, Digest};
 use crate::wire::fetch::{FetchError, FetchErrorKind};
 
@@ -230,7 +228,7 @@ impl Inner {
         self.mark_as_sent(progress);
         let credentials = &self.parts.credentials;
         let response = self.parts.transport.send(&credentials.request(&credentials.headers(), body)).await?;
-        answer::judge(&response, &self.parts.settings)
+        messages::judge(&response, &self.parts.settings)
     }
 
     fn mark_as_sent(&self, progress: &Progress) {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures::task::noop_waker;
 use serde_json::{Value, json};
 
-use super::answer::judge;
+use super::messages::judge;
 use super::*;
 use crate::base::clock::Timestamp;
 use crate::scope::{Resource, ResourceScope};
