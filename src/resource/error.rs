@@ -30,7 +30,7 @@ impl ResourceError {
 }
 
 #[cfg(any(feature = "tracing", feature = "metrics"))]
-impl crate::hooks::observed::Answered for Result<crate::Authenticated, ResourceError> {
+impl<T> crate::hooks::observed::Answered for Result<T, ResourceError> {
     fn status(&self) -> u16 {
         self.as_ref().err().map_or(200, |error| error.response.status())
     }
