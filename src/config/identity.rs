@@ -30,6 +30,13 @@ pub struct Identity {
     /// How long ID tokens are valid; 600 s. A client reads one at once, so the time is for clocks that differ and for
     /// slow callbacks. 60 to 3600 s are accepted.
     pub id_token_lifetime: Duration,
+    /// Whether the answer to a refresh has an ID token too; on. Many clients renew their sessions by it. It costs a
+    /// signature.
+    pub id_token_on_refresh: bool,
+    /// The values of `acr` that the metadata lists; none. Your service says which one a sign-in has.
+    pub acr_values: Vec<String>,
+    /// The languages of your service's pages, as tags of RFC 5646 such as `en-GB`, which the metadata lists; none.
+    pub ui_locales: Vec<String>,
 }
 
 impl Identity {
@@ -37,7 +44,14 @@ impl Identity {
     #[must_use]
     pub fn new(scopes: impl IntoIterator<Item = IdentityScope>) -> Self {
         let id_token_lifetime = Duration::from_secs(600);
-        Self { scopes: scopes.into_iter().collect(), without_rs256: false, id_token_lifetime }
+        Self {
+            scopes: scopes.into_iter().collect(),
+            without_rs256: false,
+            id_token_lifetime,
+            id_token_on_refresh: true,
+            acr_values: Vec::new(),
+            ui_locales: Vec::new(),
+        }
     }
 
     /// Returns whether a claim is offered, so that a hook must say what it is.

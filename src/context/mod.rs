@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::base::clock::{Clock, NewestTime, Timestamp};
 use crate::base::entropy::Entropy;
 use crate::base::generations::{Generations, OnHeap};
-use crate::base::id::{ClientId, Subject};
+use crate::base::id::{ClientId, GrantId, Subject};
 use crate::base::measure;
 use crate::config::Config;
 use crate::context::signing_keys::SigningKeys;
@@ -76,6 +76,8 @@ pub(crate) struct Context {
     pub(crate) refused_introspections: Mutex<Cache<()>>,
     /// The clients of the last minute's [`Event::ClaimsRefused`].
     pub(crate) refused_claims: Mutex<Cache<()>>,
+    /// The grants of the last minute's events about the claims of a user.
+    pub(crate) released_claims: Mutex<Cache<()>>,
     /// When devices polled last.
     pub(crate) polls: Polls,
 }
@@ -93,14 +95,19 @@ impl Context {
 
     /// Raises an event about a client, unless one was raised within a minute: a client that repeats a request a
     /// thousand times fills no log.
-    pub(crate) fn raise_once_a_minute(&self, raised: &Mutex<Cache<()>>, client: &ClientId, event: &Event<'_>) {
+    pub(crate) fn raise_once_a_minute(&self, raised: &Mutex<Cache<()>>, of: &str, event: &Event<'_>) {
         let now = self.now();
         let mut raised = raised.lock().unwrap_or_else(PoisonError::into_inner);
-        if raised.find(client.as_str(), now).is_none() {
-            raised.keep(client.as_str(), (), now, now.plus(Duration::from_secs(60)));
+        if raised.find(of, now).is_none() {
+            raised.keep(of, (), now, now.plus(Duration::from_secs(60)));
             drop(raised);
             self.raise(event);
         }
+    }
+
+    /// Raises an event about the claims of a user, unless one with that name was raised for the grant within a minute.
+    pub(crate) fn raise_about_user(&self, grant: GrantId, event: &Event<'_>) {
+        self.raise_once_a_minute(&self.released_claims, &format!("{} {grant}", event.name()), event);
     }
 
     /// Asks the hook for the claims of a token, and returns them with their JSON; none without a hook.
@@ -115,7 +122,7 @@ impl Context {
             Err(error) => {
                 let client = token.client.id();
                 let event = Event::ClaimsRefused { client, error: &error };
-                self.raise_once_a_minute(&self.refused_claims, client, &event);
+                self.raise_once_a_minute(&self.refused_claims, client.as_str(), &event);
                 Err(Reason::Claims(error))
             }
         }

@@ -161,6 +161,12 @@ impl SigningKeys {
         registered.or_else(|| self.id_tokens.first().copied())
     }
 
+    /// Returns the algorithms that ID tokens are signed with now.
+    pub(crate) fn id_token_algorithms(&self, now: Timestamp) -> impl Iterator<Item = SigningAlgorithm> {
+        let all = self.id_tokens.iter().copied();
+        all.filter(move |algorithm| self.signing(Signing::IdToken(*algorithm), now).is_some())
+    }
+
     /// Returns whether a key may sign all that is signed by default.
     pub(crate) fn may_sign(&self, config: &Config, now: Timestamp) -> bool {
         let has = |what| self.signing(what, now).is_some();

@@ -75,7 +75,7 @@ fn is_resource_server(context: &Context, client: &Client) -> bool {
 /// token a thousand times fills no log.
 fn report_refusal(context: &Context, token: &UsableToken, caller: &Client) {
     let event = Event::IntrospectionRefused { grant: token.grant.id, client: &caller.id };
-    context.raise_once_a_minute(&context.refused_introspections, &caller.id, &event);
+    context.raise_once_a_minute(&context.refused_introspections, caller.id.as_str(), &event);
 }
 
 /// Returns the response for a live token; `None` if nothing of its scopes is left.

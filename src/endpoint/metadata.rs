@@ -1,11 +1,13 @@
 //! The metadata of the server [RFC 8414]: only what is switched on.
 
 use crate::client_auth;
-use crate::config::Config;
 use crate::config::tokens::proof_algorithm_names;
+use crate::config::{Config, Identity};
 use crate::context::Context;
 use crate::error::{Reason, response};
+use crate::scope::IdentityScope;
 use crate::secret::pkce::CodeChallenge;
+use crate::text::language_tag;
 use crate::wire::message::Metadata;
 use crate::wire::{Endpoint, Request, Response};
 
@@ -14,13 +16,33 @@ pub(crate) fn serve(context: &Context, request: &Request<'_>) -> Response {
     if !Endpoint::Metadata.allows(request.method) {
         return response::to_client(&Reason::MethodNotAllowed, request, Endpoint::Metadata, &context.config);
     }
-    let document = context.metadata.get_or_init(|| document(&context.config));
-    Response::new(200).with_header("Content-Type", "application/json").with_body(document.to_vec())
+    let document = || serde_json::to_vec(&metadata(&context.config)).unwrap_or_default();
+    let document = match &context.config.identity {
+        None => context.metadata.get_or_init(|| document().into()).to_vec(),
+        // The keys that may sign change with time.
+        Some(identity) => {
+            let mut metadata = metadata(&context.config);
+            add_identity(&mut metadata, identity, context);
+            serde_json::to_vec(&metadata).unwrap_or_default()
+        }
+    };
+    Response::new(200).with_header("Content-Type", "application/json").with_body(document)
 }
 
-/// Writes the document from the configuration.
-fn document(config: &Config) -> Box<[u8]> {
-    serde_json::to_vec(&metadata(config)).unwrap_or_default().into()
+/// Adds what clients need to sign users in [OpenID Connect Discovery section 3].
+fn add_identity(metadata: &mut Metadata, identity: &Identity, context: &Context) {
+    let algorithms = context.signing_keys.id_token_algorithms(context.now());
+    metadata.id_token_signing_alg_values_supported = algorithms.map(|own| own.as_str().to_owned()).collect();
+    metadata.subject_types_supported = texts(&["public"]);
+    let acr = if identity.acr_values.is_empty() { [].as_slice() } else { &["acr"] };
+    let claims = identity.scopes.iter().flat_map(IdentityScope::claims);
+    let claims: Vec<&str> = ["sub", "iss", "auth_time"].into_iter().chain(claims).chain(acr.iter().copied()).collect();
+    metadata.claims_supported = texts(&claims);
+    metadata.acr_values_supported = identity.acr_values.clone();
+    metadata.ui_locales_supported = identity.ui_locales.iter().filter_map(|locale| language_tag(locale)).collect();
+    metadata.prompt_values_supported = texts(&["none", "login", "consent"]);
+    // > If omitted, the default value is true.
+    metadata.request_uri_parameter_supported = Some(false);
 }
 
 fn texts(texts: &[&str]) -> Vec<String> {

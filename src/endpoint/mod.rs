@@ -15,6 +15,7 @@ pub(crate) mod registration;
 pub(crate) mod registration_request;
 pub(crate) mod revoke;
 pub(crate) mod token;
+pub(crate) mod userinfo;
 
 use std::sync::Arc;
 
@@ -69,6 +70,11 @@ impl Endpoint {
                 Served { member: Some(|metadata| &mut metadata.introspection_endpoint), ..Served::new() }
             }
             Self::Jwks => Served { cors: true, is_on: Config::signs, member: Some(|metadata| &mut metadata.jwks_uri) },
+            Self::UserInfo => Served {
+                cors: true,
+                is_on: Config::has_identity,
+                member: Some(|metadata| &mut metadata.userinfo_endpoint),
+            },
             Self::Metadata | Self::ResourceMetadata => Served { cors: true, ..Served::new() },
             Self::Registration => Served {
                 cors: true,
@@ -102,7 +108,7 @@ pub(crate) fn paths(context: &Context, endpoint: Endpoint) -> Vec<String> {
     if endpoint == Endpoint::ResourceMetadata {
         return context.resources.metadata_paths(&config.issuer);
     }
-    if endpoint.is_on(config) { endpoint.paths(&config.issuer) } else { Vec::new() }
+    if endpoint.is_on(config) { endpoint.paths(&config.issuer, config.has_identity()) } else { Vec::new() }
 }
 
 /// Answers a request, with the headers that [`Cors`] asks for.
@@ -135,6 +141,7 @@ async fn answer(context: &Arc<Context>, endpoint: Endpoint, request: &Request<'_
         Endpoint::Revocation => revoke::serve(context, request).await,
         Endpoint::Introspection => introspect::serve(context, request).await,
         Endpoint::Jwks => jwks::serve(context, request),
+        Endpoint::UserInfo => userinfo::serve(context, request).await,
         Endpoint::Metadata => metadata::serve(context, request),
         Endpoint::ResourceMetadata => {
             let answer = context.resources.metadata(request, &context.config.issuer);

@@ -58,6 +58,32 @@ pub enum ClaimsError {
 
 debug_as_text!(ClaimsError);
 
+/// Why a [`UserProfile`](crate::hooks::UserProfile) is refused. It has no value of a claim.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// The value of the claim is malformed.
+    #[error("the claim {0} {1}")]
+    Value(&'static str, &'static str),
+    /// A claim of your service's own cannot have that name.
+    #[error("the claim {0:?} has a `#`, no name, or one that a standard or the library uses")]
+    Name(String),
+    /// The claim is set twice.
+    #[error("the claim {0:?} is set twice")]
+    Twice(String),
+    /// The claims have so many bytes as JSON.
+    #[error("the claims have {0} bytes as JSON; at most 32768 are accepted")]
+    TooLarge(usize),
+    /// The claims are nested too deeply.
+    #[error("the claims are nested more than 8 levels deep")]
+    TooDeep,
+    /// An address or a number is said to be verified in the future.
+    #[error("an address or number was verified in the future")]
+    Future,
+}
+
+debug_as_text!(ProfileError);
+
 /// Why an authorization server in another process did not say whether an access token is valid [RFC 7662].
 ///
 /// It is no verdict on the token: the request is answered with 503, and the client keeps its tokens.

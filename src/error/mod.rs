@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::base::clock::Timestamp;
 use crate::config::Config;
 use crate::config::rule::ConfigError;
-use crate::error::failure::{ClaimsError, IntrospectionError, KeySetError, SignerError};
+use crate::error::failure::{ClaimsError, IntrospectionError, KeySetError, ProfileError, SignerError};
 use crate::model::client::StaleClient;
 use crate::model::client_metadata::{DocumentError, MetadataError};
 use crate::model::protected_resource::TargetError;
@@ -472,6 +472,9 @@ refusals! {
         /// The access token cannot have the claims of your service. It is answered with 503, and nothing was changed.
         #[error("the claims of the access token were refused")]
         Claims(#[source] _error: ClaimsError) => TemporarilyUnavailable.says(UNAVAILABLE),
+        /// What your service says about a user cannot be sent.
+        #[error("the claims about the user were refused")]
+        Profile(#[source] _error: ProfileError) => ServerError.says(FAILED),
         /// The store failed.
         #[error("the store failed")]
         Store(#[from] error: StoreError) => of_store(error),

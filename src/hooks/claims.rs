@@ -1,19 +1,23 @@
-//! Claims of your own in access tokens.
+//! Claims of your own in access tokens, and what clients may read about users.
 
 use std::fmt;
 
+use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use crate::base::id::{GrantId, Subject};
 use crate::base::json::is_deeper;
 use crate::error::failure::ClaimsError;
+use crate::hooks::profile::{UserClaims, UserProfile};
 use crate::jose::access_jwt::is_reserved;
 use crate::model::client::Client;
 use crate::model::grant_data::GrantData;
 use crate::scope::ScopeSet;
 
 /// What your service adds to access tokens, such as the tenant that a user chose: see [Data and claims
-/// of your own](crate::guide::own_data).
+/// of your own](crate::guide::own_data); and what it says about users while [`Config::identity`](crate::Config::identity)
+/// is on.
+#[async_trait]
 pub trait Claims: fmt::Debug + Send + Sync + 'static {
     /// Returns the claims of an access token, as the members of a JSON object; none by default.
     ///
@@ -33,6 +37,29 @@ pub trait Claims: fmt::Debug + Send + Sync + 'static {
         let _ = token;
         Map::new()
     }
+
+    /// Returns what is known about a user, for the userinfo endpoint; nothing by default.
+    ///
+    /// It is asked once for each request there. Only the claims in [`UserContext::wanted`] are sent, whatever it
+    /// returns. The answer is what is true now, so a client that a user no longer trusts learns nothing new.
+    async fn of_user(&self, user: &UserContext<'_>) -> UserClaims {
+        let _ = user;
+        UserClaims::Known(UserProfile::new())
+    }
+}
+
+/// The user that claims are about, and who asks.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct UserContext<'a> {
+    /// The grant that the access token belongs to.
+    pub grant: GrantId,
+    /// The user.
+    pub subject: &'a Subject,
+    /// The client that asks.
+    pub client: &'a Client,
+    /// The names of the claims that the access token covers.
+    pub wanted: &'a [&'a str],
 }
 
 /// The token that claims are for, as its reader may see it.

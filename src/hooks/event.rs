@@ -9,7 +9,7 @@ use crate::base::clock::{OnceAMinute, Timestamp};
 use crate::base::id::{ClientId, GrantId, Subject};
 use crate::base::{measure, with_causes};
 use crate::error::Reason;
-use crate::error::failure::{ClaimsError, IntrospectionError, KeySetError, SignerError};
+use crate::error::failure::{ClaimsError, IntrospectionError, KeySetError, ProfileError, SignerError};
 use crate::hooks::application_change::ApplicationChange;
 use crate::hooks::token_refusal::TokenRefusal;
 use crate::model::RevocationReason;
@@ -307,6 +307,24 @@ events! {
         /// The failure.
         error: &'a ClaimsError,
     } => named("claims_refused", Severity::Error).why(error),
+    /// Claims about a user were sent to a client. Raised at most once a minute for each of the last 1000 grants, by each
+    /// server.
+    ClaimsReleased(grant, client, subject) {
+        /// The names of the claims, without `sub`.
+        claims: &'a [&'a str],
+    } => named("claims_released", Info).claims(claims),
+    /// [`Claims`](crate::hooks::Claims) says that the user of a live token was deleted, so the token was refused. Nothing
+    /// was revoked. Raised as often as [`ClaimsReleased`](Self::ClaimsReleased).
+    SubjectGone(grant, client, subject) => named("subject_gone", Warning),
+    /// [`Claims`](crate::hooks::Claims) cannot say now who a user is. The request was answered with 503. Raised as often
+    /// as [`ClaimsReleased`](Self::ClaimsReleased).
+    ClaimsUnavailable(grant, client, subject) => named("claims_unavailable", Warning),
+    /// What [`Claims`](crate::hooks::Claims) returned about a user cannot be sent. The request was answered with 500.
+    /// Raised as often as [`ClaimsReleased`](Self::ClaimsReleased).
+    ProfileRefused(client) {
+        /// The failure.
+        error: &'a ProfileError,
+    } => named("profile_refused", Severity::Error).why(error),
     /// A client asked about a live token of another client, and is no resource server: see
     /// [`may_introspect`](crate::Client::may_introspect). The answer said that the token is not active
     /// [RFC 7662 section 2.2]. Raised at most once a minute for each of the last 1000 such
@@ -397,6 +415,8 @@ facts! {
     keys: usize;
     /// Returns the length of the data of a grant, as in [`Event::GrantDataSet`].
     bytes: usize;
+    /// Returns the names of the claims that were sent, as in [`Event::ClaimsReleased`].
+    claims: &'a [&'a str];
     /// Returns whether a store failed at a `read` or a `write`, as in [`Event::StoreUnavailable`].
     operation: &'static str;
     /// Returns how many records a purge removed, as in [`Event::Purged`].
@@ -629,6 +649,10 @@ mod tests {
             (Event::Throttled { endpoint, client: named, peer }, [false, false, true, false]),
             (Event::SigningFailed { client, error: unsigned }, [false, false, false, true]),
             (Event::ClaimsRefused { client, error: &ClaimsError::TooDeep }, [false, false, false, true]),
+            (Event::ClaimsReleased { grant, client, subject, claims: &["email"] }, [true, true, false, false]),
+            (Event::SubjectGone { grant, client, subject }, [true, true, false, false]),
+            (Event::ClaimsUnavailable { grant, client, subject }, [true, true, false, false]),
+            (Event::ProfileRefused { client, error: &ProfileError::TooDeep }, [false, false, false, true]),
             (Event::IntrospectionRefused { grant, client }, [false, true, true, false]),
             (
                 Event::AccessTokenRefused { client: Some(client), refusal: TokenRefusal::Inactive },

@@ -4,6 +4,7 @@ mod application_change;
 pub(crate) mod claims;
 pub(crate) mod event;
 pub(crate) mod observed;
+mod profile;
 pub(crate) mod registration_policy;
 mod signing;
 pub(crate) mod throttle;
@@ -14,8 +15,9 @@ pub(crate) mod tracing_events;
 pub use crate::error::failure::ClaimsError;
 pub use crate::wire::refusal::Severity;
 pub use application_change::ApplicationChange;
-pub use claims::{Claims, TokenContext};
+pub use claims::{Claims, TokenContext, UserContext};
 pub(crate) use event::{Event, EventSink, Events};
+pub use profile::{Address, Email, PhoneNumber, ProfileError, UserClaims, UserProfile};
 pub use registration_policy::{
     ApproveWithin, DocumentHosts, DocumentRequest, QueueAll, RegistrationDecision, RegistrationPolicy,
     RegistrationRequest,

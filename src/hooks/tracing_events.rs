@@ -18,6 +18,7 @@ use crate::hooks::{Event, EventSink, Severity};
 /// | `age` | seconds since a refresh token in its grace was superseded |
 /// | `keys` | how many keys of a client are not used |
 /// | `bytes` | the length of the data of a grant |
+/// | `claims` | the names of the claims about a user that were sent |
 /// | `operation` | whether a store failed at a `read` or a `write` |
 /// | `rows` | how many records a purge removed |
 /// | `seconds` | how long a purge took, or how long a store did not answer |
@@ -34,6 +35,7 @@ impl EventSink for TracingEvents {
         let grant = facts.grant.map(|grant| grant.to_string());
         let peer = facts.peer.map(|peer| peer.to_string());
         let reason = event.reason();
+        let claims = facts.claims.map(|claims| claims.join(" "));
         macro_rules! line {
             ($level:ident) => {
                 $level!(
@@ -51,6 +53,7 @@ impl EventSink for TracingEvents {
                     age = facts.age,
                     keys = facts.keys,
                     bytes = facts.bytes,
+                    claims = claims.as_deref(),
                     operation = facts.operation,
                     rows = facts.rows,
                     seconds = facts.seconds,

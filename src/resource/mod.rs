@@ -8,7 +8,7 @@ pub(crate) mod error;
 mod facts;
 mod introspection;
 mod jwt;
-mod possession;
+pub(crate) mod possession;
 pub(crate) mod source;
 
 use std::sync::Arc;
@@ -539,7 +539,7 @@ impl ResourceServer {
     /// [RFC 9449 section 7.2]
     async fn look_up(&self, request: &Request<'_>) -> Result<(Authenticated, Option<Replay>), Reason> {
         let config = self.source.config();
-        let in_body = if config.bearer_in_body { form(config, request)? } else { None };
+        let in_body = form_token(config, request)?;
         let in_body = in_body.as_ref().and_then(|params| params.bytes("access_token"));
         let is_accepted = |scheme| scheme == TokenScheme::Bearer || config.dpop.reads_proofs();
         let (scheme, sent) = match (access_token::token(request, is_accepted)?, in_body) {
@@ -562,10 +562,10 @@ impl ResourceServer {
     }
 }
 
-/// § 2.2: a single-part form, not with GET.
-fn form<'a>(config: &Config, request: &Request<'a>) -> Result<Option<Params<'a>>, Reason> {
+/// § 2.2: a single-part form, not with GET, if the settings accept tokens there.
+pub(crate) fn form_token<'a>(config: &Config, request: &Request<'a>) -> Result<Option<Params<'a>>, Reason> {
     let Body::Bytes(bytes) = request.body else { return Ok(None) };
-    if request.method == "GET" || !request.is_form() {
+    if !config.bearer_in_body || request.method == "GET" || !request.is_form() {
         return Ok(None);
     }
     let limits = ParamLimits { bytes: config.limits.body_bytes, parameters: PARAMETERS };

@@ -17,7 +17,7 @@ use crate::wire::Request;
 
 /// Returns the nonce that is handed out to clients of resources now; `None` if proofs need no nonce [RFC 9449 section
 /// 9].
-pub(super) fn nonce(config: &Config, now: Timestamp) -> Option<String> {
+pub(crate) fn nonce(config: &Config, now: Timestamp) -> Option<String> {
     nonce::current(config, Role::Resource, now)
 }
 
@@ -37,9 +37,20 @@ pub(super) fn prove(
     key: &JwkThumbprint,
     now: Timestamp,
 ) -> Result<Replay, Reason> {
+    prove_at(config, &target(&url(config, resource, request)?)?, request, token, key, now)
+}
+
+/// The same for a request to that URL.
+pub(crate) fn prove_at(
+    config: &Config,
+    url: &TargetUri,
+    request: &Request<'_>,
+    token: &[u8],
+    key: &JwkThumbprint,
+    now: Timestamp,
+) -> Result<Replay, Reason> {
     let header = proof::dpop_header(request)?.ok_or(Reason::MissingDpopProof)?;
-    let url = target(&url(config, resource, request)?)?;
-    let expected = Expected { method: request.method, url: &url, access_token: Some(token), role: Role::Resource };
+    let expected = Expected { method: request.method, url, access_token: Some(token), role: Role::Resource };
     let proof = dpop::verify(header, &expected, config, now)?;
     // The comparison takes the same time for all keys.
     if proof.key == *key { Ok(proof.replay) } else { Err(Reason::AccessTokenOfAnotherKey) }

@@ -205,6 +205,7 @@ impl Builder {
             number: source::next_number(),
             refused_introspections: Mutex::new(Cache::new(MAX_CACHED)),
             refused_claims: Mutex::new(Cache::new(MAX_CACHED)),
+            released_claims: Mutex::new(Cache::new(MAX_CACHED)),
             polls: Polls::default(),
         };
         let context = Arc::new(context);

@@ -1,8 +1,10 @@
 //! Texts that people see: refuses misleading characters (UTS #39 section 5.4, UAX #31 section 2.3, RFC 7591 section 5).
 
 mod a_label;
+mod language;
 
 pub(crate) use a_label::{a_label_host, is_a_label};
+pub(crate) use language::language_tag;
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::decompose_canonical;

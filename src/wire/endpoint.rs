@@ -19,9 +19,14 @@ pub enum Endpoint {
     Revocation,
     /// Where resource servers introspect tokens [RFC 7662].
     Introspection,
-    /// Where APIs read the public keys that tokens are signed with [RFC 7517 section 5]. It responds with 404 unless a
-    /// protected resource has [`AccessTokenFormat::Jwt`](crate::protected_resource::AccessTokenFormat::Jwt).
+    /// Where APIs and clients read the public keys that tokens are signed with [RFC 7517 section 5]. It responds with
+    /// 404 unless a protected resource has
+    /// [`AccessTokenFormat::Jwt`](crate::protected_resource::AccessTokenFormat::Jwt), or
+    /// [`Config::identity`](crate::Config::identity) is on.
     Jwks,
+    /// Where clients read who the user is [OpenID Connect Core section 5.3]. It responds with 404 unless
+    /// [`Config::identity`](crate::Config::identity) is on.
+    UserInfo,
     /// Where clients read the metadata of the server [RFC 8414].
     Metadata,
     /// Where clients read the metadata of a protected resource [RFC 9728]. It has a path for each resource, and none
@@ -45,6 +50,8 @@ struct Row {
     path: &'static str,
     /// The other paths under which it is served.
     others: &'static [&'static str],
+    /// Those under which it is served while clients can learn who signed in.
+    openid: &'static [&'static str],
     methods: Methods,
     /// Whether it reads DPoP proofs [RFC 9449 sections 5 and 10.1].
     proofs: bool,
@@ -52,7 +59,7 @@ struct Row {
 
 impl Row {
     const fn new(name: &'static str, path: &'static str, methods: Methods) -> Self {
-        Self { name, path, others: &[], methods, proofs: false }
+        Self { name, path, others: &[], openid: &[], methods, proofs: false }
     }
 }
 
@@ -61,6 +68,7 @@ struct Methods(&'static [&'static str], &'static str);
 
 const READ: Methods = Methods(&["GET", "HEAD"], "GET, HEAD");
 const POST: Methods = Methods(&["POST"], "POST");
+const READ_OR_POST: Methods = Methods(&["GET", "POST"], "GET, POST");
 const MANAGE: Methods = Methods(&["GET", "PUT", "DELETE"], "GET, PUT, DELETE");
 
 impl Endpoint {
@@ -79,8 +87,15 @@ impl Endpoint {
             // Some clients keep the slash at the end of an issuer.
             Self::Metadata => Row {
                 others: &["/.well-known/oauth-authorization-server{issuer}/"],
+                openid: &[
+                    "{issuer}/.well-known/openid-configuration",
+                    "{issuer}/.well-known/openid-configuration/",
+                    "/.well-known/openid-configuration{issuer}",
+                    "/.well-known/openid-configuration{issuer}/",
+                ],
                 ..Row::new("metadata", "/.well-known/oauth-authorization-server{issuer}", READ)
             },
+            Self::UserInfo => Row { proofs: true, ..Row::new("userinfo", "{issuer}/oauth2/userinfo", READ_OR_POST) },
             Self::ResourceMetadata => Row::new("resource_metadata", "/.well-known/oauth-protected-resource", READ),
             Self::Registration => Row::new("registration", "{issuer}/oauth2/register", POST),
             Self::ClientConfiguration => {
@@ -97,6 +112,7 @@ impl Endpoint {
         Self::Revocation,
         Self::Introspection,
         Self::Jwks,
+        Self::UserInfo,
         Self::Metadata,
         Self::ResourceMetadata,
         Self::Registration,
@@ -125,9 +141,16 @@ impl Endpoint {
     }
 
     /// Returns every path under which the endpoint is served, the published one first.
-    pub(crate) fn paths(self, issuer: &str) -> Vec<String> {
-        let Row { path, others, .. } = self.row();
-        [path].iter().chain(others).map(|path| path.replace(ISSUER, path_of(issuer))).collect()
+    pub(crate) fn paths(self, issuer: &str, has_identity: bool) -> Vec<String> {
+        let Row { path, others, openid, .. } = self.row();
+        let openid = if has_identity { openid } else { &[] };
+        let mut paths: Vec<String> = Vec::new();
+        for path in [path].iter().chain(others).chain(openid).map(|path| path.replace(ISSUER, path_of(issuer))) {
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        paths
     }
 
     /// Returns whether the endpoint reads DPoP proofs where the settings accept them.

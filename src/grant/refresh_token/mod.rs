@@ -117,7 +117,9 @@ impl Claim for Refreshing<'_> {
             Some((issued, _)) => {
                 let [access_token, id_token] = &mut self.signed;
                 let signs_access_token = jwt::sign(context, row, request.client, issued, access_token).await?;
-                let signs_id_token = id_token::sign(context, row, request.client, issued, None, id_token).await?;
+                let has_id_token = context.config.identity.as_ref().is_some_and(|own| own.id_token_on_refresh);
+                let signs_id_token =
+                    has_id_token && id_token::sign(context, row, request.client, issued, None, id_token).await?;
                 signs_access_token || signs_id_token
             }
             None => false,

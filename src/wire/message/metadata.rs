@@ -43,7 +43,10 @@ pub struct Metadata {
     /// Where resource servers introspect tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub introspection_endpoint: Option<String>,
-    /// Where APIs read the public keys that access tokens are signed with [RFC 7517 section 5].
+    /// Where clients read who the user is [OpenID Connect Discovery section 3].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub userinfo_endpoint: Option<String>,
+    /// Where the public keys are read that access tokens and ID tokens are signed with [RFC 7517 section 5].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jwks_uri: Option<String>,
     /// Where clients register themselves [RFC 7591 section 3].
@@ -96,6 +99,28 @@ pub struct Metadata {
     /// Algorithms that DPoP proofs may be signed with; if left out, there is no DPoP [RFC 9449 section 5.1].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dpop_signing_alg_values_supported: Vec<String>,
+    /// Whether `sub` is the same for all clients: `public` [OpenID Connect Discovery section 3].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subject_types_supported: Vec<String>,
+    /// Algorithms that ID tokens are signed with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub id_token_signing_alg_values_supported: Vec<String>,
+    /// Names of the claims that clients may get.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims_supported: Vec<String>,
+    /// Values of `acr`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acr_values_supported: Vec<String>,
+    /// The languages of the pages, as tags of RFC 5646.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ui_locales_supported: Vec<String>,
+    /// Values of `prompt` [Initiating User Registration via OpenID Connect section 4].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompt_values_supported: Vec<String>,
+    /// Whether `request_uri` may be a URL that the server fetches; if left out, it may [OpenID Connect Discovery section
+    /// 3].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_uri_parameter_supported: Option<bool>,
     /// Whether authorization responses contain `iss`; left out if not [RFC 9207 section 3].
     #[serde(default, skip_serializing_if = "Not::not")]
     pub authorization_response_iss_parameter_supported: bool,
@@ -269,7 +294,7 @@ mod tests {
     #[test]
     fn unknown_members_are_ignored_and_an_issuer_is_needed() {
         let read = serde_json::from_str::<Metadata>;
-        let json = r#"{"issuer":"https://as.example","ui_locales_supported":["de"],"x":{"y":[null]}}"#;
+        let json = r#"{"issuer":"https://as.example","ui_locales_other":["de"],"x":{"y":[null]}}"#;
         assert_eq!(read(json).unwrap(), Metadata::new("https://as.example"));
         assert!(read("{}").is_err());
         assert!(read(r#"{"issuer":""}"#).is_err());

@@ -225,3 +225,14 @@ async fn the_lifetime_is_a_setting() {
     let world = built(config, |builder| builder).await;
     assert_eq!(claims(&id_token(&exchanged(&world, "openid").await))["exp"], START + 60);
 }
+
+/// OIDC-12-04
+#[tokio::test]
+async fn a_refresh_can_do_without_it() {
+    let mut config = config();
+    config.identity.as_mut().unwrap().id_token_on_refresh = false;
+    let world = built(config, |builder| builder).await;
+    let first = exchanged(&world, "openid").await;
+    id_token(&first);
+    assert!(members(&world.refresh(&pair(&first).refresh).await)["id_token"].is_null());
+}

@@ -1,8 +1,10 @@
 //! OpenID Connect: what clients learn about who signed in.
 
+mod discovery;
 mod id_token;
 mod request;
 mod settings;
+mod userinfo;
 
 use grantor::config::{Identity, Profile};
 use grantor::hooks::{Claims, SigningKey};
