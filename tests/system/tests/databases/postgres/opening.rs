@@ -263,7 +263,7 @@ async fn a_service_may_start_before_its_database() {
     let waiting = AuthorizationServer::new(config, store.clone()).unwrap();
     assert_eq!(waiting.readiness_response().await.status(), 503);
     PostgresStore::migrate(&options).await.unwrap();
-    let began = std::time::Instant::now();
+    let began = tokio::time::Instant::now();
     while store.insert(grant.clone()).await.is_err() {
         assert!(began.elapsed().as_secs() < 10, "it does not notice the tables");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
