@@ -29,6 +29,8 @@ pub mod machine_to_machine {}
 pub mod protected_resources {}
 #[doc = include_str!("own_data.md")]
 pub mod own_data {}
+#[doc = include_str!("identity.md")]
+pub mod identity {}
 #[doc = include_str!("high_assurance.md")]
 pub mod high_assurance {}
 #[doc = include_str!("choosing_a_store.md")]

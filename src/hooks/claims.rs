@@ -15,8 +15,8 @@ use crate::model::grant_data::GrantData;
 use crate::scope::ScopeSet;
 
 /// What your service adds to access tokens, such as the tenant that a user chose: see [Data and claims
-/// of your own](crate::guide::own_data); and what it says about users while [`Config::identity`](crate::Config::identity)
-/// is on.
+/// of your own](crate::guide::own_data). It also says who users are, while
+/// [`Config::identity`](crate::Config::identity) is on: see [Who signed in](crate::guide::identity).
 #[async_trait]
 pub trait Claims: fmt::Debug + Send + Sync + 'static {
     /// Returns the claims of an access token, as the members of a JSON object; none by default.

@@ -307,17 +307,17 @@ events! {
         /// The failure.
         error: &'a ClaimsError,
     } => named("claims_refused", Severity::Error).why(error),
-    /// Claims about a user were sent to a client. Raised at most once a minute for each of the last 1000 grants, by each
-    /// server.
+    /// Claims about a user were sent to a client. Raised at most once a minute for each of the last 1000 grants, by
+    /// each server.
     ClaimsReleased(grant, client, subject) {
         /// The names of the claims, without `sub`.
         claims: &'a [&'a str],
     } => named("claims_released", Info).claims(claims),
-    /// [`Claims`](crate::hooks::Claims) says that the user of a live token was deleted, so the token was refused. Nothing
-    /// was revoked. Raised as often as [`ClaimsReleased`](Self::ClaimsReleased).
+    /// [`Claims`](crate::hooks::Claims) says that the user of a live token was deleted, so the token was refused.
+    /// Nothing was revoked. Raised as often as [`ClaimsReleased`](Self::ClaimsReleased).
     SubjectGone(grant, client, subject) => named("subject_gone", Warning),
-    /// [`Claims`](crate::hooks::Claims) cannot say now who a user is. The request was answered with 503. Raised as often
-    /// as [`ClaimsReleased`](Self::ClaimsReleased).
+    /// [`Claims`](crate::hooks::Claims) cannot say now who a user is. The request was answered with 503. Raised as
+    /// often as [`ClaimsReleased`](Self::ClaimsReleased).
     ClaimsUnavailable(grant, client, subject) => named("claims_unavailable", Warning),
     /// What [`Claims`](crate::hooks::Claims) returned about a user cannot be sent. The request was answered with 500.
     /// Raised as often as [`ClaimsReleased`](Self::ClaimsReleased).

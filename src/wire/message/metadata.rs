@@ -117,8 +117,8 @@ pub struct Metadata {
     /// Values of `prompt` [Initiating User Registration via OpenID Connect section 4].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prompt_values_supported: Vec<String>,
-    /// Whether `request_uri` may be a URL that the server fetches; if left out, it may [OpenID Connect Discovery section
-    /// 3].
+    /// Whether `request_uri` may be a URL that the server fetches; if left out, it may [OpenID Connect Discovery
+    /// section 3].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_uri_parameter_supported: Option<bool>,
     /// Whether authorization responses contain `iss`; left out if not [RFC 9207 section 3].
