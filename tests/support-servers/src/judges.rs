@@ -28,14 +28,15 @@ pub fn copied(name: &str, from: &Path, scripts: &[&str]) -> PathBuf {
 }
 
 /// Copies each script once in this process, under the second name.
-fn copied_as<'s>(name: &str, sources: &Path, own: impl Iterator<Item = (&'s str, &'s str)>) -> PathBuf {
+pub fn copied_as<'s>(name: &str, sources: &Path, own: impl Iterator<Item = (&'s str, &'s str)>) -> PathBuf {
     static COPIED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let scripts = folder(name).join("scripts");
     let mut copied = COPIED.lock().unwrap();
-    if copied.insert(name.to_owned()) {
-        fs::create_dir_all(&scripts).unwrap();
+    if copied.insert(format!("{name} {}", sources.display())) {
         for (from, to) in own {
-            fs::copy(sources.join(from), scripts.join(to)).unwrap();
+            let to = scripts.join(to);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(sources.join(from), to).unwrap();
         }
     }
     scripts

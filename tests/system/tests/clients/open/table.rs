@@ -17,6 +17,9 @@ pub(crate) fn add(client: &str, revision: &str, way: &str, seen: &str) {
     println!("| {client} | {revision} | {way} | {seen} |");
     let rows =
         rows.iter().map(|([client, revision, way], seen)| format!("| {client} | {revision} | {way} | {seen} |\n"));
-    fs::write(repository().join("target/judges/table.md"), rows.fold(HEAD.to_owned(), |table, row| table + &row))
-        .unwrap();
+    fs::write(
+        repository().join("target/judges/table.md"),
+        rows.fold(HEAD.to_owned(), |table, row| table + row.as_str()),
+    )
+    .unwrap();
 }

@@ -5,7 +5,7 @@
 //! results are written to `target/judges/jwt.md`.
 
 mod rust;
-mod service;
+pub(crate) mod service;
 mod token;
 mod verifier;
 mod wrong;

@@ -21,7 +21,7 @@ use crate::verifiers::wrong;
 /// A key of the server.
 pub(crate) struct Key {
     pub(crate) algorithm: SigningAlgorithm,
-    pkcs8: &'static [u8],
+    pub(crate) pkcs8: &'static [u8],
     /// The same key, for the test.
     signer: fn() -> Signer,
 }

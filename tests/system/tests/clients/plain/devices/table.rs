@@ -20,7 +20,7 @@ pub(super) fn add(client: &str, server: Thin, kind: &str, seen: &str) {
     rows.insert(row);
     let folder = repository().join("target/judges");
     fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("devices.md"), rows.iter().fold(HEAD.to_owned(), |table, row| table + row)).unwrap();
+    fs::write(folder.join("devices.md"), rows.iter().fold(HEAD.to_owned(), |table, row| table + row.as_str())).unwrap();
 }
 
 /// The package of that name, with the version in `Cargo.lock`.
