@@ -410,7 +410,7 @@ fn date(value: &str) -> Result<String, &'static str> {
 /// The year 0000 stands for none, and has a 29 February.
 fn day_exists(year: &str, month: &str, day: &str) -> bool {
     let year: u32 = year.parse().unwrap_or_default();
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
         "01" | "03" | "05" | "07" | "08" | "10" | "12" => 31,
         "04" | "06" | "09" | "11" => 30,
