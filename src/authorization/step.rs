@@ -15,8 +15,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::authorization::consent_requests::Room;
-use crate::authorization::decide::{admit, store_request, take_decision};
+use crate::authorization::decide::take_decision;
 use crate::authorization::decision::{Basis, Consent, Decision, Submitted};
+use crate::authorization::hold::{admit, store_request};
 use crate::authorization::identity_request::IdentityRequest;
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthorization};

@@ -7,8 +7,9 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::authorization::decide::{check_user, find_held, store_request};
+use crate::authorization::decide::find_held;
 use crate::authorization::document_client::{Found, Visitor};
+use crate::authorization::hold::{check_user, store_request};
 use crate::authorization::judge::Asked;
 use crate::authorization::pending::{AuthorizationError, PendingAuthorization};
 use crate::authorization::{check_client, consent_requests, document_client};

@@ -13,7 +13,7 @@ use crate::authorization::pending::{Answer, AuthorizationError, PendingAuthoriza
 use crate::authorization::signed_in::DecidingUser;
 use crate::authorization::step::NextStep;
 use crate::authorization::user_code::{DeviceConsent, TypedUserCode};
-use crate::authorization::{decide, document_client, step, user_code};
+use crate::authorization::{decide, document_client, hold, step, user_code};
 use crate::base::id::{ClientId, GrantId, Subject};
 use crate::config::Config;
 use crate::config::report::{LOOPBACK, NO_THROTTLE, SecurityReport};
@@ -195,7 +195,7 @@ impl AuthorizationServer {
         user: impl Into<DecidingUser<'_>> + Send,
         session: &[u8],
     ) -> Result<ConsentTicket, AuthorizationError> {
-        observed("hold", decide::hold(&self.context, pending, Asked { user: user.into(), session })).await
+        observed("hold", hold::hold(&self.context, pending, Asked { user: user.into(), session })).await
     }
 
     /// Says what a request needs next: the choice of an account, the sign-in, the consent page, or nothing, with the
