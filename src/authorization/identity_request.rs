@@ -2,18 +2,23 @@
 
 use std::time::Duration;
 
+use crate::authorization::hint;
 use crate::authorization::signed_in::DecidingUser;
 use crate::base::clock::Timestamp;
+use crate::base::id::Subject;
+use crate::context::Context;
 use crate::error::Reason;
+use crate::model::client::Client;
 use crate::wire::params::Params;
 
 /// The moment since which a sign-in counts as new, in seconds: a parameter of this server's own return addresses.
 pub(crate) const SIGNED_IN_SINCE: &str = "signed_in_since";
 /// The parameters that are read beside those of OAuth. The first is that of ID tokens.
-pub(crate) const NAMES: [&str; 12] = [
+pub(crate) const NAMES: [&str; 13] = [
     "nonce",
     "prompt",
     "max_age",
+    "id_token_hint",
     "login_hint",
     "ui_locales",
     "claims_locales",
@@ -84,7 +89,7 @@ pub(crate) fn is_silent(query: &Params<'_>) -> bool {
 
 impl IdentityRequest {
     /// Reads the parameters. What is only a hint is left out where it does not fit.
-    pub(crate) fn read(query: &Params<'_>) -> Result<Self, Reason> {
+    pub(crate) fn read(context: &Context, client: &Client, query: &Params<'_>) -> Result<Self, Reason> {
         if query.bytes("request").is_some() {
             return Err(Reason::RequestObject);
         }
@@ -94,10 +99,19 @@ impl IdentityRequest {
         if query.bytes("response_mode").is_some_and(|mode| mode != b"query") {
             return Err(Reason::ResponseMode);
         }
+        let prompt = query.bytes("prompt").map(Prompt::read).transpose()?.unwrap_or_default();
+        let subject = match query.bytes("id_token_hint") {
+            Some(hint) => match hint::subject_of(context, client, hint) {
+                None if prompt == Prompt::None => return Err(Reason::LoginRequired),
+                None => return Err(Reason::IdTokenHint),
+                subject => subject,
+            },
+            None => None,
+        };
         Ok(Self {
-            prompt: query.bytes("prompt").map(Prompt::read).transpose()?.unwrap_or_default(),
+            prompt,
             max_age: query.bytes("max_age").map(max_age).transpose()?,
-            hints: SignInHints::read(query),
+            hints: SignInHints { subject, ..SignInHints::read(query) },
             since: None,
             has_selected: false,
         })
@@ -137,7 +151,14 @@ impl IdentityRequest {
     ///
     /// [`Reason::SignInTimeUnknown`] if that depends on its time, which your service has not said.
     pub(crate) fn is_met_by(identity: Option<&Self>, user: DecidingUser<'_>, now: Timestamp) -> Result<bool, Reason> {
-        let Some(identity) = identity.filter(|identity| identity.needs_time()) else { return Ok(true) };
+        let Some(identity) = identity else { return Ok(true) };
+        // > the Authorization Server MUST NOT reply with an ID Token or Access Token for a different user
+        if identity.hints.subject().is_some_and(|hinted| hinted != user.subject) {
+            return Ok(false);
+        }
+        if !identity.needs_time() {
+            return Ok(true);
+        }
         let sign_in = user.sign_in.ok_or(Reason::SignInTimeUnknown)?;
         Ok(identity.accepts(sign_in.time(), now))
     }
@@ -182,6 +203,7 @@ fn text(bytes: &[u8], max: usize) -> Option<Box<str>> {
 /// sign-in because of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignInHints {
+    subject: Option<Subject>,
     login_hint: Option<Box<str>>,
     display: Option<Box<str>>,
     ui_locales: Vec<Box<str>>,
@@ -200,12 +222,19 @@ impl SignInHints {
         };
         let display = query.bytes("display").and_then(|value| text(value, HINT_BYTES));
         Self {
+            subject: None,
             login_hint: query.bytes("login_hint").and_then(|value| text(value, HINT_BYTES)),
             display: display.filter(|value| ["page", "popup", "touch", "wap"].contains(&&**value)),
             ui_locales: list("ui_locales", is_tag),
             claims_locales: list("claims_locales", is_tag),
             acr_values: list("acr_values", |_| true),
         }
+    }
+
+    /// Returns the user whom the client expects, by an ID token that this server has issued to it.
+    #[must_use]
+    pub const fn subject(&self) -> Option<&Subject> {
+        self.subject.as_ref()
     }
 
     /// Returns what the user may have typed at the client, such as an e-mail address: a text of at most 512 bytes.

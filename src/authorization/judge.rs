@@ -75,7 +75,7 @@ pub(crate) fn judge_decision(
 ) -> Result<Terms, Reason> {
     let Decision::Approve(consent) = decision else { return Err(Reason::AccessDenied) };
     match &held.destination {
-        Destination::Browser(_) if config.needs_pkce(client) && held.challenge.is_none() => {
+        Destination::Browser(_) if config.needs_pkce(client, held.terms.are_openid()) && held.challenge.is_none() => {
             return Err(Reason::MissingChallenge);
         }
         Destination::Device(device) if device.in_link && !consent.device_shows_code => {

@@ -18,7 +18,7 @@ use crate::model::redirect_uri::RedirectUri;
 use crate::model::terms::Terms;
 use crate::model::{Authorization, Destination, PushedFrom, Redirection, Stage};
 use crate::registration::DocumentAdmission;
-use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
+use crate::scope::{OPENID, Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::pkce::CodeChallenge;
 use crate::wire::page::ErrorKind;
@@ -257,6 +257,13 @@ impl<'a> RequestedScope<'a> {
     #[must_use]
     pub const fn permission(&self) -> Option<Permission> {
         self.permission
+    }
+
+    /// Returns whether the page shows the scope without a box, in a hidden field: an approval without `openid` is a
+    /// refusal, since the client is owed an ID token [OpenID Connect Core section 3.1.3.3].
+    #[must_use]
+    pub fn is_fixed(&self) -> bool {
+        self.definition.name() == OPENID
     }
 
     /// Returns the title, the description and the group.

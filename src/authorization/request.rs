@@ -10,7 +10,7 @@ use crate::error::Reason;
 use crate::jose::JwkThumbprint;
 use crate::model::STATE_BYTES;
 use crate::model::client::{Client, GrantType};
-use crate::model::protected_resource::{Named, ProtectedResource, Target};
+use crate::model::protected_resource::{Named, OFFLINE_ACCESS, ProtectedResource, Target};
 use crate::model::redirect_uri::{RedirectUri, RedirectUriError};
 use crate::model::terms::Terms;
 use crate::scope::{OPENID, ScopeError, ScopeSet};
@@ -20,42 +20,33 @@ use crate::wire::params::{Params, RESOURCE, parameters_named};
 /// The thumbprint of the key that the code is bound to [RFC 9449 section 10].
 const DPOP_JKT: &str = "dpop_jkt";
 
-/// Those of OpenID Connect first, and `dpop_jkt` last.
-const NAMES: [&str; 21] = {
-    let mut names = [
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "response_type",
-        "client_id",
-        "redirect_uri",
-        "state",
-        "scope",
-        "code_challenge",
-        "code_challenge_method",
-        RESOURCE,
-        DPOP_JKT,
-    ];
-    let (of_identity, _) = names.split_at_mut(identity_request::NAMES.len());
+/// The parameters of OAuth. The last one is that of DPoP.
+const OF_OAUTH: [&str; 9] = [
+    "response_type",
+    "client_id",
+    "redirect_uri",
+    "state",
+    "scope",
+    "code_challenge",
+    "code_challenge_method",
+    RESOURCE,
+    DPOP_JKT,
+];
+
+const ALL: [&str; identity_request::NAMES.len() + OF_OAUTH.len()] = {
+    let mut all = [""; identity_request::NAMES.len() + OF_OAUTH.len()];
+    let (of_identity, of_oauth) = all.split_at_mut(identity_request::NAMES.len());
     of_identity.copy_from_slice(&identity_request::NAMES);
-    names
+    of_oauth.copy_from_slice(&OF_OAUTH);
+    all
 };
 
 /// The parameters that are read. Only these are stored for a pushed request. Those of what is switched off are unknown
 /// parameters.
 pub(crate) fn names(config: &Config) -> &'static [&'static str] {
-    const ALL: &[&str] = &NAMES;
-    const OF_OAUTH: &[&str] = ALL.split_at(identity_request::NAMES.len()).1;
-    let names = if config.has_identity() { ALL } else { OF_OAUTH };
+    const NAMES: [&[&str]; 2] = [&OF_OAUTH, &ALL];
+    let [of_oauth, all] = NAMES;
+    let names = if config.has_identity() { all } else { of_oauth };
     if config.dpop.reads_proofs() { names } else { names.split_last().map_or(names, |(_, others)| others) }
 }
 
@@ -147,7 +138,7 @@ pub(crate) fn judge(context: &Context, client: &Client, query: &Params<'_>) -> R
     if !client.form.grant_types.contains(GrantType::AuthorizationCode) {
         return Err(Reason::GrantTypeNotRegistered.into());
     }
-    let identity = context.config.has_identity().then(|| IdentityRequest::read(query)).transpose()?;
+    let identity = context.config.has_identity().then(|| IdentityRequest::read(context, client, query)).transpose()?;
     let challenge = challenge(context, client, query)?;
     let key = key(query)?;
     let target = context.resources.requested(Named::of(query), client, &client.form.scopes).map_err(Reason::from)?;
@@ -204,7 +195,7 @@ fn challenge(context: &Context, client: &Client, query: &Params<'_>) -> Result<O
     let Some(challenge) = query.bytes("code_challenge") else {
         return match method {
             Some(_) => Err(Reason::ChallengeMethod),
-            None if context.config.needs_pkce(client) => Err(Reason::MissingChallenge),
+            None if context.config.needs_pkce(client, asks_for_openid(context, query)) => Err(Reason::MissingChallenge),
             None => Ok(None),
         };
     };
@@ -221,6 +212,16 @@ fn key(query: &Params<'_>) -> Result<Option<JwkThumbprint>, Reason> {
     thumbprint.map(Some).ok_or(Reason::DpopKey)
 }
 
+/// Returns whether a request names nothing but scopes of a sign-in, which this server does not offer. Clients send them
+/// to every server, and mean no API by them.
+fn is_of_sign_in_alone(context: &Context, scope: &[u8]) -> bool {
+    const NAMES: [&[u8]; 6] = [b"openid", b"profile", b"email", b"phone", b"address", OFFLINE_ACCESS.as_bytes()];
+    let mut tokens = scope.split(|byte| *byte == b' ').filter(|token| !token.is_empty());
+    let defines =
+        |token: &[u8]| str::from_utf8(token).is_ok_and(|name| context.config.scopes.definition(name).is_some());
+    !context.config.has_identity() && tokens.all(|token| NAMES.contains(&token) && !defines(token))
+}
+
 /// § 3.3: at most `registered`, the scopes that this kind of request may have, and what the protected resources serve.
 /// A request without `scope` asks for all of that. Also returns whether scopes were left out.
 pub(crate) fn scopes(
@@ -234,13 +235,15 @@ pub(crate) fn scopes(
     if client.form.resource_scope.is_empty() {
         return Err(Reason::ExcessScope);
     }
-    let Some(scope) = catalog.sent(query.bytes("scope")) else {
+    let drops_excess = client.open().is_some() && context.config.drops_excess_scopes();
+    let scope = query.bytes("scope").filter(|scope| !(drops_excess && is_of_sign_in_alone(context, scope)));
+    let Some(scope) = catalog.sent(scope) else {
         // A scope that was removed from the catalog cannot be shown to the user, so it is left out.
         let default = client.default_scopes().intersection(registered);
         let registered = target.served_of(catalog.known_part(&default));
         return if registered.is_empty() { Err(Reason::Scope(ScopeError::Malformed)) } else { Ok((registered, false)) };
     };
-    if client.open().is_some() && context.config.drops_excess_scopes() {
+    if drops_excess {
         // > The authorization server MAY fully or partially ignore the scope requested by the client
         let (known, has_unknown) = catalog.read_known(scope).map_err(Reason::Scope)?;
         let left = target.served_of(known.intersection(registered));

@@ -62,7 +62,8 @@ pub enum AuthorizationErrors {
 #[non_exhaustive]
 pub enum PkceRequirement {
     /// Public and native clients, and those for which [`Approval::require_pkce`](crate::Approval::require_pkce)
-    /// requires it.
+    /// requires it. The strict profile accepts this while [`Config::identity`](crate::Config::identity) is on, and
+    /// still requires a challenge of every request without `openid`.
     PublicClients,
     /// All clients.
     AllClients,

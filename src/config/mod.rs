@@ -415,8 +415,11 @@ impl Config {
         self.registration.excess_scopes == ExcessScopes::Drop
     }
 
-    pub(crate) fn needs_pkce(&self, client: &Client) -> bool {
-        self.authorization.pkce == PkceRequirement::AllClients || client.requires_pkce()
+    /// Returns whether a code for that client needs a challenge. Outside the platform profile, only a request of OpenID
+    /// Connect may come without one, since its client compares the nonce.
+    pub(crate) fn needs_pkce(&self, client: &Client, asks_openid: bool) -> bool {
+        let may_lack = self.profile == Profile::Platform || asks_openid && self.has_identity();
+        self.authorization.pkce == PkceRequirement::AllClients || client.requires_pkce() || !may_lack
     }
 
     /// The algorithms that clients may sign assertions with.

@@ -181,6 +181,11 @@ impl SigningKeys {
         self.keys.iter().filter(is_published).map(|own| own.key.public())
     }
 
+    /// Returns the public keys that were not dropped, even those that are no longer published.
+    pub(crate) fn trusted(&self) -> impl Iterator<Item = &Jwk> {
+        self.keys.iter().filter(|own| !own.is_dropped()).map(|own| own.key.public())
+    }
+
     /// Returns all public keys, even those that were dropped or are no longer published.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Jwk> {
         self.keys.iter().map(|own| own.key.public())

@@ -108,6 +108,9 @@ refusals! {
         /// `prompt` has `none` beside another value [OpenID Connect Core section 3.1.2.1].
         #[error("the parameter prompt has none beside another value")]
         Prompt => InvalidRequest.says("prompt must not have none beside another value"),
+        /// `id_token_hint` is no ID token that this server has issued to the client.
+        #[error("the parameter id_token_hint is no ID token of this server for the client")]
+        IdTokenHint => InvalidRequest.says("id_token_hint must be an ID token of this server for the client"),
         /// `max_age` is not a number of seconds.
         #[error("the parameter max_age is not a number of seconds")]
         MaxAge => InvalidRequest.says("max_age must be a number of seconds"),

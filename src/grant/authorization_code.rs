@@ -68,7 +68,7 @@ fn judge(
     }
     judge_redirect_uri(authorization, to, request.form.bytes("redirect_uri"), config)?;
     // PKCE may have become mandatory for the client since. A code without it is then refused.
-    if config.needs_pkce(request.client) && authorization.challenge.is_none() {
+    if config.needs_pkce(request.client, authorization.terms.are_openid()) && authorization.challenge.is_none() {
         return Err(Reason::MissingVerifier);
     }
     judge_verifier(authorization, request.form.bytes("code_verifier"))?;

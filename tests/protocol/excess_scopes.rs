@@ -45,12 +45,30 @@ async fn host_scope_01_excess_scopes_leave_the_request() {
             assert_eq!(pending.scopes().as_str(), A, "{scope}");
         }
     }
-    for scope in ["openid", "account-profile:r", "account-profile:rw openid", "repo-code:r\topenid", "repo-code:r \""] {
+    for scope in
+        ["openid nonsense", "account-profile:r", "account-profile:rw openid", "repo-code:r\topenid", "repo-code:r \""]
+    {
         red_by_link(&world.refused(&query(&world, &client, URI, &[("scope", scope)])).await, 400, "invalid_scope");
     }
     assert_eq!(granted(&world, &client, &format!("{A} openid")).await, A, "the response says what was granted");
     for profile in [Profile::Strict, Profile::Platform] {
         assert_eq!(open(profile).registration.excess_scopes, ExcessScopes::Refuse, "{profile:?}");
+    }
+}
+
+/// IDOFF-03
+#[tokio::test]
+async fn scopes_of_a_sign_in_alone_count_as_none() {
+    let world = world_of(open(Profile::Mcp)).await;
+    let client = register(&world, public()).await;
+    let defaults = world.authorize(&query(&world, &client, URI, &[])).await.unwrap().scopes().clone();
+    for scope in ["openid email profile", "openid", "offline_access", " openid  phone address"] {
+        let pending = world.authorize(&query(&world, &client, URI, &[("scope", scope)])).await.unwrap();
+        assert_eq!(pending.scopes(), &defaults, "{scope}");
+    }
+    for world in [World::strict().await, World::platform().await, World::mcp().await] {
+        let asked = world.query(&[PKCE[0], PKCE[1], ("scope", "openid email profile")]);
+        red(&world.refused(&asked).await, "invalid_scope");
     }
 }
 

@@ -48,6 +48,8 @@ struct Choice {
     value: String,
     text: String,
     is_chosen: bool,
+    /// Whether there is no box: the user agrees to it with the rest.
+    is_fixed: bool,
 }
 
 /// The device that asks: what the user can compare [RFC 8628 section 5.4].
@@ -93,6 +95,7 @@ pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ConsentPage<'_>) -> St
             value: scope.token().to_owned(),
             text: verbs(texts, &scope),
             is_chosen: page.is_scope_chosen(&scope),
+            is_fixed: scope.is_fixed(),
         })
         .collect();
     let resources = match pending.resource_scope() {

@@ -1,23 +1,26 @@
 //! Requests that ask who has signed in [OpenID Connect Core section 3.1.2].
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use grantor::authorization::NextStep;
 use grantor::client::AskConsent;
 use grantor::client_metadata::RegistrationBounds;
-use grantor::config::{DynamicRegistration, PushedRequests};
+use grantor::config::{DynamicRegistration, PkceRequirement, Profile, PushedRequests};
 use grantor::hooks::ApproveWithin;
 use grantor::interaction::{Flow, Route, SignIn, SignedIn};
 use grantor::scope::ResourceScope;
 use grantor::store::{Authorization, Grant, Page, Record, RecordStore};
 use grantor::wire::{Body, Request};
-use grantor::{Approval, Clock as _, Config, Consent, Decision, Timestamp};
+use grantor::{Approval, Clock as _, Config, Consent, Decision, Subject, Timestamp};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
 
 use super::{built, config};
 use crate::interaction::{Plain, Visit, respond, sign_in};
 use crate::rfc7591;
 use support::world::{
-    Credentials, ISSUER, PKCE, REDIRECT_URI, SESSION, With as _, World, code, created, e400, encode, form, ok, red,
-    redirect, text,
+    Credentials, ISSUER, PKCE, REDIRECT_URI, SESSION, With as _, World, code, config_of, created, e400, encode, form,
+    ok, pair, public_form, red, redirect, text,
 };
 
 const NONCE: (&str, &str) = ("nonce", "n-0S6_WzA2Mj");
@@ -522,4 +525,84 @@ async fn a_form_is_sent_on_as_a_query() {
     let flow = Flow::new(&off.server, Plain);
     let refused = respond(Visit::new(&flow).step(Route::Authorization, post(b"x").header("Content-Type", FORM)).await);
     assert_eq!((refused.status(), refused.header("Allow")), (405, Some("GET, HEAD")));
+}
+
+/// OIDC-3-18
+#[tokio::test]
+async fn a_confidential_client_may_come_without_a_challenge_where_that_is_set() {
+    let without =
+        |world: &World, client: &Credentials, scope: &str| world.query_of(client, &[URI, ("scope", scope), NONCE]);
+    let (strict, client) = world().await;
+    let now = ago(&strict, 0);
+    assert_eq!(step(&strict, &without(&strict, &client, "openid"), Some(&now)).await, "invalid_request");
+    let (world, client) = world_with(|config| {
+        (config.authorization.pkce, config.public_clients) = (PkceRequirement::PublicClients, true);
+    })
+    .await;
+    let code = world.code_for(&without(&world, &client, "openid")).await;
+    let fields = [("grant_type", "authorization_code"), ("code", &*code), URI];
+    ok(&world.token(&fields).client(&client).send().await);
+    assert_eq!(step(&world, &without(&world, &client, "repo-code:r"), Some(&now)).await, "invalid_request");
+    let public = public_form().with(|form| form.scopes = "openid".into());
+    let public = world.register_as(public, Approval::default()).await;
+    assert_eq!(step(&world, &without(&world, &public, "openid"), Some(&now)).await, "invalid_request");
+    for (profile, has_identity) in [(Profile::Mcp, true), (Profile::Fapi, true), (Profile::Strict, false)] {
+        let mut config = config_of(profile);
+        config.identity = has_identity.then(|| super::config().identity).flatten();
+        config.authorization.pkce = PkceRequirement::PublicClients;
+        let error = super::build(config, vec![super::rs256()]).unwrap_err();
+        assert!(error.contains("authorization.pkce is PublicClients; only AllClients is accepted"), "{error}");
+    }
+}
+
+/// OIDC-3-10, NEG-ID-06, NEG-ID-08
+#[tokio::test]
+async fn a_hint_names_the_user_who_must_sign_in() {
+    let (world, client) = world().await;
+    let other = of_kind(&world, AskConsent::Always).await;
+    let answer = world.exchange_as(&client, &world.code_for(&query(&world, &client, &[])).await).await;
+    let token = super::id_token(&answer);
+    let access = pair(&answer).access;
+    let bob = SignedIn::new(Subject::new("bob").unwrap()).sign_in(SignIn::at(world.clock.now()));
+    world.advance(86_400);
+    let now = ago(&world, 0);
+    let hinted = |client: &Credentials, hint: &str, prompt| {
+        query(&world, client, &[("id_token_hint", hint), ("prompt", prompt)])
+    };
+    assert_eq!(step(&world, &hinted(&client, &token, "consent"), Some(&now)).await, "ask", "it has expired");
+    assert_eq!(step(&world, &hinted(&client, &token, "consent"), Some(&bob)).await, "sign in");
+    assert_eq!(step(&world, &hinted(&client, &token, "none"), Some(&bob)).await, "login_required");
+    assert_eq!(step(&world, &hinted(&client, &token, "none"), Some(&now)).await, "consent_required");
+    let pending = world.authorize(&hinted(&client, &token, "consent")).await.unwrap();
+    assert_eq!(pending.sign_in_hints().unwrap().subject(), Some(&world.alice));
+    let error = world.server.hold(&pending, &bob, SESSION).await.unwrap_err();
+    red(&error.response(Some(bob.subject())), "login_required");
+    let [header, payload, signature] = parts_of(&token);
+    let with_header = |header: Value| format!("{}.{payload}.{signature}", URL_SAFE_NO_PAD.encode(header.to_string()));
+    let own: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(header).unwrap()).unwrap();
+    let forged = |name: &str, value: &str| {
+        let mut header = own.clone();
+        header[name] = value.into();
+        with_header(header)
+    };
+    let altered =
+        format!("{header}.{payload}.{}{}", if signature.starts_with('A') { "B" } else { "A" }, &signature[1..]);
+    for hint in [
+        forged("alg", "none"),
+        forged("alg", "HS256"),
+        forged("alg", "ES256"),
+        forged("typ", "at+jwt"),
+        forged("kid", "unknown"),
+        altered,
+        access,
+        "x".repeat(9 * 1024),
+    ] {
+        assert_eq!(step(&world, &hinted(&client, &hint, "consent"), Some(&now)).await, "invalid_request", "{hint}");
+        assert_eq!(step(&world, &hinted(&client, &hint, "none"), Some(&now)).await, "login_required", "{hint}");
+    }
+    assert_eq!(step(&world, &hinted(&other, &token, "consent"), Some(&now)).await, "invalid_request");
+}
+
+fn parts_of(token: &str) -> [&str; 3] {
+    token.split('.').collect::<Vec<_>>().try_into().unwrap()
 }
