@@ -68,8 +68,8 @@ const RULES: &[Rule] = &[
     .only_in(&[Strict, Mcp, Fapi], "RFC 9700 section 2.1"),
     value("authorization.pkce", "only AllClients is accepted", |own, _| {
         // Confidential clients of OpenID Connect may rely on the nonce.
-        let may_lack = own.profile == Strict && own.has_identity();
-        if may_lack { None } else { only(own.authorization.pkce, PkceRequirement::AllClients) }
+        only(own.authorization.pkce, PkceRequirement::AllClients)
+            .filter(|_| own.profile != Strict || !own.has_identity())
     })
     .only_in(&[Strict, Mcp, Fapi], "RFC 9700 section 2.1.1"),
     value("redirect_uris.private_use_schemes", "only Named is accepted", |own, _| {
