@@ -153,7 +153,7 @@ pub(crate) fn render(brand: &Brand, texts: &Texts, page: &ConsentPage<'_>) -> St
 }
 
 fn resource(page: &ConsentPage<'_>, name: &str) -> Choice {
-    Choice { value: name.to_owned(), text: name.to_owned(), is_chosen: page.is_resource_chosen(name) }
+    Choice { value: name.to_owned(), text: name.to_owned(), is_chosen: page.is_resource_chosen(name), is_fixed: false }
 }
 
 fn device<'a>(texts: &'a Texts, device: &'a AskingDevice, ago: &'a str, network: Option<&'a str>) -> Device<'a> {
