@@ -92,6 +92,8 @@ fn requests_are_counted_by_outcome_and_reason_with_their_seconds() {
 #[test]
 fn calls_of_a_store_that_fail_are_counted() {
     let failing = Intercepted::new(AnyStore::over(MemoryStore::new()), |_: &str| Fate::FailsBefore(Failure::Transient));
+    // Before the server is built.
+    grantor::describe_metrics();
     let server = AuthorizationServer::new(Config::platform("https://auth.example"), failing).unwrap();
     let text = recorded(&Figures::default(), guess(&server, "unknown", [192, 0, 2, 1]));
     let samples = samples(&text);

@@ -25,14 +25,21 @@ const fn outcome(status: u16) -> &'static str {
 
 #[cfg(feature = "metrics")]
 mod switch {
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Instant;
 
     use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 
     use super::outcome;
 
-    /// Whether anything is measured.
-    pub(crate) const IS_ON: bool = true;
+    /// Whether [`describe_metrics`] was called. The macros of `metrics` allocate a key for each figure, even if no
+    /// recorder is installed.
+    static IS_ON: AtomicBool = AtomicBool::new(false);
+
+    /// Returns whether anything is measured.
+    pub(crate) fn is_on() -> bool {
+        IS_ON.load(Ordering::Relaxed)
+    }
 
     /// When something began.
     #[derive(Clone, Copy, Debug)]
@@ -50,48 +57,78 @@ mod switch {
     }
 
     pub(crate) fn request(begun: Stopwatch, request: &'static str, status: u16) {
+        if !is_on() {
+            return;
+        }
         let outcome = outcome(status);
         histogram!("grantor_request_seconds", "request" => request, "outcome" => outcome).record(begun.seconds());
     }
 
     pub(crate) fn refusal(request: &'static str, reason: &'static str) {
+        if !is_on() {
+            return;
+        }
         counter!("grantor_refusals_total", "request" => request, "reason" => reason).increment(1);
     }
 
     pub(crate) fn event(event: &'static str, severity: &'static str) {
+        if !is_on() {
+            return;
+        }
         counter!("grantor_events_total", "event" => event, "severity" => severity).increment(1);
     }
 
     pub(crate) fn call(begun: Stopwatch, table: &'static str, call: &'static str) {
+        if !is_on() {
+            return;
+        }
         histogram!("grantor_store_seconds", "table" => table, "call" => call).record(begun.seconds());
     }
 
     pub(crate) fn failed_call(table: &'static str, call: &'static str, failure: &'static str) {
+        if !is_on() {
+            return;
+        }
         counter!("grantor_store_failures_total", "table" => table, "call" => call, "failure" => failure).increment(1);
     }
 
     pub(crate) fn purged(begun: Stopwatch, rows: usize, is_finished: bool) {
+        if !is_on() {
+            return;
+        }
         counter!("grantor_purged_rows_total").increment(rows.try_into().unwrap_or(u64::MAX));
         histogram!("grantor_purge_seconds").record(begun.seconds());
         gauge!("grantor_purge_backlog").set(if is_finished { 0.0 } else { 1.0 });
     }
 
     pub(crate) fn locked_out(bound: &'static str, callers: usize) {
+        if !is_on() {
+            return;
+        }
         gauge!("grantor_locked_out", "bound" => bound).set(number(callers));
     }
 
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn batch(store: &'static str, calls: &'static str, size: usize) {
+        if !is_on() {
+            return;
+        }
         histogram!("grantor_store_batch", "store" => store, "calls" => calls).record(number(size));
     }
 
     #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(crate) fn waiting(store: &'static str, calls: &'static str, count: usize) {
+        if !is_on() {
+            return;
+        }
         gauge!("grantor_store_waiting", "store" => store, "calls" => calls).set(number(count));
     }
 
     #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(crate) fn connected(store: &'static str) {
+        if !is_on() {
+            return;
+        }
         counter!("grantor_store_connections_total", "store" => store).increment(1);
     }
 
@@ -99,11 +136,13 @@ mod switch {
         u32::try_from(count).unwrap_or(u32::MAX).into()
     }
 
-    /// Gives each figure its help text, at the recorder of this process or, within
-    /// `metrics::with_local_recorder`, of this thread. Call it once, after the recorder was installed.
+    /// Switches the figures on, and gives each its help text, at the recorder of this process or, within
+    /// `metrics::with_local_recorder`, of this thread. Call it once, after the recorder was installed and before a
+    /// server is built. Without it nothing is measured.
     ///
     /// The [guide](crate::guide::operating#metrics) lists the figures.
     pub fn describe_metrics() {
+        IS_ON.store(true, Ordering::Relaxed);
         describe_histogram!("grantor_request_seconds", "Seconds that a request of the server, or a check, took.");
         describe_counter!("grantor_refusals_total", "Requests that were refused or failed, by their reason.");
         describe_counter!("grantor_events_total", "Events by name and severity.");
@@ -124,7 +163,9 @@ mod switch {
 
 #[cfg(not(feature = "metrics"))]
 mod switch {
-    pub(crate) const IS_ON: bool = false;
+    pub(crate) const fn is_on() -> bool {
+        false
+    }
 
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Stopwatch;

@@ -29,7 +29,7 @@ const PATIENCE: u32 = 1;
 
 /// Returns the stores with a link before each. Without a sink there is nobody to report to, and no link.
 pub(crate) fn watched(stores: Stores, clock: &Arc<dyn Clock>, events: &Events) -> Stores {
-    if !measure::IS_ON && !events.are_received() {
+    if !measure::is_on() && !events.are_received() {
         return stores;
     }
     let mut links: Vec<(*const (), Arc<Link>)> = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) fn watched_alone<R: Record>(
     clock: &Arc<dyn Clock>,
     events: &Events,
 ) -> Arc<dyn RecordStore<R>> {
-    if !measure::IS_ON && !events.are_received() {
+    if !measure::is_on() && !events.are_received() {
         return store;
     }
     let link = Arc::new(Link::new(Arc::clone(clock), events.clone()));

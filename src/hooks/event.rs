@@ -453,7 +453,7 @@ impl Events {
     }
 
     pub(crate) fn raise(&self, event: &Event<'_>) {
-        if measure::IS_ON {
+        if measure::is_on() {
             measure::event(event.name(), event.severity().as_str());
         }
         if let Some(sink) = &self.sink {

@@ -478,7 +478,7 @@ async fn a_flow_asks_for_one_sign_in() {
             let problem = visit.answered(&page, "allow", &[]).await;
             assert_eq!(problem.status(), 422, "the page again");
             let answer = visit.answered(&problem, "allow", &["openid"]).await;
-            assert_eq!(text(&code(&answer), "code").is_empty(), false);
+            assert!(!text(&code(&answer), "code").is_empty());
             assert!(answer.header("Location").unwrap().contains("state=~%3D%26"), "{answer:?}");
         }
     }
