@@ -3,8 +3,8 @@
 /// Returns a language tag in its usual letter case; `None` if it is malformed. Whether its parts are registered is not
 /// checked. A tag for private use alone is refused, since it names no language.
 ///
-/// > [ISO639-1] recommends that language codes be written in lowercase ('mn' Mongolian). [ISO15924] recommends that
-/// > script codes use lowercase with the initial letter capitalized ('Cyrl' Cyrillic). [ISO3166-1] recommends that
+/// > \[ISO639-1\] recommends that language codes be written in lowercase ('mn' Mongolian). \[ISO15924\] recommends that
+/// > script codes use lowercase with the initial letter capitalized ('Cyrl' Cyrillic). \[ISO3166-1\] recommends that
 /// > country codes be capitalized ('MN' Mongolia).
 ///
 /// [RFC 5646 section 2.1.1]

@@ -133,7 +133,8 @@ fn nothing_made_of_secrets_is_a_secret_or_accuses_anybody() {
                 holds(shown == serde_json::json!({"active": false}), || format!("{text:?}: {shown}"))?;
             }
             let events = world.events.take();
-            let is_refusal = |event: &String| event.starts_with("Refused") || event.starts_with("AccessTokenRefused");
+            let refusals = ["Refused", "AccessTokenRefused", "CheckRefused"];
+            let is_refusal = |event: &String| refusals.iter().any(|refusal| event.starts_with(refusal));
             holds(events.iter().all(is_refusal), || format!("{text:?}: {events:?}"))?;
             holds(grants.records().await == before, || format!("{text:?} changed a record"))
         })
