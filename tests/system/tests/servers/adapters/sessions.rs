@@ -250,10 +250,12 @@ fn the_blocks_of_the_guide_are_lines_of_this_file() {
     let lines = |text: &str| text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
     let with_diesel = lines(include_str!("../../../../../examples/with_diesel/src/main.rs"));
     let own = lines(include_str!("sessions.rs")) + &with_diesel;
-    let blocks: Vec<_> = include_str!("../../../../../src/guide/sign_in.md").split("```").skip(1).step_by(2).collect();
+    let blocks = include_str!("../../../../../src/guide/sign_in.md").split("```").skip(1).step_by(2);
+    // A block without `rust` is a documentation test by itself.
+    let blocks: Vec<_> = blocks.filter_map(|block| block.strip_prefix("rust\n")).collect();
     assert_eq!(blocks.len(), 6);
     for block in blocks {
-        let block = lines(block.strip_prefix("rust\n").unwrap());
+        let block = lines(block);
         assert!(own.contains(&block), "{block}");
     }
 }
