@@ -95,8 +95,8 @@
 //! It does not sign users in, render pages (except one plain error page) or speak HTTP. Your service has the users and
 //! the sessions, and an adapter speaks HTTP. It starts no background task, except those of a database store: the
 //! adapters have one that calls [`AuthorizationServer::purge_expired`]. The pages are your own, or those of the package
-//! `grantor-pages`: see [`interaction`]. There is no implicit grant and no password grant. Of OpenID Connect, it has ID
-//! tokens ([`Config::identity`]) and nothing else.
+//! `grantor-pages`: see [`interaction`]. There is no implicit grant and no password grant. As an option
+//! ([`Config::identity`]), it tells clients who signed in: ID tokens, userinfo and discovery of OpenID Connect.
 //!
 //! # Features
 //!
