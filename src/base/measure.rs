@@ -41,95 +41,78 @@ mod switch {
         IS_ON.load(Ordering::Relaxed)
     }
 
-    /// When something began.
+    fn when_on(record: impl FnOnce()) {
+        if is_on() {
+            record();
+        }
+    }
+
+    /// When something began, if anything is measured.
     #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Stopwatch(Instant);
+    pub(crate) struct Stopwatch(Option<Instant>);
 
     impl Stopwatch {
         #[expect(clippy::disallowed_methods, reason = "a duration, which decides nothing")]
         pub(crate) fn start() -> Self {
-            Self(Instant::now())
+            Self(is_on().then(Instant::now))
         }
 
-        fn seconds(self) -> f64 {
-            self.0.elapsed().as_secs_f64()
+        /// Returns the seconds since then; `None` if nothing is measured.
+        fn seconds(self) -> Option<f64> {
+            self.0.map(|begun| begun.elapsed().as_secs_f64())
         }
     }
 
     pub(crate) fn request(begun: Stopwatch, request: &'static str, status: u16) {
-        if !is_on() {
-            return;
-        }
+        let Some(seconds) = begun.seconds() else { return };
         let outcome = outcome(status);
-        histogram!("grantor_request_seconds", "request" => request, "outcome" => outcome).record(begun.seconds());
+        histogram!("grantor_request_seconds", "request" => request, "outcome" => outcome).record(seconds);
     }
 
     pub(crate) fn refusal(request: &'static str, reason: &'static str) {
-        if !is_on() {
-            return;
-        }
-        counter!("grantor_refusals_total", "request" => request, "reason" => reason).increment(1);
+        when_on(|| counter!("grantor_refusals_total", "request" => request, "reason" => reason).increment(1));
     }
 
     pub(crate) fn event(event: &'static str, severity: &'static str) {
-        if !is_on() {
-            return;
-        }
-        counter!("grantor_events_total", "event" => event, "severity" => severity).increment(1);
+        when_on(|| counter!("grantor_events_total", "event" => event, "severity" => severity).increment(1));
     }
 
     pub(crate) fn call(begun: Stopwatch, table: &'static str, call: &'static str) {
-        if !is_on() {
-            return;
-        }
-        histogram!("grantor_store_seconds", "table" => table, "call" => call).record(begun.seconds());
+        let Some(seconds) = begun.seconds() else { return };
+        histogram!("grantor_store_seconds", "table" => table, "call" => call).record(seconds);
     }
 
     pub(crate) fn failed_call(table: &'static str, call: &'static str, failure: &'static str) {
-        if !is_on() {
-            return;
-        }
-        counter!("grantor_store_failures_total", "table" => table, "call" => call, "failure" => failure).increment(1);
+        when_on(|| {
+            counter!("grantor_store_failures_total", "table" => table, "call" => call, "failure" => failure)
+                .increment(1)
+        });
     }
 
     pub(crate) fn purged(begun: Stopwatch, rows: usize, is_finished: bool) {
-        if !is_on() {
-            return;
-        }
+        let Some(seconds) = begun.seconds() else { return };
         counter!("grantor_purged_rows_total").increment(rows.try_into().unwrap_or(u64::MAX));
-        histogram!("grantor_purge_seconds").record(begun.seconds());
+        histogram!("grantor_purge_seconds").record(seconds);
         gauge!("grantor_purge_backlog").set(if is_finished { 0.0 } else { 1.0 });
     }
 
     pub(crate) fn locked_out(bound: &'static str, callers: usize) {
-        if !is_on() {
-            return;
-        }
-        gauge!("grantor_locked_out", "bound" => bound).set(number(callers));
+        when_on(|| gauge!("grantor_locked_out", "bound" => bound).set(number(callers)));
     }
 
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn batch(store: &'static str, calls: &'static str, size: usize) {
-        if !is_on() {
-            return;
-        }
-        histogram!("grantor_store_batch", "store" => store, "calls" => calls).record(number(size));
+        when_on(|| histogram!("grantor_store_batch", "store" => store, "calls" => calls).record(number(size)));
     }
 
     #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(crate) fn waiting(store: &'static str, calls: &'static str, count: usize) {
-        if !is_on() {
-            return;
-        }
-        gauge!("grantor_store_waiting", "store" => store, "calls" => calls).set(number(count));
+        when_on(|| gauge!("grantor_store_waiting", "store" => store, "calls" => calls).set(number(count)));
     }
 
     #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(crate) fn connected(store: &'static str) {
-        if !is_on() {
-            return;
-        }
-        counter!("grantor_store_connections_total", "store" => store).increment(1);
+        when_on(|| counter!("grantor_store_connections_total", "store" => store).increment(1));
     }
 
     fn number(count: usize) -> f64 {

@@ -453,9 +453,7 @@ impl Events {
     }
 
     pub(crate) fn raise(&self, event: &Event<'_>) {
-        if measure::is_on() {
-            measure::event(event.name(), event.severity().as_str());
-        }
+        measure::event(event.name(), event.severity().as_str());
         if let Some(sink) = &self.sink {
             sink.record(event);
         }
